@@ -74,7 +74,7 @@ figures run(benchmark::State& state, std::vector<rank_store> stores, const expla
   double seconds = 0;
   for (auto _ : state) {
     const std::uint64_t begin = cpu_ns();
-    out = explain::explain(transport, histories, settings);
+    out = explain::explain(transport, histories.data(), histories.size(), settings);
     const double took = static_cast<double>(cpu_ns() - begin) * 1e-9;
     seconds = seconds == 0 ? took : std::min(seconds, took);
     benchmark::DoNotOptimize(out);

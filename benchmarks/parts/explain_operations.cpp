@@ -17,6 +17,6 @@ std::uint64_t operations_of(bool is_tree, std::int32_t ranks, bool with_clocks) 
   explain::options settings;
   if (with_clocks) settings.clocks = &clocks::virtual_clocks;
   const std::uint64_t before = basic_blocks;
-  const explain::outcome out = explain::explain(transport, histories, settings);
+  const explain::outcome out = explain::explain(transport, histories.data(), histories.size(), settings);
   return out.records == 0 ? 0 : basic_blocks - before;
 }

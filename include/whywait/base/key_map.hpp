@@ -2,7 +2,6 @@
 #define WHYWAIT_BASE_KEY_MAP_HPP
 
 #include <whywait/base/pod_vector.hpp>
-#include <whywait/base/prefetch.hpp>
 #include <whywait/core/stable_key.hpp>
 
 #include <cstddef>
@@ -62,7 +61,6 @@ class key_map {
   }
 
   std::size_t size() const noexcept { return count_; }
-  void prefetch() const noexcept { base::prefetch(slots_.data(), slots_.size() * sizeof(slot)); }
 
  private:
   struct slot {

@@ -1,8 +1,8 @@
 #ifndef WHYWAIT_BASE_MEMORY_POOL_HPP
 #define WHYWAIT_BASE_MEMORY_POOL_HPP
 
-#include <new>
 #include <stddef.h>
+#include <new>
 
 namespace whywait {
 inline namespace v0 {

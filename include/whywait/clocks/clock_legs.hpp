@@ -2,7 +2,6 @@
 #define WHYWAIT_CLOCKS_CLOCK_LEGS_HPP
 
 #include <whywait/base/pod_vector.hpp>
-#include <whywait/base/prefetch.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/clocks/clock_plan.hpp>
 #include <whywait/explain/blocks.hpp>
@@ -17,36 +16,36 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// One record as the clocks of one pass see it: the way to its beginning, and the call.
+/// One record for the clocks of one pass: the interval before its beginning, and the call.
 struct clock_leg {
   std::int64_t begin_ns, leave_ns;
-  std::uint32_t spends;  ///< how many clock_legs::spends lie before the beginning
-  std::uint32_t call;    ///< clock_plan::number_of the call; with `leaves` the call does not stay in one node
+  std::uint32_t spends;  ///< number of clock_legs::spends before the beginning
+  std::uint32_t call;    ///< clock_plan::number_of the call; with `leaves_bit` the call leaves its node
 };
 
-/// What one location's records say to the clocks of one pass, read once and in order, so that a location that is stopped
-/// and goes on many times comes back to little. Memory: 24 bytes per record, 16 per change of a clock between records, 48
-/// per record if anything about the overhead is known. Not thread safe.
+/// The records of one location, prepared for the clocks of one pass in one walk, because a location may be stuck and
+/// resumed many times. Memory: 24 bytes per record, 16 per change of a clock between records, 48 per record if its
+/// overhead is known. Not thread safe.
 class clock_legs {
  public:
-  /// `memory`: of the run; borrowed.
+  /// `memory`: the pool of the run; borrowed.
   explicit clock_legs(base::memory_pool& memory) : legs_(memory), spends_(memory), overheads_(memory) {}
 
-  /// On the way to a record one clock gains `ns`.
+  /// A clock gains `ns` before the beginning of a record.
   struct spend {
     std::int64_t ns;
     std::uint32_t clock;
   };
-  /// The overhead of one record: before its beginning, from there to when MPI had it, at its end. The part of the last two
-  /// that may be wrong, and by how much the first may be. `ahead_ns`: the postings of a call that has three records have no
-  /// time of their own, but the same wrapper lies before MPI.
+  /// The overhead of one record: before its beginning, from there to MPI's start, and after MPI's end. `uncertain`: the
+  /// possible relative error of the last two; `error_ns`: the possible error of the first. `ahead_ns`: wrapper time of
+  /// a call with three records, whose postings have no time of their own.
   struct overhead {
     std::int64_t before_ns = 0, inside_ns = 0, back_ns = 0, ahead_ns = 0;
     double uncertain = 0, error_ns = 0;
   };
 
   /// `asked`: clock_plan::number_of each block of the rank. `leaving`: node_map::leaving of each record, or null if the
-  /// plan does not ask about nodes. `spends`: room. All for this call only.
+  /// plan does not distinguish nodes. `spends`: buffer. All are used during this call only.
   void read(const explain::rank_history& rank, const explain::location_history& here, const clock_plan& plan,
             const base::pod_vector<std::uint32_t>& asked, const base::vector<bool>* leaving,
             base::pod_vector<spend>& spends) {
@@ -59,12 +58,13 @@ class clock_legs {
     std::uint64_t step = 0;
     double after_ns = 0, after_uncertain = 0;
     for (std::size_t i = 0; i <= records; ++i) {
-      // As location_path does it: what does not fit is cut. At the end come the last steps.
+      // The rule of location_path: time that does not fit is cut. The last steps follow the last record.
       const core::sync_record* const r = i == records ? nullptr : &here.records[i];
       if (r != nullptr) walk.step(*r);
       const std::int64_t begin_ns = r != nullptr ? walk.begin_ns() : std::max(rank.end_ns, now_ns);
       const std::int64_t leave_ns = r != nullptr ? walk.leave_ns() : begin_ns;
-      const std::uint64_t steps_end = std::min<std::uint64_t>(r != nullptr ? r->steps : here.steps.size(), here.steps.size());
+      const std::uint64_t steps_end =
+          std::min<std::uint64_t>(r != nullptr ? r->steps : here.steps.size(), here.steps.size());
       const core::call_overhead cost = r != nullptr ? overhead_of(here, r->call) : core::call_overhead{};
       const double sum_ns = cost.before_ns + cost.inside_ns + cost.back_ns + cost.after_ns;
       overhead o;
@@ -114,7 +114,8 @@ class clock_legs {
         if (r != nullptr) call = plan.number_of(explain::call_key(site));
       }
       const bool leaves = leaving == nullptr || (r != nullptr && (*leaving)[i]);
-      legs_.push_back({begin_ns, leave_ns, static_cast<std::uint32_t>(spends.size()) | (leaves ? leaves_bit : 0), call});
+      legs_.push_back(
+          {begin_ns, leave_ns, static_cast<std::uint32_t>(spends.size()) | (leaves ? leaves_bit : 0), call});
       useful_ns_ += begin_ns - now_ns;
       now_ns = leave_ns;
       last_site = site;
@@ -123,31 +124,25 @@ class clock_legs {
     spends_.assign(spends.begin(), spends.end());
   }
 
-  /// Gives its memory back.
+  /// Frees the memory.
   void release() noexcept {
     legs_.release();
     spends_.release();
     overheads_.release();
   }
-  /// What a location that comes to that record, and to that spend, needs soon.
-  void prefetch(std::size_t record, std::size_t spent) const noexcept {
-    if (record < legs_.size()) base::prefetch(&legs_[record], 2 * sizeof(clock_leg));
-    if (spent < spends_.size()) base::prefetch(&spends_[spent], 2 * sizeof(spend));
-    if (record < overheads_.size()) base::prefetch(&overheads_[record], sizeof(overhead));
-  }
 
   std::size_t records() const noexcept { return legs_.size() - 1; }
-  /// Of a record; behind the last one the end of recording.
+  /// The leg of a record; after the last record, of the end of recording.
   const clock_leg& operator[](std::size_t i) const noexcept { return legs_[i]; }
   static std::uint32_t spends_before(const clock_leg& leg) noexcept { return leg.spends & ~leaves_bit; }
   static bool leaves(const clock_leg& leg) noexcept { return (leg.spends & leaves_bit) != 0; }
   const spend& spent(std::size_t i) const noexcept { return spends_[i]; }
-  /// Null: none.
+  /// Null if none is known.
   const overhead* overhead_at(std::size_t i) const noexcept { return overheads_.empty() ? nullptr : &overheads_[i]; }
   /// Time outside MPI calls.
   std::int64_t useful_ns() const noexcept { return useful_ns_; }
 
-  /// Overhead in a time of `room_ns`; what does not fit is cut.
+  /// Overhead within a time of `room_ns`; what does not fit is cut.
   static std::int64_t cut(double ns, std::int64_t room_ns) noexcept {
     return std::max<std::int64_t>(0, std::min(core::nearest(ns), room_ns));
   }
@@ -155,10 +150,10 @@ class clock_legs {
  private:
   static constexpr std::uint32_t leaves_bit = 0x80000000u;
 
-  // What the marks of some steps cost. A place that comes again at once (whywait::next) is counted without a reading, so
-  // that no more visits were timed than the readings would have taken.
-  static double marks_ns(const explain::rank_history& rank, const explain::location_history& here, std::uint64_t first,
-                         std::uint64_t end) noexcept {
+  // The overhead of the marks of some steps. Repeated visits of one place (whywait::next) are counted without reading
+  // the clock, so the number of timed visits is limited by the time that the readings take.
+  static double marks_ns(const explain::rank_history& rank, const explain::location_history& here,
+                                       std::uint64_t first, std::uint64_t end) noexcept {
     const core::mark_overhead& each = here.mark_overheads;
     double sum_ns = 0;
     for (std::uint64_t s = first; s < end; ++s) {
@@ -169,9 +164,8 @@ class clock_legs {
         sum_ns += visits * each.step_ns;
         continue;
       }
-      const double readings = each.reading_ns > 0
-                                  ? static_cast<double>(step.ticks) * rank.clock.ns_per_tick / each.reading_ns
-                                  : visits;
+      const double readings =
+          each.reading_ns > 0 ? static_cast<double>(step.ticks) * rank.clock.ns_per_tick / each.reading_ns : visits;
       sum_ns += std::min(visits, std::max(readings, 1.0)) * each.region_ns;
     }
     return sum_ns;
@@ -179,7 +173,7 @@ class clock_legs {
 
   base::pod_vector<clock_leg> legs_;
   base::pod_vector<spend> spends_;
-  base::pod_vector<overhead> overheads_;  ///< by record; empty: none
+  base::pod_vector<overhead> overheads_;  ///< by record; empty: none is known
   std::int64_t useful_ns_ = 0;
 };
 

@@ -2,7 +2,6 @@
 #define WHYWAIT_CLOCKS_CLOCK_PASS_HPP
 
 #include <whywait/base/pod_vector.hpp>
-#include <whywait/base/prefetch.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/clocks/clock_legs.hpp>
 #include <whywait/clocks/clock_plan.hpp>
@@ -12,53 +11,62 @@
 #include <whywait/clocks/need_book.hpp>
 #include <whywait/clocks/node_map.hpp>
 #include <whywait/explain/clocks.hpp>
+#include <whywait/explain/message_schedule.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// What the passes of all ranks that a process hosts share: the stamps that somebody has not used yet, and room.
+/// Buffers of the clock passes: received stamps that are not used yet, and scratch. All ranks of a process share one
+/// instance.
 struct clock_scratch {
   explicit clock_scratch(base::memory_pool& pool) : memory(&pool) {}
 
-  base::memory_pool* memory;  ///< of the run; borrowed
+  base::memory_pool* memory;  ///< the pool of the run; borrowed
   base::pod_vector<clock_stamp> stamps;
-  base::pod_vector<std::uint32_t> free;  ///< of stamps; what was used last comes first, as it is in the cache
-  clock_stamp own, come;            ///< at the beginning of the record at hand; in the packet at hand
-  base::pod_vector<std::uint32_t> asked;  ///< clock_plan::number_of each block of the rank at hand
+  base::pod_vector<std::uint32_t> free;  ///< free stamps, last in, first out: the last one is still in the cache
+  clock_stamp own, incoming;             ///< own: at the current record; incoming: in the current packet
+  base::pod_vector<std::uint32_t> block_numbers;  ///< clock_plan::number_of each block of the current rank
   base::pod_vector<clock_legs::spend> spends;
   base::packet out;
 };
 
-/// The forward pass of the virtual clocks of one rank: at the beginning of each of its records it tells those who
-/// needed that; a record that needed others waits for their stamps. Free of deadlock for the reason given in
-/// forward.hpp: nobody needs what came after its own end. O(records + messages * log records); the stamps under
-/// way take 24 bytes and 8 per clock each.
+/// The forward pass of the virtual clocks of one rank. At the beginning of each record the rank sends its stamp to the
+/// records that need it; a record with needs waits for their stamps. Free of deadlock for the reason given in
+/// forward.hpp: no record needs what comes after its own end. O(records + messages * log records); each stamp in
+/// transit takes 24 bytes and 8 per clock.
 class clock_pass {
  public:
-  /// `notes`: by location; the first pass puts what it finds where the waits were.
+  /// `notes`: by location; the first pass replaces the measured waits in them by the compensated ones.
   clock_pass(const explain::rank_history& rank, need_book& needs, meeting_book& meetings,
              base::vector<base::pod_vector<explain::wait_note>>& notes, clock_scratch& scratch)
-      : rank_(&rank), own_rank_(rank.rank), book_(&needs), meetings_(&meetings), notes_(&notes), scratch_(&scratch),
-        replies_(*scratch.memory), classes_(*scratch.memory) {}
+      : rank_(&rank),
+        own_rank_(rank.rank),
+        book_(&needs),
+        meetings_(&meetings),
+        notes_(&notes),
+        scratch_(&scratch),
+        replies_(*scratch.memory),
+        classes_(*scratch.memory) {}
 
-  /// Before every pass.
+  /// Prepares a pass; call before each.
   void begin(const clock_plan& plan, const node_map& nodes) {
     plan_ = &plan;
     clocks_ = plan.clocks();
-    meetings_->rewind();
+    meetings_->begin_pass();
     replies_.clear();
     result_ = {};
     classes_.clear();
-    base::pod_vector<std::uint32_t>& asked = scratch_->asked;
-    asked.assign(rank_->blocks.size(), clock_plan::none);
+    base::pod_vector<std::uint32_t>& block_numbers = scratch_->block_numbers;
+    block_numbers.assign(rank_->blocks.size(), clock_plan::none);
     if (plan.asks()) {
-      for (std::size_t b = 1; b < asked.size(); ++b) asked[b] = plan.number_of(rank_->blocks[b]);
+      for (std::size_t b = 1; b < block_numbers.size(); ++b) block_numbers[b] = plan.number_of(rank_->blocks[b]);
     }
     const base::vector<base::vector<bool>> leaving =
         plan.asks_nodes() ? nodes.leaving(*rank_) : base::vector<base::vector<bool>>();
@@ -68,10 +76,11 @@ class clock_pass {
       const explain::location_history& here = rank_->locations[l];
       lanes_.emplace_back(plan, rank_->begin_ns, *scratch_->memory);
       lane& to = lanes_.back();
-      to.clocks.legs().read(*rank_, here, plan, asked, leaving.empty() ? nullptr : &leaving[l], scratch_->spends);
+      to.clocks.legs().read(*rank_, here, plan, block_numbers, leaving.empty() ? nullptr : &leaving[l],
+                            scratch_->spends);
       for (clock_need& n : book_->needs(l)) {
         n.any = core::role_of(here.records[n.record].call) == core::call_role::complete_any;
-        n.heard = 0;
+        n.received = 0;
         n.stamp = clock_need::unknown;
       }
       to.need = book_->needs(l).data();
@@ -84,50 +93,32 @@ class clock_pass {
     open_ = lanes_.size();
   }
 
-  /// Runs every location as far as it gets. True when all have come to their end and everybody else has been told.
+  /// Advances all locations until they are stuck. Returns true when all are finished and all stamps are sent.
   template <class Post>
   bool advance(Post&& post) {
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (std::size_t l = 0; l != lanes_.size(); ++l) moved = run(l, post) || moved;
-      moved = moved && lanes_.size() > 1;
-      if (replies_.empty()) continue;
-      base::pod_vector<meeting_book::reply> replies = replies_.sibling();
-      replies.swap(replies_);
-      for (const meeting_book::reply& r : replies) tell(r.rank, r.record, r.location, r.stamp, post);
-      moved = true;
-    }
+    do {
+      explain::run_all_until_stuck(lanes_.size(), [&](std::size_t l) {
+        return explain::run_until_stuck(lanes_[l].at,
+                                        lane_events<std::remove_reference_t<Post>>{*this, lanes_[l], l, post});
+      });
+    } while (send_replies(post));
     return open_ == 0 && meetings_->quiet();
   }
 
-  /// Where a process hosts many ranks, before several of them advance: fetches what this one will need, in steps between
-  /// which the others take theirs.
-  static constexpr int prefetch_steps = 3;
-  void prefetch(int step) const noexcept {
-    if (step == 0) return base::prefetch(this, sizeof *this);
-    if (step == 1) return base::prefetch(lanes_.data(), sizeof(lane));
-    if (lanes_.empty()) return;
-    const lane& l = lanes_.front();
-    if (l.need != l.needs_end) base::prefetch(l.need, 2 * sizeof *l.need);
-    if (l.give != l.gives_end) base::prefetch(l.give, 2 * sizeof *l.give);
-    if (l.note != l.notes_end) base::prefetch(l.note, sizeof *l.note);
-    l.clocks.prefetch();
-  }
-
-  /// A packet of another rank.
-  void receive(const unsigned char* data, std::size_t size) {
+  /// Receives a packet of another rank.
+  void receive_stamps(const unsigned char* data, std::size_t size) {
     base::packet_reader in(data, size);
     while (!in.empty()) {
       const auto target = in.get<std::uint32_t>();
       const auto slot = in.get<std::uint32_t>();
-      clocks::get_stamp(in, clocks_, scratch_->come);
-      deliver(target, slot, scratch_->come);
+      clocks::get_stamp(in, clocks_, scratch_->incoming);
+      deliver(target, slot, scratch_->incoming);
     }
   }
 
-  /// What this rank's clocks say, after the pass.
+  /// The result of this rank, after the pass.
   clock_result& result() noexcept { return result_; }
-  /// Compensated waits, by number of their class.
+  /// Compensated waits, by number of the class.
   struct class_sum {
     std::int64_t ns = 0;
     explain::quality trust = explain::quality::exact;
@@ -135,25 +126,24 @@ class clock_pass {
   const base::pod_vector<class_sum>& classes() const noexcept { return classes_; }
 
  private:
-  enum state : std::uint8_t { between_records, at_record, done };
   static constexpr std::uint32_t nothing = clock_need::unknown;
 
   struct lane {
     lane(const clock_plan& plan, std::int64_t begin_ns, base::memory_pool& memory) : clocks(plan, begin_ns, memory) {}
-    clock_need *need = nullptr, *needs_end = nullptr;         ///< the next one, and the end
+    clock_need *need = nullptr, *needs_end = nullptr;  ///< the next need, and the end
     const clock_give *give = nullptr, *gives_end = nullptr;
     explain::wait_note *note = nullptr, *notes_end = nullptr;
-    state at = between_records;
+    explain::progress at = explain::progress::between_events;
     location_clocks clocks;
     std::int64_t waiting_ns = 0, inversions = 0;
-    std::int64_t wildcard_ns = INT64_MIN;  ///< when the message that such a wildcard took was sent, under clock 0
+    std::int64_t wildcard_ns = INT64_MIN;  ///< the sender's time, under clock 0, of the last message of such a wildcard
     std::uint32_t wildcard_posting = 0, wildcard_comm = 0;
     std::int32_t wildcard_tag = 0;
-    std::int64_t chosen_ns = INT64_MIN;  ///< the same for the latest that MPI_Waitany took
-    std::uint32_t chooser = 0;           ///< that record
+    std::int64_t chosen_ns = INT64_MIN;  ///< the sender's time, under clock 0, of the latest message of MPI_Waitany
+    std::uint32_t chooser = 0;           ///< its record
   };
   template <class Post>
-  void tell(std::int32_t rank, std::uint32_t target, std::uint32_t slot, const clock_stamp& stamp, Post&& post) {
+  void send_stamp(std::int32_t rank, std::uint32_t target, std::uint32_t slot, const clock_stamp& stamp, Post&& post) {
     if (rank == own_rank_) return deliver(target, slot, stamp);
     base::packet& out = scratch_->out;
     out.resize(2 * sizeof(std::uint32_t) + stamp_bytes(clocks_));
@@ -165,16 +155,16 @@ class clock_pass {
 
   void deliver(std::uint32_t target, std::uint32_t slot, const clock_stamp& stamp) {
     if ((slot & clock_give::to_meeting) != 0) {
-      return meetings_->come(target, slot & ~clock_give::to_meeting, stamp, clocks_, replies_);
+      return meetings_->receive_stamp(target, slot & ~clock_give::to_meeting, stamp, clocks_, replies_);
     }
     lane& l = lanes_[slot];
-    clock_need* n = l.need;  // mostly the next one
+    clock_need* n = l.need;  // usually the next need
     if (n == l.needs_end || n->record != target) {
       base::pod_vector<clock_need>& needs = book_->needs(slot);
       n = std::lower_bound(needs.begin(), needs.end(), target,
                            [](const clock_need& x, std::uint32_t record) { return x.record < record; });
     }
-    ++n->heard;
+    ++n->received;
     base::pod_vector<clock_stamp>& stamps = scratch_->stamps;
     if (n->stamp != nothing) return stamps[n->stamp].join(stamp, clocks_);
     base::pod_vector<std::uint32_t>& free = scratch_->free;
@@ -187,33 +177,46 @@ class clock_pass {
     stamps[n->stamp] = stamp;
   }
 
+  // A location of message_schedule.hpp: it sends its stamp at the beginning of a record, and needs the stamps of
+  // others.
   template <class Post>
-  bool run(std::size_t number, Post&& post) {
-    lane& l = lanes_[number];
-    if (l.at == done) return false;
-    bool moved = false;
-    for (;;) {
-      if (l.at == between_records) {
-        moved = true;
-        if (!l.clocks.begin_next()) {
-          end(l, number);
-          return true;
-        }
-        l.at = at_record;
-        if (l.give != l.gives_end && l.give->record <= l.clocks.record()) {
-          l.clocks.stamp(scratch_->own);
-          for (; l.give != l.gives_end && l.give->record <= l.clocks.record(); ++l.give) {
-            tell(l.give->rank, l.give->target, l.give->slot, scratch_->own, post);
-          }
-        }
-      }
-      const bool needy = l.need != l.needs_end && l.need->record == l.clocks.record();
-      if (needy && l.need->heard != l.need->count) return moved;
-      finish(l, number, needy ? l.need : nullptr);
-      if (needy) ++l.need;
-      l.at = between_records;
-      moved = true;
+  struct lane_events {
+    clock_pass& pass;
+    lane& l;
+    std::size_t number;
+    Post& post;
+
+    bool begin_next() {
+      if (l.clocks.begin_next()) return true;
+      pass.end(l, number);
+      return false;
     }
+    bool send(bool&) {
+      if (l.give == l.gives_end || l.give->record > l.clocks.record()) return true;
+      clock_stamp& own = pass.scratch_->own;
+      l.clocks.stamp(own);
+      for (; l.give != l.gives_end && l.give->record <= l.clocks.record(); ++l.give) {
+        pass.send_stamp(l.give->rank, l.give->target, l.give->slot, own, post);
+      }
+      return true;
+    }
+    bool needs() const noexcept { return l.need != l.needs_end && l.need->record == l.clocks.record(); }
+    bool ready() const noexcept { return !needs() || l.need->received == l.need->count; }
+    void finish() {
+      const bool needed = needs();
+      pass.finish(l, number, needed ? l.need : nullptr);
+      if (needed) ++l.need;
+    }
+  };
+
+  // Sends the stamps that meetings have computed for their members. Returns false if there were none.
+  template <class Post>
+  bool send_replies(Post&& post) {
+    if (replies_.empty()) return false;
+    base::pod_vector<meeting_book::reply> replies = replies_.sibling();
+    replies.swap(replies_);
+    for (const meeting_book::reply& r : replies) send_stamp(r.rank, r.record, r.location, r.stamp, post);
+    return true;
   }
 
   void finish(lane& l, std::size_t number, const clock_need* need) {
@@ -235,11 +238,11 @@ class clock_pass {
     const location_clocks::blocked waited = l.clocks.finish_record(stamp, measured_ns);
     if (!plan_->compensates()) return;
     l.waiting_ns += waited.without_ns;
-    // A call that is said to have waited for its sender may have been blocked longer, by a receiver.
+    // A call with a late sender may have been blocked longer, by a receiver.
     const std::int64_t longer_ns = std::max<std::int64_t>(0, waited.measured_ns - measured_ns);
     const std::int64_t waited_ns = std::max<std::int64_t>(0, waited.without_ns - longer_ns);
     for (explain::wait_note* n = first; n != l.note; ++n) {
-      // one call has one wait; were there several, the first takes what is left
+      // One call has one wait; if there are several, the first takes the whole.
       n->wait_ns = n == first ? waited_ns : 0;
       n->record = static_cast<std::uint32_t>(inverted          ? explain::quality::order_suspect
                                              : need == nullptr ? explain::quality::bounded
@@ -247,9 +250,10 @@ class clock_pass {
     }
   }
 
-  // Would another message have been taken instead (overhead 3.3)? Of wildcards alike the one that was posted earlier
-  // takes the message that comes earlier. MPI_Waitany takes the first that comes, of those that were posted by then.
-  static bool overtaken(lane& l, const explain::location_history& here, const clock_need& need, std::int64_t sent_ns) {
+  // Whether another message would have been taken instead (docs/method.md 4.8). Of equal wildcards, the one
+  // posted earlier takes the message that arrives earlier. MPI_Waitany takes the first message of those posted by then.
+  static bool overtaken(lane& l, const explain::location_history& here, const clock_need& need,
+                                      std::int64_t sent_ns) {
     if (need.any) {
       const bool earlier = sent_ns < l.chosen_ns && need.posting < l.chooser;
       if (sent_ns > l.chosen_ns) {
@@ -264,7 +268,7 @@ class clock_pass {
     bool inverted = false;
     if (l.wildcard_ns != INT64_MIN && l.wildcard_comm == r.comm && l.wildcard_tag == tag) {
       inverted = need.posting < l.wildcard_posting ? sent_ns > l.wildcard_ns : sent_ns < l.wildcard_ns;
-      if (inverted && need.posting > l.wildcard_posting) return true;  // the other one stays the latest
+      if (inverted && need.posting > l.wildcard_posting) return true;  // the earlier posting stays the latest
     }
     l.wildcard_ns = sent_ns;
     l.wildcard_posting = need.posting;
@@ -274,7 +278,6 @@ class clock_pass {
   }
 
   void end(lane& l, std::size_t number) {
-    l.at = done;
     --open_;
     const location_clocks& c = l.clocks;
     for (std::size_t h = 0; h != clocks_; ++h) {

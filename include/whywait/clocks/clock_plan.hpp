@@ -14,11 +14,11 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// What the clocks of one pass assume, the same for all ranks. Clock 0 of the first pass is compensation: without
-/// measurement overhead; clock 1 the ideal network; the others are questions.
+/// The hypotheses of one pass, the same on all ranks. Clock 0 of the first pass is compensation (no measurement
+/// overhead), clock 1 the ideal network; the others are questions.
 class clock_plan {
  public:
-  /// `first`: the first pass, which compensates. `questions`: at most most_clocks.
+  /// `first`: whether this is the first pass, which compensates. `questions`: at most most_clocks.
   clock_plan(const explain::what_if* questions, std::size_t count, bool first)
       : compensates_(first), clocks_(count + (first ? 1 : 0)) {
     for (std::size_t q = 0; q != count; ++q) {
@@ -40,7 +40,7 @@ class clock_plan {
     }
   }
 
-  /// Whether a block is asked about, and where: for `spend`, `none` if it is not.
+  /// The number under which `spend` finds a block, or `none` if no question changes it.
   std::uint32_t number_of(core::stable_key block) const noexcept { return numbers_.find(block); }
   static constexpr std::uint32_t none = base::key_map::none;
 
@@ -49,12 +49,12 @@ class clock_plan {
   bool asks() const noexcept { return !asked_.empty(); }
   bool asks_nodes() const noexcept { return !node_network_.empty(); }
 
-  /// What each clock saves of time spent in a block: saved(clock, ns).
+  /// Calls saved(clock, ns) with the part of the time in a block that each clock saves.
   template <class Saved>
   void spend(std::uint32_t number, std::int64_t ns, Saved&& saved) const {
     for (; number != none; number = asked_[number].next) saved(asked_[number].clock, share(asked_[number].part, ns));
   }
-  /// `leaves`: the call does not stay in one node.
+  /// `leaves`: the call communicates with another node.
   void spend_network(std::int64_t ns, bool leaves, clock_bank<most_clocks>& x) const noexcept {
     if (ns == 0) return;
     for (const saving& s : network_) x[s.clock] += share(s.part, ns);
@@ -64,9 +64,9 @@ class clock_plan {
 
  private:
   struct saving {
-    double part;  ///< of the time that would not be spent; negative: it would take longer
+    double part;  ///< part of the time that is saved; negative: the time grows
     std::uint32_t clock;
-    std::uint32_t next;  ///< what else is asked about the same block
+    std::uint32_t next;  ///< the next saving of the same block
   };
 
   static std::int64_t share(double part, std::int64_t ns) noexcept {
@@ -76,7 +76,7 @@ class clock_plan {
   bool compensates_;
   std::size_t clocks_;
   base::vector<saving> network_, node_network_, asked_;
-  base::key_map numbers_;  ///< of blocks: the first in asked_
+  base::key_map numbers_;  ///< the first saving in asked_ of each block
 };
 
 }  // namespace clocks

@@ -3,31 +3,31 @@
 
 #include <whywait/base/packet.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/clock_stamp.hpp>
 #include <whywait/clocks/joining.hpp>
+#include <whywait/explain/class_packet.hpp>
 #include <whywait/explain/explanation.hpp>
-#include <whywait/explain/merged_class.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// What the clocks of some ranks say together.
+/// The combined results of the clocks of some ranks.
 struct clock_result {
   clock_bank<most_clocks> ends = detail::all_clocks<most_clocks>(INT64_MIN);  ///< latest under each hypothesis
-  std::int64_t measured_end_ns = INT64_MIN, bound_ns = 0, error_ns = 0;  ///< of the location that ended last
+  std::int64_t measured_end_ns = INT64_MIN, bound_ns = 0, error_ns = 0;       ///< of the location that ended last
   std::int64_t executed_ns = 0, waiting_ns = 0, inversions = 0;
   std::int64_t useful_ns = 0, most_useful_ns = 0, locations = 0;
   struct node_time {
     std::int32_t node;
     std::int64_t useful_ns, locations;
   };
-  base::pod_vector<node_time> nodes;      ///< by node
+  base::pod_vector<node_time> nodes;               ///< by node
   base::pod_vector<explain::class_clock> classes;  ///< by key and slot
 
   void add_end(std::int64_t end_ns, std::int64_t bound) {
@@ -35,7 +35,7 @@ struct clock_result {
     measured_end_ns = std::max(measured_end_ns, end_ns);
   }
 
-  /// After those of one rank.
+  /// Sorts and joins the lists; call after the results of one rank are added.
   void join() {
     small_stable_sort(classes, before);
     std::size_t kept = 0;
@@ -58,7 +58,7 @@ struct clock_result {
     put_all(out, nodes);
     put_all(out, classes);
   }
-  /// What another rank's `write` wrote; both are joined.
+  /// Merges what another rank's `write` wrote; both sides must be joined.
   void merge(base::packet_reader& in) {
     ends = most(ends, in.get<clock_bank<most_clocks>>());
     const auto end_ns = in.get<std::int64_t>();
@@ -77,7 +77,7 @@ struct clock_result {
   }
 
   explain::efficiencies efficiency(std::int64_t earliest_ns, std::int64_t ideal_end_ns,
-                                         std::int64_t ideal_in_nodes_end_ns) const {
+                                                 std::int64_t ideal_in_nodes_end_ns) const {
     explain::efficiencies e;
     const auto total = static_cast<double>(measured_end_ns - earliest_ns);
     const auto ideal = static_cast<double>(ideal_end_ns - earliest_ns);

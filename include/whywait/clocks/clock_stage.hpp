@@ -18,12 +18,13 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// The virtual clocks of one rank, from who needs whom to the answers. Several passes if there are more questions than
-/// clocks; the first one has the compensation, the ideal network and the first questions. Not thread safe.
+/// The virtual clocks of one rank, from its needs to its answers. There are several passes if there are more questions
+/// than clocks; the first pass has the compensation, the ideal network and the first questions. Not thread safe.
 class clock_stage final : public explain::rank_clocks {
  public:
-  /// `scratch`, `cost`: of the process; borrowed, as all.
-  clock_stage(const explain::rank_history& rank, const explain::options& settings, clock_scratch& scratch, cost_scratch& cost)
+  /// `scratch`, `cost`: buffers of the process. All arguments are borrowed.
+  clock_stage(const explain::rank_history& rank, const explain::options& settings, clock_scratch& scratch,
+              cost_scratch& cost)
       : rank_(&rank),
         settings_(&settings),
         scratch_(&scratch),
@@ -33,41 +34,41 @@ class clock_stage final : public explain::rank_clocks {
         placed_(*scratch.memory),
         pass_(rank, needs_, meetings_, notes_, scratch) {}
 
-  void meet(const explain::participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs) override {
+  void add_collective(const explain::participant* all, std::size_t count,
+                      const base::pod_vector<std::int32_t>& needs) override {
     meetings_.plan(all, count, needs);
   }
-  void tell(explain::outbox_call to) override { meetings_.tell(to); }
-  void hear(std::uint32_t part, base::packet_reader& in) override {
+  void send_needs(explain::outbox_call to) override { meetings_.send_needs(to); }
+  void receive_needs(std::uint32_t part, base::packet_reader& in) override {
     const auto location = in.get<std::uint16_t>();
     if (part == base::packet_part::give) {
-      needs_.give(location, in.get<clock_give>());
+      needs_.add_give(location, in.get<clock_give>());
     } else {
-      needs_.need(location, in.get<std::uint32_t>());
+      needs_.add_need(location, in.get<std::uint32_t>());
     }
   }
-  void messages(std::uint16_t location, const explain::message_match* matches, std::size_t count,
-                const base::pod_vector<explain::arrival>& arrivals) override {
-    needs_.messages(location, matches, count, arrivals);
+  void add_messages(std::uint16_t location, const explain::message_match* matches, std::size_t count,
+                    const base::pod_vector<explain::arrival>& arrivals) override {
+    needs_.add_messages(location, matches, count, arrivals);
   }
-  void explained(std::uint16_t location, explain::explained_location what) override {
-    path_.add(what.end_ns, std::move(what.path), cost_pass_.expect(location, what));
+  void add_explained_location(std::uint16_t location, explain::explained_location what) override {
+    path_.add(what.end_ns, std::move(what.path), cost_pass_.add_location(location, what));
     notes_.push_back(std::move(what.notes));
   }
   const explain::rank_history& rank() const noexcept { return *rank_; }
   cost_pass& costs() noexcept { return cost_pass_; }
-  void keep_costs() {
-    costs_ = cost_pass_.result();
-  }
+  void finish_costs() { costs_ = cost_pass_.result(); }
   need_book& needs() noexcept { return needs_; }
-  void classes(explain::merge_book& merging, std::size_t number) override {
+  void set_classes(explain::class_merger& merging, std::size_t number) override {
     merging_ = &merging;
-    merging.each_place(number, [this](std::uint32_t, const explain::class_clock& c) { placed_.push_back(c); });
+    merging.each_class(number, [this](std::uint32_t, const explain::class_clock& c) { placed_.push_back(c); });
   }
 
-  /// On rank 0: the blocks to be asked about, those that explain most, then half as many others on its own path.
-  base::packet choose() const {
+  /// On rank 0: chooses the blocks to predict savings for: those that explain most, then half as many others of its own
+  /// path.
+  base::packet choose_blocks() const {
     base::vector<std::pair<core::stable_key, std::int64_t>> blocks;
-    for (const explain::merged_class& c : merging_->merged()) {
+    for (const explain::merged_class& c : merging_->merged_classes()) {
       for (const explain::residual_term& t : c.sum.residual) {
         if (t.within == 0 && t.total_ns > 0) blocks.emplace_back(t.block, t.total_ns);
       }
@@ -99,9 +100,10 @@ class clock_stage final : public explain::rank_clocks {
     for (const auto& b : blocks) put(out, b.first);
     return out;
   }
-  /// All questions: the ideal network, and with `ideal` 2 that within nodes; those of the settings; those that `choose`
-  /// chose.
-  static base::vector<explain::what_if> questions(const explain::options& settings, std::size_t ideal, base::packet_reader in) {
+  /// Lists all questions: the ideal network, with `ideal` 2 also the network within nodes; those of the settings; those
+  /// of the blocks in `in`.
+  static base::vector<explain::what_if> questions(const explain::options& settings, std::size_t ideal,
+                                                 base::packet_reader in) {
     base::vector<explain::what_if> all(ideal);
     all[0].changes.push_back({explain::network_key(), 0.0});
     if (ideal == 2) all[1].changes.push_back({explain::node_network_key(), 0.0});
@@ -113,10 +115,11 @@ class clock_stage final : public explain::rank_clocks {
     return all;
   }
 
-  /// Begins the next pass, for the questions up to `asked` of all, of which the first are `ideal` networks; borrowed.
+  /// Begins the next pass, for the questions before number `asked`; the first `ideal` questions are ideal networks.
+  /// Borrows all.
   void begin_pass(const clock_plan& plan, const base::vector<explain::what_if>& questions, std::size_t asked,
                   std::size_t ideal, const node_map& nodes) {
-    if (asked_ == 0) needs_.seal(scratch_->asked);
+    if (asked_ == 0) needs_.sort_by_record(scratch_->block_numbers);
     plan_ = &plan;
     questions_ = &questions;
     ideal_ = ideal;
@@ -125,30 +128,30 @@ class clock_stage final : public explain::rank_clocks {
   }
   clock_pass& pass() noexcept { return pass_; }
 
-  // After a pass.
+  // Results of a pass.
   base::packet pack_result() {
-    take();
+    take_result();
     base::packet out;
     out.reserve(1024);
     result_.write(out);
-    if (plan_->compensates()) {  // once
+    if (plan_->compensates()) {  // in the first pass only
       path_.write(out);
       costs_.write(out);
     }
     return out;
   }
   void merge_result(const unsigned char* data, std::size_t size) {
-    take();
+    take_result();
     base::packet_reader in(data, size);
     result_.merge(in);
     if (!plan_->compensates()) return;
     path_.merge(in);
     costs_.merge(in);
   }
-  /// On rank 0, after the reduction: keeps what this pass has found.
+  /// On rank 0, after the reduction: keeps the results of this pass.
   void keep(std::int64_t earliest_ns) {
-    take();
-    taken_ = false;
+    take_result();
+    result_taken_ = false;
     earliest_ns_ = earliest_ns;
     std::size_t clock = 0;
     if (ends_.empty()) {
@@ -159,7 +162,7 @@ class clock_stage final : public explain::rank_clocks {
       without_.error_ns = result_.error_ns + 2 * settings_->clock_error_ns;
       without_.inversions = result_.inversions;
       total_ns_ = result_.measured_end_ns - earliest_ns;
-      // on one node all of the network is within it
+      // On a single node the whole network lies within it.
       efficiency_ = result_.efficiency(earliest_ns, result_.ends[clock], result_.ends[clock + ideal_ - 1]);
       locations_ = result_.locations;
       classes_ = result_.classes;
@@ -167,7 +170,7 @@ class clock_stage final : public explain::rank_clocks {
     for (; ends_.size() != asked_; ++clock) ends_.push_back(result_.ends[clock] - earliest_ns);
   }
 
-  /// Fills in what the clocks found. Before the classes are presented.
+  /// Writes the results of the clocks to the outcome, before the classes are presented.
   void report(explain::outcome& result, base::vector<explain::merged_class>& merged) override {
     result.total_ns = total_ns_;
     result.without_overhead = without_;
@@ -181,20 +184,21 @@ class clock_stage final : public explain::rank_clocks {
       auto& list = q < ideal_ + settings_->questions.size() ? result.answers : result.savings;
       list.push_back({(*questions_)[q], ends_[q], total_ns_ - ends_[q]});
     }
-    base::small_stable_sort(result.savings,
-                [](const explain::what_if_answer& a, const explain::what_if_answer& b) { return a.saving_ns > b.saving_ns; });
+    base::small_stable_sort(result.savings, [](const explain::what_if_answer& a, const explain::what_if_answer& b) {
+      return a.saving_ns > b.saving_ns;
+    });
     for (explain::merged_class& m : merged) {
-      const auto at =
-          std::lower_bound(classes_.begin(), classes_.end(), m, [](const explain::class_clock& c, const explain::merged_class& k) {
-            return c.key != k.key ? c.key < k.key : c.slot < k.slot;
-          });
+      const auto at = std::lower_bound(classes_.begin(), classes_.end(), m,
+                                       [](const explain::class_clock& c, const explain::merged_class& k) {
+                                         return c.key != k.key ? c.key < k.key : c.slot < k.slot;
+                                       });
       if (at == classes_.end() || at->key != m.key || at->slot != m.slot) continue;
       m.sum.compensated_ns = at->ns;
       m.sum.compensated_trust = std::max(at->trust, m.sum.trust);
     }
   }
 
-  /// After the classes are presented: what each could save at most by its first block.
+  /// Sets the saving of each explanation by its first block, after the classes are presented.
   void mark_savings(explain::outcome& result) const override {
     for (explain::explanation& e : result.waits) {
       if (e.residual.empty()) continue;
@@ -205,10 +209,10 @@ class clock_stage final : public explain::rank_clocks {
   }
 
  private:
-  // The own result, once per pass.
-  void take() {
-    if (taken_) return;
-    taken_ = true;
+  // Takes the rank's own result, once per pass.
+  void take_result() {
+    if (result_taken_) return;
+    result_taken_ = true;
     result_ = std::move(pass_.result());
     if (!plan_->compensates()) return;
     result_.classes.reserve(pass_.classes().size());
@@ -227,7 +231,7 @@ class clock_stage final : public explain::rank_clocks {
   need_book needs_;
   meeting_book meetings_;
   cost_pass cost_pass_;
-  explain::merge_book* merging_ = nullptr;
+  explain::class_merger* merging_ = nullptr;
   base::vector<base::pod_vector<explain::wait_note>> notes_;
   base::pod_vector<explain::class_clock> placed_, classes_;
   critical_path path_;
@@ -237,8 +241,8 @@ class clock_stage final : public explain::rank_clocks {
   const clock_plan* plan_ = nullptr;
   clock_pass pass_;
   clock_result result_;
-  bool taken_ = false;
-  base::vector<std::int64_t> ends_;  ///< of every question
+  bool result_taken_ = false;
+  base::vector<std::int64_t> ends_;  ///< end of the run for every question
   explain::compensation without_;
   explain::efficiencies efficiency_;
   std::int64_t total_ns_ = 0, earliest_ns_ = 0, locations_ = 0;

@@ -12,15 +12,15 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// Most hypotheses of one pass; more are answered in further passes.
+/// The maximum number of hypotheses of one pass; more are answered in further passes.
 constexpr std::size_t most_clocks = 16;
 
-/// What travels from one who is needed to one who needs it: when it happened, and when it would have under
-/// each hypothesis. Several that are needed together become one: the latest decides.
+/// The time stamp of a needed event: when it happened, and when it would have happened under each hypothesis. Stamps
+/// that are needed together are joined to the latest of them.
 struct clock_stamp {
   std::int64_t ready_ns = INT64_MIN;  ///< in the measured run
   std::int64_t bound_ns = 0;          ///< overhead on the measured critical path into it
-  std::int64_t error_ns = 0;          ///< by how much its delay may be wrong
+  std::int64_t error_ns = 0;          ///< possible error of its delay
   clock_bank<most_clocks> at;         ///< under each hypothesis
 
   static clock_stamp never() noexcept {
@@ -28,7 +28,7 @@ struct clock_stamp {
     s.at.clock.fill(-never_ns);
     return s;
   }
-  /// Of each only the first `clocks` hypotheses count.
+  /// Joins the first `clocks` hypotheses.
   void join(const clock_stamp& o, std::size_t clocks) noexcept {
     if (o.ready_ns == ready_ns) bound_ns = std::min(bound_ns, o.bound_ns);
     if (o.ready_ns > ready_ns) {
@@ -40,7 +40,7 @@ struct clock_stamp {
   }
 };
 
-/// Only the clocks in use travel.
+/// Only the clocks in use are sent.
 inline std::size_t stamp_bytes(std::size_t clocks) noexcept { return (3 + clocks) * sizeof(std::int64_t); }
 inline void put_stamp(unsigned char* to, const clock_stamp& s, std::size_t clocks) {
   const std::int64_t head[] = {s.ready_ns, s.bound_ns, s.error_ns};
@@ -55,11 +55,11 @@ inline void get_stamp(base::packet_reader& in, std::size_t clocks, clock_stamp& 
   std::memcpy(s.at.clock.data(), in.skip(bytes), bytes);
 }
 
-/// "When this record begins, tell them": one who is needed, as its own rank keeps it, and as it is asked for.
+/// The instruction to send a stamp when `record` begins; also the format in which needs are requested.
 struct clock_give {
   std::uint32_t record;
-  std::int32_t rank;     ///< who is told
-  std::uint32_t target;  ///< its need, or its meeting
+  std::int32_t rank;     ///< the receiver
+  std::uint32_t target;  ///< its record, or its meeting
   std::uint32_t slot;    ///< location of the need; with `to_meeting`: place in the meeting
   static constexpr std::uint32_t to_meeting = 0x80000000u;
 };

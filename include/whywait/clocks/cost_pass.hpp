@@ -2,7 +2,6 @@
 #define WHYWAIT_CLOCKS_COST_PASS_HPP
 
 #include <whywait/base/pod_vector.hpp>
-#include <whywait/base/prefetch.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/clocks/cost_scratch.hpp>
@@ -10,35 +9,37 @@
 #include <whywait/clocks/own_time.hpp>
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/clocks.hpp>
+#include <whywait/explain/message_schedule.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// What the delays cost: Scalasca's view (Boehme et al., ACM TOPC 2016; definitions 1.5), which divides every wait by
-/// proportion, beside the exact path view of the explanation. For a wait k of p on q, since they were last aligned:
-/// D = what q did more than p, block by block; W = what q waited meanwhile. Of k's time, and of the cost that k
-/// received itself because others waited for p later, D / (D + W) is charged to the blocks of q (short-term and
-/// long-term), the rest is received by the waits of q. Conserved: all costs together are all explained waits.
+/// The delay costs: Scalasca's view (Boehme et al., ACM TOPC 2016; docs/method.md 1.5), which divides every wait by
+/// proportion, beside the exact path view of the explanation. Take a wait k of p on q since both were last aligned. D
+/// is what q did more than p, block by block; W is what q waited meanwhile. Of the time of k, and of the cost that k
+/// received because others waited for p later, the part D / (D + W) is charged to the blocks of q (short-term and
+/// long-term costs); the waits of q receive the rest. All costs together equal all explained waits.
 ///
-/// One pass backwards through the waits; one message per wait, with the waiter's profile. A rank that comes to
-/// the beginning of a record waits until all those have told it who had waited for that. Free of deadlock as the
-/// forward pass is, with the time reversed. O(records + waits * (blocks + 16 records)); memory: that of own_time, 64 bytes
-/// per wait and 40 per record that others waited for.
+/// One pass backwards through the waits, with one message per wait, which carries the waiter's profile. At the
+/// beginning of a record a rank waits for the costs of all waits for that instant. Free of deadlock as the forward pass
+/// is, with time reversed. O(records + waits * (blocks + 16 records)). Memory: own_time, 64 bytes per wait and 40 per
+/// record that others waited for.
 class cost_pass {
  public:
   cost_pass(const explain::rank_history& rank, cost_scratch& scratch) : rank_(&rank), scratch_(&scratch) {
     lanes_.reserve(rank.locations.size());
   }
 
-  /// Locations in turn. Returns what the location did itself, by block, ascending.
-  base::pod_vector<explain::block_time> expect(std::uint16_t location, const explain::explained_location& what) {
+  /// Adds the locations in order. Returns what the location did itself, by block, ascending.
+  base::pod_vector<explain::block_time> add_location(std::uint16_t location, const explain::explained_location& what) {
     const base::pod_vector<explain::arrival>& arrivals = *what.arrivals;
     const base::pod_vector<explain::caused_wait>& services = what.caused;
     const explain::location_history& here = rank_->locations[location];
@@ -56,7 +57,7 @@ class cost_pass {
       walk.step(r);
       l.time.begin(r, walk, room);
       for (; s != services.size() && services[s].record == i; ++s) {
-        if (l.expected.empty() || l.expected.back().record != i) l.expected.push_back({i, 0, 0, nobody, 0, 0, 0});
+        if (l.expected.empty() || l.expected.back().record != i) l.expected.push_back({i, 0, 0, none, 0, 0, 0});
         ++l.expected.back().count;
         std::int64_t& latest = aligned.at(partner(services[s].rank, services[s].location));
         l.expected.back().since_ns = latest;
@@ -69,8 +70,8 @@ class cost_pass {
         if (wait_ns > 0) go = std::max(go, walk.begin_ns() + wait_ns);
         if (!w.has(explain::arrival_flag::adopt)) continue;
         if (!w.has(explain::arrival_flag::last)) {
-          if (a == first) adopted = std::max(adopted, w.need_ns);  // of several it takes over the first one's path
-          wait k;  // also one of no length: the causer counts on being told
+          if (a == first) adopted = std::max(adopted, w.need_ns);  // of several causes the first one counts
+          wait k;  // also without length, because the causer counts the messages
           k.begin_ns = walk.begin_ns();
           k.ns = static_cast<double>(std::max<std::int64_t>(wait_ns, 0));
           k.before_ns = l.waited_ns;
@@ -86,7 +87,7 @@ class cost_pass {
         }
         if (w.has(explain::arrival_flag::all)) {
           const auto group = std::find_if(aligned.groups.begin(), aligned.groups.end(),
-                                          [&r](const alignment::time& g) { return g.who == r.comm; });
+                                          [&r](const alignment::time& g) { return g.key == r.comm; });
           if (group != aligned.groups.end()) {
             group->ns = w.need_ns;
           } else {
@@ -98,12 +99,12 @@ class cost_pass {
     }
     base::pod_vector<explain::block_time> own(*scratch_->memory);
     l.time.seal(what.startup_ns, room, own);
-    // The parts are looked up now, while the records are in the cache.
+    // Looks up the parts now, while the records are in the cache.
     for (wait& k : l.waits) {
       k.from = l.time.part_at(k.since_ns, k.record);
       k.to = l.time.part_of(k.record);
     }
-    for (told& t : l.expected) {
+    for (served& t : l.expected) {
       t.from = l.time.part_at(t.since_ns, t.record);
       t.to = l.time.part_of(t.record);
     }
@@ -114,46 +115,26 @@ class cost_pass {
     return own;
   }
 
-  /// Runs every location back as far as it gets. True when all have come to their beginning.
+  /// Runs every location backwards until it is stuck. Returns true when all have reached their beginning.
   template <class Post>
   bool advance(Post&& post) {
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (lane& l : lanes_) moved = run(l, post) || moved;
-    }
-    return std::all_of(lanes_.begin(), lanes_.end(), [](const lane& l) { return l.left == 0 && l.open == 0; });
+    explain::run_all_until_stuck(lanes_.size(), [&](std::size_t l) {
+      return explain::run_until_stuck(lanes_[l].at, lane_events<std::remove_reference_t<Post>>{*this, lanes_[l], post});
+    });
+    return std::all_of(lanes_.begin(), lanes_.end(), [](const lane& l) { return l.at == explain::progress::finished; });
   }
 
-  /// Where a process hosts many ranks, before several of them advance: fetches what this one will need, in steps between
-  /// which the others take theirs.
-  static constexpr int prefetch_steps = 4;
-  void prefetch(int step) const noexcept {
-    if (step == 0) return base::prefetch(this, sizeof *this);
-    if (step == 1) return base::prefetch(lanes_.data(), sizeof(lane));
-    if (lanes_.empty()) return;
-    const lane& l = lanes_.front();
-    const wait* const k = l.left == 0 ? nullptr : &l.waits[l.left - 1];
-    const told* const t = l.open == 0 ? nullptr : &l.expected[l.open - 1];
-    if (step == 2) {
-      if (k != nullptr) base::prefetch(k, sizeof *k);
-      if (t != nullptr) base::prefetch(t, sizeof *t);
-      return base::prefetch(l.costs.data(), l.costs.size() * sizeof(cost));
-    }
-    if (k != nullptr) l.time.prefetch(k->from, k->to);
-    if (t != nullptr) l.time.prefetch(t->from, t->to);
-  }
-
-  void receive(std::int32_t source, const unsigned char* data, std::size_t size) {
+  void receive_costs(std::int32_t source, const unsigned char* data, std::size_t size) {
     base::packet_reader in(data, size);
     while (!in.empty()) {
-      const auto n = in.get<notice>();
+      const auto n = in.get<cost_message>();
       const unsigned char* rest = in.skip(n.blocks * sizeof(spent));
       lane& l = lanes_.at(n.location);
-      base::pod_vector<told>& expected = l.expected;
-      told* at = expected.begin() + (l.open == 0 ? 0 : l.open - 1);  // mostly the next one
+      base::pod_vector<served>& expected = l.expected;
+      served* at = expected.begin() + (l.open == 0 ? 0 : l.open - 1);  // usually the next one
       if (at == expected.end() || at->record != n.record) {
         at = std::lower_bound(expected.begin(), expected.end(), n.record,
-                              [](const told& t, std::uint32_t r) { return t.record < r; });
+                              [](const served& t, std::uint32_t r) { return t.record < r; });
       }
       if (at == expected.end() || at->record != n.record) continue;
       base::pod_vector<charge>& charges = scratch_->charges;
@@ -171,12 +152,12 @@ class cost_pass {
         std::memcpy(static_cast<void*>(c.rest), rest, n.blocks * sizeof(spent));
       }
       at->first = free.back();
-      ++at->heard;
+      ++at->received;
       free.pop_back();
     }
   }
 
-  /// After the pass, once.
+  /// Moves out the result; call once, after the pass.
   cost_sums result() {
     for (const lane& l : lanes_) {
       for (std::size_t b = 0; b != l.costs.size(); ++b) {
@@ -191,24 +172,24 @@ class cost_pass {
 
  private:
   using spent = cost_scratch::spent;
-  using notice = cost_scratch::notice;
+  using cost_message = cost_scratch::cost_message;
   using charge = cost_scratch::charge;
   using alignment = cost_scratch::alignment;
-  static constexpr std::uint32_t nobody = 0xffffffffu;
+  static constexpr std::uint32_t none = 0xffffffffu;
 
   struct wait {
     std::int64_t begin_ns, since_ns;
-    double ns, before_ns;  ///< how long, and all those before
-    double ends = 0;       ///< rates that begin to hold no more below this wait
+    double ns, before_ns;  ///< its length, and that of all waits before it
+    double ends = 0;       ///< sum of the rates that end at this wait
     std::uint32_t record, causer_record;
     std::int32_t causer_rank;
     std::uint32_t from = 0, to = 0;  ///< parts of the own time since `since_ns`
     std::uint16_t causer_location;
   };
-  // `count` will tell, `heard` have told, the last of them `first`. Mostly they were last aligned at `since_ns`; the parts
-  // since then.
-  struct told {
-    std::uint32_t record, count, heard, first;
+  // A record that others waited for: `count` messages are expected, `received` have arrived, the last of them is
+  // `first`. `since_ns` and the parts since then are those of most of the waits.
+  struct served {
+    std::uint32_t record, count, received, first;
     std::int64_t since_ns;
     std::uint32_t from, to;
   };
@@ -216,12 +197,14 @@ class cost_pass {
     double short_ns = 0, long_ns = 0;
   };
   struct lane {
-    lane(const explain::rank_history& rank, const explain::location_history& here, own_time::room& room, base::memory_pool& memory)
+    lane(const explain::rank_history& rank, const explain::location_history& here, own_time::room& room,
+         base::memory_pool& memory)
         : waits(memory), expected(memory), time(rank, here, room, memory), costs(memory) {}
-    base::pod_vector<wait> waits;     ///< by record
-    base::pod_vector<told> expected;  ///< by record
+    base::pod_vector<wait> waits;       ///< by record
+    base::pod_vector<served> expected;  ///< by record
     std::size_t left = 0, open = 0;
-    double rate = 0;       ///< what a nanosecond of the wait at hand has received
+    explain::progress at = explain::progress::between_events;
+    double rate = 0;       ///< cost per nanosecond that the current wait has received
     double waited_ns = 0;  ///< in all waits
     own_time time;
     base::pod_vector<cost> costs;  ///< by number of the block
@@ -231,11 +214,11 @@ class cost_pass {
     return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(rank)) << 16) | location;
   }
 
-  // `latest`: as partners.
+  // `latest`: the last pairwise alignment.
   std::int64_t last_aligned(const alignment& aligned, std::int64_t latest, const explain::arrival& w) const {
     for (const auto& g : aligned.groups) {
       if (g.ns <= latest) continue;
-      const explain::communicator& comm = rank_->communicators[g.who];
+      const explain::communicator& comm = rank_->communicators[g.key];
       const bool member = comm.world.empty()
                               ? w.causer_rank < comm.size
                               : std::find(comm.world.begin(), comm.world.end(), w.causer_rank) != comm.world.end();
@@ -244,63 +227,79 @@ class cost_pass {
     return latest;
   }
 
+  // A location of message_schedule.hpp, backwards: of each record first the location's own waits, whose costs it sends
+  // to their causers, then the record's beginning, which needs the costs of all that waited for it.
   template <class Post>
-  bool run(lane& l, Post&& post) {
-    bool moved = false;
-    for (;;) {
-      // Backwards: first a record's own waits, then those who needed its beginning.
-      const wait* const k = l.left == 0 ? nullptr : &l.waits[l.left - 1];
-      const told* const t = l.open == 0 ? nullptr : &l.expected[l.open - 1];
-      if (k != nullptr && (t == nullptr || k->record >= t->record)) {
-        tell(l, *k, post);
-        l.rate -= k->ends;
+  struct lane_events {
+    cost_pass& pass;
+    lane& l;
+    Post& post;
+
+    const wait* next_wait() const noexcept { return l.left == 0 ? nullptr : &l.waits[l.left - 1]; }
+    const served* next_served() const noexcept { return l.open == 0 ? nullptr : &l.expected[l.open - 1]; }
+    bool at_wait() const noexcept {
+      return l.left != 0 && (l.open == 0 || next_wait()->record >= next_served()->record);
+    }
+
+    bool begin_next() const noexcept { return l.left != 0 || l.open != 0; }
+    bool send(bool&) {
+      if (at_wait()) pass.send_costs(l, *next_wait(), post);
+      return true;
+    }
+    bool ready() const noexcept { return at_wait() || next_served()->received == next_served()->count; }
+    void finish() {
+      if (at_wait()) {
+        l.rate -= next_wait()->ends;
         if (--l.left == 0) l.rate = 0;
       } else {
-        if (t == nullptr || t->heard != t->count) return moved;
-        base::pod_vector<std::uint32_t>& order = scratch_->order;
-        base::pod_vector<charge>& charges = scratch_->charges;
-        order.clear();
-        for (std::uint32_t c = t->first; c != nobody; c = charges[c].next) order.push_back(c);
-        if (order.size() > 1) {
-          small_stable_sort(order, [&charges](std::uint32_t x, std::uint32_t y) {
-            const charge &a = charges[x], &b = charges[y];
-            return a.source != b.source ? a.source < b.source : a.what.waiter < b.what.waiter;
-          });
-        }
-        for (const std::uint32_t c : order) {
-          take(l, *t, charges[c]);
-          scratch_->drop(charges[c]);
-          scratch_->free.push_back(c);
-        }
+        pass.take_charges(l, *next_served());
         --l.open;
       }
-      moved = true;
+    }
+  };
+
+  // Charges everything that was received for one record, in an order that does not depend on the network.
+  void take_charges(lane& l, const served& t) {
+    base::pod_vector<std::uint32_t>& order = scratch_->order;
+    base::pod_vector<charge>& charges = scratch_->charges;
+    order.clear();
+    for (std::uint32_t c = t.first; c != none; c = charges[c].next) order.push_back(c);
+    if (order.size() > 1) {
+      small_stable_sort(order, [&charges](std::uint32_t x, std::uint32_t y) {
+        const charge &a = charges[x], &b = charges[y];
+        return a.source != b.source ? a.source < b.source : a.what.waiter < b.what.waiter;
+      });
+    }
+    for (const std::uint32_t c : order) {
+      charge_wait(l, t, charges[c]);
+      scratch_->drop(charges[c]);
+      scratch_->free.push_back(c);
     }
   }
 
   template <class Post>
-  void tell(lane& l, const wait& k, Post&& post) {
+  void send_costs(lane& l, const wait& k, Post&& post) {
     const double received = std::max(0.0, l.rate * k.ns);
     (received > 1e-3 ? sums_.propagating_ns : sums_.terminal_ns) += k.ns;
     l.time.between(k.from, k.to, scratch_->time);
     const base::pod_vector<own_time::part>& until = scratch_->time.found();
     base::packet& out = scratch_->out;
-    out.resize(sizeof(notice) + until.size() * sizeof(spent));
-    const notice n{k.causer_location, k.causer_record, k.record, static_cast<std::uint32_t>(until.size()), k.ns, received,
-                   k.since_ns};
+    out.resize(sizeof(cost_message) + until.size() * sizeof(spent));
+    const cost_message n{k.causer_location, k.causer_record, k.record, static_cast<std::uint32_t>(until.size()), k.ns,
+                         received,          k.since_ns};
     std::memcpy(out.data(), &n, sizeof n);
     for (std::size_t i = 0; i != until.size(); ++i) {
       const spent s{l.time.blocks()[until[i].block], until[i].ns};
       std::memcpy(out.data() + sizeof n + i * sizeof s, &s, sizeof s);
     }
     if (k.causer_rank == rank_->rank) {
-      receive(rank_->rank, out.data(), out.size());
+      receive_costs(rank_->rank, out.data(), out.size());
     } else {
       post(k.causer_rank, out);
     }
   }
 
-  void take(lane& l, const told& t, const charge& c) {
+  void charge_wait(lane& l, const served& t, const charge& c) {
     const double wait_ns = c.what.wait_ns, received_ns = c.what.received_ns;
     const std::int64_t since_ns = c.what.since_ns;
     l.time.between(since_ns == t.since_ns ? t.from : l.time.part_at(since_ns, t.record), t.to, scratch_->time);
@@ -318,7 +317,8 @@ class cost_pass {
     }
     const std::size_t from = first_wait(l, since_ns);
     const double waited =
-        from == l.left ? 0 : (l.left == l.waits.size() ? l.waited_ns : l.waits[l.left].before_ns) - l.waits[from].before_ns;
+        from == l.left ? 0
+                       : (l.left == l.waits.size() ? l.waited_ns : l.waits[l.left].before_ns) - l.waits[from].before_ns;
     const double whole = static_cast<double>(more_ns) + waited;
     if (whole <= 0) {
       sums_.nobody_ns += wait_ns + received_ns;
@@ -338,18 +338,18 @@ class cost_pass {
     }
   }
 
-  // The first wait since then, of those that are left: mostly one of the last.
+  // The first of the remaining waits since an instant: usually one of the last.
   static std::size_t first_wait(const lane& l, std::int64_t since_ns) noexcept {
     std::size_t first = l.left, last = l.left;
     for (std::size_t step = 1; first != 0 && l.waits[first - 1].begin_ns >= since_ns; step *= 2) {
       last = first - 1;
       first -= std::min(first, step);
     }
-    // Those from `last` on are since then; before `first` none is.
+    // Waits from `last` on began since then; no wait before `first` did.
     const wait* const begin = l.waits.begin();
-    return static_cast<std::size_t>(
-        std::lower_bound(begin + first, begin + last, since_ns,
-                         [](const wait& w, std::int64_t ns) { return w.begin_ns < ns; }) - begin);
+    return static_cast<std::size_t>(std::lower_bound(begin + first, begin + last, since_ns,
+                                                     [](const wait& w, std::int64_t ns) { return w.begin_ns < ns; }) -
+                                    begin);
   }
 
   const explain::rank_history* rank_;

@@ -15,17 +15,17 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// What the passes of all ranks that a process hosts share: what waiters have told and nobody has taken account of yet,
-/// and room that means nothing from one wait to the next.
+/// Buffers of the cost passes: received costs that are not charged yet, and scratch. All ranks of a process share one
+/// instance.
 struct cost_scratch {
   struct spent {
     core::stable_key block;
     std::int64_t ns;
   };
-  // What a waiter tells, before what it spent in how many blocks since `since_ns`, by block.
-  struct notice {
-    std::uint32_t location, record;  ///< whose beginning it needed
-    std::uint32_t waiter;            ///< its record: sums are made in a fixed order
+  // The head of a cost message; the waiter's time since `since_ns` follows, by block.
+  struct cost_message {
+    std::uint32_t location, record;  ///< the record whose beginning the waiter needed
+    std::uint32_t waiter;            ///< the waiter's record: fixes the order of summation
     std::uint32_t blocks;
     double wait_ns, received_ns;
     std::int64_t since_ns;
@@ -33,34 +33,34 @@ struct cost_scratch {
   struct charge {
     std::int32_t source;
     std::uint32_t next;
-    notice what;
-    spent* rest;  ///< as many as it says; from `memory`
+    cost_message what;
+    spent* rest;  ///< `what.blocks` elements, allocated from `memory`
   };
-  // When a location and others were last aligned: partners, or communicators.
+  // The last alignments of a location, with partners and with communicators.
   struct alignment {
     struct time {
-      std::uint64_t who;
+      std::uint64_t key;
       std::int64_t ns;
     };
     base::key_map numbers;
     base::pod_vector<time> times;
     base::pod_vector<time> groups;
 
-    std::int64_t& at(std::uint64_t who) {
+    std::int64_t& at(std::uint64_t key) {
       const auto fresh = static_cast<std::uint32_t>(times.size());
-      const std::uint32_t number = numbers.intern(who + 1, fresh);
-      if (number == fresh) times.push_back({who, INT64_MIN});
+      const std::uint32_t number = numbers.intern(key + 1, fresh);
+      if (number == fresh) times.push_back({key, INT64_MIN});
       return times[number].ns;
     }
     void clear() noexcept {
-      for (const time& t : times) numbers.erase(t.who + 1);
+      for (const time& t : times) numbers.erase(t.key + 1);
       times.clear();
       groups.clear();
     }
   };
 
   explicit cost_scratch(base::memory_pool& pool) : memory(&pool) {}
-  cost_scratch(const cost_scratch&) = delete;  // the charges own what they tell
+  cost_scratch(const cost_scratch&) = delete;  // charges own their lists
   cost_scratch& operator=(const cost_scratch&) = delete;
   ~cost_scratch() {
     for (std::uint32_t c = 0; c != charges.size(); ++c) drop(charges[c]);
@@ -70,9 +70,9 @@ struct cost_scratch {
     c.rest = nullptr;
   }
 
-  base::memory_pool* memory;  ///< of the run; borrowed
+  base::memory_pool* memory;  ///< the pool of the run; borrowed
   base::pod_vector<charge> charges;
-  base::pod_vector<std::uint32_t> free;  ///< of charges; what was used last comes first, as it is in the cache
+  base::pod_vector<std::uint32_t> free;  ///< free charges, last in, first out: the last one is still in the cache
   base::pod_vector<std::uint32_t> order;
   own_time::room time;
   base::pod_vector<own_time::part> more;

@@ -17,15 +17,15 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// The causal path profile of the location that ended last is the critical path of the run; beside it what all
-/// locations together spent in each block (definitions 1.5). Merged up the tree; memory is the distinct blocks.
+/// The causal path profile of the location that ended last, which is the critical path of the run, and the time of all
+/// locations in each block (docs/method.md 1.5). Merged up the reduction tree; memory grows with distinct blocks.
 struct critical_path {
   using entry = explain::block_time;
   std::int64_t end_ns = INT64_MIN;
   base::pod_vector<entry> path;   ///< in any order
   base::pod_vector<entry> spent;  ///< by block
 
-  /// What is known of one location; `own`: what it did itself, ascending.
+  /// Adds one location; `own`: what it did itself, ascending.
   void add(std::int64_t own_end_ns, base::pod_vector<entry>&& own_path, base::pod_vector<entry>&& own) {
     if (own_end_ns > end_ns) {  // on a tie the lower rank stays
       end_ns = own_end_ns;
@@ -33,7 +33,7 @@ struct critical_path {
     }
     join_ascending(spent, std::move(own), before, add_entry);
   }
-  /// The path by block: steps of one block in several regions become one.
+  /// The path by block: steps of one block in several regions are added up.
   static base::pod_vector<entry> joined(base::pod_vector<entry> path) {
     small_stable_sort(path, before);
     std::size_t kept = 0;
@@ -53,7 +53,7 @@ struct critical_path {
     put_all(out, path);
     put_all(out, spent);
   }
-  /// What another rank's `write` wrote.
+  /// Merges what another rank's `write` wrote.
   void merge(base::packet_reader& in) {
     const auto end = in.get<std::int64_t>();
     if (end > end_ns) {
@@ -65,7 +65,7 @@ struct critical_path {
     join_ascending(spent, in, before, add_entry);
   }
 
-  /// Largest first. `imbalance_ns`: what the path has more of a block than the mean of all locations.
+  /// Largest first. `imbalance_ns`: the part of a block's time on the path above the mean of all locations.
   base::vector<explain::critical_block> present(std::int64_t locations) const {
     base::vector<explain::critical_block> result;
     for (const entry& e : joined(path)) {

@@ -3,6 +3,7 @@
 
 #include <whywait/base/packet.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/clocks/joining.hpp>
 #include <whywait/explain/explanation.hpp>
 
@@ -10,14 +11,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// The costs of the delays of some ranks, as they are summed up the tree. In double nanoseconds: a wait is divided
-/// many times.
+/// The delay costs of some ranks, merged up the reduction tree. In double nanoseconds, because a wait is divided many
+/// times.
 struct cost_sums {
   struct entry {
     core::stable_key block;
@@ -26,12 +26,12 @@ struct cost_sums {
   base::pod_vector<entry> blocks;  ///< by block once joined
   double direct_ns = 0, indirect_ns = 0, propagating_ns = 0, terminal_ns = 0, nobody_ns = 0;
 
-  /// What another rank's `write` wrote; both are joined.
+  /// Merges what another rank's `write` wrote; both sides must be joined.
   void merge(base::packet_reader& in) {
     join_ascending(blocks, in, before, add);
     for (double* v : {&direct_ns, &indirect_ns, &propagating_ns, &terminal_ns, &nobody_ns}) *v += in.get<double>();
   }
-  /// After those of several locations.
+  /// Call after the costs of several locations were added.
   void join() {
     small_stable_sort(blocks, before);
     std::size_t kept = 0;

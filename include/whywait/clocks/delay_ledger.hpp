@@ -14,18 +14,18 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// The books of a whole run, message by message: what it would have been without the delays that measurement
-/// (or anything else that one can put a number on) caused. Feed the calls of every location in their order and
-/// what each of them needed, then `replay`:
+/// The delays of a whole run, message by message: what the run would have been without the delays that measurement (or
+/// anything else with a known cost) caused. Add the calls of every location in their order and the needs of each call,
+/// then call `replay`:
 ///
 ///     delay_ledger<> books(2);
-///     auto sent     = books.call(0, 5600, 0, 1600);          // begins at 5600 ns, not blocked, 1600 ns overhead before it
-///     auto received = books.call(1, 2850, 3950, 850);        // blocked for 3950 ns
-///     books.needs(received.end, sent.begin, 5600 + 1200);    // the message was there at 6800 ns
+///     auto sent = books.call(0, 5600, 0, 1600);            // begins at 5600 ns, not blocked, 1600 ns overhead before
+///     auto received = books.call(1, 2850, 3950, 850);      // blocked for 3950 ns
+///     books.needs(received.end, sent.begin, 5600 + 1200);  // the message was there at 6800 ns
 ///     books.replay();
-///     books.wait(received);                                  // 3200 ns: the wait without the overhead
+///     books.wait(received);                                // 3200 ns: the wait without the overhead
 ///
-/// Every operation is made of the same two things, calls and needs:
+/// Every operation consists of calls and needs:
 ///   eager message, semaphore, notify, future, join, lock hand-over    receiver.end needs sender.begin
 ///   Waitall                                 its end needs each of the messages
 ///   Waitany, Waitsome                       its end needs the messages taken; `chosen` names the others
@@ -36,34 +36,35 @@ namespace clocks {
 ///   1xN, Start after Post                   each receiver's end needs the root's (the poster's) begin
 ///   Nx1, scan, Wait after Complete          the end needs each contributor's begin
 ///   nonblocking collective                  c = junction needs every start; each Wait's end needs c
-/// Stamps are times in the receiver's clock. A sole input of a call that was blocked needs none: its slack is 0,
-/// whatever the clocks say. Without a stamp an input of a call that was not blocked changes nothing
-/// (and the call is `bounded`).
+/// Stamps are times in the receiver's clock. The only input of a blocked call needs none: its slack is 0, whatever the
+/// clocks say. An input without a stamp changes nothing for a call that was not blocked, and the call is `bounded`.
 ///
-/// `Delay`: std::int64_t (exact), delay_range (sound intervals), clock_bank<N> (several hypotheses). Not thread
-/// safe. 16 bytes + 3 delays per event (2 per call), 24 bytes + 1 delay per need; O(calls + needs). Throws
-/// std::bad_alloc, std::out_of_range, and std::logic_error if the calls need each other in a circle.
+/// `Delay`: std::int64_t (exact), delay_range (sound intervals), clock_bank<N> (several hypotheses). Not thread safe.
+/// 16 bytes + 3 delays per event (2 per call), 24 bytes + 1 delay per need; O(calls + needs). Throws std::bad_alloc,
+/// std::out_of_range, and std::logic_error if the calls need each other in a circle.
 template <class Delay = std::int64_t>
 class delay_ledger {
  public:
   using event = std::uint32_t;
-  /// One call: the instant it began and the instant it was no longer blocked.
+  /// One call: the instant it began and the instant from which it was no longer blocked.
   struct handle {
     event begin = 0, end = 0;
   };
   static constexpr std::int64_t no_stamp = INT64_MIN;
 
-  /// `least_wait_ns`: waits up to this are jitter, and their inputs are judged by their stamps (overhead 2.9).
+  /// `least_wait_ns`: waits up to this are jitter, and their inputs are judged by their stamps (docs/method.md 4.6).
   explicit delay_ledger(std::size_t locations, std::int64_t least_wait_ns = 0)
       : last_(locations, nobody), ends_(locations), least_wait_ns_(least_wait_ns) {}
 
-  /// The next call of a location. `before`: overhead since its previous call ended; `inside`: overhead within
+  /// Adds the next call of a location. `before`: overhead since the end of its previous call; `inside`: overhead within
   /// the call that is not part of the wait.
   handle call(std::size_t location, std::int64_t begin_ns, std::int64_t wait_ns, const Delay& before = Delay{},
               const Delay& inside = Delay{}) {
     const event begin = add(begin_ns, Delay{});
-    if (last_.at(location) != nobody) link(begin, last_[location], 0, before, by_slack);
-    else events_[begin].delay = before;
+    if (last_.at(location) != nobody)
+      link(begin, last_[location], 0, before, by_slack);
+    else
+      events_[begin].delay = before;
     const event end = add(begin_ns + wait_ns, inside);
     link(end, begin, wait_ns, Delay{}, own_path);
     last_[location] = end;
@@ -71,20 +72,20 @@ class delay_ledger {
     return {begin, end};
   }
 
-  /// An instant of nobody's program order: a match, the start of a transfer or of a nonblocking collective. It
-  /// happens when the last of what it needs is there.
+  /// Adds an event outside the program order of any location: a match, the start of a transfer or of a nonblocking
+  /// collective. It happens when the last of its needs is there.
   event junction() { return add(no_stamp, Delay{}); }
 
-  /// `waiter` (the end of a call, or a junction) needed `causer`, which was there at `ready_ns`.
+  /// Adds a need: `waiter` (the end of a call, or a junction) needed `causer`, which was there at `ready_ns`.
   void needs(event waiter, event causer, std::int64_t ready_ns, const Delay& cost = Delay{}) {
     link(waiter, causer, ready_ns, cost, ready_ns == no_stamp ? unknown : by_stamp);
   }
-  /// The same if it is known how long it had been there.
+  /// Adds a need whose slack is known.
   void needs_within(event waiter, event causer, std::int64_t slack_ns, const Delay& cost = Delay{}) {
     link(waiter, causer, slack_ns, cost, by_slack);
   }
 
-  /// All left together: every slack is the own wait, so no clocks are needed.
+  /// Adds an operation that all calls left together: every slack is the call's own wait, so no clocks are needed.
   void synchronise(const handle* calls, std::size_t count) {
     const event all = junction();
     for (std::size_t i = 0; i != count; ++i) {
@@ -92,7 +93,7 @@ class delay_ledger {
       needs_within(calls[i].end, all, 0);
     }
   }
-  /// Blocking rendezvous of two: the sender's wait is the slack of its path, the receiver's of its own.
+  /// Adds a blocking rendezvous: the wait of each side is the slack of its path.
   void meet(const handle& sender, const handle& receiver) {
     const event match = junction();
     needs_within(match, sender.begin, wait_of(sender));
@@ -101,12 +102,12 @@ class delay_ledger {
     needs_within(receiver.end, match, 0);
   }
 
-  /// The program took `taken`, there at `taken_ns`, before `other`, there at `other_ns`. If it is the other way
-  /// round without the delays, the call is `order_suspect` (overhead 3.3).
+  /// The program took `taken`, there at `taken_ns`, before `other`, there at `other_ns`. If their order is different
+  /// without the delays, the call is `order_suspect` (docs/method.md 4.8).
   void chosen(const handle& call, event taken, std::int64_t taken_ns, event other, std::int64_t other_ns) {
     choices_.push_back({call.end, taken, other, taken_ns, other_ns});
   }
-  /// Something else makes this call doubtful, e.g. `hidden_tree`.
+  /// Lowers the quality of a call for another reason, for example `hidden_tree`.
   void mark(const handle& call, explain::quality trust) { worsen(call.end, trust); }
 
   /// The location ended at `end_ns`, with this overhead since its last call.
@@ -115,7 +116,7 @@ class delay_ledger {
     ends_.at(location) = {end_ns, after};
   }
 
-  /// Settles all accounts. Call once, last.
+  /// Computes all delays. Call once, last.
   void replay() {
     base::vector<std::uint32_t> missing(events_.size(), 0), first(events_.size() + 1, 0), next(needs_.size());
     for (const need& n : needs_) {
@@ -129,20 +130,20 @@ class delay_ledger {
     for (event e = 0; e != events_.size(); ++e) {
       if (missing[e] == 0) ready.push_back(e);
     }
-    std::size_t settled = 0;
+    std::size_t evaluated = 0;
     while (!ready.empty()) {
       const event e = ready.back();
       ready.pop_back();
-      settle(e);
-      ++settled;
+      evaluate(e);
+      ++evaluated;
       for (std::uint32_t i = first[e]; i != first[e + 1]; ++i) {
         const event to = needs_[next[i]].to;
         if (--missing[to] == 0) ready.push_back(to);
       }
     }
-    if (settled != events_.size()) throw std::logic_error("whywait-X006: the calls need each other in a circle");
+    if (evaluated != events_.size()) throw std::logic_error("whywait-X006: the calls need each other in a circle");
     for (const choice& c : choices_) {
-      // Suspect is what may have been the other way round; equality is not.
+      // Possible inversions are suspect; equality is not one.
       const Delay taken = without(c.taken_ns, events_.at(c.taken).delay);
       const Delay other = without(c.other_ns, events_.at(c.other).delay);
       if (!same(excess(taken, other), Delay{})) {
@@ -152,16 +153,16 @@ class delay_ledger {
     }
   }
 
-  // After the replay.
+  // The quality of a call, after `replay`.
 
   const Delay& delay(event e) const { return events_.at(e).delay; }
   /// The wait without the delays.
   const Delay& wait(const handle& call) const { return events_.at(call.end).waited; }
   explain::quality trust(const handle& call) const { return events_.at(call.end).trust; }
   std::int64_t inversions() const noexcept { return inversions_; }
-  /// Everything that was executed on all locations.
+  /// Overhead executed by all locations.
   const Delay& executed() const noexcept { return executed_; }
-  /// Overhead on the measured critical path into an event: no delay is larger (overhead, C3).
+  /// Overhead on the measured critical path into an event: no delay is larger (docs/method.md 4.2).
   const Delay& bound(event e) const { return events_.at(e).bound; }
 
   Delay final_delay(std::size_t location) const {
@@ -172,7 +173,7 @@ class delay_ledger {
     const Delay& after = ends_.at(location).after;
     return last_.at(location) == nobody ? after : events_[last_[location]].bound + after;
   }
-  /// When the last location would have ended.
+  /// The end of the last location without the delays.
   Delay total() const {
     Delay latest{};
     for (std::size_t l = 0; l != ends_.size(); ++l) {
@@ -189,16 +190,16 @@ class delay_ledger {
 
   struct need {
     event from, to;
-    std::uint32_t next;  ///< of the same `to`
+    std::uint32_t next;  ///< the next need with the same `to`
     kind_t kind;
-    std::int64_t ns;     ///< slack or stamp
+    std::int64_t ns;  ///< slack or stamp
     Delay cost;
   };
   struct entry {
     std::int64_t at_ns = 0;
     std::uint32_t needs = none;
     explain::quality trust = explain::quality::exact;
-    Delay delay{}, bound{}, waited{};  ///< delay: until it is settled, what the event itself adds
+    Delay delay{}, bound{}, waited{};  ///< delay: the event's own share until it is evaluated
   };
   struct choice {
     event call, taken, other;
@@ -232,7 +233,7 @@ class delay_ledger {
   std::int64_t wait_of(const handle& call) const { return events_.at(call.end).at_ns - events_.at(call.begin).at_ns; }
   void worsen(event e, explain::quality trust) { events_.at(e).trust = std::max(events_[e].trust, trust); }
 
-  void settle(event number) {
+  void evaluate(event number) {
     entry& e = events_[number];
     std::int64_t at_ns = e.at_ns, wait_ns = 0;
     const need* own = nullptr;
@@ -253,7 +254,7 @@ class delay_ledger {
     }
     const Delay inside = e.delay;
     const bool sole = own != nullptr && remote == 1 && wait_ns > least_wait_ns_;
-    // A junction has no path of its own: one that never matters stands for it.
+    // A junction has no path of its own, so it gets one that never matters.
     delay_rule<Delay> rule(own != nullptr ? events_[own->from].delay : Delay{} + never_ns, wait_ns);
     Delay bound{};
     bool bounded = false;
@@ -275,7 +276,7 @@ class delay_ledger {
       rule.input(from.delay, slack, n.cost);
       if (slack <= 0) ends_at(from.bound + n.cost);
     }
-    if (!bounded && own != nullptr) bound = events_[own->from].bound + wait_ns;  // nothing explains the wait
+    if (!bounded && own != nullptr) bound = events_[own->from].bound + wait_ns;  // no input explains the wait
     e.delay = rule.delay() + inside;
     e.bound = bound + inside;
     if (own != nullptr) e.waited = rule.wait();

@@ -10,8 +10,8 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// Joins a list to another; both are ascending and without equals. What both have is added up where it stands, which is
-/// all of it where every rank runs the same code. O(both).
+/// Joins a list to another; both are ascending and without duplicates. Common elements are added in place, which is all
+/// of them where every rank runs the same code. O(both).
 template <class List, class Before, class Add>
 void join_ascending(List& into, List&& from, Before before, Add add) {
   using element = typename List::value_type;
@@ -38,7 +38,7 @@ void join_ascending(List& into, List&& from, Before before, Add add) {
   into = std::move(all);
 }
 
-/// The same for one that put_all put.
+/// Joins a list that put_all wrote.
 template <class List, class Before, class Add>
 void join_ascending(List& into, base::packet_reader& in, Before before, Add add) {
   List from;

@@ -13,19 +13,18 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// The delays of one location on its way through its records: the rule of delay_rule.hpp for all hypotheses. An
-/// event is the moment from which a call is no longer blocked; its inputs are the beginnings of the calls that it
-/// needed. What comes after (transfer, library) is the location's own again. A call begins for MPI, and so for who
-/// needs it, when the wrapper is through with what it does after its time stamp.
+/// The delays of one location on its way through its records: the rule of delay_rule.hpp for all hypotheses. An event
+/// is the instant from which a call is no longer blocked; its inputs are the beginnings of the calls that it needed.
+/// What follows (transfer, library) is the location's own time. For MPI, and for the waiters, a call begins when the
+/// wrapper has finished what it does after its time stamp.
 class location_clocks {
  public:
-  /// For one pass; `plan` and `memory` are borrowed. The legs are read before `begin_next`.
+  /// Begins one pass; `plan` and `memory` are borrowed. Read the legs before `begin_next`.
   location_clocks(const clock_plan& plan, std::int64_t begin_ns, base::memory_pool& memory)
       : legs_(memory), now_ns_(begin_ns), plan_(&plan), clocks_(plan.clocks()) {}
   clock_legs& legs() noexcept { return legs_; }
-  void prefetch() const noexcept { legs_.prefetch(next_, spent_); }
 
-  /// Goes to the beginning of the next record; at the end takes the last steps and returns false.
+  /// Goes to the beginning of the next record. At the end it enters the last steps and returns false.
   bool begin_next() {
     const clock_leg& leg = legs_[next_];
     for (const std::uint32_t end = clock_legs::spends_before(leg); spent_ != end; ++spent_) {
@@ -43,7 +42,7 @@ class location_clocks {
     return next_ != legs_.records();
   }
 
-  /// How long after the beginning of the current call MPI had it.
+  /// Time from the beginning of the current call to MPI's start.
   std::int64_t inside_ns() const noexcept { return inside_ns_; }
   std::uint32_t record() const noexcept { return static_cast<std::uint32_t>(next_); }
 
@@ -59,11 +58,11 @@ class location_clocks {
     std::int64_t measured_ns, without_ns;
   };
 
-  /// The rest of the current call. `needed`: what it needed, all joined, or null. `measured_ns`: how long it is
-  /// said to have waited in MPI.
+  /// Enters the rest of the current call. `needed`: the join of all needed stamps, or null. `measured_ns`: the wait in
+  /// MPI according to the explanation.
   blocked finish_record(const clock_stamp* needed, std::int64_t measured_ns) {
     const clock_leg& leg = legs_[next_];
-    blocked waited{measured_ns, measured_ns};  // nobody is known who could be blamed: it stays
+    blocked waited{measured_ns, measured_ns};  // without a known cause the wait stays as measured
     if (needed != nullptr) {
       const std::int64_t go_ns = std::max(now_ns_, std::min(needed->ready_ns, leg.leave_ns));
       for (std::size_t h = clocks_; h-- != 0;) {
@@ -95,9 +94,9 @@ class location_clocks {
 
   std::int64_t now_ns() const noexcept { return now_ns_; }
   const clock_bank<most_clocks>& delay() const noexcept { return delay_; }
-  /// Overhead on the measured critical path to here.
+  /// Overhead on the measured critical path to this instant.
   std::int64_t bound_ns() const noexcept { return bound_ns_; }
-  /// By how much delay()[0] may be wrong because the constants are: the largest sum along a path (overhead, C4).
+  /// The possible error of delay()[0] because of the constants: the largest sum along a path (docs/method.md 4.2).
   std::int64_t error_ns() const noexcept { return core::nearest(error_ns_); }
   /// Overhead executed by this location.
   std::int64_t executed_ns() const noexcept { return executed_ns_; }
@@ -105,7 +104,7 @@ class location_clocks {
   std::int64_t useful_ns() const noexcept { return legs_.useful_ns(); }
 
  private:
-  // Overhead, of which the part `uncertain` may be wrong.
+  // Enters overhead with the possible relative error `uncertain`.
   void spend(std::int64_t ns, double uncertain) noexcept {
     if (ns <= 0) return;
     executed_ns_ += ns;

@@ -16,20 +16,21 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// The collective operations of which this rank is the home, for the virtual clocks. Everybody in such a meeting
-/// needs a beginning of one list of contributors: all of them (barrier, NxN), those of lower rank (scan), those
-/// who came before it left (NxN that did not synchronise). So one running maximum serves all. Who needs only one
-/// other, or is the only one who needs, hears from them directly (broadcast, reduction, sparse exchange).
-/// Memory: 16 bytes per participant who needs; the stamps of a meeting while it is going on. Not thread safe.
+/// The collective operations of which this rank is the home, for the virtual clocks. Every member of such a meeting
+/// needs a beginning of one list of contributors: all of them (barrier, NxN), those of lower rank (scan), or those that
+/// came before it left (NxN that did not synchronise). One running maximum therefore serves all members. A member that
+/// needs only one other, or is the only one with needs, receives the stamps directly (broadcast, reduction, sparse
+/// exchange). Memory: 16 bytes per participant with needs; the stamps of a meeting while it is open. Not thread safe.
 class meeting_book {
  public:
-  /// `memory`: of the run; borrowed.
+  /// `memory`: the pool of the run; borrowed.
   meeting_book(std::int32_t own_rank, base::memory_pool& memory)
       : own_rank_(own_rank), memory_(&memory), instructions_(memory) {}
 
-  /// Plans one instance, sorted by rank, when all have come. Contributors are to hear to whom they matter, and
-  /// waiters that a stamp will come for their record.
-  void plan(const explain::participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs) {
+  /// Plans one complete instance, sorted by rank: which contributor sends its stamp where, and which waiters receive
+  /// one.
+  void plan(const explain::participant* all, std::size_t count,
+                          const base::pod_vector<std::int32_t>& needs) {
     using core::call_role;
     if (count < 2) return;
     const call_role role = core::role_of(all[0].call);
@@ -43,31 +44,31 @@ class meeting_book {
     }
     for (std::size_t i = 0; i != count; ++i) overlap = overlap && all[i].leave_ns >= latest;
     base::pod_vector<std::uint32_t> order;  // contributors
-    const auto everybody = [&] {
+    const auto all_contribute = [&] {
       for (std::uint32_t i = 0; i != count; ++i) order.push_back(i);
     };
     const auto direct = [&](std::size_t from, std::size_t to) {
       if (from == to || all[from].enter_ns > all[to].leave_ns) return;  // the clocks disagree
-      need(all[to]);
-      give(all[from],
-           clock_give{all[from].record, all[to].world, all[to].record, static_cast<std::uint32_t>(all[to].location)});
+      add_need(all[to]);
+      add_give(all[from], clock_give{all[from].record, all[to].world, all[to].record,
+                                     static_cast<std::uint32_t>(all[to].location)});
     };
     switch (role) {
       case call_role::barrier:
       case call_role::finalise:
-        everybody();
-        return meet(all, count, order, false, false);
+        all_contribute();
+        return add_meeting(all, count, order, false, false);
       case call_role::create:
         if (all[0].call == core::mpi_call::Comm_idup || !overlap) return;
-        everybody();
-        return meet(all, count, order, false, false);
+        all_contribute();
+        return add_meeting(all, count, order, false, false);
       case call_role::all_to_all: {
         if (!data) return;
         const bool together = overlap && !sparse;
         for (std::uint32_t i = 0; i != count; ++i) {
           if (together || has(all[i], core::sync_flag::contributes)) order.push_back(i);
         }
-        meet(all, count, order, false, !together);
+        add_meeting(all, count, order, false, !together);
         for (std::size_t i = 0; i != count; ++i) {
           if (!has(all[i], core::sync_flag::sparse)) continue;
           for (std::uint32_t k = 0; k != all[i].needs_count; ++k) {
@@ -97,15 +98,15 @@ class meeting_book {
         for (std::uint32_t i = 0; i != count; ++i) {
           if (has(all[i], core::sync_flag::contributes)) order.push_back(i);
         }
-        return meet(all, count, order, true, true);
+        return add_meeting(all, count, order, true, true);
       default:
         return;
     }
   }
 
-  /// Tells what was planned since.
+  /// Sends what was planned since the last call.
   template <class Outbox>
-  void tell(Outbox&& to) {
+  void send_needs(Outbox&& to) {
     for (const instruction& i : instructions_) {
       base::packet& out = to(i.world);
       if (i.gives) {
@@ -121,27 +122,27 @@ class meeting_book {
     instructions_.release();
   }
 
-  /// Before every pass.
-  void rewind() {
+  /// Resets all meetings; call before every pass.
+  void begin_pass() {
     open_ = meetings_.size();
     for (meeting& m : meetings_) {
-      m.heard = m.passed = 0;
-      m.told = 0;
+      m.received = m.passed = 0;
+      m.released = 0;
       m.stamps.clear();
       m.given.clear();
     }
   }
 
-  /// Somebody who need not wait any longer.
+  /// The stamp that a waiter was stuck for.
   struct reply {
     std::int32_t rank;
     std::uint32_t record, location;
     clock_stamp stamp;
   };
 
-  /// A contributor has come, with so many clocks. `replies` get who can go on because of that.
-  void come(std::uint32_t number, std::uint32_t place, const clock_stamp& stamp, std::size_t clocks,
-            base::pod_vector<reply>& replies) {
+  /// Receives the stamp of a contributor, with `clocks` hypotheses. Appends to `replies` the waiters that can continue.
+  void receive_stamp(std::uint32_t number, std::uint32_t place, const clock_stamp& stamp, std::size_t clocks,
+                     base::pod_vector<reply>& replies) {
     meeting& m = meetings_.at(number);
     if (m.stamps.empty()) {
       m.stamps.resize(m.contributors);
@@ -151,22 +152,22 @@ class meeting_book {
     if (place >= m.contributors) base::truncated();
     m.stamps[place] = stamp;
     m.given[place] = 1;
-    ++m.heard;
+    ++m.received;
     while (m.passed != m.contributors && m.given[m.passed] != 0) {
       m.latest.join(m.stamps[m.passed++], clocks);
-      for (; m.told != m.waiters.size() && m.waiters[m.told].first_n == m.passed; ++m.told) {
-        const waiter& w = m.waiters[m.told];
+      for (; m.released != m.waiters.size() && m.waiters[m.released].first_n == m.passed; ++m.released) {
+        const waiter& w = m.waiters[m.released];
         replies.push_back({w.rank, w.record, w.location, m.latest});
       }
     }
-    if (m.heard == m.contributors) {
+    if (m.received == m.contributors) {
       m.stamps.release();
       m.given.release();
       --open_;
     }
   }
 
-  /// Everybody who was going to come has come.
+  /// Whether all expected stamps have been received.
   bool quiet() const noexcept { return open_ == 0; }
 
  private:
@@ -177,9 +178,9 @@ class meeting_book {
   };
   struct meeting {
     explicit meeting(base::memory_pool& memory) : waiters(memory), stamps(memory), given(memory) {}
-    std::uint32_t contributors = 0, heard = 0, passed = 0;
-    std::size_t told = 0;
-    base::pod_vector<waiter> waiters;  ///< by first_n
+    std::uint32_t contributors = 0, received = 0, passed = 0;
+    std::size_t released = 0;
+    base::pod_vector<waiter> waiters;  ///< sorted by first_n
     base::pod_vector<clock_stamp> stamps;
     base::pod_vector<char> given;
     clock_stamp latest;
@@ -192,19 +193,23 @@ class meeting_book {
     clock_give give;
   };
 
-  void give(const explain::participant& p, const clock_give& g) { instructions_.push_back({p.world, p.location, true, g}); }
-  void need(const explain::participant& p) { instructions_.push_back({p.world, p.location, false, {p.record, 0, 0, 0}}); }
+  void add_give(const explain::participant& p, const clock_give& g) {
+    instructions_.push_back({p.world, p.location, true, g});
+  }
+  void add_need(const explain::participant& p) {
+    instructions_.push_back({p.world, p.location, false, {p.record, 0, 0, 0}});
+  }
 
   static bool has(const explain::participant& p, unsigned flag) noexcept { return (p.flags & flag) != 0; }
   static std::size_t member(const explain::participant* all, std::size_t count, std::int32_t rank) noexcept {
-    const explain::participant* at = std::lower_bound(all, all + count, rank,
-                                             [](const explain::participant& p, std::int32_t r) { return p.rank < r; });
+    const explain::participant* at = std::lower_bound(
+        all, all + count, rank, [](const explain::participant& p, std::int32_t r) { return p.rank < r; });
     return at != all + count && at->rank == rank ? static_cast<std::size_t>(at - all) : count;
   }
 
-  // `by_rank`: a scan. `consumers_only`: not everybody needs the others.
-  void meet(const explain::participant* all, std::size_t count, base::pod_vector<std::uint32_t>& order, bool by_rank,
-                          bool consumers_only) {
+  // `by_rank`: a scan. `consumers_only`: members that receive no data need nothing.
+  void add_meeting(const explain::participant* all, std::size_t count,
+                                 base::pod_vector<std::uint32_t>& order, bool by_rank, bool consumers_only) {
     if (order.empty()) return;
     if (!by_rank) {
       small_stable_sort(order, [all](std::uint32_t a, std::uint32_t b) { return all[a].enter_ns < all[b].enter_ns; });
@@ -228,13 +233,14 @@ class meeting_book {
       if (first_n == 0) continue;
       m.waiters.push_back({first_n, all[i].world, all[i].record, all[i].location});
       most = std::max(most, first_n);
-      need(all[i]);
+      add_need(all[i]);
     }
     if (most == 0) return;
     m.contributors = most;
     for (std::uint32_t k = 0; k != most; ++k) {
       const explain::participant& p = all[order[k]];
-      give(p, clock_give{p.record, own_rank_, static_cast<std::uint32_t>(meetings_.size()), k | clock_give::to_meeting});
+      add_give(
+          p, clock_give{p.record, own_rank_, static_cast<std::uint32_t>(meetings_.size()), k | clock_give::to_meeting});
     }
     small_stable_sort(m.waiters, [](const waiter& a, const waiter& b) { return a.first_n < b.first_n; });
     meetings_.push_back(std::move(m));

@@ -20,51 +20,51 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// How many stamps one record needs before its call can be judged; in a pass also what has come.
+/// The number of stamps that one record needs before its call can be judged; during a pass also the received ones.
 struct clock_need {
   static constexpr std::uint32_t unknown = 0xffffffffu;
   std::uint32_t record;
   std::uint32_t count;
-  bool wildcard = false;            ///< took any source
-  bool any = false;                 ///< in a pass: the call took one of several
-  std::uint32_t posting = unknown;  ///< record that posted the one receive that it completed, if that is known and matters
-  std::uint32_t heard = 0;          ///< in a pass: so many stamps have come,
-  std::uint32_t stamp = unknown;    ///< joined to this one of clock_scratch
+  bool wildcard = false;            ///< received from any source
+  bool any = false;                 ///< set for a pass: the call completed one of several requests
+  std::uint32_t posting = unknown;  ///< record that posted the only receive completed here, if known and relevant
+  std::uint32_t received = 0;       ///< in a pass: number of stamps received,
+  std::uint32_t stamp = unknown;    ///< in a pass: index in clock_scratch of their join
 };
 
-/// Who needs whom, message by message: also those who were there in time, because under another hypothesis they
-/// may not have been. Memory: 24 bytes per record that needs somebody, 16 per message given. Not thread safe.
+/// Which record needs which, message by message. Messages that arrived in time are included, because under another
+/// hypothesis they may arrive late. Memory: 24 bytes per record with needs, 16 per message. Not thread safe.
 class need_book {
  public:
-  /// `memory`: of the run; borrowed.
-  need_book(const explain::rank_history& rank, base::memory_pool& memory) : rank_(&rank), wishes_(memory) {
+  /// `memory`: the pool of the run; borrowed.
+  need_book(const explain::rank_history& rank, base::memory_pool& memory) : rank_(&rank), requests_(memory) {
     lanes_.reserve(rank.locations.size());
     while (lanes_.size() != rank.locations.size()) lanes_.emplace_back(memory);
   }
 
-  /// A collective will tell this record.
-  void need(std::uint16_t location, std::uint32_t record) {
+  /// Adds a need whose stamp a collective will send.
+  void add_need(std::uint16_t location, std::uint32_t record) {
     if (location < lanes_.size()) lanes_[location].needs.push_back({record, 1, false});
   }
-  void give(std::uint16_t location, const clock_give& g) {
+  void add_give(std::uint16_t location, const clock_give& g) {
     if (location >= lanes_.size()) return;
     base::pod_vector<clock_give>& gives = lanes_[location].gives;
-    if (gives.empty()) gives.reserve(std::max<std::size_t>(4, lanes_[location].needs.size()));  // mostly about as many
+    if (gives.empty()) gives.reserve(std::max<std::size_t>(4, lanes_[location].needs.size()));  // usually about as many
     gives.push_back(g);
   }
 
-  /// The messages of one location, by record, and what made it wait. Walks all records.
-  void messages(std::uint16_t location, const explain::message_match* matches, std::size_t count,
-                const base::pod_vector<explain::arrival>& arrivals) {
-    learn_sizes(location, matches, count, arrivals);
+  /// Adds the messages of one location and the causes of its waits, both by record. Walks all records.
+  void add_messages(std::uint16_t location, const explain::message_match* matches, std::size_t count,
+                    const base::pod_vector<explain::arrival>& arrivals) {
+    find_least_waiting(location, matches, count, arrivals);
     explain::location_walk walk(*rank_);
     const explain::location_history& here = rank_->locations[location];
-    base::pod_vector<receive> receives;  // read when the first call comes that had a choice
+    base::pod_vector<receive> receives;  // filled at the first call that had a choice
     bool received = false;
     std::size_t calls = lanes_[location].needs.size();
     for (std::size_t k = 0; k != count; ++k) calls += k == 0 || matches[k].record != matches[k - 1].record ? 1 : 0;
     lanes_[location].needs.reserve(calls);
-    wishes_.reserve(wishes_.size() + count);
+    requests_.reserve(requests_.size() + count);
     std::size_t m = 0, a = 0, p = 0;
     for (std::uint32_t i = 0; m != count && i != here.records.size(); ++i) {
       walk.step(here.records[i]);
@@ -73,7 +73,7 @@ class need_book {
       if (last == m) continue;
       while (a != arrivals.size() && arrivals[a].record < i) ++a;
       const explain::arrival* cause = a != arrivals.size() && arrivals[a].record == i ? &arrivals[a] : nullptr;
-      one_call(location, i, core::role_of(here.records[i].call), matches + m, matches + last, cause, walk);
+      add_call(location, i, core::role_of(here.records[i].call), matches + m, matches + last, cause, walk);
       m = last;
       base::pod_vector<clock_need>& needs = lanes_[location].needs;
       if (needs.empty() || needs.back().record != i) continue;
@@ -87,31 +87,32 @@ class need_book {
     }
   }
 
-  /// Asks those who are needed. Fills no packet much beyond `room` bytes; what is left is for the next call.
+  /// Sends requests for stamps to the needed ranks. Fills no packet much beyond `room` bytes; the next call sends the
+  /// rest.
   template <class Outbox>
-  void ask(Outbox&& to, std::size_t room) {
-    for (; asked_ != wishes_.size(); ++asked_) {
-      const wish& w = wishes_[asked_];
+  void send_requests(Outbox&& to, std::size_t room) {
+    for (; sent_ != requests_.size(); ++sent_) {
+      const stamp_request& w = requests_[sent_];
       base::packet& out = to(w.rank);
       if (out.size() >= room) return;
       put(out, w);
     }
-    wishes_.release();
-    asked_ = 0;
+    requests_.release();
+    sent_ = 0;
   }
-  void take_wishes(std::int32_t source, base::packet_reader in) {
+  void receive_requests(std::int32_t source, base::packet_reader in) {
     while (!in.empty()) {
-      const auto w = in.get<wish>();
-      give(w.causer_location, {w.causer_record, source, w.record, w.location});
+      const auto w = in.get<stamp_request>();
+      add_give(w.causer_location, {w.causer_record, source, w.record, w.location});
     }
   }
 
-  /// Brings everything into the order of the records. Call once, after the exchange. `room`: for this call only.
-  void seal(base::pod_vector<std::uint32_t>& room) {
+  /// Sorts all lists by record. Call once, after the exchange. `room`: buffer.
+  void sort_by_record(base::pod_vector<std::uint32_t>& room) {
     for (std::size_t i = 0; i != lanes_.size(); ++i) {
       lane& l = lanes_[i];
-      by_record(l.gives, rank_->locations[i].records.size(), room);
-      by_record(l.needs, rank_->locations[i].records.size(), room);
+      sort_list(l.gives, rank_->locations[i].records.size(), room);
+      sort_list(l.needs, rank_->locations[i].records.size(), room);
       std::size_t kept = 0;
       for (const clock_need& n : l.needs) {
         if (kept != 0 && l.needs[kept - 1].record == n.record) {
@@ -134,15 +135,15 @@ class need_book {
     base::pod_vector<clock_need> needs;
     base::pod_vector<clock_give> gives;
   };
-  struct wish {
+  struct stamp_request {
     std::int32_t rank;
     std::uint32_t causer_record, record;
     std::uint16_t causer_location, location;
   };
 
-  // Stable, in O(list + records): each place is counted.
+  // Stable counting sort, O(list + records).
   template <class T>
-  static void by_record(base::pod_vector<T>& list, std::size_t records, base::pod_vector<std::uint32_t>& room) {
+  static void sort_list(base::pod_vector<T>& list, std::size_t records, base::pod_vector<std::uint32_t>& room) {
     const auto before = [](const T& a, const T& b) { return a.record < b.record; };
     if (std::is_sorted(list.begin(), list.end(), before)) return;
     room.assign(records + 1, 0);
@@ -158,8 +159,9 @@ class need_book {
   struct receive {
     std::uint32_t completion, posting;
   };
-  // By the record that completed them, if that is of the same location.
-  static base::pod_vector<receive> receives_of(const explain::location_history& here, std::uint16_t location) {
+  // Receives by the record that completed them, if that is of the same location.
+  static base::pod_vector<receive> receives_of(const explain::location_history& here,
+                                                             std::uint16_t location) {
     base::pod_vector<receive> all;
     all.reserve(here.records.size());
     for (std::uint32_t i = 0; i != here.records.size(); ++i) {
@@ -176,10 +178,10 @@ class need_book {
     return all;
   }
 
-  // A call needs every message that it received and the receive of every message that it sent synchronously. Of
-  // another send nobody knows whether it was buffered; its receive counts where it was found to be the cause, and
-  // where the message is as large as one for which it was.
-  void one_call(std::uint16_t location, std::uint32_t record, core::call_role role, const explain::message_match* first,
+  // A call needs every message that it received, and the receive of every message that it sent synchronously. Whether
+  // another send was buffered is unknown: its receive counts if it was found to be the cause, or if the message is as
+  // large as one for which it was.
+  void add_call(std::uint16_t location, std::uint32_t record, core::call_role role, const explain::message_match* first,
                 const explain::message_match* last, const explain::arrival* cause, const explain::location_walk& walk) {
     const explain::message_match* earliest = nullptr;
     bool buffered = false;
@@ -187,23 +189,23 @@ class need_book {
     for (const explain::message_match* m = first; m != last; ++m) {
       const bool sure = m->receiving || (m->partner.flags & explain::endpoint_flag::synchronous) != 0;
       const bool blamed = cause != nullptr && cause->causer_rank == m->rank &&
-                          cause->causer_record == m->partner.record &&
-                          cause->causer_location == m->partner.location && m->partner.begin_ns > given_at(rank_->locations[location], record, walk);
-      if (m->partner.begin_ns > walk.leave_ns()) continue;  // the clocks disagree: judged by what is known here
+                          cause->causer_record == m->partner.record && cause->causer_location == m->partner.location &&
+                          m->partner.begin_ns > given_at(rank_->locations[location], record, walk);
+      if (m->partner.begin_ns > walk.leave_ns()) continue;  // the clocks disagree: judged without it
       if (!sure && !blamed && size(*m) < least_waiting_) {
         buffered = true;
       } else if (!any) {
-        wish_for(location, record, *m);
+        add_request(location, record, *m);
       } else if (earliest == nullptr || m->partner.begin_ns < earliest->partner.begin_ns) {
         earliest = m;
       }
     }
-    if (any && !buffered && earliest != nullptr) wish_for(location, record, *earliest);
+    if (any && !buffered && earliest != nullptr) add_request(location, record, *earliest);
   }
 
-  void wish_for(std::uint16_t location, std::uint32_t record, const explain::message_match& m) {
-    if (m.partner.record == explain::message_match::nowhere) return;  // of an earlier epoch: was there in time
-    wishes_.push_back({m.rank, m.partner.record, record, m.partner.location, location});
+  void add_request(std::uint16_t location, std::uint32_t record, const explain::message_match& m) {
+    if (m.partner.record == explain::message_match::nowhere) return;  // in an earlier epoch: it was there in time
+    requests_.push_back({m.rank, m.partner.record, record, m.partner.location, location});
     base::pod_vector<clock_need>& needs = lanes_[location].needs;
     if (!needs.empty() && needs.back().record == record) {
       ++needs.back().count;
@@ -213,8 +215,9 @@ class need_book {
     }
   }
 
-  // When MPI had the call: who came before the wrapper was through did not keep MPI waiting.
-  static std::int64_t given_at(const explain::location_history& here, std::uint32_t record, const explain::location_walk& walk) {
+  // The time at which MPI had the call: a message that arrived while the wrapper ran did not block MPI.
+  static std::int64_t given_at(const explain::location_history& here, std::uint32_t record,
+                               const explain::location_walk& walk) {
     return walk.begin_ns() + std::llround(overhead_of(here, here.records[record].call).inside_ns);
   }
 
@@ -224,9 +227,9 @@ class need_book {
     return m.receiving ? 0 : static_cast<unsigned>(m.partner.flags) >> explain::endpoint_flag::size_shift;
   }
 
-  // From which size on did senders wait for receivers that came late, and were not buffered?
-  void learn_sizes(std::uint16_t location, const explain::message_match* matches, std::size_t count,
-                   const base::pod_vector<explain::arrival>& arrivals) {
+  // Finds the smallest size of messages whose senders waited for late receivers, because they were not buffered.
+  void find_least_waiting(std::uint16_t location, const explain::message_match* matches, std::size_t count,
+                          const base::pod_vector<explain::arrival>& arrivals) {
     least_waiting_ = no_size;
     explain::location_walk walk(*rank_);
     const explain::location_history& here = rank_->locations[location];
@@ -236,15 +239,16 @@ class need_book {
     std::uint32_t at = 0;
     for (std::size_t m = 0; m != count; ++m) {
       const explain::message_match& of = matches[m];
-      const bool alone = (m == 0 || matches[m - 1].record != of.record) &&
-                         (m + 1 == count || matches[m + 1].record != of.record);
+      const bool alone =
+          (m == 0 || matches[m - 1].record != of.record) && (m + 1 == count || matches[m + 1].record != of.record);
       if (size(of) == 0 || !alone) continue;
       for (; at <= of.record; ++at) walk.step(here.records[at]);
       while (a != arrivals.size() && arrivals[a].record < of.record) ++a;
       if (of.partner.begin_ns > walk.leave_ns()) {
         most_buffered = std::max(most_buffered, size(of));
-      } else if (a != arrivals.size() && arrivals[a].record == of.record && arrivals[a].has(explain::arrival_flag::adopt) &&
-                 arrivals[a].why == explain::pattern::late_receiver && of.partner.begin_ns > given_at(here, of.record, walk)) {
+      } else if (a != arrivals.size() && arrivals[a].record == of.record &&
+                 arrivals[a].has(explain::arrival_flag::adopt) && arrivals[a].why == explain::pattern::late_receiver &&
+                 of.partner.begin_ns > given_at(here, of.record, walk)) {
         waited |= std::uint64_t(1) << size(of);
       }
     }
@@ -254,9 +258,9 @@ class need_book {
 
   const explain::rank_history* rank_;
   base::vector<lane> lanes_;
-  base::pod_vector<wish> wishes_;
-  std::size_t asked_ = 0;
-  unsigned least_waiting_ = no_size;  ///< digits of the bytes, of the location that is looked at
+  base::pod_vector<stamp_request> requests_;
+  std::size_t sent_ = 0;
+  unsigned least_waiting_ = no_size;  ///< in binary digits, for the location at hand
 };
 
 }  // namespace clocks

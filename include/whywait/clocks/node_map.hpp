@@ -15,8 +15,8 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// Which node each rank runs on. Ranks that follow each other on one node are one entry, so it is small where they are
-/// placed in blocks; at worst 12 bytes a rank. Not thread safe.
+/// The node of each rank. Consecutive ranks of one node are one entry, so the map is small for block placement; at
+/// worst 12 bytes per rank. Not thread safe.
 class node_map {
  public:
   void add(const explain::rank_history& rank) { runs_.push_back({rank.rank, rank.rank + 1, rank.node}); }
@@ -38,7 +38,7 @@ class node_map {
     runs_.resize(kept);
   }
 
-  /// Every rank's node is known, and there are several.
+  /// Whether the node of every rank is known and there are several nodes.
   bool several() const noexcept {
     bool known = true, differ = false;
     for (const run& r : runs_) {
@@ -48,15 +48,16 @@ class node_map {
     return known && differ;
   }
 
-  /// Of a world rank; -1: unknown. O(log entries).
+  /// The node of a world rank; -1: unknown. O(log entries).
   std::int32_t operator[](std::int32_t rank) const noexcept {
-    const auto after = std::upper_bound(runs_.begin(), runs_.end(), rank,
-                                        [](std::int32_t r, const run& x) { return r < x.first; });
+    const auto after =
+        std::upper_bound(runs_.begin(), runs_.end(), rank, [](std::int32_t r, const run& x) { return r < x.first; });
     return after == runs_.begin() || rank >= (after - 1)->last ? -1 : (after - 1)->node;
   }
 
-  /// By location and record: whether the call's messages, or its communicator, leave the node of the rank; for a call that
-  /// completes others, whether one of theirs did. Without a node everything leaves it. O(records log entries).
+  /// By location and record: whether the call's messages, or its communicator, leave the node of the rank; for a call
+  /// that completes requests, whether one of their messages does. Without a known node everything leaves it. O(records
+  /// log entries).
   base::vector<base::vector<bool>> leaving(const explain::rank_history& rank) const {
     base::vector<base::vector<bool>> result;
     for (const explain::location_history& l : rank.locations) result.emplace_back(l.records.size(), rank.node < 0);
@@ -72,11 +73,12 @@ class node_map {
                              role == core::call_role::probe || role == core::call_role::test_probe;
         const bool collective = role >= core::call_role::barrier && role <= core::call_role::create;
         const std::int32_t peer = message ? explain::world_rank(rank.communicators[r.comm], r.peer) : -1;
-        if (!(collective || role == core::call_role::finalise ? spans[r.comm] : peer >= 0 && (*this)[peer] != rank.node)) {
+        if (!(collective || role == core::call_role::finalise ? spans[r.comm]
+                                                              : peer >= 0 && (*this)[peer] != rank.node)) {
           continue;
         }
         result[l][i] = true;
-        if (role == core::call_role::send || role == core::call_role::receive) continue;  // complete themselves
+        if (role == core::call_role::send || role == core::call_role::receive) continue;  // complete in their own call
         if (r.has(core::sync_flag::complete) && r.completed_by < result.size() &&
             r.completion < result[r.completed_by].size()) {
           result[r.completed_by][r.completion] = true;
@@ -88,7 +90,7 @@ class node_map {
 
  private:
   struct run {
-    std::int32_t first, last, node;  ///< ranks from first up to, not with, last
+    std::int32_t first, last, node;  ///< ranks from first up to, excluding, last
   };
 
   bool leaves(const explain::rank_history& rank, const explain::communicator& comm) const noexcept {

@@ -3,7 +3,6 @@
 
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
-#include <whywait/base/prefetch.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/explain/blocks.hpp>
 #include <whywait/explain/clocks.hpp>
@@ -18,10 +17,10 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// What one location itself did in each block between two instants, without waiting. Instants are beginnings of calls and
-/// ends of waits. Memory: 24 bytes per record, 8 per record and block in it; once an interval of more than 64 of the
-/// latter is asked for, one profile per 64. A question costs O(what was done in between), or O(blocks + 64) if that is
-/// less. Not thread safe.
+/// What one location itself did in each block between two instants, without waiting. Instants are beginnings of calls
+/// and ends of waits. Memory: 24 bytes per record, 8 per record and block in it; after the first query of more than 64
+/// parts also one profile per 64 parts. A query costs O(parts in the interval), or O(blocks + 64) if that is less. Not
+/// thread safe.
 class own_time {
  public:
   struct part {
@@ -29,11 +28,11 @@ class own_time {
     std::int64_t ns;
   };
 
-  /// Numbers the blocks of one location after the other, and holds what `between` found. Shared by all of a process, so
-  /// that it stays in the cache.
+  /// Numbers the blocks of one location after the other, and holds the result of `between`. Shared by all ranks of a
+  /// process.
   class room {
    public:
-    /// Without equals, ascending, none of 0 ns.
+    /// The result of `between`: ascending, distinct, without parts of 0 ns.
     const base::pod_vector<part>& found() const noexcept { return found_; }
 
    private:
@@ -47,7 +46,7 @@ class own_time {
       std::uint32_t number;
       std::int64_t spent_ns;
     };
-    // What was asked for lately: a step, a call or the code between two calls.
+    // A recently used block: a step, a call or the code between two calls.
     struct recent {
       std::uint32_t from, to;
       std::uint64_t location;
@@ -84,27 +83,34 @@ class own_time {
     recent recent_[256] = {};
     base::pod_vector<name> here_;
     base::pod_vector<std::uint32_t> sorted_;
-    base::pod_vector<std::int64_t> sums_;  ///< by number of the block; 0 but within `between`
+    base::pod_vector<std::int64_t> sums_;  ///< by number of the block; all 0 outside `between`
     base::pod_vector<part> found_;
   };
 
-  /// Begins a location; `known` serves it until `seal`. Takes its memory from `memory`, borrowed.
-  own_time(const explain::rank_history& rank, const explain::location_history& here, room& known, base::memory_pool& memory)
-      : rank_(&rank), here_(&here), instants_(memory), parts_(memory), blocks_(memory), kept_(memory), left_ns_(rank.begin_ns) {
+  /// Begins a location, which uses `known` until `seal`, and allocates from `memory`. Both are borrowed.
+  own_time(const explain::rank_history& rank, const explain::location_history& here, room& known,
+           base::memory_pool& memory)
+      : rank_(&rank),
+        here_(&here),
+        instants_(memory),
+        parts_(memory),
+        blocks_(memory),
+        kept_(memory),
+        left_ns_(rank.begin_ns) {
     known.next_location();
     instants_.reserve(here.records.size());
     parts_.reserve(2 * here.records.size() + here.steps.size());
   }
 
-  /// The next record, which `walk` has come to: what was computed before it.
+  /// Enters what was computed before the next record, at which `walk` stands.
   void begin(const core::sync_record& r, const explain::location_walk& walk, room& known) {
     compute(r.steps, walk.begin_ns(), r.site, known);
     left_ns_ = walk.leave_ns();
     const auto at = static_cast<std::uint32_t>(parts_.size());
     instants_.push_back({walk.begin_ns(), walk.leave_ns(), at, at});
   }
-  /// The rest of it. `go_ns`: when it was no longer blocked. `unexplained_ns`: how long it was although nobody's path
-  /// explains that; that is `spent` too.
+  /// Enters the rest of the record. `go_ns`: the end of blocking. `unexplained_ns`: the part of blocking that no path
+  /// explains, which counts as spent.
   void end(std::int64_t go_ns, std::int64_t unexplained_ns, room& known) {
     if (left_ns_ <= go_ns && unexplained_ns == 0) return;
     const std::uint32_t call = known.number(room::call, site_, [this] { return explain::call_key(key_of(site_)); });
@@ -112,8 +118,8 @@ class own_time {
     if (left_ns_ > go_ns) add(call, left_ns_ - go_ns, known);
     instants_.back().done = static_cast<std::uint32_t>(parts_.size());
   }
-  /// After the last one: takes the last steps and numbers the blocks in the order of their keys. `spent` gets what was
-  /// done in each, in that order; of it `startup_ns` before recording began.
+  /// Enters the last steps and numbers the blocks in the order of their keys. Writes the time of each block to `spent`,
+  /// in that order, including `startup_ns` before recording began.
   void seal(std::int64_t startup_ns, room& known, base::pod_vector<explain::block_time>& spent) {
     compute(here_->steps.size(), std::max(rank_->end_ns, left_ns_), 0xffffffffu, known);
     if (startup_ns != 0) known.here_[known.number_of(explain::startup_key())].spent_ns += startup_ns;
@@ -129,12 +135,13 @@ class own_time {
     for (piece& p : parts_) p.block = known.sorted_[p.block];
   }
 
-  /// The meaning of the numbers; ascending.
+  /// The keys of the block numbers, ascending.
   const base::pod_vector<core::stable_key>& blocks() const noexcept { return blocks_; }
 
-  /// How many parts were done when this record began.
+  /// The number of parts that were done when this record began.
   std::uint32_t part_of(std::size_t record) const noexcept { return instants_[record].at; }
-  /// How many were done by then. `near`: a record that mostly began soon afterwards, where the search begins.
+  /// The number of parts that were done at an instant. `near`: a record near it, usually soon after, where the search
+  /// begins.
   std::uint32_t part_at(std::int64_t time_ns, std::size_t near) const noexcept {
     std::size_t first = near, last = instants_.size();
     if (instants_[near].begin_ns > time_ns) {
@@ -151,13 +158,7 @@ class own_time {
     return time_ns != i.begin_ns && time_ns >= i.leave_ns ? i.done : i.at;
   }
 
-  /// Their memory is needed soon.
-  void prefetch(std::uint32_t from, std::uint32_t to) const noexcept {
-    base::prefetch(blocks_.data(), blocks_.size() * sizeof(core::stable_key));
-    if (from < to) base::prefetch(&parts_[from], std::min(to - from, spacing) * sizeof(piece));
-  }
-
-  /// All parts from the first number up to, not with, the second; in `into.found()`.
+  /// Sums the parts from number `from` up to, excluding, `to` into `into.found()`.
   void between(std::uint32_t from, std::uint32_t to, room& into) {
     base::pod_vector<std::int64_t>& sums = into.sums_;
     base::pod_vector<part>& found = into.found_;
@@ -167,7 +168,7 @@ class own_time {
       for (; from != to; ++from) {
         const piece& p = parts_[from];
         std::int64_t& sum = sums[p.block];
-        if (sum == 0) {  // in order; mostly there are few
+        if (sum == 0) {  // insertion sort; usually there are few
           std::size_t at = found.size();
           found.push_back({p.block, 0});
           for (; at != 0 && found[at - 1].block > p.block; --at) found[at] = found[at - 1];
@@ -196,19 +197,20 @@ class own_time {
   struct piece {
     std::uint32_t block, ns;
   };
-  // A record: how many parts were done when it began, and when it left.
+  // A record: the number of parts that were done when it began, and when it left.
   struct instant {
     std::int64_t begin_ns, leave_ns;
     std::uint32_t at, done;
   };
 
-  // As location_path does it: what does not fit is cut. `site` beyond the table: the end of recording.
+  // The rule of location_path: time that does not fit is cut. `site` beyond the table: the end of recording.
   void compute(std::uint64_t steps_end, std::int64_t until_ns, std::uint32_t site, room& known) {
     std::int64_t room_ns = until_ns - left_ns_;
     for (const std::uint64_t end = std::min<std::uint64_t>(steps_end, here_->steps.size()); steps_ < end; ++steps_) {
       const core::path_step& step = here_->steps[steps_];
       if (step.block == 0 || step.block >= rank_->blocks.size() || step.ticks == 0) continue;
-      const std::int64_t ns = std::min(core::nearest(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick), room_ns);
+      const std::int64_t ns =
+          std::min(core::nearest(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick), room_ns);
       room_ns -= ns;
       if (ns > 0) add(known.number(room::step, step.block, [&] { return rank_->blocks[step.block]; }), ns, known);
     }
@@ -221,7 +223,7 @@ class own_time {
 
   void add(std::uint32_t block, std::int64_t ns, room& known) {
     known.here_[block].spent_ns += ns;
-    for (; ns > 0xffffffff; ns -= 0xffffffff) parts_.push_back({block, 0xffffffffu});  // hardly ever more than 4.3 s
+    for (; ns > 0xffffffff; ns -= 0xffffffff) parts_.push_back({block, 0xffffffffu});  // parts above 4.3 s are rare
     parts_.push_back({block, static_cast<std::uint32_t>(ns)});
   }
 
@@ -229,7 +231,8 @@ class own_time {
     return site_and_one - 1 < here_->call_sites.size() ? here_->call_sites[site_and_one - 1] : 0;
   }
 
-  void add(std::uint32_t from, std::uint32_t to, std::int64_t sign, base::pod_vector<std::int64_t>& sum) const noexcept {
+  void add(std::uint32_t from, std::uint32_t to, std::int64_t sign,
+           base::pod_vector<std::int64_t>& sum) const noexcept {
     for (; from != to; ++from) sum[parts_[from].block] += sign * std::int64_t{parts_[from].ns};
   }
   void add_prefix(std::uint32_t to, std::int64_t sign, base::pod_vector<std::int64_t>& sum) const noexcept {
@@ -252,10 +255,10 @@ class own_time {
   base::pod_vector<instant> instants_;
   base::pod_vector<piece> parts_;
   base::pod_vector<core::stable_key> blocks_;
-  base::pod_vector<std::int64_t> kept_;  ///< what the first 0, 64, 128 ... parts add up to
-  std::uint64_t steps_ = 0;         ///< while records come: how many steps were seen,
-  std::uint32_t site_ = 0;          ///< site of the record before and 1, 0: none,
-  std::int64_t left_ns_;            ///< when it left
+  base::pod_vector<std::int64_t> kept_;  ///< sums of the first 0, 64, 128 ... parts
+  std::uint64_t steps_ = 0;              ///< while records are added: number of steps entered
+  std::uint32_t site_ = 0;               ///< 1 + the site of the previous record; 0: none
+  std::int64_t left_ns_;                 ///< the end of the previous record
 };
 
 }  // namespace clocks

@@ -20,32 +20,34 @@ namespace detail {
 
 class clock_stages final : public explain::run_clocks {
  public:
-  clock_stages(const explain::rank_history* histories, std::size_t count, const explain::options& settings, base::memory_pool& memory)
+  clock_stages(const explain::rank_history* histories, std::size_t count, const explain::options& settings,
+               base::memory_pool& memory)
       : settings_(&settings), scratch_(memory), cost_(memory) {
     stages_.reserve(count);
-    for (std::size_t i = 0; i != count; ++i) stages_.emplace_back(new clock_stage(histories[i], settings, scratch_, cost_));
+    for (std::size_t i = 0; i != count; ++i)
+      stages_.emplace_back(new clock_stage(histories[i], settings, scratch_, cost_));
   }
 
   explain::rank_clocks& of(std::size_t hosted) override { return *stages_[hosted]; }
 
-  // One pass backwards.
-  void charge_delays(explain::transport_calls& transport) override {
-    transport.meet();  // nobody begins before all are through with the pass before
+  // One backward pass.
+  void compute_delay_costs(explain::transport_calls& transport) override {
+    transport.wait_for_all();  // separates the messages of two passes
     transport.forward([&](std::int32_t i, explain::post_call post) { return at(i).costs().advance(post); },
                       [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-                        at(i).costs().receive(source, data, size);
-                      },
-                      [&](std::int32_t i, int step) { at(i).costs().prefetch(step); }, cost_pass::prefetch_steps);
-    transport.meet();
-    for (const auto& s : stages_) s->keep_costs();
+                        at(i).costs().receive_costs(source, data, size);
+                      });
+    transport.wait_for_all();
+    for (const auto& s : stages_) s->finish_costs();
   }
 
   // One exchange, then as many forward passes and reductions as the questions need.
-  void turn(explain::transport_calls& transport, std::int64_t earliest_ns) override {
-    transport.exchange([&](std::int32_t i, explain::outbox_call to, std::size_t room) { at(i).needs().ask(to, room); },
-                       [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-                         at(i).needs().take_wishes(source, base::packet_reader(data, size));
-                       });
+  void answer_questions(explain::transport_calls& transport, std::int64_t earliest_ns) override {
+    transport.exchange(
+        [&](std::int32_t i, explain::outbox_call to, std::size_t room) { at(i).needs().send_requests(to, room); },
+        [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+          at(i).needs().receive_requests(source, base::packet_reader(data, size));
+        });
     base::vector<node_map> nodes(stages_.size());
     for (std::size_t i = 0; i != nodes.size(); ++i) nodes[i].add(stages_[i]->rank());
     transport.reduce([&](std::int32_t i) { return packed(nodes[static_cast<std::size_t>(i)], {}); },
@@ -55,31 +57,30 @@ class clock_stages final : public explain::run_clocks {
                      });
     node_map all;
     std::size_t ideal = 1;
-    transport.broadcast([&](std::int32_t i) { return packed(nodes[static_cast<std::size_t>(i)], at(i).choose()); },
-                        [&](std::int32_t, const unsigned char* data, std::size_t size) {
-                          if (!questions_.empty()) return;  // for all that are hosted here
-                          base::packet_reader in(data, size);
-                          all.join(in);
-                          ideal = all.several() ? 2 : 1;
-                          questions_ = clock_stage::questions(*settings_, ideal, in);
-                        });
+    transport.broadcast(
+        [&](std::int32_t i) { return packed(nodes[static_cast<std::size_t>(i)], at(i).choose_blocks()); },
+        [&](std::int32_t, const unsigned char* data, std::size_t size) {
+          if (!questions_.empty()) return;  // the same for all hosted ranks
+          base::packet_reader in(data, size);
+          all.join(in);
+          ideal = all.several() ? 2 : 1;
+          questions_ = clock_stage::questions(*settings_, ideal, in);
+        });
     for (std::size_t asked = 0; asked != questions_.size();) {
       const bool first = asked == 0;
       const std::size_t count = std::min(questions_.size() - asked, most_clocks - (first ? 1 : 0));
       const clock_plan plan(questions_.data() + asked, count, first);
       asked += count;
       for (const auto& s : stages_) s->begin_pass(plan, questions_, asked, ideal, all);
-      transport.meet();  // nobody begins before all have begun: what one sends belongs to this pass
+      transport.wait_for_all();  // no rank sends before all have begun the pass
       transport.forward([&](std::int32_t i, explain::post_call post) { return at(i).pass().advance(post); },
                         [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
-                          at(i).pass().receive(data, size);
-                        },
-                        [&](std::int32_t i, int step) { at(i).pass().prefetch(step); }, clock_pass::prefetch_steps);
-      transport.meet();
-      transport.reduce([&](std::int32_t i) { return at(i).pack_result(); },
-                       [&](std::int32_t i, const unsigned char* data, std::size_t size) {
-                         at(i).merge_result(data, size);
-                       });
+                          at(i).pass().receive_stamps(data, size);
+                        });
+      transport.wait_for_all();
+      transport.reduce(
+          [&](std::int32_t i) { return at(i).pack_result(); },
+          [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge_result(data, size); });
       for (const auto& s : stages_) s->keep(earliest_ns);
     }
   }
@@ -102,12 +103,13 @@ class clock_stages final : public explain::run_clocks {
 
 }  // namespace detail
 
-/// For `options::clocks`: the virtual clocks of an explanation. Compiling them takes 0.6 times as long as the rest of
-/// the engine, so only who includes this pays for them. Cost at run time: docs/internals/clocks.md. Throws
+/// The value of `options::clocks` that turns the virtual clocks on. They take 0.6 times as long to compile as the rest
+/// of the engine, so only programs that include this header pay for them. Run-time cost: docs/internals/clocks.md. Throws
 /// std::bad_alloc.
-inline std::unique_ptr<explain::run_clocks> virtual_clocks(const explain::rank_history* histories, std::size_t count,
-                                                                const explain::options& settings,
-                                                                base::memory_pool& memory) {
+inline std::unique_ptr<explain::run_clocks> virtual_clocks(const explain::rank_history* histories,
+                                                                         std::size_t count,
+                                                                         const explain::options& settings,
+                                                                         base::memory_pool& memory) {
   return std::unique_ptr<explain::run_clocks>(new detail::clock_stages(histories, count, settings, memory));
 }
 

@@ -10,7 +10,7 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// An instant at which somebody else's wait may be decided: the beginning of one record of some rank.
+/// An instant that may decide a wait of another rank: the beginning of one record.
 struct endpoint {
   std::int64_t begin_ns = 0;
   core::stable_key site = 0;
@@ -21,16 +21,16 @@ struct endpoint {
 
 namespace endpoint_flag {
 enum : std::uint16_t {
-  ambiguous = 1u << 0,  ///< the order on its channel is not certain
-  partial = 1u << 1,    ///< its rank lost records
-  late_only = 1u << 2,  ///< a send: only a receive posted later can have made it wait
-  synchronous = 1u << 3,  ///< a send that surely was not buffered
+  ambiguous = 1u << 0,    ///< its position on the channel is not certain
+  partial = 1u << 1,      ///< its rank lost records
+  late_only = 1u << 2,    ///< a send that only a receive posted later can have blocked
+  synchronous = 1u << 3,  ///< a send that was certainly not buffered
   wildcard = 1u << 4      ///< received from any source
 };
 
-// In the bits above: how large the own message of a match is, as the number of digits of its bytes; 0: not said.
+// The bits above hold the size of the own message of a match, as the number of binary digits; 0: unknown.
 constexpr unsigned size_shift = 8;
-/// Smaller messages are sent without waiting for their receive by every MPI library.
+/// Every MPI library sends smaller messages without waiting for their receive.
 constexpr std::uint64_t always_buffered_bytes = 2048;
 
 inline std::uint16_t size_of(std::uint64_t bytes) noexcept {
@@ -38,32 +38,32 @@ inline std::uint16_t size_of(std::uint64_t bytes) noexcept {
              ? std::uint16_t(0)
              : static_cast<std::uint16_t>(static_cast<unsigned>(64 - __builtin_clzll(bytes)) << size_shift);
 }
-}
+}  // namespace endpoint_flag
 
-/// A message as one of its two sides sees it: the call that completed it here, the instant that it needed there.
+/// A message from one of its two sides: the call that completed it here, and the instant that this call needed there.
 struct message_match {
-  static constexpr std::uint32_t nowhere = 0xffffffffu;  ///< record of a partner in an earlier epoch
+  static constexpr std::uint32_t nowhere = 0xffffffffu;  ///< the partner's record, in an earlier epoch
 
   endpoint partner;
-  std::uint32_t record = 0;    ///< record here that completed the operation
+  std::uint32_t record = 0;    ///< the record here that completed the operation
   std::int32_t rank = 0;       ///< the partner's world rank
-  std::uint16_t location = 0;  ///< location here that completed it
-  bool receiving = true;       ///< this side receives (needs the send), or sends (needs the receive)
+  std::uint16_t location = 0;  ///< the location here that completed it
+  bool receiving = true;       ///< this side received the message; otherwise it sent it
 };
 
 namespace arrival_flag {
 enum : std::uint8_t {
-  adopt = 1u << 0,        ///< the causer's path is asked for and taken over
+  adopt = 1u << 0,        ///< the causer's path is requested and taken over
   all = 1u << 1,          ///< all members were synchronised
   last = 1u << 2,         ///< this location itself came last
   wrong_order = 1u << 3,  ///< late sender whose message was received before one that was sent earlier
-  violation = 1u << 4     ///< the cause came after the waiter had left: clocks disagree
+  violation = 1u << 4     ///< the cause came after the waiter had left: the clocks disagree
 };
 }
 
-/// For one record: whose beginning it had to wait for, and since when that was known.
+/// The cause of waiting of one record: the record of another location whose beginning it needed.
 struct arrival {
-  std::int64_t need_ns = 0;   ///< arrival of the last (any-completions: first) needed participant
+  std::int64_t need_ns = 0;   ///< beginning of the last needed participant, or of the first if any of them suffices
   core::stable_key site = 0;  ///< call site of the causer
   std::uint32_t record = 0;   ///< the record here that waits
   std::uint32_t causer_record = 0;

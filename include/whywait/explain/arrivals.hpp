@@ -16,13 +16,13 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// Decides for every record of one location whether it waited, for whom and why: pass 1 (definitions 1.1, 1.2).
-/// Point-to-point matches and the answers of the collectives' homes come in, arrivals in record order go out.
+/// Decides for every record of one location whether it waited, for which record, and why (docs/method.md 1.1, 1.2).
+/// Input are the matched messages and the answers for collectives, output are the arrivals by record.
 class arrival_rule {
  public:
-  /// Scratch: means nothing between two locations.
+  /// Buffers whose content has no meaning between two locations.
   struct scratch {
-    // Scalasca's memory of late senders: an older one is in wrong order if a message sent before it comes later.
+    // A late sender, as Scalasca remembers it: it is in wrong order if a message sent before it is received later.
     struct remembered {
       std::int64_t sent_ns;
       std::size_t at;
@@ -34,17 +34,17 @@ class arrival_rule {
   arrival_rule(const rank_history& rank, std::uint16_t location, const options& settings, scratch& s)
       : rank_(&rank), here_(location), settings_(&settings), late_(s.late), result_(s.result) {}
 
-  /// `matches`: those completed at this location, sorted by record. `collectives`: sorted by record. The result is
+  /// `matches`: those completed at this location. Both inputs are sorted by record. The result is a buffer of the
   /// scratch.
   const base::pod_vector<arrival>& operator()(const message_match* matches, std::size_t match_count,
-                                         const base::pod_vector<arrival>& collectives) {
+                                              const base::pod_vector<arrival>& collectives) {
     late_.clear();
     result_.clear();
     const location_history& location = rank_->locations[here_];
     const std::size_t collective_count = collectives.size();
     location_walk walk(*rank_);
     std::size_t m = 0, c = 0;
-    // Walk all records, not only the matched ones: enter and leave depend on those before.
+    // Walks all records, because begin and leave depend on those before.
     for (std::uint64_t i = 0; m != match_count || c != collective_count; ++i) {
       std::uint64_t next = location.records.size();
       if (m != match_count) next = std::min<std::uint64_t>(next, matches[m].record);
@@ -78,7 +78,7 @@ class arrival_rule {
     using core::call_role;
     const call_role role = core::role_of(r.call);
     check_order(first, last);
-    // A Test returns whether or not anything has arrived: it never waits.
+    // A Test never waits, because it returns whether or not anything has arrived.
     const bool waits = role == call_role::send || role == call_role::receive || role == call_role::probe ||
                        role == call_role::exchange || role == call_role::complete_all ||
                        role == call_role::complete_any;
@@ -91,7 +91,7 @@ class arrival_rule {
     int late = 0;
     for (const message_match* m = first; m != last; ++m) {
       const std::int64_t t = m->partner.begin_ns;
-      // A receive that was posted after the send had returned did not hold it up: the message was buffered.
+      // A receive that was posted after the send had returned did not block it: the message was buffered.
       const bool matters = m->receiving || t < walk.leave_ns();
       if (!matters || t <= walk.begin_ns()) {
         at_once = true;
@@ -108,10 +108,10 @@ class arrival_rule {
       }
     }
     if (any && at_once) return;
-    // Scalasca's rule: if a late sender was found in the call, late receivers are not counted for it.
+    // Scalasca's rule: a call with a late sender has no late receiver.
     const message_match* cause = any ? first_done : sender != nullptr ? sender : receiver;
     if (cause == nullptr) return;
-    result_.emplace_back();  // not copied there: what was just written piece by piece is slow to read as a whole
+    result_.emplace_back();  // written in place: copying a freshly written struct stalls on store forwarding
     arrival& a = result_.back();
     a.need_ns = cause->partner.begin_ns;
     a.site = cause->partner.site;
@@ -126,7 +126,7 @@ class arrival_rule {
     if (finish(walk) && a.why == pattern::late_sender) remember(a, result_.size() - 1);
   }
 
-  // Clamps the last wait into the call and decides whether the causer's path is asked for. True if it is a wait.
+  // Clamps the last wait into its call and decides whether the causer's path is needed. Returns true for a wait.
   bool finish(const location_walk& walk) {
     arrival& a = result_.back();
     const std::int64_t wait_ns = std::min(a.need_ns, walk.leave_ns()) - walk.begin_ns();
@@ -159,7 +159,7 @@ class arrival_rule {
       std::size_t kept = 0;
       for (const scratch::remembered late : late_) {
         if (late.sent_ns > m->partner.begin_ns) {
-          result_[late.at].flags |= arrival_flag::wrong_order;  // flagged once, then forgotten
+          result_[late.at].flags |= arrival_flag::wrong_order;  // at most once
         } else {
           latest = std::max(latest, late.sent_ns);
           late_[kept++] = late;

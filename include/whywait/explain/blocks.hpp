@@ -20,16 +20,16 @@ constexpr core::stable_key between_key(core::stable_key first, core::stable_key 
 }
 /// Key of the time inside a call that is not waiting for others.
 constexpr core::stable_key call_key(core::stable_key site) noexcept { return core::combine(site, 0x63616c6cu); }
-/// Key of the time before MPI_Init returned, relative to the first rank out of it.
+/// Key of the time before MPI_Init returned, relative to the first rank that left it.
 constexpr core::stable_key startup_key() noexcept { return core::combine(1, 0x7374617274u); }
 
-/// The blocks that the ranks of one process have met, their own and those of adopted paths, numbered from 0 in the order of meeting.
-/// Keys mean the same on all ranks, numbers only in one process. Not thread safe.
+/// The blocks of one rank and of the paths it took over, numbered from 0 in the order of first use. Keys are the same
+/// on all ranks, numbers only within one rank. Not thread safe.
 class block_table {
  public:
   struct name {
     core::stable_key block;
-    core::stable_key within;  ///< not 0: an untimed step
+    core::stable_key within;  ///< not 0: the region around an untimed step
 
     bool before(const name& o) const noexcept { return block != o.block ? block < o.block : within < o.within; }
   };
@@ -42,7 +42,7 @@ class block_table {
     return number;
   }
 
-  /// The number of a block that was met, or key_map::none.
+  /// The number of a known block, or key_map::none.
   std::uint32_t find(core::stable_key block, core::stable_key within) const noexcept {
     return numbers_.find(within == 0 ? block : core::combine(block, within));
   }

@@ -10,44 +10,45 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// Stands for a block where the network is meant: all time inside MPI calls that is not waiting for others.
+/// The key that stands for the network: all time inside MPI calls that is not waiting for others.
 constexpr core::stable_key network_key() noexcept { return core::combine(1, 0x6e6574776f726bu); }
 
-/// The part of it that connects ranks of one node: time in calls whose messages, or whose communicator, do not leave it.
+/// The key of the network within nodes: calls whose messages, or whose communicator, stay within one node.
 constexpr core::stable_key node_network_key() noexcept { return core::combine(2, 0x6e6574776f726bu); }
 
-/// "`block` takes `factor` times as long": 0.5 twice as fast, 0 for nothing.
+/// One change of a hypothetical run: `block` takes `factor` times as long (0.5: twice as fast, 0: no time).
 struct change {
   core::stable_key block = 0;  ///< key of a region, step or derived block, or network_key()
   double factor = 1.0;
 };
 
-/// A question to the run: what if all these changes were made at once?
+/// A hypothetical run with all these changes.
 struct what_if {
   base::vector<change> changes;
 };
 
-/// The answer: exact for the recorded matching and order of events; a bound if the program decides by time
+/// The predicted run: exact for the recorded matching and order of events; a bound if the program decides by time
 /// (wildcards, dynamic scheduling) or if the network is shared.
 struct what_if_answer {
   what_if question;
-  std::int64_t total_ns = 0;   ///< how long the run would have been
-  std::int64_t saving_ns = 0;  ///< the run without changes minus that
+  std::int64_t total_ns = 0;   ///< time of the hypothetical run
+  std::int64_t saving_ns = 0;  ///< time of the run without changes minus total_ns
 };
 
 /// The efficiencies of POP (Rosas, Gimenez, Labarta 2014), 0 to 1: parallel = load_balance * communication and
 /// communication = serialisation * transfer. 0 if nothing was recorded. Useful is all time outside MPI calls.
 struct efficiencies {
-  double parallel = 0;       ///< mean useful time / time of the run
-  double load_balance = 0;   ///< mean useful time / longest useful time
-  double communication = 0;  ///< longest useful time / time of the run
-  double serialisation = 0;  ///< longest useful time / time of the run on an ideal network
-  double transfer = 0;       ///< time of the run on an ideal network / time of the run
+  double parallel = 0;               ///< mean useful time / time of the run
+  double load_balance = 0;           ///< mean useful time / longest useful time
+  double communication = 0;          ///< longest useful time / time of the run
+  double serialisation = 0;          ///< longest useful time / time of the run on an ideal network
+  double transfer = 0;               ///< time of the run on an ideal network / time of the run
   double balance_in_nodes = 0;       ///< largest mean of a node / longest useful time; 0 if no node is known
   double balance_between_nodes = 0;  ///< mean useful time / largest mean of a node; 0 if no node is known
   // transfer = transfer_in_nodes * transfer_between_nodes; both 0 if no node is known
-  double transfer_in_nodes = 0;       ///< time of the run if calls within one node cost nothing / time of the run
-  double transfer_between_nodes = 0;  ///< time of the run on an ideal network / time if calls within one node cost nothing
+  double transfer_in_nodes = 0;  ///< time of the run if calls within one node cost nothing / time of the run
+  double transfer_between_nodes =
+      0;  ///< time of the run on an ideal network / time if calls within one node cost nothing
 };
 
 }  // namespace explain

@@ -18,22 +18,22 @@ struct message_match;
 struct merged_class;
 struct outcome;
 struct participant;
-class merge_book;
+class class_merger;
 
-// What the explanation tells the virtual clocks (ledger/virtual_clocks.hpp), so that a program which does not ask for
-// them does not compile them. Called once per stage, location or collective operation, never per record.
+// The interface between the explanation and the virtual clocks (clocks/virtual_clocks.hpp), so that programs that do
+// not use the clocks do not compile them. Called once per stage, location or collective operation, never per record.
 
-/// Where a wait of one record was put, so that what the virtual clocks say about it finds its way there.
+/// The class of one wait, so that its compensated time can be added to that class.
 struct wait_note {
   std::uint32_t record;
-  std::uint32_t number;  ///< of its class in the class book
+  std::uint32_t number;  ///< of its class in wait_classes
   std::int64_t wait_ns;
 };
 
 /// A wait that was caused by the beginning of one of this location's records.
 struct caused_wait {
   std::uint32_t record;
-  std::int32_t rank;       ///< who waited
+  std::int32_t rank;  ///< the rank that waited
   std::uint16_t location;
 };
 
@@ -43,35 +43,36 @@ struct block_time {
   std::int64_t ns, visits;
 };
 
-/// What is known about one location after the forward pass.
+/// The state of one location after the forward pass.
 struct explained_location {
   explicit explained_location(base::memory_pool& memory) : caused(memory), notes(memory), path(memory) {}
-  const base::pod_vector<arrival>* arrivals = nullptr;  ///< who it waited for, by record; borrowed
-  base::pod_vector<caused_wait> caused;                 ///< who waited for it, by record
+  const base::pod_vector<arrival>* arrivals = nullptr;  ///< its causers, by record; borrowed
+  base::pod_vector<caused_wait> caused;                 ///< the waits it caused, by record
   base::pod_vector<wait_note> notes;                    ///< by record
-  std::int64_t startup_ns = 0;                     ///< before recording began, since the first rank's began
+  std::int64_t startup_ns = 0;                          ///< time from the first rank's begin to the begin of recording
   std::int64_t end_ns = INT64_MIN;
-  base::pod_vector<block_time> path;                    ///< its causal path into its end
+  base::pod_vector<block_time> path;  ///< the causal path into its end
 };
 
-/// The virtual clocks of one rank, as its engine sees them, in the order of the calls.
+/// The virtual clocks of one rank, in the order of the engine's calls.
 class rank_clocks {
  public:
   virtual ~rank_clocks() = default;
 
-  /// One collective operation of which this rank is the home: all who took part, by rank.
-  virtual void meet(const participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs) = 0;
-  /// Tells them what follows from that: packet_part::give and need, for `hear` there.
-  virtual void tell(outbox_call to) = 0;
-  virtual void hear(std::uint32_t part, base::packet_reader& in) = 0;
-  /// The messages of one location by record, and what made it wait.
-  virtual void messages(std::uint16_t location, const message_match* matches, std::size_t count,
-                        const base::pod_vector<arrival>& arrivals) = 0;
-  /// Every location in turn, after the forward pass.
-  virtual void explained(std::uint16_t location, explained_location what) = 0;
-  /// Before the classes are summed; borrowed. `number`: of this rank in it.
-  virtual void classes(merge_book& merging, std::size_t number) = 0;
-  /// On rank 0: before the classes are presented, and after that.
+  /// Adds one collective operation of which this rank is the home: all participants, by rank.
+  virtual void add_collective(const participant* all, std::size_t count,
+                              const base::pod_vector<std::int32_t>& needs) = 0;
+  /// Sends the resulting needs to the participants as packet_part::give and need, which `receive_needs` reads there.
+  virtual void send_needs(outbox_call to) = 0;
+  virtual void receive_needs(std::uint32_t part, base::packet_reader& in) = 0;
+  /// Adds the messages of one location and the causes of its waits, both by record.
+  virtual void add_messages(std::uint16_t location, const message_match* matches, std::size_t count,
+                            const base::pod_vector<arrival>& arrivals) = 0;
+  /// Adds every location in turn, after the forward pass.
+  virtual void add_explained_location(std::uint16_t location, explained_location what) = 0;
+  /// Sets the classes before they are summed; borrowed. `number`: index of this rank in `merging`.
+  virtual void set_classes(class_merger& merging, std::size_t number) = 0;
+  /// On rank 0: add the results before, and after, the classes are presented.
   virtual void report(outcome& result, base::vector<merged_class>& merged) = 0;
   virtual void mark_savings(outcome& result) const = 0;
 };
@@ -81,10 +82,10 @@ class run_clocks {
  public:
   virtual ~run_clocks() = default;
   virtual rank_clocks& of(std::size_t hosted) = 0;
-  /// What the delays cost; after the forward pass. Collective.
-  virtual void charge_delays(transport_calls& transport) = 0;
-  /// Puts all questions; after the classes were summed up. Collective.
-  virtual void turn(transport_calls& transport, std::int64_t earliest_ns) = 0;
+  /// Computes the delay costs, after the forward pass. Collective.
+  virtual void compute_delay_costs(transport_calls& transport) = 0;
+  /// Answers all questions, after the classes were summed. Collective.
+  virtual void answer_questions(transport_calls& transport, std::int64_t earliest_ns) = 0;
 };
 
 }  // namespace explain

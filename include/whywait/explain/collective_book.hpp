@@ -15,18 +15,18 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// Brings the participants of every collective operation together: the k-th collective of each process in
-/// one communicator belongs to the k-th of the others (MPI 4.0, 6.1: all members call in the same order).
-/// Instance k has one home rank among the members, so that no rank sees all of them. Its participants are told
-/// piece by piece, and it is answered as soon as all have come. Memory: 32 bytes per own call until it is told,
-/// and at home the instances that are not complete. Not thread safe.
+/// Matches the participants of collective operations: the k-th collective of each process in one communicator belongs
+/// to the k-th of the others (MPI 4.0, 6.1: all members call in the same order). Each instance has one home rank among
+/// the members, so that no rank receives all of them. Participants are sent in pieces, and an instance is answered as
+/// soon as all of them have arrived. Memory: 32 bytes per own call until it is sent, and the incomplete instances on
+/// their home ranks. Not thread safe.
 class collective_book {
  public:
   collective_book(const rank_history& rank, base::memory_pool& pool)
       : rank_(&rank), ordinals_(pool), own_(pool), here_(pool), needs_(pool) {}
 
-  /// Collectives whose order the explanation counts. Comm_create_group is called by the group only, freeing a
-  /// communicator may come at any time, MPI_Init synchronises before recording began.
+  /// Whether a record is a collective that is matched by order. Comm_create_group is called by a group only,
+  /// communicators may be freed in any order, and MPI_Init synchronises before recording begins.
   static bool counts(const core::sync_record& r) noexcept {
     using core::call_role;
     if (r.call == core::mpi_call::Comm_create_group) return false;
@@ -44,8 +44,8 @@ class collective_book {
     }
   }
 
-  /// `numbers`: scratch, empty before the first `note` and after `seal`.
-  void note(base::key_map& numbers, record_place here, const core::sync_record& r, const location_walk& walk) {
+  /// `numbers`: buffer, empty before the first `add_call` and after `order_calls`.
+  void add_call(base::key_map& numbers, record_place here, const core::sync_record& r, const location_walk& walk) {
     if (!counts(r) || r.comm >= rank_->communicators.size()) return;
     const communicator& comm = rank_->communicators[r.comm];
     if (comm.id == 0 || comm.inter) return;
@@ -55,29 +55,28 @@ class collective_book {
     own_.push_back({number, r.posting, here.location, here.record, walk.begin_ns(), walk.leave_ns()});
   }
 
-  /// Makes room for so many.
-  void expect(std::size_t calls) { own_.reserve(calls); }
+  /// Reserves memory for a number of calls.
+  void reserve_calls(std::size_t calls) { own_.reserve(calls); }
 
-  /// How many answers there can be for this location; valid before anything is told.
+  /// The maximum number of answers for this location; valid before the calls are sent.
   std::size_t most_answers(std::size_t location) const noexcept {
     std::size_t count = 0;
     for (const call& c : own_) count += c.location == location ? 1 : 0;
     return count;
   }
 
-  /// Several threads may take part in turn; what counts is the order in which the process called MPI. Call
-  /// once, after the last `note`.
-  void seal(base::key_map& numbers) {
+  /// Orders the calls of several threads as the process called MPI. Call once, after the last `add_call`.
+  void order_calls(base::key_map& numbers) {
     for (const ordinal& o : ordinals_) numbers.erase(o.comm);
     const auto before = [](const call& a, const call& b) { return a.posting < b.posting; };
     if (!std::is_sorted(own_.begin(), own_.end(), before)) small_stable_sort(own_, before);
   }
 
-  /// To the homes. Fills no packet much beyond `room` bytes; what is left is for the next call.
+  /// Sends the rank's calls to the home ranks. Fills no packet much beyond `room` bytes; the next call sends the rest.
   template <class Outbox>
-  void pack(Outbox&& to, std::size_t room) {
-    for (; told_ != own_.size(); ++told_) {
-      const call& c = own_[told_];
+  void send_participants(Outbox&& to, std::size_t room) {
+    for (; sent_ != own_.size(); ++sent_) {
+      const call& c = own_[sent_];
       const location_history& location = rank_->locations[c.location];
       const core::sync_record& r = location.records[c.record];
       const communicator& comm = rank_->communicators[r.comm];
@@ -116,11 +115,11 @@ class collective_book {
       }
     }
     own_.release();
-    told_ = 0;
+    sent_ = 0;
   }
 
-  /// The home's side of one participant; the reader stands behind the part's kind.
-  void take(std::int32_t source, base::packet_reader& in) {
+  /// On the home rank: reads one participant; `in` stands behind the kind of the part.
+  void receive_participant(std::int32_t source, base::packet_reader& in) {
     auto p = in.get<participant>();
     p.world = source;
     p.needs_first = static_cast<std::uint32_t>(needs_.size());
@@ -128,11 +127,10 @@ class collective_book {
     here_.push_back(p);
   }
 
-  /// The homes answer: those instances of which all participants have come, or with `rest` all. O(n log n) in
-  /// the participants since the last call, plus what was left then.
-  /// `clocks`, if not null, hear of every instance that is answered.
+  /// On the home rank: answers the instances whose participants have all arrived, or with `rest` all instances. Passes
+  /// them to `clocks`, if not null. O(n log n) in the participants since the last call, plus those left over.
   template <class Outbox>
-  void answer(std::int64_t threshold_ns, bool rest, Outbox&& to, rank_clocks* clocks) {
+  void send_answers(std::int64_t threshold_ns, bool rest, Outbox&& to, rank_clocks* clocks) {
     if (here_.size() == seen_ && !rest) return;
     small_stable_sort(here_, [](const participant& a, const participant& b) {
       if (a.comm != b.comm) return a.comm < b.comm;
@@ -151,7 +149,7 @@ class collective_book {
           put(out, p.location);
           put(out, a);
         });
-        if (clocks != nullptr) clocks->meet(here_.data() + i, j - i, needs_);
+        if (clocks != nullptr) clocks->add_collective(here_.data() + i, j - i, needs_);
         i = j;
       }
       for (; i != j; ++i) {
@@ -162,7 +160,7 @@ class collective_book {
         needs.append(first, p.needs_count);
       }
     }
-    if (clocks != nullptr) clocks->tell(to);
+    if (clocks != nullptr) clocks->send_needs(to);
     here_.resize(kept);
     needs_.swap(needs);
     seen_ = kept;
@@ -185,9 +183,9 @@ class collective_book {
   const rank_history* rank_;
   base::pod_vector<ordinal> ordinals_;
   base::pod_vector<call> own_;
-  std::size_t told_ = 0;  ///< of own_
+  std::size_t sent_ = 0;  ///< number of calls of own_ that are sent
   base::pod_vector<participant> here_;
-  std::size_t seen_ = 0;  ///< of here_: sorted, of instances that are not complete
+  std::size_t seen_ = 0;  ///< sorted participants of incomplete instances in here_
   base::pod_vector<std::int32_t> needs_;
 };
 

@@ -16,14 +16,14 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// One rank's part in one collective operation, as its home rank sees it.
+/// One rank's part in one collective operation, as sent to the home rank.
 struct participant {
   core::stable_key comm = 0;
   core::stable_key site = 0;
   std::int64_t enter_ns = 0, leave_ns = 0;
-  std::uint32_t ordinal = 0;  ///< k-th collective of this process in this communicator
+  std::uint32_t ordinal = 0;  ///< index of this collective among those of the process in this communicator
   std::uint32_t record = 0;
-  std::uint32_t needs_first = 0, needs_count = 0;  ///< sparse: what follows the packet
+  std::uint32_t needs_first = 0, needs_count = 0;  ///< sparse collectives: the list of needed ranks
   std::int32_t world = 0;                          ///< set by the home rank
   std::int32_t rank = 0;                           ///< in the communicator
   std::int32_t size = 0;
@@ -34,8 +34,9 @@ struct participant {
   std::uint16_t partial = 0;
 };
 
-/// Whom did p need in this operation, and who of them came last? (definitions 1.2.) `all` is one instance,
-/// sorted by rank; answers are made with `answer(participant, arrival)`. O(n log n), sparse ones + needs.
+/// Decides which participant each participant of one collective needed last (docs/method.md 1.2). `all` is one
+/// instance, sorted by rank; results are passed to answer(participant, arrival). O(n log n), sparse collectives plus
+/// their needs.
 class collective_rule {
  public:
   collective_rule(const participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs,
@@ -48,8 +49,8 @@ class collective_rule {
     if (count_ < 2) return;
     const call_role role = core::role_of(all_[0].call);
     for (std::size_t i = 0; i != count_; ++i) {
-      if ((all_[i].flags & core::sync_flag::failed) != 0) return;  // an error says nothing about order
-      if (core::role_of(all_[i].call) != role) return;             // lost records: not one operation
+      if ((all_[i].flags & core::sync_flag::failed) != 0) return;  // a failed call does not imply any order
+      if (core::role_of(all_[i].call) != role) return;             // records were lost: not one operation
     }
     switch (role) {
       case call_role::barrier:
@@ -57,7 +58,7 @@ class collective_rule {
       case call_role::finalise:
         return synchronise(pattern::wait_at_finalize, answer);
       case call_role::create:
-        // MPI_Comm_idup only begins the operation.
+        // MPI_Comm_idup only starts the operation.
         if (all_[0].call != core::mpi_call::Comm_idup && overlap()) synchronise(pattern::wait_at_create, answer);
         return;
       case call_role::all_to_all:
@@ -76,7 +77,8 @@ class collective_rule {
  private:
   static bool has(const participant& p, unsigned flag) noexcept { return (p.flags & flag) != 0; }
 
-  // All were inside at one instant. Equality counts: with a coarse clock the last to enter is the first to leave.
+  // Whether all were inside at one instant. Equality counts: with a coarse clock the last may enter when the first
+  // leaves.
   bool overlap() const noexcept {
     std::int64_t latest = all_[0].enter_ns, earliest = all_[0].leave_ns;
     for (std::size_t i = 1; i != count_; ++i) {
@@ -104,7 +106,7 @@ class collective_rule {
     return a;
   }
 
-  // Everybody needs everybody: the last of all is the cause of all waits; a tie goes to the lowest rank.
+  // All need all: the last to enter causes all waits; a tie goes to the lowest rank.
   template <class Answer>
   void synchronise(pattern why, Answer&& answer) const {
     const participant* last = all_;
@@ -113,7 +115,7 @@ class collective_rule {
       if (all_[i].enter_ns > last->enter_ns) last = all_ + i;
       first_ns = std::min(first_ns, all_[i].enter_ns);
     }
-    // If nobody waited long enough the paths are left alone: nobody has to publish its path then.
+    // If all waits are below the threshold, the paths stay as they are, so that no rank has to send its path.
     const bool adopt = last->enter_ns - first_ns >= threshold_ns_;
     for (std::size_t i = 0; i != count_; ++i) {
       arrival a = needed(all_[i], *last, why);
@@ -131,7 +133,7 @@ class collective_rule {
       sparse = sparse || has(all_[i], core::sync_flag::sparse);
       data = data || has(all_[i], core::sync_flag::contributes) || has(all_[i], core::sync_flag::sparse);
     }
-    if (!data) return;  // zero payload synchronises nobody
+    if (!data) return;  // without payload no rank waits for another
     if (!sparse && overlap()) return synchronise(pattern::wait_at_nxn, answer);
     const participant* last = nullptr;
     for (std::size_t i = 0; i != count_; ++i) {
@@ -161,8 +163,8 @@ class collective_rule {
   void from_root(Answer&& answer) const {
     const participant* root = member(all_[0].root);
     if (root == nullptr) return;
-    // A library may hand the data on through other ranks. If one of them came between the root and the end
-    // of p's call, p may have waited for it as well; its part is not in w, so say that the tree is hidden.
+    // A library may forward the data through other ranks. If one of them entered between the root and the end of p's
+    // call, p may have waited for it as well, which the call does not show.
     base::pod_vector<std::int64_t> enters;
     enters.reserve(count_);
     for (std::size_t i = 0; i != count_; ++i) enters.push_back(all_[i].enter_ns);
@@ -176,7 +178,7 @@ class collective_rule {
     }
   }
 
-  // The root needs all contributions, so the last contributor decides however the library routes them.
+  // The root needs all contributions, so the last contributor decides, whatever tree the library uses.
   template <class Answer>
   void to_root(Answer&& answer) const {
     const participant* root = member(all_[0].root);

@@ -22,12 +22,30 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// The explanation of one rank, stage by stage; `explain` drives it. Memory: the records are read where they
-/// are; beside them 24 bytes per send and 48 per receive until pass 2 begins, then 40 per wait and 24 per wait that
-/// this rank caused. Not thread safe.
+/// The explanation of one rank; `explain` (explain.hpp) calls the stages in this order, each on all ranks before the
+/// next. Every stage with an arrow is an exchange of the transport.
+///
+///  1. read_records: counts and lists the rank's own messages and collective calls.
+///  2. send_postings -> receive_postings: senders send their postings to the receivers, which match them and reply when
+///     and where late receives were posted. Members of a collective send their part to its home rank, one of the
+///     members. Home ranks send the arrivals (the last to come) to the members, and the needs of the virtual clocks.
+///  3. send_remaining_answers -> receive_postings: home ranks answer collectives of which some members are missing.
+///  4. decide_arrivals: for each record, whether it waited, for which record of which rank, and why (arrivals.hpp).
+///  5. send_snapshot_requests -> receive_snapshot_requests: waiters request the causal paths of their causers.
+///  6. send_base_records -> receive_base_records: causers send the records at which a waiter has to keep its own path,
+///     so that a snapshot can be sent relative to it, without waiting (snapshot.hpp).
+///  7. advance -> receive_snapshots: the forward pass (forward.hpp). Causers send snapshots of their paths as they pass
+///     the requested records; waiters explain their waits by them and acknowledge them (flow control, links.hpp).
+///  8. hand_over_classes, then rounds of propose_leaders -> join_leaders (merging.hpp): all ranks agree on classes.
+///  9. pack_result -> merge_result: the sums of all classes are reduced to rank 0, which presents them.
+///
+/// The virtual clocks (clocks.hpp) run the delay costs between 8 and the rounds, and their own passes after 9.
+///
+/// Memory: records are read in place; beside them 24 bytes per send and 48 per receive until stage 5, then 40 bytes per
+/// wait and 24 per wait that this rank caused. Not thread safe.
 class rank_engine {
  public:
-  /// What pass 1 needs while it looks at one rank; all ranks of a process share it.
+  /// Buffers of stages 1 to 4. All ranks of a process share one instance.
   struct scratch {
     posting_lists::scratch postings;
     base::key_map communicators;
@@ -36,16 +54,15 @@ class rank_engine {
     arrival_rule::scratch rule;
   };
 
-  /// `clocks`: those of this rank, or null. `memory`: of the run's earlier epochs. `blocks`, `forward`: of the
-  /// process. All borrowed, the settings too.
+  /// `clocks`: the virtual clocks of this rank, or null. `memory`: kept from epoch to epoch. `forward`: the buffers of
+  /// the process. All arguments are borrowed, including `settings`.
   rank_engine(const rank_history& rank, const options& settings, rank_clocks* clocks, epoch_memory& memory,
-              block_table& blocks, forward_scratch& forward)
+              forward_scratch& forward)
       : rank_(&rank),
         settings_(&settings),
         messages_(rank, clocks != nullptr, forward.merging.memory),
         collectives_(rank, forward.merging.memory),
         memory_(&memory),
-        blocks_(&blocks),
         clocks_(clocks),
         scratch_(&forward),
         replies_(forward.merging.memory),
@@ -53,21 +70,22 @@ class rank_engine {
     memory_->classes.use(settings, forward.merging);
   }
 
-  // Stage 0: reads the records.
-  void observe(scratch& s) {
+  // Stage 1.
+  void read_records(scratch& s) {
     posting_lists& postings = messages_.postings();
     const auto locations = static_cast<std::uint16_t>(rank_->locations.size());
     std::size_t collectives = 0;
     for (std::uint16_t l = 0; l != locations; ++l) {
-      postings.expect(s.postings, l, [&](const core::sync_record& r) { collectives += collective_book::counts(r) ? 1 : 0; });
+      postings.count_postings(s.postings, l,
+                              [&](const core::sync_record& r) { collectives += collective_book::counts(r) ? 1 : 0; });
     }
-    postings.arrange(s.postings);
-    collectives_.expect(collectives);
+    postings.allocate(s.postings);
+    collectives_.reserve_calls(collectives);
     totals_.locations = locations;
     for (std::uint16_t l = 0; l != locations; ++l) {
-      const location_walk walk =
-          postings.note(s.postings, l, [&](std::uint32_t i, const core::sync_record& r, const location_walk& at) {
-            if (collectives != 0) collectives_.note(s.communicators, {i, l}, r, at);
+      const location_walk walk = postings.add_postings(
+          s.postings, l, [&](std::uint32_t i, const core::sync_record& r, const location_walk& at) {
+            if (collectives != 0) collectives_.add_call(s.communicators, {i, l}, r, at);
           });
       const location_history& location = rank_->locations[l];
       const std::int64_t time_ns = std::max(rank_->end_ns, walk.leave_ns()) - rank_->begin_ns;
@@ -75,16 +93,16 @@ class rank_engine {
       totals_.location_ns += time_ns;
       totals_.longest_ns = std::max(totals_.longest_ns, rank_->before_ns + time_ns);
     }
-    messages_.seal(s.postings);
-    collectives_.seal(s.communicators);
+    messages_.sort_postings(s.postings);
+    collectives_.order_calls(s.communicators);
     if (collectives == 0) return;
     make_answers();
     for (std::size_t l = 0; l != answers_.size(); ++l) answers_[l].reserve(collectives_.most_answers(l));
   }
 
-  // Stage 1, produce: answers to what was heard, then who did what when.
+  // Stage 2, producer: replies to received postings, then the rank's own postings and collective calls.
   template <class Outbox>
-  void announce(Outbox&& to, std::size_t room) {
+  void send_postings(Outbox&& to, std::size_t room) {
     std::size_t begin = 0;
     for (const reply& r : replies_) {
       base::put_bytes(to(r.rank), reply_bytes_.data() + begin, r.end - begin);
@@ -92,37 +110,37 @@ class rank_engine {
     }
     replies_.clear();
     reply_bytes_.clear();
-    collectives_.answer(settings_->threshold_ns, false, to, clocks_);
-    messages_.pack_sends(to, room);
-    collectives_.pack(to, room);
+    collectives_.send_answers(settings_->threshold_ns, false, to, clocks_);
+    messages_.send_postings(to, room);
+    collectives_.send_participants(to, room);
   }
 
-  // Stage 2, produce: answers to collectives in which not all members took part.
+  // Stage 3, producer.
   template <class Outbox>
-  void conclude(Outbox&& to) {
-    collectives_.answer(settings_->threshold_ns, true, to, clocks_);
+  void send_remaining_answers(Outbox&& to) {
+    collectives_.send_answers(settings_->threshold_ns, true, to, clocks_);
   }
 
-  // Stages 1 and 2, consume.
-  void hear(std::int32_t source, const unsigned char* data, std::size_t size) {
+  // Stages 2 and 3, consumer.
+  void receive_postings(std::int32_t source, const unsigned char* data, std::size_t size) {
     base::packet_reader in(data, size);
     while (!in.empty()) {
       switch (const auto part = in.get<std::uint32_t>()) {
         case base::packet_part::sends:
-          messages_.match_sends(source, in, reply_bytes_);
+          messages_.receive_sends(source, in, reply_bytes_);
           break;
         case base::packet_part::receives:
-          messages_.match_replies(source, in);
+          messages_.receive_replies(source, in);
           break;
         case base::packet_part::unmet:
-          messages_.take_unmet(source, in);
+          messages_.receive_unmet(source, in);
           break;
         case base::packet_part::participation:
-          collectives_.take(source, in);
+          collectives_.receive_participant(source, in);
           break;
         case base::packet_part::give:
         case base::packet_part::need:
-          clocks_->hear(part, in);
+          clocks_->receive_needs(part, in);
           break;
         default: {
           const auto location = in.get<std::uint16_t>();
@@ -135,14 +153,14 @@ class rank_engine {
     if (reply_bytes_.size() != before) replies_.push_back({source, reply_bytes_.size()});
   }
 
-  // Between: every wait is known now.
-  void decide(std::int64_t earliest_ns, scratch& s) {
+  // Stage 4. Afterwards every wait is known.
+  void decide_arrivals(std::int64_t earliest_ns, scratch& s) {
     if (rank_->continues) memory_->carried = messages_.carried();
     totals_.unmatched = messages_.unmatched();
     messages_.matches(s.places, s.matches);
     messages_.release();
     make_answers();
-    forward_.reset(new forward_pass(*rank_, *settings_, earliest_ns, *blocks_, memory_->classes, *scratch_));
+    forward_.reset(new forward_pass(*rank_, *settings_, earliest_ns, memory_->blocks, memory_->classes, *scratch_));
     std::size_t first = 0;
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       std::size_t last = first;
@@ -154,9 +172,9 @@ class rank_engine {
       const base::pod_vector<arrival>& arrivals = rule(s.matches.data() + first, last - first, answers);
       for (const arrival& a : arrivals) totals_.clock_violations += a.has(arrival_flag::violation) ? 1 : 0;
       if (clocks_ != nullptr) {
-        clocks_->messages(static_cast<std::uint16_t>(l), s.matches.data() + first, last - first, arrivals);
+        clocks_->add_messages(static_cast<std::uint16_t>(l), s.matches.data() + first, last - first, arrivals);
       }
-      forward_->expect(static_cast<std::uint16_t>(l), arrivals);
+      forward_->set_arrivals(static_cast<std::uint16_t>(l), arrivals);
       first = last;
     }
     answers_ = {};
@@ -164,47 +182,34 @@ class rank_engine {
     replies_.release();
   }
 
-  // Stages 3 and 4.
+  // Stages 5 to 7.
   forward_pass& forward() noexcept { return *forward_; }
 
-  // Before stage 3, rank after rank, in steps.
-  static constexpr int prefetch_steps = 1 + forward_pass::prefetch_steps;
-  void prefetch(int step) const noexcept {
-    if (step == 0) return base::prefetch(&forward_, sizeof forward_);
-    if (forward_ != nullptr) forward_->prefetch(step - 1);
-  }
-
-  /// After stages 3 and 4, when nothing is left to do for it or for others: tells the virtual clocks what they want to know
-  /// and hands its classes over to `merging`, which is borrowed, as the rank with that number among those of the process.
-  void finish(merge_book& merging, std::size_t number) {
-    if (clocks_ != nullptr) {
-      forward_->report(*clocks_);
-    } else {
-      forward_->settle();
-    }
+  /// Stage 8. `merging` is borrowed; `number` is the index of this rank among those of the process.
+  void hand_over_classes(class_merger& merging, std::size_t number) {
+    if (clocks_ != nullptr) forward_->report(*clocks_);
     forward_.reset();
     merging_ = &merging;
     number_ = number;
-    class_book& classes = memory_->classes;
+    wait_classes& classes = memory_->classes;
     for (std::size_t c = 0; c != classes.size(); ++c) totals_.waiting_ns += classes.sums(c).wait_ns;
-    merging.take(number, *rank_, *blocks_, classes);
+    merging.take_classes(number, *rank_, memory_->blocks, classes);
   }
-  bool finished() const noexcept { return merging_ != nullptr; }
 
-  // Stage 5: merging.
+  // Stage 9.
   base::packet pack_result() {
-    take_meanings();
+    collect_meanings();
     base::packet out;
     for (const std::int64_t v : {totals_.locations, totals_.records, totals_.waiting_ns, totals_.location_ns,
                                  totals_.longest_ns, totals_.clock_violations, totals_.unmatched}) {
       put(out, v);
     }
     put_all(out, meanings_);
-    merging_->write(number_, out);
+    merging_->write_classes(number_, out);
     return out;
   }
   void merge_result(const unsigned char* data, std::size_t size) {
-    take_meanings();
+    collect_meanings();
     base::packet_reader in(data, size);
     totals_.locations += in.get<std::int64_t>();
     totals_.records += in.get<std::int64_t>();
@@ -221,19 +226,19 @@ class rank_engine {
       if (at == known || meanings_[at].key != m.key) meanings_.push_back(m);
     }
     if (meanings_.size() != known) sort_meanings();
-    merging_->add(number_, in.rest(), in.left());
+    merging_->merge_classes(number_, in.rest(), in.left());
   }
   const outcome& totals() const noexcept { return totals_; }
 
-  void sum_classes() {
-    if (clocks_ != nullptr) clocks_->classes(*merging_, number_);
+  void place_clock_classes() {
+    if (clocks_ != nullptr) clocks_->set_classes(*merging_, number_);
   }
 
   outcome present_result() {
-    if (clocks_ != nullptr) clocks_->report(totals_, merging_->merged());
-    detail::fold(memory_->sums, totals_);
+    if (clocks_ != nullptr) clocks_->report(totals_, merging_->merged_classes());
+    detail::add_epoch(memory_->sums, totals_);
     base::vector<merged_class>& all = memory_->merged;
-    merge_book::fold(all, merging_->merged());
+    class_merger::add_epoch(all, merging_->merged_classes());
     outcome result = memory_->sums;
     base::vector<merged_class> presented;
     if (rank_->continues) {
@@ -242,7 +247,7 @@ class rank_engine {
       presented.swap(all);
     }
     result.waits = present(presented, *settings_);
-    take_meanings();
+    collect_meanings();
     base::pod_vector<core::stable_key> used;
     for (const explanation& e : result.waits) {
       for (const residual_term& t : e.residual) {
@@ -264,21 +269,20 @@ class rank_engine {
  private:
   struct reply {
     std::int32_t rank;
-    std::size_t end;  ///< in reply_bytes_
+    std::size_t end;  ///< end of the reply in reply_bytes_
   };
 
-  // One list for each location.
+  // Makes one list for each location.
   void make_answers() {
     answers_.reserve(rank_->locations.size());
     while (answers_.size() < rank_->locations.size()) answers_.emplace_back(scratch_->merging.memory);
   }
 
-  // By key, each once; those that others bring join them. The first rank speaks for all of its process.
-  void take_meanings() {
-    if (meant_) return;
-    meant_ = true;
-    if (blocks_ != &memory_->blocks) return;
-    meanings_ = blocks_->meanings();
+  // Collects the meanings of this rank's block keys, sorted by key. Those of other ranks are merged into them.
+  void collect_meanings() {
+    if (meanings_collected_) return;
+    meanings_collected_ = true;
+    meanings_ = memory_->blocks.meanings();
     sort_meanings();
   }
   void sort_meanings() {
@@ -290,17 +294,16 @@ class rank_engine {
   message_book messages_;
   collective_book collectives_;
   epoch_memory* memory_;
-  block_table* blocks_;
   rank_clocks* clocks_;
   forward_scratch* scratch_;
   std::unique_ptr<forward_pass> forward_;
-  merge_book* merging_ = nullptr;
-  std::size_t number_ = 0;  ///< in `merging_`
+  class_merger* merging_ = nullptr;
+  std::size_t number_ = 0;  ///< index of this rank among those of the process
   base::pod_vector<reply> replies_;
   base::packet reply_bytes_;
-  base::vector<base::pod_vector<arrival>> answers_;  ///< of the collectives' homes, by location; none without collectives
+  base::vector<base::pod_vector<arrival>> answers_;  ///< of home ranks, by location
   base::vector<block_meaning> meanings_;
-  bool meant_ = false;
+  bool meanings_collected_ = false;
   outcome totals_;
 };
 

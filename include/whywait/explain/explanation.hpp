@@ -14,7 +14,7 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// Why a location waited; the names are those of the output schema and, where Scalasca has the pattern, Scalasca's.
+/// The reason of a wait. The names are those of the output schema and, where Scalasca has the pattern, Scalasca's.
 enum class pattern : std::uint8_t {
   late_sender,
   late_receiver,
@@ -28,18 +28,18 @@ enum class pattern : std::uint8_t {
   count_
 };
 
-/// "late_sender": the schema's word. Static storage.
+/// The schema's word, for example "late_sender". Static storage.
 inline const char* name_of(pattern p) noexcept {
-  static constexpr const char* names[] = {"late_sender",    "late_receiver", "wait_at_barrier",
-                                          "wait_at_nxn",    "late_broadcast", "early_reduce",
-                                          "early_scan",     "wait_at_create", "wait_at_finalize"};
+  static constexpr const char* names[] = {"late_sender", "late_receiver",  "wait_at_barrier",
+                                          "wait_at_nxn", "late_broadcast", "early_reduce",
+                                          "early_scan",  "wait_at_create", "wait_at_finalize"};
   return p < pattern::count_ ? names[static_cast<unsigned>(p)] : "unknown";
 }
 
-/// How far an explanation can be trusted, best first; merging keeps the worst.
+/// The reliability of an explanation, best first; merging keeps the worst.
 enum class quality : std::uint8_t { exact, bounded, order_suspect, hidden_tree };
 
-/// What kind of code a block is. The key of a derived block is made by `block_meaning::key`.
+/// The kind of code of a block. `block_meaning::key` is the key of a derived block.
 enum class block_kind : std::uint8_t {
   region,   ///< timed scope: first = its key
   step,     ///< untimed block: first = its key
@@ -50,7 +50,7 @@ enum class block_kind : std::uint8_t {
   other     ///< the rest of a bounded profile
 };
 
-/// The meaning of a block key that the engine made itself, in keys that the recording rank can name.
+/// The meaning of a block key that the engine derived, in keys that the recording rank can name.
 struct block_meaning {
   core::stable_key key = 0;
   block_kind kind = block_kind::region;
@@ -58,18 +58,40 @@ struct block_meaning {
   core::stable_key second = 0;
 };
 
-/// One line of an explanation: what the causer's path has more of one block than the waiter's path, summed
-/// over the merged instances. total_ns = visits_ns + speed_ns (definitions 1.4: midpoint split).
-struct residual_term {
-  core::stable_key block = 0;
-  core::stable_key within = 0;   ///< for an untimed step: the region around it (total_ns is 0)
+/// The sums of one residual line over all merged waits. Plain values without padding: the type is added up, sent
+/// between ranks and presented as it is. Invariant: total_ns = visits_ns + speed_ns = causer_ns - waiter_ns
+/// (docs/method.md 1.4).
+struct residual_sums {
   std::int64_t total_ns = 0;
-  std::int64_t visits_ns = 0;    ///< because it was entered more (or fewer) times, or only on one side
-  std::int64_t speed_ns = 0;     ///< because each visit (or work unit) took longer (or shorter)
-  std::int64_t inherited_ns = 0; ///< part executed by ranks for which the causer itself had waited
+  std::int64_t visits_ns = 0;     ///< because the block was entered more (or fewer) times, or only on one side
+  std::int64_t speed_ns = 0;      ///< because each visit (or work unit) took longer (or shorter)
+  std::int64_t inherited_ns = 0;  ///< part executed by ranks for which the causer itself had waited
   std::int64_t causer_visits = 0, waiter_visits = 0;
   std::int64_t causer_work = 0, waiter_work = 0;
-  std::int64_t causer_ns = 0, waiter_ns = 0;  ///< time in it on both sides since they were last aligned
+  std::int64_t causer_ns = 0, waiter_ns = 0;  ///< time in the block on both sides since they were last aligned
+
+  void add(const residual_sums& o) noexcept {
+    total_ns += o.total_ns;
+    visits_ns += o.visits_ns;
+    speed_ns += o.speed_ns;
+    inherited_ns += o.inherited_ns;
+    causer_visits += o.causer_visits;
+    waiter_visits += o.waiter_visits;
+    causer_work += o.causer_work;
+    waiter_work += o.waiter_work;
+    causer_ns += o.causer_ns;
+    waiter_ns += o.waiter_ns;
+  }
+};
+
+/// One line of an explanation: how much more of one block the causer's path has than the waiter's path.
+struct residual_term : residual_sums {
+  core::stable_key block = 0;
+  core::stable_key within = 0;  ///< the enclosing region of an untimed step, whose total_ns is 0; otherwise 0
+
+  bool same_block(const residual_term& o) const noexcept { return block == o.block && within == o.within; }
+  /// The canonical order of a residual: by the keys of the block, which are the same on all ranks.
+  bool before(const residual_term& o) const noexcept { return block != o.block ? block < o.block : within < o.within; }
 };
 
 /// Waiting suffered, or caused, by one location.
@@ -79,105 +101,130 @@ struct location_share {
   std::int64_t ns = 0;
 };
 
-/// One wait: who waited where for whom, and since when each had run something else.
+/// One wait: which call waited for which call, and since when both sides ran something different.
 struct wait_sample {
-  std::int64_t wait_ns = 0;           ///< 0: there is none
+  std::int64_t wait_ns = 0;           ///< 0: no wait
   std::int64_t begin_ns = 0;          ///< shared time at which it began
-  std::int64_t since_ns = INT64_MIN;  ///< shared time at which both were last in step; INT64_MIN: never
+  std::int64_t since_ns = INT64_MIN;  ///< shared time at which both were last aligned; INT64_MIN: never
   std::int32_t rank = 0, causer_rank = 0;
   std::uint32_t location = 0, causer_location = 0;  ///< index of the location in its rank
   std::uint32_t record = 0, causer_record = 0;      ///< the call that waited, the call that came late
 
-  /// The longer one; of equals the earlier, whatever the ranks are called.
+  /// The longer wait; of equal ones the earlier, independent of rank numbers.
   bool outweighs(const wait_sample& o) const noexcept {
     if (wait_ns != o.wait_ns) return wait_ns > o.wait_ns;
     return std::tie(begin_ns, rank, location, record) < std::tie(o.begin_ns, o.rank, o.location, o.record);
   }
 };
 
-/// All waits of one pattern at one operation call site because of one cause call site, of one shape.
-/// Invariant: sum of residual total_ns + unexplained_ns = wait_ns.
-struct explanation {
-  pattern why = pattern::late_sender;
+/// The numbers of one wait class: what adds up over its waits, without its lists. Plain values, sent between ranks as
+/// they are.
+struct class_sums {
   core::stable_key operation = 0;  ///< call site of the waiting call
   core::stable_key cause = 0;      ///< call site of the call that arrived late
-  quality trust = quality::exact;
   std::int64_t count = 0;          ///< waits merged
   std::int64_t wait_ns = 0;
   std::int64_t longest_ns = 0;
   std::int64_t wrong_order_count = 0;  ///< late senders whose message was received out of sending order
   std::int64_t wrong_order_ns = 0;
-  std::int64_t indirect_ns = 0;    ///< sum of inherited parts
-  std::int64_t unexplained_ns = 0; ///< below the threshold, clock violations, lost records
-  std::int64_t first_ns = 0;       ///< shared time of the first instance: canonical order
-  wait_sample longest;             ///< the longest that has an explanation of its own
-  wait_picture picture;            ///< of that one; empty unless WHYWAIT_PATH=order
-  std::int64_t compensated_ns = 0; ///< what wait_ns would have been without measurement overhead (options::clocks)
-  quality compensated_trust = quality::exact;
-  std::int64_t saving_ns = 0;      ///< the run would be shorter by this if its first block were twice as fast
-  base::vector<residual_term> residual;   ///< largest |total_ns| first
-  base::vector<location_share> waiters;   ///< most first, bounded; the rest in rank -1
-  base::vector<location_share> causers;   ///< most first, bounded; the rest in rank -1
+  std::int64_t indirect_ns = 0;     ///< sum of inherited parts
+  std::int64_t unexplained_ns = 0;  ///< below the threshold, clock violations, lost records
+  std::int64_t first_ns = 0;        ///< shared time of the first wait: the canonical order of classes
+  wait_sample longest;              ///< the longest wait that has an explanation of its own
+  pattern why = pattern::late_sender;
+  quality trust = quality::exact;
+
+  /// Adds another part of the same class.
+  void add(const class_sums& o) noexcept {
+    if (count == 0) {
+      operation = o.operation;
+      cause = o.cause;
+      why = o.why;
+      first_ns = o.first_ns;
+    }
+    trust = trust < o.trust ? o.trust : trust;
+    count += o.count;
+    wait_ns += o.wait_ns;
+    longest_ns = longest_ns < o.longest_ns ? o.longest_ns : longest_ns;
+    wrong_order_count += o.wrong_order_count;
+    wrong_order_ns += o.wrong_order_ns;
+    indirect_ns += o.indirect_ns;
+    unexplained_ns += o.unexplained_ns;
+    first_ns = o.first_ns < first_ns ? o.first_ns : first_ns;
+    if (o.longest.outweighs(longest)) longest = o.longest;
+  }
 };
 
-/// Of the blocks of the critical path, and of delay costs, this many are named; the others are added up.
+/// All waits of one pattern at one operation call site because of one cause call site, of one shape.
+/// Invariant: sum of residual total_ns + unexplained_ns = wait_ns.
+struct explanation : class_sums {
+  wait_picture picture;             ///< both sides of the longest wait; empty unless WHYWAIT_PATH=order
+  std::int64_t compensated_ns = 0;  ///< what wait_ns would have been without measurement overhead (options::clocks)
+  quality compensated_trust = quality::exact;
+  std::int64_t saving_ns = 0;           ///< the run would be shorter by this if its first block were twice as fast
+  base::vector<residual_term> residual;  ///< largest |total_ns| first
+  base::vector<location_share> waiters;  ///< largest share first; the rest in rank -1
+  base::vector<location_share> causers;  ///< largest share first; the rest in rank -1
+};
+
+/// The number of blocks that the critical path and the delay costs list; the others are added up.
 constexpr std::size_t most_listed_blocks = 32;
 
 /// One block of the critical path of the run.
 struct critical_block {
   core::stable_key block = 0;
   std::int64_t ns = 0;            ///< time in it on the critical path; all blocks add up to the time of the run
-  std::int64_t imbalance_ns = 0;  ///< what is more than the mean of all locations
+  std::int64_t imbalance_ns = 0;  ///< the part above the mean of all locations
   std::int64_t visits = 0;
 };
 
-/// What the delay that one block caused has cost in waiting (Boehme et al., ACM TOPC 2016).
+/// The waiting time caused by delays in one block (Boehme et al., ACM TOPC 2016).
 struct delay_cost {
   core::stable_key block = 0;
-  std::int64_t short_ns = 0;  ///< waits for the one who ran it
-  std::int64_t long_ns = 0;   ///< waits for those who had waited for that one, and so on
+  std::int64_t short_ns = 0;  ///< waits for the location that ran the block
+  std::int64_t long_ns = 0;   ///< waits for locations that had waited for that location, and so on
 };
 
-/// Where the explained waits come from, in proportion. All short_ns, long_ns and nobody_ns together are all
-/// explained waits; so are direct, indirect and what was charged to nobody at once; so are propagating and terminal.
+/// The origin of the explained waits, in proportion. Three sums each equal all explained waits: all short_ns, long_ns
+/// and nobody_ns; direct_ns, indirect_ns and the direct part of nobody_ns; propagating_ns and terminal_ns.
 struct delay_costs {
   base::vector<delay_cost> blocks;   ///< most costly first
   std::int64_t direct_ns = 0;       ///< because the causer computed longer
   std::int64_t indirect_ns = 0;     ///< because the causer had waited itself
-  std::int64_t propagating_ns = 0;  ///< waits that made others wait later
-  std::int64_t terminal_ns = 0;     ///< waits that nobody else waited for
+  std::int64_t propagating_ns = 0;  ///< waits that delayed a later wait of another location
+  std::int64_t terminal_ns = 0;     ///< waits that no other location waited for
   std::int64_t nobody_ns = 0;       ///< no difference was found (clock error, lost records)
 };
 
-/// What measurement did to the run, and what the run would have been without it (overhead 0).
+/// The effect of measurement on the run, and the run without it (docs/method.md 4.1).
 struct compensation {
-  bool calibrated = false;         ///< what calls cost is known (location_history); else only what the records say
-  std::int64_t total_ns = 0;       ///< the run without measurement overhead
-  std::int64_t waiting_ns = 0;     ///< sum of all waits without it
-  std::int64_t overhead_ns = 0;    ///< measurement overhead executed by all locations
-  std::int64_t bound_ns = 0;       ///< overhead on the measured critical path: it made the run longer by no more (C3)
-  std::int64_t error_ns = 0;       ///< total_ns may be wrong by this: constants along the worst path, clocks (C4)
-  std::int64_t inversions = 0;     ///< wildcards and Waitany that would have taken another message first
+  bool calibrated = false;       ///< call costs are calibrated (location_history); otherwise only the records are used
+  std::int64_t total_ns = 0;     ///< the run without measurement overhead
+  std::int64_t waiting_ns = 0;   ///< sum of all waits without it
+  std::int64_t overhead_ns = 0;  ///< measurement overhead executed by all locations
+  std::int64_t bound_ns = 0;     ///< overhead on the measured critical path, the run is longer by no more (method 4.2)
+  std::int64_t error_ns = 0;     ///< maximum error of total_ns: constants along the worst path, clocks (method 4.2)
+  std::int64_t inversions = 0;   ///< wildcards and Waitany that would have taken another message first
 };
 
-/// The outcome of one analysis, complete on rank 0, elsewhere empty but for the own totals.
+/// The result of one analysis: complete on rank 0; on other ranks only the totals are set.
 struct outcome {
-  base::vector<explanation> waits;          ///< most costly first
-  base::vector<block_meaning> meanings;     ///< of the derived block keys used in `waits`
+  base::vector<explanation> waits;       ///< most costly first
+  base::vector<block_meaning> meanings;  ///< of the derived block keys used in `waits`
   std::int64_t locations = 0;
   std::int64_t records = 0;
-  std::int64_t waiting_ns = 0;             ///< sum of all waits
-  std::int64_t location_ns = 0;            ///< sum over locations of recorded time
-  std::int64_t longest_ns = 0;             ///< recorded time of the longest location
-  std::int64_t clock_violations = 0;       ///< causes that arrived after their waiter had left
-  std::int64_t unmatched = 0;              ///< postings without a partner
-  std::int64_t total_ns = 0;               ///< from the first begin to the last end (options::clocks; so all below)
+  std::int64_t waiting_ns = 0;        ///< sum of all waits
+  std::int64_t location_ns = 0;       ///< sum over locations of recorded time
+  std::int64_t longest_ns = 0;        ///< recorded time of the longest location
+  std::int64_t clock_violations = 0;  ///< causes that arrived after their waiter had left
+  std::int64_t unmatched = 0;         ///< postings without a partner
+  std::int64_t total_ns = 0;          ///< from the first begin to the last end (options::clocks, as all members below)
   compensation without_overhead;
   efficiencies efficiency;
   base::vector<critical_block> critical_path;  ///< largest first
   delay_costs costs;
-  base::vector<what_if_answer> answers;     ///< to options::questions
-  base::vector<what_if_answer> savings;     ///< the most costly blocks twice as fast, largest saving first
+  base::vector<what_if_answer> answers;  ///< to options::questions
+  base::vector<what_if_answer> savings;  ///< the most costly blocks twice as fast, largest saving first
 };
 
 }  // namespace explain

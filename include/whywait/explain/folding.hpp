@@ -4,11 +4,10 @@
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/explain/blocks.hpp>
+#include <whywait/explain/class_leaders.hpp>
 #include <whywait/explain/explanation.hpp>
-#include <whywait/explain/merged_class.hpp>
 #include <whywait/explain/messages.hpp>
-#include <whywait/explain/shape_leaders.hpp>
-#include <whywait/explain/wait_class.hpp>
+#include <whywait/explain/wait_classes.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -18,20 +17,18 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// What one rank keeps from one epoch of a run to the next (overhead 4.4 a); `explain_epoch` reads and writes it. After
-/// an operation that synchronised all ranks only differences matter: all paths begin anew there, and the waits of later
-/// epochs join the classes of earlier ones by the shapes that those had. So what is folded is what an explanation of
-/// the whole run would say, if at the end of each epoch somebody waited for longer than the threshold (else the paths
-/// that reached it at one time differ in what they had run, which is forgotten there). Bounded by distinct blocks and
-/// call sites, however long the run.
+/// The state of one rank from one epoch of a run to the next (docs/method.md 4.11); `explain_epoch` reads
+/// and writes it. An operation that synchronises all ranks ends an epoch. From there only differences matter, so all
+/// paths restart, and later waits join the classes of earlier epochs. The sums equal an explanation of the whole run if
+/// each epoch ends with a wait above the threshold; otherwise paths that reach the end at one time lose what they ran
+/// differently. Memory is bounded by distinct blocks and call sites, however long the run is.
 struct epoch_memory {
-  block_table blocks;  ///< of all ranks that the process hosts, in the memory of the first
-  bool own_blocks = false;  ///< in that memory: of each rank instead, because they have little in common
-  class_book classes;
-  shape_leaders leaders;              ///< of all ranks, in the memory of the first: by key, then by slot
-  base::vector<merged_class> merged;   ///< on rank 0: all waits so far
-  outcome sums;                       ///< on rank 0: all numbers so far
-  base::vector<carried_posting> carried;  ///< out of the last epoch: what the next one has to begin with
+  block_table blocks;
+  wait_classes classes;
+  shape_leaders leaders;                 ///< of all ranks, in the memory of the first; by key and slot
+  base::vector<merged_class> merged;      ///< on rank 0: all waits so far
+  outcome sums;                          ///< on rank 0: all numbers so far
+  base::vector<carried_posting> carried;  ///< postings of the last epoch that the next one begins with
 };
 
 namespace detail {
@@ -41,14 +38,16 @@ void add_by(base::vector<Entry>& into, const base::vector<Entry>& from, Key key,
   for (const Entry& e : from) {
     std::size_t at = 0;
     while (at != into.size() && key(into[at]) != key(e)) ++at;
-    if (at == into.size()) into.push_back(e);
-    else add(into[at], e);
+    if (at == into.size())
+      into.push_back(e);
+    else
+      add(into[at], e);
   }
 }
 
-// Times add up; shares of time are means over time. The longest useful time of the whole run is not known then, only
-// that of each epoch: imbalance that changes sides counts as imbalance.
-inline void fold_efficiency(outcome& run, const outcome& epoch) {
+// Times add up; shares of time are means over time. Only the longest useful time of each epoch is known, not that of
+// the whole run, so imbalance that changes sides counts as imbalance.
+inline void add_epoch_efficiency(outcome& run, const outcome& epoch) {
   const auto before = static_cast<double>(run.total_ns), now = static_cast<double>(epoch.total_ns);
   if (now <= 0 || epoch.efficiency.parallel <= 0) return;
   if (before <= 0) {
@@ -78,10 +77,10 @@ inline void fold_efficiency(outcome& run, const outcome& epoch) {
   transfer_between_nodes = inside > 0 ? ideal / inside : 0;
 }
 
-// In the functions below every member of a struct is named once: who adds one to the struct and not here does not get past
-// the compiler, so that nothing vanishes in silence from a run of several epochs.
+// The functions below name every member of a struct once. A member that is added to the struct and not here is a
+// compile error, so that no number is silently missing after several epochs.
 
-inline void fold(compensation& run, const compensation& epoch) {
+inline void add_epoch(compensation& run, const compensation& epoch) {
   auto& [calibrated, total_ns, waiting_ns, overhead_ns, bound_ns, error_ns, inversions] = run;
   calibrated = calibrated || epoch.calibrated;
   total_ns += epoch.total_ns;
@@ -92,29 +91,31 @@ inline void fold(compensation& run, const compensation& epoch) {
   inversions += epoch.inversions;
 }
 
-inline void fold(base::vector<critical_block>& run, const base::vector<critical_block>& epoch) {
-  add_by(run, epoch, [](const critical_block& c) { return c.block; },
-         [](critical_block& all, const critical_block& more) {
-           auto& [block, ns, imbalance_ns, visits] = all;
-           block = more.block;
-           ns += more.ns;
-           imbalance_ns += more.imbalance_ns;
-           visits += more.visits;
-         });
+inline void add_epoch(base::vector<critical_block>& run, const base::vector<critical_block>& epoch) {
+  add_by(
+      run, epoch, [](const critical_block& c) { return c.block; },
+      [](critical_block& all, const critical_block& more) {
+        auto& [block, ns, imbalance_ns, visits] = all;
+        block = more.block;
+        ns += more.ns;
+        imbalance_ns += more.imbalance_ns;
+        visits += more.visits;
+      });
   base::small_stable_sort(run, [](const critical_block& a, const critical_block& b) {
     return a.ns != b.ns ? a.ns > b.ns : a.block < b.block;
   });
 }
 
-inline void fold(delay_costs& run, const delay_costs& epoch) {
+inline void add_epoch(delay_costs& run, const delay_costs& epoch) {
   auto& [blocks, direct_ns, indirect_ns, propagating_ns, terminal_ns, nobody_ns] = run;
-  add_by(blocks, epoch.blocks, [](const delay_cost& c) { return c.block; },
-         [](delay_cost& all, const delay_cost& more) {
-           auto& [block, short_ns, long_ns] = all;
-           block = more.block;
-           short_ns += more.short_ns;
-           long_ns += more.long_ns;
-         });
+  add_by(
+      blocks, epoch.blocks, [](const delay_cost& c) { return c.block; },
+      [](delay_cost& all, const delay_cost& more) {
+        auto& [block, short_ns, long_ns] = all;
+        block = more.block;
+        short_ns += more.short_ns;
+        long_ns += more.long_ns;
+      });
   base::small_stable_sort(blocks, [](const delay_cost& a, const delay_cost& b) {
     const std::int64_t x = a.short_ns + a.long_ns, y = b.short_ns + b.long_ns;
     return x != y ? x > y : a.block < b.block;
@@ -126,23 +127,23 @@ inline void fold(delay_costs& run, const delay_costs& epoch) {
   nobody_ns += epoch.nobody_ns;
 }
 
-/// Adds an epoch to all before it; `waits` and `meanings` are made anew for each result.
-inline void fold(outcome& run, const outcome& epoch) {
-  fold_efficiency(run, epoch);
-  auto& [waits, meanings, locations, records, waiting_ns, location_ns, longest_ns, clock_violations, unmatched, total_ns,
-         without_overhead, efficiency, critical_path, costs, answers, savings] = run;
+/// Adds an epoch to all before it; `waits` and `meanings` are created for each result.
+inline void add_epoch(outcome& run, const outcome& epoch) {
+  add_epoch_efficiency(run, epoch);
+  auto& [waits, meanings, locations, records, waiting_ns, location_ns, longest_ns, clock_violations, unmatched,
+         total_ns, without_overhead, efficiency, critical_path, costs, answers, savings] = run;
   static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
   locations = std::max(locations, epoch.locations);
-  longest_ns = std::max(longest_ns, epoch.longest_ns);  // that of an epoch has those before it
+  longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs
   records += epoch.records;
   waiting_ns += epoch.waiting_ns;
   location_ns += epoch.location_ns;
   clock_violations += epoch.clock_violations;
   unmatched += epoch.unmatched;
   total_ns += epoch.total_ns;
-  fold(without_overhead, epoch.without_overhead);
-  fold(critical_path, epoch.critical_path);
-  fold(costs, epoch.costs);
+  add_epoch(without_overhead, epoch.without_overhead);
+  add_epoch(critical_path, epoch.critical_path);
+  add_epoch(costs, epoch.costs);
   if (answers.empty()) {
     answers = epoch.answers;
   } else {
@@ -151,11 +152,13 @@ inline void fold(outcome& run, const outcome& epoch) {
       answers[i].saving_ns += epoch.answers[i].saving_ns;
     }
   }
-  // A block that was not asked about in some epoch saved nothing there: what is said is what is saved at least.
-  add_by(savings, epoch.savings, [](const what_if_answer& a) { return a.question.changes[0].block; },
-         [](what_if_answer& a, const what_if_answer& b) { a.saving_ns += b.saving_ns; });
+  // A block without a question in one epoch counts as no saving there, so the sum is a lower bound.
+  add_by(
+      savings, epoch.savings, [](const what_if_answer& a) { return a.question.changes[0].block; },
+      [](what_if_answer& a, const what_if_answer& b) { a.saving_ns += b.saving_ns; });
   for (what_if_answer& a : savings) a.total_ns = run.total_ns - a.saving_ns;
-  base::small_stable_sort(savings, [](const what_if_answer& a, const what_if_answer& b) { return a.saving_ns > b.saving_ns; });
+  base::small_stable_sort(savings,
+                          [](const what_if_answer& a, const what_if_answer& b) { return a.saving_ns > b.saving_ns; });
 }
 
 }  // namespace detail

@@ -8,101 +8,102 @@
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/links.hpp>
 #include <whywait/explain/location_path.hpp>
+#include <whywait/explain/message_schedule.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// Pass 2 of one rank: carries the causal path profile of each of its locations through the records, hands
-/// out snapshots at the instants others asked for, and takes over the causer's at each of its own waits.
+/// The forward pass of one rank: carries the causal path profile of each location through its records, sends snapshots
+/// of it at the instants that other ranks requested, and replaces it by the causer's snapshot at each of the rank's own
+/// waits.
 ///
-/// Free of deadlock for any clocks: a location never goes back in time (walk.hpp), and a record depends on an
-/// instant that is not later than its own end (arrivals.hpp drops the others as violations). A cycle of
-/// dependencies would have to pass one single instant on all its ranks, in which each of them both ends one
-/// call and begins the next.
+/// Free of deadlock for any clocks: time never decreases along a location (walk.hpp), and a record depends on an
+/// instant that is not later than its own end (arrivals.hpp drops other dependencies as clock violations). A cycle of
+/// dependencies would have to pass one single instant on all its ranks, at which each of them both ends one call and
+/// begins the next.
 ///
-/// Two ranks that wait for each other in turn would need one message latency per wait. A scout that runs
-/// ahead of the location avoids that: see snapshot_mode. A full window towards one waiter stops the scout for
-/// all others, yet in no circle: what the waiter has not used yet lies after the end of the call in which it
-/// is stuck, and everything that call depends on lies before.
+/// Two ranks that wait for each other in turn would need one message latency per wait. A scout that runs ahead of the
+/// location avoids that (snapshot_mode). A full window towards one waiter stops the scout for all others, but cannot
+/// cause a cycle: what that waiter has not used yet lies after the end of the call in which it is stuck, and everything
+/// that the call depends on lies before.
 class forward_pass {
  public:
   forward_pass(const rank_history& rank, const options& settings, std::int64_t earliest_ns, block_table& blocks,
-               class_book& classes, forward_scratch& scratch)
+               wait_classes& classes, forward_scratch& scratch)
       : rank_(&rank),
         settings_(&settings),
         earliest_ns_(earliest_ns),
         blocks_(&blocks),
         scratch_(&scratch),
         links_(rank.rank, scratch) {
-    lanes_.reserve(rank.locations.size());  // they are referred to
+    lanes_.reserve(rank.locations.size());  // lanes are referred to by address
     for (std::size_t i = 0; i != rank.locations.size(); ++i) {
-      lanes_.emplace_back(location_path(rank, static_cast<std::uint16_t>(i), settings, earliest_ns, blocks, &classes,
-                                        scratch),
-                          scratch.merging.memory);
+      lanes_.emplace_back(
+          location_path(rank, static_cast<std::uint16_t>(i), settings, earliest_ns, blocks, &classes, scratch),
+          scratch.merging.memory);
     }
   }
 
-  /// What this location has to wait for. Call before `request`.
-  void expect(std::uint16_t location, const base::pod_vector<arrival>& arrivals) {
+  /// Sets the causers of one location's records. Call before `send_snapshot_requests`.
+  void set_arrivals(std::uint16_t location, const base::pod_vector<arrival>& arrivals) {
     lane& l = lanes_[location];
     l.arrivals = arrivals;
-    l.path.expect(l.arrivals);
+    l.path.set_arrivals(l.arrivals);
   }
 
-  /// Asks the causers for their paths; third exchange. Fills no packet much beyond `room` bytes; what is left is
-  /// for the next call.
+  /// Requests the paths of the causers. Fills no packet much beyond `room` bytes; the next call sends the rest.
   template <class Outbox>
-  void request(Outbox&& to, std::size_t room) {
+  void send_snapshot_requests(Outbox&& to, std::size_t room) {
     for (std::size_t l = 0; l != lanes_.size(); ++l) {
       const base::pod_vector<arrival>& arrivals = lanes_[l].arrivals;
-      for (std::size_t& at = lanes_[l].asked; at != arrivals.size(); ++at) {
+      for (std::size_t& at = lanes_[l].requested; at != arrivals.size(); ++at) {
         const arrival& a = arrivals[at];
         if (!takes_over(a)) continue;
         base::packet& out = to(a.causer_rank);
         if (out.size() >= room) return;
-        links_.of(a.causer_rank);  // counted from now on: `advance` makes room for so many
-        put(out,
-            snapshot_request{a.causer_record, a.record, a.causer_location, static_cast<std::uint16_t>(l),
-                             static_cast<std::uint16_t>(a.flags & arrival_flag::all),
-                             static_cast<std::uint16_t>(lanes_.size() == 1 ? 1 : 0)});
+        links_.of(a.causer_rank);  // creates the link now, so that `advance` can reserve memory for all links
+        put(out, snapshot_request{a.causer_record, a.record, a.causer_location, static_cast<std::uint16_t>(l),
+                                  static_cast<std::uint16_t>(a.flags & arrival_flag::all),
+                                  static_cast<std::uint16_t>(lanes_.size() == 1 ? 1 : 0)});
       }
     }
   }
 
-  void take_requests(std::int32_t source, base::packet_reader in) {
+  void receive_snapshot_requests(std::int32_t source, base::packet_reader in) {
     const std::uint32_t link = links_.of(source);
     while (!in.empty()) {
       const auto r = in.get<snapshot_request>();
       if (r.causer_location >= lanes_.size()) continue;
       base::pod_vector<service>& services = lanes_[r.causer_location].services;
       if (services.empty()) services.reserve(16);
-      services.emplace_back();  // not copied there: what was just written piece by piece is slow to read as a whole
-      service& wish = services.back();
-      wish.record = r.causer_record;
-      wish.waiter_record = r.waiter_record;
-      wish.link = link;
-      wish.base = 0;
-      wish.waiter_location = r.waiter_location;
-      wish.all = r.all != 0;
-      wish.single = r.single != 0;
-      wish.mode = snapshot_mode::whole;
+      services.emplace_back();  // written in place: copying a freshly written struct stalls on store forwarding
+      service& due = services.back();
+      due.record = r.causer_record;
+      due.waiter_record = r.waiter_record;
+      due.link = link;
+      due.base = 0;
+      due.waiter_location = r.waiter_location;
+      due.all = r.all != 0;
+      due.single = r.single != 0;
+      due.mode = snapshot_mode::whole;
     }
   }
 
-  /// Decides which snapshots need not wait, and tells the waiters which of their own paths to keep for them;
-  /// fourth exchange. Fills no packet much beyond `room` bytes; what is left is for the next call.
+  /// Decides which snapshots can be sent without waiting, and sends the waiters the records at which they have to keep
+  /// their own paths for them. Fills no packet much beyond `room` bytes; the next call sends the rest.
   template <class Outbox>
-  void promise(Outbox&& to, std::size_t room) {
-    if (!promising_) {
-      promising_ = true;
+  void send_base_records(Outbox&& to, std::size_t room) {
+    if (!services_sorted_) {
+      services_sorted_ = true;
       const auto before = [this](const service& a, const service& b) {
         if (a.record != b.record) return a.record < b.record;
         if (a.link != b.link) return links_[a.link].rank < links_[b.link].rank;
@@ -116,14 +117,14 @@ class forward_pass {
     }
     for (lane& l : lanes_) {
       const base::pod_vector<arrival>& arrivals = l.arrivals;
-      for (; l.promised != l.services.size(); ++l.promised) {
-        service& s = l.services[l.promised];
+      for (; l.decided != l.services.size(); ++l.decided) {
+        service& s = l.services[l.decided];
         for (; l.passed != arrivals.size() && arrivals[l.passed].record < s.record; ++l.passed) {
           if (takes_over(arrivals[l.passed])) l.last = &arrivals[l.passed];
         }
         const arrival* const last = l.last;
         link_book::link& link = links_[s.link];
-        // Ahead only what is used in the order in which it is sent; so the window can never hold back what is
+        // Sends ahead only what is used in the order of sending, so that the window never holds back a snapshot that is
         // needed next. The waiter keeps its path for a limited number of records.
         if (lanes_.size() == 1 && s.single && link.rank != rank_->rank && s.waiter_record >= link.latest) {
           if (last == nullptr) {
@@ -144,65 +145,44 @@ class forward_pass {
     }
   }
 
-  void take_promises(base::packet_reader in) {
+  void receive_base_records(base::packet_reader in) {
     while (!in.empty()) lanes_.front().keep.push_back(in.get<std::uint32_t>());
   }
 
-  /// Runs every location as far as it gets. True when all have come to their end and nothing is under way.
-  /// `post(rank, packet)` sends; a rank's own threads are served without it.
+  /// Advances all locations until they are stuck. Returns true when all are finished and no snapshot or acknowledgement
+  /// is outstanding. `post(rank, packet)` sends to other ranks; threads of this rank exchange snapshots without it.
   template <class Post>
-  bool advance(Post&& post) {
+  bool advance(Post&& post_to) {
+    auto& post = post_to;
     if (!ready_) {
       ready_ = true;
       for (lane& l : lanes_) {
         l.path.begin(links_.size() + 1);
         if (!l.keep.empty()) small_stable_sort(l.keep);
         if (!l.scouted) continue;
-        l.scout.reset(new location_path(*rank_, static_cast<std::uint16_t>(&l - lanes_.data()), *settings_, earliest_ns_,
-                                        *blocks_, nullptr, *scratch_));
-        l.scout->expect(l.arrivals);
+        l.scout.reset(new location_path(*rank_, static_cast<std::uint16_t>(&l - lanes_.data()), *settings_,
+                                        earliest_ns_, *blocks_, nullptr, *scratch_));
+        l.scout->set_arrivals(l.arrivals);
         l.scout->begin(0);
-        l.scout_at = between_records;
+        l.scout_at = progress::between_events;
       }
     }
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (std::size_t l = 0; l != lanes_.size(); ++l) {
-        moved = scout(lanes_[l], post) || moved;
-        moved = run(l, post) || moved;
-      }
-    }
-    links_.stuck(post);
+    run_all_until_stuck(lanes_.size(), [&](std::size_t i) {
+      lane& l = lanes_[i];
+      const bool moved = run_until_stuck(l.scout_at, scout_events<std::remove_reference_t<Post>>{*this, l, post});
+      return run_until_stuck(
+                 l.path_at,
+                 path_events<std::remove_reference_t<Post>>{*this, l, static_cast<std::uint16_t>(i), post}) ||
+             moved;
+    });
+    links_.acknowledge_received(post);
     for (const lane& l : lanes_) {
-      if (l.path_at != done || l.scout_at != done) return false;
+      if (l.path_at != progress::finished || l.scout_at != progress::finished) return false;
     }
     return links_.quiet();
   }
 
-  /// Afterwards: the waits that have not gone to the classes yet do so.
-  void settle() {
-    for (lane& l : lanes_) l.path.settle();
-  }
-
-  /// Where a process hosts many ranks, before several of them advance: fetches what this one will need, in four steps
-  /// between which the others take theirs.
-  static constexpr int prefetch_steps = 4;
-  void prefetch(int step) const noexcept {
-    if (step == 0) return base::prefetch(this, sizeof *this);
-    if (step == 1) {
-      links_.prefetch();
-      if (lanes_.empty()) return;
-      const lane& l = lanes_.front();
-      const auto* const begin = reinterpret_cast<const char*>(&l);
-      return base::prefetch(begin, static_cast<std::size_t>(reinterpret_cast<const char*>(&l.scout) - begin));
-    }
-    if (lanes_.empty()) return;  // nothing is left of that rank
-    const lane& l = lanes_.front();
-    if (step == 2) base::prefetch(l.services.data() + l.served, sizeof(service));
-    l.path.prefetch(step - 2);
-  }
-
-  /// Afterwards, once: what the virtual clocks want to know about each location.
+  /// Passes what the virtual clocks need of each location. Call once, after the pass.
   void report(rank_clocks& clocks) {
     for (std::size_t l = 0; l != lanes_.size(); ++l) {
       explained_location what(scratch_->merging.memory);
@@ -211,15 +191,16 @@ class forward_pass {
         what.caused.push_back({s.record, links_[s.link].rank, s.waiter_location});
       }
       lanes_[l].path.report(what);
-      clocks.explained(static_cast<std::uint16_t>(l), std::move(what));
+      clocks.add_explained_location(static_cast<std::uint16_t>(l), std::move(what));
     }
   }
 
-  /// A packet of another rank: snapshots and acknowledgements.
-  void receive(std::int32_t source, const unsigned char* data, std::size_t size) { links_.take(source, data, size); }
+  /// Receives a packet of another rank: snapshots and acknowledgements.
+  void receive_snapshots(std::int32_t source, const unsigned char* data, std::size_t size) {
+    links_.receive(source, data, size);
+  }
 
  private:
-  enum state : std::uint8_t { between_records, at_record, done };
   static constexpr std::uint32_t kept_records = 256;
 
   struct service {
@@ -236,26 +217,26 @@ class forward_pass {
   struct lane {
     lane(location_path p, base::memory_pool& pool)
         : arrivals(pool), services(pool), keep(pool), path(std::move(p)), paths(pool), free(pool) {}
-    state path_at = between_records, scout_at = done;
+    progress path_at = progress::between_events, scout_at = progress::finished;
     bool scouted = false;
     std::size_t served = 0;
     base::pod_vector<arrival> arrivals;
-    base::pod_vector<service> services;    ///< by record
+    base::pod_vector<service> services;    ///< sorted by record
     base::pod_vector<std::uint32_t> keep;  ///< records at whose beginning the path is kept, once per use
     std::size_t kept = 0;
     location_path path;
-    // From here on what is not needed again and again.
-    std::unique_ptr<location_path> scout;  ///< where snapshots are sent ahead
+    // The members below are not used at every step.
+    std::unique_ptr<location_path> scout;  ///< null unless snapshots are sent ahead
     std::size_t scout_served = 0;
-    std::size_t asked = 0, promised = 0;   ///< how many arrivals, how many services the exchanges have done
-    std::size_t passed = 0;                ///< arrivals before the services that are done
-    const arrival* last = nullptr;         ///< the last of those that takes over a path
-    base::key_map paths;  ///< record + 1 -> place of the path that is kept
+    std::size_t requested = 0, decided = 0;  ///< number of arrivals requested, of services decided
+    std::size_t passed = 0;                  ///< number of arrivals before the decided services
+    const arrival* last = nullptr;           ///< the last of the passed arrivals that takes over a path
+    base::key_map paths;                     ///< record + 1 -> index in `places` of the kept path
     base::vector<kept_path> places;
     base::pod_vector<std::uint32_t> free;
   };
 
-  // Stable, into a list that is as long as it has to be. Whose record does not exist is left to the other sort.
+  // Stable counting sort. Lists with a record that does not exist are left to the comparison sort in the caller.
   void sort_by_record(base::pod_vector<service>& services, std::uint64_t records) {
     bool sorted = true;
     std::uint32_t latest = 0;
@@ -278,15 +259,15 @@ class forward_pass {
   static bool takes_over(const arrival& a) noexcept { return a.has(arrival_flag::adopt) && !a.has(arrival_flag::last); }
 
   template <class Post>
-  void send(const service& s, const location_path& path, Post&& post) {
+  void send_snapshot(const service& s, const location_path& path, Post& post) {
     links_.send_snapshot(
         s.link,
         {s.waiter_record, 0, s.base, s.waiter_location, s.mode, static_cast<std::uint8_t>(path.partial() ? 1 : 0)},
         [&path](base::packet& out) { return path.write(out); }, post);
   }
 
-  // `uses`: of the path as it is now.
-  void keep(lane& l, std::uint32_t uses) {
+  // Keeps the current path for `uses` relative snapshots.
+  void keep_path(lane& l, std::uint32_t uses) {
     if (l.free.empty()) {
       l.free.push_back(static_cast<std::uint32_t>(l.places.size()));
       l.places.emplace_back(scratch_->merging.memory);
@@ -298,80 +279,87 @@ class forward_pass {
     l.free.pop_back();
   }
 
-  // Both return true if there was any progress.
+  // The scout as a location of message_schedule.hpp. It sends snapshots of the modes own and relative, and needs
+  // nothing.
   template <class Post>
-  bool scout(lane& l, Post&& post) {
-    if (l.scout_at == done) return false;
-    bool moved = false;
-    for (;;) {
-      if (l.scout_at == between_records) {
-        if (l.scout_served == l.services.size() || !l.scout->begin_next()) {
-          l.scout_at = done;
-          return true;
-        }
-        l.scout_at = at_record;
-      }
+  struct scout_events {
+    forward_pass& pass;
+    lane& l;
+    Post& post;
+
+    bool begin_next() { return l.scout_served != l.services.size() && l.scout->begin_next(); }
+    bool send(bool& moved) {
       for (std::size_t& s = l.scout_served; s != l.services.size() && l.services[s].record <= l.scout->record(); ++s) {
-        const service& wish = l.services[s];
-        if (wish.mode == snapshot_mode::whole) continue;
-        if (!links_.may_send(wish.link, wish.mode)) return moved;
-        send(wish, *l.scout, post);
+        const service& due = l.services[s];
+        if (due.mode == snapshot_mode::whole) continue;
+        if (!pass.links_.may_send(due.link, due.mode)) return false;
+        pass.send_snapshot(due, *l.scout, post);
         moved = true;
       }
+      return true;
+    }
+    bool ready() const noexcept { return true; }
+    void finish() {
       const arrival* a = l.scout->due();
       if (a != nullptr && takes_over(*a)) l.scout->take_over(*a);
       l.scout->finish_record();
-      l.scout_at = between_records;
     }
-  }
+  };
 
+  // The path as a location of message_schedule.hpp. It sends whole snapshots, and needs the snapshots of its causers.
   template <class Post>
-  bool run(std::size_t number, Post&& post) {
-    lane& l = lanes_[number];
-    if (l.path_at == done) return false;
-    location_path& path = l.path;
-    bool moved = false;
-    for (;;) {
-      if (l.path_at == between_records) {
-        if (!path.begin_next()) {
-          l.path_at = done;
-          return true;
-        }
-        l.path_at = at_record;
-        moved = true;
-        const std::size_t first = l.kept;
-        while (l.kept != l.keep.size() && l.keep[l.kept] == path.record()) ++l.kept;
-        if (l.kept != first) keep(l, static_cast<std::uint32_t>(l.kept - first));
-      }
-      for (std::size_t& s = l.served; s != l.services.size() && l.services[s].record <= path.record(); ++s) {
-        const service& wish = l.services[s];
-        if (wish.mode == snapshot_mode::whole && !links_.may_send(wish.link, wish.mode)) return moved;
-        if (!wish.all) path.publish(links_[wish.link].rank, wish.waiter_location);
-        if (wish.mode == snapshot_mode::whole) send(wish, path, post);
-        moved = true;
-      }
-      const arrival* a = path.due();
-      if (a != nullptr && takes_over(*a)) {
-        if (!links_.arrived(static_cast<std::uint16_t>(number), a->record)) return moved;
-        const snapshot_head& head = scratch_->taken.head;
-        const std::int32_t causer = a->causer_rank;
-        if (head.mode == snapshot_mode::relative) {
-          const std::uint32_t base = l.paths.find(std::uint64_t{head.base} + 1);
-          if (base == base::key_map::none) throw std::logic_error("whywait-X005: a path was not kept");
-          path.adopt(*a, &l.places[base].profile);
-          if (--l.places[base].uses == 0) {
-            l.paths.erase(std::uint64_t{head.base} + 1);
-            l.free.push_back(base);
-          }
-        } else {
-          path.adopt(*a, nullptr);
-        }
-        links_.used(causer, head.mode, post);
-      }
-      path.finish_record();
-      l.path_at = between_records;
-      moved = true;
+  struct path_events {
+    forward_pass& pass;
+    lane& l;
+    std::uint16_t number;
+    Post& post;
+    const arrival* adopted = nullptr;  ///< the arrival whose snapshot is in forward_scratch::taken
+
+    bool begin_next() {
+      if (!l.path.begin_next()) return false;
+      const std::size_t first = l.kept;
+      while (l.kept != l.keep.size() && l.keep[l.kept] == l.path.record()) ++l.kept;
+      if (l.kept != first) pass.keep_path(l, static_cast<std::uint32_t>(l.kept - first));
+      return true;
     }
+    bool send(bool& moved) {
+      for (std::size_t& s = l.served; s != l.services.size() && l.services[s].record <= l.path.record(); ++s) {
+        const service& due = l.services[s];
+        if (due.mode == snapshot_mode::whole && !pass.links_.may_send(due.link, due.mode)) return false;
+        if (!due.all) l.path.publish(pass.links_[due.link].rank, due.waiter_location);
+        if (due.mode == snapshot_mode::whole) pass.send_snapshot(due, l.path, post);
+        moved = true;
+      }
+      return true;
+    }
+    bool ready() {
+      const arrival* const a = l.path.due();
+      adopted = a != nullptr && takes_over(*a) ? a : nullptr;
+      return adopted == nullptr || pass.links_.receive_snapshot(number, a->record);
+    }
+    void finish() {
+      if (adopted != nullptr) pass.adopt(l, *adopted, post);
+      l.path.finish_record();
+    }
+  };
+
+  // Replaces the path by the snapshot in forward_scratch::taken.
+  template <class Post>
+  void adopt(lane& l, const arrival& a, Post& post) {
+    const snapshot_head head = scratch_->taken.head;
+    const std::int32_t causer = a.causer_rank;
+    if (head.mode == snapshot_mode::relative) {
+      const std::uint32_t base = l.paths.find(std::uint64_t{head.base} + 1);
+      if (base == base::key_map::none) throw std::logic_error("whywait-X005: a path was not kept");
+      l.path.adopt(a, &l.places[base].profile);
+      if (--l.places[base].uses == 0) {
+        l.paths.erase(std::uint64_t{head.base} + 1);
+        l.free.push_back(base);
+      }
+    } else {
+      l.path.adopt(a, nullptr);
+    }
+    links_.acknowledge_use(causer, head.mode, post);
   }
 
   const rank_history* rank_;
@@ -381,7 +369,7 @@ class forward_pass {
   forward_scratch* scratch_;
   link_book links_;
   base::vector<lane> lanes_;
-  bool promising_ = false, ready_ = false;
+  bool services_sorted_ = false, ready_ = false;
 };
 
 }  // namespace explain

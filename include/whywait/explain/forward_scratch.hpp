@@ -3,7 +3,7 @@
 
 #include <whywait/base/packet.hpp>
 #include <whywait/base/vector.hpp>
-#include <whywait/explain/merge_scratch.hpp>
+#include <whywait/explain/class_packet.hpp>
 #include <whywait/explain/options.hpp>
 #include <whywait/explain/path_profile.hpp>
 #include <whywait/explain/snapshot.hpp>
@@ -16,11 +16,11 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// What the forward pass needs for a short time only. All ranks that a process hosts share one, so that it stays in the
-/// cache and does not grow with them: the snapshots that have come and were not used yet, each of which one rank knows by
-/// its number, and room that means nothing from one wait to the next.
+/// Buffers of the forward pass: received snapshots that are not used yet, and scratch memory whose content has no
+/// meaning between two waits. All ranks of a process share one instance, so that memory does not grow with their
+/// number.
 struct forward_scratch {
-  /// A snapshot that has come.
+  /// A received snapshot.
   struct slot {
     snapshot_head head{};
     snapshot_entry* entries = nullptr;
@@ -32,7 +32,7 @@ struct forward_scratch {
     for (slot& s : slots) drop(s);
   }
 
-  /// Into memory of its own; returns the number of its slot.
+  /// Copies a snapshot and returns the number of its slot.
   std::uint32_t keep(const snapshot_head& head, const unsigned char* entries) {
     const std::size_t bytes = head.entries * sizeof(snapshot_entry);
     if (free.empty()) {
@@ -49,7 +49,7 @@ struct forward_scratch {
     free.pop_back();
     return number;
   }
-  /// It is used now: it is there until the next one is.
+  /// Frees the slot and returns its snapshot, which stays valid until the next call.
   const slot& take(std::uint32_t number) {
     free.push_back(number);
     drop(taken);
@@ -58,15 +58,15 @@ struct forward_scratch {
     return taken;
   }
 
-  merge_scratch merging;  ///< first: its memory pool outlives what takes from it
-  base::pod_vector<slot> slots;          ///< of what is not used yet
-  base::pod_vector<std::uint32_t> free;  ///< of slots; what was used last comes first, as it is in the cache
+  class_scratch merging;                 ///< declared first, because its memory pool must outlive all lists that use it
+  base::pod_vector<slot> slots;          ///< snapshots that are not used yet
+  base::pod_vector<std::uint32_t> free;  ///< free slots, last in, first out: the last one is still in the cache
   slot taken;
 
-  path_profile incoming;                     ///< the causer's path
-  base::pod_vector<std::uint32_t> numbers; ///< of the blocks of the last one that came, at their places
+  path_profile incoming;                    ///< the causer's path
+  base::pod_vector<std::uint32_t> numbers;  ///< block numbers of the last snapshot's entries, by position
   wait_instance instance;
-  base::vector<std::uint32_t> term_blocks;  ///< of instance.terms
+  base::vector<std::uint32_t> term_blocks;  ///< the block numbers of instance.terms
   base::pod_vector<std::uint32_t> places;  ///< where the services of each record begin
   base::packet out;
 

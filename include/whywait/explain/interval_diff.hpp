@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_INTERVAL_DIFF_HPP
 #define WHYWAIT_EXPLAIN_INTERVAL_DIFF_HPP
 
+#include <whywait/base/vector.hpp>
 #include <whywait/core/nearest.hpp>
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// What one path did in one block: entries, exclusive time without waiting, work units.
+/// The use of one block by one path: entries, exclusive time without waiting, work units.
 struct block_use {
   std::int64_t visits = 0;
   std::int64_t ns = 0;
@@ -26,9 +27,9 @@ struct block_split {
   std::int64_t speed_ns = 0;  ///< total_ns - visits_ns, exactly
 };
 
-/// Splits the difference of one block by the midpoint rule, which is the Shapley value of the two factors
-/// count and time per count (definitions 1.4). Antisymmetric: swapping the sides negates all three
-/// numbers. Work units replace visits as the count where both sides have them. O(1), no allocation.
+/// Splits the difference of one block by the midpoint rule, which is the Shapley value of the two factors count and
+/// time per count (docs/method.md 1.4). Antisymmetric: swapping the sides negates all three numbers. Work units replace
+/// visits as the count where both sides have them. O(1), no allocation.
 inline block_split split(const block_use& waiter, const block_use& causer) noexcept {
   const bool by_work = waiter.work > 0 && causer.work > 0;
   const std::int64_t n_a = by_work ? waiter.work : waiter.visits;
@@ -42,16 +43,16 @@ inline block_split split(const block_use& waiter, const block_use& causer) noexc
   } else if (n_a != n_b) {
     const double mean_a = static_cast<double>(waiter.ns) / static_cast<double>(n_a);
     const double mean_b = static_cast<double>(causer.ns) / static_cast<double>(n_b);
-    // Half away from zero on both sides, so the antisymmetry survives the rounding.
+    // Rounds half away from zero on both sides, so that the split stays antisymmetric.
     result.visits_ns = core::nearest(static_cast<double>(n_b - n_a) * (mean_a + mean_b) / 2);
   }
   result.speed_ns = result.total_ns - result.visits_ns;
   return result;
 }
 
-/// The residual of two plain profiles: which blocks made the path of the causer longer than that of the
-/// waiter (definitions 1.4). Usable alone: feed both sides, then ask for the terms. `Block` is any ordered
-/// key. Not thread safe; memory is one node per distinct block; throws std::bad_alloc.
+/// The residual of two plain profiles: the blocks that made the path of the causer longer than that of the waiter
+/// (docs/method.md 1.4). Usable alone: add both sides, then call `terms`. `Block` is any ordered key. Not thread safe;
+/// one node per distinct block; throws std::bad_alloc.
 template <class Block>
 class interval_diff {
  public:
@@ -69,7 +70,7 @@ class interval_diff {
     add(sides_[block].second, visits, ns, work);
   }
 
-  /// All blocks in which the sides differ, largest |total_ns| first; equal ones by block. O(b log b).
+  /// All blocks in which the sides differ, largest |total_ns| first, equal ones by block. O(b log b).
   base::vector<term> terms() const {
     base::vector<term> result;
     for (const auto& entry : sides_) {
@@ -84,7 +85,7 @@ class interval_diff {
     return result;
   }
 
-  /// The sum of all differences: the wait, when both sides began aligned.
+  /// The sum of all differences: the wait, if both sides began aligned.
   std::int64_t total_ns() const noexcept {
     std::int64_t sum = 0;
     for (const auto& entry : sides_) sum += entry.second.second.ns - entry.second.first.ns;

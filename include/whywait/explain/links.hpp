@@ -15,32 +15,32 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// Snapshots under way between this rank and others, at most `window` per pair of ranks, direction and kind:
-/// a rank that never waits may not fill the memory of one that always does. A receiver acknowledges half a
-/// window when it has used one; for whole snapshots also when it is stuck and has received one, because
-/// they may come in another order than they are used. How many acknowledgements there will be is known
-/// beforehand, so none is left in the network at the end.
+/// Flow control of the snapshots between this rank and others: at most `window` are outstanding per pair of ranks,
+/// direction and kind, so that a rank that never waits cannot fill the memory of a rank that always does. A receiver
+/// acknowledges half a window when it has used it. Whole snapshots may arrive in another order than they are used; a
+/// receiver that is stuck therefore acknowledges half a window when it has received it. The number of acknowledgements
+/// follows from the number of snapshots, so none is left in the network at the end.
 class link_book {
  public:
   static constexpr std::uint32_t window = 256, half = window / 2;
 
-  /// One kind of snapshots in both directions.
+  /// The counts of one kind of snapshots in both directions.
   struct traffic {
-    std::uint32_t to_send = 0, sent = 0, acknowledged = 0;  ///< acknowledged: by the other side, in halves
-    std::uint32_t received = 0, used = 0, answered = 0;     ///< answered: by this side, in halves
+    std::uint32_t to_send = 0, sent = 0, acknowledged = 0;  ///< acknowledged: halves acknowledged by the peer
+    std::uint32_t received = 0, used = 0, answered = 0;     ///< answered: halves acknowledged by this rank
 
     bool open() const noexcept { return sent - acknowledged * half < window; }
     bool quiet() const noexcept { return sent == to_send && acknowledged == to_send / half; }
   };
   struct link {
     std::int32_t rank = 0;
-    std::uint32_t latest = 0;  ///< the last record of the other side that is served ahead, plus 1
-    traffic whole, ahead;      ///< ahead: those of the modes own and relative
+    std::uint32_t latest = 0;  ///< 1 + the last record of the peer that is served ahead
+    traffic whole, ahead;      ///< ahead: modes own and relative
 
     traffic& of(snapshot_mode mode) noexcept { return mode == snapshot_mode::whole ? whole : ahead; }
   };
 
-  /// `scratch`: room for packets and for what was not used yet; borrowed.
+  /// `scratch`: buffers for packets and received snapshots; borrowed.
   link_book(std::int32_t own_rank, forward_scratch& scratch)
       : own_(own_rank),
         numbers_(scratch.merging.memory),
@@ -76,7 +76,7 @@ class link_book {
     return l.rank == own_ || l.of(mode).open();
   }
 
-  /// `write(packet)` appends the entries and says how many there are.
+  /// `write(packet)` appends the entries and returns their number.
   template <class Write, class Post>
   void send_snapshot(std::uint32_t number, snapshot_head head, Write&& write, Post&& post) {
     link& l = links_[number];
@@ -92,7 +92,7 @@ class link_book {
     keep(head, out.data() + sizeof snapshot_kind + sizeof head);
   }
 
-  void take(std::int32_t source, const unsigned char* data, std::size_t size) {
+  void receive(std::int32_t source, const unsigned char* data, std::size_t size) {
     base::packet_reader in(data, size);
     const std::uint32_t number = of(source);
     while (!in.empty()) {
@@ -109,8 +109,8 @@ class link_book {
     }
   }
 
-  /// The snapshot for a record of this rank, until the next call, in forward_scratch::taken; false if it has not come yet.
-  bool arrived(std::uint16_t location, std::uint32_t record) {
+  /// Moves the snapshot for a record of this rank to forward_scratch::taken. Returns false if it has not arrived yet.
+  bool receive_snapshot(std::uint16_t location, std::uint32_t record) {
     const std::uint64_t wanted = inbox_key(location, record);
     std::uint32_t found = latest_;
     if (wanted == latest_key_) {
@@ -125,18 +125,18 @@ class link_book {
     return true;
   }
 
-  /// A snapshot of `rank` has been used.
+  /// Counts a used snapshot of `rank`, and acknowledges if half a window is used.
   template <class Post>
-  void used(std::int32_t rank, snapshot_mode mode, Post&& post) {
+  void acknowledge_use(std::int32_t rank, snapshot_mode mode, Post&& post) {
     if (rank == own_) return;
     link& l = links_[of(rank)];
     traffic& t = l.of(mode);
     if (++t.used >= (t.answered + 1) * half) acknowledge(l, mode, post);
   }
 
-  /// This rank is stuck: lets those go on who wait for its acknowledgement only.
+  /// Acknowledges received whole snapshots when this rank is stuck, because their senders may be stuck too.
   template <class Post>
-  void stuck(Post&& post) {
+  void acknowledge_received(Post&& post) {
     for (const std::uint32_t number : full_) {
       link& l = links_[number];
       while (l.whole.received >= (l.whole.answered + 1) * half) acknowledge(l, snapshot_mode::whole, post);
@@ -144,13 +144,7 @@ class link_book {
     full_.clear();
   }
 
-  void prefetch() const noexcept {
-    if (numbers_.size() != 0) numbers_.prefetch();
-    if (inbox_.size() != 0) inbox_.prefetch();
-    base::prefetch(links_.data(), links_.size() * sizeof(link));
-  }
-
-  /// Everything was sent and every acknowledgement that will come has come.
+  /// Whether everything was sent and every expected acknowledgement has arrived.
   bool quiet() const noexcept {
     for (const link& l : links_) {
       if (!l.whole.quiet() || !l.ahead.quiet()) return false;
@@ -161,7 +155,7 @@ class link_book {
  private:
   static constexpr std::uint32_t snapshot_kind = 1, whole_used = 2, ahead_used = 3;
 
-  static constexpr std::uint32_t few = 8;  ///< links that are found without a map
+  static constexpr std::uint32_t few = 8;  ///< up to this number, links are found by linear search
 
   static std::uint64_t key(std::int32_t rank) noexcept { return static_cast<std::uint64_t>(rank) + 1; }
   static std::uint64_t inbox_key(std::uint16_t location, std::uint32_t record) noexcept {
@@ -183,13 +177,13 @@ class link_book {
   }
 
   std::int32_t own_;
-  base::key_map numbers_;  ///< by rank, if there are more than a few
+  base::key_map numbers_;  ///< link of each rank; empty up to `few` links
   base::pod_vector<link> links_;
   base::pod_vector<std::uint32_t> full_;
-  std::uint64_t latest_key_ = 0;  ///< of the snapshot that came last, if it was not used yet: mostly there is no other
-  std::uint32_t latest_ = 0;      ///< its slot
-  base::key_map inbox_;                 ///< the slot of each other one that was not used yet
-  base::packet* out_;  ///< what is being sent
+  std::uint64_t latest_key_ = 0;  ///< key of the latest snapshot if it is not used yet: usually the only one
+  std::uint32_t latest_ = 0;      ///< slot of the latest snapshot
+  base::key_map inbox_;           ///< slots of all other unused snapshots
+  base::packet* out_;             ///< the packet under construction
   forward_scratch* scratch_;
 };
 

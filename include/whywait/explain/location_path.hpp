@@ -6,7 +6,7 @@
 #include <whywait/explain/forward_scratch.hpp>
 #include <whywait/explain/path_profile.hpp>
 #include <whywait/explain/snapshot.hpp>
-#include <whywait/explain/wait_log.hpp>
+#include <whywait/explain/wait_classes.hpp>
 #include <whywait/explain/walk.hpp>
 
 #include <algorithm>
@@ -18,16 +18,16 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// The causal path profile of one location on its way through the records (definitions 1.5):
-/// computing b for dt: pi[b] += dt; waiting for q: X = pi_q - pi, explain by X, pi = pi_q.
-/// Invariant: the times of the profile add up to the time since the earliest rank's begin.
+/// The causal path profile pi of one location on its way through the records (docs/method.md 1.5). Computing in block b
+/// for dt: pi[b] += dt. Waiting for q: the wait is explained by pi_q - pi, then pi = pi_q. Invariant: the times of the
+/// profile add up to the time since the earliest rank's begin.
 ///
-/// Without classes it is a scout: it explains nothing and never stops, but knows what the location did since it
+/// Without classes it is a scout, which explains nothing and never waits. It only tracks what the location did since it
 /// last took over a path.
 class location_path {
  public:
   location_path(const rank_history& rank, std::uint16_t location, const options& settings, std::int64_t earliest_ns,
-                block_table& blocks, class_book* classes, forward_scratch& scratch)
+                block_table& blocks, wait_classes* classes, forward_scratch& scratch)
       : rank_(&rank),
         here_(&rank.locations[location]),
         records_(here_->records),
@@ -44,17 +44,15 @@ class location_path {
         now_ns_(earliest_ns),
         profile_(scratch.merging.memory),
         aligned_(scratch.merging.memory),
-        log_(scratch.merging.memory),
         step_blocks_(scratch.merging.memory),
         call_blocks_(scratch.merging.memory),
         between_blocks_(scratch.merging.memory),
-        notes_(scratch.merging.memory) {
-  }
+        notes_(scratch.merging.memory) {}
 
-  /// Before the first record, when as many ranks of the process as possible have met their blocks. `others`: with about so
-  /// many locations it will have something in common.
+  /// Reserves memory and enters the time before the first record. `others`: the expected number of locations to align
+  /// with.
   void begin(std::size_t others) {
-    // What it will need stands together, and apart from that of other ranks.
+    // Reserves all lists in a row, so that they are adjacent in the memory pool.
     profile_.reserve(std::max<std::size_t>(16, blocks_->size()));
     if (classes_ != nullptr) aligned_.reserve(others, profile_.capacity());
     step_blocks_.resize(marked_blocks_, base::key_map::none);
@@ -63,15 +61,15 @@ class location_path {
     if (rank_->continued && rank_->locations.size() == 1) aligned_.world(rank_->begin_ns, profile_);
   }
 
-  /// Who it waits for, by record; borrowed.
-  void expect(const base::pod_vector<arrival>& arrivals) {
+  /// Sets the causers of the location's records, sorted by record; borrowed.
+  void set_arrivals(const base::pod_vector<arrival>& arrivals) {
     arrivals_ = &arrivals;
     if (settings_->clocks != nullptr && classes_ != nullptr) notes_.reserve(arrivals.size());
   }
   const base::pod_vector<arrival>& arrivals() const noexcept { return *arrivals_; }
   const path_profile& profile() const noexcept { return profile_; }
 
-  /// Goes to the beginning of the next record. At the end: takes the last steps, reports, returns false.
+  /// Goes to the beginning of the next record. At the end it enters the last steps, reports the path and returns false.
   bool begin_next() {
     if (next_ >= records_.size()) {
       finish();
@@ -87,38 +85,8 @@ class location_path {
   std::uint32_t record() const noexcept { return static_cast<std::uint32_t>(next_); }
   bool partial() const noexcept { return here_->dropped > 0; }
 
-  /// Its memory is needed soon: in `step` 0 what lies directly behind it, in 1 what lies behind that.
-  void prefetch(int step) const noexcept {
-    if (step == 0) {
-      base::prefetch(profile_.data(), profile_.size() * sizeof(path_use));
-      base::prefetch(step_blocks_.data(), step_blocks_.size() * sizeof step_blocks_[0]);
-      base::prefetch(call_blocks_.data(), call_blocks_.size() * sizeof call_blocks_[0]);
-      if (at_ < arrivals_->size()) base::prefetch(&(*arrivals_)[at_], sizeof(arrival));
-      if (next_ < records_.size()) base::prefetch(records_.entry_of(next_), sizeof(void*));
-      if (previous_steps_ < steps_.size()) base::prefetch(steps_.entry_of(previous_steps_), sizeof(void*));
-      if (log_.nearly_full()) base::prefetch(classes_, sizeof *classes_);
-      between_blocks_.prefetch();
-      aligned_.prefetch();
-      log_.prefetch();
-      return;
-    }
-    if (next_ < records_.size()) base::prefetch(&records_[next_], 2 * sizeof(core::sync_record));
-    if (previous_steps_ < steps_.size()) base::prefetch(&steps_[previous_steps_], 2 * sizeof(core::path_step));
-    if (log_.nearly_full()) classes_->prefetch();
-    if (at_ == arrivals_->size()) return;
-    const arrival& a = (*arrivals_)[at_];
-    aligned_.prefetch([&](std::uint64_t who) { return applies(who, a); });
-  }
-
-  /// Its waits so far go to the classes.
-  void settle() {
-    if (classes_ == nullptr) return;
-    log_.settle(*rank_, index_, *settings_, *blocks_, *classes_, *scratch_, settings_->clocks != nullptr ? &notes_ : nullptr);
-  }
-
-  /// At the end, for the virtual clocks: the causal path profile, where its waits went.
+  /// Moves out what the virtual clocks need: the causal path, and the class of each wait.
   void report(explained_location& into) {
-    settle();
     into.arrivals = arrivals_;
     into.startup_ns = rank_->begin_ns - earliest_ns_;
     into.notes = std::move(notes_);
@@ -129,17 +97,17 @@ class location_path {
     }
   }
 
-  /// What is known about the current record's wait, or null.
+  /// The next cause of waiting in the current record, or null.
   const arrival* due() const noexcept {
     return at_ < arrivals_->size() && (*arrivals_)[at_].record == next_ ? &(*arrivals_)[at_] : nullptr;
   }
 
-  /// The current profile goes to that location: from now on both have it in common.
+  /// Records that a snapshot of the current profile is sent to a location; from now on both are aligned here.
   void publish(std::int32_t rank, std::uint16_t location) {
     aligned_.remember(location_key(rank, location), now_ns_, profile_);
   }
 
-  /// Appends all of the profile that is not zero; returns how many entries that are.
+  /// Appends all non-zero entries of the profile and returns their number.
   std::uint32_t write(base::packet& out) const {
     out.reserve(out.size() + profile_.size() * sizeof(snapshot_entry));
     std::uint32_t count = 0;
@@ -153,15 +121,15 @@ class location_path {
     return count;
   }
 
-  /// A scout takes over an unknown path: begins to count anew.
+  /// For a scout: resets the counts, because the adopted path is unknown.
   void take_over(const arrival& a) {
     profile_.assign(profile_.size(), {});
     now_ns_ = std::max(now_ns_, a.need_ns);
     ++at_;
   }
 
-  /// Explains the current record's wait by the causer's path (forward_scratch::taken) and takes that over. `base`: what a
-  /// relative snapshot adds to, else null.
+  /// Explains the current record's wait by the causer's path in forward_scratch::taken, then takes over that path.
+  /// `base`: the profile that a relative snapshot adds to, else null.
   void adopt(const arrival& a, const path_profile* base) {
     path_profile& incoming = scratch_->incoming;
     const snapshot_entry* const path = scratch_->taken.entries;
@@ -176,10 +144,11 @@ class location_path {
     if (numbers.size() < count) numbers.resize(count, 0);
     for (std::size_t i = 0; i != count; ++i) {
       const snapshot_entry& e = path[i];
-      std::uint32_t& number = numbers[i];  // mostly the same key at the same place as in the last one
+      std::uint32_t& number = numbers[i];  // usually the same block as at this position of the last snapshot
       if (number >= blocks_->size()) number = 0;
       const block_table::name& name = (*blocks_)[number];
-      if (name.block != e.name.block || name.within != e.name.within) number = blocks_->intern(e.name.block, e.name.within);
+      if (name.block != e.name.block || name.within != e.name.within)
+        number = blocks_->intern(e.name.block, e.name.within);
       if (number >= incoming.size()) incoming.resize(number + 1);
       path_use& u = incoming[number];
       if (base != nullptr) {
@@ -207,7 +176,7 @@ class location_path {
     ++at_;
   }
 
-  /// The rest of the current call: not waiting, or waiting that is only summed.
+  /// Enters the rest of the current call: time inside MPI, and waits without an explanation.
   void finish_record() {
     const core::sync_record& r = records_[next_];
     for (; due() != nullptr; ++at_) {
@@ -219,11 +188,7 @@ class location_path {
       }
       const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - now_ns_;
       if (wait_ns <= 0) continue;
-      if (!log_.has_room(0)) settle();
-      wait_log::wait& w = log_.add(a, 0);
-      w.begin_ns = now_ns_;
-      w.wait_ns = wait_ns;
-      w.site = r.site;
+      add_wait(begin_wait(a, wait_ns), a.site);
     }
     const std::int64_t rest_ns = leave_ns_ - now_ns_;
     if (r.duration != 0) spend(call_block(r.site), 1, rest_ns, 0);
@@ -247,10 +212,10 @@ class location_path {
     }
   }
 
-  bool applies(std::uint64_t who, const arrival& a) const noexcept {
-    if ((who & group) == 0) return who == location_key(a.causer_rank, a.causer_location);
-    const communicator& comm = rank_->communicators[who & ~group];
-    if (rank_->locations.size() != 1) return false;  // which thread took part is not known here
+  bool applies(std::uint64_t key, const arrival& a) const noexcept {
+    if ((key & group) == 0) return key == location_key(a.causer_rank, a.causer_location);
+    const communicator& comm = rank_->communicators[key & ~group];
+    if (rank_->locations.size() != 1) return false;  // the record does not say which thread took part
     if (comm.world.empty()) return a.causer_rank < comm.size;
     return std::find(comm.world.begin(), comm.world.end(), a.causer_rank) != comm.world.end();
   }
@@ -265,8 +230,8 @@ class location_path {
     now_ns_ += ns;
   }
 
-  // From the end of the previous record to `until`: the steps, and what they do not cover. What does not fit
-  // into the interval (rounding, overflowing counters) is cut, so that the invariant holds.
+  // Enters the steps from the end of the previous record to `until_ns`, and the time that they do not cover. Steps that
+  // exceed the interval (rounding, counter overflow) are cut, so that the invariant holds.
   void compute(std::uint64_t steps_end, std::int64_t until_ns, std::uint64_t site) {
     std::int64_t unmarked_work = 0;
     steps_end = std::min(steps_end, steps_.size());
@@ -284,8 +249,8 @@ class location_path {
     if (until_ns > now_ns_ || unmarked_work != 0) spend(between_block(site), 1, until_ns - now_ns_, unmarked_work);
   }
 
-  // Untimed: within the unmarked code between the two calls. Where code is open at both ends of an interval a form may
-  // be negative for a moment; over the whole path it is not.
+  // Enters untimed counts, within the unmarked code between the two calls. Counts may be negative in an interval that
+  // begins or ends inside the counted code; over the whole path they are not.
   bool count_code(const core::path_step& step, std::uint64_t site) {
     const counted_code::range terms = rank_->code.find(step.block);
     if (terms.first == terms.last) return false;
@@ -327,31 +292,57 @@ class location_path {
 
   void explain_wait(const arrival& a, std::int64_t wait_ns, bool partial_path) {
     const path_profile& incoming = scratch_->incoming;
-    if (!log_.has_room(incoming.size())) settle();
-    const alignments::view base = aligned_.latest([&](std::uint64_t who) { return applies(who, a); });
-    wait_log::wait& w = log_.add(a, incoming.size());
-    w.begin_ns = now_ns_;
-    w.wait_ns = wait_ns;
+    const alignments::view base = aligned_.latest([&](std::uint64_t key) { return applies(key, a); });
+    wait_instance& w = begin_wait(a, wait_ns);
     w.since_ns = base.at_ns;
-    w.site = records_[next_].site;
     w.explained = true;
     if (partial_path) w.trust = std::max(w.trust, quality::bounded);
     for (std::uint32_t b = 0; b != incoming.size(); ++b) {
       const path_use &mine = profile_[b], &theirs = incoming[b];
       if (mine.same(theirs)) continue;
-      const block_use& common = base[b];
-      wait_log::term& t = log_.add_term(w);
-      t.waiter = mine.since(common);
-      t.causer = theirs.since(common);
-      t.own_ns = theirs.own_ns;
-      t.block = b;
+      residual_term& t = w.terms.emplace_back();
+      t.block = (*blocks_)[b].block;
+      t.within = (*blocks_)[b].within;
+      static_cast<residual_sums&>(t) = difference(mine.since(base[b]), theirs.since(base[b]), theirs.own_ns);
+      scratch_->term_blocks.push_back(b);
     }
+    add_wait(w, a.site);
+  }
+
+  // Begins an instance for a wait of the current record, without an explanation.
+  wait_instance& begin_wait(const arrival& a, std::int64_t wait_ns) {
+    wait_instance& w = scratch_->instance;
+    w.why = a.why;
+    w.trust = a.trust;
+    w.wrong_order = a.has(arrival_flag::wrong_order);
+    w.explained = false;
+    w.rank = rank_->rank;
+    w.location = index_;
+    w.record = a.record;
+    w.causer_rank = a.causer_rank;
+    w.causer_location = a.causer_location;
+    w.causer_record = a.causer_record;
+    w.begin_ns = now_ns_;
+    w.wait_ns = wait_ns;
+    w.since_ns = INT64_MIN;
+    w.terms.clear();
+    scratch_->term_blocks.clear();
+    return w;
+  }
+  // Passes a wait to its class, to the virtual clocks and to the observer.
+  void add_wait(const wait_instance& w, core::stable_key cause) {
+    const std::uint32_t site = records_[next_].site;
+    const core::stable_key operation = site < here_->call_sites.size() ? here_->call_sites[site] : 0;
+    const std::uint32_t number = w.explained
+                                     ? classes_->add(w, operation, cause, scratch_->term_blocks, blocks_->size())
+                                     : classes_->add_unexplained(w, operation, cause);
+    if (settings_->clocks != nullptr) notes_.push_back({w.record, number, w.wait_ns});
+    if (settings_->watch != nullptr) settings_->watch->wait(w);
   }
 
   void finish() {
     compute(steps_.size(), std::max(end_ns_, now_ns_), 0xffffffffu);
     if (settings_->watch == nullptr || classes_ == nullptr) return;
-    settle();
     path_instance path;
     path.rank = rank_->rank;
     path.location = index_;
@@ -377,7 +368,7 @@ class location_path {
   std::uint16_t index_;
   const options* settings_;
   block_table* blocks_;
-  class_book* classes_;
+  wait_classes* classes_;
   forward_scratch* scratch_;
   location_walk walk_;
   std::int64_t earliest_ns_, now_ns_, leave_ns_ = 0;
@@ -387,7 +378,6 @@ class location_path {
   std::size_t at_ = 0;
   path_profile profile_;
   alignments aligned_;
-  wait_log log_;
   base::pod_vector<std::uint32_t> step_blocks_, call_blocks_;
   base::key_map between_blocks_;
   base::pod_vector<wait_note> notes_;

@@ -17,14 +17,14 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// From posting (sync_record::posting) to `data_record::order`: the k-th of its channel, counted over all parts of a run
-/// that are explained one after the other. 4 bytes a posting of the part at hand; kept from part to part: 24 bytes a channel,
-/// and 12 a message that is under way. Near-linear. Throws std::bad_alloc.
+/// Maps postings (sync_record::posting) to `data_record::order`: the index of a message on its channel, counted over
+/// all parts of a run that are explained one after the other. 4 bytes per posting of the current part; 24 bytes per
+/// channel and 12 per message in transit are kept between parts. Near-linear. Throws std::bad_alloc.
 class message_orders {
  public:
-  /// The records of the next part, those that were carried over among them.
+  /// Adds the records of the next part, including those carried over.
   void take(const explain::rank_history& rank) {
-    // What a request or a probed message awaits is among the records again; what is not was given up.
+    // A request or probed message that is still pending has a record again; all others were given up.
     known_.erase(std::remove_if(known_.begin(), known_.end(), [](const message& m) { return m.over; }), known_.end());
     for (message& m : known_) m.over = !m.probed;
     earlier_.clear();
@@ -40,28 +40,30 @@ class message_orders {
     first_ = false;
   }
 
-  /// 0: not known.
+  /// 0: unknown.
   std::uint32_t operator[](std::uint32_t posting) const noexcept {
     if (posting > base_) return posting - base_ < fresh_.size() ? fresh_[posting - base_] : 0;
     const place at = find(posting);
     return at != known_.end() ? at->order : 0;
   }
 
-  /// Between two parts, on all ranks: records were lost, so that the sides of a channel may count differently from now on.
+  /// Call between two parts, on all ranks, after records were lost: the sides of a channel may count differently from
+  /// now on.
   void restart() { *this = message_orders(); }
 
  private:
-  // An entry: number of the channel + 1, and below it
+  // An entry is the number of a channel + 1, shifted, with these flags below.
   enum : std::uint32_t {
-    settles = 1,  // it is complete: with it all that was posted before it on its channel, for messages do not overtake each other
-    awaited = 2,  // its receive will be seen to complete later
+    settles =
+        1,  // complete; so is everything posted before it on its channel, because messages do not overtake each other
+    awaited = 2,  // its receive completes later
     number_shift = 2
   };
   struct message {
     std::uint32_t posting;
-    std::uint32_t order;  // while they are noted: entry
+    std::uint32_t order;  // an entry, until the orders are computed
     bool probed;          // by a matched probe: its receive may come later
-    bool over;            // with the part at hand
+    bool over;            // complete in the current part
     bool operator<(const message& o) const noexcept { return posting < o.posting; }
   };
   using place = const message*;
@@ -71,11 +73,13 @@ class message_orders {
     return at != known_.end() && at->posting == posting ? at : known_.end();
   }
 
-  // As explain::message_book pairs them: a matched probe takes the place of its receive.
+  // Pairs postings as explain::message_book does: a matched probe takes the place of its receive.
   void note(const explain::rank_history& rank, const core::sync_record& r) {
     using core::call_role;
     namespace flag = core::sync_flag;
-    if (r.posting == 0 || r.has(flag::cancelled | flag::proc_null | flag::failed) || r.comm >= rank.communicators.size()) return;
+    if (r.posting == 0 || r.has(flag::cancelled | flag::proc_null | flag::failed) ||
+        r.comm >= rank.communicators.size())
+      return;
     const explain::communicator& comm = rank.communicators[r.comm];
     if (comm.id == 0) return;
     const call_role role = core::role_of(r.call);
@@ -89,7 +93,7 @@ class message_orders {
     if (r.peer < 0) return;
     const bool sends = r.has(flag::posts_send), complete = r.has(flag::complete) && !matched_probe;
     if (r.posting <= base_) {
-      // A send had its order when it was posted; what was matched before the first part has none.
+      // A send got its order when it was posted; what was matched before the first part has none.
       if (sends ? !first_ || r.has(flag::met) : first_ && r.has(flag::met)) return;
       const place known = find(r.posting);
       if (known != known_.end()) {
@@ -103,7 +107,8 @@ class message_orders {
         core::combine(core::combine(comm.id, sends ? 1 : 2),
                       (std::uint64_t{static_cast<std::uint32_t>(r.peer)} << 32) | static_cast<std::uint32_t>(r.tag));
     enter(r.posting, channel,
-          (sends || complete || r.has(flag::matched) ? std::uint32_t{settles} : 0u) | (sends || complete ? 0u : std::uint32_t{awaited}),
+          (sends || complete || r.has(flag::matched) ? std::uint32_t{settles} : 0u) |
+              (sends || complete ? 0u : std::uint32_t{awaited}),
           matched_probe);
   }
 
@@ -116,12 +121,12 @@ class message_orders {
       return;
     }
     std::uint32_t& known = fresh_[posting - base_];
-    if (known != 0 && (known & awaited) == 0) return;  // the probe of a receive that is complete
+    if (known != 0 && (known & awaited) == 0) return;  // the probe of a completed receive
     known = entry;
     if (probed) probed_.push_back(posting);
   }
 
-  // What is not settled may yet turn out to come behind a wildcard that was posted before it.
+  // A message that is not settled may still follow a wildcard that was posted before it.
   void number() {
     const auto by_posting = [](const message& a, const message& b) { return a.posting < b.posting; };
     base::small_stable_sort(earlier_, by_posting);
@@ -130,8 +135,10 @@ class message_orders {
     const auto look_back = [&reached](std::uint32_t& entry) {
       if (entry == 0) return;
       std::uint8_t& later = reached[(entry >> number_shift) - 1];
-      if ((entry & settles) != 0) later = 1;
-      else if (later != 0) entry |= settles;
+      if ((entry & settles) != 0)
+        later = 1;
+      else if (later != 0)
+        entry |= settles;
     };
     for (std::size_t i = fresh_.size(); i-- != 0;) look_back(fresh_[i]);
     for (std::size_t i = earlier_.size(); i-- != 0;) look_back(earlier_[i].order);
@@ -156,11 +163,11 @@ class message_orders {
   }
 
   base::key_map channels_;
-  base::pod_vector<std::uint32_t> counts_;   // by channel: settled so far
-  base::pod_vector<message> known_;          // of earlier parts, and those of this one that stay
-  base::pod_vector<message> earlier_;        // posted in earlier parts, not settled there
+  base::pod_vector<std::uint32_t> counts_;  // number of settled messages of each channel
+  base::pod_vector<message> known_;         // messages of earlier parts, and pending ones of this part
+  base::pod_vector<message> earlier_;       // posted in earlier parts, not settled there
   base::pod_vector<std::uint32_t> probed_;
-  base::pod_vector<std::uint32_t> fresh_;    // by posting of this part: entry, then order
+  base::pod_vector<std::uint32_t> fresh_;  // by posting of this part: entry, then order
   std::uint32_t base_ = 0;
   bool first_ = true;
 };

@@ -17,42 +17,42 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// A posting of one epoch that the next one has to know of: it is not complete, or its message is still on its way.
+/// A posting of one epoch that the next one needs: it is not complete, or its message is still in transit.
 struct carried_posting {
   std::uint32_t record;
   std::uint16_t location;
   bool met;  ///< both sides are posted: sync_flag::met
 };
 
-/// Matches the messages of one rank with those of the others by posting order: the k-th send meets the k-th
-/// posted receive per (communicator, source, destination, tag) (overhead 4.3; MPI 4.0, 3.5 "non-overtaking").
-/// Every receiver matches what was sent to it and tells the sender when and where it was received, if that can
-/// have made the sender wait. Both go out piece by piece, so that nothing but the postings and the answers is
-/// ever held as a whole: see posting_lists, and 40 bytes per answer. Not thread safe.
+/// Matches the messages of one rank with those of the others by posting order: the k-th send matches the k-th posted
+/// receive per (communicator, source, destination, tag) (docs/method.md 4.10; MPI 4.0, 3.5 "non-overtaking"). Receivers
+/// match the sends and reply when and where they received them, if that can have made the sender wait. Both directions
+/// are sent in pieces, so that only the postings and 40 bytes per reply are held as a whole. Not thread safe.
 class message_book {
  public:
-  /// `all_synchronous`: a send that is synchronous, or large, hears of its receive even if that was posted in time.
+  /// `all_synchronous`: senders of synchronous or large messages receive a reply even if the receive was posted in
+  /// time.
   message_book(const rank_history& rank, bool all_synchronous, base::memory_pool& pool)
       : rank_(&rank), posted_(rank, all_synchronous), answers_(pool), open_(pool) {}
 
   posting_lists& postings() noexcept { return posted_; }
-  /// Call once, when all postings are noted.
-  void seal(posting_lists::scratch& s) {
-    posted_.seal(s);
+  /// Call once, after all postings are added.
+  void sort_postings(posting_lists::scratch& s) {
+    posted_.sort_postings(s);
     receives_left_ = 0;
     for (std::size_t i = 0; i != posted_.receive_count(); ++i) {
       receives_left_ += posted_.receives()[i].kind == posted_receive::receive ? 1 : 0;
     }
-    if (rank_->continued) recall();
+    if (rank_->continued) add_earlier_matches();
   }
 
-  /// To the receivers: every send, channel by channel. Fills no packet much beyond `room` bytes; what is left
-  /// is for the next call.
+  /// Sends the postings of all sends to their receivers, channel by channel. Fills no packet much beyond `room` bytes;
+  /// the next call sends the rest.
   template <class Outbox>
-  void pack_sends(Outbox&& to, std::size_t room) {
-    if (!packing_) {
-      packing_ = true;
-      std::int32_t full = -1;  // the channels of one peer follow each other
+  void send_postings(Outbox&& to, std::size_t room) {
+    if (!sending_) {
+      sending_ = true;
+      std::int32_t full = -1;  // channels of one peer are adjacent
       for (std::uint32_t c = 0; c != posted_.send_channels(); ++c) {
         if (!pack(posted_.channel(c), full, to, room)) open_.push_back(c);
       }
@@ -66,9 +66,9 @@ class message_book {
     open_.resize(kept);
   }
 
-  /// The receiver's side of a part of one channel; the reader stands behind the part's kind. What the sender has to
-  /// hear is appended to `reply`. Parts of a channel come in their order.
-  void match_sends(std::int32_t source, base::packet_reader& in, base::packet& reply) {
+  /// On the receiver: matches a piece of one channel; `in` stands behind the kind of the part. Appends to `reply` what
+  /// the sender needs. The pieces of a channel arrive in order.
+  void receive_sends(std::int32_t source, base::packet_reader& in, base::packet& reply) {
     const auto tag = in.get<std::int32_t>();
     const auto id = in.get<core::stable_key>();
     const auto from = in.get<std::uint32_t>();
@@ -77,17 +77,18 @@ class message_book {
     message_channel* const c = posted_.find(false, source, id, tag);
     posted_receive* at = posted_.receives() + (c == nullptr ? 0 : c->next);
     posted_receive* const last = posted_.receives() + (c == nullptr ? 0 : c->last);
-    std::size_t replies_at = 0;  // where the number of replies is, once there is one
+    std::size_t replies_at = 0;  // position of the number of replies, if there is a reply
     std::uint32_t replies = 0, met = 0;
     for (; met != count; ++met, sent += sizeof(endpoint)) {
-      // These see the message of the next receive.
-      for (; at != last && at->kind <= posted_receive::shared_probe; ++at) std::memcpy(&at->partner, sent, sizeof(endpoint));
+      // These probes match the message of the next receive.
+      for (; at != last && at->kind <= posted_receive::shared_probe; ++at)
+        std::memcpy(&at->partner, sent, sizeof(endpoint));
       if (at == last) break;
       posted_receive& p = *at++;
       std::memcpy(&p.partner, sent, sizeof(endpoint));
-      if (p.kind != posted_receive::receive) continue;  // a probed message that nobody received is gone too
+      if (p.kind != posted_receive::receive) continue;  // a probed message without a receive is consumed too
       --receives_left_;
-      // Most sends find their receive posted in time; those need no reply.
+      // Most receives are posted in time and need no reply.
       const bool in_time = (p.partner.flags & endpoint_flag::late_only) != 0 && p.begin_ns <= p.partner.begin_ns;
       p.partner.flags = static_cast<std::uint16_t>(p.partner.flags | p.flags);
       if (in_time) continue;
@@ -115,8 +116,8 @@ class message_book {
     put(reply, from + met);
   }
 
-  /// The sender's side of one reply: when and where messages of one channel were received.
-  void match_replies(std::int32_t destination, base::packet_reader& in) {
+  /// On the sender: reads one reply, the receives of messages of one channel.
+  void receive_replies(std::int32_t destination, base::packet_reader& in) {
     const auto tag = in.get<std::int32_t>();
     const auto id = in.get<core::stable_key>();
     const auto count = in.get<std::uint32_t>();
@@ -137,8 +138,8 @@ class message_book {
     }
   }
 
-  /// The sender's side, if another epoch follows: from which of its messages on a channel has not been received.
-  void take_unmet(std::int32_t destination, base::packet_reader& in) {
+  /// On the sender, if another epoch follows: reads from which message on a channel has no receive yet.
+  void receive_unmet(std::int32_t destination, base::packet_reader& in) {
     const auto tag = in.get<std::int32_t>();
     const auto id = in.get<core::stable_key>();
     const auto k = in.get<std::uint32_t>();
@@ -146,8 +147,8 @@ class message_book {
     if (c != nullptr) c->met = std::min(c->met, c->first + k);
   }
 
-  /// After the exchange, if another epoch follows: the postings that it has to know of. What a call completed here,
-  /// but nobody sent, stays unmatched.
+  /// The postings that the next epoch needs; valid after the exchange. A receive that was completed here without a send
+  /// stays unmatched.
   base::vector<carried_posting> carried() {
     base::vector<carried_posting> all;
     const auto carry = [&](record_place p, bool met) {
@@ -171,10 +172,10 @@ class message_book {
     return all;
   }
 
-  /// Sends and receives that did not meet; valid after the exchange.
+  /// The number of sends and receives without a partner; valid after the exchange.
   std::int64_t unmatched() const noexcept { return unmatched_ + receives_left_; }
 
-  /// All that met, by location and record; valid after the exchange. `places` is scratch: 4 bytes per record. O(records).
+  /// Writes all matches to `found`, by location and record; valid after the exchange. `places`: buffer. O(records).
   void matches(base::pod_vector<std::uint32_t>& places, base::pod_vector<message_match>& found) const {
     std::size_t records = 0;
     for (const location_history& l : rank_->locations) records += static_cast<std::size_t>(l.records.size());
@@ -187,7 +188,7 @@ class message_book {
     });
   }
 
-  /// Gives its memory back.
+  /// Frees the memory.
   void release() noexcept {
     posted_ = posting_lists(*rank_, false);
     open_.release();
@@ -195,7 +196,7 @@ class message_book {
   }
 
  private:
-  // True if nothing of it is left.
+  // Returns true if the whole channel is sent.
   template <class Outbox>
   bool pack(message_channel& c, std::int32_t& full, Outbox&& to, std::size_t room) {
     if (c.peer == full) return false;
@@ -216,8 +217,8 @@ class message_book {
     return c.next == c.last;
   }
 
-  // What was matched in an earlier epoch and completed in this one: nobody waits for it any more.
-  void recall() {
+  // Adds operations that were matched in an earlier epoch and completed in this one; no call waits for them any more.
+  void add_earlier_matches() {
     for (const record_place& p : posted_.met) {
       const core::sync_record& r = posted_.record(p);
       const record_place over = posted_.completion_of(p, r);
@@ -235,8 +236,9 @@ class message_book {
     return r.has(core::sync_flag::complete) || role == core::call_role::send || role == core::call_role::receive;
   }
 
-  // In place: what was just written piece by piece is slow to read as a whole.
-  static void set(message_match& m, const endpoint& partner, record_place here, std::int32_t rank, bool receiving) noexcept {
+  // Written in place: copying a freshly written struct stalls on store forwarding.
+  static void set(message_match& m, const endpoint& partner, record_place here, std::int32_t rank,
+                  bool receiving) noexcept {
     m.partner = partner;
     m.record = here.record;
     m.rank = rank;
@@ -255,19 +257,20 @@ class message_book {
     }
     for (const message_match& m : answers_) function(m.partner, {m.record, m.location}, m.rank, m.receiving);
   }
-  // Among all records of the rank.
+  // The index of a record among all records of the rank.
   std::size_t number_of(record_place p) const noexcept {
     std::size_t before = 0;
-    for (std::uint16_t l = 0; l != p.location; ++l) before += static_cast<std::size_t>(rank_->locations[l].records.size());
+    for (std::uint16_t l = 0; l != p.location; ++l)
+      before += static_cast<std::size_t>(rank_->locations[l].records.size());
     return before + p.record;
   }
 
   const rank_history* rank_;
   posting_lists posted_;
-  base::pod_vector<message_match> answers_;  ///< for own sends; and what met in an earlier epoch
-  base::pod_vector<std::uint32_t> open_;     ///< channels with sends that the receiver has not been told of
+  base::pod_vector<message_match> answers_;  ///< matches of own sends and of earlier epochs
+  base::pod_vector<std::uint32_t> open_;     ///< channels that are not completely sent
   std::int64_t unmatched_ = 0, receives_left_ = 0;
-  bool packing_ = false;
+  bool sending_ = false;
 };
 
 }  // namespace explain

@@ -3,8 +3,8 @@
 
 #include <whywait/base/vector.hpp>
 #include <whywait/explain/clock_question.hpp>
-#include <whywait/explain/history.hpp>
 #include <whywait/explain/explanation.hpp>
+#include <whywait/explain/history.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace explain {
 struct options;
 class run_clocks;
 
-/// Makes virtual clocks for the ranks that a process hosts; borrows all it is given. `memory`: of the run.
+/// Creates the virtual clocks of the ranks that a process hosts; borrows all arguments. `memory`: the pool of the run.
 using make_clocks = std::unique_ptr<run_clocks> (*)(const rank_history* histories, std::size_t count,
                                                     const options& settings, base::memory_pool& memory);
 
@@ -29,20 +29,20 @@ struct wait_instance {
   pattern why = pattern::late_sender;
   quality trust = quality::exact;
   bool wrong_order = false;
-  bool explained = false;      ///< false: below the threshold, or its cause arrived after it had ended
-  std::int32_t rank = 0;       ///< who waited
+  bool explained = false;      ///< false: below the threshold, or the cause came after its end
+  std::int32_t rank = 0;       ///< the rank that waited
   std::uint32_t location = 0;  ///< index of the location in its rank
   std::uint32_t record = 0;    ///< index of the record that waited
   std::int32_t causer_rank = 0;
   std::uint32_t causer_location = 0;
-  std::uint32_t causer_record = 0;  ///< record whose beginning the waiter needed
+  std::uint32_t causer_record = 0;  ///< the record whose beginning the waiter needed
   std::int64_t begin_ns = 0;        ///< shared time at which the wait began
   std::int64_t wait_ns = 0;
-  std::int64_t since_ns = INT64_MIN;  ///< when both were last in step; INT64_MIN: never, or not explained
-  base::vector<residual_term> terms;  ///< every block in which the two paths differ; their sum is wait_ns if explained
+  std::int64_t since_ns = INT64_MIN;  ///< when both were last aligned; INT64_MIN: never, or not explained
+  base::vector<residual_term> terms;   ///< every block in which the two paths differ; their sum is wait_ns if explained
 };
 
-/// What a location's causal path profile holds when the analysis is over: the critical path into its end.
+/// The causal path profile of a location at its end: the critical path into that instant.
 struct path_instance {
   std::int32_t rank = 0;
   std::uint32_t location = 0;
@@ -50,8 +50,8 @@ struct path_instance {
   base::vector<residual_term> entries;  ///< causer_ns and causer_visits of every block; causer_ns add up to elapsed_ns
 };
 
-/// Sees every wait as it is explained. Called by the thread that explains, waits of one location in their
-/// order, those of different locations in any.
+/// Receives every wait when it is explained. Called by the thread that runs `explain`; waits of one location arrive in
+/// their order, those of different locations in any order.
 class observer {
  public:
   virtual ~observer() = default;
@@ -59,22 +59,22 @@ class observer {
   virtual void path(const path_instance&) {}
 };
 
-/// Settings of one analysis; the same on all ranks.
+/// The settings of one analysis; the same on all ranks.
 struct options {
-  std::int64_t threshold_ns = 1000;   ///< waits shorter than this are summed, but not explained
+  std::int64_t threshold_ns = 1000;   ///< shorter waits are summed, but not explained
   std::int64_t clock_error_ns = 0;    ///< known error of the shared time; waits under 4 times as long are `bounded`
-  double class_distance = 0.25;       ///< total variation distance within one shape (definitions 1.7)
-  std::uint32_t classes_per_key = 8;  ///< shapes kept apart per (pattern, operation, cause)
+  double class_distance = 0.25;       ///< total variation distance within one shape (docs/method.md 1.7)
+  std::uint32_t classes_per_key = 8;  ///< maximum number of shapes per (pattern, operation, cause)
   double kept_share = 0.95;           ///< presentation: terms that make up this part of a wait are kept
   double least_share = 0.01;          ///< presentation: terms below this part of a wait are dropped
   std::size_t listed_locations = 16;  ///< waiters and causers named per explanation
   observer* watch = nullptr;          ///< optional; borrowed
-  /// Virtual clocks: compensation, efficiencies, savings. Null: off, and not compiled. On: `&virtual_clocks` of
+  /// The virtual clocks: compensation, efficiencies, savings. Null: off, and not compiled. On: `&virtual_clocks` of
   /// <whywait/clocks/virtual_clocks.hpp>; the same on all ranks.
   make_clocks clocks = nullptr;
-  base::vector<what_if> questions;     ///< answered by the virtual clocks, in this order
-  std::size_t savings = 8;            ///< "twice as fast" is asked by itself for so many blocks that explain most,
-                                      ///< and half as many of the critical path
+  base::vector<what_if> questions;  ///< answered by the virtual clocks, in this order
+  std::size_t savings = 8;         ///< number of most explaining blocks for which "twice as fast" is predicted,
+                                   ///< and half as many of the critical path
 };
 
 }  // namespace explain

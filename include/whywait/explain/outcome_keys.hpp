@@ -12,7 +12,7 @@
 namespace whywait {
 inline namespace v0 {
 namespace explain {
-/// Every key that a reader of the outcome has to be told the name of, and `keys`, sorted.
+/// Returns `keys` and every key of the outcome that the report has to name, sorted and unique.
 inline base::vector<core::stable_key> keys_to_name(const explain::outcome& found,
                                                                 base::vector<core::stable_key> keys = {}) {
   for (const explain::block_meaning& m : found.meanings) {

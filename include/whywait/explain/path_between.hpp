@@ -20,7 +20,7 @@ inline namespace v0 {
 namespace explain {
 namespace detail {
 
-/// Joins the segments of one location and the MPI calls between them into one folded path.
+/// Joins the order segments of one location and the MPI calls between them into one folded path.
 class path_joiner {
  public:
   static constexpr std::uint32_t most_nodes = 1u << 16;
@@ -41,11 +41,12 @@ class path_joiner {
     std::uint64_t first = first_after(since_ns, last);
     side.cut = last - first > most_records;
     if (side.cut) first = last - most_records;
-    std::uint64_t segment = 0;  // by bisection: the first that does not end before record `first`
+    std::uint64_t segment = 0;  // found by bisection: the first that does not end before record `first`
     for (std::uint64_t step = std::uint64_t(1) << 40; step != 0; step >>= 1)
       if (segment + step <= here_.order.size() && here_.order[segment + step - 1].record < first) segment += step;
     for (std::uint64_t k = first; k <= last; ++k) {
-      for (; segment < here_.order.size() && here_.order[segment].record < k; ++segment) {}
+      for (; segment < here_.order.size() && here_.order[segment].record < k; ++segment) {
+      }
       const bool ordered = segment < here_.order.size() && here_.order[segment].record == k;
       before_record(k, ordered ? &here_.order[segment] : nullptr);
       if (k != last) call(k);
@@ -56,12 +57,12 @@ class path_joiner {
   }
 
  private:
-  // Numbers of what is no block, above those of all blocks.
+  // Numbers above those of all blocks stand for everything else.
   static constexpr std::uint32_t unmarked = (core::order_node::number_mask + 1) / 2;
   static constexpr std::uint32_t unordered = unmarked + 1;
   static constexpr std::uint32_t calls = unmarked + 2;
 
-  // Records that begin after that instant: what ran before one that begins at it was common.
+  // Records that begin after that instant: what ran before a record that begins at it was common to both sides.
   std::uint64_t first_after(std::int64_t since_ns, std::uint64_t last) const {
     location_walk walk(rank_);
     for (std::uint64_t k = 0; k <= last; ++k) {
@@ -92,7 +93,7 @@ class path_joiner {
       if (steps_end - steps_begin != 1 || only.visits != 0) {
         without_order(steps_begin, steps_end, nullptr);
       } else if ((folder_.innermost() & core::order_node::number_mask) == only.block) {
-        folder_.spend(only.ticks);  // nothing began or ended
+        folder_.spend(only.ticks);  // no region began or ended
       } else {
         folder_.enter(only.block, core::order_flag::region | core::order_flag::continued);
         folder_.spend(only.ticks);
@@ -105,12 +106,13 @@ class path_joiner {
 
   double gap_before(std::uint64_t k) const {
     const core::sync_record& r = here_.records[k];
-    if (k == 0) return std::max(0.0, static_cast<double>(rank_.clock(r.begin) - rank_.begin_ns) / rank_.clock.ns_per_tick);
+    if (k == 0)
+      return std::max(0.0, static_cast<double>(rank_.clock(r.begin) - rank_.begin_ns) / rank_.clock.ns_per_tick);
     const core::sync_record& before = here_.records[k - 1];
     return std::max(0.0, static_cast<double>(static_cast<std::int64_t>(r.begin - before.begin - before.duration)));
   }
 
-  // The tail of a segment, or a whole one, of which only the counts are known.
+  // Adds a segment, or its tail, of which only the counts were kept.
   void without_order(std::uint64_t steps_begin, std::uint64_t steps_end, const base::vector<core::order_node>* kept) {
     seen_.assign(rank_.blocks.size(), {});
     if (kept != nullptr) count(kept->data(), kept->size(), 1);
@@ -122,9 +124,10 @@ class path_joiner {
       const std::uint64_t visits = step.visits > known.visits ? step.visits - known.visits : 0;
       const double ticks = std::max(0.0, static_cast<double>(step.ticks) - known.ticks);
       if (visits == 0 && ticks <= 0.001 * static_cast<double>(step.ticks)) continue;
-      const core::order_node node{step.block | (step.ticks != 0 ? std::uint32_t(core::order_flag::region) : 0u),
-                                  static_cast<std::uint32_t>(std::min<std::uint64_t>(std::max<std::uint64_t>(visits, 1), 0xffffffffu)),
-                                  0, static_cast<float>(ticks)};
+      const core::order_node node{
+          step.block | (step.ticks != 0 ? std::uint32_t(core::order_flag::region) : 0u),
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(std::max<std::uint64_t>(visits, 1), 0xffffffffu)), 0,
+          static_cast<float>(ticks)};
       folder_.append(&node, 1);
     }
     folder_.leave();
@@ -140,10 +143,10 @@ class path_joiner {
     }
   }
 
-  // Appends these nodes to nodes_. Code that the compiler counts is told by lines: blocks of one line that follow each other
-  // are one visit of it, or as many as the block that ran most often in a row; what has no line is left out.
+  // Appends nodes to nodes_. Code that the compiler counts is shown by lines: consecutive blocks of one line are one
+  // visit of it, or as many as the largest count in a row; code without a line is left out.
   void by_lines(std::uint64_t from, std::uint64_t to) {
-    std::size_t last = none;  // the line before, if it stands on this level
+    std::size_t last = none;  // the previous line, if it is on this level
     while (from != to) {
       core::order_node n = here_.order_nodes[from];
       const std::uint64_t body = from + 1, end = body + n.body;
@@ -165,7 +168,7 @@ class path_joiner {
           last = none;
           continue;
         }
-        n.symbol = nodes_[at + 1].symbol;  // a loop of one line is that line, so often
+        n.symbol = nodes_[at + 1].symbol;  // a loop of one line becomes that line with a count
         n.count = product(n.count, nodes_[at + 1].count);
         nodes_.resize(at);
       } else {
@@ -188,7 +191,7 @@ class path_joiner {
   }
   static constexpr std::size_t none = ~std::size_t(0);
 
-  // MPI_Sendrecv leaves its two halves, which take no time, before itself.
+  // MPI_Sendrecv has two records without duration for its two halves, before its own.
   void call(std::uint64_t k) {
     const core::sync_record& r = here_.records[k];
     const core::sync_record& next = here_.records[k + 1];
@@ -197,7 +200,7 @@ class path_joiner {
   }
 
   void take(base::vector<picture_node>& out) {
-    out.reserve(folder_.size());  // nothing can throw in the middle
+    out.reserve(folder_.size());  // reserved first, so that nothing below can throw
     folder_.finish([&](const core::order_node& n) noexcept {
       picture_node p;
       const std::uint32_t number = n.number();
@@ -206,18 +209,26 @@ class path_joiner {
       p.ns = std::llround(static_cast<double>(n.ticks) * rank_.clock.ns_per_tick);
       p.continued = n.is(core::order_flag::continued);
       p.unfinished = n.is(core::order_flag::unfinished);
-      if (n.is_loop()) p.what = ran::loop;
-      else if (number == unmarked) p.what = ran::unmarked;
-      else if (number == unordered) p.what = ran::unordered;
-      else if (number >= calls) p.what = ran::call;
-      else p.what = n.is(core::order_flag::region) ? ran::region : ran::step;
+      if (n.is_loop())
+        p.what = ran::loop;
+      else if (number == unmarked)
+        p.what = ran::unmarked;
+      else if (number == unordered)
+        p.what = ran::unordered;
+      else if (number >= calls)
+        p.what = ran::call;
+      else
+        p.what = n.is(core::order_flag::region) ? ran::region : ran::step;
       if (p.what == ran::call && number - calls < here_.call_sites.size()) p.key = here_.call_sites[number - calls];
-      if (number < rank_.blocks.size()) p.key = rank_.blocks[number];
-      else if (p.what == ran::step && rank_.code.find(number).begin() != nullptr) p.key = rank_.code.find(number).begin()->block;
+      if (number < rank_.blocks.size())
+        p.key = rank_.blocks[number];
+      else if (p.what == ran::step && rank_.code.find(number).begin() != nullptr)
+        p.key = rank_.code.find(number).begin()->block;
       out.push_back(p);
     });
-    for (std::size_t i = out.size(); i-- != 0;)  // what is inside comes later: its times are complete
-      for (std::size_t child = i + 1; child <= i + out[i].body; child += out[child].body + 1) out[i].ns += out[child].ns;
+    for (std::size_t i = out.size(); i-- != 0;)  // children come later, so their times are complete
+      for (std::size_t child = i + 1; child <= i + out[i].body; child += out[child].body + 1)
+        out[i].ns += out[child].ns;
   }
 
   struct seen {
@@ -234,9 +245,9 @@ class path_joiner {
 
 }  // namespace detail
 
-/// What a location ran from the instant `since_ns` (shared time, INT64_MIN: the beginning) until its record `last`
-/// began, folded: the order of its blocks where it was kept, with the MPI calls between. Needs records, steps and order
-/// of that location only. O(records before `last`); at most 100 000 records and 65 536 different nodes.
+/// What a location ran from the instant `since_ns` (shared time, INT64_MIN: the beginning) to the beginning of its
+/// record `last`, folded: its blocks in order where the order was kept, with the MPI calls between. Reads records,
+/// steps and order of that location only. O(records before `last`); at most 100,000 records and 65,536 different nodes.
 inline picture_side path_between(const rank_history& rank, std::uint32_t location, std::int64_t since_ns,
                                                std::uint64_t last) {
   if (location >= rank.locations.size()) return {};

@@ -2,7 +2,7 @@
 #define WHYWAIT_EXPLAIN_PATH_PROFILE_HPP
 
 #include <whywait/base/pod_vector.hpp>
-#include <whywait/base/prefetch.hpp>
+#include <whywait/explain/explanation.hpp>
 #include <whywait/explain/interval_diff.hpp>
 
 #include <algorithm>
@@ -13,11 +13,11 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// A causal path profile: for each block what the path into this instant did in it (definitions 1.5). Blocks
-/// are the dense numbers of the rank's block_table; a missing one is zero.
+/// One entry of a causal path profile: what the path into this instant did in one block (docs/method.md 1.5). Profiles
+/// are indexed by the numbers of the rank's block_table; missing entries are zero.
 struct path_use {
   std::int64_t visits = 0, ns = 0, work = 0;  ///< as in block_use
-  std::int64_t own_ns = 0;                    ///< part that the location executed itself since it last took over a path
+  std::int64_t own_ns = 0;                    ///< executed by the location itself since it last took over a path
 
   bool nothing() const noexcept { return (visits | ns | work) == 0; }
   bool same(const path_use& o) const noexcept { return ((visits ^ o.visits) | (ns ^ o.ns) | (work ^ o.work)) == 0; }
@@ -25,27 +25,41 @@ struct path_use {
 };
 using path_profile = base::pod_vector<path_use>;
 
-/// Two sides relative to a common base: one that has since taken over a third path may lie before it, and only the
-/// difference counts, so both are moved up until none is negative.
-inline void shift(block_use& a, block_use& b) noexcept {
-  const auto up = [](std::int64_t& x, std::int64_t& y) {
-    const std::int64_t least = std::min<std::int64_t>(0, std::min(x, y));
-    x -= least;
-    y -= least;
+/// One residual line: what two locations did in one block since they were last aligned. `own_ns`: the part of the
+/// causer's time that it executed itself. A side that has taken over a third path since then may lie before the common
+/// base; both sides are therefore moved up until none is negative, because only their difference counts.
+inline residual_sums difference(block_use waiter, block_use causer, std::int64_t own_ns) noexcept {
+  const auto lift = [](std::int64_t& x, std::int64_t& y) {
+    const std::int64_t below = std::min<std::int64_t>(0, std::min(x, y));
+    x -= below;
+    y -= below;
   };
-  up(a.visits, b.visits);
-  up(a.ns, b.ns);
-  up(a.work, b.work);
+  lift(waiter.visits, causer.visits);
+  lift(waiter.ns, causer.ns);
+  lift(waiter.work, causer.work);
+  const block_split parts = split(waiter, causer);
+  residual_sums sums;
+  sums.total_ns = parts.total_ns;
+  sums.visits_ns = parts.visits_ns;
+  sums.speed_ns = parts.speed_ns;
+  sums.inherited_ns = std::max<std::int64_t>(0, std::min(sums.total_ns, sums.total_ns - own_ns));
+  sums.causer_visits = causer.visits;
+  sums.waiter_visits = waiter.visits;
+  sums.causer_work = causer.work;
+  sums.waiter_work = waiter.work;
+  sums.causer_ns = causer.ns;
+  sums.waiter_ns = waiter.ns;
+  return sums;
 }
 
-/// The profiles two locations had in common when they were last aligned; counts of an interval are relative
-/// to them. Bounded: of pairwise and group alignments only the most recent 16 are kept, those older than the
-/// last alignment of all ranks are dropped. Losing one only makes the counts reach further back: sums stay exact.
+/// The profiles that two locations had in common when they were last aligned; the counts of an interval are relative to
+/// them. Bounded: the 16 most recent pairwise and group alignments are kept, and those before the last alignment of all
+/// ranks are dropped. After a dropped alignment the counts only reach further back; sums stay exact.
 class alignments {
  public:
-  /// One of them; valid until the next change.
+  /// A read-only view of one alignment; valid until the next change.
   struct view {
-    std::int64_t at_ns;  ///< INT64_MIN: never
+    std::int64_t at_ns;  ///< INT64_MIN: never aligned
     const block_use* uses;
     std::size_t size;
 
@@ -58,7 +72,7 @@ class alignments {
   alignments() noexcept = default;
   explicit alignments(base::memory_pool& pool) noexcept : recent_(pool), uses_(pool) {}
 
-  /// Room for so many of them, of as many blocks.
+  /// Reserves memory for a number of alignments of a number of blocks each.
   void reserve(std::size_t profiles, std::size_t blocks) {
     profiles = std::min(profiles, limit + 1);
     recent_.reserve(profiles);
@@ -66,7 +80,7 @@ class alignments {
     if (rows_ == 0) uses_.reserve(profiles * stride_);
   }
 
-  /// All ranks took over `profile`.
+  /// Records that all ranks took over `profile`.
   void world(std::int64_t at_ns, const path_profile& profile) {
     used_ = 0;
     world_ns_ = at_ns;
@@ -74,13 +88,13 @@ class alignments {
     write(world_, profile);
   }
 
-  /// `who`: key of a location or of a group.
-  void remember(std::uint64_t who, std::int64_t at_ns, const path_profile& profile) {
+  /// Records an alignment with a location or a group by its key.
+  void remember(std::uint64_t key, std::int64_t at_ns, const path_profile& profile) {
     std::size_t at = 0;
-    while (at != used_ && recent_[at].who != who) ++at;
+    while (at != used_ && recent_[at].key != key) ++at;
     if (at == used_) {
       if (used_ < limit) {
-        if (used_ == recent_.size()) recent_.push_back({who, at_ns, rows_});
+        if (used_ == recent_.size()) recent_.push_back({key, at_ns, rows_});
         ++used_;
       } else {
         at = 0;
@@ -89,39 +103,31 @@ class alignments {
         }
       }
     }
-    recent_[at].who = who;
+    recent_[at].key = key;
     recent_[at].at_ns = at_ns;
     write(recent_[at].row, profile);
   }
 
-  /// The most recent one among those that `applies(who)`, and that of all ranks.
+  /// The most recent alignment among those for which `applies(key)` is true and the last one of all ranks.
   template <class Applies>
   view latest(Applies&& applies) const {
     std::int64_t best_ns = world_ns_;
     std::size_t row = world_;
     for (std::size_t i = 0; i != used_; ++i) {
-      if (recent_[i].at_ns < best_ns || !applies(recent_[i].who)) continue;
+      if (recent_[i].at_ns < best_ns || !applies(recent_[i].key)) continue;
       best_ns = recent_[i].at_ns;
       row = recent_[i].row;
     }
     return row != nowhere ? view{best_ns, uses_.data() + row * stride_, stride_} : view{best_ns, nullptr, 0};
   }
 
-  /// Their memory is needed soon: which there are, then the one that `latest` would find.
-  void prefetch() const noexcept { base::prefetch(recent_.data(), used_ * sizeof(entry)); }
-  template <class Applies>
-  void prefetch(Applies&& applies) const noexcept {
-    const view found = latest(applies);
-    base::prefetch(found.uses, found.size * sizeof(block_use));
-  }
-
  private:
   static constexpr std::size_t limit = 16;
   static constexpr std::uint32_t nowhere = 0xffffffffu;
   struct entry {
-    std::uint64_t who;
+    std::uint64_t key;
     std::int64_t at_ns;
-    std::uint32_t row;  ///< of uses_
+    std::uint32_t row;  ///< row in uses_
   };
 
   static std::size_t rounded(std::size_t blocks) noexcept { return (blocks + 3) & ~std::size_t{3}; }
@@ -132,7 +138,7 @@ class alignments {
     for (const path_use& u : profile) *to++ = {u.visits, u.ns, u.work};
     for (block_use* const end = uses_.data() + (row + 1) * stride_; to != end; ++to) *to = {};
   }
-  // Rows one after the other, all equally long: for one more row, or for more blocks.
+  // Grows the table of rows to one more row, or to longer rows.
   void grow(std::uint32_t row, std::size_t blocks) {
     const std::uint32_t rows = std::max(row + 1, rows_);
     const std::size_t stride = std::max(rounded(blocks), stride_);
@@ -153,10 +159,10 @@ class alignments {
 
   std::int64_t world_ns_ = INT64_MIN;
   base::pod_vector<entry> recent_;
-  std::size_t used_ = 0;  ///< of recent_
-  base::pod_vector<block_use> uses_;  ///< rows, each as long as the longest profile
+  std::size_t used_ = 0;              ///< used elements of recent_
+  base::pod_vector<block_use> uses_;  ///< rows of the length stride_
   std::size_t stride_ = 0;
-  std::uint32_t rows_ = 0, world_ = nowhere;  ///< world_: the row that all ranks took over
+  std::uint32_t rows_ = 0, world_ = nowhere;  ///< world_: the row of the last alignment of all ranks
 };
 
 }  // namespace explain

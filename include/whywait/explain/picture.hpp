@@ -10,32 +10,32 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// What a picture_node stands for.
+/// The kind of a picture_node.
 enum class ran : std::uint8_t {
   loop,      ///< its body, `count` times
   region,    ///< a timed scope: key
   step,      ///< an untimed block: key
   call,      ///< an MPI call: key of the call site
   unmarked,  ///< code outside any region
-  unordered  ///< its body ran, in an order that was not kept: only counts and times
+  unordered  ///< its body ran in an order that was not kept: only counts and times
 };
 
-/// One node of what a location ran, folded, in preorder: the `body` nodes that follow belong to it.
+/// One node of what a location ran, folded into loops, in preorder: the `body` nodes that follow belong to it.
 struct picture_node {
   core::stable_key key = 0;
-  std::int64_t ns = 0;       ///< of all visits, with everything in its body; 0 for steps
-  std::uint32_t count = 1;   ///< in a row, in each round of the loops around it
+  std::int64_t ns = 0;      ///< time of all visits including the body; 0 for steps
+  std::uint32_t count = 1;  ///< visits in a row, in each round of the enclosing loops
   std::uint32_t body = 0;
   ran what = ran::step;
-  bool continued = false;    ///< it had begun before
-  bool unfinished = false;   ///< it went on afterwards
+  bool continued = false;   ///< it began before the picture
+  bool unfinished = false;  ///< it ends after the picture
 };
 
-/// One column of the picture of a wait: what one location ran since both were last in step.
+/// One column of the picture of a wait: what one location ran since both sides were last aligned.
 struct picture_side {
   std::int32_t rank = 0;
   std::int32_t thread = 0;
-  bool cut = false;          ///< the beginning was too long, or its order had no room: something is left out
+  bool cut = false;  ///< incomplete: the interval was too long, or its order was not kept
   base::vector<picture_node> nodes;
 };
 

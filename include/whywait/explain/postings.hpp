@@ -19,67 +19,66 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// A record of one rank.
+/// The position of a record among those of one rank.
 struct record_place {
-  static constexpr std::uint16_t nowhere = 0xffffu;  ///< location of a call that was never seen
+  static constexpr std::uint16_t nowhere = 0xffffu;  ///< location of a call that was never recorded
 
   std::uint32_t record;
   std::uint16_t location;
 };
 
-/// What makes messages of one rank follow each other: the sends to, or the receives from, one other rank with one tag.
+/// The messages between this rank and one peer with one tag, in one direction and in posting order.
 struct message_channel {
   core::stable_key comm = 0;
-  std::int32_t peer = 0;  ///< world rank of the other side
+  std::int32_t peer = 0;  ///< world rank of the peer
   std::int32_t tag = 0;
-  std::uint32_t first = 0, last = 0;  ///< range in the list of sends, or of receives
-  std::uint32_t next = 0;             ///< the first that is not sent or not matched yet
-  std::uint32_t met = 0xffffffffu;    ///< the first that nobody has received, if another epoch follows
+  std::uint32_t first = 0, last = 0;  ///< range in the list of sends or receives
+  std::uint32_t next = 0;             ///< the first that is not sent, or not matched, yet
+  std::uint32_t met = 0xffffffffu;    ///< the first send without a receive, if another epoch follows
 
   bool operator<(const message_channel& o) const noexcept {
     return peer != o.peer ? peer < o.peer : comm != o.comm ? comm < o.comm : tag < o.tag;
   }
 };
 
-/// A receive or a probe, and the send that it met.
+/// A receive or a probe, and the send that matched it.
 struct posted_receive {
-  // Probes sort before the receive of the same posting. Matched ones that are `shared`: their Mrecv follows at once.
+  // Probes sort before the receive of the same posting. The Mrecv of a `shared_probe` follows at once.
   enum : std::uint16_t { plain_probe, shared_probe, matched_probe, receive };
 
-  endpoint partner;  ///< once it is matched
+  endpoint partner;  ///< valid once matched
   std::int64_t begin_ns;
-  std::uint32_t record, completion;      ///< completion: of the record whose call completed it
-  std::uint16_t location, completed_by;  ///< completed_by: location of that record, or nowhere
+  std::uint32_t record, completion;      ///< completion: the record whose call completed it
+  std::uint16_t location, completed_by;  ///< completed_by: the location of that record, or nowhere
   std::uint16_t flags;                   ///< endpoint_flag bits
   std::uint16_t kind;
 };
 
-/// The messages of one rank as it handed them to MPI, channel by channel in posting order, in one block of memory that is
-/// as long as it has to be: 24 bytes per send, 48 per receive, 32 per channel. Each record is read twice, while it is in the
-/// cache. Not thread safe.
+/// The messages of one rank, channel by channel in posting order, in one memory block of exact size: 24 bytes per send,
+/// 48 per receive, 32 per channel. Each record is read twice. Not thread safe.
 class posting_lists {
  public:
-  static constexpr std::uint32_t no_channel = 0xffffffffu, met_before = 0xfffffffeu;  ///< instead of a channel
+  static constexpr std::uint32_t no_channel = 0xffffffffu, met_before = 0xfffffffeu;  ///< markers in place of a channel
 
-  /// What is needed while one rank is looked at, 4 bytes per record; all ranks of a process share it.
+  /// Buffers for one rank, 4 bytes per record. All ranks of a process share them.
   struct scratch {
     struct found {
       message_channel channel;
       core::stable_key key = 0;
-      std::uint32_t latest = 0;                    ///< posting of the last that was noted
-      std::uint32_t count = 0, first = 0, at = 0;  ///< at: the next one to be noted
-      std::uint32_t successor = 0;                 ///< the channel that came after it last time
-      std::uint32_t comm = 0;                      ///< number of the communicator,
-      std::int32_t peer = -1;                      ///< the peer in it, and
-      unsigned posts = ~0u;                        ///< the flags of its postings without peculiarities, if there are any
+      std::uint32_t latest = 0;                    ///< the last posting that was added
+      std::uint32_t count = 0, first = 0, at = 0;  ///< at: where the next posting is added
+      std::uint32_t successor = 0;                 ///< the channel of the next posting, the last time
+      std::uint32_t comm = 0;                      ///< number of the communicator
+      std::int32_t peer = -1;                      ///< the peer's rank in the communicator
+      unsigned posts = ~0u;                        ///< flags of its ordinary postings; ~0: it has none
       bool sends = false, in_order = true, probes = false;
     };
     base::key_map numbers;
-    std::uint32_t recent = no_channel;      ///< of channels
-    base::pod_vector<found> channels;            ///< in the order in which they were met
-    base::pod_vector<std::uint32_t> order;       ///< of channels: as they are kept
-    base::pod_vector<std::uint32_t> of_records;  ///< the channel of each record, or what it is instead
-    std::size_t noted = 0;                  ///< of of_records
+    std::uint32_t recent = no_channel;           ///< channel of the previous posting
+    base::pod_vector<found> channels;            ///< in the order of first postings
+    base::pod_vector<std::uint32_t> order;       ///< channels in their final order
+    base::pod_vector<std::uint32_t> of_records;  ///< the channel of each record, or a marker
+    std::size_t added = 0;                       ///< number of records of of_records that were added
   };
 
   /// `all_synchronous`: see message_book.
@@ -89,10 +88,10 @@ class posting_lists {
     }
   }
 
-  /// Call for every location in order, then `arrange`; then `note` in the same order, and `seal`; all with one scratch.
-  /// `other(record)`: what is no message.
+  /// Call `count_postings` for every location in order, then `allocate`, then `add_postings` in the same order, and
+  /// `sort_postings`; all with the same scratch. Calls other(record) for records that are no messages.
   template <class Other>
-  void expect(scratch& s, std::uint16_t location, Other&& other) {
+  void count_postings(scratch& s, std::uint16_t location, Other&& other) {
     const location_history& here = rank_->locations[location];
     const auto size = static_cast<std::uint32_t>(here.records.size());
     const std::size_t before = s.of_records.size();
@@ -102,16 +101,16 @@ class posting_lists {
       std::uint32_t number = no_channel;
       if ((r.flags & posts) == 0 && core::role_of(r.call) != core::call_role::probe) {
         other(r);
-      } else if (!as_last_time(s, r, number)) {
-        number = expect_anew(s, {i, location}, r);
+      } else if (!count_as_successor(s, r, number)) {
+        number = count_on_channel(s, {i, location}, r);
       }
       s.of_records[before + i] = number;
     }
   }
 
-  /// Makes room.
-  void arrange(scratch& s) {
-    bring_into_order(s);
+  /// Allocates the lists.
+  void allocate(scratch& s) {
+    sort_channels(s);
     std::size_t sends = 0, receives = 0;
     for (const scratch::found& f : s.channels) (f.sends ? sends : receives) += f.count;
     channel_count_ = s.order.size();
@@ -135,13 +134,13 @@ class posting_lists {
     }
   }
 
-  /// `other(index, record, walk)`: what is no message. Returns the walk at its end.
+  /// Calls other(index, record, walk) for records that are no messages. Returns the walk at the end of the location.
   template <class Other>
-  location_walk note(scratch& s, std::uint16_t location, Other&& other) {
+  location_walk add_postings(scratch& s, std::uint16_t location, Other&& other) {
     const location_history& here = rank_->locations[location];
     const auto size = static_cast<std::uint32_t>(here.records.size());
-    const std::uint32_t* const numbers = s.of_records.data() + s.noted;
-    s.noted += size;
+    const std::uint32_t* const numbers = s.of_records.data() + s.added;
+    s.added += size;
     location_walk walk(*rank_);
     for (std::uint32_t i = 0; i != size; ++i) {
       const core::sync_record& r = here.records[i];
@@ -157,9 +156,10 @@ class posting_lists {
       }
       scratch::found& f = s.channels[number];
       const core::call_role role = core::role_of(r.call);
-      // By another call, which comes later.
+      // Whether a later call of the same location completes it.
       const bool completes_here = r.has(core::sync_flag::complete) && r.completed_by == location && r.completion >= i &&
-                                  r.completion < size && role != core::call_role::send && role != core::call_role::receive;
+                                  r.completion < size && role != core::call_role::send &&
+                                  role != core::call_role::receive;
       const std::uint32_t place = f.at++;
       f.in_order = f.in_order && f.latest <= r.posting;
       f.latest = r.posting;
@@ -188,7 +188,8 @@ class posting_lists {
         p->completion = i;
         p->completed_by = location;
       } else {
-        const record_place over = completes_here ? record_place{r.completion, location} : completion_of({i, location}, r);
+        const record_place over =
+            completes_here ? record_place{r.completion, location} : completion_of({i, location}, r);
         p->completion = over.record;
         p->completed_by = over.location;
       }
@@ -196,8 +197,8 @@ class posting_lists {
     return walk;
   }
 
-  /// Threads may post in turn, and a probed message is received later than it was found.
-  void seal(scratch& s) {
+  /// Sorts channels that several threads posted to, or whose probed messages are received later than they were found.
+  void sort_postings(scratch& s) {
     for (const scratch::found& f : s.channels) {
       if (!f.in_order || f.probes) sort_channel(f);
       s.numbers.erase(f.key);
@@ -205,10 +206,10 @@ class posting_lists {
     s.channels.clear();
     s.recent = no_channel;
     s.of_records.clear();
-    s.noted = 0;
+    s.added = 0;
   }
 
-  /// Where the call is that completed it; at record_place::nowhere nobody waited for it.
+  /// The call that completed an operation; at record_place::nowhere if no call waited for it.
   record_place completion_of(record_place at, const core::sync_record& r) const noexcept {
     const core::call_role role = core::role_of(r.call);
     if (role == core::call_role::send || role == core::call_role::receive) return at;
@@ -218,9 +219,11 @@ class posting_lists {
     }
     return {r.completion, static_cast<std::uint16_t>(r.completed_by)};
   }
-  const core::sync_record& record(record_place p) const noexcept { return rank_->locations[p.location].records[p.record]; }
+  const core::sync_record& record(record_place p) const noexcept {
+    return rank_->locations[p.location].records[p.record];
+  }
 
-  /// Of the sends or the receives; null if there is none. O(log channels).
+  /// Finds a channel of sends or of receives; null if there is none. O(log channels).
   message_channel* find(bool of_sends, std::int32_t peer, core::stable_key comm, std::int32_t tag) noexcept {
     message_channel wanted;
     wanted.comm = comm;
@@ -231,7 +234,7 @@ class posting_lists {
     return at == last || wanted < *at ? nullptr : at;
   }
 
-  /// Those of sends, then those of receives; each by peer.
+  /// Channels of sends, then channels of receives; each sorted by peer.
   message_channel& channel(std::size_t number) noexcept { return channels_[number]; }
   const message_channel& channel(std::size_t number) const noexcept { return channels_[number]; }
   std::size_t channels() const noexcept { return channel_count_; }
@@ -241,27 +244,28 @@ class posting_lists {
   const posted_receive* receives() const noexcept { return receives_; }
   std::size_t receive_count() const noexcept { return receive_count_; }
 
-  base::pod_vector<record_place> met;        ///< in an earlier epoch
-  base::pod_vector<record_place> uncertain;  ///< what these will receive only the next epoch can know
+  base::pod_vector<record_place> met;        ///< matched in an earlier epoch
+  base::pod_vector<record_place> uncertain;  ///< wildcards whose message only the next epoch determines
 
  private:
   static constexpr unsigned posts = core::sync_flag::posts_send | core::sync_flag::posts_receive;
-  static constexpr unsigned peculiar = core::sync_flag::cancelled | core::sync_flag::proc_null | core::sync_flag::failed |
-                                       core::sync_flag::any_source | core::sync_flag::any_tag | core::sync_flag::matched |
-                                       core::sync_flag::met;
+  static constexpr unsigned peculiar = core::sync_flag::cancelled | core::sync_flag::proc_null |
+                                       core::sync_flag::failed | core::sync_flag::any_source |
+                                       core::sync_flag::any_tag | core::sync_flag::matched | core::sync_flag::met;
 
-  // Mostly the channels come in the order of the last time.
-  static bool as_last_time(scratch& s, const core::sync_record& r, std::uint32_t& number) {
+  // Counts a posting on the channel that followed the previous channel the last time, which is the usual case.
+  static bool count_as_successor(scratch& s, const core::sync_record& r, std::uint32_t& number) {
     if (s.recent == no_channel) return false;
     number = s.channels[s.recent].successor;
     scratch::found& f = s.channels[number];
-    if ((r.flags & (posts | peculiar)) != f.posts || f.peer != r.peer || f.channel.tag != r.tag || f.comm != r.comm) return false;
+    if ((r.flags & (posts | peculiar)) != f.posts || f.peer != r.peer || f.channel.tag != r.tag || f.comm != r.comm)
+      return false;
     ++f.count;
     s.recent = number;
     return true;
   }
 
-  [[gnu::noinline]] std::uint32_t expect_anew(scratch& s, record_place at, const core::sync_record& r) {
+  [[gnu::noinline]] std::uint32_t count_on_channel(scratch& s, record_place at, const core::sync_record& r) {
     const std::uint32_t number = find_channel(s, at, r);
     if (number >= met_before) return number;
     scratch::found& f = s.channels[number];
@@ -280,7 +284,7 @@ class posting_lists {
     const call_role role = role_of(r.call);
     if (r.has(sync_flag::cancelled | sync_flag::proc_null | sync_flag::failed)) return no_channel;
     if (r.comm >= rank_->communicators.size()) return no_channel;
-    // Nobody knows what a wildcard received that was freed or never completed.
+    // The message of a wildcard that was freed or never completed is unknown.
     const bool wildcard = r.has(sync_flag::any_source) || r.has(sync_flag::any_tag);
     const bool completes = role == call_role::receive || r.has(sync_flag::complete);
     if (role != call_role::probe && wildcard && !completes && !r.has(sync_flag::resolved)) {
@@ -309,16 +313,17 @@ class posting_lists {
     return number;
   }
 
-  static void bring_into_order(scratch& s) {
+  static void sort_channels(scratch& s) {
     const auto before = [&s](std::uint32_t a, std::uint32_t b) {
       const scratch::found &x = s.channels[a], &y = s.channels[b];
       return x.sends != y.sends ? x.sends : x.channel < y.channel;
     };
     s.order.clear();
-    const bool few = s.channels.size() <= 32;  // as on most ranks: sorted where they are put
+    const bool few = s.channels.size() <= 32;  // small lists, as on most ranks, are sorted by insertion
     for (std::uint32_t number = 0; number != s.channels.size(); ++number) {
       s.order.push_back(number);
-      for (std::size_t i = number; few && i != 0 && before(number, s.order[i - 1]); --i) std::swap(s.order[i], s.order[i - 1]);
+      for (std::size_t i = number; few && i != 0 && before(number, s.order[i - 1]); --i)
+        std::swap(s.order[i], s.order[i - 1]);
     }
     if (!few) small_stable_sort(s.order, before);
   }
@@ -328,7 +333,7 @@ class posting_lists {
     const auto posting = [this](const auto& p) { return record({p.record, p.location}).posting; };
     if (f.sends) {
       base::small_stable_sort(sends_ + f.first, count,
-                  [&](const endpoint& a, const endpoint& b) { return posting(a) < posting(b); });
+                              [&](const endpoint& a, const endpoint& b) { return posting(a) < posting(b); });
       return;
     }
     posted_receive* const first = receives_ + f.first;
@@ -337,7 +342,8 @@ class posting_lists {
       return x != y ? x < y : a.kind < b.kind;
     });
     for (std::size_t i = 1; i < count; ++i) {
-      const bool shared = first[i - 1].kind == posted_receive::matched_probe && posting(first[i]) == posting(first[i - 1]);
+      const bool shared =
+          first[i - 1].kind == posted_receive::matched_probe && posting(first[i]) == posting(first[i - 1]);
       if (shared) first[i - 1].kind = posted_receive::shared_probe;
     }
   }
@@ -351,8 +357,8 @@ class posting_lists {
            moved(r.flags, core::sync_flag::any_source, endpoint_flag::wildcard);
   }
 
-  // A call that completes any of several may have returned because of a receive that was there from the
-  // beginning. All others wait only for what comes after their own beginning, which is not before the posting.
+  // A call that completes any of several requests may have returned because of a receive that was posted long before.
+  // All other calls wait only for what happens after their own beginning, which is not before the posting.
   bool late_only(const location_history& here, core::call_role role, bool completes_here,
                  const core::sync_record& r) const noexcept {
     const bool may_wait = r.has(core::sync_flag::synchronous) || r.bytes >= endpoint_flag::always_buffered_bytes;
@@ -362,12 +368,12 @@ class posting_lists {
   }
 
   const rank_history* rank_;
-  std::unique_ptr<unsigned char[]> memory_;  // of all that follows
+  std::unique_ptr<unsigned char[]> memory_;  // holds the three lists below
   message_channel* channels_ = nullptr;
   endpoint* sends_ = nullptr;
   posted_receive* receives_ = nullptr;
   std::size_t channel_count_ = 0, send_channels_ = 0, receive_count_ = 0;
-  unsigned partial_ = 0;  ///< endpoint_flag bits of all
+  unsigned partial_ = 0;  ///< endpoint_flag bits of all endpoints
   bool all_synchronous_;
 };
 

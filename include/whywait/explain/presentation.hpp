@@ -3,7 +3,8 @@
 
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
-#include <whywait/explain/merged_class.hpp>
+#include <whywait/explain/class_packet.hpp>
+#include <whywait/explain/options.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -15,10 +16,10 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// Carnival's cut: drops the smallest terms while those kept still make up 95 % to 105 % of the explained
-/// wait, and those below 1 % of it; what is dropped goes into unexplained_ns, so that the sum stays exact.
-/// Untimed steps stay if their counts differ by more than 1 %: 16 different pairs of counts, and of steps with the same
-/// pair (lines that run together) 16 each. O(t log t).
+/// Carnival's cut: drops the smallest terms while the rest makes up 95 % to 105 % of the explained wait, and all terms
+/// below 1 % of it. Dropped terms are added to unexplained_ns, so that the sum stays exact. Untimed steps are kept if
+/// their counts differ by more than 1 %: 16 different pairs of counts, and 16 steps of each pair (lines that run
+/// together). O(t log t).
 inline void cut_residual(explanation& e, const options& settings) {
   const auto wait = static_cast<double>(e.wait_ns - e.unexplained_ns);
   base::vector<residual_term> timed, steps;
@@ -66,7 +67,7 @@ inline void cut_residual(explanation& e, const options& settings) {
   e.residual.insert(e.residual.end(), steps.begin(), steps.end());
 }
 
-/// Most first, at most `limit`; the rest under rank -1.
+/// Sorts by share, largest first, and adds up all beyond `limit` under rank -1.
 inline void bound_shares(base::vector<location_share>& list, std::size_t limit) {
   base::small_stable_sort(list, [](const location_share& a, const location_share& b) {
     if ((a.rank < 0) != (b.rank < 0)) return b.rank < 0;
@@ -80,8 +81,8 @@ inline void bound_shares(base::vector<location_share>& list, std::size_t limit) 
   if (rest != 0) list.push_back({-1, 0, rest});
 }
 
-/// From the merged classes to what is reported, most costly first. Waits without a shape join the largest
-/// class of their key.
+/// Converts the merged classes to explanations, most costly first. Waits without a shape join the largest class of
+/// their key.
 inline base::vector<explanation> present(base::vector<merged_class>& merged, const options& settings) {
   base::vector<explanation> result;
   const std::uint32_t shapeless = settings.classes_per_key + 1;

@@ -10,33 +10,34 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// A waiter asks for the causer's path as it was when one of the causer's records began.
+/// A waiter's request for the causer's path at the beginning of one of the causer's records.
 struct snapshot_request {
   std::uint32_t causer_record, waiter_record;
   std::uint16_t causer_location, waiter_location;
   std::uint16_t all;     ///< not 0: an operation that synchronised all its members
-  std::uint16_t single;  ///< not 0: the waiter's rank has one location only
+  std::uint16_t single;  ///< not 0: the waiter's rank has only one location
 };
 
-/// How a snapshot is made. The causer's path is the path it last took over, and what it did since. The latter
-/// it knows at once; so if the former is the waiter's own path, or if there is none, nobody has to wait for it.
+/// How a snapshot is made. The causer's path consists of the path it last took over and of what it did since, which is
+/// known without waiting. If the path it took over was the waiter's own, or if there was none, the snapshot can be sent
+/// ahead.
 enum class snapshot_mode : std::uint8_t {
-  whole,    ///< the path itself, when the causer has come to that instant
-  own,      ///< the same, but the causer never took over a path: known beforehand
-  relative  ///< what the causer did since it took over the path of the waiter's record `base`
+  whole,    ///< the whole path, sent when the causer has reached that instant
+  own,      ///< the whole path of a causer that never took over another; sent ahead
+  relative  ///< what the causer did since it took over the path of the waiter's record `base`; sent ahead
 };
 
-/// Announces the entries that follow; `record` and `location` are the waiter's.
+/// The head of a snapshot; its entries follow. `record` and `location` are those of the waiter.
 struct snapshot_head {
   std::uint32_t record;
   std::uint32_t entries;
-  std::uint32_t base;  ///< relative: record of the waiter at which its path was taken over
+  std::uint32_t base;  ///< relative: the waiter's record whose path the causer took over
   std::uint16_t location;
   snapshot_mode mode;
   std::uint8_t partial;  ///< not 0: the causer lost records
 };
 
-/// One block of a causal path profile on its way.
+/// One block of a causal path profile in a packet.
 struct snapshot_entry {
   block_table::name name;
   path_use use;

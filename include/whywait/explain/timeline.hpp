@@ -13,12 +13,12 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// The raw events of one location, as WHYWAIT_TIMELINE kept them. MPI calls are not among them: those are its records.
+/// The raw events of one location, recorded with WHYWAIT_TIMELINE. MPI calls are not included; they have records.
 struct location_timeline {
   std::int32_t thread = 0;
   base::vector<core::timeline_event> events;
-  std::uint64_t lost = 0;   ///< events that happened and are not among them: the newest, or the oldest
-  bool lost_first = false;  ///< those before what is kept, else those after it
+  std::uint64_t lost = 0;   ///< number of events that were not kept
+  bool lost_first = false;  ///< the lost events are the oldest; otherwise the newest
 };
 
 /// One event, in the time that all ranks share.
@@ -28,9 +28,9 @@ struct timeline_mark {
   core::timeline_event::kind_t kind = core::timeline_event::enter;
 };
 
-/// The events of one location in the order they happened, well nested: the begin of a region that is lost is put at the
-/// first event that is kept, the end of one that is lost, or that had not come, at the last. `end_ns`: when recording
-/// ended, INT64_MIN: at the last event. Steps have the time of the event before them. O(events).
+/// The events of one location in the order they happened, properly nested. A region whose begin was lost begins at the
+/// first kept event; one whose end was lost or had not come ends at the last. `end_ns`: end of recording, or INT64_MIN
+/// for the last event. Steps have the time of the event before them. O(events).
 inline base::vector<timeline_mark> marks_of(const location_timeline& from, const core::shared_clock& clock,
                                                          std::int64_t end_ns = INT64_MIN) {
   base::vector<timeline_mark> marks, open;
@@ -46,21 +46,22 @@ inline base::vector<timeline_mark> marks_of(const location_timeline& from, const
     if (e.kind() == core::timeline_event::enter) {
       open.push_back(mark);
     } else if (e.kind() == core::timeline_event::leave) {
-      if (open.empty()) begun_before.push_back(mark.block);
-      else open.pop_back();
+      if (open.empty())
+        begun_before.push_back(mark.block);
+      else
+        open.pop_back();
     }
     marks.push_back(mark);
   }
   if (marks.empty()) return marks;
   const std::int64_t first_ns = marks.front().at_ns;
   base::vector<timeline_mark> begins;
-  for (std::size_t i = begun_before.size(); i-- != 0;)  // what ended last had begun first
+  for (std::size_t i = begun_before.size(); i-- != 0;)  // innermost region first
     begins.push_back({first_ns, begun_before[i], core::timeline_event::enter});
   marks.insert(marks.begin(), begins.begin(), begins.end());
   const bool goes_on = from.lost == 0 || from.lost_first;
   const std::int64_t last_ns = goes_on && end_ns > marks.back().at_ns ? end_ns : marks.back().at_ns;
-  for (std::size_t i = open.size(); i-- != 0;)
-    marks.push_back({last_ns, open[i].block, core::timeline_event::leave});
+  for (std::size_t i = open.size(); i-- != 0;) marks.push_back({last_ns, open[i].block, core::timeline_event::leave});
   return marks;
 }
 

@@ -12,10 +12,10 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-// A transport, and what it and the engine hand to each other, behind one type each: so the engine and its stages are
-// compiled once, however many transports a program uses.
+// Type erasure of a transport and of the functions that it exchanges with the engine. The engine is compiled once, for
+// any number of transports.
 
-/// A function that is only borrowed: whatever it is made of must live until the last call.
+/// A borrowed callable; its target must outlive the last call.
 template <class Signature>
 class borrowed;
 template <class Result, class... Args>
@@ -34,31 +34,26 @@ class borrowed<Result(Args...)> {
   Result (*call_)(void*, Args...);
 };
 
-/// to(rank): the packet that goes to that rank.
+/// to(rank): the packet under construction for that rank.
 using outbox_call = borrowed<base::packet&(std::int32_t)>;
-/// post(rank, packet): sends it on its way now.
+/// post(rank, packet): sends the packet at once.
 using post_call = borrowed<void(std::int32_t, const base::packet&)>;
 
-/// Any transport; `explain` says what its functions do.
+/// Any transport; `explain` documents the functions.
 class transport_calls {
  public:
   using take_call = borrowed<void(std::int32_t, const unsigned char*, std::size_t)>;
   using receive_call = borrowed<void(std::int32_t, std::int32_t, const unsigned char*, std::size_t)>;
   using pack_call = borrowed<base::packet(std::int32_t)>;
-  using prefetch_call = borrowed<void(std::int32_t, int)>;
 
   virtual std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) = 0;
   virtual void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce, receive_call consume) = 0;
   virtual void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) = 0;
-  /// The same for ranks whose memory is far: `prefetch(i, step)`, steps from 0 to `steps` - 1, may be called before
-  /// rank i advances, and only asks for it.
-  virtual void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive, prefetch_call prefetch,
-                       int steps) = 0;
   virtual void reduce(pack_call pack, take_call merge) = 0;
   virtual void broadcast(pack_call pack, take_call take) = 0;
 
-  /// Returns when all ranks have come here.
-  void meet() {
+  /// Returns when all ranks have called it.
+  void wait_for_all() {
     minimum([](std::int32_t) { return std::int64_t{0}; });
   }
 
@@ -66,7 +61,7 @@ class transport_calls {
   ~transport_calls() = default;
 };
 
-/// That of one type; borrows it.
+/// Adapts one transport type; borrows the transport.
 template <class Transport>
 class transport_calls_of final : public transport_calls {
  public:
@@ -82,25 +77,10 @@ class transport_calls_of final : public transport_calls {
   void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) override {
     transport_->forward([&](std::int32_t i, auto&& post) { return advance(i, post_call(post)); }, receive);
   }
-  void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive, prefetch_call prefetch,
-               int steps) override {
-    forward_near(*transport_, advance, receive, prefetch, steps);
-  }
   void reduce(pack_call pack, take_call merge) override { transport_->reduce(pack, merge); }
   void broadcast(pack_call pack, take_call take) override { transport_->broadcast(pack, take); }
 
  private:
-  // Only a transport that hosts many ranks knows which of them is next.
-  template <class T>
-  auto forward_near(T& transport, borrowed<bool(std::int32_t, post_call)> advance, receive_call receive,
-                    prefetch_call prefetch, int steps) -> decltype(transport.forward(advance, receive, prefetch, steps)) {
-    transport.forward([&](std::int32_t i, auto&& post) { return advance(i, post_call(post)); }, receive, prefetch, steps);
-  }
-  void forward_near(Transport&, borrowed<bool(std::int32_t, post_call)> advance, receive_call receive, const prefetch_call&,
-                    ...) {
-    forward(advance, receive);
-  }
-
   Transport* transport_;
 };
 

@@ -12,10 +12,10 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// How long each record of one rank waited, explained or not: for who asks what waited in a certain call (the transfers of a
-/// communication class). Let `options::watch` point to it while that rank is explained; waits of other ranks in the same
-/// process pass by. A wait belongs to the record whose call was kept waiting: that of an Irecv to its Waitall. 8 bytes a
-/// record, O(1) a wait. Not thread safe; throws std::bad_alloc, when it is made only.
+/// An observer that stores how long each record of one rank waited, explained or not. Set `options::watch` to it while
+/// that rank is explained; waits of other ranks in the same process are ignored. A wait is stored at the record whose
+/// call was blocked: the wait of an Irecv at its Waitall. 8 bytes per record, O(1) per wait. Not thread safe; only the
+/// constructor throws (std::bad_alloc).
 class wait_list final : public observer {
  public:
   explicit wait_list(const rank_history& rank) : rank_(rank.rank), waits_(rank.locations.size()) {
@@ -26,7 +26,7 @@ class wait_list final : public observer {
     if (w.rank == rank_) waits_[w.location][w.record] += w.wait_ns;
   }
 
-  /// Nanoseconds that the calls of one location waited, by index of its sync record; those that did not have 0.
+  /// Waiting time of one location in nanoseconds, by index of its record; 0 for records that did not wait.
   const base::vector<std::int64_t>& of(std::size_t location) const { return waits_.at(location); }
 
  private:

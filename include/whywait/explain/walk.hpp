@@ -10,10 +10,10 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// Walks the records of one location in shared time. Enter and leave never run backwards, whatever the
-/// records say: the forward pass is free of deadlock because along each location time does not decrease
-/// and a wait never depends on something later than its own end (see forward.hpp). What is not asked for is not
-/// converted: a clock map is monotone, so ticks are as good to find the latest.
+/// Walks the records of one location in shared time. Begin and leave never run backwards, whatever the records contain:
+/// the forward pass is free of deadlock because time does not decrease along a location and a wait never depends on an
+/// instant after its own end (forward.hpp). The walk compares ticks, which order instants like nanoseconds, and
+/// converts on demand.
 class location_walk {
  public:
   explicit location_walk(const rank_history& rank) noexcept

@@ -111,21 +111,12 @@ inline result assemble(const explain::outcome& found, const base::names& known, 
     for (const explain::residual_term& t : e->residual) {
       residual_entry r;
       resolve.describe(t.block, t.within, r);
-      r.seconds = base::seconds_of(t.total_ns);
-      r.visits_seconds = base::seconds_of(t.visits_ns);
-      r.speed_seconds = base::seconds_of(t.speed_ns);
-      r.inherited_seconds = base::seconds_of(t.inherited_ns);
-      r.causer_visits = t.causer_visits;
-      r.waiter_visits = t.waiter_visits;
-      r.causer_work = t.causer_work;
-      r.waiter_work = t.waiter_work;
-      r.causer_seconds = base::seconds_of(t.causer_ns);
-      r.waiter_seconds = base::seconds_of(t.waiter_ns);
+      r.add(t);
       explained_ns += t.total_ns;
       w.residual.push_back(std::move(r));
     }
     base::small_stable_sort(w.residual, [](const residual_entry& a, const residual_entry& b) {
-      return std::abs(a.seconds) > std::abs(b.seconds);
+      return std::abs(a.total_ns) > std::abs(b.total_ns);
     });
     merge_lines(w.residual, false);
     w.unexplained_seconds = base::seconds_of(e->wait_ns - explained_ns);

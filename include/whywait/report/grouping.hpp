@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <utility>
 
 namespace whywait {
@@ -28,16 +29,7 @@ namespace detail {
 inline void add_term(base::vector<residual_entry>& terms, const residual_entry& more) {
   for (residual_entry& r : terms) {
     if (r.kind != more.kind || r.block != more.block || r.within != more.within || !(r.where == more.where)) continue;
-    r.seconds += more.seconds;
-    r.visits_seconds += more.visits_seconds;
-    r.speed_seconds += more.speed_seconds;
-    r.inherited_seconds += more.inherited_seconds;
-    r.causer_visits += more.causer_visits;
-    r.waiter_visits += more.waiter_visits;
-    r.causer_work += more.causer_work;
-    r.waiter_work += more.waiter_work;
-    r.causer_seconds += more.causer_seconds;
-    r.waiter_seconds += more.waiter_seconds;
+    r.add(more);
     return;
   }
   terms.push_back(residual_entry(more));
@@ -106,12 +98,12 @@ inline base::vector<wait_group> group_shapes(const base::vector<wait_entry>& wai
     wait_entry& sum = g.sum;
     base::vector<residual_entry> terms;
     for (residual_entry& r : sum.residual) {
-      if (g.shapes == 1 || r.kind == "step" || std::fabs(r.seconds) >= 0.01 * sum.seconds) terms.push_back(std::move(r));
-      else sum.unexplained_seconds += r.seconds;
+      if (g.shapes == 1 || r.kind == "step" || std::fabs(r.seconds()) >= 0.01 * sum.seconds) terms.push_back(std::move(r));
+      else sum.unexplained_seconds += r.seconds();
     }
     sum.residual = std::move(terms);
     base::small_stable_sort(sum.residual, [](const residual_entry& a, const residual_entry& b) {
-      return std::fabs(a.seconds) > std::fabs(b.seconds);
+      return std::abs(a.total_ns) > std::abs(b.total_ns);
     });
     merge_lines(sum.residual, true);
     const auto more = [](const location_seconds& a, const location_seconds& b) { return a.seconds > b.seconds; };

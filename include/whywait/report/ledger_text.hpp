@@ -53,8 +53,8 @@ inline std::string delay_text(const run_ledger& r, const base::vector<wait_entry
     double explained = 0;
     for (const wait_entry& w : waits)
       for (const residual_entry& t : w.residual)
-        if (t.seconds > 0 && t.block == d.block && t.where.line == d.where.line && t.where.file == d.where.file)
-          explained += t.seconds;
+        if (t.total_ns > 0 && t.block == d.block && t.where.line == d.where.line && t.where.file == d.where.file)
+          explained += t.seconds();
     differ = differ || std::fabs(cost - explained) > 0.1 * all;
     if (cost < 0.1 * all) continue;
     list += (list.empty() ? "" : ", ") + base::printable(d.block) + " " + base::duration(cost);

@@ -2,7 +2,9 @@
 #define WHYWAIT_REPORT_MODEL_HPP
 
 #include <whywait/base/places.hpp>
+#include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/explain/explanation.hpp>
 #include <whywait/report/named_block.hpp>
 #include <whywait/report/run_ledger.hpp>
 #include <whywait/report/section.hpp>
@@ -54,14 +56,13 @@ struct location_seconds {
 };
 
 /// One block of an explanation: the additional time of the late side relative to the waiting side; may be negative.
-struct residual_entry : named_block {
-  double seconds = 0;            ///< visits_seconds + speed_seconds
-  double visits_seconds = 0;     ///< part caused by a different number of visits
-  double speed_seconds = 0;      ///< part caused by slower or faster visits
-  double inherited_seconds = 0;  ///< part executed by ranks for which the late rank had waited
-  std::int64_t causer_visits = 0, waiter_visits = 0;
-  std::int64_t causer_work = 0, waiter_work = 0;
-  double causer_seconds = 0, waiter_seconds = 0;
+struct residual_entry : named_block, explain::residual_sums {
+  double seconds() const noexcept { return base::seconds_of(total_ns); }
+  double visits_seconds() const noexcept { return base::seconds_of(visits_ns); }
+  double speed_seconds() const noexcept { return base::seconds_of(speed_ns); }
+  double inherited_seconds() const noexcept { return base::seconds_of(inherited_ns); }
+  double causer_seconds() const noexcept { return base::seconds_of(causer_ns); }
+  double waiter_seconds() const noexcept { return base::seconds_of(waiter_ns); }
 };
 
 /// A problem that a rule found, with advice and an upper bound of the saving.

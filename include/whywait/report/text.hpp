@@ -250,7 +250,7 @@ class text_writer {
     double unlisted = 0;
     std::size_t timed = 0, more = 0, steps = 0, more_steps = 0;
     base::pod_vector<bool> told(w.residual.size());
-    const auto untimed = [](const residual_entry& r) { return r.kind == "step" && r.seconds == 0; };
+    const auto untimed = [](const residual_entry& r) { return r.kind == "step" && r.total_ns == 0; };
     const auto add_step = [&](std::size_t i, bool under) {
       const residual_entry& r = w.residual[i];
       told[i] = true;
@@ -264,13 +264,13 @@ class text_writer {
     };
     for (const residual_entry& r : w.residual) {
       if (untimed(r)) continue;
-      if (timed == o_.most_blocks || (r.kind != "step" && std::fabs(r.seconds) < o_.small_blocks * w.seconds)) {
-        unlisted += r.seconds;
+      if (timed == o_.most_blocks || (r.kind != "step" && std::fabs(r.seconds()) < o_.small_blocks * w.seconds)) {
+        unlisted += r.seconds();
         ++more;
         continue;
       }
       ++timed;
-      rows.push_back({label(r), amount(scale, r.seconds), remark(r)});
+      rows.push_back({label(r), amount(scale, r.seconds()), remark(r)});
       std::size_t under = 0;
       for (std::size_t i = 0; i < w.residual.size(); ++i) {
         if (!untimed(w.residual[i]) || told[i] || w.residual[i].within != r.block) continue;

@@ -132,20 +132,20 @@ inline std::string remark(const residual_entry& r) {
                    (std::string(more < 0 ? "fewer " : "more ") + noun + (work ? " of work" : "")).c_str(),
                    (std::string(more < 0 ? "fewer " : "more ") + noun + "s" + (work ? " of work" : "")).c_str());
   };
-  if (r.kind == "step" && r.seconds == 0 && late != waiting) return detail::step_words(late, waiting);
+  if (r.kind == "step" && r.seconds() == 0 && late != waiting) return detail::step_words(late, waiting);
   if (r.kind == "startup") {
-    out = r.seconds > 0 ? "the late side came later out of it" : "the waiting side came later out of it";
+    out = r.seconds() > 0 ? "the late side came later out of it" : "the waiting side came later out of it";
   } else if (late > 0 && waiting <= 0) {
     out = "only the late side ran it";
   } else if (late <= 0 && waiting > 0) {
     out = "only the waiting side ran it";
   } else if (late > 0 && waiting > 0) {
-    const double size = std::fabs(r.visits_seconds) + std::fabs(r.speed_seconds);
-    const double each = 2 * r.speed_seconds / (static_cast<double>(late) + static_cast<double>(waiting));
+    const double size = std::fabs(r.visits_seconds()) + std::fabs(r.speed_seconds());
+    const double each = 2 * r.speed_seconds() / (static_cast<double>(late) + static_cast<double>(waiting));
     const std::string slower = "each " + (work ? std::string("unit ") : std::string()) + base::duration(std::fabs(each), 2) +
                                (each < 0 ? " faster" : " slower");
-    const bool by_visits = size > 0 && std::fabs(r.visits_seconds) >= 0.8 * size;
-    const bool by_speed = size > 0 && std::fabs(r.speed_seconds) >= 0.8 * size;
+    const bool by_visits = size > 0 && std::fabs(r.visits_seconds()) >= 0.8 * size;
+    const bool by_speed = size > 0 && std::fabs(r.speed_seconds()) >= 0.8 * size;
     if (late == waiting && by_visits)
       out = std::string(noun) + "s differ from wait to wait";
     else if (late == waiting)
@@ -158,9 +158,9 @@ inline std::string remark(const residual_entry& r) {
       out = difference() + ", " + slower;
   }
   if (r.kind == "waiting") out += (out.empty() ? "" : ", ") + std::string("marked as waiting");
-  if (r.inherited_seconds > 0.1 * std::fabs(r.seconds) && r.seconds > 0)
+  if (r.inherited_seconds() > 0.1 * std::fabs(r.seconds()) && r.seconds() > 0)
     out += (out.empty() ? "" : "; ") +
-           (r.inherited_seconds >= 0.99 * r.seconds ? std::string("all") : base::duration(r.inherited_seconds, 2)) +
+           (r.inherited_seconds() >= 0.99 * r.seconds() ? std::string("all") : base::duration(r.inherited_seconds(), 2)) +
            " inherited";
   return out;
 }

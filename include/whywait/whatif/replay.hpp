@@ -4,6 +4,7 @@
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/explain/message_schedule.hpp>
 #include <whywait/models/run_log.hpp>
 
 #include <algorithm>
@@ -94,8 +95,10 @@ class player {
     while (!work_.empty()) {
       const std::uint32_t l = work_.back();
       work_.pop_back();
-      lines_[l].queued = false;
-      go_on(l);
+      cursor& c = lines_[l];
+      c.queued = false;
+      explain::run_until_stuck(c.at, line_events{*this, l, c, log_.lines[l]});
+      r_.seconds = std::max(r_.seconds, c.time);
     }
     if (done_ != at_.size())
       throw models::prediction_error(models::fault::log, "the log waits for itself: a message or collective lies in its own past");
@@ -116,7 +119,8 @@ class player {
   };
   struct cursor {
     std::uint32_t next = 0;
-    bool in_call = false, queued = true;
+    explain::progress at = explain::progress::between_events;
+    bool queued = true;
     double time = 0.0;
   };
 
@@ -180,35 +184,40 @@ class player {
     for (const models::place& p : x.out) arrive(p, when);
   }
 
-  void go_on(std::uint32_t l) {
-    cursor& c = lines_[l];
-    const base::vector<models::activity>& line = log_.lines[l];
-    while (c.next != line.size()) {
+  // A line as a location of explain/message_schedule.hpp: it begins messages and collectives, and needs what its call waits
+  // for.
+  struct line_events {
+    player& play;
+    std::uint32_t l;
+    cursor& c;
+    const base::vector<models::activity>& line;
+
+    std::size_t place() const noexcept { return play.at_(l, c.next); }
+    bool begin_next() {
+      if (c.next == line.size()) return false;
+      c.time += line[c.next].work_seconds;
+      play.messages_.each(place(), [&](std::uint32_t m) { play.begin_message(m, c.time); });
+      play.syncs_.each(place(), [&](std::uint32_t s) { play.begin_sync(s, l, c.time); });
+      return true;
+    }
+    bool send(bool&) const noexcept { return true; }
+    bool ready() const noexcept { return play.missing_[place()] == 0; }
+    void finish() {
       const models::activity& a = line[c.next];
-      const std::size_t n = at_(l, c.next);
-      if (!c.in_call) {
-        c.time += a.work_seconds;
-        c.in_call = true;
-        const double now = c.time;
-        messages_.each(n, [&](std::uint32_t m) { begin_message(m, now); });
-        syncs_.each(n, [&](std::uint32_t s) { begin_sync(s, l, now); });
-      }
-      if (missing_[n] != 0) break;
-      if (ready_[n] > c.time) {
-        const double waits = ready_[n] - c.time;
-        r_.waiting_seconds += waits;
-        c.time = ready_[n];
-        if (late_ && a.wake_seconds > 0.0) c.time += a.wake_seconds * std::min(1.0, waits / a.waited_seconds);
+      const double ready = play.ready_[place()];
+      if (ready > c.time) {
+        const double waits = ready - c.time;
+        play.r_.waiting_seconds += waits;
+        c.time = ready;
+        if (play.late_ && a.wake_seconds > 0.0) c.time += a.wake_seconds * std::min(1.0, waits / a.waited_seconds);
       }
       c.time += a.call_seconds;
-      c.in_call = false;
       ++c.next;
-      ++done_;
+      ++play.done_;
       if (line.size() >= parts && c.next * parts / line.size() != (c.next - 1) * parts / line.size())
-        r_.part_end[c.next * parts / line.size() - 1] += c.time / static_cast<double>(lines_.size());
+        play.r_.part_end[c.next * parts / line.size() - 1] += c.time / static_cast<double>(play.lines_.size());
     }
-    r_.seconds = std::max(r_.seconds, c.time);
-  }
+  };
 
   static constexpr std::size_t parts = 32;
   const models::run_log& log_;

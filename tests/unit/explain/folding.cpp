@@ -286,12 +286,12 @@ TEST_CASE("the error bounds of all epochs add up, and one calibrated epoch suffi
   first.without_overhead.error_ns = 30;
   second.without_overhead.error_ns = 12;
   second.without_overhead.calibrated = true;
-  explain::detail::fold(run, first);
+  explain::detail::add_epoch(run, first);
   CHECK(run.without_overhead.error_ns == 30);
   CHECK_FALSE(run.without_overhead.calibrated);
-  explain::detail::fold(run, second);
+  explain::detail::add_epoch(run, second);
   CHECK(run.without_overhead.error_ns == 42);
   CHECK(run.without_overhead.calibrated);
-  explain::detail::fold(run, first);
+  explain::detail::add_epoch(run, first);
   CHECK(run.without_overhead.calibrated);
 }

@@ -109,9 +109,11 @@ base::packet random_classes(std::mt19937_64& random) {
     head.causers = static_cast<std::uint32_t>(random() % 4);
     put(out, head);
     for (const auto& t : terms) {
-      explain::packed_term term{t.first, 1, {}};
-      term.sums.causer_ns = t.second;
-      term.sums.waiter_ns = 1;
+      explain::residual_term term;
+      term.block = t.first;
+      term.within = 1;
+      term.causer_ns = t.second;
+      term.waiter_ns = 1;
       put(out, term);
     }
     for (std::uint32_t i = 0; i != head.waiters; ++i) put(out, waiters[i]);
@@ -130,7 +132,7 @@ whywait::base::vector<explain::merged_class> read_all(const base::packet& p) {
 
 TEST_CASE("joining up to 60 random packets one by one equals merging their classes, 200 times") {
   std::mt19937_64 random(5);
-  explain::merge_scratch scratch;
+  explain::class_scratch scratch;
   for (int round = 0; round != 200; ++round) {
     CAPTURE(round);
     base::packet joined;
@@ -214,8 +216,8 @@ TEST_CASE("a class book adds up 3000 random waits class by class and block by bl
   std::mt19937_64 random(9);
   explain::options settings;
   settings.classes_per_key = 4;
-  explain::merge_scratch scratch;
-  explain::class_book book;
+  explain::class_scratch scratch;
+  explain::wait_classes book;
   book.use(settings, scratch);
   struct plain_class {
     std::int64_t count = 0, wait_ns = 0, unexplained_ns = 0, indirect_ns = 0, first_ns = INT64_MAX;
@@ -272,7 +274,7 @@ TEST_CASE("a class book adds up 3000 random waits class by class and block by bl
     CHECK(sums.indirect_ns == p.second.indirect_ns);
     std::map<std::uint32_t, std::int64_t> terms;
     std::uint32_t last = 0;
-    book.each_term(p.first, [&](std::uint32_t block, const explain::term_sums& t) {
+    book.each_term(p.first, [&](std::uint32_t block, const explain::residual_sums& t) {
       CHECK(terms.emplace(block, t.causer_ns).second);
       CHECK(block >= last);
       last = block;
@@ -281,7 +283,7 @@ TEST_CASE("a class book adds up 3000 random waits class by class and block by bl
     std::map<std::int32_t, std::int64_t> causers;
     book.each_causer(p.first, [&](const explain::location_share& s) { CHECK(causers.emplace(s.rank, s.ns).second); });
     CHECK(causers == p.second.causers);
-    if (book.kind(p.first) == explain::class_book::shaped) ++shaped[{book.key(p.first), book.location(p.first)}];
+    if (book.kind(p.first) == explain::wait_classes::shaped) ++shaped[{book.key(p.first), book.location(p.first)}];
   }
   for (const auto& s : shaped) CHECK(s.second <= 4);
   CHECK(std::all_of(scratch.parts.begin(), scratch.parts.end(), [](double part) { return part == 0; }));
@@ -328,11 +330,11 @@ TEST_CASE("the distributed leader search of up to three processes equals a plain
       core::stable_key key;
       explain::class_sums sums;
       whywait::base::vector<explain::shape_entry> shape;  // sorted by name
-      whywait::base::vector<explain::merge_scratch::share> numbered;
+      whywait::base::vector<explain::class_scratch::share> numbered;
       std::size_t process;
       std::uint32_t number, slot;
     };
-    explain::merge_scratch scratch;
+    explain::class_scratch scratch;
     const explain::shape_leaders none;
     const std::size_t processes = 1 + random() % 3;
     whywait::base::vector<explain::block_table> tables(2 * processes);  // two ranks each, with their own block numbers
@@ -362,15 +364,15 @@ TEST_CASE("the distributed leader search of up to three processes equals a plain
       searches[c.process].add(c.key, c.sums, c.numbered.data(), c.numbered.size(), tables[rank]);
     }
     explain::shape_leaders no_leaders;
-    explain::merge_book joining(settings, 0, no_leaders, scratch);
+    explain::class_merger joining(settings, 0, no_leaders, scratch);
     for (std::uint32_t r = 0; r != settings.classes_per_key; ++r) {
       for (explain::leader_search& s : searches) {
         base::packet proposed;
         s.propose(proposed);
-        joining.merge(proposed.data(), proposed.size());
+        joining.merge_proposals(proposed.data(), proposed.size());
       }
-      const base::packet leaders = joining.pack();
-      for (explain::leader_search& s : searches) s.settle(leaders);
+      const base::packet leaders = joining.take_proposals();
+      for (explain::leader_search& s : searches) s.join_leaders(leaders);
       for (core::stable_key key = 1; key != 4; ++key) {
         const looking* first = nullptr;
         for (const looking& c : all) {

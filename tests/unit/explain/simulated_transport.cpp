@@ -138,15 +138,13 @@ TEST_CASE("the result does not depend on how much fits into the packets of an ex
   }
 }
 
-TEST_CASE("before a rank advances its memory is prefetched step by step, and its messages arrive in order") {
-  constexpr int ranks = 150, steps = 3, rounds = 4;  // more than two blocks
+TEST_CASE("150 ranks receive the messages of each sender in the order of sending") {
+  constexpr int ranks = 150, rounds = 4;
   simulated_transport t(ranks);
-  whywait::base::vector<int> asked(ranks, 0), sent(ranks, 0), heard(ranks, 0);
+  whywait::base::vector<int> sent(ranks, 0), heard(ranks, 0);
   std::uint64_t random = 7;
   t.forward(
       [&](std::int32_t i, auto&& post) {
-        CHECK(asked[static_cast<std::size_t>(i)] == steps);
-        asked[static_cast<std::size_t>(i)] = 0;
         // Starts a round when all messages of the previous round have arrived, with two messages to the next rank and
         // one to another.
         int& mine = sent[static_cast<std::size_t>(i)];
@@ -160,11 +158,9 @@ TEST_CASE("before a rank advances its memory is prefetched step by step, and its
         return mine == rounds && heard[static_cast<std::size_t>(i)] == 2 * rounds;
       },
       [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-        CHECK(asked[static_cast<std::size_t>(i)] == steps);
         if (size == 1) return;
         CHECK(source == (i + ranks - 1) % ranks);
         CHECK(int(data[0]) == heard[static_cast<std::size_t>(i)]++);
-      },
-      [&](std::int32_t i, int step) { CHECK(step == asked[static_cast<std::size_t>(i)]++); }, steps);
+      });
   for (const int h : heard) CHECK(h == 2 * rounds);
 }

@@ -92,7 +92,7 @@ TEST_CASE("a wait whose rule was removed is not listed, and everything still add
   CHECK(r.run.undescribed_waits == 100);
   double sum = r.run.undescribed_seconds + r.run.unexplained_seconds;
   for (const report::wait_entry& w : r.waits)
-    for (const report::residual_entry& t : w.residual) sum += t.seconds;
+    for (const report::residual_entry& t : w.residual) sum += t.seconds();
   CHECK(sum == doctest::Approx(r.run.waiting_seconds).epsilon(1e-12));
   const std::string out = report::text_of(r);
   CHECK_FALSE(has(out, "wait at barrier"));

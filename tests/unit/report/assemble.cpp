@@ -34,8 +34,8 @@ TEST_CASE("the outcome becomes seconds, places and names") {
   CHECK(w.residual[0].block == "compute_interior");
   CHECK(w.residual[0].kind == "region");
   CHECK(w.residual[0].where.file == "src/halo.cpp");
-  CHECK(w.residual[0].inherited_seconds == 1.0);
-  CHECK(w.residual[1].visits_seconds == 1.5);
+  CHECK(w.residual[0].inherited_seconds() == 1.0);
+  CHECK(w.residual[1].visits_seconds() == 1.5);
   CHECK(w.waiters.size() == 7);
   CHECK(w.causers[0].seconds == 18.9);
   CHECK(w.advice.empty());  // no rules were evaluated
@@ -67,8 +67,8 @@ TEST_CASE("residual and remainder add up to the wait for any outcome") {
     const report::result r = report::assemble(outcome({e}), names(), facts());
     double sum = r.waits[0].unexplained_seconds;
     for (const report::residual_entry& t : r.waits[0].residual) {
-      sum += t.seconds;
-      CHECK(std::fabs(t.seconds - t.visits_seconds - t.speed_seconds) <= 1e-12 * scale);
+      sum += t.seconds();
+      CHECK(std::fabs(t.seconds() - t.visits_seconds() - t.speed_seconds()) <= 1e-12 * scale);
     }
     CHECK(std::fabs(sum - r.waits[0].seconds) <= 1e-12 * scale);
   }

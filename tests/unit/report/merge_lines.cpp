@@ -65,7 +65,7 @@ TEST_CASE("of several blocks on a line the one that differs most stands for it")
 TEST_CASE("timed blocks and marked steps stay, and steps come last") {
   report::residual_entry timed = lines(1, 0, 5, 5);
   timed.kind = "region";
-  timed.seconds = 1;
+  timed.total_ns = 1000000000;
   report::residual_entry step = lines(10, 0, 7, 2);  // marked blocks have no range
   whywait::base::vector<report::residual_entry> all = {step, step, timed};
   report::merge_lines(all, true);

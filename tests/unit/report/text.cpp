@@ -507,7 +507,7 @@ TEST_CASE("shapes of one wait are added up for the reader, and the sum still add
   CHECK(groups[0].shapes == 2);
   CHECK(groups[0].sum.count == first.count + 7);
   double sum = groups[0].sum.unexplained_seconds;
-  for (const report::residual_entry& e : groups[0].sum.residual) sum += e.seconds;
+  for (const report::residual_entry& e : groups[0].sum.residual) sum += e.seconds();
   CHECK(sum == doctest::Approx(groups[0].sum.seconds).epsilon(1e-12));
   CHECK(has(report::text_of(r), "2 shapes of explanations added up"));
 }

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include <cstdint>
 #include <string>
 
@@ -16,9 +18,9 @@ residual_entry entry(std::int64_t late, std::int64_t waiting, double visits_seco
   r.kind = "region";
   r.causer_visits = late;
   r.waiter_visits = waiting;
-  r.visits_seconds = visits_seconds;
-  r.speed_seconds = speed_seconds;
-  r.seconds = visits_seconds + speed_seconds;
+  r.visits_ns = std::llround(visits_seconds * 1e9);
+  r.speed_ns = std::llround(speed_seconds * 1e9);
+  r.total_ns = r.visits_ns + r.speed_ns;
   return r;
 }
 
@@ -102,8 +104,8 @@ TEST_CASE("calls, marked waits, untimed steps and inherited time are labelled") 
   r.causer_visits = 0;
   CHECK(remark(r) == "only the waiting side ran it: 400 visits");
   r = entry(5, 0, 2, 0);
-  r.inherited_seconds = 1;
+  r.inherited_ns = 1000000000;
   CHECK(remark(r) == "only the late side ran it; 1.0 s inherited");
-  r.inherited_seconds = 2;
+  r.inherited_ns = 2000000000;
   CHECK(remark(r) == "only the late side ran it; all inherited");
 }

@@ -1,12 +1,10 @@
-#ifndef WHYWAIT_EXPLAIN_WAIT_CLASS_HPP
-#define WHYWAIT_EXPLAIN_WAIT_CLASS_HPP
+#ifndef WHYWAIT_EXPLAIN_WAIT_CLASSES_HPP
+#define WHYWAIT_EXPLAIN_WAIT_CLASSES_HPP
 
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
-#include <whywait/base/prefetch.hpp>
 #include <whywait/base/vector.hpp>
-#include <whywait/explain/class_sums.hpp>
-#include <whywait/explain/merge_scratch.hpp>
+#include <whywait/explain/class_packet.hpp>
 #include <whywait/explain/options.hpp>
 
 #include <algorithm>
@@ -18,35 +16,26 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// The classes of one rank: waits of one location with one key and one shape, as they accumulate. Merged on line, so
-/// memory grows with distinct (pattern, operation, cause, shape) and not with waits: about 1 KB a class, in one list for
-/// each kind of what all classes have. Waits of one location are added in their order; the result does not depend on how
-/// locations interleave. Not thread safe.
-class class_book {
+/// The wait classes of one rank. Waits of one location with one key (pattern, operation, cause) and one shape
+/// accumulate in one class as they are found, so memory grows with distinct classes (about 1 KB each) and not with
+/// waits. Waits of one location are added in their order; the result does not depend on how locations interleave. Not
+/// thread safe.
+class wait_classes {
  public:
   enum kind_t : std::uint8_t { shaped, rest, shapeless };
-  /// No leader yet, for `slot`.
+  /// The `slot` of a class that has no leader yet.
   static constexpr std::uint32_t open = 0xffffffffu;
-  using share = merge_scratch::share;
+  using share = class_scratch::share;
 
-  /// The settings of the next epoch, before the first wait, too; all borrowed.
-  void use(const options& settings, merge_scratch& scratch) noexcept {
+  /// Sets what `add` uses from now on; call before the first wait and at the beginning of each epoch. Both are
+  /// borrowed.
+  void use(const options& settings, class_scratch& scratch) noexcept {
     settings_ = &settings;
     scratch_ = &scratch;
   }
 
-  /// Before many waits are added: asks for the memory of all classes.
-  void prefetch() const noexcept {
-    base::prefetch(heads_.data(), heads_.size() * sizeof(head));
-    base::prefetch(shapes_.data(), shapes_.size() * sizeof(share));
-    base::prefetch(entries_.data(), entries_.size() * sizeof(entry));
-    base::prefetch(terms_.data(), terms_.size() * sizeof(term_node));
-    base::prefetch(causers_.data(), causers_.size() * sizeof(causer_node));
-    numbers_.prefetch();
-  }
-
-  /// An explained wait. `blocks[i]` is the number of the block of `wait.terms[i]`, each once; least work if they ascend. All
-  /// are below `block_count`. Returns the number of its class.
+  /// Adds an explained wait and returns the number of its class. `blocks[i]` is the number of the block of
+  /// `wait.terms[i]`: distinct, below `block_count`, cheapest in ascending order.
   std::uint32_t add(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
                     const base::vector<std::uint32_t>& blocks, std::size_t block_count) {
     base::pod_vector<double>& parts = scratch_->parts;
@@ -61,17 +50,17 @@ class class_book {
     const std::uint32_t number = choose(wait, operation, cause, blocks);
     for (const std::uint32_t b : blocks) parts[b] = 0;
     entry& into = entries_[number];
-    into.sums.add(wait);
+    add_wait(into.sums, wait);
     add_causer(into, wait);
     add_terms(into, wait, blocks);
     return number;
   }
 
-  /// A wait that is only summed: below the threshold, or its cause came too late by the clocks.
+  /// Adds a wait without an explanation: it is shorter than the threshold, or its cause came after its end.
   std::uint32_t add_unexplained(const wait_instance& wait, core::stable_key operation, core::stable_key cause) {
     const std::uint32_t number = find(wait, operation, cause, shapeless);
     entry& into = entries_[number];
-    into.sums.add(wait);
+    add_wait(into.sums, wait);
     into.sums.unexplained_ns += wait.wait_ns;
     add_causer(into, wait);
     return number;
@@ -85,32 +74,30 @@ class class_book {
   }
   kind_t kind(std::size_t number) const noexcept { return heads_[number].kind; }
   std::uint32_t location(std::size_t number) const noexcept { return heads_[number].location; }
-  /// Of its first instance: frozen (definitions 1.7).
+  /// The shape of the first wait of the class, which represents the class (docs/method.md 1.7).
   const share* shape(std::size_t number) const noexcept { return shapes_.data() + heads_[number].first; }
   std::size_t shape_size(std::size_t number) const noexcept { return heads_[number].count; }
-  const base::pod_vector<share>& shapes() const noexcept { return shapes_; }  ///< of all classes
 
-  std::size_t terms() const noexcept { return terms_.size(); }      ///< of all classes
-  std::size_t causers() const noexcept { return causers_.size(); }  ///< of all classes
+  std::size_t terms() const noexcept { return terms_.size(); }      ///< number of terms of all classes
+  std::size_t causers() const noexcept { return causers_.size(); }  ///< number of causers of all classes
 
-  /// What its waits have in each block, in no certain order: f(block number, term_sums).
+  /// Calls f(block number, residual_sums) for each block of the class, ascending.
   template <class F>
   void each_term(std::size_t number, F&& f) const {
     for (std::uint32_t t = entries_[number].terms; t != none; t = terms_[t].next) f(terms_[t].block, terms_[t].sums);
   }
-  /// Whom it waited for, in the order of meeting: f(location_share).
+  /// Calls f(location_share) for each location that the class waited for, in the order of the first waits.
   template <class F>
   void each_causer(std::size_t number, F&& f) const {
     for (std::uint32_t c = entries_[number].causers; c != none; c = causers_[c].next) f(causers_[c].share);
   }
 
-  /// Of its leader (merging.hpp), found in this epoch or an earlier one; `open` if there is none yet.
+  /// The number of its leader (merging.hpp), found in this epoch or an earlier one, or `open`.
   std::uint32_t slot(std::size_t number) const noexcept { return heads_[number].slot; }
-  void place(std::size_t number, std::uint32_t slot) noexcept { heads_[number].slot = slot; }
+  void set_slot(std::size_t number, std::uint32_t slot) noexcept { heads_[number].slot = slot; }
 
-  /// At the end of an epoch, when all is taken over: classes keep their shapes and their slots and begin anew for the waits
-  /// of the next one.
-  void begin_anew() {
+  /// Clears the sums at the end of an epoch. Classes keep their shapes and slots for the waits of the next one.
+  void clear_sums() {
     for (entry& e : entries_) {
       class_sums fresh;
       fresh.why = e.sums.why;
@@ -129,9 +116,9 @@ class class_book {
  private:
   static constexpr std::uint32_t none = base::key_map::none;
 
-  // What the search for a class looks at.
+  // The part of a class that the search for a class reads.
   struct head {
-    std::uint32_t next;          ///< class of the same key and location, or none
+    std::uint32_t next;          ///< the next class of the same key and location, or none
     std::uint32_t first, count;  ///< its shape in shapes_
     std::uint32_t slot;
     std::uint16_t location;
@@ -139,10 +126,10 @@ class class_book {
   };
   struct entry {
     class_sums sums;
-    std::uint32_t terms, causers;  ///< the first of each, or none
+    std::uint32_t terms, causers;  ///< heads of the two lists, or none
   };
   struct term_node {
-    term_sums sums;
+    residual_sums sums;
     std::uint32_t block, next;
   };
   struct causer_node {
@@ -150,7 +137,24 @@ class class_book {
     std::uint32_t next;
   };
 
-  // Both lists have the same order mostly, so it is gone through once.
+  static void add_wait(class_sums& sums, const wait_instance& wait) noexcept {
+    sums.trust = std::max(sums.trust, wait.trust);
+    sums.first_ns = sums.count == 0 ? wait.begin_ns : std::min(sums.first_ns, wait.begin_ns);
+    ++sums.count;
+    sums.wait_ns += wait.wait_ns;
+    sums.longest_ns = std::max(sums.longest_ns, wait.wait_ns);
+    if (wait.explained && wait.wait_ns >= sums.longest.wait_ns) {
+      const wait_sample sample{wait.wait_ns,  wait.begin_ns,        wait.since_ns, wait.rank,         wait.causer_rank,
+                               wait.location, wait.causer_location, wait.record,   wait.causer_record};
+      if (sample.outweighs(sums.longest)) sums.longest = sample;
+    }
+    if (wait.wrong_order) {
+      ++sums.wrong_order_count;
+      sums.wrong_order_ns += wait.wait_ns;
+    }
+  }
+
+  // Both lists usually have the same order, so that one walk through the terms suffices.
   void add_terms(entry& into, const wait_instance& wait, const base::vector<std::uint32_t>& blocks) {
     std::uint32_t before = none, at = into.terms;
     for (std::size_t i = 0; i != blocks.size(); ++i) {
@@ -172,7 +176,7 @@ class class_book {
     }
   }
 
-  // As add_share.
+  // The rule of explain::add_share, on a linked list.
   void add_causer(entry& into, const wait_instance& wait) {
     location_share add{wait.causer_rank, static_cast<std::int32_t>(wait.causer_location), wait.wait_ns};
     for (;;) {
@@ -202,7 +206,8 @@ class class_book {
     return scratch_->distance(shape(number), shape_size(number)) <= settings_->class_distance;
   }
 
-  // The first class of a key, made as `kind` if there is none: the head of a list in the order in which they were made.
+  // The first class of a key, created as `kind` if there is none. Further classes of the key follow in order of
+  // creation.
   std::uint32_t first_of(const wait_instance& wait, core::stable_key operation, core::stable_key cause, kind_t kind) {
     const core::stable_key key = core::combine(key_of(wait.why, operation, cause), wait.location);
     const auto fresh = static_cast<std::uint32_t>(heads_.size());
@@ -218,8 +223,8 @@ class class_book {
       entries_.reserve(12);
       shapes_.reserve(64);
     }
-    heads_.push_back({none, static_cast<std::uint32_t>(shapes_.size()), 0, open,
-                      static_cast<std::uint16_t>(wait.location), kind});
+    heads_.push_back(
+        {none, static_cast<std::uint32_t>(shapes_.size()), 0, open, static_cast<std::uint16_t>(wait.location), kind});
     entries_.push_back({{}, none, none});
     class_sums& sums = entries_.back().sums;
     sums.why = wait.why;
@@ -268,13 +273,13 @@ class class_book {
   }
 
   const options* settings_ = nullptr;
-  merge_scratch* scratch_ = nullptr;
-  base::key_map numbers_;  ///< of a key and a location: its first class
+  class_scratch* scratch_ = nullptr;
+  base::key_map numbers_;  ///< the first class of each key and location
   base::pod_vector<head> heads_;
   base::pod_vector<share> shapes_;
   base::pod_vector<entry> entries_;
-  base::pod_vector<term_node> terms_;      ///< of each class a list by block
-  base::pod_vector<causer_node> causers_;  ///< of each class a list
+  base::pod_vector<term_node> terms_;      ///< one list per class, by block
+  base::pod_vector<causer_node> causers_;  ///< one list per class
 };
 
 }  // namespace explain
