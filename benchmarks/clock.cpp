@@ -1,12 +1,13 @@
-// How far converted ticks of the cycle counter are from the kernel's clocks:
+// Compares converted ticks of the cycle counter with the clocks of the kernel:
 //
 //   bench_clock [--seconds=60] [--json=FILE]
 //
-// The conversion is that of the reports: one rate from an anchor at either end of a span, linear in between. For each span
-// of 1, 10 and 60 seconds that fits, in nanoseconds: how long it is by CLOCK_MONOTONIC_RAW (not steered by NTP) against
-// how long it is by us (`end`, which is what steering changes, too), and the largest difference anywhere within it to
-// CLOCK_MONOTONIC (`inside`) and, once scaled to the same length, to CLOCK_MONOTONIC_RAW (`inside_raw`). Twenty readings a
-// second, each the tightest of 16 brackets; `reading` is half the widest of them, what a single one may be wrong by.
+// The conversion is that of the reports, with a single rate from an anchor at either end of a span. For spans of 1, 10
+// and 60 seconds, as far as they fit, it prints three differences in nanoseconds. `end` compares the length of the span
+// with CLOCK_MONOTONIC_RAW, which NTP does not steer; steering also affects this figure. `inside` is the largest
+// difference within the span to CLOCK_MONOTONIC, and `inside_raw` the one to CLOCK_MONOTONIC_RAW, scaled to the same
+// length. Each of the twenty readings per second is the tightest of 16 brackets; `reading` is half of the widest one,
+// the maximum error of a reading.
 #include <whywait/core/clock.hpp>
 
 #include <algorithm>
@@ -27,7 +28,7 @@ struct reading {
   clock_anchor monotonic, raw;
 };
 
-// As clock_anchor::take, with CLOCK_MONOTONIC_RAW.
+// Like clock_anchor::take, but with CLOCK_MONOTONIC_RAW.
 clock_anchor take_raw() {
   clock_anchor best{0, 0, ~std::uint64_t(0)};
   for (int i = 0; i < 16; ++i) {
@@ -41,7 +42,7 @@ clock_anchor take_raw() {
   return best;
 }
 
-// How far `at` is from the line through `first` and `last`.
+// Distance of `at` from the line through `first` and `last`.
 double off_line(const clock_anchor& first, const clock_anchor& last, const clock_anchor& at) {
   const double rate = clock_anchor::rate(first, last);
   return std::fabs(static_cast<double>(at.ns - first.ns) - static_cast<double>(at.ticks - first.ticks) * rate);

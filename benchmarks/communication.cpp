@@ -1,5 +1,5 @@
-// What the analysis of communication costs: transfers folded into classes per second and the memory that takes, from records
-// that are made on the way (nothing is kept) and from the records of a whole run.
+// Measures the communication analysis, as transfers classified per second and memory. The records are generated on the
+// fly and not stored, or come from a whole run.
 #include <whywait/data/analysis/classify.hpp>
 #include <whywait/data/analysis/examine.hpp>
 #include <whywait/data/analysis/sharing_book.hpp>
@@ -52,7 +52,8 @@ core::data_record record(core::data_op op, std::uint32_t site, std::uint64_t fir
   return r;
 }
 
-// One step of a halo exchange in a ring, for all ranks: write, send both borders, receive both halos, read. 2 * ranks transfers.
+// One step of a halo exchange in a ring, for all ranks: write, send both borders, receive both halos, read. 2 * ranks
+// transfers.
 template <class Take>
 void halo_step(std::uint32_t step, Take&& take) {
   for (std::int32_t r = 0; r != ranks; ++r) {
@@ -67,7 +68,7 @@ void halo_step(std::uint32_t step, Take&& take) {
   }
 }
 
-// Data that is handed on round the ring for ever: relay loops.
+// Data that is forwarded around the ring indefinitely (relay loops).
 template <class Take>
 void relay_step(std::uint32_t step, Take&& take) {
   for (std::int32_t r = 0; r != ranks; ++r) {
@@ -82,8 +83,8 @@ void relay_step(std::uint32_t step, Take&& take) {
   }
 }
 
-// On line: every record is forgotten at once, packets are delivered when a rank needs them. Counters: memory that is held
-// after a tenth of the transfers and at the end; their equality is the point.
+// Online classification. Each record is dropped at once, and packets are delivered when a rank needs them. The counters
+// are the memory in use after a tenth of the transfers and at the end, which must be equal.
 template <class Step>
 void comm_fold(benchmark::State& state, Step step) {
   const std::int64_t transfers = state.range(0);
@@ -132,7 +133,7 @@ void comm_fold_relay(benchmark::State& state) {
 }
 BENCHMARK(comm_fold_relay)->Arg(1000000)->Unit(benchmark::kMillisecond)->Iterations(1);
 
-// The same from kept records, with announcements, transport and merging.
+// Classification from stored records, with announcements, transport and merging.
 void comm_classify(benchmark::State& state) {
   std::vector<data::rank_data> data;
   std::vector<std::vector<core::data_record>> records(ranks);
@@ -155,7 +156,8 @@ void comm_classify(benchmark::State& state) {
 }
 BENCHMARK(comm_classify)->Arg(800000)->Unit(benchmark::kMillisecond);
 
-// The same part by part, 40,000 transfers each, whose records are then forgotten; with the footprints. Counters as above.
+// Classification in parts of 40,000 transfers, whose records are then dropped, including footprints. Same counters as
+// above.
 void comm_parts(benchmark::State& state) {
   const auto parts = static_cast<std::uint32_t>(state.range(0) / 40000), steps = 40000u / (2 * ranks);
   std::vector<std::vector<core::data_record>> records(ranks);
@@ -202,7 +204,7 @@ void comm_parts(benchmark::State& state) {
 }
 BENCHMARK(comm_parts)->Arg(1000000)->Arg(10000000)->Unit(benchmark::kMillisecond)->Iterations(1);
 
-// Columns of a matrix: every transfer touches 130 pieces. Items are transfers.
+// Columns of a matrix; every transfer touches 130 pieces. Items are transfers.
 void comm_fold_columns(benchmark::State& state) {
   const auto column = [](core::data_op op, std::uint32_t site, std::uint64_t at, std::int32_t peer, std::uint32_t order) {
     core::data_record r = record(op, site, 0, rows, peer, order);
@@ -226,7 +228,7 @@ void comm_fold_columns(benchmark::State& state) {
 }
 BENCHMARK(comm_fold_columns)->Arg(20000)->Unit(benchmark::kMillisecond)->Iterations(1);
 
-// Distributions, schedules and access patterns of one stencil loop over two matrices on many ranks. Items are ranks.
+// Distributions, schedules and access patterns of a stencil loop over two matrices on many ranks. Items are ranks.
 void comm_examine(benchmark::State& state) {
   const auto count = static_cast<std::int32_t>(state.range(0));
   std::vector<data::footprint> all;
@@ -257,7 +259,7 @@ void comm_examine(benchmark::State& state) {
 }
 BENCHMARK(comm_examine)->Arg(8)->Arg(256)->Unit(benchmark::kMillisecond);
 
-// Two threads and a border between them; items are accesses to granules.
+// Two threads and the border between them. Items are accesses to granules.
 void comm_sharing(benchmark::State& state) {
   data::rank_data rank = rank_of(0);
   rank.locations.resize(2);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs bench_record and every bench_peer_* of the folders, short and in an order that changes, and puts all rows in one table.
+"""Runs bench_record and every bench_peer_* of the folders briefly, in shuffled order, and prints all rows in one table.
 
     compare.py build/openmpi/benchmarks [more folders] [turns [rounds]]
 
-Each program has a floor of its own, measured between its batches; ratios are to that. Of the turns the smallest minimum
-and the median of the medians. A program that fails, or that did not record what it timed, is named with the number of
-turns that are missing.
+Each program measures its own floor between its batches, and ratios refer to it. The table shows the smallest minimum
+and the median of the medians over all turns. A program that fails or does not record what it timed is listed with the
+number of missing turns.
 """
 import collections
 import json

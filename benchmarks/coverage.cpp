@@ -1,12 +1,12 @@
-// What blocks that the compiler counts cost. Three kernels (parts/coverage_kernel.cpp), each compiled as it is and with
-// every way of counting, run in turns; times are for one block of source, or one call of a function, so what a way costs is
-// its row minus the row `kernel`. At the end the differences of the minima are printed as `automatic_block` (counters),
+// Measures the cost of compiler-counted blocks. Three kernels (parts/coverage_kernel.cpp), each compiled plain and with
+// every counting method, run in turns. Times are per source block or per function call, so that the cost of a method is
+// its row minus the row `kernel`. The differences of the minima are printed as `automatic_block` (counters),
 // `automatic_path` (callbacks: trace-pc of g++, trace-pc-guard of clang, its trace-pc as `automatic_address_clang`) and
-// `automatic_function` (-finstrument-functions); with clang, where it is installed, as `..._clang`. Targets: blocks
-// 0.3 ns, paths 2 ns.
+// `automatic_function` (-finstrument-functions). If clang is installed, its rows end in `_clang`. Targets are 0.3 ns
+// for blocks and 2 ns for paths.
 //
-// `scan_1000` is what a synchronisation costs with 1000 counters in 100 functions of which none has changed, and
-// `scan_1000_of_which_50` with 50 that have; `collect_50_blocks` the same of callbacks.
+// `scan_1000` is the cost of a synchronisation with 1000 unchanged counters in 100 functions, `scan_1000_of_which_50`
+// with 50 changed ones. `collect_50_blocks` is the same for callbacks.
 #include "parts/coverage_kernel.hpp"
 
 #include <whywait/record.hpp>
@@ -75,7 +75,7 @@ void run(benchmark::State& state, variant& v, int which) {
   }
 }
 
-alignas(32) std::uint64_t counters[1200];  // of functions with 10 each, at multiples of 32 bytes
+alignas(32) std::uint64_t counters[1200];  // functions with 10 counters each, at multiples of 32 bytes
 
 whywait::core::code_source* some_counters() {
   static whywait::core::code_source* made = [] {
@@ -104,7 +104,7 @@ void collect_blocks(benchmark::State& state) {
   coverage::block_counts counts;
   if (!counts.open(100000)) state.SkipWithError("no memory");
   std::uint64_t sum = 0;
-  for (std::uint32_t i = 0; i < 50; ++i) counts.visit(i * 1000);  // the pages are there
+  for (std::uint32_t i = 0; i < 50; ++i) counts.visit(i * 1000);  // touches the pages
   for (auto _ : state) {
     for (std::uint32_t i = 0; i < 50; ++i) counts.visit(i * 1000);
     counts.collect([&sum](std::uint32_t, std::uint64_t n) { sum += n; });

@@ -1,24 +1,24 @@
-// What it costs to follow data, in one run, in random order; the plain loop beside each tracked one.
+// Measures the tracking of data, in random order, with the plain loop next to each tracked one.
 //
 //   bench_data --benchmark_repetitions=15 --benchmark_enable_random_interleaving=true
 //
-//   address_lookup/n   which of n registered arrays an address lies in, addresses in random order
-//   lookup_in_set/n    the same with Boost.Intrusive's set, which needs a lock beside it
+//   address_lookup/n   finds the array among n registered ones that contains an address, in random order
+//   lookup_in_set/n    the same lookup with Boost.Intrusive's set, without the lock that it requires
 //   reads_event        WHYWAIT_READS of one range
 //   sync_event         WHYWAIT_SYNC
-//   register           WHYWAIT_DATA among 1000, of an array that is known
+//   register           WHYWAIT_DATA of a known array among 1000
 //   copy, stencil, update, gather (+ _one_by_one, _tracked, _unregistered)
-//                      a plain loop over an array in the first cache, which the compiler makes vectors or one copy of; the same
-//                      with every access made singly; through array_view, recorded after each pass or, _tracked_16, after 16; where
-//                      the array is not registered
+//                      a plain loop over an array in the L1 cache, which the compiler vectorises or makes one copy;
+//                      the same with separate accesses; through array_view, recorded after each pass or
+//                      (_tracked_16) after 16; with an unregistered array
 //
-//   large_...          the same over arrays of 32 MB; gather and scatter at random places of one
+//   large_...          the same over arrays of 32 MB; gather and scatter at random places
 //   large_update_sampled
-//                      of a sampled array
+//                      with a sampled array
 //   touch_and_flush/n/d
-//                      n elements are written, d apart, then recorded
+//                      n elements are written, at a distance of d, then recorded
 //
-// Records are thrown away before each repetition.
+// Records are dropped before each repetition.
 
 #include <whywait/data.hpp>
 #include <whywait/record.hpp>
@@ -130,10 +130,9 @@ void register_known(benchmark::State& state) {
 }
 BENCHMARK(register_known);
 
-// --- loops, plain and through views: T is double* or array_view<double>
+// --- loops, plain and through views; T is double* or array_view<double>
 
-// One access after the other, as they stand in the program: a plain access that the compiler has not made part of a vector
-// or of one large copy.
+// Separate accesses in program order, which the compiler cannot vectorise or combine into a large copy.
 struct one_by_one {
   double* at;
   struct place {
@@ -204,7 +203,7 @@ void tracked(benchmark::State& state) {
   forget_records();
   for (auto _ : state) {
     for (int i = 0; i != Times; ++i) Loop(view(out, rows * columns), view(in, rows * columns));
-    data::this_thread()->flush();  // as any message or mark does
+    data::this_thread()->flush();  // like any message or mark
     if (data::this_thread()->records.size() > 200000) {
       state.PauseTiming();
       forget_records();
@@ -222,7 +221,7 @@ void unregistered(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * rows * columns);
 }
 
-// Arrays of 32 MB, which no cache near the core holds: what a program has that is worth the question.
+// Arrays of 32 MB, which exceed the caches near the core, as in programs that need this analysis.
 constexpr std::int64_t many = 4 << 20;
 double* large_array(int which) {
   static std::vector<double> arrays[2] = {std::vector<double>(many), std::vector<double>(many)};
@@ -291,7 +290,7 @@ void large(benchmark::State& state) {
   state.counters["records_each"] = static_cast<double>(records) / static_cast<double>(state.iterations());
 }
 
-// A flush after n elements, 64 bytes apart or side by side, were touched, and the touching itself.
+// Touches n elements, 64 bytes apart or adjacent, and flushes them.
 void touch_and_flush(benchmark::State& state) {
   double* const first = large_array(0);
   WHYWAIT_DATA("large", first, many);

@@ -1,13 +1,13 @@
 // ranks: 1
-// What a message costs more that carries registered data: MPI_Isend to the own rank, received by MPI_Irecv and MPI_Waitall.
+// Measures the additional cost of messages with registered data (MPI_Isend to the own rank, MPI_Irecv, MPI_Waitall).
 //
 //   mpirun -n 1 bench_data_mpi
 //
-//   plain                 by PMPI_
-//   nothing_registered    the wrappers, as long as no array is registered; must run first
-//   other_registered      an array is, in which the buffers are not
-//   registered            both buffers are in registered arrays: two data records
-//   registered_column     the same with a derived datatype, which is known
+//   plain                 calls PMPI_ functions
+//   nothing_registered    wrappers without any registered array; must run first
+//   other_registered      an array is registered, but not the buffers
+//   registered            both buffers are in registered arrays, which adds two data records
+//   registered_column     the same with a known derived datatype
 
 #include <whywait/data.hpp>
 #include <whywait/mpi/wrappers.hpp>
@@ -63,7 +63,7 @@ void column(benchmark::State& state, bool with_data) {
 void plain_column(benchmark::State& state) { column(state, false); }
 void registered_column(benchmark::State& state) { column(state, true); }
 
-// so many that the records of all fit the memory that a program has
+// the records of all iterations fit into the default memory
 BENCHMARK(nothing_registered)->Iterations(6000)->Repetitions(5);
 BENCHMARK(plain)->Iterations(6000)->Repetitions(5);
 BENCHMARK(other_registered)->Iterations(6000)->Repetitions(5);

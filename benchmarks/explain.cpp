@@ -1,11 +1,12 @@
-// The explanation of synthetic runs over the simulated transport, all ranks in one thread: records per second
-// of all ranks together. Set up once, nothing of the generation is measured.
+// Measures the explanation of synthetic runs over the simulated transport, with all ranks in one thread, in records per
+// second of all ranks together. Generation happens once and is not measured.
 //
-// explain_stencil and explain_tree show how it grows with the number of ranks, at 100 records a rank; the names end in /1 where the
-// virtual clocks run, too. `records_per_s` is of the fastest run, `exponent` that of its processor time against the smallest size,
-// `operations_exponent` that of the basic blocks which the engine ran through (parts/explain_operations.cpp): n log n would be 1.13
-// to 1.15 here, and what the time has more than the operations is the memory. `bytes_per_rank` is what the process grew by while it
-// explained. Up to 4096 ranks, once; WHYWAIT_BENCH_RANKS=65536 asks for more (5 GB), each three times.
+// explain_stencil and explain_tree measure the scaling with the number of ranks, at 100 records per rank. Names that
+// end in /1 include the virtual clocks. `records_per_s` is from the fastest run. `exponent` is computed from its
+// processor time relative to the smallest size, and `operations_exponent` from the number of basic blocks that the
+// engine executed (parts/explain_operations.cpp). n log n would give 1.13 to 1.15 here; any excess of the former over
+// the latter is due to memory. `bytes_per_rank` is the growth of the process during the explanation. Sizes up to 4096
+// ranks run once; WHYWAIT_BENCH_RANKS=65536 adds larger ones (5 GB) and runs each three times.
 #include "parts/explain_programs.hpp"
 
 #include <whywait/clocks/virtual_clocks.hpp>
@@ -31,7 +32,7 @@ std::uint64_t operations_of(bool is_tree, std::int32_t ranks, bool with_clocks);
 
 namespace {
 
-// The most memory that the process has held since the peak was forgotten; 0 where the system does not say.
+// Resets the peak memory of the process, so that peak_bytes() covers only later allocations.
 void forget_peak() {
   malloc_trim(0);
   if (std::FILE* f = std::fopen("/proc/self/clear_refs", "w")) {
@@ -51,7 +52,7 @@ double peak_bytes() {
   return kib * 1024;
 }
 
-// Of this thread: others may be busy, too.
+// Processor time of this thread, which excludes other load.
 std::uint64_t cpu_ns() {
   timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -96,7 +97,7 @@ BENCHMARK(explain_ring)->RangeMultiplier(4)->Range(2, 1024)->Unit(benchmark::kMi
 void explain_million(benchmark::State& state) { run(state, ping_pong(1000000)); }
 BENCHMARK(explain_million)->Unit(benchmark::kMillisecond)->Iterations(1);
 
-// One size of a program: how it has grown since the smallest.
+// Runs one size of a program and computes its growth since the smallest size.
 void grow(benchmark::State& state, bool is_tree) {
   const auto ranks = static_cast<std::int32_t>(state.range(0));
   const bool with_clocks = state.range(1) != 0;

@@ -1,9 +1,9 @@
 #ifndef WHYWAIT_BENCHMARKS_HARNESS_HPP
 #define WHYWAIT_BENCHMARKS_HARNESS_HPP
 
-// Times very short operations on a machine that is never quiet: each row in batches of some ten microseconds, so that
-// most are not interrupted; one batch of each row after the other, in an order that changes, so that what befalls the
-// machine befalls all rows; of many rounds the minimum and the median. The thread stays on one processor.
+// Times very short operations on a machine with other load. Each row runs in batches of about ten microseconds, so that
+// most are not interrupted. The batches of all rows alternate in shuffled order, so that disturbances affect all rows
+// alike. Reports the minimum and the median over many rounds. The thread stays on one processor.
 
 #include <algorithm>
 #include <cinttypes>
@@ -33,14 +33,14 @@ inline void pin(int processor) {
   sched_setaffinity(0, sizeof set, &set);
 }
 
-/// The value is used, and may have been changed.
+/// Makes the compiler assume that the value is used and modified.
 template <class T>
 inline void keep(T& value) {
   __asm__ volatile("" : "+m"(value) : : "memory");
 }
 inline void barrier() { __asm__ volatile("" : : : "memory"); }
 
-/// Two clock readings and two stores of 16 bytes: what any recorder with exact times pays.
+/// Two clock readings and two stores of 16 bytes, the minimum cost of any recorder with exact times.
 struct alignas(16) timed_event {
   std::uint64_t ticks;
   std::uint64_t id;
@@ -59,7 +59,7 @@ inline std::uint64_t counter() {
 
 __attribute__((noinline)) inline void floor(std::uint64_t times) {
   timed_event* events = ring;
-  keep(events);  // else nobody reads them and they are not written
+  keep(events);  // the stores would be optimised away without a reader
   std::uint64_t at = 0;
   for (std::uint64_t i = 0; i < times; ++i) {
     events[at] = timed_event{counter(), 1};
@@ -73,9 +73,9 @@ __attribute__((noinline)) inline void floor(std::uint64_t times) {
 
 class table {
  public:
-  /// `run` does the operation so many times and returns the nanoseconds per operation.
+  /// Adds a row. `run` returns the nanoseconds per operation.
   void add(const char* name, std::function<double()> run) { rows_.push_back(row{name, std::move(run), {}}); }
-  /// The same, timed here. `after` is not timed: it empties what a recorder keeps.
+  /// Adds a row that the harness times. `after` is not timed; it empties the buffers of a recorder.
   void add(const char* name, void (*run)(std::uint64_t), std::uint64_t times = 2000, void (*after)() = nullptr) {
     add(name, [run, times, after] {
       const std::uint64_t begin = now_ns();
@@ -86,12 +86,13 @@ class table {
     });
   }
 
-  /// A row that is (more - less) / parts, of their minima and of their medians.
+  /// Adds a row (more - less) / parts, computed from their minima and from their medians.
   void derive(const char* name, const char* more, const char* less, double parts) {
     derived_.push_back(difference{name, more, less, parts});
   }
 
-  /// --rounds=N (1001), --json=FILE; --benchmark_out=FILE as --json; --benchmark_min_time=...: only a moment.
+  /// Flags are --rounds=N (1001) and --json=FILE (or --benchmark_out=FILE). --benchmark_min_time=... makes the run
+  /// short.
   int main(int argc, char** argv) {
     int rounds = 1001;
     const char* json = nullptr;

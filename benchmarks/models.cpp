@@ -1,4 +1,4 @@
-// Speed of the room models/ and of whatif/, one thread. The limits are those of issue 7; memory is printed by the layered cases.
+// Measures models/ and whatif/ on one thread. Comments state the limits; the layered cases print their memory.
 #include <whywait/models.hpp>
 #include <whywait/whatif.hpp>
 
@@ -60,7 +60,7 @@ void layered_fork_join_20(benchmark::State& state) {
   state.counters["MB_of_process"] = most_megabytes();
 }
 
-// 12 branches of two tasks, 531,440 states, generated, kept and solved: under 2 s
+// 12 branches of two tasks, 531,440 states, generated, stored and solved: under 2 s
 void stored_fork_join_12x2(benchmark::State& state) {
   const program p = compile(branches(12, 2));
   solution s;
@@ -108,7 +108,7 @@ void segments_1000_wide(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(segment_of(c, m).mean);
 }
 
-// services per second of the detailed simulation: 5,000,000 or more
+// services per second of the detailed simulation: at least 5,000,000
 void simulate_detailed(benchmark::State& state) {
   const program p = compile(control_graph().add("a", "b.c").add("b", "d", "a").add("c", "d", "a").add("d", "", "b.c"));
   detailed_machine m;
@@ -151,7 +151,7 @@ void ask_8_ranks_1000_steps(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(ask(log, {question()}).front().seconds);
 }
 
-/// Calls as two ranks trace them: steps of work, messages to each other and, every hundred, a barrier.
+/// Calls as traced on two ranks. There are steps of work, messages between the ranks and a barrier every hundred calls.
 std::vector<traced_line> traced(std::size_t calls_a_rank) {
   std::vector<traced_line> lines(2);
   for (std::int32_t r = 0; r != 2; ++r) {
@@ -189,7 +189,7 @@ std::vector<traced_line> traced(std::size_t calls_a_rank) {
   return lines;
 }
 
-// a million records of each of two ranks: the log, and three questions to it
+// a million records of each of two ranks; builds the log and answers three questions
 void ask_2_ranks_1000000_records(benchmark::State& state) {
   const std::vector<question> questions = parse_questions("block compute x2; balance; network x2");
   double seconds = 0.0;

@@ -1,11 +1,11 @@
-// What the optional modes cost, per mark: WHYWAIT_PATH=order (`ordered_...`) and WHYWAIT_TIMELINE (`timeline_...`), in one
-// run with the floor (two clock readings and two 16-byte stores) and with the marks without modes. How rows are
-// timed: harness.hpp. Flags: --rounds=N, --json=FILE.
+// Measures the optional modes per mark, WHYWAIT_PATH=order (`ordered_...`) and WHYWAIT_TIMELINE (`timeline_...`), in
+// one run with the floor (two clock readings and two 16-byte stores) and with plain marks. See harness.hpp for the
+// timing. Flags are --rounds=N and --json=FILE.
 //
-// `..._region` is WHYWAIT_REGION around nothing; `..._block` WHYWAIT_BLOCK, ten of which with different names follow each
-// other in a loop that folds. `slow_...`: the way of the modes, but nobody asks for anything. `ordered_random`: blocks in
-// an order that does not fold, the most that the mode can cost, a synchronisation every 1000 of them. `timeline_...`
-// writes over and over 16 MiB.
+// `..._region` is an empty WHYWAIT_REGION. `..._block` is WHYWAIT_BLOCK; ten blocks with different names run in a loop
+// that folds. `slow_...` takes the slow path of the modes with all of them off. `ordered_random` visits blocks in an
+// order that does not fold, the maximum cost of the mode, with a synchronisation every 1000 blocks. `timeline_...`
+// overwrites 16 MiB repeatedly.
 #include <whywait/record.hpp>
 #include <whywait/record/kept_details.hpp>
 #include <whywait/record/listen.hpp>
@@ -60,11 +60,11 @@ void random_blocks(std::uint64_t times) {
     random ^= random >> 7;
     random ^= random << 17;
     whywait::visit(places[random & 15]);
-    if (i % 1000 == 999) here.syncs.push(core::sync_record{});  // as an MPI call does
+    if (i % 1000 == 999) here.syncs.push(core::sync_record{});  // like an MPI call
   }
 }
 
-/// A location that keeps what a thread keeps whose settings ask for it.
+/// A location of a thread with the given modes.
 record::location* keeping(bool order, choice timeline) {
   core::registry& registry = *core::the_registry();
   registry.config.path_order = order;
@@ -74,11 +74,11 @@ record::location* keeping(bool order, choice timeline) {
   record::location* made = nullptr;
   std::thread([&made] { made = record::this_location(); }).join();
   if (made != nullptr && timeline != choice::none)
-    for (int i = 0; i < (1 << 21); ++i) record::kept_details::of(*made)->line.visit(1);  // all of its memory has been touched
+    for (int i = 0; i < (1 << 21); ++i) record::kept_details::of(*made)->line.visit(1);  // touches all of its memory
   return made;
 }
 
-// Runs the marks of this thread the slow way, into another location.
+// Runs the marks of this thread on the slow path, into another location.
 template <void (*Run)(std::uint64_t)>
 void in(record::location* other, std::uint64_t times) {
   record::path_head* const mine = record::detail::here();

@@ -1,21 +1,21 @@
-// What interception costs: the same calls without it (PMPI_) and with it, in one run, in random order.
+// Measures interception by the same calls without (PMPI_) and with wrappers, in one run, in random order.
 //
 //   mpirun -n 2 bench_mpi --benchmark_report_aggregates_only=true --benchmark_format=json
 //
-// which means --benchmark_repetitions=101 --benchmark_min_time=0.01 --benchmark_enable_random_interleaving=true
-// unless said otherwise. Read `mpi_null_plain_min`, `mpi_null_whywait_min`, ..., per iteration:
+// The defaults are --benchmark_repetitions=101 --benchmark_min_time=0.01 --benchmark_enable_random_interleaving=true.
+// Read `mpi_null_plain_min`, `mpi_null_whywait_min`, ..., per iteration:
 //
-//   mpi_null      MPI_Isend + MPI_Wait to MPI_PROC_NULL: two calls that do nothing, so the difference is the price
-//   mpi_pingpong  a round trip of 8 bytes between ranks 0 and 1: four calls, two on each side
-//   mpi_request   a request that MPI really keeps: MPI_Irecv + MPI_Isend to itself + MPI_Waitall
+//   mpi_null      MPI_Isend + MPI_Wait to MPI_PROC_NULL, two calls without effect; the difference is the overhead
+//   mpi_pingpong  a round trip of 8 bytes between ranks 0 and 1, with two calls on each side
+//   mpi_request   a request that MPI stores, by MPI_Irecv + MPI_Isend to itself + MPI_Waitall
 //
-//   mpi_null_in_regions  mpi_null_whywait with the call to MPI_Isend in a WHYWAIT_REGION and all of it in another:
-//                        two path steps to hand over for each iteration, and two more clock readings
+//   mpi_null_in_regions  mpi_null_whywait with MPI_Isend in a WHYWAIT_REGION and both calls in another; each iteration
+//                        adds two path steps and two clock readings
 //
-// `_whywait` is what a program pays: every record stays and goes to fresh memory, which the kernel maps and clears
-// while the clock runs. Before each repetition, and where the 64 MiB would end that a program has unless it says
-// otherwise (WHYWAIT_MEMORY), the clock stands still, all records are thrown away and their pages are unmapped. Only
-// `mpi_null_reused` writes into pages that have been written before, to show the difference.
+// Programs pay the price of `_whywait`. Every record is kept in fresh memory, which the kernel maps and clears during
+// the measurement. Before each repetition, and when the default memory of 64 MiB (WHYWAIT_MEMORY) is full, the timer is
+// paused while all records are dropped and their pages are unmapped. Only `mpi_null_reused` writes to touched pages, to
+// show the difference.
 
 #include <whywait/record.hpp>
 #include <whywait/mpi/wrappers.hpp>
@@ -76,7 +76,7 @@ void pong_whywait(int peer) {
   MPI_Send(&value, 1, MPI_DOUBLE, peer, 1, MPI_COMM_WORLD);
 }
 
-/// Throws all records away and gives their pages back to the kernel.
+/// Drops all records and returns their pages to the kernel.
 void start_afresh() {
   record::location& mine = *record::this_location();
   mine.syncs.release();
@@ -93,7 +93,7 @@ void complain_of_loss(benchmark::State& state) {
 
 constexpr std::uint64_t batch = 1024;
 
-/// Runs `once` as often as asked, in fresh memory. Records at most 256 bytes each time.
+/// Runs `once` in fresh memory. An iteration may record at most 256 bytes.
 template <class Once>
 void in_fresh_memory(benchmark::State& state, Once&& once) {
   constexpr std::uint64_t most = (std::uint64_t(60) << 20) / 256;
@@ -127,7 +127,7 @@ void null_in_regions(benchmark::State& state) {
   });
 }
 
-// As `alone`, but a reader takes the records out every so often, so that the same few chunks are written again.
+// Like `alone`, but a reader drains the records periodically, so that the same few chunks are reused.
 void null_reused(benchmark::State& state) {
   auto& syncs = record::this_location()->syncs;
   start_afresh();
@@ -138,10 +138,10 @@ void null_reused(benchmark::State& state) {
   complain_of_loss(state);
 }
 
-// Rank 1 does what rank 0 tells it: how often, and through which functions. Between the orders it sleeps, for the
-// other rows run on rank 0 alone.
+// An order of rank 0 to rank 1, with the number of round trips and the functions to use. Rank 1 sleeps between orders,
+// because the other rows run on rank 0 alone.
 struct order {
-  std::uint64_t times;  // 0: end
+  std::uint64_t times;  // 0 ends rank 1
   std::uint64_t recorded;
 };
 
@@ -190,7 +190,7 @@ void report(int argc, char** argv, bool pair) {
     measure("mpi_pingpong_plain", with_rank_1<ping_plain, false>);
     measure("mpi_pingpong_whywait", with_rank_1<ping_whywait, true>);
   }
-  // later flags win, so these are what holds when nothing is said
+  // later flags win, so that these are defaults
   char repetitions[] = "--benchmark_repetitions=101", time[] = "--benchmark_min_time=0.01",
        interleave[] = "--benchmark_enable_random_interleaving=true";
   std::vector<char*> flags{argv[0], repetitions, time, interleave};
@@ -206,7 +206,7 @@ void report(int argc, char** argv, bool pair) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  setenv("WHYWAIT_MEMORY", "8G", 0);  // for long ping-pongs, which do not begin afresh in between: 64 bytes a call
+  setenv("WHYWAIT_MEMORY", "8G", 0);  // 64 bytes per call, for long ping-pongs without a reset
   MPI_Init(&argc, &argv);
   int rank = 0, ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -73,7 +73,7 @@ __attribute__((noinline)) void next_same(std::uint64_t times) {
 __attribute__((noinline)) void block(std::uint64_t times) {
   for (std::uint64_t i = 0; i < times; ++i) {
     WHYWAIT_BLOCK("benchmark block");
-    harness::barrier();  // else the compiler might add once for all iterations
+    harness::barrier();  // prevents a single addition for all iterations
   }
 }
 
@@ -93,7 +93,7 @@ __attribute__((noinline)) void dynamic(std::uint64_t times) {
   }
 }
 
-// A relaxation with limits: three blocks an iteration, whose branches a processor predicts mostly.
+// A relaxation with limits; three blocks per iteration with mostly predictable branches.
 struct cells {
   static constexpr std::uint32_t count = 2048;
   double value[count], flux[count];
@@ -114,15 +114,15 @@ struct marked {
   static void limited() { WHYWAIT_BLOCK("limited"); }
   static void free() { WHYWAIT_BLOCK("free"); }
 };
-// What any counting of blocks pays: a number for each, of the thread or of the process, in the same kernel.
+// The minimum cost of counting blocks, an increment per block, per thread or process, in the same kernel.
 __attribute__((tls_model("initial-exec"))) thread_local std::uint64_t own_counts[5];
 struct incremented {
   template <int Block>
   static void count() {
     std::uint64_t* counts = own_counts;
-    __asm__("" : "+r"(counts));  // else some processors wait for the address at each
+    __asm__("" : "+r"(counts));  // prevents a wait for the address on some processors
     ++counts[Block];
-    harness::barrier();  // else it is kept in a register
+    harness::barrier();  // prevents allocation to a register
   }
   static void cell() { count<0>(); }
   static void wall() { count<1>(); }
@@ -161,8 +161,7 @@ __attribute__((noinline)) void kernel(std::uint64_t times) {
   }
 }
 
-// Both threads begin a batch together; only batches during which the other one ran all the time count, else the time
-// of one thread alone would be taken.
+// Both threads start a batch together. A batch counts only if the other thread ran during all of it.
 class companion {
  public:
   explicit companion(int processor)
@@ -192,7 +191,7 @@ class companion {
       region(2000);
       const std::uint64_t end = harness::now_ns();
       ns = static_cast<double>(end - begin) / 2000;
-      if (__atomic_load_n(&batches_, __ATOMIC_ACQUIRE) - first >= 15) break;  // of 20 in the same time
+      if (__atomic_load_n(&batches_, __ATOMIC_ACQUIRE) - first >= 15) break;  // about 20 batches take the same time
     }
     __atomic_store_n(&running_, 0, __ATOMIC_RELEASE);
     return ns;
@@ -205,7 +204,7 @@ class companion {
   std::thread thread_;
 };
 
-// As WHYWAIT_CLOCK and WHYWAIT_ENABLE leave every thread.
+// Sets the state of a thread as WHYWAIT_CLOCK and WHYWAIT_ENABLE do.
 void with_clock(core::clock_source source, std::uint64_t times) {
   record::location& mine = *record::this_location();
   static const bool made = record::detail::make_decoy(mine);
@@ -266,7 +265,7 @@ core::event_buffer<timed_event, core::overwrite_oldest> overwriting;
 void buffer_fold(std::uint64_t times) {
   for (std::uint64_t i = 0; i < times; ++i) folding.push(timed_event{i, i});
 }
-// 16 MiB of it, written again and again, so neither the kernel nor a nearer cache helps or hinders.
+// Overwrites 16 MiB repeatedly, so that neither page faults nor near caches affect the result.
 void buffer_push(std::uint64_t times) {
   for (std::uint64_t i = 0; i < times; ++i) overwriting.push(timed_event{i, i});
 }

@@ -1,4 +1,5 @@
-// What rules cost: reading the built-in knowledge, and composite events per second with all of it and the paper's rule loaded.
+// Measures rules by parsing the built-in knowledge base and by composite events per second with it and the paper's rule
+// loaded.
 #include <whywait/rules/advice.hpp>
 #include <whywait/rules/knowledge_base.hpp>
 
@@ -49,7 +50,7 @@ void feed(rules::event_store& store, rules::trouble& log, std::int64_t messages)
   }
 }
 
-// Items are composite events: one for each message, built of two simple events, every one a late sender.
+// Items are composite events, one per message. Each consists of two simple events and matches a late sender.
 void rules_composite_events(benchmark::State& state) {
   const rules::knowledge known = everything();
   const std::int64_t messages = state.range(0);
@@ -66,7 +67,7 @@ void rules_composite_events(benchmark::State& state) {
 }
 BENCHMARK(rules_composite_events)->Arg(1 << 14)->Arg(1 << 20)->Unit(benchmark::kMillisecond);
 
-// Items are simple events: two for each message.
+// Items are simple events, two per message.
 void rules_simple_events(benchmark::State& state) {
   const rules::knowledge known = everything();
   for (auto _ : state) {

@@ -1,12 +1,12 @@
-# whywait::observer and whywait_observe(target): the MPI wrappers and the analysis are compiled once per build tree, with the
-# options of the directory that finds or adds whywait. Part of the tree and of the installed package.
+# Defines whywait::observer and whywait_observe(target). The MPI wrappers and the analysis are compiled once per build
+# tree, with the options of the directory that finds or adds whywait. Part of the tree and of the installed package.
 #
 #   whywait_observe(my_program)         observes the MPI calls of my_program and of its libraries
 #   whywait_observe(my_program DATA)    also explains traffic of registered data: <whywait/communication.hpp>
 #
-# In the sources of such a target <whywait/mpi.hpp> only declares what a program can call. An executable is the best place:
-# its wrappers come first for every library. For a static library the observer goes into whatever links the library, since
-# a linker takes nothing out of an archive that is not asked for.
+# In the sources of such a target <whywait/mpi.hpp> only declares the public functions. Prefer executables, because
+# their wrappers take precedence for every library. With a static library the observer is added to the targets that
+# link it, because a linker takes only referenced objects out of an archive.
 include_guard(GLOBAL)
 
 # Everything is compiled with -fPIC, so that one object serves executables and shared libraries.
@@ -14,13 +14,13 @@ function(whywait_add_observer name source definition)
   add_library(whywait_${name}_object OBJECT EXCLUDE_FROM_ALL "${source}")
   set_target_properties(whywait_${name}_object PROPERTIES POSITION_INDEPENDENT_CODE ON UNITY_BUILD OFF)
   target_link_libraries(whywait_${name}_object PRIVATE whywait::mpi)
-  # a shared library that calls its own inline functions through a table is slower, and nothing replaces them
+  # avoids calls of inline functions through the PLT of a shared library, because nothing interposes them
   target_compile_options(whywait_${name}_object PRIVATE -fno-semantic-interposition)
   add_library(whywait_${name} INTERFACE)
   add_library(whywait::${name} ALIAS whywait_${name})
   target_compile_definitions(whywait_${name} INTERFACE ${definition})
   target_link_libraries(whywait_${name} INTERFACE whywait::mpi)
-  set(type $<TARGET_PROPERTY:TYPE>)  # of the target that uses whywait::${name}, directly or through a static library
+  set(type $<TARGET_PROPERTY:TYPE>)  # type of the direct or indirect user
   set(links "$<OR:$<STREQUAL:${type},EXECUTABLE>,$<STREQUAL:${type},SHARED_LIBRARY>,$<STREQUAL:${type},MODULE_LIBRARY>>")
   target_sources(whywait_${name} INTERFACE "$<${links}:$<TARGET_OBJECTS:whywait_${name}_object>>")
 endfunction()
@@ -46,7 +46,7 @@ function(whywait_observe target)
   if(arg_DATA)
     list(APPEND observers whywait::observer_data)
   endif()
-  # Properties instead of target_link_libraries(): that refuses to mix its form without keywords with the one with keywords.
+  # Sets properties, because target_link_libraries() must not mix its signatures with and without keywords.
   get_target_property(type "${target}" TYPE)
   if(NOT type STREQUAL "INTERFACE_LIBRARY")
     set_property(TARGET "${target}" APPEND PROPERTY LINK_LIBRARIES ${observers})

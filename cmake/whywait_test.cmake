@@ -1,8 +1,8 @@
-# How tests are registered. Every test has a time limit; WHYWAIT_TEST_PREFIX goes before every name.
+# Registration of tests. Every test has a time limit; WHYWAIT_TEST_PREFIX is prepended to every name.
 include_guard(GLOBAL)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
-# Sanitizers may need address randomisation off on kernels with large vm.mmap_rnd_bits.
+# Sanitizers may require address randomisation to be off on kernels with large vm.mmap_rnd_bits.
 set(whywait_run_with "")
 if(WHYWAIT_SANITIZE)
   file(WRITE "${CMAKE_BINARY_DIR}/sanitizer_probe.cpp" "int main() { return 0; }\n")
@@ -54,8 +54,9 @@ if(WHYWAIT_SANITIZE)
 endif()
 
 # whywait_add_test(name TIMEOUT seconds [LABELS ...] [ENVIRONMENT ...] [SERIAL | RANKS] [LONG] COMMAND ...)
-# SERIAL: nothing runs beside it. RANKS: one such test at a time, beside what is no such test: its ranks mostly sleep or
-# wait for each other. They begin first, for they are a chain; beside them LONG: what must not be the last to end.
+# A SERIAL test runs alone. Only one RANKS test runs at a time, together with other tests, because its ranks mostly sleep or
+# wait for each other. RANKS tests start first, because they form a chain; LONG tests start next, so that none of them is
+# the last to end.
 function(whywait_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;RANKS;LONG" "TIMEOUT" "LABELS;ENVIRONMENT;COMMAND")
   if(NOT arg_TIMEOUT OR NOT arg_COMMAND OR arg_UNPARSED_ARGUMENTS)
@@ -85,7 +86,7 @@ if(whywait_has_mpi)
   set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_CXX)
   check_cxx_symbol_exists(OPEN_MPI mpi.h WHYWAIT_MPI_IS_OPEN_MPI)
   unset(CMAKE_REQUIRED_LIBRARIES)
-  # More ranks than cores, perhaps as root, perhaps in a container: let waiting ranks yield, do not bind them.
+  # Ranks may outnumber cores, so that waiting ranks yield and are not bound. Root and containers are allowed.
   if(WHYWAIT_MPI_IS_OPEN_MPI)
     set(WHYWAIT_MPI_NAME "Open MPI")
     set(WHYWAIT_MPI_MOST_RANKS 64)
@@ -95,7 +96,7 @@ if(whywait_has_mpi)
         OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl=self,vader)
   else()
     set(WHYWAIT_MPI_NAME "MPICH")
-    set(WHYWAIT_MPI_MOST_RANKS 4)  # its ranks spin and never yield
+    set(WHYWAIT_MPI_MOST_RANKS 4)  # ranks spin and never yield
     set(WHYWAIT_MPI_BESIDE SERIAL)
     set(WHYWAIT_MPI_ENVIRONMENT UCX_WARN_UNUSED_ENV_VARS=n)
   endif()
@@ -132,7 +133,7 @@ function(whywait_select_ranks result)
 endfunction()
 
 # whywait_mpi_run(name TARGET t RANKS n [TIMEOUT s] [CHECKS file [RUN n]] [ARGUMENTS ...] [ENVIRONMENT ...] [LABELS ...])
-# One test: `TARGET` on so many ranks, its end and output checked by tests/check.py.
+# Adds a test that runs `TARGET` on n ranks; tests/check.py checks its exit code and output.
 function(whywait_mpi_run name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TARGET;RANKS;TIMEOUT;CHECKS;RUN" "ARGUMENTS;ENVIRONMENT;LABELS")
   if(NOT arg_TIMEOUT)
@@ -146,12 +147,12 @@ function(whywait_mpi_run name)
   if(arg_RUN)
     list(APPEND options --run ${arg_RUN})
   endif()
-  math(EXPR limit "${arg_TIMEOUT} + 20")  # check.py ends first and shows what was printed
+  math(EXPR limit "${arg_TIMEOUT} + 20")  # check.py ends first and prints the output
   set(beside ${WHYWAIT_MPI_BESIDE})
   if(arg_RANKS EQUAL 1)
     set(beside "")
   elseif(arg_LABELS MATCHES "example|benchmark")
-    set(beside SERIAL)  # they compute, and which of their waits is the longest is checked
+    set(beside SERIAL)  # they compute, and the checks depend on the order of their waits
   endif()
   whywait_add_test("${name}" TIMEOUT ${limit} LABELS ${arg_LABELS} ${beside}
                    ENVIRONMENT ${WHYWAIT_MPI_ENVIRONMENT}
@@ -173,7 +174,7 @@ function(whywait_mpi_test name)
   endif()
   add_executable(mpi_${name} ${arg_SOURCES})
   if(CMAKE_CXX_FLAGS_RELEASE MATCHES "-O2")
-    target_compile_options(mpi_${name} PRIVATE -O0)  # the programs; what observes them is compiled as users do
+    target_compile_options(mpi_${name} PRIVATE -O0)  # the programs only; the observer has user flags
   endif()
   target_link_libraries(mpi_${name} PRIVATE whywait_dev whywait::mpi ${arg_LIBRARIES}
                         $<TARGET_NAME_IF_EXISTS:nlohmann_json::nlohmann_json>)

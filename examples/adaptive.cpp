@@ -1,12 +1,13 @@
-// A program that rebalances itself by what it learns:
+// A program that balances its own load with the help of whywait:
 //
 //     mpirun -n 4 ./adaptive
 //
-// Rows of a grid are dealt out evenly, but the last rank is three times as slow (a slower machine, a noisy neighbour):
-// everybody waits for it at the end of each step. Nobody measures that here. After every `look` steps the program asks
-// whywait why it waited so far, sees who waited for `compute_rows` and for how long, and deals the rows out anew; at the
-// end it says how much faster a step has become. Work is done by sleeping, so that its true length is known.
-#include <whywait/mpi.hpp>  // declarations only: CMake compiles the rest for whywait_observe(target)
+// The rows of a grid are distributed evenly, but the last rank is three times as slow (a slower machine, a noisy
+// neighbour), so that all others wait for it at the end of each step. The program does not measure this itself. Every
+// `look` steps it requests an explanation from whywait, reads how long each rank waited for `compute_rows`, and
+// redistributes the rows. At the end it prints the speed-up. Work is simulated by sleeping, so that its duration is
+// known.
+#include <whywait/mpi.hpp>  // declarations only; whywait_observe(target) of CMake compiles the rest
 
 #include <mpi.h>
 
@@ -27,7 +28,7 @@ void compute_rows(int rows, bool slow) {
   std::this_thread::sleep_for(std::chrono::microseconds(rows * (slow ? 6000 : 2000)));
 }
 
-// How long each rank waited because others computed longer, from the beginning.
+// How long each rank has waited so far because other ranks computed longer.
 std::vector<double> waited(const whywait::report::result& so_far, int ranks) {
   std::vector<double> seconds(static_cast<std::size_t>(ranks), 0.0);
   for (const auto& wait : so_far.waits) {
@@ -41,7 +42,7 @@ std::vector<double> waited(const whywait::report::result& so_far, int ranks) {
   return seconds;
 }
 
-// All rows in proportion to how fast each rank did those it had: it was busy while it did not wait.
+// Distributes all rows in proportion to the speed of each rank. A rank was busy whenever it did not wait.
 std::vector<int> dealt(const std::vector<int>& rows, const std::vector<double>& waits, double seconds) {
   std::vector<double> speed;
   for (std::size_t i = 0; i < rows.size(); ++i) speed.push_back(rows[i] / std::max(seconds - waits[i], seconds * 0.02));
@@ -54,7 +55,7 @@ std::vector<int> dealt(const std::vector<int>& rows, const std::vector<double>& 
     left -= fresh.back();
   }
   const std::size_t fastest = static_cast<std::size_t>(std::max_element(speed.begin(), speed.end()) - speed.begin());
-  fresh[fastest] += left;  // what rounding left over
+  fresh[fastest] += left;  // rounding remainder
   return fresh;
 }
 

@@ -1,17 +1,17 @@
-// Jacobi iteration for the Laplace equation in horizontal strips: the experiment of the Performance Expert
-// paper. Each rank relaxes its strip, sends its edge rows to its neighbours, receives theirs:
+// Jacobi iteration for the Laplace equation in horizontal strips, the experiment of the Performance Expert paper.
+// Each rank relaxes its strip, sends its edge rows to its neighbours and receives theirs:
 //
-//     mpirun -n 4 ./jacobi                  compute, send, receive: the order of the paper
-//     mpirun -n 4 ./jacobi --corrected      what the report advises: send the edges first, compute the
+//     mpirun -n 4 ./jacobi                  compute, send, receive, in the order of the paper
+//     mpirun -n 4 ./jacobi --corrected      follows the advice of the report: send the edges first, compute the
 //                                           interior, then receive, then compute the edges
 //
 //     mpirun -n 4 ./jacobi --speed 2        with an accelerator twice as fast
 //     mpirun -n 4 ./jacobi --even           with equal work for all ranks in every iteration
 //
-// WHYWAIT_WHATIF="block interior x2; balance steps" predicts the last two without running them. All
-// compute the same numbers. The strip is relaxed on the host, and a stand-in for an accelerator adds the
-// time that a production grid would take, more on some rank in some iterations; it takes time without taking
-// a core, so that the example shows the same on a laptop with two cores as on a cluster.
+// WHYWAIT_WHATIF="block interior x2; balance steps" predicts the last two without running them. All variants
+// compute the same numbers. The strip is relaxed on the host. A simulated accelerator adds the time of a
+// production grid, more on some rank in some iterations. It sleeps instead of using a core, so that the example
+// behaves the same on a laptop with two cores as on a cluster.
 #include <whywait/mpi.hpp>
 
 #include <algorithm>
@@ -58,11 +58,11 @@ struct neighbours {
   int below() const { return rank + 1 < ranks ? rank + 1 : MPI_PROC_NULL; }
 };
 
-// What the accelerator of the example is told besides: to be faster, or to share every iteration evenly.
+// Options of the simulated accelerator, to run faster or to share every iteration evenly.
 double speed = 1;
 bool even = false;
 
-// The time an accelerator takes for the interior: 10 ms, and 20 ms more for every fourth (rank, iteration).
+// Duration of the interior on the accelerator, 10 ms, and 20 ms more for every fourth (rank, iteration).
 int microseconds_for(int rank, int iteration) {
   unsigned mix = static_cast<unsigned>(rank * 7919 + iteration * 104729 + 12345);
   mix = (mix ^ (mix >> 13)) * 0x5bd1e995u;
@@ -89,7 +89,7 @@ void edges(strip& s) {
   s.relax(rows, rows + 1);
 }
 
-// Rank 0 collects the strips now and then, as a program does that draws a picture.
+// Rank 0 periodically collects the strips, like a program that draws a picture.
 void snapshot(strip& s, const neighbours& n) {
   constexpr int cells = rows * columns;
   if (n.rank != 0) {

@@ -1,4 +1,4 @@
-// Reports what programs left in a folder that ran with WHYWAIT_CRASH=folder and were killed. Needs no MPI:
+// Reports the kept files of killed programs that ran with WHYWAIT_CRASH=folder. Needs no MPI:
 //
 //   left_behind folder [prefix of JSON files]
 #include <whywait/left_behind.hpp>

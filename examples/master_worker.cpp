@@ -1,11 +1,11 @@
-// A master hands out tasks to whoever asks (MPI_ANY_SOURCE) and prepares each task itself before sending it:
+// A master prepares each task itself and sends it to the next worker that requests one (MPI_ANY_SOURCE):
 //
 //     mpirun -n 4 ./master_worker
 //
-// The workers wait for the master although nobody is idle by design: the report names `prepare_task` as the
-// cause. At the end one long task keeps the master waiting: the report names `solve_task` on the last worker.
-// Work is done by sleeping, so that its true length is known on a machine with fewer cores than ranks.
-#include <whywait/record.hpp>  // CMake: whywait_observe(target); else link src/observe.cpp
+// The workers wait for the master although the design leaves no rank idle, and the report names `prepare_task` as
+// the cause. At the end the master waits for one long task, and the report names `solve_task` on the last worker.
+// Work is simulated by sleeping, so that its duration is known on a machine with fewer cores than ranks.
+#include <whywait/record.hpp>  // use whywait_observe(target) of CMake, or link src/observe.cpp
 
 #include <mpi.h>
 
@@ -23,7 +23,7 @@ void busy_for(int microseconds) { std::this_thread::sleep_for(std::chrono::micro
 
 int prepare_task(int number) {
   WHYWAIT_REGION("prepare_task");
-  busy_for(4000);  // serial: every worker waits behind it
+  busy_for(4000);  // serial, so that all workers queue for it
   return number;
 }
 

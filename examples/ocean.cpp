@@ -1,9 +1,10 @@
-// An ocean-like solver: threads relax a grid in blocks of rows, and each adds up how much its points still change. As in the program
-// of the Carnival papers, what they add up lies together in one small structure, `multi`: all threads write the same
-// cache line all the time, though none needs what another wrote. The report says so (false sharing) with the table of the
-// papers' figure 3. With the advice followed each error has a cache line of its own. Both run, and the ratio of their times is
-// printed. It wants as many idle cores as threads (mpirun --bind-to none: Open MPI gives a single rank one core): threads that
-// take turns on one core never fight for a line.
+// An ocean-like solver. Threads relax a grid in blocks of rows, and each sums the change of its points. As in the
+// program of the Carnival papers, the sums are adjacent in one small structure, `multi`. All threads therefore write
+// the same cache line continuously, although none reads what another wrote. The report diagnoses false sharing, with
+// the table of the papers' figure 3. The padded version follows the advice and gives each sum its own cache line. Both
+// versions run, and the ratio of their times is printed. The example needs as many idle cores as threads (mpirun
+// --bind-to none, because Open MPI binds a single rank to one core). Threads that share a core never compete for a
+// cache line.
 //
 //     ./ocean [--shared | --padded] [--size 512] [--sweeps 200] [--threads 2]
 
@@ -26,7 +27,7 @@ namespace {
 
 constexpr int most_threads = 8;
 
-// Side by side in one cache line, or in one each.
+// Sums in one shared cache line, or in one cache line each.
 struct alignas(64) shared_errors {
   double error[most_threads] = {};
   double* of(int thread) { return &error[thread]; }
@@ -111,8 +112,8 @@ class ocean {
   whywait::registered_array psi_is_, next_is_, multi_is_;
 };
 
-// The same threads solve it in each version that is asked for, in turn, so that a machine that does other things as well slows down
-// both. Seconds of the two, 0 for one that is not asked for.
+// The same threads run all requested versions in turn, so that other load on the machine affects both alike. Returns
+// the seconds of each version, 0 for one that was not requested.
 struct times {
   double shared = 0, padded = 0;
 };

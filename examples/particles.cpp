@@ -1,12 +1,12 @@
-// Load imbalance that moves: particles drift around a ring of ranks, so that in every phase another rank has
-// too many of them, and all wait for it at the MPI_Allreduce of the time step.
+// Load imbalance that moves. Particles drift around a ring of ranks, so that in every phase another rank has too
+// many of them, and all others wait for it at the MPI_Allreduce of the time step.
 //
 //     mpirun -n 4 ./particles
 //
-// WHYWAIT_WORK counts the particles pushed, so the report can tell *more particles* from *slower particles*:
-// here each particle costs the same everywhere, and all of the waiting is more work. Pushing a particle
-// sleeps for 5 microseconds, so that its true cost is known on a machine with fewer cores than ranks.
-#include <whywait/record.hpp>  // CMake: whywait_observe(target); else link src/observe.cpp
+// WHYWAIT_WORK counts the particles, so that the report can distinguish *more particles* from *slower particles*.
+// Here each particle costs the same on all ranks, and all waits are caused by more work. Pushing a particle
+// sleeps for 5 microseconds, so that its cost is known on a machine with fewer cores than ranks.
+#include <whywait/record.hpp>  // use whywait_observe(target) of CMake, or link src/observe.cpp
 
 #include <mpi.h>
 
@@ -19,7 +19,7 @@
 namespace {
 
 constexpr int steps = 30;
-constexpr int cloud = 6000;  // particles in all
+constexpr int cloud = 6000;  // total number of particles
 
 struct ring {
   int rank = 0, ranks = 1;
@@ -34,7 +34,7 @@ void push(std::vector<double>& particles) {
   std::this_thread::sleep_for(std::chrono::microseconds(5 * particles.size()));
 }
 
-// Particles that left [rank, rank + 1) go to the right neighbour.
+// Particles that left [rank, rank + 1) move to the right neighbour.
 void migrate(std::vector<double>& particles, const ring& r) {
   WHYWAIT_REGION("migrate");
   std::vector<double> leaving, staying;
@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &r.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &r.ranks);
 
-  // Half of the cloud is spread evenly, the other half starts on rank 0.
+  // Half of the cloud is distributed evenly, the other half starts on rank 0.
   std::vector<double> particles;
   for (int i = 0; i < cloud; ++i) {
     const double x = i % 2 == 0 ? double(i) / cloud * r.ranks : double(i) / cloud;

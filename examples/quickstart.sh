@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# From a clean clone to an explanation: installs what is missing, builds examples/jacobi, runs it on 4 ranks, prints
-# why it waited, then runs the corrected variant and prints the speed-up beside it.
+# From a clean clone to an explanation. Installs missing packages, builds examples/jacobi, runs it on 4 ranks, prints
+# why it waited, then runs the corrected variant and prints the speed-up.
 #
-#   examples/quickstart.sh [openmpi|mpich]    default: whichever is there, Open MPI first
+#   examples/quickstart.sh [openmpi|mpich]    default is the installed one, Open MPI first
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 scripts/dependencies.sh quickstart
 
-# whichever MPI is complete here; Debian gives both names, so that both can be installed
+# Select an MPI whose compiler and launcher are both installed; the suffixed names of Debian allow both at once.
 mpi_compiler="" mpi_run=""
 for name in ${1:-openmpi mpich}; do
   for launcher in "mpirun.$name" "mpiexec.$name"; do
@@ -22,7 +22,7 @@ if [ -z "$mpi_compiler" ]; then
   mpi_compiler=mpicxx mpi_run=mpirun
 fi
 command -v "$mpi_compiler" >/dev/null || { echo "quickstart: no $mpi_compiler: install Open MPI or MPICH" >&2; exit 3; }
-# more ranks than cores, perhaps as root, perhaps in a container (Open MPI asks for each; MPICH does not look)
+# Allow more ranks than cores, root and containers. Open MPI needs a setting for each; MPICH needs none.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_hwloc_base_binding_policy=none
 export OMPI_MCA_btl_vader_single_copy_mechanism=none

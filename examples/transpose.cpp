@@ -1,7 +1,8 @@
-// Every rank owns some rows of a matrix, but normalises columns. `--columns` gives each rank some of the columns: before it can
-// sum them up, it needs what the others wrote, so the whole matrix is transposed over the network in every step. The report says
-// so: the loop `column_norms` runs (*, block) over `a`, which is distributed (block, *). `--rows` follows the advice: every rank
-// sums up the rows that it has, and only the sums travel. Without an argument both run, and the ratio of their times is printed.
+// Every rank owns some rows of a matrix but normalises columns. With `--columns` each rank sums some of the columns. It
+// needs the rows of all other ranks for that, so that the whole matrix is transposed over the network in every step.
+// The report states that the loop `column_norms` runs (*, block) over `a`, which is distributed (block, *). With
+// `--rows`, which follows the advice, every rank sums its own rows, and only the sums are sent. Without an argument
+// both run, and the ratio of their times is printed.
 //
 //     mpirun -n 4 ./transpose [--columns | --rows] [--size 768] [--steps 12]
 
@@ -37,7 +38,7 @@ class matrix {
       for (int j = 0; j < n_; ++j) at(i, j) = 1.0 + (i * 37 + j * 11) % 100;
   }
 
-  // Own rows: no neighbour is needed.
+  // Works on own rows only and needs no neighbour.
   void smooth() {
     WHYWAIT_REGION("smooth");
     for (int i = mine_.first; i < mine_.last; ++i)
@@ -126,12 +127,12 @@ class matrix {
 
   int n_, rank_, ranks_;
   share mine_;
-  std::vector<double> a_;  // all of it on each rank; own rows are valid, and what was received
+  std::vector<double> a_;  // the whole matrix on each rank; own rows and received elements are valid
   std::vector<double> norms_;
   whywait::registered_array registered_;
 };
 
-// Seconds of the slowest rank.
+// Returns the seconds of the slowest rank.
 double run(bool columns, int size, int steps, int rank, int ranks) {
   matrix a(size, rank, ranks);
   MPI_Barrier(MPI_COMM_WORLD);

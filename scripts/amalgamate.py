@@ -2,9 +2,9 @@
 """Writes single_include/whywait/{record,whywait,models}.hpp from the tree: marks, the whole, models.
 
     scripts/amalgamate.py                   writes the files
-    scripts/amalgamate.py --check           compares only, says what to run; never writes
+    scripts/amalgamate.py --check           compares only and never writes
     scripts/amalgamate.py --forwarders DIR  writes to DIR, for every header of the tree, a header that includes the
-                                            single header in which it is contained (for tests against single_include)
+                                            single header that contains it (for tests against single_include)
 
 Every header keeps its guard, so single headers and the tree can meet in one file. Two versions of whywait in one file
 are one #error. System includes are collected at the top, but stay in place under #if and below a #define of their own
@@ -21,13 +21,13 @@ COMMAND = "scripts/amalgamate.py"
 
 
 def flatten(name, seen, system, out):
-    """Appends `name` and all that it includes to `out`, each header once, dependencies first."""
+    """Appends `name` and all its includes to `out`, each header once, dependencies first."""
     seen.add(name)
     body, guarded, defined = [], 0, False
     for line in rooms.read(name):
         target = line.include
         if target is None:
-            # "#define GUARD" is the second directive; any later one may be meant for what is included below it
+            # "#define GUARD" is the second directive; a later one may configure the following include
             if rooms.DEFINE.match(line.bare):
                 guarded += 1
                 defined = defined or guarded > 1
@@ -92,7 +92,7 @@ def single(name):
     head += ["", f"#if defined(WHYWAIT_VERSION_MAJOR) && !({same})",
              f'#error "two versions of whywait in one file: this is {number}, but headers of another one are included above"',
              "#else", ""]
-    # C headers first, then C++, then the rest: a fixed order
+    # fixed order of C headers, C++ headers, others
     system = sorted(system, key=lambda header: (not header.endswith(".h"), "/" in header, header))
     head += [f"#include <{header}>" for header in system] + [""]
     return "\n".join(head + out + ["#endif  // two versions", ""]), seen

@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# Makes sure that what whywait needs on Debian 12 is installed; sourced or run by examples/quickstart.sh and
-# tests/run.sh.
+# Installs the packages of Debian 12 that whywait needs; run by examples/quickstart.sh and tests/run.sh.
 #
 #   scripts/dependencies.sh quickstart    only what the examples need: one MPI, a compiler, Boost
 #   scripts/dependencies.sh tests         all that the tests need: both MPIs, both compilers
 #   scripts/dependencies.sh peers         other recorders, which benchmarks/compare.py compares ours with
 #
-# As root, what is missing is installed through apt; nothing is called if nothing is missing. Otherwise one line
-# names the packages. Exit code 3: something is missing and could not be installed.
+# As root it installs missing packages through apt; without missing packages it does nothing. Otherwise it lists them in one
+# line. Exit code 3 means that packages are missing and could not be installed.
 set -euo pipefail
 
 what="${1:-tests}"
@@ -20,7 +19,7 @@ common=(g++ cmake ninja-build libboost1.81-dev libdw1)
 case "$what" in
   quickstart)
     packages=("${common[@]}")
-    # either MPI will do; a complete one that is there is used, also one that is not from Debian
+    # either MPI suffices, and an installed one is used even if it is not from Debian
     if command -v mpicxx >/dev/null && command -v mpirun >/dev/null; then :
     elif installed libopenmpi-dev && installed openmpi-bin; then :
     elif installed libmpich-dev && installed mpich; then :
@@ -49,7 +48,7 @@ fi
 
 missing=()
 for package in "${packages[@]}"; do
-  # pkgconf provides pkg-config and is what Debian 12 installs under that name
+  # Debian 12 installs pkgconf under this name
   if [ "$package" = pkg-config ] && command -v pkg-config >/dev/null; then continue; fi
   # a newer CMake or Ninja than Debian's is fine
   if [ "$package" = cmake ] && command -v cmake >/dev/null; then continue; fi

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks the shape of the headers: which room includes which, guards, sizes. Writes nothing.
+"""Checks the includes between rooms, the guards and the sizes of headers. Writes nothing.
 
-Each finding is one line "file:line: what is wrong"; the exit code is 1 if there is any. The rules are those of
-include/whywait/README.md; the table itself is in rooms.py. --self-test shows that every rule can fail.
+Each finding is one line "file:line: message"; the exit code is 1 if there is any. The rules are those of
+include/whywait/README.md; the table is in rooms.py. --self-test checks that every rule can fail.
 """
 import pathlib
 import re
@@ -12,17 +12,17 @@ import tempfile
 import rooms
 
 MOST_LINES = 400
-# Includes that files with marks must not pay for: <whywait/record.hpp> is nearly free.
+# Includes that are too expensive for files with marks, because <whywait/record.hpp> must be nearly free.
 HEAVY = {"string", "vector", "atomic", "chrono", "mutex", "thread", "condition_variable", "functional", "memory",
          "map", "unordered_map", "algorithm", "string_view", "tuple", "variant", "optional", "future", "sstream"}
 NEVER = {"iostream"}
-LIGHT = ("record.hpp", "data.hpp")  # umbrellas that reach none of them
+LIGHT = ("record.hpp", "data.hpp")  # umbrellas that must reach none of them
 MPI_HEADER = "whywait/mpi/mpi_header.hpp"
 COLD_BEGIN, COLD_END = "whywait/base/cold_begin.hpp", "whywait/base/cold_end.hpp"
 
 
 def reached(name, seen):
-    """All project headers that `name` includes, directly or not."""
+    """All project headers that `name` includes, directly or indirectly."""
     for line in rooms.read(name):
         target = line.include
         if target and target.startswith("whywait/") and target not in seen and (rooms.TREE / target).exists():
@@ -76,7 +76,7 @@ def check(name, light):
         other = rooms.room_of(target)
         umbrella = room is None
         if umbrella:
-            continue  # umbrellas join rooms; which ones they may reach is checked below
+            continue  # umbrellas join rooms; their reach is checked below
         if other is None:
             yield f"{here}: {room}/ includes the umbrella <{target}>"
         elif other != room and other not in rooms.MAY_INCLUDE[room]:
@@ -93,7 +93,7 @@ def check(name, light):
 
 
 def cycles():
-    """Headers that include each other, also inside one room."""
+    """Include cycles, including those inside one room."""
     state, stack = {}, []
 
     def visit(name):
@@ -117,7 +117,7 @@ def cycles():
 
 
 def same_names():
-    """Headers of one base name: a reader who searches for a file must find one."""
+    """Headers with the same base name, which would make a search for a file ambiguous."""
     seen = {}
     for name in rooms.headers():
         base = name.split("/")[-1]
@@ -167,7 +167,7 @@ def findings():
 
 
 def self_test():
-    """Each broken tree must give exactly the finding that is meant."""
+    """Each broken tree must give exactly the expected finding."""
     def header(name, body):
         guard = rooms.guard_of(name)
         return f"#ifndef {guard}\n#define {guard}\n{body}\n#endif\n"

@@ -1,4 +1,4 @@
-"""The rooms of the headers, which may include which, and how to read a header."""
+"""The rooms of the headers, the allowed includes between them, and a reader for headers."""
 import pathlib
 import re
 
@@ -6,16 +6,16 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TREE = ROOT / "include"
 SINGLE = ROOT / "single_include"
 
-# Room -> rooms that it may include besides itself; the table of include/whywait/README.md. A vertical room (data, coverage)
-# has hot and cold parts in folders of their own; all other folders below a room belong to it.
+# Room -> other rooms that it may include; the table of include/whywait/README.md. A vertical room (data, coverage) has hot
+# and cold parts in separate folders; all other folders below a room belong to it.
 MAY_INCLUDE = {
-    # hot: runs inside the measured program
+    # hot storey, which runs inside the measured program
     "core": set(),
     "record": {"core"},
     "data/marks": {"core", "record"},
     "coverage/counters": {"core", "record"},
     "mpi": {"core", "record", "data/marks", "coverage/counters"},
-    # cold: runs afterwards, from plain records
+    # cold storey, which runs afterwards on plain records
     "base": {"core"},
     "explain": {"core", "base"},
     "clocks": {"core", "base", "explain"},
@@ -26,7 +26,7 @@ MAY_INCLUDE = {
     "coverage/names": {"core", "base", "explain", "report"},
     "data/analysis": {"core", "base", "explain"},
     "data/report": {"core", "base", "explain", "data/analysis", "report"},
-    # both storeys: the end of a run
+    # both storeys, for the end of a run
     "finalize": {"core", "record", "mpi", "data/marks", "base", "explain", "clocks", "rules", "whatif", "report",
                  "coverage/names"},
     "data/finalize": {"core", "record", "mpi", "data/marks", "base", "explain", "data/analysis", "data/report", "report",
@@ -37,14 +37,14 @@ HOT = {"core", "record", "data/marks", "coverage/counters", "mpi"}
 BOTH = {"finalize", "data/finalize", "postmortem"}
 COLD = set(MAY_INCLUDE) - HOT - BOTH
 
-# Umbrella -> rooms (or headers) that it must not reach, not even through others.
+# Umbrella -> rooms (or headers) that it must not reach, directly or indirectly.
 UMBRELLAS = {
     "record.hpp": COLD | BOTH | {"mpi"},
     "whywait.hpp": {"mpi", "finalize", "postmortem", "data/finalize"},
-    "mpi.hpp": {"data/analysis", "data/report", "data/finalize"},  # communication.hpp includes them: they take long to compile
+    "mpi.hpp": {"data/analysis", "data/report", "data/finalize"},  # in communication.hpp, because they take long to compile
     "observer.hpp": {"data/analysis", "data/report", "data/finalize"},  # the implementation of mpi.hpp
     "communication.hpp": set(),
-    "left_behind.hpp": {"mpi/mpi_header.hpp"},  # reads what MPI programs left, without MPI
+    "left_behind.hpp": {"mpi/mpi_header.hpp"},  # reads files of MPI programs without MPI
     "thread.hpp": {"mpi"},
     "data.hpp": COLD | BOTH,
     "coverage.hpp": COLD | BOTH,
@@ -75,7 +75,7 @@ DEFINE = re.compile(r"^\s*#\s*define\s+(\w+)")
 
 
 def headers():
-    """All headers of the tree as names like whywait/core/clock.hpp, sorted."""
+    """All headers of the tree, sorted, as names such as whywait/core/clock.hpp."""
     return sorted(path.relative_to(TREE).as_posix() for path in (TREE / "whywait").rglob("*.hpp"))
 
 
@@ -93,14 +93,14 @@ def guard_of(name):
 
 
 class Line:
-    """One line of a header: its number, text, how deep in #if (0: directly in the guard) and what it includes."""
+    """One line of a header with its number, text, #if depth (0 is directly inside the guard) and include."""
 
     def __init__(self, number, text, depth, include, kind):
         self.number, self.text, self.depth, self.include, self.kind = number, text, depth, include, kind
 
 
 def without_comments(text):
-    """Blanks comments and string contents but keeps the lines, so that a commented directive is none."""
+    """Blanks comments but keeps the lines, so that directives in comments are ignored."""
     def blank(match):
         found = match.group(0)
         if found.startswith(("/*", "//")):
@@ -112,7 +112,7 @@ def without_comments(text):
 def read(name):
     """Lines of a header. The depth does not count its guard."""
     text = (TREE / name).read_text(encoding="utf-8")
-    code = re.sub(r"(?<=\d)'(?=\d)", "0", text)  # 1'000 is no character literal
+    code = re.sub(r"(?<=\d)'(?=\d)", "0", text)  # 1'000 is not a character literal
     depth, lines = -1, []
     for number, (full, bare) in enumerate(zip(text.split("\n"), without_comments(code).split("\n")), 1):
         if CONDITION_CLOSES.match(bare):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that every place that names the version agrees with include/whywait/core/version.hpp."""
+"""Checks that all version numbers agree with include/whywait/core/version.hpp."""
 import re
 import sys
 

@@ -1,4 +1,4 @@
-// All that one program needs to be observed, compiled once: CMake does so for whywait_observe(target); without CMake compile
-// this file with -I include and add its object to the program. Other files then include <whywait/mpi.hpp> with
-// -DWHYWAIT_OBSERVED, which leaves the declarations, or <whywait/record.hpp> alone.
+// The wrappers and the analysis for one program, compiled once. CMake does this for whywait_observe(target). Without CMake,
+// compile this file with -I include and link its object. Other files then include <whywait/mpi.hpp> with
+// -DWHYWAIT_OBSERVED, which gives declarations only, or <whywait/record.hpp> alone.
 #include <whywait/observer.hpp>

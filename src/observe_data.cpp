@@ -1,2 +1,2 @@
-// The analysis of registered data, beside observe.cpp: whywait_observe(target DATA).
+// The analysis of registered data, in addition to observe.cpp. Linked by whywait_observe(target DATA).
 #include <whywait/communication.hpp>

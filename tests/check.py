@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs one command and checks how it ended and what it printed or wrote.
+"""Runs one command and checks its exit code and output.
 
     check.py [--checks FILE [--run N]] [--ranks N] [--seconds S] [--directory DIR] -- command ...
 
@@ -8,14 +8,14 @@ Checks are lines of FILE, alone (*.check) or as comments in a source file ("// s
     exit 0 | exit nonzero | exit any      how the program must end (default: exit 0)
     stdout ~ REGEX                        must be found (multi-line: ^ and $ are ends of lines)
     stdout !~ REGEX                       must not be found
-    stderr ~, stderr !~                   the same
-    file NAME ~ REGEX, file NAME !~ REGEX the same for a file that the program wrote
+    stderr ~, stderr !~                   likewise for standard error
+    file NAME ~ REGEX, file NAME !~ REGEX likewise for a file that the program wrote
     no file NAME                          the program must not have written it
     json NAME                             must be JSON
 
 In a .check file each line "run: ..." (read by CMake: ranks, arguments, environment, timeout) begins a run;
---run N takes the N-th. {ranks} stands for the number of ranks. The program runs in an empty directory of its
-own, without WHYWAIT_* of the caller. After S seconds it is killed with all its children: that is a failure.
+--run N selects the N-th. {ranks} stands for the number of ranks. The program runs in its own empty directory, without
+the caller's WHYWAIT_* variables. After S seconds it is killed with all its children, which is a failure.
 """
 import argparse
 import json
@@ -85,7 +85,7 @@ def main():
     try:
         out, err = child.communicate(timeout=options.seconds)
     except subprocess.TimeoutExpired:
-        # the launcher first: it takes its ranks with it; then whoever is left of its group
+        # terminate the launcher, which ends its ranks, and then kill the rest of its process group
         child.terminate()
         try:
             out, err = child.communicate(timeout=5)

@@ -1,4 +1,4 @@
-// Linked into every unit test program: whatever is not inline in an umbrella header fails to link there.
+// Linked into every unit test program, where anything in an umbrella header that is not inline becomes a link error.
 #include <whywait/data.hpp>
 #include <whywait/record.hpp>
 #include <whywait/whywait.hpp>

@@ -32,7 +32,7 @@ log=build/run.log
 for configuration in "${configurations[@]}"; do
   began=$SECONDS
   if ! { cmake --preset "$configuration" && cmake --build --preset "$configuration" -j "$jobs"; } >"$log" 2>&1; then
-    # from the first thing that failed, without the lines of what did not; the last lines if nothing says so
+    # the output from the first failure on, without lines of successful steps; the last lines if no failure is found
     if grep -qE '^FAILED:|CMake Error' "$log"; then
       sed -n '/^FAILED:/,$p;/CMake Error/,$p' "$log" | grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking)' >&2 || true
     else
@@ -45,7 +45,7 @@ for configuration in "${configurations[@]}"; do
   echo "built $configuration in $((SECONDS - began)) s"
 done
 
-# One list of tests over all build trees, so that there is one closing line about all of them.
+# A single list of tests over all build trees gives a single closing line.
 {
   echo "# written by tests/run.sh"
   for configuration in "${configurations[@]}"; do

@@ -1,11 +1,11 @@
-// The kernels of benchmarks/coverage.cpp, compiled once for each way of counting; KERNEL is a name for it.
+// The kernels of benchmarks/coverage.cpp, compiled once for each counting method; KERNEL is its name.
 #include <whywait/coverage.hpp>
 
 #include "coverage_kernel.hpp"
 
 namespace {
 
-// Branches that the processor learns; 5.25 blocks of source a round with i % 4 for data.
+// Predictable branches; 5.25 source blocks per iteration with i % 4 as data.
 unsigned predictable(const unsigned char* data, unsigned n) {
   unsigned a = 0, b = 0, c = 0;
   for (unsigned i = 0; i < n; ++i) {
@@ -17,8 +17,8 @@ unsigned predictable(const unsigned char* data, unsigned n) {
   return a + b + c;
 }
 
-// Binary search for random keys among 1024: 10 rounds of 2.5 blocks, mispredicted every second time. It leaves a trace,
-// so that no compiler makes it a search without branches: then counting would cost the branches, too.
+// Binary search for random keys among 1024, with 10 iterations of 2.5 blocks, half of them mispredicted. It writes a
+// trace, so that no compiler makes the search branch-free, because the measured cost would then include the branches.
 unsigned trace[1024];
 
 unsigned search(const unsigned* sorted, unsigned seed, unsigned n) {
@@ -41,7 +41,7 @@ unsigned search(const unsigned* sorted, unsigned seed, unsigned n) {
   return found;
 }
 
-// A call of a function in each of n rounds.
+// Calls a function n times.
 __attribute__((noinline)) unsigned called(unsigned a) {
   __asm__ volatile("" : "+r"(a));
   return a * 3 + 1;

@@ -1,5 +1,5 @@
-// The engine once more, compiled so that it counts its basic blocks: what it does, whatever the caches make of it. Under another
-// name, because it must not meet the one whose time is measured.
+// A second copy of the engine, compiled to count its basic blocks, which is a measure of work without cache effects. It
+// has a different namespace, because the first copy is timed in the same program.
 #define v0 v0_counted
 
 #include "explain_programs.hpp"
@@ -7,9 +7,9 @@
 #include <whywait/clocks/virtual_clocks.hpp>
 #include <whywait/explain/simulated_transport.hpp>
 
-extern std::uint64_t basic_blocks;  // __sanitizer_cov_trace_pc of explain.cpp counts them
+extern std::uint64_t basic_blocks;  // incremented by __sanitizer_cov_trace_pc in explain.cpp
 
-/// Basic blocks that the engine runs through to explain such a program.
+/// The number of basic blocks that the engine executes to explain such a program.
 std::uint64_t operations_of(bool is_tree, std::int32_t ranks, bool with_clocks) {
   std::vector<rank_store> stores = is_tree ? tree(ranks) : stencil(ranks);
   const std::vector<explain::rank_history> histories = views(stores);

@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_BENCHMARKS_PARTS_EXPLAIN_PROGRAMS_HPP
 #define WHYWAIT_BENCHMARKS_PARTS_EXPLAIN_PROGRAMS_HPP
 
-// Synthetic runs, as the recorder would have left them.
+// Synthetic runs, in the form that the recorder produces.
 #include <whywait/explain/explain.hpp>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-// Internal: explain_operations.cpp has the whole engine a second time.
+// Internal linkage, because explain_operations.cpp contains a second copy of the engine.
 namespace {
 
 using namespace whywait;
@@ -77,7 +77,7 @@ std::vector<explain::rank_history> views(std::vector<rank_store>& stores) {
 constexpr unsigned sends = flag::posts_send | flag::complete;
 constexpr unsigned receives = flag::posts_receive | flag::complete;
 
-// Two ranks, `records` each; the other one computes while one waits: every receive waits for 1.6 us.
+// Two ranks, `records` each. One computes while the other waits; every receive waits for 1.6 us.
 [[maybe_unused]] std::vector<rank_store> ping_pong(std::size_t records) {
   std::vector<rank_store> stores(2);
   std::uint64_t t = 0;
@@ -113,7 +113,8 @@ constexpr unsigned receives = flag::posts_receive | flag::complete;
   return stores;
 }
 
-// Halo exchange with four neighbours on a torus: 11 steps of four Irecv, four Isend, Waitall; then an Allreduce.
+// Halo exchange with four neighbours on a torus, with 11 steps of four Irecv, four Isend and Waitall, then an
+// Allreduce.
 std::vector<rank_store> stencil(std::int32_t ranks) {
   const auto n = static_cast<std::size_t>(ranks);
   const auto side = static_cast<std::int32_t>(std::lround(std::sqrt(static_cast<double>(ranks))));
@@ -158,7 +159,7 @@ std::vector<rank_store> stencil(std::int32_t ranks) {
   return stores;
 }
 
-// 25 sums along a binomial tree and back, with blocking messages: 4 records a rank on average in each.
+// 25 sums along a binomial tree and back, with blocking messages; 4 records per rank on average in each.
 std::vector<rank_store> tree(std::int32_t ranks) {
   const auto n = static_cast<std::size_t>(ranks);
   std::vector<rank_store> stores(n);

@@ -1,5 +1,6 @@
-// lttng-ust: two tracepoints with an integer each, in a session of its own with the default channel (discard, four
-// sub-buffers of 512 KiB a processor), written to files in a temporary folder by the daemon. All events must be there.
+// lttng-ust with two tracepoints with an integer each, in its own session with the default channel (discard, four
+// sub-buffers of 512 KiB per processor). The daemon writes the events to files in a temporary folder. No event may be
+// lost.
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #include "lttng_ust_events.h"
@@ -23,7 +24,7 @@ void region(std::uint64_t times) {
 
 bool run(const std::string& command) { return std::system((command + " >/dev/null").c_str()) == 0; }
 
-// What `babeltrace2` counts in the folder.
+// The number of events that `babeltrace2` finds in the folder.
 std::uint64_t events_in(const std::string& folder) {
   std::uint64_t events = 0;
   FILE* const out = popen(("babeltrace2 '" + folder + "' -c sink.utils.counter -p step=+0 2>/dev/null").c_str(), "r");
@@ -51,7 +52,7 @@ int main(int argc, char** argv) {
   if (enabled) {
     harness::table rows;
     rows.add("floor", harness::floor);
-    rows.add("lttng_ust", region, 2000, [] { usleep(1000); });  // the daemon empties the buffer
+    rows.add("lttng_ust", region, 2000, [] { usleep(1000); });  // lets the daemon drain the buffer
     result = rows.main(argc, argv);
   }
   run("lttng --no-sessiond stop " + session);

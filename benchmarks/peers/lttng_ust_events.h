@@ -1,4 +1,4 @@
-// The two events of lttng_ust.cpp. <lttng/tracepoint-event.h> reads this file several times, so its guard lets it.
+// The two events of lttng_ust.cpp. The guard admits repeated inclusion, which <lttng/tracepoint-event.h> relies on.
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER whywait_benchmark
 #undef LTTNG_UST_TRACEPOINT_INCLUDE

@@ -1,5 +1,5 @@
-// microprofile 4.0 as Debian builds it: MICROPROFILE_SCOPE into the thread's buffer of 2 MiB, which MicroProfileFlip
-// turns into totals outside the time. What was recorded has a time in its frame, and that comes five frames later.
+// microprofile 4.0 in Debian's configuration. MICROPROFILE_SCOPE writes into the thread's buffer of 2 MiB, and
+// MicroProfileFlip sums it up outside the measured time. Recorded scopes show up in a frame five frames later.
 #include "../harness.hpp"
 
 #include <microprofile.h>
@@ -24,7 +24,7 @@ void flip() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Its web server cannot be told to listen on the loopback interface only: so there is no other.
+  // Its web server cannot be restricted to the loopback interface, so the process gets a namespace without a network.
   if (unshare(CLONE_NEWNET) != 0) return std::perror("microprofile is run as root only, without a network: unshare"), 1;
   MicroProfileOnThreadCreate("main");
   MicroProfileSetEnableAllGroups(true);

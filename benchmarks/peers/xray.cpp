@@ -1,5 +1,5 @@
-// XRay of clang, flight data recorder: a call of a patched function, into buffers in memory that are read back outside
-// the time. By default it takes a function that is shorter than 5 us back; with 0 it keeps it. All records must be there.
+// XRay of clang in flight-data-recorder mode. Calls a patched function; the buffers in memory are read outside the
+// measured time. By default it discards functions shorter than 5 us; the threshold 0 keeps them. No record may be lost.
 #include "../harness.hpp"
 
 #include <xray/xray_interface.h>
@@ -17,7 +17,7 @@ void region(std::uint64_t times) {
   called += times;
 }
 
-// The file header comes first. Then records: those of functions have 8 bytes, the others 16 and the lowest bit set.
+// The buffer begins with the file header. Function records have 8 bytes, other records 16 and the lowest bit set.
 void count(const char*, XRayBuffer buffer) {
   static const void* header = nullptr;
   const auto* const bytes = static_cast<const unsigned char*>(buffer.Data);

@@ -1,4 +1,4 @@
-// A shared library with marks of its own: linked, and loaded at run time.
+// A shared library with marks, which is linked and also loaded at run time.
 #include <whywait/record.hpp>
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// A program that uses the library of this folder and turns its marks on with whywait_observe() of CMake:
+// A program that uses the library in this folder. whywait_observe() of CMake enables the marks of the library:
 //
-//     mpirun -n 4 ./library             the report names the library's own region as the cause of its waiting
-//     mpirun -n 4 ./library 1e-12       a tolerance out of reach: the library's own rule says so
+//     mpirun -n 4 ./library             the report names a region of the library as the cause of waits
+//     mpirun -n 4 ./library 1e-12       the tolerance is unreachable, which a rule of the library reports
 #include "solver.hpp"
 
 #include <mpi.h>

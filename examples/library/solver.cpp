@@ -9,7 +9,7 @@
 namespace solver {
 namespace {
 
-// The preconditioner costs more on rank 0: a mistake of the library that its users could not see from outside.
+// The preconditioner takes longer on rank 0. Users of the library could not see this defect from outside.
 void precondition(std::vector<double>& unknowns, int rank) {
   WHYWAIT_REGION("solver/precondition");
   for (double& x : unknowns) {
@@ -25,10 +25,10 @@ void apply(std::vector<double>& unknowns) {
   std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-// What the library tells of itself, beside its regions ...
+// An event of the library, in addition to its regions.
 whywait::event<double, double, whywait::seconds> restarted("solver_restart", {"residual", "tolerance", "lost"});
 
-// ... and what it knows of it. A composite event for all restarts of one tolerance, built in C++; the problem as text.
+// Rules of the library. A composite event, built in C++, sums all restarts of one tolerance; the problem is text.
 void add_rules() {
   using namespace whywait;
   rules::add(rules::own_event("solver_restart")
@@ -82,7 +82,7 @@ int solve(std::vector<double>& unknowns, MPI_Comm comm, double tolerance) {
     apply(unknowns);
     double mine = unknowns.front();
     MPI_Allreduce(&mine, &error, 1, MPI_DOUBLE, MPI_MAX, comm);
-    if (error > tolerance && error > 0.9 * before) {  // it gets no better
+    if (error > tolerance && error > 0.9 * before) {  // no convergence
       restart(error, tolerance);
       ++restarts;
     }

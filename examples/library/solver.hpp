@@ -5,11 +5,11 @@
 
 #include <vector>
 
-/// A small library with regions, events and rules of its own. Without a host that turns whywait on (one file with
-/// <whywait/mpi.hpp>) its marks are inert.
+/// A small library with its own regions, events and rules. Its marks are inert unless the host program enables whywait
+/// (one file that includes <whywait/mpi.hpp>).
 namespace solver {
 
-/// Solves on all ranks of `comm`; returns the number of iterations. Gives up after 40 restarts. Collective.
+/// Solves on all ranks of `comm` and returns the number of iterations. Gives up after 40 restarts. Collective.
 int solve(std::vector<double>& unknowns, MPI_Comm comm, double tolerance = 1e-6);
 
 }  // namespace solver

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Files compiled with and without WHYWAIT_DISABLE that exchange whywait's types do not link, and the linker says why.
+"""Files compiled with and without WHYWAIT_DISABLE that exchange whywait's types fail to link, with a clear message.
 
     abi.py compiler [options ...]
 """
@@ -33,7 +33,7 @@ def main():
                     failures.append(f"{title}: must link: {messages}")
                 if giver != taker and code == 0:
                     failures.append(f"{title}: must not link")
-                # the linker names what the giver wanted: whywait::v0::region or whywait::v0_off::region
+                # the linker prints the missing symbol with whywait::v0::region or whywait::v0_off::region
                 wanted = f"whywait::{'v0' if giver == 'on' else 'v0_off'}::region"
                 if giver != taker and code != 0 and wanted not in messages:
                     failures.append(f"{title}: the message does not name {wanted}: {messages}")

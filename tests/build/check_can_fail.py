@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tests/check.py, on which the tests of programs rest, notices what it must notice."""
+"""Checks that tests/check.py, which judges the test programs, detects each kind of failure."""
 import pathlib
 import subprocess
 import sys

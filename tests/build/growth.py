@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""That <whywait/mpi.hpp> does not come to cost a compiler more by and by: every program pays for it.
+"""Limits the compile-time cost of <whywait/mpi.hpp>, which every program pays, so that it does not grow unnoticed.
 
-    growth.py object-at-O2 object-at-O0|...          of the latter the first
+    growth.py object-at-O2 object-at-O0|...          only the first of the latter is used
 
-Seconds depend on the machine, so what they follow is counted, with g++ 12 where time goes as this does: half of it into
-functions that stay (of <whywait/mpi.hpp> at -O2, about 12 ms each and 25 us for each byte), the rest into all that are
-instantiated first (of all umbrellas at -O0), many of them parts of std::vector. Who needs more room than there is here looks
-first at what is listed: a type that goes into a std::vector costs 80 to 150 ms (base::pod_vector a quarter), std::stable_sort 165
-(base::small_stable_sort 17), a std::unordered_map 100 (base::key_map nothing), and a cold function that is not marked
-[[gnu::cold]] is inlined like a hot one. Then raises the figure, knowingly.
+Seconds depend on the machine, so that the test counts functions and bytes, which determine the time of g++ 12. Half
+of the time goes into functions that remain in the object (<whywait/mpi.hpp> at -O2, about 12 ms each and 25 us per
+byte). The rest goes into instantiated functions (all umbrellas at -O0), many of them parts of std::vector. Before
+raising a limit, read the printed list. A type in a std::vector costs 80 to 150 ms (base::pod_vector a quarter),
+std::stable_sort 165 (base::small_stable_sort 17), a std::unordered_map 100 (base::key_map nothing), and a cold
+function without [[gnu::cold]] is inlined like a hot one.
 """
 import collections
 import re
@@ -23,7 +23,7 @@ ROOMS = "core record mpi base explain clocks rules whatif models data coverage r
 
 
 def functions(name):
-    """{(address, section): (size, name)} of the functions that an object defines; names of one function count once."""
+    """{(address, section): (size, name)} of the functions that an object defines; aliases count once."""
     code, table, messages = tools.run(["objdump", "-t", "-C", name])
     if code != 0:
         tools.end([f"{name}: {messages}"], "")
@@ -36,7 +36,7 @@ def functions(name):
 
 
 def owner(symbol):
-    """The room of a function, std:: or MPI, by its name without what stands in brackets."""
+    """The room of a function, std:: or MPI, from its name without template arguments and parameters."""
     depth, bare = 0, ""
     for c in symbol:
         depth += (c in "<(") - (c in ">)")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which macros are left after the umbrella headers: the public ones, guards, nothing else.
+"""Checks that the umbrella headers leave only public macros and guards defined.
 
     macros.py compiler [options ...]
 """
@@ -15,10 +15,10 @@ PUBLIC = {"WHYWAIT_REGION", "WHYWAIT_BLOCK", "WHYWAIT_NEXT", "WHYWAIT_WORK", "WH
           "WHYWAIT_DATA", "WHYWAIT_READS", "WHYWAIT_WRITES", "WHYWAIT_ITERATIONS", "WHYWAIT_PACKS", "WHYWAIT_UNPACKS",
           "WHYWAIT_SYNC", "WHYWAIT_SYNC_ALL",
           "WHYWAIT_VERSION_MAJOR", "WHYWAIT_VERSION_MINOR", "WHYWAIT_VERSION_PATCH",
-          # what the public macros expand to when they are used, so it cannot be undefined
+          # the expansion of public macros uses it, so it cannot be undefined
           "WHYWAIT_DETAIL_JOIN", "WHYWAIT_DETAIL_JOIN2", "WHYWAIT_DETAIL_SITE",
           "WHYWAIT_DETAIL_TEXT", "WHYWAIT_DETAIL_TEXT2",
-          # documented switches of MPI's own header, which must be set before it
+          # documented switches of mpi.h, which must precede it
           "OMPI_SKIP_MPICXX", "MPICH_SKIP_MPICXX"}
 
 
@@ -32,7 +32,7 @@ def unquoted(name):
 
 
 def left_over(compiler, options, umbrella):
-    """Macros that files of whywait define and nobody undefines, with the file."""
+    """Macros that whywait defines and leaves defined, with the file."""
     code, text, messages = tools.run([compiler, *options, f"-I{rooms.TREE}", "-E", "-dD", "-x", "c++", "-"],
                                      f"#include <whywait/{umbrella}>\n")
     if code != 0:

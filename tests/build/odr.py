@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a second file with the same headers would define again: strong symbols, of which only the file's own may be there.
+"""Lists strong symbols, which a second file with the same headers would define again; only the file's own are allowed.
 
     odr.py OBJECT|OBJECT...
 """

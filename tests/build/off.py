@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Off is nothing: with WHYWAIT_DISABLE the object code is that of a file that never heard of whywait.
+"""With WHYWAIT_DISABLE the object code equals that of a file without whywait.
 
     off.py compiler [options ...]
 
-off/with/steps.cpp uses everything that record.hpp and mpi.hpp offer; off/without/steps.cpp is the same program
-without. Their object files must be equal byte for byte; without WHYWAIT_DISABLE they must not be.
+off/with/steps.cpp uses everything in record.hpp and mpi.hpp; off/without/steps.cpp is the same program without
+whywait. Their object files must be identical with WHYWAIT_DISABLE and must differ without it.
 """
 import pathlib
 import tempfile
@@ -23,7 +23,7 @@ def compile_to(path, compiler, options, source):
 
 
 def difference(first, second):
-    """Where two object files differ, in words of the linker."""
+    """The differences of two object files, as assembly and symbols."""
     shown = []
     for command in (["nm"], ["readelf", "-SW"], ["objdump", "-dr", "--no-show-raw-insn"]):
         a = tools.run([*command, str(first)])[1].splitlines()
@@ -38,9 +38,9 @@ def main():
     failures = []
     with tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)
-        # Without optimisation an empty inline function is still a function, so there only the macros can be nothing;
-        # and with MPI g++ keeps constants of the standard library's headers, so there is no -O0. On takes long to
-        # compile and shows the same at each level; with MPI it is enough that the wrappers are there.
+        # Without optimisation an empty inline function remains a function, so that only the macros are compared. With
+        # MPI g++ keeps constants of the standard library's headers, so that -O0 is skipped. The enabled variant takes
+        # long to compile and behaves alike at each level; with MPI the presence of wrappers suffices.
         mpi = "-DHAS_MPI" in options
         levels = [("-O1", [], not mpi), ("-O2", [], False)]
         if not mpi:
@@ -57,7 +57,7 @@ def main():
         if mpi:
             calls = [tools.run([compiler, "-std=c++17", *options, *more, f"-I{tools.ROOT / 'include'}", "-E",
                                 str(HERE / "with" / "steps.cpp")])[1].count("PMPI_Isend") for more in ([], ["-DWHYWAIT_DISABLE"])]
-            if calls[0] <= calls[1]:  # beside what MPI declares
+            if calls[0] <= calls[1]:  # in addition to the declarations of MPI
                 failures.append("without WHYWAIT_DISABLE no wrapper is defined: this check checks nothing")
     tools.end(failures, f"off is nothing with {compiler}")
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How many instructions one more WHYWAIT_REGION adds to a function: at most 40 where the program passes.
+"""Limits the instructions that a WHYWAIT_REGION adds to a function, to 40 on the straight path.
 
     site_cost.py compiler [options ...]
 
-Two files that differ in one mark in each of 8 functions; the first has marks too, so that what is there once in a file
-cancels. The cold part (first visits, exceptions that pass) is counted apart; clang leaves it in the same section.
+Compares two files that differ in one mark in each of 8 functions. Both have marks, so that the cost per file cancels.
+The cold part (first visits, exceptions) is counted separately; clang leaves it in the same section.
 """
 import pathlib
 import re
@@ -12,14 +12,14 @@ import tempfile
 
 import tools
 
-MOST = {"region": (40, 100), "next": (30, 50), "block": (20, 30)}  # straight, with the cold part
+MOST = {"region": (40, 100), "next": (30, 50), "block": (20, 30)}  # straight path, including the cold part
 MARK = {"region": 'WHYWAIT_REGION("r{0}");', "next": 'WHYWAIT_NEXT("n{0}");', "block": 'WHYWAIT_BLOCK("b{0}");'}
 FUNCTIONS = 8
 
 
 def source(kind, more):
     lines = ["#include <whywait/record.hpp>", "void work(int);"]
-    for i in range(FUNCTIONS):  # each mark in a scope of its own
+    for i in range(FUNCTIONS):  # each mark in its own scope
         marks = "\n".join("{ " + MARK[kind].format(f"{i}_{k}") + f" work({k}); work({k} + 1); work({k} + 2); work({k} + 3); }}" for k in range(2 if more else 1))
         if kind == "next":
             marks = f'WHYWAIT_REGION("around{i}"); work(9); {marks}'

@@ -27,7 +27,7 @@ TOKEN = re.compile(r"""R?"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\w+|[^\s\w]""")
 
 
 def milliseconds(command, source):
-    def used():  # of the compiler: waiting for a processor does not count
+    def used():  # processor time of the compiler, which excludes waiting
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
         return usage.ru_utime + usage.ru_stime
 

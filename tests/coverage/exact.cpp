@@ -1,5 +1,5 @@
-// What the compiler's counters and callbacks say about code whose counts are known. Linked to counted.cpp, which is
-// compiled in all the ways that CMakeLists.txt lists; this file has no such flags.
+// Compares the compiler's counters and callbacks with code of known counts. It is linked to counted.cpp, which is
+// compiled in all configurations of CMakeLists.txt; this file has no coverage flags.
 #include "counted.hpp"
 
 #include <whywait/record.hpp>
@@ -27,9 +27,9 @@ namespace report = whywait::report;
 
 const bool listening = (record::listen(), true);
 
-// Which counts there are for the process, not for each thread.
+// Whether counts are per process instead of per thread.
 bool per_process() { return std::string(std::getenv("COUNTED_BY")) == "counters"; }
-// clang does not count a call that has not returned, so code around one may be one behind.
+// clang does not count a call that has not returned, so that code around it may lag by one.
 bool open_calls_lag() {
 #ifdef __clang__
   return per_process();
@@ -40,7 +40,7 @@ bool open_calls_lag() {
 
 using visits = std::map<std::uint32_t, std::int64_t>;
 
-// What ran in this thread (or the process) since the last time.
+// The blocks that ran in this thread (or the process) since the last call.
 visits collect() {
   visits sum;
   coverage::collect(*core::the_registry(), {&sum, [](void* self, const core::path_step& step) noexcept {
@@ -50,7 +50,7 @@ visits collect() {
   return sum;
 }
 
-// The visits of a line of counted.cpp: one for each block that begins there and range that includes it.
+// The visits of a line of counted.cpp, one entry for each block that begins there and each range that includes it.
 std::vector<std::int64_t> visits_of(const visits& ran, int line, const std::string& patterns = "",
                                     const std::string& file = "counted.cpp") {
   base::pod_vector<std::uint32_t> numbers;
@@ -122,7 +122,7 @@ TEST_CASE("recursive calls are all counted") {
     collect();
     CHECK(code->recursion(20) == 6765);
     const std::vector<std::int64_t> all = visits_of(collect(), code->sum_line);
-    if (per_process()) CHECK(all.size() == 1);  // callbacks: one block more where both ways meet to return
+    if (per_process()) CHECK(all.size() == 1);  // callbacks add a block where both branches join before the return
     CHECK(std::count(all.begin(), all.end(), 10945) >= 1);
   }
 }
@@ -134,7 +134,7 @@ TEST_CASE("nothing ran: nothing is handed over, and nothing twice") {
   CHECK(collect().empty());
 }
 
-TEST_CASE("counts are right in the middle of open functions, too") {
+TEST_CASE("counts are also exact inside open functions") {
   static std::int64_t seen, wrong;
   for (const counted_code* code : modules()) {
     static const counted_code* which;
@@ -165,11 +165,11 @@ TEST_CASE("threads: each its own, or all in one sum") {
       found[static_cast<std::size_t>(t)] = single(ran, in_program().loop_line);
     });
   for (std::thread& t : threads) t.join();
-  if (per_process()) return;  // increments of several threads at the same time are lost
+  if (per_process()) return;  // concurrent increments of several threads are lost
   for (int t = 0; t < 4; ++t) CHECK(found[static_cast<std::size_t>(t)] == 1000 * (t + 1));
 }
 
-TEST_CASE("counters are the process's: what another thread ran is in the sum") {
+TEST_CASE("counters are per process and include other threads") {
   if (!per_process()) return;
   collect();
   std::thread([] { in_program().loop(500); }).join();

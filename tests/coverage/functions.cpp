@@ -1,4 +1,4 @@
-// -finstrument-functions: functions become regions. counted.cpp is compiled so, this file is not.
+// -finstrument-functions makes regions of functions. counted.cpp is compiled with this flag, this file is not.
 #include "counted.hpp"
 
 #include <whywait/record.hpp>
@@ -23,7 +23,7 @@ struct sums {
   std::uint64_t visits = 0, ticks = 0;
 };
 
-// What this thread's regions did since the last time, by name.
+// The regions of this thread since the last call, by name.
 std::map<std::string, sums> collect() {
   std::map<std::string, sums> found;
   record::this_location()->path.close(core::cycle_clock::now(), [&found](const core::path_step& step) {
@@ -45,7 +45,7 @@ TEST_CASE("each call of a function is a visit of its region, in the program and 
     REQUIRE(ran.size() == 1);
     CHECK(ran.begin()->second.visits == 177);
     CHECK(ran.begin()->second.ticks > 0);
-    const std::string& name = ran.begin()->first;  // module and place in it, until the report reads the name
+    const std::string& name = ran.begin()->first;  // module and offset, until the report resolves the name
     CHECK(name.find(code == &in_program() ? "coverage_functions+0x" : "libcounted_functions.so+0x") == 0);
   }
 }
@@ -64,7 +64,7 @@ TEST_CASE("regions of functions nest with marked ones") {
   CHECK(ran.at("around").visits == 1);
 }
 
-TEST_CASE("exceptions end regions, too") {  // with clang not before a function around them ends
+TEST_CASE("exceptions also end regions") {  // with clang they end together with the enclosing function
   collect();
   CHECK(in_program().catching(20) == 0);
   CHECK(record::this_location()->path.depth() == 0);

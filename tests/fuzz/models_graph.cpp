@@ -1,4 +1,5 @@
-// Any text is a graph or an error with a number; a graph can be solved within its limits, or says why not.
+// Any text is a graph or an error with a number. A graph can be solved within its limits, or the solver throws an
+// error.
 // One line per node: name; E; D. A name that ends in '@' is immediate.
 //
 // corpus: models_graph.corpus
@@ -65,7 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (s.mean > 0.0) require(std::fabs(s.gradient[0] - s.mean) <= 1e-6 * s.mean);
     const solution lumped = solve(lump(c, find_equivalent_states(c)), e);
     require(std::fabs(lumped.mean - s.mean) <= 1e-6 * s.mean + 1e-12);
-    // where the algebra takes the whole graph, it counts the same tasks
+    // where the algebra reduces the whole graph, it counts the same tasks
     const reduction r = reduce(g, e.tasks);
     if (r.complete && !(s.capped > 0.0)) require(std::fabs(r.whole.tasks - s.tasks[0]) <= 1e-6 * s.tasks[0] + 1e-9);
   } catch (const prediction_error& x) {

@@ -1,4 +1,4 @@
-// Any bytes as a text of rules: no crash, no hang, no leak, and every message names a place in the text.
+// Any bytes as rules. There must be no crash, hang or leak, and every message must have a position in the text.
 //
 // corpus: rules.corpus
 // options: -dict={source}/rules.dict -max_len=8192 -timeout=20
@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string text = d.text();
     for (std::size_t at = 0; at < text.size();) {
       const whywait::base::code_point point = whywait::base::code_point_at(text, at);
-      if (!point.valid()) std::abort();  // messages are UTF-8 whatever the input
+      if (!point.valid()) std::abort();  // messages must be UTF-8 for any input
       at += point.bytes;
     }
   }

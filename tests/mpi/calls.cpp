@@ -1,7 +1,7 @@
 // ranks: 2 3 4
 //
-// Every call of the table once, with what the program gets back compared with the same call made past the
-// wrappers, and what it left in the records.
+// Makes every call of the table once. Compares its results with those of the same call without the wrappers, and checks
+// its records.
 
 #include "checks.hpp"
 
@@ -46,7 +46,7 @@ void blocking_sends() {
     MPI_Request request;
     MPI_Irecv(in, 4, MPI_INT, MPI_ANY_SOURCE, 1, comm, &request);
     const auto posted = records().size() - 1;
-    PMPI_Barrier(comm);  // a ready send needs its receive posted
+    PMPI_Barrier(comm);  // a ready send requires a posted receive
     if (kind == 0) MPI_Send(out, 3, MPI_INT, right, 1, comm);
     if (kind == 1) MPI_Bsend(out, 3, MPI_INT, right, 1, comm);
     if (kind == 2) MPI_Ssend(out, 3, MPI_INT, right, 1, comm);
@@ -168,7 +168,7 @@ void persistent() {
   MPI_Recv_init(&in, 1, MPI_INT, MPI_ANY_SOURCE, 11, comm, &requests[1]);
   const MPI_Request kept[2] = {requests[0], requests[1]};
   MPI_Status status, plain;
-  MPI_Wait(&requests[1], &status);  // inactive: an empty status, at once
+  MPI_Wait(&requests[1], &status);  // inactive, so it returns an empty status at once
   PMPI_Wait(&requests[1], &plain);
   CHECK(same(status, plain));
   for (int i = 0; i < 3; ++i) {
@@ -260,7 +260,7 @@ void completions() {
   CHECK(done >= 0 && done < 3 && status.MPI_TAG == 20 + done && receives[done] == MPI_REQUEST_NULL);
   MPI_Waitall(3, receives, MPI_STATUSES_IGNORE);
   for (int i = 0; i < 3; ++i) CHECK(in[i] == left + 100 * i && records()[before - 3 + unsigned(i)].peer == left);
-  CHECK(records()[before - 1].completion == completed);  // who saw it first
+  CHECK(records()[before - 1].completion == completed);  // the call that completed it first
   MPI_Waitall(3, sends, MPI_STATUSES_IGNORE);
 
   MPI_Issend(&out[0], 1, MPI_INT, right, 23, comm, &sends[0]);
@@ -332,7 +332,7 @@ void collective_calls() {
   CHECK(flags(true, true) && last().bytes == 4);
   MPI_Alltoall(a.data(), 1, MPI_INT, b.data(), 1, MPI_INT, comm);
   CHECK(b[0] == 0 && flags(true, true) && last().bytes == 4u * unsigned(n));
-  // everybody sends to its right neighbour only
+  // all send to their right neighbour only
   std::vector<int> sends(std::size_t(n), 0), receives(std::size_t(n), 0);
   sends[std::size_t(right)] = 1;
   receives[std::size_t(left)] = 1;
@@ -366,7 +366,7 @@ void collective_calls() {
   MPI_Bcast(a.data(), 1, pair, 0, comm);
   CHECK(rank != 0 || last().bytes == 8);
   MPI_Type_free(&pair);
-  MPI_Type_contiguous(n, MPI_INT, &pair);  // often the same handle
+  MPI_Type_contiguous(n, MPI_INT, &pair);  // often reuses the handle
   MPI_Type_commit(&pair);
   MPI_Bcast(a.data(), 1, pair, 0, comm);
   CHECK(rank != 0 || last().bytes == 4u * unsigned(n));
@@ -395,7 +395,7 @@ int main(int argc, char** argv) {
   completions();
   collective_calls();
 
-  // What must hold of any recording: no overlap, ordinals without holes, each posting once.
+  // Invariants of every recording: no overlap, no gaps in ordinals, each posting once.
   std::set<std::uint32_t> postings;
   std::uint64_t end = 0;
   for (std::uint64_t i = 0; i < records().size(); ++i) {

@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_TESTS_MPI_CHECKS_HPP
 #define WHYWAIT_TESTS_MPI_CHECKS_HPP
 
-// For MPI test programs: a check that says what failed and where, on which rank, and readers of the records.
+// Checks for MPI test programs, which report the failed condition, place and rank, and access to the records.
 
 #include <whywait/finalize/collect.hpp>
 #include <whywait/mpi/wrappers.hpp>
@@ -25,7 +25,7 @@ inline bool that(bool holds, const char* text, const char* file, int line) {
   return holds;
 }
 
-/// Ends a test after MPI_Finalize or in place of it: 0 if nothing failed here.
+/// The exit code of a test, after MPI_Finalize or in its place; 0 if no check failed on this rank.
 inline int result() { return failures == 0 ? 0 : 1; }
 
 namespace ww = whywait;
@@ -33,7 +33,7 @@ namespace flag = whywait::core::sync_flag;
 using whywait::core::mpi_call;
 using whywait::core::sync_record;
 
-/// The records of the calling thread so far.
+/// The records of the calling thread.
 inline whywait::core::chunked_view<const sync_record> records() {
   return whywait::record::this_location()->syncs.view();
 }

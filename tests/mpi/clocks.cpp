@@ -1,7 +1,7 @@
 // ranks: 2 4
 //
-// The clocks of ranks that share none are mapped to that of rank 0: offset and drift are injected through a
-// clock of the test's own and must be found again within the error that the measurement states.
+// Unshared clocks of ranks are mapped to that of rank 0. The test injects offset and drift with its own clock, and the
+// measurement must recover them within its stated error.
 
 #include "checks.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 
 int rank = 0;
 
-// Ticks of rank r when the machine's counter shows t.
+// Ticks of rank r when the machine's counter is t.
 std::uint64_t ticks_of(int r, std::uint64_t t) {
   const double drift = 1.0 + 40e-6 * (r % 2 == 0 ? r : -r);
   const std::uint64_t offset = 30000000u * static_cast<unsigned>(3 * r + 1);
@@ -32,16 +32,16 @@ double now_ns() {
 }
 
 struct own_clock {
-  static inline std::vector<std::uint64_t> readings;  // all since somebody cleared them
+  static inline std::vector<std::uint64_t> readings;  // all readings since the last clear
   static std::uint64_t now() {
     readings.push_back(ticks_of(rank, whywait::core::cycle_clock::now()));
     return readings.back();
   }
-  static bool invariant() { return false; }  // so nobody shares it
+  static bool invariant() { return false; }  // so that the clock is not shared
 };
 
-// The bracket of the instant that was read on both clocks: the ticks between the two readings of the closest pair. The last
-// readings are those of the round trips; rank 0, which made one for each of others', read its own clock beside another before.
+// The bracket of the closest pair of readings on both clocks, in ticks. The last readings are those of the round trips.
+// Rank 0, which makes one reading for each of a peer's, reads its own clock together with another one before.
 std::uint64_t closest_pair(int ranks) {
   constexpr std::size_t rounds = whywait::mpi::clock_sync<own_clock>::rounds;
   const std::vector<std::uint64_t>& all = own_clock::readings;
@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
     clock_sync<own_clock> clocks;
     double begin = now_ns();
     clocks.start(MPI_COMM_WORLD);
-    double longest = now_ns() - begin;  // that a comparison took
+    double longest = now_ns() - begin;  // duration of the longest comparison
     std::uint64_t bracket = closest_pair(ranks);
     own_clock::readings.clear();
     CHECK(clocks.same_as_reference() == (rank == 0));
@@ -90,7 +90,7 @@ int main(int argc, char** argv) {
     const double error = static_cast<double>(bracket) / 2 * mine.ns_per_tick;
     if (!CHECK(std::fabs(mine.error_ns - error) <= 1e-9 * error))
       std::fprintf(stderr, "stated %.3f ns, half of the bracket is %.3f ns\n", mine.error_ns, error);
-    // half of the fastest of the round trips in it, on rank 0 of one reading
+    // half of the fastest round trip in it; on rank 0 of a single reading
     CHECK(mine.error_ns > 0 && 2 * mine.error_ns * (rank == 0 ? 1 : clock_sync<own_clock>::rounds) < longest);
   }
   clock_sync<one_clock> shared;

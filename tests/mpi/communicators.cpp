@@ -1,6 +1,6 @@
 // ranks: 2 4
 //
-// A communicator has the same id on all its members and no other communicator has it, whatever made it.
+// A communicator has the same id on all its members, which differs from all other ids, whatever call created it.
 
 #include "checks.hpp"
 
@@ -22,7 +22,7 @@ std::uint32_t index_of(MPI_Comm comm) {
   return whywait::mpi::index_of(*whywait::mpi::recording_thread(), comm);
 }
 
-// Checks that all members agree and that the id is new; returns it.
+// Checks that all members agree and that the id is new. Returns the id.
 whywait::core::stable_key check(MPI_Comm comm, const char* what) {
   const std::uint32_t index = index_of(comm);
   const auto& known = process().communicators[index];
@@ -33,7 +33,7 @@ whywait::core::stable_key check(MPI_Comm comm, const char* what) {
   if (inter != 0) PMPI_Comm_remote_size(comm, &size);
   else PMPI_Comm_size(comm, &size);
   CHECK(known.size == size && known.rank == rank && known.inter == (inter != 0) && known.id != 0);
-  if (inter != 0) {  // the minimum of the remote group comes here
+  if (inter != 0) {  // receives the minimum of the remote group
     unsigned long long theirs = 0;
     MPI_Allreduce(&mine, &theirs, 1, MPI_UNSIGNED_LONG_LONG, MPI_MIN, comm);
     low = high = theirs;
@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
   check(adjacent, "dist graph adjacent");
   MPI_Request request;
   MPI_Comm_idup(MPI_COMM_WORLD, &idup, &request);
-  MPI_Comm between;  // made meanwhile: both must keep their number
+  MPI_Comm between;  // created while the other is pending; both must keep their numbers
   MPI_Comm_dup(MPI_COMM_WORLD, &between);
   if (rank % 2 == 0) check(between, "between"), MPI_Wait(&request, MPI_STATUS_IGNORE);
   else {
@@ -132,7 +132,7 @@ int main(int argc, char** argv) {
   CHECK(last().comm == index_of(merged));
   check(merged, "merged");
 
-  // Freed handles come back for other communicators; ids go on.
+  // Freed handles are reused for other communicators, ids are not.
   std::set<whywait::core::stable_key> ids;
   std::set<std::uint64_t> handles;
   for (int i = 0; i < 50; ++i) {
@@ -153,15 +153,15 @@ int main(int argc, char** argv) {
   CHECK(ids.size() == 50);
   CHECK(handles.size() < 50);
 
-  // A communicator that no wrapper saw being made is learnt when it is used.
+  // A communicator that was created without a wrapper is registered at its first use.
   MPI_Comm unseen;
   PMPI_Comm_dup(MPI_COMM_WORLD, &unseen);
   MPI_Barrier(unseen);
   CHECK(communicator(last()).id != 0 && communicator(last()).size == ranks);
   check(unseen, "unseen");
 
-  // Last: Open MPI 4.1 may hang in a later MPI_Dist_graph_create when some ranks have a communicator less (also
-  // without whywait).
+  // This is the last test, because Open MPI 4.1 may hang in a later MPI_Dist_graph_create if some ranks have one
+  // communicator less (also without whywait).
   MPI_Group world, some;
   MPI_Comm_group(MPI_COMM_WORLD, &world);
   int first = 0;

@@ -6,7 +6,7 @@
 // stderr ~ 4.0x as often: 
 // stderr ~ only the late side ran it: 
 //
-// A program without any mark, compiled with g++'s counters: the report names the lines that the late rank ran more
-// often, and the branch that only it took, with exact counts.
+// A program without marks, compiled with g++'s counters. The report names the lines that the late rank ran more often
+// and the branch that only it took, with exact counts.
 constexpr int body = 0;
 #include "coverage_program.hpp"

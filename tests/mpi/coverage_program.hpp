@@ -1,5 +1,5 @@
-// The program of counted_lines.cpp and traced_lines.cpp: the last rank has four times the work, and takes a branch
-// that the others do not. `body` says where the lines of a loop begin: 0 at its head, 1 behind it.
+// The program of counted_lines.cpp and traced_lines.cpp. The last rank has four times the work and takes a branch that
+// the others do not. `body` is the first line of a loop's block; 0 is its head, 1 the line after it.
 #include "parts/comes_last.hpp"
 
 #include <whywait/coverage.hpp>
@@ -41,7 +41,7 @@ __attribute__((noinline)) void refine(int n) {
   sink = sum;
 }
 
-// The late rank is the last whatever the machine does.
+// Makes the last rank late independently of the machine.
 __attribute__((noinline)) void line_up(bool late, int ranks, comes_last& order) {
   if (!late) {
     order.waits_for(ranks - 1);
@@ -52,11 +52,11 @@ __attribute__((noinline)) void line_up(bool late, int ranks, comes_last& order) 
   nanosleep(&pause, nullptr);
 }
 
-// What the explanations say about the line at `first` (or a range that begins there), summed over all waits.
+// Sums over all waits for the line `first`, or a range that begins there.
 struct told {
   std::int64_t late = 0, waiting = 0;
   int last = 0;
-  int strange = 0;  // entries that name another file, or no interval
+  int strange = 0;  // entries with another file or without an interval
 };
 
 told about(const nlohmann::json& report, int first) {
@@ -75,7 +75,7 @@ told about(const nlohmann::json& report, int first) {
   return sum;
 }
 
-// How often the picture of the longest wait says that a line ran, loops around it included: one side of it.
+// The number of runs of a line in one side of the picture of the longest wait, including loops around it.
 std::int64_t ran(const nlohmann::json& report, int line, const char* side) {
   std::vector<std::int64_t> around;
   std::int64_t most = 0;

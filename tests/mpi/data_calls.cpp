@@ -1,8 +1,8 @@
 // ranks: 2 3 4
 // timeout: 120
 //
-// Every kind of call with a buffer in a registered array leaves exactly the data records that a plain description of the
-// program says: which array, which bytes, to and from whom; and what all ranks left fits together.
+// Every kind of call with a buffer in a registered array leaves exactly the expected data records, with the array, the
+// bytes and the peer. The records of all ranks together are consistent.
 
 #include "checks.hpp"
 
@@ -47,7 +47,7 @@ struct expected {
 
 std::uint64_t seen = 0;
 
-/// The records since the last time are these. `what` is said if not.
+/// Checks the records since the last call; a failure prints `what`.
 bool leaves(const char* what, std::initializer_list<expected> all) {
   ww::data::this_thread()->flush();
   std::uint64_t i = seen;
@@ -98,7 +98,7 @@ void blocking() {
   void* back = nullptr;
   int size = 0;
   MPI_Buffer_detach(&back, &size);
-  // a receive that gets less than there is room for, from anywhere
+  // a receive from any source that gets less than its buffer holds
   PMPI_Isend(plain, 3, MPI_INT, right, 7, comm, &past);
   MPI_Recv(numbers, 10, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, MPI_STATUS_IGNORE);
   PMPI_Wait(&past, MPI_STATUS_IGNORE);
@@ -129,7 +129,7 @@ void blocking() {
 void nonblocking() {
   const auto n = numbers_number;
   MPI_Request r[4], past;
-  // what is posted first is not completed first; all ways to complete
+  // requests complete in another order than posted, in all possible ways
   for (int way = 0; way != 8; ++way) {
     MPI_Irecv(numbers, 10, MPI_INT, left, 20, comm, &r[0]);
     MPI_Irecv(numbers + 50, 10, MPI_INT, MPI_ANY_SOURCE, 21, comm, &r[1]);
@@ -207,7 +207,7 @@ void datatypes() {
   MPI_Datatype type, resized;
   MPI_Type_vector(rows, 1, columns, MPI_DOUBLE, &type);
   MPI_Type_commit(&type);
-  for (int i = 0; i != 3; ++i) {  // the second time its pattern is known
+  for (int i = 0; i != 3; ++i) {  // its pattern is cached at the second use
     MPI_Sendrecv(at + 3, 1, type, right, 30, at + 5, 1, type, left, 30, comm, MPI_STATUS_IGNORE);
     CHECK(leaves("columns", {column(data_op::send, 3, right, 30), column(data_op::receive, 5, left, 30)}));
   }
@@ -215,10 +215,10 @@ void datatypes() {
   MPI_Request r;
   MPI_Irecv(at + 7, 1, type, left, 31, comm, &r);
   PMPI_Send(plain, 5, MPI_DOUBLE, right, 31, comm);
-  MPI_Type_free(&type);  // MPI allows that
+  MPI_Type_free(&type);  // MPI allows this
   MPI_Wait(&r, MPI_STATUS_IGNORE);
   CHECK(leaves("part of a column, type freed", {column(data_op::receive, 7, left, 31, 5)}));
-  MPI_Type_vector(2, 1, columns, MPI_DOUBLE, &type);  // the handle may be used again
+  MPI_Type_vector(2, 1, columns, MPI_DOUBLE, &type);  // may reuse the handle
   MPI_Type_commit(&type);
   MPI_Sendrecv(at, 1, type, right, 32, at + 5, 1, type, left, 32, comm, MPI_STATUS_IGNORE);
   CHECK(leaves("another column", {column(data_op::send, 0, right, 32, 2), column(data_op::receive, 5, left, 32, 2)}));
@@ -238,7 +238,7 @@ void datatypes() {
   MPI_Type_free(&type);
 }
 
-/// A random datatype of at most some hundred bytes; `depth` levels.
+/// A random datatype of at most a few hundred bytes; `depth` levels.
 MPI_Datatype random_type(std::mt19937& random, int depth) {
   const auto number = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
   if (depth == 0) {
@@ -294,7 +294,7 @@ MPI_Datatype random_type(std::mt19937& random, int depth) {
   return made;
 }
 
-/// What is recorded of a random datatype is what MPI_Unpack writes.
+/// The record of a random datatype has the bytes that MPI_Unpack writes.
 void random_datatypes() {
   static char arena[1u << 16], packed[1u << 16], other[1u << 16];
   WHYWAIT_DATA("arena", arena, sizeof arena);
@@ -340,7 +340,8 @@ void random_datatypes() {
   seen = record_count();
 }
 
-/// Pieces of 1, 2, 3, ... integers with one between them, in several orders: one list for all, and a receive that gets less.
+/// Pieces of 1, 2, 3, ... integers with a gap of one, in several orders, which share one list, and a receive that gets
+/// less.
 void irregular_datatypes() {
   MPI_Datatype rising, falling, many;
   const int lengths[] = {1, 2, 3, 4}, places[] = {0, 2, 5, 9}, back_lengths[] = {4, 3, 2, 1}, back[] = {9, 5, 2, 0};
@@ -360,14 +361,14 @@ void irregular_datatypes() {
   const core::byte_list* const one = record(record_count() - 1).list();
   CHECK(one != nullptr && one->count == 4 && one->bytes == 40 && one->pieces[3].begin == 36 && one->pieces[3].end == 52);
   CHECK(record(record_count() - 1).begin == 12 && record(record_count() - 1).end == 64);
-  for (int round = 0; round != 3; ++round) {  // several of one type: the list is made once
+  for (int round = 0; round != 3; ++round) {  // the list is created once for several uses of a type
     PMPI_Irecv(plain, 40, MPI_INT, left, 50, comm, &r);
     MPI_Send(numbers, 3, rising, right, 50, comm);
     PMPI_Wait(&r, MPI_STATUS_IGNORE);
   }
   const data_record& thrice = record(record_count() - 1);
   CHECK(thrice.list() != nullptr && thrice.list() == record(record_count() - 3).list() && thrice.list()->bytes == 120);
-  CHECK(thrice.list()->count == 10);  // the last of one touches the first of the next
+  CHECK(thrice.list()->count == 10);  // the last piece of one touches the first of the next
   PMPI_Isend(plain, 7, MPI_INT, right, 51, comm, &r);
   MPI_Recv(numbers, 1, falling, left, 51, comm, MPI_STATUS_IGNORE);
   PMPI_Wait(&r, MPI_STATUS_IGNORE);
@@ -420,7 +421,7 @@ void collectives() {
   MPI_Reduce_scatter_block(numbers, numbers + 100, 2, MPI_INT, MPI_SUM, comm);
   CHECK(leaves("reduce_scatter_block", {bytes(send, n, 0, u(2 * ranks), -1, 0, parted), bytes(receive, n, 400, 408, -1, 0, combines)}));
 
-  // parts of several sizes: rank i has i + 1, at 10 i
+  // blocks of several sizes; rank i has i + 1 elements at 10 i
   std::vector<int> counts, places;
   for (int i = 0; i != ranks; ++i) counts.push_back(i + 1), places.push_back(10 * i);
   MPI_Scatterv(numbers, counts.data(), places.data(), MPI_INT, plain, 10, MPI_INT, 0, comm);
@@ -450,7 +451,7 @@ void collectives() {
   seen = record_count();
 }
 
-/// Random messages: each carries what number it has among all of its channel, whether its buffers are registered or not.
+/// Random messages. Each carries its number in its channel, with registered or unregistered buffers.
 struct letter {
   int from, tag, number;
 };
@@ -494,8 +495,8 @@ void random_messages() {
   seen = record_count();
 }
 
-/// Memory that the ranks of a node share: an array in it is known to be the same memory on all of them, and collectives that
-/// all wait for order what is done to it.
+/// Memory that the ranks of a node share. An array in it is recognised as the same memory on all of them, and
+/// collectives that synchronise all ranks order the accesses.
 MPI_Win window;
 unsigned shared_number;
 
@@ -522,15 +523,15 @@ void windows() {
                                  bytes(data_op::synchronise, record(record_count() - 2).object, 0, 0, -1, 0, dflag::everyone | dflag::collective),
                                  bytes(data_op::read, shared_number, 0, 64, -1, 0)}));
   CHECK(record(seen - 2).object >= ww::core::site_table::capacity);
-  MPI_Bcast(base, 1, MPI_DOUBLE, 0, node);  // the same memory everywhere; whom it synchronises is not said
+  MPI_Bcast(base, 1, MPI_DOUBLE, 0, node);  // the same memory on all ranks; the ranks that it synchronises are unknown
   if (rank == 0) CHECK(leaves("bcast", {bytes(data_op::send, shared_number, 0, 8, -1, 0, dflag::everyone | dflag::collective)}));
   MPI_Comm_free(&node);
   seen = record_count();
 }
 
-/// All of it matches: the analysis finds a sender for each receive and a receiver for each send.
+/// The analysis matches a sender to each receive and a receiver to each send.
 void together() {
-  // only what both sides know of, from here on; before it some buffers were not registered
+  // from here on only data that both sides know; some buffers were unregistered before
   ww::finalize::process_records all = ww::finalize::collect(process(), ww::finalize::finish_clock(process()));
   ww::core::rank_history& history = all.history;
   history.blocks.resize(ww::core::the_registry()->sites.size());
@@ -584,7 +585,8 @@ int main(int argc, char** argv) {
   MPI_Comm_size(comm, &ranks);
   right = (rank + 1) % ranks;
   left = (rank + ranks - 1) % ranks;
-  MPI_Sendrecv(numbers, 1, MPI_INT, right, 8, plain, 1, MPI_INT, left, 8, comm, MPI_STATUS_IGNORE);  // before anything is registered
+  // before any registration
+  MPI_Sendrecv(numbers, 1, MPI_INT, right, 8, plain, 1, MPI_INT, left, 8, comm, MPI_STATUS_IGNORE);
   const ww::registered_array a("field", &field[0][0], ww::shape(rows, columns)), b("numbers", numbers, ww::shape(256));
   const ww::registered_array c("letters", letters, ww::shape(1200));
   letters_number = c.number();

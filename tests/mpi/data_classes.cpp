@@ -14,8 +14,8 @@
 // file out.json ~ (?s)"data": "late",((?!"data":).)*"seconds": (0\.0[3-9]|0\.[1-9]|[1-9])[^,]*,\s+"wait_seconds": (0\.0[3-9]|0\.[1-9]|[1-9])
 // json out.json
 //
-// Why messages were sent, from a real run: data that is relayed from rank to rank, the same data again and again, more than
-// is read, and a sender that is late, whose class has that waiting.
+// Reasons of messages in a real run. Data is relayed from rank to rank, the same data is sent repeatedly, more is sent
+// than read, and a sender is late, whose class gets the wait.
 #include "parts/comes_last.hpp"
 
 #include <whywait/data.hpp>

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A program that registers data, explained in many epochs for lack of memory, against the same program explained at once.
+"""Compares a program with registered data in many epochs, forced by little memory, with the same program in one epoch.
 
     data_epochs.py FOLDER PROGRAM RANKS -- launcher ...
 
-Both runs must say the same of the data: classes with their counts and bytes, what is wrong with them, distributions,
-loops, and who shares memory; all but times. In both the classes have the waiting that the explanation found, and nothing
-may be lost.
+Both reports must agree about the data except for times, including classes with counts and bytes, their problems,
+distributions, loops and sharing. In both, the classes must contain the waits of the explanation, and nothing may be
+lost.
 """
 import json
 import os
@@ -29,7 +29,7 @@ def run(folder, program, launcher, who, memory):
 
 
 def timeless(value):
-    """Without times, and what is in the order of times sorted."""
+    """Removes times and sorts lists that are ordered by time."""
     if isinstance(value, dict):
         return {key: timeless(entry) for key, entry in value.items() if "seconds" not in key}
     if isinstance(value, list):
@@ -38,7 +38,7 @@ def timeless(value):
 
 
 def compare(folder, program, launcher, who, ranks):
-    """What is wrong."""
+    """The errors in both reports."""
     results = {memory: run(folder, program, launcher, who, memory) for memory in (MUCH, LITTLE)}
     problems = []
     for memory, result in results.items():
@@ -46,7 +46,7 @@ def compare(folder, program, launcher, who, ranks):
             problems.append(f"{memory}: records were lost: {result['run']}")
         if any("data" in text or "array" in text for text in result["run"].get("warnings", [])):
             problems.append(f"{memory}: {result['run']['warnings']}")
-        # Rank 0 naps before it sends to its neighbours, who wait for nothing else by then.
+        # Rank 0 sleeps before it sends to its neighbours, which wait for nothing else at that time.
         waited = sum(c["wait_seconds"] for c in result["communication_classes"] if c["to"]["region"] == "halo")
         said = sum(w["seconds"] for w in result["waits"] if w["operation"].get("region") == "halo")
         if waited < 0.9 * NAP * STEPS * min(2, ranks - 1) or abs(waited - said) > 0.02 * waited:

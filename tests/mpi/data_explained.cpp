@@ -6,8 +6,9 @@
 // stdout ~ ^done$
 // json out.json
 //
-// A program asks why it waited while another thread goes on touching registered arrays: what that thread records meanwhile
-// is not lost, and the end knows of all: 7 rounds before, 10 after, and 17 are told, as many for each rank.
+// A program requests an explanation while another thread continues to access registered arrays. The records of that
+// thread are not lost, and the final report covers 7 rounds before the request and 10 after it, 17 in total, for each
+// rank.
 #include <whywait/data.hpp>
 #include <whywait/mpi.hpp>
 

@@ -7,8 +7,8 @@
 // file out.json ~ "epochs": ([5-9]|\d\d)
 // json out.json
 //
-// A program that registers data on one rank only, and does not include what analyses it: it is told so once, by rank 0. What
-// is recorded in vain fills no memory: it is dropped where all ranks meet.
+// A program that registers data on one rank only and does not include the analysis. Rank 0 warns once. The unused
+// records do not fill the memory, because they are dropped where all ranks meet.
 #include <whywait/data.hpp>
 
 #include <mpi.h>

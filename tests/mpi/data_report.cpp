@@ -13,8 +13,8 @@
 // file out.json ~ "pattern": "false sharing"
 // json out.json
 //
-// What loops and threads do with registered arrays comes to the report by their names: where each array is, the loop that
-// runs against it, and the threads of every process that write the same cache line.
+// The report names the accesses of loops and threads to registered arrays, with the location of each array, the loop
+// that runs against its distribution, and the threads of every process that write the same cache line.
 #include <whywait/data.hpp>
 #include <whywait/record.hpp>
 

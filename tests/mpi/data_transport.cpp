@@ -1,6 +1,6 @@
 // ranks: 1 2 4
-// Communication classes and distributions found over MPI are those found over the simulated transport: the data records
-// of random programs are dealt to the ranks, as if they had been recorded there. A plain MPI program, nothing is intercepted.
+// Communication classes and distributions over MPI equal those over the simulated transport. The data records of random
+// programs are distributed to the ranks as if they had been recorded there. A plain MPI program without interception.
 
 #include <whywait/data/analysis/examine.hpp>
 #include <whywait/finalize/mpi_transport.hpp>

@@ -11,9 +11,8 @@
 // file out.json ~ (?s)"data": "slots",\s+"pattern": "false sharing",.*"who": "rank"
 // json out.json
 //
-// Memory that ranks have in common (MPI_Win_allocate_shared): the ranks that write one cache line, and the one that
-// reads what another has made, and sends single elements of it to itself; MPI_Barrier is what they learn of each other's
-// writes by.
+// Memory that ranks share (MPI_Win_allocate_shared). Some ranks write one cache line, and one rank reads what another
+// has written and sends single elements of it to itself. MPI_Barrier makes the writes visible.
 #include <whywait/data.hpp>
 #include <whywait/record.hpp>
 

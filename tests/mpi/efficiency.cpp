@@ -1,6 +1,6 @@
-// Even ranks sleep three times as long as odd ones: load balance 2/3, no more lost, and the long sleep, made shorter by
-// half, makes the run almost so much shorter; exactly how much of it all, on a machine that does other things as well, is what
-// plain time stamps of the program say. Both notations of a question are one.
+// Even ranks sleep three times as long as odd ones. The load balance is 2/3 without other losses, and halving the long
+// sleep shortens the run by almost as much. The program's own time stamps give the exact share, because the machine may
+// have other load. Both notations of a question are equivalent.
 //
 // with: observer
 // ranks: 2 4
@@ -42,7 +42,7 @@ double now() {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-// How long it was.
+// Returns the actual duration.
 double sleep_ms(long ms) {
   const double begin = now();
   const timespec t{0, ms * 1000000};
@@ -51,11 +51,11 @@ double sleep_ms(long ms) {
 }
 
 struct stamps {
-  double useful = 0;  // all time outside of MPI
-  double at[steps], slow[steps];  // when it came to the barrier, and its slow part before
+  double useful = 0;  // all time outside MPI
+  double at[steps], slow[steps];  // arrival at the barrier, and the slow part before it
 };
 
-// What the stamps of all ranks say.
+// The expected values, computed from the stamps of all ranks.
 struct truth {
   double balance = 0, slow_on_path = 0, saving = 0;
   explicit truth(const std::vector<stamps>& all) {
@@ -75,7 +75,7 @@ struct truth {
   }
 };
 
-// After MPI_Finalize, so that it is no part of what is measured.
+// Written after MPI_Finalize, so that it is not measured.
 std::string file_of(int rank) { return "stamps." + std::to_string(rank); }
 
 int leave_for_rank_0(const stamps& mine, int rank) {
@@ -93,8 +93,8 @@ stamps left_by(int rank) {
   }
 }
 
-// 5 %: a machine that takes the processor away between a stamp and its call does so for some milliseconds, which are
-// some hundredths of the run.
+// 5 %, because a machine that deschedules the process between a stamp and its call delays it by milliseconds, a few
+// percent of the run.
 bool agree(const char* what, double said, double truth) {
   std::fprintf(stderr, "%s: %.6f, by the program's stamps %.6f\n", what, said, truth);
   if (std::abs(said - truth) <= 0.05 * truth) return true;
@@ -147,7 +147,7 @@ int main(int argc, char** argv) {
   bool good = agree("load balance", report["efficiency"]["load_balance"].get<double>(), known.balance);
   good = agree("slow part on the critical path", seconds, known.slow_on_path) && good;
   good = agree("saved if it takes half the time", saving, known.saving) && good;
-  double cost = 0;  // where a machine is busy others may cost more
+  double cost = 0;  // on a busy machine other ranks may cost more
   for (const auto& entry : report["delay_costs"])
     if (entry["block"] == "slow part") cost += entry["short_seconds"].get<double>() + entry["long_seconds"].get<double>();
   if (cost <= 0) good = false, std::fprintf(stderr, "FAILED: delays of the slow part cost nothing\n");

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A program of very many messages in little memory, against a shorter twin that has all memory it wants.
+"""Compares a program with very many messages in little memory with a shorter twin with sufficient memory.
 
     endless.py FOLDER PROGRAM RANKS MESSAGES MESSAGES_OF_TWIN MEMORY -- launcher ...
 
-The long run must stay within MEMORY (of the toolkit's own, and the process must not grow by more), lose nothing, and say what
-the twin says: as many calls a message, and the same waits because of the same code, whose naps take a known time.
+The long run must stay within MEMORY (the toolkit's memory and the growth of the process), lose nothing, and agree
+with the twin about calls per message and about waits and their causes, whose sleeping times are known.
 """
 import json
 import os
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-STEP = 20000  # messages of a rank between two operations of all
+STEP = 20000  # messages of a rank between two operations of all ranks ranks ranks
 PERIOD, PREPARE, ANSWER = 25, 0.060, 0.040
 TOLERANCE = 0.05
 
@@ -35,7 +35,7 @@ def run(folder, program, ranks, launcher, messages, memory):
 
 
 def naps(result):
-    """Seconds of waiting because of either nap, where it can be waited for."""
+    """Seconds of waiting caused by either nap, at the calls that can wait for it."""
     found = {"prepare": 0.0, "answer": 0.0}
     for wait in result["waits"]:
         total = sum(term["seconds"] for term in wait["residual"]) + wait["unexplained_seconds"]

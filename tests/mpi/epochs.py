@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A program explained in many epochs, for lack of memory, against the same program explained at once.
+"""Compares a program in many epochs, which little memory forces, with the same program in one epoch.
 
     epochs.py FOLDER PROGRAM RANKS -- launcher ...
 
-Both must find the same waits because of the same code, for as long as the program's own time stamps in that run say; not
-one message may be unmatched, not one record dropped.
+Both must find the same waits with the same causes and the durations that the program's own time stamps in that run
+give. No message may be unmatched and no record dropped.
 """
 import json
 import os
@@ -28,7 +28,7 @@ def run(folder, program, launcher, memory):
         return json.load(file), json.loads(done.stdout), time.monotonic() - begin
 
 
-# What is compared: pattern, call and region of the waits, the block that explains them or all, and which truth that is.
+# Pattern, call and region of the compared waits, the block that explains them (or all), and the key of the true value.
 BARRIER = ("wait_at_barrier", "MPI_Barrier", "")
 ACROSS = ("late_sender", "MPI_Wait", "across")
 END = ("late_sender", "MPI_Wait", "")
@@ -37,7 +37,7 @@ KNOWN = [([BARRIER], None, "barrier"), ([ACROSS], None, "across"), ([END], None,
 
 
 def wrong(result, truth, took, ranks):
-    """In what it differs from the truth."""
+    """The differences from the true values."""
     times, others = {}, 0.0
     for wait in result["waits"]:
         total = sum(term["seconds"] for term in wait["residual"]) + wait["unexplained_seconds"]
@@ -47,9 +47,9 @@ def wrong(result, truth, took, ranks):
         times[key, None] = times.get((key, None), 0.0) + wait["seconds"]
         for term in wait["residual"]:
             times[key, term["block"]] = times.get((key, term["block"]), 0.0) + term["seconds"]
-        if key not in (BARRIER, ACROSS, END) and key[1] not in ("MPI_Comm_dup", "MPI_Finalize"):  # those: as they come
+        if key not in (BARRIER, ACROSS, END) and key[1] not in ("MPI_Comm_dup", "MPI_Finalize"):  # may occur
             others += wait["seconds"]
-    problems, interrupted = [], 0.010 * ranks  # a processor may be taken away between a stamp and its call
+    problems, interrupted = [], 0.010 * ranks  # the process may be descheduled between a stamp and its call
     for keys, block, name in KNOWN:
         seconds = sum(times.get((key, block), 0.0) for key in keys)
         print(f"{name}: {seconds:.4f} s, {truth[name]:.4f} s by the program's stamps")

@@ -1,6 +1,6 @@
 // ranks: 2
 //
-// Errors come back as MPI gave them, handlers run once, and MPI calls made inside callbacks pass straight through.
+// Errors are returned unchanged, handlers run once, and MPI calls inside callbacks bypass the wrappers.
 
 #include "checks.hpp"
 
@@ -70,8 +70,8 @@ int main(int argc, char** argv) {
   CHECK(class_of(MPI_Comm_dup(MPI_COMM_NULL, &bad)) == class_of(PMPI_Comm_dup(MPI_COMM_NULL, &bad)));
   CHECK(class_of(MPI_Barrier(MPI_COMM_NULL)) == MPI_ERR_COMM && last().has(flag::failed));
 
-  // (MPICH raises errors of completed requests on MPI_COMM_WORLD.)
-  // Truncated messages are gone all the same: they count in the matching.
+  // MPICH raises errors of completed requests on MPI_COMM_WORLD. Truncated messages are consumed nevertheless and count
+  // in the matching.
   int out[4] = {1, 2, 3, 4}, in[4] = {0, 0, 0, 0};
   for (int kind = 0; kind < 5; ++kind) {
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
@@ -111,7 +111,7 @@ int main(int argc, char** argv) {
 
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 
-  // A handler of the program: runs once for one error, its own calls leave nothing.
+  // A handler of the program runs once per error, and its own calls leave no records.
   MPI_Errhandler own;
   MPI_Comm_create_errhandler(handler, &own);
   MPI_Comm_set_errhandler(comm, own);
@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
   MPI_Send(&x, 1, MPI_INT, 77, 1, comm);
   CHECK(handled == 1 && class_of(last_code) == MPI_ERR_RANK);
   CHECK(records_inside == before && records().size() == before + 1);
-  // one that leaves by longjmp does not stop the recording
+  // a handler that leaves by longjmp does not stop the recording
   jump = true;
   before = records().size();
   if (setjmp(back) == 0) MPI_Send(&x, 1, MPI_INT, 77, 1, comm);

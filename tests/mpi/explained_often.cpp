@@ -7,9 +7,9 @@
 // file often.json ~ "epochs": 26\b
 // stderr ~ 0 events dropped, 0\s+messages\s+unmatched
 //
-// A random program that asks why it waited after each of 25 rounds, whatever is under way: messages that are sent or
-// posted in one round and met, or only waited for, in a later one, in every way that MPI has. Nothing may be lost, the
-// answers must grow, and what somebody slept must be found.
+// A random program that requests an explanation after each of 25 rounds while operations are pending. Messages are sent
+// or posted in one round and met, or only waited for, in a later one, in every way that MPI has. Nothing may be lost,
+// the results must grow, and the time that a rank slept must be found.
 #include "parts/comes_last.hpp"
 
 #include <whywait/mpi.hpp>
@@ -36,12 +36,12 @@ double now() {
 }
 
 struct message {
-  int source, destination, tag, sent, posted, waited;  // the last three: in which round
+  int source, destination, tag, sent, posted, waited;  // the round of each step
   int how;                                             // of the sender: 0 Send, 1 Isend, 2 Issend, 3 Send_init
   bool wildcard, probed;
 };
 
-// The same on all ranks. Whoever may block does so only for what was posted in an earlier round.
+// The same on all ranks. A call that may block waits only for operations posted in an earlier round.
 std::vector<message> plan(int ranks) {
   std::mt19937 random(seed);
   const auto pick = [&](int low, int high) { return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1)); };
@@ -55,7 +55,7 @@ std::vector<message> plan(int ranks) {
     m.posted = std::min(rounds - 1, std::max(0, m.sent + pick(-3, 3)));
     m.waited = std::min(rounds, std::max(m.sent, m.posted) + pick(1, 3));
     m.how = pick(0, 3);
-    if (m.how == 0 && m.source == m.destination) m.how = 1;  // a message to oneself need not be buffered
+    if (m.how == 0 && m.source == m.destination) m.how = 1;  // a message to the own rank need not be buffered
     m.wildcard = pick(0, 2) == 0;
     m.probed = m.posted > m.sent && pick(0, 2) == 0;
     all.push_back(m);
@@ -67,7 +67,7 @@ std::vector<message> plan(int ranks) {
     m.tag = 1;
     m.sent = k * rounds / 300;
     m.posted = std::min(rounds - 1, m.sent + (k / 30 % 3));
-    for (const message& before : all)  // the first that is posted gets the first that is sent
+    for (const message& before : all)  // the first posted receive gets the first message
       if (before.tag == 1 && before.source == m.source && before.destination == m.destination)
         m.posted = std::max(m.posted, before.posted);
     m.waited = std::min(rounds, std::max(m.sent, m.posted) + pick(1, 3));
@@ -90,7 +90,7 @@ int main(int argc, char** argv) {
   std::vector<MPI_Request> sends(all.size(), MPI_REQUEST_NULL), receives(all.size(), MPI_REQUEST_NULL);
   std::vector<int> out(all.size()), in(all.size(), -1);
   std::vector<MPI_Message> probed(all.size(), MPI_MESSAGE_NULL);
-  MPI_Comm turned;  // all ranks, in another order
+  MPI_Comm turned;  // all ranks, in reverse order
   MPI_Comm_split(MPI_COMM_WORLD, 0, ranks - rank, &turned);
   double before = 0, seconds = 0, naps = 0;
   PMPI_Allreduce(MPI_IN_PLACE, &begin, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
@@ -150,7 +150,7 @@ int main(int argc, char** argv) {
       for (const auto& term : wait.residual)
         if (term.block == "nap" && term.seconds > 0) naps += term.seconds;
     const bool grows = so_far.run.waiting_seconds >= before && so_far.run.seconds > seconds && so_far.run.seconds <= wall;
-    // all but three: a rank may lose its processor between saying that it will wait and doing so, and come last
+    // except for three, because a rank may be descheduled between its announcement and the wait, and be last
     const bool found = naps >= nap_seconds * (round + 1 - 3) * (ranks - 1);
     if (!grows || !found || so_far.run.clock_violations != 0 || !so_far.run.warnings.empty()) {
       std::printf("round %d: waited %g s after %g s, run %g s after %g s, naps %g s, %d violations, %s\n", round,

@@ -4,7 +4,7 @@
 // exit nonzero
 // stdout !~ after the kill
 //
-// One rank dies by SIGKILL while the others wait for it: the launcher ends the job, nobody hangs.
+// One rank is killed by SIGKILL while the others wait for it. The launcher ends the job, and no rank hangs.
 #include <whywait/record.hpp>
 
 #include <mpi.h>

@@ -4,9 +4,9 @@
 // with: observer
 // environment: WHYWAIT_OUTPUT=causes WHYWAIT_REPORT=none
 //
-// Programs whose causes are known exactly, because their work is sleeping: every pattern's total, the guilty
-// block and the blocks that must not be blamed are compared with plain time stamps that the program takes
-// itself, beside whywait, and exchanges through PMPI, which whywait does not see.
+// Programs whose causes are known exactly, because their work is sleeping. The totals of every pattern, the causing
+// block and the blocks that must not be blamed are compared with time stamps that the program takes itself and
+// exchanges through PMPI, which whywait does not see.
 #include <whywait/record.hpp>
 
 #include <mpi.h>
@@ -31,8 +31,8 @@ namespace {
 
 int rank, ranks;
 
-// MPICH spins while it waits and never yields: with more ranks than processors all blocks, the innocent ones
-// too, are stretched at random, and the blame goes where the time went.
+// MPICH spins while it waits and never yields. With more ranks than processors all blocks are therefore stretched at
+// random, including those that are not the cause, and are blamed for the time.
 #ifdef MPICH_VERSION
 constexpr double guilty_share = 0.80, innocent_share = 0.15;
 #else
@@ -60,7 +60,7 @@ void run(whywait::site& block, int ms) {
 bool odd() { return rank % 2 == 1; }
 bool pairs_up() { return odd() || rank + 1 < ranks; }
 
-using entries = std::vector<std::vector<double>>;  // [rank][instance]: when the call was entered
+using entries = std::vector<std::vector<double>>;  // [rank][instance]: time of entering the call
 
 struct known {
   std::string name, pattern, guilty;
@@ -69,7 +69,7 @@ struct known {
   std::function<double(const entries&, int& instances)> truth;
 };
 
-// Waiters and the rank each waits for, once per instance; clamped like the definition.
+// Waiters and the rank that each waits for, once per instance; clamped like the definition.
 double pairwise(const entries& t, int& instances, const std::function<int(int)>& causer) {
   double sum = 0;
   for (int r = 0; r < ranks; ++r) {
@@ -116,7 +116,7 @@ std::vector<known> all_cases() {
   with("guilty_before_innocent_case", "late_sender", [](std::vector<double>& at) {
     for (int k = 0, value = 0; k < times && pairs_up(); ++k) {
       if (odd()) run(guilty, late);
-      run(common, 30);  // what the late side runs while the other side waits
+      run(common, 30);  // runs on the late side while the other side waits
       at.push_back(now());
       if (odd()) MPI_Send(&k, 1, MPI_INT, rank - 1, 1, MPI_COMM_WORLD);
       else MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -186,7 +186,7 @@ std::vector<known> all_cases() {
     }
   }, [](const entries& t, int& n) { return pairwise(t, n, [](int r) { return r == 0 ? -1 : 0; }); });
   with("chain_case", "late_sender", [](std::vector<double>& at) {
-    // only the first rank is late; the others pass the delay on
+    // only the first rank is late; the others forward the delay
     for (int k = 0, value = 0; k < times; ++k) {
       run(common, 3);
       if (rank == 0) run(guilty, late);
@@ -197,7 +197,7 @@ std::vector<known> all_cases() {
       MPI_Barrier(MPI_COMM_WORLD);
     }
   }, [](const entries& t, int& n) {
-    double sum = 0;  // receives are the even stamps, sends the odd ones
+    double sum = 0;  // receives have even stamps, sends odd ones
     for (int r = 1; r < ranks; ++r)
       for (std::size_t k = 0; k < t[std::size_t(r)].size(); k += 2, ++n)
         sum += std::max(0.0, t[std::size_t(r - 1)][k + 1] - t[std::size_t(r)][k]);
@@ -244,7 +244,7 @@ entries exchange(const std::vector<double>& mine) {
   return all;
 }
 
-// What each rank did before MPI_Finalize, in a file that all map: nothing can be exchanged after it.
+// The work of each rank before MPI_Finalize, in a file that all ranks map, because nothing can be exchanged afterwards.
 struct last_steps {
   double guilty_begin, guilty_end, entered;
 };

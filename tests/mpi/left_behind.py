@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Kills ranks of an MPI program and checks that the next run, and a reader without MPI, find all they recorded.
+"""Kills ranks of an MPI program and checks that the next run and a reader without MPI find all records.
 
-    left_behind.py directory program reader -- launcher ... (ends where the program's name goes)
+    left_behind.py directory program reader -- launcher ... (the program's name is appended)
 
-Runs tests/mpi/parts/left_behind.cpp: 80 MPI calls a rank in a ring in which rank 1 is late, then SIGKILL.
+Runs tests/mpi/parts/left_behind.cpp, which makes 80 MPI calls per rank in a ring in which rank 1 is late, then SIGKILL.
 """
 import json
 import os
@@ -64,7 +64,7 @@ def check_report(folder, name, ranks, victim, took=0.0):
             check(end.get("inside", {}).get("file", "").endswith("left_behind.cpp"), f"rank {rank}: no file and line")
             check(end.get("whom") == f"from rank {victim} (tag 9)", f"rank {rank}: waited {end.get('whom')}")
             check(0.1 < end.get("since_seconds", 0) < took, f"rank {rank}: since {end.get('since_seconds')}")
-    # of all ranks only the next one waits for it there; it has sent all it has to, and so have the others
+    # only the next rank waits for it there, because all ranks have sent all their messages
     compute = sum(r["seconds"] for w in report["waits"] for r in w["residual"]
                   if r["block"] == "compute" and w["pattern"] == "late_sender" and any(c["rank"] == 1 for c in w["causers"]))
     check(compute > 0.08, f"{compute} s of the waiting is explained by rank 1's computing; it computed 20 times 5 ms")

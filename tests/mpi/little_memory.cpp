@@ -10,7 +10,8 @@
 // stderr !~ nothing\s+worth
 // file little.json ~ "unseen_seconds": 0*[1-9.]
 //
-// More records than memory and no operation in which all ranks meet: the beginning is explained, the rest counted and said, the program unharmed.
+// The records exceed the memory, and no operation synchronises all ranks. The beginning is explained, the rest is
+// counted and reported, and the program is unaffected.
 #include <whywait/record.hpp>
 
 #include <mpi.h>

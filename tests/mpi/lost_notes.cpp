@@ -6,7 +6,7 @@
 // stderr ~ wait at barrier
 // stderr !~ visits instead of
 //
-// Counters without notes cannot be named: the report says so and explains by intervals.
+// Counters without notes cannot be named. The report warns and explains by intervals.
 #include <whywait/coverage.hpp>
 
 #include <mpi.h>

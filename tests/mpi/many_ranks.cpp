@@ -7,7 +7,7 @@
 // json many.json
 // file many.json ~ "ranks": {ranks}\b
 //
-// One rank, and 32 ranks on however few cores there are (Open MPI: MPICH spins and never yields).
+// One rank, and 32 ranks on any number of cores. Open MPI only, because MPICH spins and never yields.
 #include <mpi.h>
 
 #include <ctime>

@@ -3,8 +3,8 @@
 // with: observer
 // stderr ~ MPI calls seen
 //
-// A program that uses up all communicators that MPI has (MPICH: 2048 of a process; Open MPI: more than one would wait for): whywait
-// then has none left to compare clocks with, and does without.
+// A program that uses up all communicators of MPI (MPICH has 2048 per process; Open MPI more than a test can create).
+// whywait then has none to compare clocks with and continues without.
 #include <mpi.h>
 
 #include <cstdio>

@@ -7,7 +7,7 @@
 // file plain.json ~ "pattern":\s*"late_sender"
 // file plain.json !~ "picture"
 //
-// Without WHYWAIT_PATH=order no order is kept and the report is as it always was.
+// Without WHYWAIT_PATH=order no order is kept, and the report is unchanged.
 #include "parts/late_snapshot.hpp"
 
 #include <mpi.h>

@@ -6,9 +6,10 @@
 // arguments: often
 // environment: WHYWAIT_PATH=order "WHYWAIT_WHATIF=block prepare x2; balance"
 //
-// No memory for the analysis: on one or two ranks operator new fails once, or from then on, at any allocation that the
-// explanation makes. `often [seed [times]]`: many times over in one process. `at_end`, `in_epoch`: really so, in MPI_Finalize or in the
-// middle of the run (out_of_memory.py). The program itself must never notice, and one line says what happened.
+// The analysis runs out of memory. On one or two ranks operator new fails once, or from then on, at any allocation of
+// the explanation. `often [seed [times]]` repeats this in one process. `at_end` and `in_epoch` fail once for real, in
+// MPI_Finalize or in the middle of the run (out_of_memory.py). The program itself must be unaffected, and one line
+// reports the failure.
 #include <whywait/data.hpp>
 #include <whywait/record.hpp>
 #include <whywait/mpi/process_state.hpp>
@@ -29,9 +30,9 @@
 
 namespace {
 
-// Plain: read by operator new, also before main.
+// Plain variables, because operator new reads them before main.
 bool counting = false;          // only allocations of the analysis count
-long allocations = 0, fails_at = 0;  // 0: never
+long allocations = 0, fails_at = 0;  // 0 for never
 bool fails_ever_after = false;
 bool failed = false;
 
@@ -60,7 +61,7 @@ void nap(long us) {
   nanosleep(&time, nullptr);
 }
 
-// A ring in which rank 0 is late, and a sum; returns a number that depends on every message.
+// A ring in which rank 0 is late, and a sum. Returns a number that depends on every message.
 long work(int steps) {
   WHYWAIT_REGION("work");
   long sum = 0;
@@ -84,7 +85,7 @@ long expected(int steps) {
   return sum;
 }
 
-// Registered data, some of it shared by the ranks: that makes the analysis a longer one.
+// Registered data, partly shared by the ranks, which makes the analysis longer.
 void work_on_data() {
   constexpr int each = 16;
   double* shared = nullptr;
@@ -109,7 +110,7 @@ void work_on_data() {
   MPI_Win_free(&window);
 }
 
-// What the hook of MPI_Finalize says on standard error.
+// Returns what the hook of MPI_Finalize writes to standard error.
 std::string heard(whywait::mpi::state& process) {
   char name[] = "/tmp/whywait_out_of_memory_XXXXXX";
   const int file = mkstemp(name), kept = dup(2);
@@ -142,7 +143,7 @@ void often(unsigned seed, int programs) {
   const auto again = [&] {
     const std::string text = heard(process);
     process.failed = {};
-    process.so_far = nullptr;  // what it has kept is lost: the next one begins anew
+    process.so_far = nullptr;  // its state is lost, and the next one starts from scratch
     process.hook = hook;
     return text;
   };
@@ -153,14 +154,14 @@ void often(unsigned seed, int programs) {
   allocations = 0;
   again();
   long most = allocations;
-  PMPI_Bcast(&most, 1, MPI_LONG, 0, MPI_COMM_WORLD);  // of rank 0, whose are the most
+  PMPI_Bcast(&most, 1, MPI_LONG, 0, MPI_COMM_WORLD);  // from rank 0, which has the most
   if (rank == 0 && (count(usual, "MPI calls seen") == 0 || most < 500)) not_so("this is no report", usual);
   std::mt19937 random(seed);
   int fired = 0, unsaid = 0, explained = 0, known = 0, alone = 0;
   for (int i = 0; i != programs; ++i) {
     const auto pick = [&](long n) { return static_cast<long>(random() % static_cast<unsigned long>(n)); };
     const int victims[] = {static_cast<int>(pick(ranks)), i % 3 == 0 ? static_cast<int>(pick(ranks)) : -1};
-    // the first ones all; then anywhere, on other ranks than 0 there are fewer
+    // first all early allocations, then random ones; ranks other than 0 have fewer
     const long range = victims[0] == 0 || i % 2 == 0 ? most : most / 4;
     const long at[] = {i < 10 ? i + 1 : 1 + pick(range), 1 + pick(range)};
     fails_ever_after = pick(3) == 0;
@@ -188,7 +189,7 @@ void often(unsigned seed, int programs) {
     const bool report = count(text, "whywait · ") == 1, own = count(text, "ended by MPI_Finalize") == 1;
     if (!report && !own) not_so("neither a report nor last words", text);
     if (failures == 0 && (count(text, "MPI calls seen") != 1 || count(text, "bad_alloc") != 0)) not_so("nobody failed, and yet", text);
-    // some places can do without what has failed, and say nothing
+    // some places work without the failed allocation and do not warn
     if (failures != 0 && count(text, "bad_alloc") == 0) ++unsaid;
     if (named > 1 || count(text, "whywait: why") > 1) not_so("one line is enough", text);
     explained += named == 0 ? 1 : 0;
@@ -214,7 +215,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const int steps = how == "in_epoch" ? 500 : 20;
   if (how == "in_epoch") counting = true;  // the program itself allocates nothing
-  for (int i = 2; how != "often" && i + 1 < argc; i += 3) {  // rank, allocation, ever after
+  for (int i = 2; how != "often" && i + 1 < argc; i += 3) {  // triples of rank, allocation, permanent
     if (std::atoi(argv[i]) != rank) continue;
     fails_at = std::atol(argv[i + 1]);
     fails_ever_after = i + 2 < argc && std::atoi(argv[i + 2]) != 0;

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Memory ends on one or two ranks while the run is explained, in MPI_Finalize or in the middle of the run.
+"""One or two ranks run out of memory during the explanation, in MPI_Finalize or in the middle of the run.
 
     out_of_memory.py FOLDER PROGRAM RANKS -- launcher ...
 
-At any allocation of the explanation (the first ones, then at random: the seed is printed), of which a run that has memory
-enough says how many there are; once or from then on. The
-program must end by itself with 0 and all its own output; one line says who failed and why, and what can be said is said.
+The first allocations of the explanation fail in turn, then random ones (the seed is printed), either once or
+permanently. A run with sufficient memory prints the number of allocations. The program must end by itself with exit
+code 0 and all its own output. One line must name the failed rank and the reason, and the partial result must be
+reported.
 """
 import os
 import pathlib
@@ -33,7 +34,7 @@ def run(folder, program, launcher, ranks, arguments, memory):
     victims = {str(rank) for rank in arguments[1::3]}
     if any(line[0] not in victims for line in first):
         sys.exit(f"{what}: a line about a rank that did not fail\n{done.stderr}")
-    # what fails after the text is whole costs its file only, and that is the line
+    # a failure after the text report is complete affects the JSON file only, and the line must report that
     said = any("bad_alloc" in line for line in done.stderr.splitlines() if not line.startswith("whywait: "))
     if first and report and not said and "whywait: cannot write the JSON file: rank " not in done.stderr:
         sys.exit(f"{what}: the report does not say why it is short\n{done.stderr}")
@@ -45,7 +46,7 @@ def run(folder, program, launcher, ranks, arguments, memory):
 
 
 def how_many_epochs(text):
-    """Of a run that is explained only up to somewhere: in how many epochs."""
+    """The number of epochs of a run that is explained only up to some point."""
     epochs = re.search(r"in (\d+)\s+epochs", text)
     return int(epochs[1]) if epochs and "the analysis failed, later waits are not explained" in text and "of which nothing" not in text else 0
 
@@ -59,12 +60,13 @@ def main():
     print(f"seed {SEED}")
     seen = {}
     for how, memory in (("at_end", "64M"), ("in_epoch", "128K")):
-        end, most = run(folder, program, launcher, ranks, [how], memory)  # nobody fails
+        end, most = run(folder, program, launcher, ranks, [how], memory)  # no failure
         if end != "explained" or min(most.values()) < 50:
             sys.exit(f"{how}: {end} after {most} allocations, though there is memory")
         for k in range(8):
-            # the very first, anywhere but mostly early with a second victim, anywhere late: there once only; one of these
-            # in the middle of the analysis, which is most of what a rank does that does not write the report
+            # The first allocations, random but mostly early ones with a second failing rank, and random late ones,
+            # which fail once only. One of them is in the middle of the analysis, the main work of ranks that write no
+            # report.
             rank, other = pick.randrange(ranks) if k != 5 else 1 + pick.randrange(ranks - 1), pick.randrange(ranks)
             late = most[rank] // 3 + pick.randrange(most[rank] * 2 // 3 if k != 5 else most[rank] // 4)
             at = k + 1 if k < 2 else int(most[rank] ** pick.random()) if k < 5 else late

@@ -1,8 +1,8 @@
-// A program that is measured with an expensive clock, and what its run would have been without: whenever code of this
-// executable (marks, wrappers) reads CLOCK_MONOTONIC, that takes as long as --reading says, in sleep. Nobody tells the
-// toolkit. --late: only from the end of MPI_Init on, when what it found out there is wrong. --forgive: a reading that took too
-// long is not made up for by the next. --longer: all work and readings take that many times as long, so that waking up late
-// matters as much less. overhead.py compares runs.
+// A program that is measured with an expensive clock, and the prediction of its run without it. Whenever code of this
+// executable (marks, wrappers) reads CLOCK_MONOTONIC, the reading sleeps for --reading, of which the toolkit is not
+// informed. --late applies this only after MPI_Init, so that the calibration there is wrong. With --forgive, a reading
+// that took too long is not compensated by the next one. --longer multiplies all work and readings, so that late
+// wake-ups matter less. overhead.py compares runs.
 //
 //   overhead [--reading MICROSECONDS] [--late] [--forgive] [--longer TIMES] [--steps N] [--exchanges N]
 //
@@ -34,9 +34,9 @@ get_time real_time() noexcept {
   return real;
 }
 
-/// Time, and none of a processor; on the average exactly, unless what came too late is forgiven.
+/// Takes time without using a processor, exactly on average unless delays are forgiven.
 struct sleeper {
-  long debt_ns = 0;  // that sleeping took too long so far
+  long debt_ns = 0;  // excess of the sleeping time so far
   bool forgives = false;
   static long now() noexcept {
     timespec t{};
@@ -56,7 +56,7 @@ sleeper reading;
 
 }  // namespace
 
-// The clock of this executable; MPI's libraries have the real one.
+// The clock of this executable; MPI libraries use the real one.
 extern "C" {
 extern char __executable_start, etext;
 int clock_gettime(clockid_t which, timespec* now) noexcept {
@@ -74,13 +74,13 @@ namespace {
 
 struct program {
   int rank = 0, ranks = 1, steps = 40;
-  int exchanges = 1;  // with their neighbours, in each step
+  int exchanges = 1;  // with the neighbours, in each step
   int longer = 1;
   sleeper worker;
 
   void work(double milliseconds) { worker.sleep(static_cast<long>(milliseconds * longer * 1e6)); }
 
-  // The low ranks work longer in few pieces, the high ones shorter in many: measuring fills up their waiting.
+  // Low ranks work longer in few pieces, high ones shorter in many, so that measuring fills their waiting time.
   void compute() {
     const int pieces = 2 + 4 * rank;
     const double all = 24 - 4 * rank;
@@ -130,7 +130,7 @@ int main(int argc, char** argv) {
   }
   asked_ns *= p.longer;
   prctl(PR_SET_TIMERSLACK, 1UL);
-  reading.forgives = late || forgive;  // else few of many readings may take the time of all
+  reading.forgives = late || forgive;  // otherwise a few late readings may take the time of all
   reading_ns = late ? 0 : asked_ns;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &p.rank);

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Runs a program whose measurement is expensive, and what it would have been without against the run without.
+"""Runs a program with expensive measurement and compares the predicted run without overhead with a real one.
 
     overhead.py --program PATH [--tries N] [--robust] -- launcher ...
 
-Each pair is one run with the clock as it is and one with an expensive one. The work of the program takes time but no
-processor; on a busy machine even that comes late now and then, so that the best of some pairs counts. --robust: only the
-expensive runs, each once, of which is asked what holds on however busy a machine: the toolkit noticed what its readings took
-at least; without them there is more waiting in less time; and no time is lost: what all ranks measured was a part of the run
-of each or hid waiting.
+Each pair is one run with the normal clock and one with an expensive clock. The work of the program takes time but no
+processor. On a busy machine it may still be late, so that the best of several pairs counts. With --robust only the
+expensive runs are made, each once, and only properties that hold on a busy machine are checked. The toolkit measured
+at least the cost of its readings; without them there is more waiting in less time; and no time is lost, because the
+overhead of all ranks was either part of the run of each rank or hid waiting.
 """
 import argparse
 import json
@@ -17,9 +17,9 @@ import subprocess
 import sys
 import tempfile
 
-# name, arguments, arguments of the expensive run, least relative error of the waits that measurement must cause, how far
-# compensation may be off in total and waits; seconds that the readings take at least, which are two a piece of work and
-# about 5 calls an exchange; in both cases they hide waits
+# Name, arguments, arguments of the expensive run, minimum relative error of the waits caused by measurement, maximum
+# error of the compensation in total and waits, minimum seconds of the readings (two per piece of work and about 5
+# calls per exchange). In both cases the readings hide waits.
 CASES = [("known at MPI_Init", "--steps 60", "--reading 300", 0.4, 0.015, 0.05,
           sum(60 * 300e-6 * 2 * (2 + 4 * rank + 5.2) for rank in range(4))),
          ("becomes expensive after MPI_Init", "--steps 70 --exchanges 4", "--reading 60 --late", 0.1, 0.015, 0.05,
@@ -27,7 +27,7 @@ CASES = [("known at MPI_Init", "--steps 60", "--reading 300", 0.4, 0.015, 0.05,
 
 
 def robust(name, seen, taken, ranks):
-    """What of one expensive run is wrong."""
+    """The errors in one expensive run."""
     shorter = seen["run_seconds"] - seen["without_seconds"]
     hidden = seen["waiting_without_seconds"] - seen["waiting_seconds"]
     print(f"{name}: noticed {seen['seconds']:.3f} s of at least {taken:.3f} s; total {seen['run_seconds']:.3f} s, compensated "
@@ -38,7 +38,7 @@ def robust(name, seen, taken, ranks):
         problems.append("less was noticed than the readings took")
     if not 0 < shorter <= 1.01 * seen["bound_seconds"]:
         problems.append(f"without them the run is shorter by {shorter:.3f} s, bound {seen['bound_seconds']:.3f} s")
-    # each rank's run is its work, its measuring and its waiting; 5 %: measuring that was noticed longer than it took there
+    # the run of each rank is its work, overhead and waiting; 5 % allows for overestimated overhead
     lost = seen["seconds"] - ranks * shorter - hidden
     if hidden <= 0 or abs(lost) > 0.05 * seen["seconds"]:
         problems.append(f"it hid {hidden:.3f} s of waiting, and {lost:.3f} s are lost")

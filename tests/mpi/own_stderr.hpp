@@ -4,8 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/// From here on what the process says on standard error is in this file: a launcher whose program aborts may end before
-/// it has read what was said last (MPICH's does so on a busy machine).
+/// Redirects standard error of the process to this file. A launcher whose program aborts may end before it has read the
+/// last output (MPICH on a busy machine).
 inline void own_stderr(const char* name) {
   const int file = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
   if (file < 0 || dup2(file, 2) < 0) _exit(99);

@@ -5,7 +5,7 @@
 // stdout ~ rank 0 finished
 // stdout ~ rank 1 finished
 //
-// A launcher that passes the environment to some ranks only: the ranks agree, nobody waits for the others.
+// A launcher passes the environment to some ranks only. The ranks agree, and none of them waits for the others.
 #include <mpi.h>
 
 #include <cstdio>
@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"})
     if (const char* value = std::getenv(name)) own = value;
   if (own != nullptr && std::strcmp(own, "1") == 0 && std::getenv("WHYWAIT_ENABLE") == nullptr) {
-    setenv("WHYWAIT_ENABLE", "0", 1);  // read before main: start again
+    setenv("WHYWAIT_ENABLE", "0", 1);  // the variable is read before main, so restart
     execv("/proc/self/exe", argv);
     return 9;
   }

@@ -1,8 +1,8 @@
 // ranks: 2 3 4
 //
-// Random point-to-point programs with serial numbers in the payload: the k-th send of a channel (communicator,
-// source, destination, tag) in posting order must be the message that the k-th receive of that channel, in
-// posting order, really got.
+// Random point-to-point programs with serial numbers in the payload. The k-th send of a channel (communicator, source,
+// destination, tag) in posting order must be the message that the k-th receive of that channel in posting order
+// received.
 
 #include "checks.hpp"
 
@@ -18,7 +18,7 @@ struct message {
   int source, destination, tag, serial;
 };
 
-// What one receive got, by where its posting record is.
+// A received message, by the index of its posting record.
 struct got {
   std::uint64_t record;
   int source, tag, serial;
@@ -137,14 +137,14 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(comm, &me);
     received.clear();
     sent.clear();
-    // who sends what to whom; a receiver knows only how many will come from each, with which tags
+    // the messages of the program; a receiver knows only the number of messages from each source with each tag
     std::vector<message> program;
     for (int i = 0; i < 120; ++i) {
       const int source = static_cast<int>(shared() % static_cast<unsigned>(ranks));
       const int destination = static_cast<int>(shared() % static_cast<unsigned>(ranks));
       program.push_back({source, destination, static_cast<int>(shared() % 3), i});
     }
-    // wildcards only for what nobody could starve: all receives of this seed take any source, or any tag, or none
+    // Wildcards must not steal messages, so that all receives of a seed use any source, any tag, both or none.
     const unsigned style = shared() % 4;
     std::vector<pending_receive> open;
     std::vector<MPI_Request> sends;
@@ -191,9 +191,10 @@ int main(int argc, char** argv) {
     finish(open, own, true);
     MPI_Waitall(static_cast<int>(sends.size()), sends.data(), MPI_STATUSES_IGNORE);
 
-    MPI_Barrier(comm);  // or a wildcard of one rank takes what another one sends in its second phase
+    MPI_Barrier(comm);  // otherwise a wildcard could match a message of the second phase
 
-    // Mprobe, Improbe and Probe: a second phase where each sends one message of each tag to its right neighbour
+    // a second phase with Mprobe, Improbe and Probe, in which each rank sends one message of each tag to its right
+    // neighbour
     const int right = (me + 1) % ranks, left = (me + ranks - 1) % ranks;
     std::vector<int*> second;
     sends.clear();
@@ -227,14 +228,14 @@ int main(int argc, char** argv) {
     note(late);
     MPI_Waitall(6, sends.data(), MPI_STATUSES_IGNORE);
 
-    // Sendrecv both ways at once
+    // Sendrecv in both directions at once
     int out[3] = {me, 5, 2000}, in[3] = {0, 0, 0};
     const std::uint64_t exchange = here();
     MPI_Sendrecv(out, 3, MPI_INT, right, 5, in, 3, MPI_INT, MPI_ANY_SOURCE, 5, comm, MPI_STATUS_IGNORE);
     sent.push_back({exchange, 2000});
     received.push_back({exchange + 1, in[0], in[1], in[2]});
 
-    // The order of postings at the senders, gathered with plain MPI.
+    // The posting order of the senders, gathered with plain MPI.
     auto records = checks::records();
     std::vector<int> mine;  // posting, destination, tag, serial
     for (auto& s : sent) {
@@ -252,7 +253,7 @@ int main(int argc, char** argv) {
     }
     std::vector<int> all(static_cast<std::size_t>(total));
     PMPI_Allgatherv(mine.data(), mine_size, MPI_INT, all.data(), sizes.data(), places.data(), MPI_INT, comm);
-    std::map<std::pair<int, int>, std::vector<std::pair<int, int>>> to_me, by_me;  // (source, tag): (posting, serial)
+    std::map<std::pair<int, int>, std::vector<std::pair<int, int>>> to_me, by_me;  // (source, tag) to (posting, serial)
     for (int source = 0; source < ranks; ++source)
       for (int k = 0; k < sizes[static_cast<std::size_t>(source)]; k += 4) {
         const int* s = &all[static_cast<std::size_t>(places[static_cast<std::size_t>(source)] + k)];

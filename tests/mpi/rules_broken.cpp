@@ -15,7 +15,7 @@
 // stderr ~ warning: 4 errors in rules
 // json out.json
 //
-// Mistakes in rules are told once, by rank 0, each with its place, and disturb neither the run nor the report.
+// Rank 0 prints each error in rules once, with its position. Errors affect neither the run nor the rest of the report.
 #include "parts/comes_last.hpp"
 
 #include <mpi.h>

@@ -6,7 +6,7 @@
 // file out.json ~ "problem": "retries",\s+"text": "look at the disk",\s+"saving_seconds": 0\.25,
 // file out.json ~ "description": ?"the last rank retried 7 times, all ranks together \d+ times on {ranks} ranks"
 //
-// A library that only the last rank calls brings its rule with it; events of all ranks meet on rank 0.
+// A library that only the last rank calls adds its rule; rank 0 gets the events of all ranks.
 #include <whywait/rules.hpp>
 
 #include <mpi.h>

@@ -10,7 +10,7 @@
 // file out.json ~ "undescribed_waits": ?1[,}]
 // file out.json !~ "pattern": ?"late_sender"
 //
-// Built-in patterns are rules: without its rule a wait is no finding, but its time stays in the sums.
+// Built-in patterns are rules. A wait without its rule is not a finding, but its time remains in the sums.
 #include "parts/comes_last.hpp"
 
 #include <mpi.h>

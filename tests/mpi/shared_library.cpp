@@ -1,7 +1,7 @@
 // ranks: 2
 // with: exchange_in_library.cpp:shared
 //
-// Calls that a shared library makes are seen: of one that is linked, and of a copy of it that is loaded at run time
+// Calls from a shared library are intercepted, both from a linked one and from a copy of it that is loaded at run time
 // with RTLD_LOCAL.
 
 #include "checks.hpp"

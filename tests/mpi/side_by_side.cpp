@@ -7,8 +7,8 @@
 // stderr ~ 4 cell +\| +12 cell
 // stderr ~ ^ +\| +snapshot +[\d.]+ m?s$
 //
-// The picture of a wait whose two columns are known: the same three rounds on both sides, more cells on the late one,
-// and a snapshot that only it takes. Times are compared with plain time stamps of the program.
+// The picture of a wait with two known columns. Both sides have the same three rounds, the late one has more cells, and
+// only it takes a snapshot. Times are compared with time stamps of the program.
 #include "parts/late_snapshot.hpp"
 
 #include <mpi.h>
@@ -52,7 +52,8 @@ int main(int argc, char** argv) {
   expect(picture["waiter"]["rank"] == 1 && picture["causer"]["rank"] == 0, "rank 1 waited for rank 0");
   expect(picture["cut"] == false, "all of it was kept");
 
-  // kind name depth waiter:count causer:count, 0: not on that side. Outside any region there was next to nothing.
+  // Columns are kind, name, depth, waiter:count and causer:count, where 0 is absent. The time outside all regions is
+  // negligible.
   std::string rows;
   double snapshot = 0, smooth_left = 0, smooth_right = 0;
   for (const auto& row : picture["rows"]) {
@@ -75,13 +76,13 @@ int main(int argc, char** argv) {
       "region pack 2 1:1\n"
       "region snapshot 1 0:1\n"
       "region write 2 0:3\n";
-  // When both were last in step is a matter of nanoseconds: at the barrier before, or in a round before, which both ran
-  // alike, perhaps folded into a loop. What follows the last barrier is known.
+  // The last alignment varies by nanoseconds. It is at the last barrier, or in an earlier round, which both sides ran
+  // alike, perhaps folded into a loop. The rows after the last barrier are known.
   const std::size_t barrier = rows.rfind("call MPI_Barrier");
   expect((barrier == std::string::npos ? rows : rows.substr(rows.find('\n', barrier) + 1)) == expected,
          "the rows are those of the program");
   if (failures != 0) std::fprintf(stderr, "found:\n%s", rows.c_str());
-  // 10 %: the processor may be taken away between a stamp and what it is about
+  // 10 %, because the process may be descheduled between a stamp and its event
   expect(std::abs(snapshot - truth.snapshot) < 0.1 * truth.snapshot, "the snapshot took as long as the program says");
   const double waited = picture["waiter"]["seconds"].get<double>();
   expect(std::abs(waited - truth.wait) < 0.1 * truth.wait, "the wait was as long as the program says");

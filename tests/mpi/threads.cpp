@@ -1,7 +1,7 @@
 // ranks: 2
 //
 // Three threads of each rank send and receive on one channel (same communicator, peer and tag) at the same time,
-// blocking and nonblocking: the ordinals must still be those in which MPI matched.
+// blocking and nonblocking. The ordinals must be those in which MPI matched the messages.
 
 #include "checks.hpp"
 
@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   CHECK(process().multiple && !process().several);
   int value = rank;
-  // the main thread has been seen before the others start, so nothing is in flight when they do
+  // rank synchronisation before the threads start, so that nothing is pending when they do
   MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Barrier(MPI_COMM_WORLD);
   std::vector<std::thread> team;

@@ -2,7 +2,7 @@
 // with: observer late_snapshot.cpp comes_last.cpp
 // environment: WHYWAIT_TIMELINE=drop_newest:1M:blocks WHYWAIT_REPORT=none
 //
-// The timeline of a program whose marks are known, taken by the program itself while it runs.
+// The timeline of a program with known marks, drained by the program itself while it runs.
 #include "parts/late_snapshot.hpp"
 
 #include <whywait/core/registry.hpp>
@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
     if (late) expected += "<snapshot><write></write><write></write><write></write></snapshot>";
     expected += "</round>";
   }
-  whywait::core::shared_clock clock;  // ticks
+  whywait::core::shared_clock clock;  // in ticks
   std::int64_t before = INT64_MIN;
   for (const whywait::explain::timeline_mark& m : whywait::explain::marks_of(threads[0], clock)) {
     const std::string name = registry.sites[m.block].name;

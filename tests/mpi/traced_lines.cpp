@@ -7,6 +7,6 @@
 // stderr ~ 4.0x as often: 
 // stderr ~ only the late side ran it: 
 //
-// The same with g++'s callbacks, which count for each thread.
+// Like counted_lines.cpp, but with g++'s callbacks, which count per thread.
 constexpr int body = 1;
 #include "coverage_program.hpp"

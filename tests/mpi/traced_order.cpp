@@ -5,6 +5,6 @@
 // environment: WHYWAIT_PATH=order WHYWAIT_OUTPUT=lines
 // stderr ~ side by side, since both were last in step, the longest of these waits:
 //
-// With the order of the path, too: what both ran, side by side, by lines of the source.
+// Like traced_lines.cpp, but with the path order, so that both sides appear side by side, by source lines.
 constexpr int body = 1;
 #include "coverage_program.hpp"

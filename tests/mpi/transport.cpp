@@ -1,6 +1,6 @@
 // ranks: 1 2 4
-// The explanation over MPI says the same as the one over the simulated transport: histories of random programs
-// are dealt to the ranks, as if they had been recorded there. A plain MPI program, nothing is intercepted.
+// The explanation over MPI equals the one over the simulated transport. The histories of random programs are
+// distributed to the ranks as if they had been recorded there. A plain MPI program without interception.
 
 #include <whywait/finalize/mpi_transport.hpp>
 
@@ -45,8 +45,8 @@ bool same(const explain::outcome& a, const explain::outcome& b) {
   return true;
 }
 
-// Rank 0 computes and sends, rank 1 always waits: more snapshots than the window lets under way, and answers
-// that come in an order other than that of the sends.
+// Rank 0 computes and sends, rank 1 always waits. There are more snapshots than the window admits, and replies arrive
+// in another order than the sends.
 void flood(run& r, int messages) {
   std::vector<std::uint32_t> posted;
   std::uint64_t t = 0, u = 0;

@@ -1,7 +1,8 @@
 // ranks: 1 2 4
 // ranks of mpich: 1 2
-// One or two ranks fail anywhere in what a transport and its team do: all leave together, with the same reason, nothing
-// is left under way, and the same communicator then serves a round in which nobody fails. Plain MPI, nothing is intercepted.
+// One or two ranks fail anywhere inside a transport and its team. All ranks leave together with the same reason,
+// nothing is pending, and the same communicator then completes a round without failures. Plain MPI without
+// interception.
 
 #include <whywait/finalize/node.hpp>
 #include <whywait/finalize/mpi_transport.hpp>
@@ -22,7 +23,7 @@ using whywait::finalize::peer_failed;
 using whywait::finalize::team;
 using packet = mpi_transport::packet;
 
-// What rank r does the n-th time it passes a place. Every place of a round has a name.
+// Makes rank r fail at the n-th passage of a place. Every place of a round has a name.
 struct trap {
   std::string place;
   int rank = -1, countdown = 0;
@@ -41,7 +42,7 @@ class a_round {
       pass("begin");
       expect(transport_.minimum([&](std::int32_t) { return pass("minimum"), std::int64_t{-7} * rank; }) == -7 * (ranks - 1), "minimum");
       exchange(10);
-      exchange(3 << 20);  // far more than there is room for at first
+      exchange(3 << 20);  // far more than the initial buffer
       forward();
       std::uint64_t sum = static_cast<std::uint64_t>(rank);
       transport_.reduce([&](std::int32_t) { return pass("pack"), number(sum, rank == 1 ? 3 << 20 : 8); },
@@ -93,7 +94,7 @@ class a_round {
     return n;
   }
 
-  // Everybody sends `size` bytes to everybody, a part in each round.
+  // All ranks send `size` bytes to all, a part in each round.
   void exchange(std::size_t size) {
     const auto n = static_cast<std::size_t>(team_.size());
     std::size_t left = size;
@@ -113,7 +114,7 @@ class a_round {
     for (const std::size_t g : got) expect(g == size, "exchange");
   }
 
-  // Tokens of all sizes are handed on from rank to rank until they are used up: some ranks are done long before others.
+  // Tokens of all sizes are forwarded from rank to rank until they expire; some ranks are done long before others.
   void forward() {
     constexpr int tokens = 30, hops = 7;
     const int rank = team_.rank(), ranks = team_.size();

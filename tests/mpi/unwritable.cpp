@@ -6,7 +6,8 @@
 // stderr ~ whywait · {ranks} ranks?
 // stdout ~ rank 0 finished
 //
-// The output cannot be written: one clear line, the text report still comes, the program is unharmed.
+// The output file cannot be written. There is one clear line, the text report is complete, and the program is
+// unaffected.
 #include <mpi.h>
 
 #include <cstdio>

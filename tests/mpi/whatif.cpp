@@ -1,6 +1,6 @@
-// Programs whose truth is known: their work takes time but no processor, so that they can really be run with faster
-// code, balanced load or more ranks. whatif.py asks what if and then does it; here only that an answer is reported, or that
-// the models are further apart than they may be, as on a machine that is too busy.
+// Programs with known truth. Their work takes time but no processor, so that they can actually run with faster code,
+// balanced load or more ranks. whatif.py compares the answers with such runs. This test only requires an answer, or a
+// refusal because the models disagree, as on a very busy machine.
 //
 //   whatif sweep|bulk|ring|agree|tasks [--steps N] [--speed F] [--imbalance X] [--noise X] [--even] [--strong R]
 //          [--operation SECONDS]
@@ -33,11 +33,11 @@ struct program {
   int rank = 0, ranks = 1;
   int steps = 25;
   double speed = 1, imbalance = 0, noise = 0;
-  int strong = 0;  // the work is that of so many ranks; 0: each has its own
+  int strong = 0;  // the total work is that of this number of ranks; 0 for separate work per rank
   bool even = false;
-  double debt = 0;  // seconds that sleeping took too long so far
+  double debt = 0;  // excess of the sleeping time so far, in seconds
 
-  /// Work that takes `seconds` of time and none of a processor; on the average exactly.
+  /// Takes `seconds` of time without using a processor, exactly on average.
   void work(double seconds) {
     using clock = std::chrono::steady_clock;
     const clock::time_point begin = clock::now();
@@ -71,7 +71,7 @@ struct program {
   }
 };
 
-/// A pipeline: every rank needs what the one before it has made of each of six tiles.
+/// A pipeline in which every rank needs the result of the previous one for each of six tiles.
 void sweep(program& p) {
   for (int i = 0; i < p.steps; ++i) {
     for (int tile = 0; tile < 6; ++tile) {
@@ -85,7 +85,7 @@ void sweep(program& p) {
   }
 }
 
-/// Steps in bulk: rank 0 prepares alone and tells all, all compute, and then they agree.
+/// Steps in bulk. Rank 0 prepares alone and broadcasts, all compute, and then they reduce.
 void bulk(program& p) {
   for (int i = 0; i < p.steps; ++i) {
     double settings[4] = {}, sum = 0;
@@ -96,7 +96,7 @@ void bulk(program& p) {
   }
 }
 
-/// Exchange with both neighbours in a ring without blocking; now and then rank 0 collects what all have.
+/// Nonblocking exchange with both neighbours in a ring; rank 0 periodically collects from all.
 void ring(program& p) {
   const int left = (p.rank + p.ranks - 1) % p.ranks, right = (p.rank + 1) % p.ranks;
   for (int i = 0; i < p.steps; ++i) {
@@ -123,7 +123,7 @@ void slow_sum(void* in, void* out, int* count, MPI_Datatype*) {
   for (int i = 0; i < *count; ++i) static_cast<double*>(out)[i] += static_cast<double*>(in)[i];
 }
 
-/// All compute and then agree by an operation that takes its time inside of MPI, as a slow network does.
+/// All compute and then call a reduction that takes time inside MPI, like a slow network.
 void agree(program& p) {
   MPI_Op sum = MPI_OP_NULL;
   MPI_Op_create(slow_sum, 1, &sum);
@@ -135,7 +135,7 @@ void agree(program& p) {
   MPI_Op_free(&sum);
 }
 
-/// Rank 0 gives the next task to whoever asks: more than what if can answer.
+/// Rank 0 gives the next task to the rank that requests one first, which what-if questions do not support.
 void tasks(program& p) {
   int task = p.steps * (p.ranks - 1), none = -1;
   if (p.rank == 0) {

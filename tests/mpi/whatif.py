@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Asks real programs what if, does it, and compares.
+"""Compares answers to what-if questions with real runs of the changed programs.
 
     whatif.py --program NAME=PATH ... [--ranks-limit N] [--only WORD] [--tries N] [--ask-only] [--unchanged X] -- launcher ...
 
-Each case runs a program with WHYWAIT_WHATIF and then, really changed, without. The work of the programs takes time but
-no processor; on a busy machine even that comes late now and then, so a case may be tried again: then the fastest run of
-either program counts. Every answer must lie within 5 % of the truth, those about code and network within 3 %, and at
-least 9 of 10 intervals must hold it; half of the replays of the unchanged runs are within --unchanged. What the models cannot
-know must be refused.
+Each case runs a program with WHYWAIT_WHATIF and then the changed program without it. The work of the programs takes
+time but no processor. On a busy machine it may still be late, so that a case may be repeated, and the fastest run of
+either program counts. Every answer must be within 5 % of the truth, those about code and network within 3 %, and at
+least 9 of 10 intervals must contain it. Half of the replays of the unchanged runs must be within --unchanged.
+Questions beyond the models must be refused.
 """
 import argparse
 import json
@@ -18,7 +18,8 @@ import subprocess
 import sys
 import tempfile
 
-# program, arguments, ranks, question, further arguments of the changed program, factor of its ranks; None: refused
+# program, arguments, ranks, question, additional arguments of the changed program, factor of its ranks; None means
+# refused
 CASES = []
 
 
@@ -26,7 +27,7 @@ def case(program, arguments, ranks, question, changed, factor=1):
     CASES.append((program, arguments.split(), ranks, question, None if changed is None else changed.split(), factor))
 
 
-slow = "--speed 0.3 --iterations 30"  # long sleeps: waking up late matters less
+slow = "--speed 0.3 --iterations 30"  # with long sleeps late wake-ups matter less
 case("jacobi", slow, 4, "block interior x2", "--speed 0.6")
 case("jacobi", slow, 4, "balance steps", "--even")
 case("jacobi", slow, 4, "ranks x2 weak", "", 2)
@@ -52,7 +53,7 @@ case("whatif", "sweep --steps 2", 2, "ranks x2", None)
 
 
 def disturbed(answer):
-    """Whether a refusal says truly that the run was none that the models can be about, for the machine was busy."""
+    """Whether a refusal correctly states that the busy machine made the run unsuitable for the models."""
     said = [e["seconds"] for e in answer["engines"] if "refusal" not in e]
     if re.fullmatch(r"the models disagree by \d+ %", answer["refusal"]):
         return max(said) > 1.25 * min(said)
@@ -89,7 +90,7 @@ def main():
         return json.loads((directory / "run.json").read_text())
 
     def says(question, *wanted):
-        """What is not understood is said in one place, the rest is answered, and the program does not notice."""
+        """Invalid questions are reported once, the others are answered, and the program is unaffected."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith("WHYWAIT_")} | {"WHYWAIT_WHATIF": question}
         done = subprocess.run(launcher + ["3", programs["whatif"], "ring", "--steps", "12"], cwd=directory, env=environment,
                               capture_output=True, text=True, timeout=100)
@@ -112,7 +113,7 @@ def main():
         name = f"{program} {' '.join(arguments)} on {ranks}: {question}"
         if program not in programs or options.only not in name or round(ranks * factor) > options.ranks_limit:
             continue
-        # a busy machine only makes sleeping work late, so the fastest run of each is nearest to what was meant
+        # a busy machine can only delay the work, so that the fastest run of each program is the most accurate
         now, truth = None, None
         for attempt in range(options.tries):
             p = run(program, arguments, ranks, question)["prediction"]

@@ -28,8 +28,9 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// What the ranks give to rules, on rank 0: up a tree, those of one call site added up on the way. Bounded: 64 MiB of own
-/// events in all (at least 1 KiB a rank; none without `with_events`), the 256 most costly call sites. Collective over the transport's ranks.
+/// Gathers the input of the rules on rank 0. A reduction tree adds up the contributions of one call site on the way.
+/// The result is bounded to 64 MiB of own events in total (at least 1 KiB per rank; none without `with_events`) and to
+/// the 256 most costly call sites. Collective over the transport's ranks.
 inline rules::contribution gather_contributions(finalize::mpi_transport& transport,
                                                               const explain::rank_history& own,
                                                               std::int64_t clock_error_ns, bool with_events = true) {
@@ -53,10 +54,11 @@ inline rules::contribution gather_contributions(finalize::mpi_transport& transpo
   return all;
 }
 
-/// Adds what an epoch has to what earlier ones had.
+/// Merges the call sites of an epoch into those of earlier epochs.
 inline void fold_uses(base::pod_vector<rules::site_use>& so_far, base::pod_vector<rules::site_use>& epoch) {
   constexpr std::size_t most_sites = 256;
-  base::pod_vector<std::int64_t> ranks;  // of both, the more, not the sum
+  // The number of ranks is the maximum of both epochs, because the same ranks may take part in both.
+  base::pod_vector<std::int64_t> ranks;
   for (std::size_t i = 0, j = 0; i < so_far.size() || j < epoch.size();) {
     const bool a = j == epoch.size() || (i < so_far.size() && so_far[i].site <= epoch[j].site);
     const bool b = i == so_far.size() || (j < epoch.size() && epoch[j].site <= so_far[i].site);
@@ -70,7 +72,7 @@ inline void fold_uses(base::pod_vector<rules::site_use>& so_far, base::pod_vecto
   epoch = so_far;
 }
 
-/// The call sites that rules want to name.
+/// The call sites whose names the rules need.
 inline base::vector<core::stable_key> keys_of(const rules::contribution& all) {
   base::vector<core::stable_key> keys;
   for (const rules::site_use& use : all.uses) keys.push_back(use.site);
@@ -85,8 +87,8 @@ inline void print_lines(const std::string& text) {
 
 }  // namespace detail
 
-/// What the rules say about a run: the built-in ones, those of the program and of the files that `wanted` (WHYWAIT_RULES)
-/// names. Mistakes in rules are printed, with `facts.warnings` saying so; they change nothing else. For rank 0.
+/// Evaluates the built-in rules, the rules of the program and those of the files that `wanted` (WHYWAIT_RULES) names.
+/// Errors in rules are printed and counted in `facts.warnings`; they change nothing else. For rank 0.
 inline rules::evaluation advise(const char* wanted, const explain::outcome& found,
                                               const base::names& names, rules::contribution&& all,
                                               report::run_facts& facts) {
@@ -96,22 +98,22 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
     if (setting.list) detail::print_lines(rules::list_text(known));
     std::uint64_t dropped = 0;
     for (const rules::own_packet& packet : all.events) dropped += rules::dropped_events(packet);
-    rules::evaluation said =
+    rules::evaluation evaluated =
         rules::evaluate(known, found, facts.ranks, names, [&](rules::event_store& store, rules::trouble&, auto& made) {
           rules::add_uses(store, all.uses, names, made);
           for (std::size_t i = 0; i < all.events.size(); ++i) rules::add_own_events(all.events[i], all.ranks[i], store);
         });
-    const base::vector<rules::diagnostic>& mistakes = known.log.list();
-    for (const rules::diagnostic& mistake : mistakes) detail::print_lines(mistake.text());
-    for (const std::string& message : said.messages) detail::print_lines(message);
-    const std::size_t wrong = mistakes.size() + said.messages.size();
-    if (wrong != 0)
-      facts.warnings.push_back(base::counted(static_cast<std::int64_t>(wrong), "error") +
+    const base::vector<rules::diagnostic>& errors = known.log.list();
+    for (const rules::diagnostic& error : errors) detail::print_lines(error.text());
+    for (const std::string& message : evaluated.messages) detail::print_lines(message);
+    const std::size_t count = errors.size() + evaluated.messages.size();
+    if (count != 0)
+      facts.warnings.push_back(base::counted(static_cast<std::int64_t>(count), "error") +
                                " in rules, printed on standard error; the affected rules were skipped");
     if (dropped != 0)
       facts.warnings.push_back(base::counted(static_cast<std::int64_t>(dropped), "own event was", "own events were") +
                                " dropped because the event buffer was full; rules do not see them");
-    return said;
+    return evaluated;
   } catch (const std::exception& problem) {
     facts.warnings.push_back(std::string("the rules failed (") + problem.what() + "); the report has no advice");
     return {};

@@ -32,12 +32,12 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// What is said of the run so far: records -> explanation -> names -> rules -> report, the whole way of the data.
+/// Analyses the run so far. The data passes through all stages, from records to explanation, names, rules and report.
 /// The result is complete on rank 0. Collective over the process's tool communicator.
 inline report::result analyse(mpi::state& process, epoch& now) {
   report::run_facts facts = gather_facts(process, now.records(), now.so_far().run, now.team());
   const data_so_far& data = now.so_far().data;
-  if (data.not_analysed) facts.warnings.push_back(data_not_analysed);
+  if (data.not_linked) facts.warnings.push_back(data_not_analysed);
   explain::outcome found = now.explain();
   if (!now.unnamed().empty()) facts.warnings.push_back(now.unnamed());
   rules::contribution contributions = now.contribute(true);
@@ -45,10 +45,10 @@ inline report::result analyse(mpi::state& process, epoch& now) {
   base::vector<core::stable_key> keys = keys_of(contributions);
   for (const unseen_block& b : unseen) keys.push_back(b.key);
   const base::names names = gather_names(keys_to_name(found, std::move(keys)), now.names(), now.team());
-  rules::evaluation said;
+  rules::evaluation advice;
   if (process.rank == 0)
-    said = advise(process.registry->config.rules, found, names, std::move(contributions), facts);
-  report::result result = report::assemble(found, names, std::move(facts), said);
+    advice = advise(process.registry->config.rules, found, names, std::move(contributions), facts);
+  report::result result = report::assemble(found, names, std::move(facts), advice);
   result.unseen = named(unseen, names);
   if (data.analysis != nullptr)
     result.communication = data.analysis->result(&gather_names, now.names(), result.run.warnings);
@@ -57,14 +57,14 @@ inline report::result analyse(mpi::state& process, epoch& now) {
   return result;
 }
 
-/// What can be said although the analysis failed: the facts of the run, and what its earlier epochs explained. Complete on
-/// rank 0. Collective over `all`.
-inline report::result what_is_known(mpi::state& process, const finalize::team& all) {
+/// The partial result after a failed analysis. It contains the facts of the run and the explanation of earlier epochs.
+/// Complete on rank 0. Collective over `all`.
+inline report::result partial_result(mpi::state& process, const finalize::team& all) {
   explained_so_far& so_far = so_far_of(process);
   core::shared_clock clock;
   clock.origin = process.begin_ticks;
   clock.ns_per_tick = core::clock_anchor::rate(process.start_anchor, core::clock_anchor::take());
-  clock.error_ns = std::numeric_limits<double>::quiet_NaN();  // not compared with others
+  clock.error_ns = std::numeric_limits<double>::quiet_NaN();  // not compared with other ranks
   process_records records = collect(process, clock);
   records.span_whole_run();
   const process_names own(records, process.registry->sites, process.registry->sources, so_far.code.get());
@@ -76,12 +76,12 @@ inline report::result what_is_known(mpi::state& process, const finalize::team& a
                            (so_far.found.records == 0 ? "waits are not explained" : "later waits are not explained"));
   rules::contribution uses;
   uses.uses = so_far.uses;
-  const rules::evaluation said =
+  const rules::evaluation advice =
       advise(process.registry->config.rules, so_far.found, names, std::move(uses), facts);
-  return report::assemble(so_far.found, names, std::move(facts), said);
+  return report::assemble(so_far.found, names, std::move(facts), advice);
 }
 
-/// Hook of MPI_Finalize: explains, and prints and writes what the settings of rank 0 ask for.
+/// Hook of MPI_Finalize. Explains the run, then prints and writes what the settings of rank 0 request.
 inline void at_finalize(mpi::state& process) {
   const core::settings& wanted = process.registry->config;
   const bool writes = wanted.report || wanted.output != nullptr;
@@ -91,7 +91,7 @@ inline void at_finalize(mpi::state& process) {
     ~at_end() { free_so_far(process); }
   } frees{process};
   report::result result;
-  // rank 0 writes; the environment of others may differ
+  // Rank 0 decides, because the environment may differ between ranks.
   if (!process.failed)
     known = together(process, "the analysis failed, waits are not explained: ", [&](const finalize::team& all) {
       needed = all.agree(process.rank == 0 && (writes || rules::rules_setting::parse(wanted.rules).list)) != 0;
@@ -102,22 +102,23 @@ inline void at_finalize(mpi::state& process) {
   if (!known)
     known = together(process, "cannot write the report: ", [&](const finalize::team& all) {
       needed = all.agree(process.rank == 0 && writes) != 0;
-      if (needed) result = what_is_known(process, all);
+      if (needed) result = partial_result(process, all);
     });
   if (process.rank != 0 || (known && !needed)) return;
-  bool told = false;
+  bool reported = false;
   try {
     if (known && wanted.report) report::print_text(result, stderr);
-    told = known && wanted.report;
+    reported = known && wanted.report;
     if (known && wanted.output != nullptr) {
       const std::string problem = report::write_json_file(result, std::string(wanted.output) + ".json");
       if (!problem.empty()) core::warn(problem.c_str(), wanted.report ? "; the text report is complete" : "; the result is lost");
-      told = true;
+      reported = true;
     }
   } catch (const std::exception& problem) {
-    core::warn(told ? "cannot write the JSON file: " : "cannot write the report: ", "rank 0: ", problem.what());
+    core::warn(reported ? "cannot write the JSON file: " : "cannot write the report: ", "rank 0: ", problem.what());
   }
-  if (!told && process.hook.on_end != nullptr)  // what this rank knows alone, for which no memory is needed
+  // The last resort is the local summary of this rank, which needs no memory.
+  if (!reported && process.hook.on_end != nullptr)
     process.hook.on_end(process, mpi::end_reason::unexplained, 0);
 }
 

@@ -26,17 +26,18 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// The questions of WHYWAIT_WHATIF, the same on all ranks. Those about code and network are also put to the virtual
-/// clocks of the explanation, which see the whole run on all ranks; it is they who answer, so that a question and the
-/// savings that the report prints by itself are one number. The others imagine another program: the log answers them.
+/// The questions of WHYWAIT_WHATIF, identical on all ranks. The virtual clocks of the explanation answer questions
+/// about code and network, because they see the whole run on all ranks. A question and the savings that the report
+/// prints by itself therefore give the same number. Other questions describe a different program and are answered from
+/// the log.
 struct asked_questions {
   base::vector<whatif::question> all;
-  base::vector<explain::what_if> clocks;  ///< for explain::options::questions; in each epoch the same ones
-  base::pod_vector<std::size_t> clock_of;  ///< of each of those: index in `all`
-  base::pod_vector<bool> known;  ///< of each of those: whether it meant anything in any epoch
+  base::vector<explain::what_if> clocks;  ///< for explain::options::questions; the same list in each epoch
+  base::pod_vector<std::size_t> clock_of;  ///< index in `all` of each entry of `clocks`
+  base::pod_vector<bool> known;  ///< for each entry of `clocks`: whether it matched code in any epoch
   bool read = false;
 
-  /// What the clocks said, for `whatif::ask`.
+  /// The answers of the clocks, for `whatif::ask`.
   base::vector<whatif::outside_answer> answers_in(const explain::outcome& found) const {
     base::vector<whatif::outside_answer> out;
     for (std::size_t i = 0; i != std::min(clock_of.size(), found.answers.size()); ++i)
@@ -48,7 +49,7 @@ struct asked_questions {
 
 namespace detail {
 
-/// The questions that can be read, in their own notation; about the others one line each. On rank 0.
+/// Returns the questions that can be parsed, in canonical notation, and warns once about each of the others. On rank 0.
 inline std::string readable_questions(const char* text) {
   std::string all, one;
   for (const char* at = text; at != nullptr; ++at) {
@@ -67,7 +68,7 @@ inline std::string readable_questions(const char* text) {
   return all;
 }
 
-/// One change of one question, and a block that it means.
+/// A change of a question and one block that it refers to.
 struct meant_block {
   std::uint64_t question, change, block;
   bool operator<(const meant_block& o) const noexcept {
@@ -78,7 +79,8 @@ struct meant_block {
   }
 };
 
-/// What the blocks that any rank knows by the names in `asked` are called on all of them, sorted. Collective.
+/// Finds the blocks whose names occur in `asked` on any rank. The result is sorted and identical on all ranks.
+/// Collective.
 inline base::pod_vector<meant_block> find_blocks(const base::vector<whatif::question>& asked,
                                                                  const process_names& own, const finalize::team& all) {
   base::pod_vector<meant_block> mine;
@@ -102,9 +104,10 @@ inline base::pod_vector<meant_block> find_blocks(const base::vector<whatif::ques
 
 }  // namespace detail
 
-/// Reads the questions of rank 0 the first time, each that cannot be read gets one line; and looks, each time, which
-/// blocks of an epoch they mean. Costs one agreement if there are none. Collective.
-inline void ask_again(asked_questions& asked, const mpi::state& process, const process_names& own,
+/// Parses the questions of rank 0 in the first call, with one warning for each that cannot be parsed. Each call then
+/// looks up the blocks of the epoch that the questions refer to. Costs one agreement if there are no questions.
+/// Collective.
+inline void update_questions(asked_questions& asked, const mpi::state& process, const process_names& own,
                                     const finalize::team& all) {
   if (!asked.read) {
     std::string text;
@@ -129,7 +132,8 @@ inline void ask_again(asked_questions& asked, const mpi::state& process, const p
       if (one.what == kind::network) put.changes.push_back({explain::network_key(), 1.0 / one.factor});
       for (const detail::meant_block& b : blocks)
         if (b.question == q && b.change == c) put.changes.push_back({b.block, 1.0 / one.factor});
-      meant = meant && put.changes.size() != before;  // else the log may: it also knows code by the call that ends it
+      // If no block matches, the log may still answer, because it also identifies code by the call that follows it.
+      meant = meant && put.changes.size() != before;
     }
     if (!about_this_program) continue;
     if (asked.known.size() == asked.clocks.size()) asked.known.push_back(false);

@@ -20,7 +20,7 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// The blocks of code that ran in this process, one number each.
+/// Lists the numbers of the code blocks that ran in this process, each once.
 inline base::pod_vector<std::uint32_t> code_that_ran(const process_records& all) {
   base::pod_vector<std::uint32_t> ran;
   base::pod_vector<bool> known;
@@ -37,7 +37,7 @@ inline base::pod_vector<std::uint32_t> code_that_ran(const process_records& all)
   return ran;
 }
 
-/// Whether some rank cannot name its blocks; why, of the lowest of them. Collective.
+/// Returns whether any rank cannot name its blocks; `why` is the reason of the lowest such rank. Collective.
 inline bool any_problem(const coverage::code_blocks& own, const finalize::team& all, std::string& why) {
   const int from = all.lowest_of(!own.problem().empty());
   if (from < 0) return false;
@@ -48,7 +48,7 @@ inline bool any_problem(const coverage::code_blocks& own, const finalize::team& 
   return true;
 }
 
-/// The patterns that rank 0 was given. Collective.
+/// The code filter from the settings of rank 0. Collective.
 inline coverage::code_filter common_filter(const core::settings& own, const finalize::team& all) {
   std::string patterns = own.coverage != nullptr ? own.coverage : "";
   all.share(patterns);

@@ -17,12 +17,12 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// Measures the clocks once more: this rank's map to the time of rank 0. Collective over process.tool_comm,
-/// for hooks::on_finalize.
+/// Measures the clock offset again and returns this rank's map to the time of rank 0. Collective over
+/// process.tool_comm, for hooks::on_finalize.
 inline core::shared_clock finish_clock(mpi::state& process) noexcept { return process.clocks.finish(process.tool_comm); }
 
-/// Reads what this process recorded. Local, allocates; other threads may go on recording, what they add later
-/// is not seen. Cost: O(threads + communicators), and one pass over the records if memory ran out.
+/// Reads the records of this process. Local; allocates. Other threads may continue to record, and records that they add
+/// later are not included. Cost is O(threads + communicators), plus one pass over the records if memory ran out.
 inline process_records collect(mpi::state& process, const core::shared_clock& clock = {}) {
   process_records all;
   core::rank_history& history = all.history;
@@ -41,7 +41,8 @@ inline process_records collect(mpi::state& process, const core::shared_clock& cl
   const std::size_t count = process.registry->location_count;
   core::location_base* const newest = process.registry->locations;
   pthread_mutex_unlock(&process.registry->mutex);
-  history.locations.resize(count);  // may throw, so not under the lock
+  // The allocation may throw and is therefore outside the lock.
+  history.locations.resize(count);
   all.threads.resize(count);
   for (core::location_base* base = newest; base != nullptr; base = base->next) {
     record::location& from = *static_cast<record::location*>(base);
@@ -55,7 +56,7 @@ inline process_records collect(mpi::state& process, const core::shared_clock& cl
       record::detail::count_open_begins(from);
     beside.mismatched_ends = from.mismatched_ends;
     if (record::kept_details* const more = record::kept_details::of(from)) {
-      // the segment before the last record ends with the next event, which may never come
+      // The segment before the last record ends with the next event, which may never happen.
       const bool still = base == record::this_location() || __atomic_load_n(&base->finished, __ATOMIC_ACQUIRE) != 0;
       if (still && more->ordered) more->order.flush(from);
       all.lost_orders += more->order.lost_segments();
@@ -77,7 +78,7 @@ inline process_records collect(mpi::state& process, const core::shared_clock& cl
     all.failed_polls += thread->failed_polls;
     all.lost_records += thread->lost_records;
     all.lost_steps += thread->lost_steps;
-    // A thread may have stored a little after another one found no memory: those have holes before them.
+    // A thread may have stored a few records after another thread ran out of memory. These records follow gaps.
     for (std::uint64_t i = 0; all.closed && i < to.records.size(); ++i)
       if (from.syncs[i].posting > process.closed_posting)
         from.syncs[i].flags = static_cast<std::uint16_t>(from.syncs[i].flags | core::sync_flag::failed);

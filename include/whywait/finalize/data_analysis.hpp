@@ -23,12 +23,13 @@ namespace finalize {
 
 class process_names;
 
-/// Names for keys, on rank 0; collective (gather_names).
+/// Function that returns names for keys on rank 0; collective (gather_names).
 using name_gatherer = base::names (*)(base::vector<core::stable_key> keys, const process_names& own, const finalize::team& all);
 
-/// The analysis of registered data, of which <whywait/mpi.hpp> knows no more than this: it takes a compiler as long as half of
-/// the rest, and few programs register data. <whywait/communication.hpp> brings it. It lives as long as the run and goes on
-/// from epoch to epoch: `begin`, the explanation, `fold`, perhaps `result`.
+/// Interface to the analysis of registered data. <whywait/mpi.hpp> depends on this interface only, because the analysis
+/// takes half as long to compile as the rest and few programs register data. <whywait/communication.hpp> implements it.
+/// The object lives as long as the run. In each epoch `begin` is called before the explanation and `fold` after it,
+/// then possibly `result`.
 class data_analysis {
  public:
   data_analysis() = default;
@@ -36,13 +37,14 @@ class data_analysis {
   data_analysis& operator=(const data_analysis&) = delete;
   virtual ~data_analysis() = default;
 
-  /// Takes the records of an epoch; what is returned is to be told of the waits while they are explained. `epoch` must live
-  /// until then.
+  /// Reads the records of an epoch. The returned observer is notified of waits during the explanation; `epoch` must
+  /// live until then.
   virtual explain::observer* begin(const explain::rank_history& epoch) = 0;
-  /// Afterwards: adds them to what is known; their memory is free again. Collective. `lossy`: on some rank calls of this
-  /// epoch were not recorded.
+  /// Called after the explanation. Adds the epoch to the sums and releases its memory. Collective. `lossy` means that
+  /// some rank did not record all calls of this epoch.
   virtual void fold(bool lossy) = 0;
-  /// What the report says of data of the run so far, on rank 0; null elsewhere. Collective. What limits it goes to `warnings`.
+  /// The report section about the data of the run so far, on rank 0; null elsewhere. Collective. Limitations are
+  /// appended to `warnings`.
   virtual std::shared_ptr<const report::section> result(name_gatherer names, const process_names& history,
                                                         base::vector<std::string>& warnings) = 0;
 };
@@ -50,28 +52,28 @@ class data_analysis {
 using data_analysis_maker = std::unique_ptr<data_analysis> (*)(mpi::state& process);
 
 namespace detail {
-/// Set before main by <whywait/communication.hpp>, if that is anywhere.
+/// Set before main by <whywait/communication.hpp> if any file includes it.
 __attribute__((visibility("default"))) inline data_analysis_maker maker_of_data_analysis = nullptr;
 }  // namespace detail
 
-/// The analysis of data of a run.
+/// State of the data analysis of a run.
 struct data_so_far {
-  std::unique_ptr<data_analysis> analysis;  ///< null: no rank has registered any, or one cannot analyse it
-  bool not_analysed = false;                     ///< the latter
+  std::unique_ptr<data_analysis> analysis;  ///< null if no rank has registered data or the analysis is not linked in
+  bool not_linked = false;                     ///< data is registered but cannot be analysed
 };
 
-/// Makes the analysis if some rank has registered an array by now, at the end of the epoch in which one did. Collective.
-inline void look_for_data(mpi::state& process, const finalize::team& all, data_so_far& data) {
-  if (data.analysis != nullptr || data.not_analysed) return;  // alike on all ranks
+/// Creates the analysis at the end of the first epoch in which some rank has registered an array. Collective.
+inline void create_data_analysis(mpi::state& process, const finalize::team& all, data_so_far& data) {
+  if (data.analysis != nullptr || data.not_linked) return;  // the same on all ranks
   const bool registered = data::state_of(*process.registry) != nullptr;
   int facts[] = {registered ? 1 : 0, detail::maker_of_data_analysis == nullptr ? 1 : 0};
   all.all_reduce(facts, 2, MPI_INT, MPI_MAX);
   if (facts[0] == 0) return;
-  data.not_analysed = facts[1] != 0;
-  if (!data.not_analysed) data.analysis = detail::maker_of_data_analysis(process);
+  data.not_linked = facts[1] != 0;
+  if (!data.not_linked) data.analysis = detail::maker_of_data_analysis(process);
 }
 
-/// Warning in the report of a run that registered data but does not contain the analysis of it.
+/// Warning in the report of a run with registered data but without the analysis.
 constexpr const char* data_not_analysed =
     "data was registered but is not analysed; include <whywait/communication.hpp> beside <whywait/mpi.hpp> in one file of "
     "the program";

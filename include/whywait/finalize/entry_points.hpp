@@ -10,16 +10,17 @@ namespace finalize {
 
 #ifndef WHYWAIT_DISABLE
 
-/// Why the program waited so far, for the program itself: complete on rank 0 of MPI_COMM_WORLD, elsewhere without waits
-/// and names. Collective over `comm`, which must hold all ranks of MPI_COMM_WORLD, like MPI_Barrier, as which it is
-/// recorded; ends an epoch, so that what is under way goes on and the memory of all records is free again. The time it
-/// takes (about that of the report at the end) is taken out of every later explanation. From one thread, while no other
-/// thread is in MPI. Nothing is thrown: where nothing can be said `run.warnings` says why, the same on all ranks.
+/// Explains to the program itself why it waited so far. The result is complete on rank 0 of MPI_COMM_WORLD and has no
+/// waits and no names elsewhere. Collective over `comm`, which must contain all ranks of MPI_COMM_WORLD. The call
+/// synchronises and is recorded like MPI_Barrier. It ends an epoch: pending operations continue and the memory of all
+/// records is released. Later explanations exclude the time of this call, which is about that of the final report. Call
+/// it from one thread while no other thread is in MPI. Throws nothing; if there is no result, `run.warnings` gives the
+/// reason, identical on all ranks.
 report::result explain(MPI_Comm comm);
 
 #else
 
-/// Switched off: nothing is known.
+/// Disabled build: returns an empty result with a warning.
 template <class Communicator>
 report::result explain(const Communicator&) {
   report::result nothing;

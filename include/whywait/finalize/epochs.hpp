@@ -36,24 +36,24 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// What this process keeps from one epoch to the next (overhead 4.4 a): state::so_far. Bounded, but for the calls that
-/// WHYWAIT_WHATIF learns from: those of the first epoch.
+/// State that this process keeps between epochs, in state::so_far (docs/method.md 4.11). Its size is bounded, except
+/// for the calls of the first epoch, which WHYWAIT_WHATIF learns from.
 struct explained_so_far {
   explain::epoch_memory memory;
   base::pod_vector<rules::site_use> uses;    ///< on rank 0
   base::vector<kept_picture> pictures;   ///< on rank 0
-  explain::outcome found;               ///< on rank 0: of all epochs that came to their end
+  explain::outcome found;               ///< on rank 0: outcome of all complete epochs
   data_so_far data;
   asked_questions asked;
   traced_calls calls;                   ///< on rank 0
-  base::pod_vector<std::uint32_t> ran;  ///< code that the compiler counts, sorted
+  base::pod_vector<std::uint32_t> ran;  ///< blocks counted by compiler instrumentation, sorted
   std::unique_ptr<coverage::code_blocks> code;
   run_so_far run;
-  std::int32_t node = -1;               ///< the machine, once an epoch has begun
-  bool continued = false;               ///< the rest is about the end of an epoch
+  std::int32_t node = -1;               ///< the machine; set when the first epoch begins
+  bool continued = false;               ///< an earlier epoch has ended; the next members describe its end
   mpi::meeting_point end{0, 0, 0};
-  std::uint64_t resumed = 0;            ///< ticks: when the program went on
-  std::uint32_t posted = 0;             ///< last ordinal
+  std::uint64_t resumed = 0;            ///< ticks at which the program resumed
+  std::uint32_t posted = 0;             ///< last posting ordinal
 };
 
 inline explained_so_far& so_far_of(mpi::state& process) {
@@ -62,18 +62,18 @@ inline explained_so_far& so_far_of(mpi::state& process) {
 }
 
 /// Frees it after the last epoch, so that a leak checker does not report it.
-[[gnu::cold]] inline void free_so_far(mpi::state& process) noexcept {
+inline void free_so_far(mpi::state& process) noexcept {
   delete static_cast<explained_so_far*>(process.so_far);
   process.so_far = nullptr;
 }
 
-/// One epoch on its way from records to what is said of all so far. `end`: where all processes met, or null at the end
-/// of the run. Collective over the process's tool communicator.
+/// Processes one epoch, from its records to the result of all epochs so far. `end` is the point where all processes
+/// met, or null at the end of the run. Collective over the process's tool communicator.
 class epoch {
  public:
   epoch(mpi::state& process, const mpi::meeting_point* end)
       : process_(process), so_far_(so_far_of(process)), team_(process.tool_comm), transport_(team_) {
-    team_.agree();  // what compares clocks is MPI alone
+    team_.agree();  // The clock comparison that follows makes MPI calls only, so it needs an agreement first.
     all_ = collect(process, finish_clock(process));
     if (!so_far_.continued) so_far_.node = node_of(team_);
     all_.history.node = so_far_.node;
@@ -85,20 +85,20 @@ class epoch {
     settings_.clock_error_ns = clock_error_ns_;
     settings_.threshold_ns = std::max(settings_.threshold_ns, 2 * settings_.clock_error_ns);
     settings_.clocks = &clocks::virtual_clocks;
-    ask_again(so_far_.asked, process, *names_, team_);
+    update_questions(so_far_.asked, process, *names_, team_);
     settings_.questions = so_far_.asked.clocks;
-    look_for_data(process, team_, so_far_.data);
+    create_data_analysis(process, team_, so_far_.data);
     if (data_analysis* const data = so_far_.data.analysis.get()) settings_.watch = data->begin(all_.history);
   }
 
   const finalize::team& team() const noexcept { return team_; }
   const process_records& records() const noexcept { return all_; }
   const process_names& names() const noexcept { return *names_; }
-  /// Why some rank cannot name its blocks, on rank 0; else empty.
+  /// The reason why some rank cannot name its blocks, on rank 0; empty otherwise.
   const std::string& unnamed() const noexcept { return unnamed_; }
   explained_so_far& so_far() noexcept { return so_far_; }
 
-  /// Explains, and adds it to all before. On rank 0 the result is that of the run so far.
+  /// Explains the epoch and adds it to all earlier ones. On rank 0 the result describes the run so far.
   explain::outcome explain() {
     explain::outcome found =
         explain::explain_epoch(transport_, &all_.history, &so_far_.memory, 1, settings_);
@@ -108,7 +108,7 @@ class epoch {
     if (so_far_.data.analysis != nullptr) so_far_.data.analysis->fold(lossy_);
     return found;
   }
-  /// What rules read beside it.
+  /// The additional input of the rules.
   rules::contribution contribute(bool with_events) {
     rules::contribution all =
         gather_contributions(transport_, all_.history, settings_.clock_error_ns, with_events);
@@ -116,20 +116,20 @@ class epoch {
     return all;
   }
 
-  /// Once all have explained: what is said if a later epoch fails.
+  /// Stores the outcome once all ranks have explained the epoch. It is reported if a later epoch fails.
   void keep(explain::outcome found) {
     team_.agree();
     so_far_.found = std::move(found);
   }
 
-  /// The memory of the records is free again, but for what is under way. The program goes on when this returns.
+  /// Releases the memory of all records, except those of pending operations. The program resumes after this call.
   void finish(mpi::thread_state& thread, const mpi::meeting_point& end) {
     for (core::location_base* l = process_.registry->locations; l != nullptr; l = l->next) {
       const auto& location = *static_cast<record::location*>(l);
       auto* const of = static_cast<mpi::thread_state*>(__atomic_load_n(&location.extension[0], __ATOMIC_ACQUIRE));
       if (of != nullptr) carry_over(*of, of == &thread ? &end : nullptr);
     }
-    if (so_far_.data.analysis == nullptr) data::drop_all(*process_.registry);  // nobody analyses it
+    if (so_far_.data.analysis == nullptr) data::drop_all(*process_.registry);  // no analysis reads the accesses
     process_.lock.lock();
     if (process_.closed) {
       so_far_.run.unseen_ns += all_.history.clock(end.begin) - all_.history.clock(process_.closed_ticks);
@@ -144,12 +144,14 @@ class epoch {
     so_far_.posted = process_.last_posting;
     so_far_.resumed = core::cycle_clock::now();
     if (thread.carried != 0)
-      thread.location->syncs[thread.carried - 1].duration = so_far_.resumed - end.begin;  // the call ends with the pause
+      // The call ends together with the pause.
+      thread.location->syncs[thread.carried - 1].duration = so_far_.resumed - end.begin;
   }
 
  private:
-  // In shared time, from which all pauses are taken out. All ranks lose the same: the shortest of their pauses, so that
-  // nobody goes back in time and messages stay in order; who goes on later was longer in the call.
+  // Sets the limits of the epoch in shared time without pauses. All ranks subtract the shortest of their pauses, so
+  // that time never goes backwards on a rank and the order of messages is preserved. A rank that resumes later appears
+  // to have stayed longer in the call.
   void bound(const mpi::meeting_point* end) {
     const auto raw = [this](std::uint64_t ticks) { return all_.history.clock(ticks); };
     std::int64_t most[5] = {INT64_MIN, INT64_MIN, INT64_MIN, static_cast<std::int64_t>(all_.history.clock.error_ns),
@@ -192,12 +194,14 @@ class epoch {
 
   struct kept {
     std::uint32_t record;
-    bool met, told;  ///< told: by the explanation; else only MPI's request knows of it
+    /// `explained` records are known to the explanation; the others are known only to MPI's request.
+    bool met, explained;
     mpi::pending* request;
   };
 
   void carry_over(mpi::thread_state& thread, const mpi::meeting_point* end) {
-    constexpr std::size_t most_buffered = 4096;  // that nobody has received for how long ever
+    // Limits the records of messages that are never received.
+    constexpr std::size_t most_buffered = 4096;
     record::location& here = *thread.location;
     base::pod_vector<kept> all;
     for (const explain::carried_posting& c : so_far_.memory.carried)
@@ -206,7 +210,7 @@ class epoch {
       if (p.record != nullptr && p.location == here.index) all.push_back({p.index, true, false, &p});
     });
     base::small_stable_sort(all, [](const kept& a, const kept& b) {
-      return a.record != b.record ? a.record < b.record : a.told && !b.told;
+      return a.record != b.record ? a.record < b.record : a.explained && !b.explained;
     });
     base::pod_vector<core::sync_record> records;
     base::pod_vector<mpi::pending*> requests;
@@ -218,7 +222,8 @@ class epoch {
       const bool complete = r.has(core::sync_flag::complete);
       if (k.request == nullptr) {
         const bool unknown = !complete && r.has(core::sync_flag::any_source | core::sync_flag::any_tag);
-        // Freed, and nobody will learn what it received; or who should have received it may have lost its record.
+        // Such a record is useless. Either a freed wildcard receive has an unknown source, or the record of the
+        // matching receive may have been dropped.
         if ((unknown && !r.has(core::sync_flag::resolved)) || (lossy_ && complete)) continue;
         if (complete && ++buffered > most_buffered) {
           ++thread.lost_records;
@@ -234,7 +239,7 @@ class epoch {
       records.push_back(r);
       requests.push_back(k.request);
     }
-    // The call after which the next interval begins.
+    // Keep the call after which the next interval begins.
     if (end != nullptr || here.syncs.size() != 0) {
       core::sync_record last{};
       if (here.syncs.size() != 0) last = here.syncs[here.syncs.size() - 1];
@@ -267,7 +272,8 @@ class epoch {
   bool lossy_ = false, left_out_ = false;
 };
 
-/// Wildcards that MPI has matched but the program has not asked for yet: the order of messages depends on them.
+/// Resolves wildcards that MPI has matched but the program has not completed yet, because the message order depends on
+/// them.
 inline void resolve_wildcards(mpi::state& process) {
   if (process.open_wildcards == 0) return;
   process.requests.each([&](mpi::pending& p) {
@@ -287,7 +293,7 @@ inline void resolve_wildcards(mpi::state& process) {
   });
 }
 
-/// Hook: in an operation at which all processes met, explains what was before.
+/// Hook for operations at which all processes met. Explains the epoch that ends there.
 inline bool at_epoch(mpi::state& process, mpi::thread_state& thread,
                                    const mpi::meeting_point& end) {
   resolve_wildcards(process);

@@ -18,7 +18,7 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-// Weak like the wrappers: files that only declare it are linked to it, and any number of files may define it.
+// Weak like the wrappers, so that any number of files may define it. Files that only declare it link to this definition.
 __attribute__((weak, noinline, visibility("default"))) report::result explain(MPI_Comm comm) {
   const auto refuse = [](const char* why) {
     report::result nothing;
@@ -39,7 +39,8 @@ __attribute__((weak, noinline, visibility("default"))) report::result explain(MP
   here.about(mpi::bits_of(MPI_COMM_WORLD), -1, -1);
   const std::uint32_t posting = process->take_posting();
   int several = here.several() ? 1 : 0;
-  PMPI_Allreduce(MPI_IN_PLACE, &several, 1, MPI_INT, MPI_MAX, process->tool_comm);  // nobody leaves before all have come
+  // The reduction synchronises, so that no rank leaves before all have arrived.
+  PMPI_Allreduce(MPI_IN_PLACE, &several, 1, MPI_INT, MPI_MAX, process->tool_comm);
   here.leave();
   if (core::sync_record* r = here.store(core::sync_flag::contributes | core::sync_flag::consumes, posting)) {
     r->comm = 0;

@@ -22,10 +22,11 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// Carries the explanation over MPI: one rank per process, PMPI calls only, on a communicator that nobody
-/// else uses meanwhile (tags 1 to 3). It knows nothing of what it carries. All members call alike; use from one
-/// thread. What is thrown by what it calls back goes on from here after nothing is under way any more; on the other ranks
-/// it is peer_failed in this operation or the next, if it is inside team::together (as is what throws between operations).
+/// Transports packets of the explanation over MPI, with one rank per process and PMPI calls only. The communicator must
+/// be reserved for it during each operation (tags 1 to 3). The content of packets is opaque to it. All members make the
+/// same calls, each from one thread. An exception from a callback propagates after all pending messages are complete.
+/// The other ranks then throw peer_failed in this operation or in the next. This requires that the caller is inside
+/// team::together, which also handles exceptions between operations.
 class mpi_transport {
  public:
   using packet = team::packet;
@@ -44,11 +45,11 @@ class mpi_transport {
 
   template <class Value>
   std::int64_t minimum(Value&& value) const {
-    return ~team_.agree(~value(0));  // the smallest value is the largest word
+    return ~team_.agree(~value(0));  // The complement turns the minimum into the maximum that `agree` computes.
   }
 
-  /// Rounds of an Alltoall of the sizes and an Alltoallv of the packets, until in one round nobody has sent
-  /// anything. Buffers and displacements stay small: a packet is filled up to a share of `round_bytes`.
+  /// Repeats an Alltoall of the sizes and an Alltoallv of the packets until no rank sends anything in a round. The
+  /// buffers and displacements stay small, because a packet is filled only up to its share of `round_bytes`.
   template <class Produce, class Consume>
   void exchange(Produce&& produce, Consume&& consume) const {
     const auto both = std::make_pair(&produce, &consume);
@@ -61,15 +62,15 @@ class mpi_transport {
         });
   }
 
-  /// Message driven. What is posted is collected per destination and sent when this rank is stuck, or when
-  /// there is enough of it. A rank is finished when nothing is on its way to it any more. One that fails sends an empty
-  /// message to all; then everybody leaves, and what is still under way is received and dropped.
+  /// Message-driven scheduling. Posted data is buffered per destination and sent when this rank cannot advance or the
+  /// buffer reaches `flush_bytes`. A rank is finished when no message to it is pending. A rank that fails sends an
+  /// empty message to all others. All ranks then leave the loop, and pending messages are received and dropped.
   template <class Advance, class Receive>
   void forward(Advance&& advance, Receive&& receive) {
     const auto n = static_cast<std::size_t>(ranks_);
     sent_.assign(n, 0);
     received_.assign(n, 0);
-    coming_.assign(n, 0);
+    expected_.assign(n, 0);
     pending_.reset(new packet[n]);
     team_.agree();
     mpi::failure mine;
@@ -81,7 +82,7 @@ class mpi_transport {
       flush();
     } catch (const std::exception& problem) {
       mine = team_.failure_of(problem);
-      tell_all();
+      notify_all();
     }
     const mpi::failure first = team_.compare(mine);
     if (first) drop_all();
@@ -110,20 +111,20 @@ class mpi_transport {
   static constexpr std::size_t flush_bytes = 16 << 10;
   static constexpr int forward_tag = 1;
 
-  // The packets of one round, by rank.
+  // The packets of one round, indexed by rank.
   struct outbox {
     std::unique_ptr<packet[]> packets;
     packet& operator()(std::int32_t to) { return packets[static_cast<std::size_t>(to)]; }
   };
 
-  // Compiled once for all exchanges.
+  // Not a template, so that it is compiled once for all exchanges.
   void run_exchange(const void* both, void (*produce)(const void*, outbox&, std::size_t),
                                   void (*consume)(const void*, std::int32_t, const unsigned char*, std::size_t)) const {
     const auto n = static_cast<std::size_t>(ranks_);
     const std::size_t room = std::max(static_cast<std::size_t>(team::round_bytes) / n, std::size_t{2048});
     outbox out{std::unique_ptr<packet[]>(new packet[n])};
     base::pod_vector<int> out_count(n), in_count(n), out_at(n), in_at(n);
-    // Room for what others send as long as none of them goes far beyond `room`. Its pages are not touched before.
+    // The receive buffer suffices unless a peer far exceeds `room`. Its pages stay untouched until used.
     std::size_t in_room = 2 * room * n;
     std::unique_ptr<unsigned char[]> in_round(new unsigned char[in_room]);
     packet out_round;
@@ -143,7 +144,7 @@ class mpi_transport {
         p.clear();
       }
       largest = static_cast<std::size_t>(team_.agree(static_cast<std::int64_t>(largest)));
-      if (largest == 0) return;  // nobody has sent anything to anybody
+      if (largest == 0) return;  // no rank has sent anything
       PMPI_Alltoall(out_count.data(), 1, MPI_INT, in_count.data(), 1, MPI_INT, comm_);
       std::size_t in_sum = 0;
       for (std::size_t i = 0; i != n; ++i) {
@@ -178,7 +179,7 @@ class mpi_transport {
 
   void post(std::int32_t to, const packet& data) {
     packet& out = pending_[static_cast<std::size_t>(to)];
-    if (out.empty()) waiting_.push_back(to);  // perhaps once more, after it was sent because it was full
+    if (out.empty()) waiting_.push_back(to);  // may list a rank twice if its packet was full and sent
     out.append(data.data(), data.size());
     if (out.size() >= flush_bytes) send(to, out);
   }
@@ -192,7 +193,7 @@ class mpi_transport {
   }
 
   void send(std::int32_t to, packet& out) {
-    // Reuse the buffers of sends that are over; small ones are so at once.
+    // Reuse the buffers of completed sends. Small sends complete immediately.
     while (sendings_ != nullptr) {
       int over = 0;
       PMPI_Test(&sendings_->request, &over, MPI_STATUS_IGNORE);
@@ -221,8 +222,8 @@ class mpi_transport {
     ++sent_[static_cast<std::size_t>(to)];
   }
 
-  // Waits for a message, takes it and all others that are there; false: somebody has failed.
-  // Gives the processor away after a while: more ranks than processors is common, and not every MPI yields.
+  // Waits for a message, then receives it and all others that have arrived. Returns false if some rank has failed.
+  // Yields the processor after a while, because ranks often outnumber processors and not every MPI library yields.
   template <class Take>
   bool receive_all(Take&& take) {
     MPI_Status status;
@@ -244,8 +245,8 @@ class mpi_transport {
     return true;
   }
 
-  // After a failure: no memory of ours may be needed.
-  void tell_all() noexcept {
+  // Must not allocate, because it runs after a failure.
+  void notify_all() noexcept {
     for (int to = 0; to < ranks_; ++to) {
       if (to == team_.rank()) continue;
       MPI_Request request = MPI_REQUEST_NULL;
@@ -255,9 +256,9 @@ class mpi_transport {
     }
   }
   void drop_all() noexcept {
-    PMPI_Alltoall(sent_.data(), 1, MPI_UINT64_T, coming_.data(), 1, MPI_UINT64_T, comm_);
+    PMPI_Alltoall(sent_.data(), 1, MPI_UINT64_T, expected_.data(), 1, MPI_UINT64_T, comm_);
     for (int from = 0; from < ranks_; ++from)
-      for (auto i = static_cast<std::size_t>(from); received_[i] < coming_[i]; ++received_[i]) {
+      for (auto i = static_cast<std::size_t>(from); received_[i] < expected_[i]; ++received_[i]) {
         MPI_Status status;
         int size = 0;
         PMPI_Probe(from, forward_tag, comm_, &status);
@@ -272,13 +273,13 @@ class mpi_transport {
   MPI_Comm comm_;
   int ranks_ = 1;
   packet in_;
-  base::pod_vector<std::uint64_t> sent_, received_, coming_;  ///< messages of forward(), by rank
-  std::unique_ptr<packet[]> pending_;                           ///< by rank: not sent yet
-  base::pod_vector<std::int32_t> waiting_;                    ///< the ranks that have any
-  sending* sendings_ = nullptr;                                 ///< under way, the oldest first
-  sending* last_ = nullptr;                                     ///< of them
-  sending* spare_ = nullptr;                                    ///< over: memory to use again
-  unsigned spares_ = 0;                                         ///< how many of them
+  base::pod_vector<std::uint64_t> sent_, received_, expected_;  ///< forward() messages by rank
+  std::unique_ptr<packet[]> pending_;                           ///< unsent data by rank
+  base::pod_vector<std::int32_t> waiting_;                    ///< ranks with unsent data
+  sending* sendings_ = nullptr;                                 ///< pending sends, oldest first
+  sending* last_ = nullptr;                                     ///< tail of `sendings_`
+  sending* spare_ = nullptr;                                    ///< completed sends, whose buffers are reused
+  unsigned spares_ = 0;                                         ///< length of `spare_`
 };
 
 }  // namespace finalize

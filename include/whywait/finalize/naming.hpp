@@ -22,16 +22,16 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// Names for keys, on rank 0. Each key is looked up by the lowest rank that knows it, in its own process (address
-/// space randomisation and different executables make that the only place). Collective; `keys`
-/// matter on rank 0.
+/// Returns names for keys on rank 0. The lowest rank that recorded a key resolves it in its own process, because
+/// address space randomisation and different executables allow no other place. Collective; `keys` is read on rank 0
+/// only.
 inline base::names gather_names(base::vector<core::stable_key> keys, const process_names& own,
                                                 const finalize::team& all) {
   all.share(keys);
 
   base::pod_vector<int> owner(keys.size(), all.size());
   for (std::size_t i = 0; i < keys.size(); ++i)
-    if (own.knows(keys[i])) owner[i] = all.rank();
+    if (own.contains(keys[i])) owner[i] = all.rank();
   all.all_reduce(owner.data(), static_cast<int>(owner.size()), MPI_INT, MPI_MIN);
   base::vector<core::stable_key> mine;
   for (std::size_t i = 0; i < keys.size(); ++i)

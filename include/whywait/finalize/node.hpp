@@ -13,8 +13,8 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// Those of a team that run on this rank's machine: that share memory with it. Nobody if MPI cannot tell some of them,
-/// the same on all ranks. Made and freed collectively (about 0.1 ms on one machine).
+/// The members of a team that run on the same machine as this rank and share memory with it. Empty on all ranks if MPI
+/// cannot determine the machine of some rank. Created and freed collectively (about 0.1 ms on one machine).
 class node_team {
  public:
   explicit node_team(const team& all) {
@@ -22,8 +22,8 @@ class node_team {
     if (PMPI_Comm_split_type(all.comm(), MPI_COMM_TYPE_SHARED, all.rank(), MPI_INFO_NULL, &comm_) != MPI_SUCCESS)
       comm_ = MPI_COMM_NULL;
     if (comm_ != MPI_COMM_NULL) PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
-    const bool told = all.lowest_of(comm_ == MPI_COMM_NULL) < 0;
-    if (told) here_.emplace(comm_, all.name());
+    const bool determined = all.lowest_of(comm_ == MPI_COMM_NULL) < 0;
+    if (determined) here_.emplace(comm_, all.name());
     else release();
   }
   node_team(const node_team&) = delete;
@@ -43,12 +43,12 @@ class node_team {
   std::optional<team> here_;
 };
 
-/// The machine that this rank runs on: the lowest rank of `all` that is there, too, so that it is numbered alike on all
-/// ranks. -1 on all of them if MPI cannot tell one of them. Collective over `all`.
+/// The machine of this rank, identified by its lowest rank in `all`, so that the number is the same on all ranks. -1 on
+/// all ranks if MPI cannot determine the machine of some rank. Collective over `all`.
 inline std::int32_t node_of(const team& all) {
   const node_team here(all);
   std::int32_t lowest = here ? all.rank() : -1;
-  if (here) here->broadcast(&lowest, sizeof lowest);  // of the first there
+  if (here) here->broadcast(&lowest, sizeof lowest);  // from the first rank of the machine
   return lowest;
 }
 

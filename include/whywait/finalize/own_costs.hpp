@@ -16,20 +16,20 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-// What recording costs, from the timings that the wrappers left.
+// Recording costs, computed from the timings that the wrappers recorded.
 
 namespace detail {
 
-// A reading takes time before and after the instant that it names; half of it is taken to be on either side. Of the
-// time between two of them the halves at the ends belong to it, but where one of the two is there only because the call
-// times itself.
+// A clock reading takes time before and after the instant that it returns; half of it is attributed to each side. An
+// interval between two readings includes the inner halves, except for a reading that exists only because the call times
+// itself.
 inline core::call_overhead cost_of(double before, double inside, double after, double reading, double error,
                                                  double ns_per_tick) {
   const auto ns = [&](double ticks) { return std::max(ticks, 0.0) * ns_per_tick; };
   return {ns(before - reading / 2), ns(inside - reading / 2), ns(reading / 2), ns(after - reading / 2), ns(error)};
 }
 
-// The kind of call whose way through the wrappers is most alike, among those that calibrate() tries.
+// The call, among those that calibrate() measures, whose path through the wrappers is most similar.
 inline core::mpi_call like(core::mpi_call call) noexcept {
   switch (core::role_of(call)) {
     case core::call_role::send: return core::mpi_call::Send;
@@ -47,7 +47,7 @@ inline core::mpi_call like(core::mpi_call call) noexcept {
   }
 }
 
-// The one with as many below it as above it, found by halving what it may be.
+// The median, found by bisection of the value range.
 inline std::uint32_t middle_of(const base::pod_vector<std::uint32_t>& values) noexcept {
   std::uint32_t least = 0, most = ~std::uint32_t(0);
   while (least < most) {
@@ -62,11 +62,11 @@ inline std::uint32_t middle_of(const base::pod_vector<std::uint32_t>& values) no
 
 }  // namespace detail
 
-/// From how many timings on a thread's own calls say more than the calibration.
+/// Minimum number of timings from which a thread's own measurements are preferred to the calibration.
 constexpr std::uint32_t enough_timings = 4;
 
-/// What calls of one kind cost lately: the mean of its timings, those left out that took over three times as long as
-/// the middle one, for the thread was interrupted there; the error is half of the range of the middle half.
+/// The current cost of calls of one kind. It is the mean of the timings without those that took over three times the
+/// median, because the thread was interrupted there. The error is half of the interquartile range.
 inline core::call_overhead usual_cost(const mpi::self_timing::kind& timed, double ns_per_tick) {
   mpi::own_ticks sorted[mpi::self_timing::kept];
   const std::uint32_t count = timed.size();
@@ -91,8 +91,9 @@ inline core::call_overhead usual_cost(const mpi::self_timing::kind& timed, doubl
   return detail::cost_of(before / used, inside / used, after / used, reading / used, spread / 2, ns_per_tick);
 }
 
-/// By how many ticks one reading of the clock takes longer lately than when it was calibrated. 0 unless that is at least
-/// twice or at most half as long: a reading among other things is a bit dearer than many in a row, which is no change.
+/// The number of ticks by which a clock reading is now slower than during calibration. Returns 0 unless it takes at
+/// least twice or at most half as long, because an isolated reading is always slightly slower than one in a calibration
+/// loop.
 inline double slower_reading(const mpi::self_timing& timed, const mpi::calibration& quiet) {
   base::pod_vector<std::uint32_t> lately;
   std::uint32_t then = ~std::uint32_t(0);
@@ -106,8 +107,8 @@ inline double slower_reading(const mpi::self_timing& timed, const mpi::calibrati
   return now >= 2 * before || 2 * now <= before ? now - before : 0;
 }
 
-/// What the calls of one thread cost, by core::mpi_call: its own timings where there are enough, else the calibration, with
-/// readings that take what they take lately.
+/// The cost of one thread's calls, by core::mpi_call. Uses the thread's own timings where there are enough, otherwise
+/// the calibration, corrected for the current cost of a clock reading.
 inline std::vector<core::call_overhead> call_costs(const mpi::self_timing& timed, const mpi::calibration& quiet,
                                                                  double ns_per_tick) {
   std::vector<core::call_overhead> costs(static_cast<std::size_t>(core::mpi_call::count_));
@@ -127,7 +128,8 @@ inline std::vector<core::call_overhead> call_costs(const mpi::self_timing& timed
   return costs;
 }
 
-/// What the marks of one thread cost: the calibration, with readings (two a region) that take what they take lately.
+/// The cost of one thread's marks, from the calibration, corrected for the current cost of clock readings (two per
+/// region).
 inline core::mark_overhead mark_costs(const mpi::self_timing& timed, const mpi::calibration& quiet, double ns_per_tick) {
   const double slower = slower_reading(timed, quiet);
   const auto ns = [&](double ticks) { return std::max(ticks, 0.0) * ns_per_tick; };

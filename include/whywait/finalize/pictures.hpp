@@ -47,9 +47,9 @@ inline void take_sides(base::packet_reader in, base::vector<explain::explanation
 
 }  // namespace detail
 
-/// Fills the pictures of the most costly waits: what the two locations of the longest one ran, asked of those two ranks
-/// only. Complete on rank 0. Collective; `wanted` and `found` matter on rank 0. Without `wanted` one
-/// agreement.
+/// Fills the pictures of the most costly waits with what both locations of the longest instance ran. Only these two
+/// ranks send data. Complete on rank 0. Collective; `wanted` and `found` are read on rank 0 only. Costs one agreement
+/// without `wanted`.
 inline void gather_pictures(explain::outcome& found, const explain::rank_history& own, bool wanted,
                                           const finalize::team& all) {
   constexpr std::size_t most = 8;
@@ -57,7 +57,7 @@ inline void gather_pictures(explain::outcome& found, const explain::rank_history
   if (wanted)
     for (std::size_t i = 0; i < std::min(most, found.waits.size()); ++i) {
       samples.push_back(found.waits[i].longest);
-      if (own.continued && samples.back().begin_ns < own.begin_ns) samples.back().wait_ns = 0;  // of an earlier epoch
+      if (own.continued && samples.back().begin_ns < own.begin_ns) samples.back().wait_ns = 0;  // from an earlier epoch
     }
   all.share(samples);
   if (samples.empty()) return;
@@ -76,13 +76,13 @@ inline void gather_pictures(explain::outcome& found, const explain::rank_history
   });
 }
 
-/// The pictures of earlier epochs, whose records are gone.
+/// A picture of an earlier epoch, whose records have been released.
 struct kept_picture {
   explain::wait_sample of;
   explain::wait_picture picture;
 };
 
-/// Gives waits the pictures kept of them, then keeps those of this outcome only.
+/// Restores the stored pictures of waits, then keeps only the pictures of this outcome.
 inline void fold_pictures(base::vector<kept_picture>& kept, explain::outcome& found) {
   base::vector<kept_picture> now;
   for (explain::explanation& e : found.waits) {

@@ -27,7 +27,7 @@ inline namespace v0 {
 namespace finalize {
 namespace detail {
 
-/// Names as a label of the log: a region's own name, or the call and the place.
+/// Makes log labels from names. A label is the name of a region, or a call and its place.
 struct label_namer final : whatif::key_namer {
   explicit label_namer(const base::names& n) : all(n) {}
   std::string operator()(core::stable_key key) const override {
@@ -38,8 +38,8 @@ struct label_namer final : whatif::key_namer {
   const base::names& all;
 };
 
-/// The calls of all ranks that end before a common time, so that rank 0 gets at most `most_calls`, on rank 0. False if
-/// a rank has no memory to send them. Collective.
+/// Gathers on rank 0 the calls of all ranks that end before a common time, at most `most_calls`. Returns false if a
+/// rank has no memory to send them. Collective.
 inline bool gather_lines(const explain::rank_history& own, const finalize::team& all, std::uint64_t most_calls,
                                        base::vector<whatif::traced_line>& lines, bool& all_of_them) {
   std::uint64_t total = 0;
@@ -67,7 +67,7 @@ inline bool gather_lines(const explain::rank_history& own, const finalize::team&
   } catch (const std::exception&) {
     good = false;
   }
-  // whether everybody can, before anybody sends
+  // Agree that all ranks can send before any of them sends.
   if (all.lowest_of(!good) >= 0) return false;
   all.gather(packed.data(), packed.size(), [&](const unsigned char* data, std::size_t size) { whatif::unpack(data, size, lines); });
   return true;
@@ -75,14 +75,14 @@ inline bool gather_lines(const explain::rank_history& own, const finalize::team&
 
 }  // namespace detail
 
-/// What the model is learnt from, gathered on rank 0: the calls up to the end of the first epoch.
+/// The input of the model on rank 0: the calls up to the end of the first epoch.
 struct traced_calls {
   base::vector<whatif::traced_line> lines;
   bool asked = false, gathered = false, all_of_them = true;
 };
 
-/// Gathers them at the end of the first epoch (`goes_on`: others follow) or of the run, if there are questions. Rank 0
-/// keeps at most 2,000,000 calls of all ranks (about 250 bytes each). Collective.
+/// Gathers the calls at the end of the first epoch (`goes_on`: others follow) or of the run, if there are questions.
+/// Rank 0 keeps at most 2,000,000 calls of all ranks (about 250 bytes each). Collective.
 inline void gather_calls(const explain::rank_history& own, const asked_questions& asked, bool goes_on,
                                        const finalize::team& all, traced_calls& into) {
   constexpr std::uint64_t most_calls = 2000000;
@@ -92,9 +92,9 @@ inline void gather_calls(const explain::rank_history& own, const asked_questions
   into.all_of_them = into.all_of_them && !goes_on;
 }
 
-/// Answers questions to the run into `into.prediction` on rank 0, from what was gathered; of a longer run the log answers
-/// about the beginning and says so. `found`: of an analysis that put them to the clocks, too. Does nothing if there are
-/// none. Collective.
+/// Answers the questions on rank 0, into `into.prediction`, from the gathered calls. If the run was longer, answers
+/// from the log cover its beginning and say so. `found` is the outcome of an analysis that also put the questions to
+/// the virtual clocks. Does nothing without questions. Collective.
 inline void answer_questions(const mpi::state& process, const process_names& history, const finalize::team& all,
                                            traced_calls calls, const asked_questions& asked,
                                            const explain::outcome& found, report::result& into) {

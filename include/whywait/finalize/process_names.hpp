@@ -25,12 +25,13 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// Gives a process's records keys that mean the same on all ranks, in place of numbers that mean something in this
-/// process only, and finds the places of keys. Owns no records; build it when nothing is recorded any more.
+/// Replaces the process-local numbers in a process's records by keys that are the same on all ranks, and resolves keys
+/// to places. Does not own the records; create it when recording has stopped.
 class process_names {
  public:
-  /// Fills the keys of `all.history` in. `sources`: code that the compiler counted or times, or null; `code`: its blocks,
-  /// or null; `modules`: those of the process if it is not this one, or null. All must outlive this object, `all` too.
+  /// Sets the keys in `all.history`. `sources` is code that the compiler counted or timed, or null; `code` its blocks,
+  /// or null; `modules` the modules of the process if it is another one, or null. All of them and `all` must outlive
+  /// this object.
   process_names(process_records& all, const core::site_table& sites, const core::code_source* sources = nullptr,
                               const coverage::code_blocks* code = nullptr, const report::module_list* modules = nullptr)
       : sites_(sites), code_(code), modules_(modules) {
@@ -44,7 +45,7 @@ class process_names {
     for (std::size_t i = 0; i != all.threads.size(); ++i) add_calls(all.history.locations[i], all.threads[i].sites);
   }
 
-  /// Places of those of `keys` that this process knows. Reads debug information: milliseconds.
+  /// Places of the `keys` that this process recorded. Reads debug information, which takes milliseconds.
   base::names names_of(const base::vector<core::stable_key>& keys) const {
     base::names found;
     report::symboliser symbols("libdw.so.1", modules_);
@@ -57,7 +58,7 @@ class process_names {
     }
     return found;
   }
-  /// The regions and steps that have this name. Reads debug information if the compiler made functions regions.
+  /// The regions and steps of this name. Reads debug information if the compiler marked functions as regions.
   base::vector<core::stable_key> blocks_called(const std::string& name) const {
     base::vector<core::stable_key> found;
     report::symboliser symbols("libdw.so.1", modules_);
@@ -65,17 +66,17 @@ class process_names {
       if (name_of_site(symbols, number) == name) found.push_back(sites_[number].key);
     return found;
   }
-  bool knows(core::stable_key key) const {
+  bool contains(core::stable_key key) const {
     return known_.find(key) != base::key_map::none || (code_ != nullptr && code_->find(key) != nullptr);
   }
 
  private:
   struct meaning {
     const mpi::call_site_table* calls;  // null: a block
-    std::uint32_t number;                   // of the call site, or of the block
+    std::uint32_t number;                   // of the call site or the block
   };
 
-  void learn(core::stable_key key, const meaning& m) {  // the first meaning of a key stays
+  void add_meaning(core::stable_key key, const meaning& m) {  // the first meaning of a key wins
     const auto fresh = static_cast<std::uint32_t>(meanings_.size());
     if (known_.intern(key, fresh) == fresh) meanings_.push_back(m);
   }
@@ -84,12 +85,12 @@ class process_names {
     history.blocks.resize(sites_.size());
     for (std::uint32_t number = 1; number < sites_.size(); ++number) {
       history.blocks[number] = sites_[number].key;
-      learn(sites_[number].key, {nullptr, number});
+      add_meaning(sites_[number].key, {nullptr, number});
     }
   }
 
   void add_calls(core::location_history& location, const mpi::call_site_table* sites) {
-    if (sites == nullptr) {  // a thread that never called MPI synchronised with no other
+    if (sites == nullptr) {  // a thread that never called MPI has no waits
       core::location_history none;
       none.thread = location.thread;
       location = std::move(none);
@@ -98,11 +99,11 @@ class process_names {
     location.call_sites.clear();
     for (std::uint32_t number = 0; number < sites->size(); ++number) {
       location.call_sites.push_back(key_of_call(*sites, number));
-      learn(location.call_sites.back(), {sites, number});
+      add_meaning(location.call_sites.back(), {sites, number});
     }
   }
 
-  // Made of module and offset, of the call, and of the regions around it: the same on every rank.
+  // The key combines module and offset, the call and the enclosing regions, so that it is the same on every rank.
   core::stable_key key_of_call(const mpi::call_site_table& calls, std::uint32_t number) const {
     const mpi::call_site& site = calls[number];
     const report::module_offset code =
@@ -125,7 +126,7 @@ class process_names {
     return report::call_place(symbols.of_call(site.address), core::name_of(site.call), std::move(region));
   }
 
-  // A function that the compiler made a region of is known by its address until somebody reads its name.
+  // The name of a function that the compiler marked as a region is resolved from its address on demand.
   std::string name_of_site(report::symboliser& symbols, std::uint32_t number) const {
     if (number >= functions_.size() || functions_[number] == 0) return sites_[number].name;
     const report::code_place code = symbols.of_code(reinterpret_cast<const void*>(functions_[number]));
@@ -154,8 +155,8 @@ class process_names {
   const core::site_table& sites_;
   const coverage::code_blocks* code_;
   const report::module_list* modules_;
-  base::pod_vector<std::uintptr_t> functions_;  // by site number: what the compiler made a region of, or 0
-  base::key_map known_;  // numbers in meanings_
+  base::pod_vector<std::uintptr_t> functions_;  // by site number: address of a function that the compiler marked, or 0
+  base::key_map known_;  // index in meanings_
   base::pod_vector<meaning> meanings_;
 };
 

@@ -12,35 +12,36 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// What the recorder keeps of one thread beside its core::location_history. Pointers into memory of the recorder, which
-/// lives as long as the process.
+/// Records of one thread that are not part of core::location_history. The pointers refer to memory of the recorder,
+/// which lives as long as the process.
 struct thread_records {
-  const mpi::call_site_table* sites = nullptr;  ///< meaning of sync_record::site; null: the thread never called MPI
-  const core::path_step* folded = nullptr;      ///< sums by block (core::site_table::capacity entries) of what found no memory; or null
+  const mpi::call_site_table* sites = nullptr;  ///< resolves sync_record::site; null if the thread never called MPI
+  /// sums of dropped steps by block (core::site_table::capacity entries), or null
+  const core::path_step* folded = nullptr;
   std::uint64_t lost_records = 0;
   std::uint64_t lost_steps = 0;
-  std::uint64_t lost_before = 0;                ///< the part of both that earlier epochs lost
+  std::uint64_t lost_before = 0;                ///< dropped records and steps of earlier epochs
   std::uint64_t mismatched_ends = 0;
 };
 
-/// Everything that one process recorded. `history` has views of the records; process_names fills in the keys that replace
-/// numbers of this process (blocks, call sites, code).
+/// All records of one process. `history` has views of the records; process_names adds the keys that replace
+/// process-local numbers (blocks, call sites, code).
 struct process_records {
   core::rank_history history;
-  base::vector<thread_records> threads;  ///< by index of the location, as history.locations
+  base::vector<thread_records> threads;  ///< by location index, like history.locations
   std::uint64_t begin_ticks = 0;
-  std::uint64_t end_ticks = 0;     ///< end of recording: before MPI_Finalize if memory ran out
-  std::uint64_t last_ticks = 0;    ///< end of the run, or now: the end of what totals contain
-  bool closed = false;             ///< memory ran out: only totals contain what followed `end_ticks`
-  std::uint64_t calls = 0;         ///< MPI calls
-  std::uint64_t failed_polls = 0;  ///< the part of them that were tests and probes without success
+  std::uint64_t end_ticks = 0;     ///< end of recording; before MPI_Finalize if memory ran out
+  std::uint64_t last_ticks = 0;    ///< end of the run, or now; the totals extend to it
+  bool closed = false;             ///< memory ran out; events after `end_ticks` are in totals only
+  std::uint64_t calls = 0;         ///< observed MPI calls
+  std::uint64_t failed_polls = 0;  ///< tests and probes among `calls` that found nothing
   std::uint64_t lost_records = 0;
   std::uint64_t lost_steps = 0;
-  std::uint64_t lost_orders = 0;   ///< segments whose order found no memory
-  std::uint64_t closings = 0;      ///< how often memory ran out in earlier epochs
-  std::uint64_t first_closed_ticks = 0;  ///< the first of these times; 0: never
+  std::uint64_t lost_orders = 0;   ///< segments whose order did not fit into memory
+  std::uint64_t closings = 0;      ///< number of earlier epochs in which memory ran out
+  std::uint64_t first_closed_ticks = 0;  ///< time at which memory first ran out; 0 if never
 
-  /// Lets the history span the whole run, in the time of its clock. An epoch sets its own bounds instead.
+  /// Sets the bounds of the history to the whole run, in the time of its clock. Epochs set their own bounds.
   void span_whole_run() noexcept {
     history.begin_ns = history.clock(begin_ticks);
     history.end_ns = history.clock(end_ticks);

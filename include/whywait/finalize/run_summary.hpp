@@ -36,7 +36,7 @@ inline std::string library_version() {
   return version;
 }
 
-// The first mismatched pair of the lowest rank that has one, as a sentence.
+// Describes the first mismatched pair of the lowest rank that has one, as a sentence.
 inline std::string first_mismatch(const mpi::state& process, const finalize::team& all) {
   char text[300] = "";
   for (const core::location_base* l = process.registry->locations; l != nullptr; l = l->next) {
@@ -51,7 +51,8 @@ inline std::string first_mismatch(const mpi::state& process, const finalize::tea
 
 }  // namespace detail
 
-/// Receives from any source whose sender was answered next: who does what is decided by who asks first.
+/// Counts receives from any source after which this rank next sent to that source. In such a protocol the first request
+/// decides which rank gets which work.
 inline std::uint64_t answered_first_comers(const core::location_history& l) {
   std::uint64_t answered = 0;
   std::int32_t asked = -1;
@@ -65,15 +66,15 @@ inline std::uint64_t answered_first_comers(const core::location_history& l) {
   return answered;
 }
 
-/// What this process adds up from epoch to epoch.
+/// Sums of this process over all epochs.
 struct run_so_far {
-  std::uint64_t first_comers = 0;  ///< answered
-  std::int64_t paused_ns = 0;      ///< all pauses
-  std::int64_t unseen_ns = 0;      ///< from the end of memory to that of the epoch
+  std::uint64_t first_comers = 0;  ///< answered requests from any source
+  std::int64_t paused_ns = 0;      ///< sum of all pauses
+  std::int64_t unseen_ns = 0;      ///< time between the end of memory and the end of the epoch
 };
 
-/// Facts about the run that the explanation does not know: complete on rank 0. `before`: up to now, of this rank.
-/// Collective.
+/// Gathers facts about the run that the explanation does not contain, complete on rank 0. `before` holds the sums of
+/// this rank up to now. Collective.
 inline report::run_facts gather_facts(const mpi::state& process,
                                                     const process_records& all,
                                                     const run_so_far& before, const finalize::team& team) {
@@ -85,7 +86,7 @@ inline report::run_facts gather_facts(const mpi::state& process,
   team.all_reduce(&counts, 7, MPI_UINT64_T, MPI_SUM);
   double worst_error_ns = all.history.clock.error_ns;
   team.all_reduce(&worst_error_ns, 1, MPI_DOUBLE, MPI_MAX);
-  // when it was first, whether it is so to the end
+  // The minimum over ranks of the time at which memory first ran out, and whether any rank is still out of memory.
   const auto between = [&all](std::uint64_t from, std::uint64_t to) {
     return static_cast<double>(all.history.clock(to) - all.history.clock(from));
   };
@@ -98,7 +99,7 @@ inline report::run_facts gather_facts(const mpi::state& process,
   team.all_reduce(longest_ns, 2, MPI_DOUBLE, MPI_MAX);
 
   report::run_facts facts;
-  if (longest_ns[1] > 0 || process.failed) {  // else what was recorded is the run
+  if (longest_ns[1] > 0 || process.failed) {  // otherwise the records cover the run
     facts.seconds = longest_ns[0] * 1e-9;
     facts.unseen_seconds = longest_ns[1] * 1e-9;
   }

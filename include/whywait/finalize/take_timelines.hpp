@@ -16,9 +16,9 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// Takes what WHYWAIT_TIMELINE has kept of this process so far out of its buffers, a thread each, in the order of their
-/// locations; empty without that setting. Local; one caller at a time, while threads go on recording.
-/// explain::marks_of puts the events into shared time. O(events), allocates.
+/// Drains the WHYWAIT_TIMELINE buffers of this process. Returns one timeline per thread, in the order of their
+/// locations; empty without that setting. Local; one caller at a time, while threads may continue to record.
+/// explain::marks_of converts the events to shared time. O(events), allocates.
 inline base::vector<explain::location_timeline> take_timelines(const core::registry& registry) {
   base::vector<explain::location_timeline> all;
   for (core::location_base* l = __atomic_load_n(&registry.locations, __ATOMIC_ACQUIRE); l != nullptr; l = l->next) {

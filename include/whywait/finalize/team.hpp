@@ -19,7 +19,7 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// Thrown on all ranks of a team together when one of them has failed. what(): "rank 3: std::bad_alloc".
+/// Thrown on all ranks of a team when one of them has failed. what() is, for example, "rank 3: std::bad_alloc".
 class peer_failed : public std::exception {
  public:
   peer_failed(MPI_Comm team, const mpi::failure& why) noexcept : why_(why), team_(team) {}
@@ -32,16 +32,17 @@ class peer_failed : public std::exception {
   MPI_Comm team_;
 };
 
-/// Ranks that analyse together, so that none of them waits for one that has failed. Each operation begins with an
-/// agreement, always the same small reduction; what follows it until the operation's next agreement is MPI alone, which
-/// no memory of ours can fail. So whoever fails anywhere takes part in the next agreement of the others, whatever they
-/// are about to do, and then all leave with peer_failed and nothing is under way. All members are collective over the
-/// communicator (tags 2, 3) if nothing else is said, PMPI calls only, from one thread.
+/// A group of ranks that analyse together without deadlock after a failure. Each operation begins with an agreement,
+/// which is always the same small reduction. The code between two agreements makes MPI calls only and cannot run out of
+/// our memory. A rank that fails anywhere therefore takes part in the next agreement of the others, whatever operation
+/// they begin. Then all ranks throw peer_failed, and no message is pending. All members are collective over the
+/// communicator (tags 2 and 3) unless documented otherwise, make PMPI calls only, and are called from one thread.
 class team {
  public:
   using packet = base::pod_vector<unsigned char>;
 
-  /// `comm`: of nobody else, its errors return. `name`: this rank in MPI_COMM_WORLD, if it has another one here.
+  /// `comm` is reserved for this team, and its error handler returns. `name` is this rank in MPI_COMM_WORLD if it
+  /// differs.
   team(MPI_Comm comm, std::int32_t name = -1) noexcept : comm_(comm) {
     PMPI_Comm_rank(comm, &rank_);
     PMPI_Comm_size(comm, &size_);
@@ -52,52 +53,52 @@ class team {
   std::int32_t rank() const noexcept { return rank_; }
   std::int32_t size() const noexcept { return size_; }
   std::int32_t name() const noexcept { return name_; }
-  /// What failed here, in words that can travel. Local.
+  /// Converts an exception into a message that can be sent to other ranks. Local.
   mpi::failure failure_of(const std::exception& what) const noexcept { return mpi::failure::of(name_, what.what()); }
 
-  /// Runs `body` on all ranks: either all come to its end, or all throw peer_failed.
+  /// Runs `body` on all ranks. Either all of them return from it, or all throw peer_failed.
   template <class Body>
   void together(Body&& body) const {
     try {
       body();
       agree();
-    } catch (const peer_failed& told) {
-      if (told.known_to(comm_)) throw;
-      throw peer_failed(comm_, compare(told.why()));  // of some of these ranks
+    } catch (const peer_failed& failed) {
+      if (failed.known_to(comm_)) throw;
+      throw peer_failed(comm_, compare(failed.why()));  // the failure was reported to a subset of these ranks
     } catch (const std::exception& problem) {
       throw peer_failed(comm_, compare(failure_of(problem)));
     }
   }
 
-  /// Nobody has failed; returns the largest of all words.
+  /// Throws peer_failed if any rank has failed; otherwise returns the maximum of all words.
   std::int64_t agree(std::int64_t word = 0) const {
     const mpi::failure first = compare({}, &word);
     if (first) throw peer_failed(comm_, first);
     return word;
   }
 
-  /// The agreement itself: who has failed, the lowest rank if there are several; `word` becomes the largest of all. In
-  /// signed numbers, for which MPICH 4.0 takes unsigned ones in MPI_MAX.
+  /// The agreement itself. Returns the failure of the lowest failed rank; `word` becomes the maximum of all words. The
+  /// values are signed, because MPI_MAX of MPICH 4.0 treats unsigned ones as signed.
   mpi::failure compare(const mpi::failure& mine, std::int64_t* word = nullptr) const noexcept {
     const std::int64_t own[2] = {mine ? size_ - rank_ : 0, word != nullptr ? *word : 0};
-    std::int64_t said[2] = {0, 0};
+    std::int64_t largest[2] = {0, 0};
     if (size_ == 1) return mine;
     MPI_Request request = MPI_REQUEST_NULL;
-    if (PMPI_Iallreduce(own, said, 2, MPI_INT64_T, MPI_MAX, comm_, &request) != MPI_SUCCESS)
+    if (PMPI_Iallreduce(own, largest, 2, MPI_INT64_T, MPI_MAX, comm_, &request) != MPI_SUCCESS)
       return mpi::failure::of(name_, "MPI cannot compare ranks");
-    // Gives the processor away after a while: more ranks than processors is common, and not every MPI yields.
+    // Yield the processor after a while, because ranks often outnumber processors and not every MPI library yields.
     int over = 0;
     for (unsigned tries = 0; PMPI_Test(&request, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS && over == 0; ++tries)
       if (tries > 200) sched_yield();
-    if (word != nullptr) *word = said[1];
-    if (said[0] == 0) return {};
-    const int root = size_ - static_cast<int>(said[0]);
+    if (word != nullptr) *word = largest[1];
+    if (largest[0] == 0) return {};
+    const int root = size_ - static_cast<int>(largest[0]);
     mpi::failure first = mine;
     PMPI_Bcast(&first, static_cast<int>(sizeof first), MPI_BYTE, root, comm_);
     return first;
   }
 
-  /// The lowest rank of those that say so; -1: none.
+  /// The lowest rank on which `here` is true; -1 if there is none.
   std::int32_t lowest_of(bool here) const {
     const std::int64_t distance = agree(here ? size_ - rank_ : 0);
     return distance == 0 ? -1 : size_ - static_cast<std::int32_t>(distance);
@@ -109,7 +110,7 @@ class team {
     PMPI_Allreduce(MPI_IN_PLACE, values, count, type, op, comm_);
   }
 
-  /// The bytes of `from` become those of all.
+  /// Copies the bytes of rank `from` to all ranks.
   void broadcast(void* bytes, std::uint64_t size, int from = 0) const {
     agree();
     for (std::uint64_t done = 0; done < size; done += round_bytes)
@@ -117,7 +118,7 @@ class team {
                  from, comm_);
   }
 
-  /// The vector or string of rank 0 becomes that of all.
+  /// Copies the vector or string of rank 0 to all ranks.
   template <class Container>
   void share(Container& values) const {
     const auto count = static_cast<std::uint64_t>(agree(rank_ == 0 ? static_cast<std::int64_t>(values.size()) : 0));
@@ -125,14 +126,15 @@ class team {
     if (count != 0) broadcast(&values[0], count * sizeof values[0]);
   }
 
-  /// take(data, size) on rank 0 for the bytes of each other rank that has any, in order. Rank 0 needs memory for those
-  /// of one rank.
+  /// Calls take(data, size) on rank 0 for the bytes of each other rank, in rank order, skipping empty ones. Rank 0
+  /// buffers the bytes of one rank at a time.
   template <class Take>
   void gather(const void* bytes, std::uint64_t size, Take&& take) const {
     run_gather(bytes, size, {&take, nullptr, &take_with<Take>});
   }
 
-  /// Up a binomial tree to rank 0: pack() is what goes to the rank below, merge(data, size) takes what comes.
+  /// Reduction over a binomial tree to rank 0. pack() returns the packet for the parent; merge(data, size) adds the
+  /// packet of a child.
   template <class Pack, class Merge>
   void reduce(Pack&& pack, Merge&& merge) const {
     auto both = std::make_pair(&pack, &merge);
@@ -143,13 +145,13 @@ class team {
                 }});
   }
 
-  /// A message is received, or sent, in pieces of this size.
+  /// Messages are sent and received in pieces of this size.
   static constexpr std::uint64_t round_bytes = std::uint64_t{2} << 20;
 
  private:
   static constexpr int size_tag = 2, data_tag = 3;
 
-  // What gives and takes packets, so that the operations are compiled once.
+  // Type-erased callbacks, so that the operations are compiled once.
   struct handler {
     void* self;
     packet (*pack)(void*);
@@ -187,11 +189,11 @@ class team {
       from.take(static_cast<int>(rank_ + step), bytes);
     }
     from.finish();
-    agree();  // nobody goes on from half a sum
+    agree();  // no rank continues with a partial sum
   }
 
-  // Receives what others are already sending. Once something has failed here the rest is received and dropped, for
-  // which there is room from the beginning (its pages are not touched before).
+  // Receives data that peers are already sending. After a local failure the rest is received into a buffer and dropped.
+  // The buffer is allocated in advance; its pages stay untouched until used.
   class receiving {
    public:
     receiving(const team& all, const handler& calls, bool any)

@@ -11,9 +11,9 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// Runs a part of the analysis, body(team), on all ranks. If it fails on one of them it is over on all: rank 0 says so in
-/// one line, which begins with `consequence`, the first failure is kept in state::failed, and no further epoch begins.
-/// False then. Collective over the process's tool communicator.
+/// Runs a part of the analysis, body(team), on all ranks. A failure on one rank ends it on all. Rank 0 then warns in
+/// one line that begins with `consequence`, the first failure is stored in state::failed, and no further epoch begins.
+/// Returns false after a failure. Collective over the process's tool communicator.
 template <class Body>
 bool together(mpi::state& process, const char* consequence, Body&& body) {
   const finalize::team all(process.tool_comm);

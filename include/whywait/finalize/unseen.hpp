@@ -23,14 +23,14 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// What one marked block did for which there was no memory: no waits are known of that time, but sums.
+/// Sums of one marked block for events that did not fit into memory. Waits in that time are unknown.
 struct unseen_block {
   core::stable_key key;
   std::int64_t visits, ns, work;
 };
 
 namespace detail {
-/// Adds up those of one key and sorts by key.
+/// Sorts by key and adds up entries of the same key.
 inline void add_up(base::pod_vector<unseen_block>& all) {
   base::small_stable_sort(all, [](const unseen_block& a, const unseen_block& b) { return a.key < b.key; });
   std::size_t kept = 0;
@@ -47,8 +47,8 @@ inline void add_up(base::pod_vector<unseen_block>& all) {
 }
 }  // namespace detail
 
-/// The sums of all ranks and threads, most time first, the 32 largest, on rank 0. Collective; one agreement if there was
-/// memory for everything.
+/// Sums over all ranks and threads on rank 0, limited to the 32 blocks with the most time. Collective; costs one
+/// agreement if memory sufficed.
 inline base::pod_vector<unseen_block> gather_unseen(const process_records& own,
                                                                     const core::site_table& sites, const finalize::team& all) {
   constexpr std::size_t most = 32;
@@ -81,7 +81,7 @@ inline base::pod_vector<unseen_block> gather_unseen(const process_records& own,
   return found;
 }
 
-/// The same with their names, for the report.
+/// The same blocks with their names, for the report.
 inline base::vector<report::place_total> named(const base::pod_vector<unseen_block>& found,
                                                             const base::names& names) {
   base::vector<report::place_total> out;

@@ -10,9 +10,9 @@ namespace whywait {
 inline namespace v0 {
 namespace models {
 
-/// X_c(n) by the fixed point of Bard (1979) and Schweitzer (1979), for populations beyond the lattice. Stations
-/// with m servers count as a server m times as fast and a delay (Seidmann et al. 1987); rate lists as their last
-/// rate. Time: chains times stations per round, some tens of rounds.
+/// X_c(n) by the fixed point of Bard (1979) and Schweitzer (1979), for populations beyond the lattice. Stations with m
+/// servers become a server m times as fast and a delay (Seidmann et al. 1987); rate lists use their last rate. Time is
+/// chains times stations per iteration, with some tens of iterations.
 inline std::vector<double> bard_schweitzer(const network& net, const std::uint32_t* n) {
   const std::size_t chains = net.chains(), stations = net.stations.size();
   std::vector<double> x(chains, 0.0), at(stations * chains, 0.0), residence(stations * chains, 0.0);
@@ -52,12 +52,12 @@ inline std::vector<double> bard_schweitzer(const network& net, const std::uint32
   return x;
 }
 
-/// How far bard_schweitzer is off: the worst relative difference from the exact solution at the largest population
-/// for which that is affordable (all populations reduced alike, at most 20,000 points). An estimate, and a low one if
-/// the population beyond is much larger.
+/// Estimates the error of bard_schweitzer as the worst relative difference from the exact solution at the largest
+/// affordable population (all chains reduced alike, at most 20,000 points). The estimate is low if the actual
+/// population is much larger.
 inline double bard_schweitzer_error(const network& net, const std::vector<std::uint32_t>& largest) {
   std::vector<std::uint32_t> reduced(largest.size(), 0);
-  // one customer more for each chain in turn while the lattice stays small
+  // adds a customer to each chain in turn while the lattice stays small
   for (bool grew = true; grew;) {
     grew = false;
     for (std::size_t c = 0; c != reduced.size(); ++c) {

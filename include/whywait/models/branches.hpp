@@ -15,10 +15,10 @@ namespace models {
 
 namespace detail {
 
-/// Many branches on a machine whose customers slow each other down. With one class every active task runs at the
-/// same speed mu(k)/k, so in the time that counts the work of one task ("virtual time") nothing depends on the
-/// machine and the branches are independent: at virtual time v branch i is alive with probability 1 - F_i(v) and
-/// then has k tasks with probability p_i(k). The time with k tasks in all, divided by their speed, is the real time.
+/// Combines many branches on a machine whose customers slow each other down. With one class every active task runs at
+/// the speed mu(k)/k. In units of the work of one task ("virtual time") the branches do not depend on the machine and
+/// are independent. At virtual time v, branch i is alive with probability 1 - F_i(v) and then has k tasks with
+/// probability p_i(k). Real time is the virtual time with k tasks in total, divided by their speed.
 class branch_mixer {
  public:
   branch_mixer(const std::vector<segment>& parts, const machine& where) : parts_(parts) {
@@ -81,7 +81,7 @@ class branch_mixer {
     return 1.0 - gamma_function(1.0 / b.cv2, v / (b.mean * b.cv2));
   }
 
-  // Gauss-Legendre with three points between the places where the branches end.
+  // Gauss-Legendre quadrature with three points between the typical end times of the branches.
   template <class F>
   void each_point(F&& f) const {
     std::vector<double> edges;
@@ -96,7 +96,7 @@ class branch_mixer {
     for (const double share : {0.15, 0.4}) edges.push_back(last + share * (end - last));
     edges.push_back(end);
     std::sort(edges.begin(), edges.end());
-    // equal branches have equal edges; many different ones need not all of them
+    // equal branches have equal edges; for many different branches, a subset suffices
     std::vector<double> thin;
     const std::size_t most = std::max<std::size_t>(12, std::min<std::size_t>(2 * branches_.size(), 40));
     double least = 1e-6 * end;
@@ -122,10 +122,10 @@ class branch_mixer {
 
 }  // namespace detail
 
-/// Any number of segments in parallel. On servers of their own, and for more than 64, they are folded in pairs from
-/// the shortest to the longest (the pair rule is not associative, although the report says so; this order loses
-/// least). On a machine whose customers slow each other down all are mixed at once, which is exact for single
-/// exponential tasks on any machine. The fluid rule always folds.
+/// Combines any number of parallel segments. With one server per customer, and for more than 64 segments, they are
+/// combined in pairs from the shortest to the longest. The pair rule is not associative, contrary to Kapelnikov et al.
+/// (1987), and this order is the most accurate. Otherwise all are mixed at once, which is exact for single exponential
+/// tasks on any machine. The fluid rule always combines pairs.
 inline segment parallel(std::vector<segment> parts, const machine& where,
                         parallel_rule rule = parallel_rule::variance_aware) {
   parts.erase(std::remove_if(parts.begin(), parts.end(), detail::nothing), parts.end());
@@ -139,8 +139,9 @@ inline segment parallel(std::vector<segment> parts, const machine& where,
   return r;
 }
 
-/// The loop of figure 3.5(d), L = A ; (B || [again: L]): the next A starts while B still runs. A mixture of the
-/// unrolled loops with 0, 1, 2, ... further trips until the rest has probability below 1e-10.
+/// The loop L = A ; (B || [again: L]) of figure 3.5(d) (Kapelnikov et al. 1987), in which the next A starts while B
+/// runs. The result is a mixture of the unrolled loops with 0, 1, 2, ... further trips, until the rest has probability
+/// below 1e-10.
 inline segment overlapped_loop(const segment& a, const segment& b, double again, const machine& where,
                                parallel_rule rule = parallel_rule::variance_aware) {
   detail::checked_probability(again);

@@ -20,10 +20,11 @@ namespace models {
 /// Limits of the generation.
 struct chain_options {
   std::size_t most_states = 5000000;  ///< P012 beyond; about 100 to 200 bytes each
-  std::uint32_t most_tasks = 0;       ///< cap on the active tasks, 0: none; arcs beyond it end in `capped`
+  std::uint32_t most_tasks = 0;       ///< limit of active tasks, 0 for none; arcs beyond it end in `capped`
 };
 
-/// Customers and weight of an arc: rate = weight * X_c(n) / n_c, c a class or classes + module (4.2, 4.3).
+/// Customer and weight of an arc. Its rate is weight * X_c(n) / n_c, where c is a class or classes + module (Kapelnikov
+/// et al. 1987, 4.2, 4.3).
 struct arc_label {
   std::uint32_t customer = 0;
   double weight = 1.0;
@@ -35,18 +36,19 @@ struct chain_arc {
   std::uint32_t label = 0;
 };
 
-/// The structure of the Markov process of a program: it knows no machine, so one structure serves every machine
-/// (report 4.2). States are 0 ... states()-1 in the order of their discovery.
+/// The structure of the Markov process of a program. It is independent of the machine, so that one structure serves
+/// every machine (Kapelnikov et al. 1987, 4.2). States are 0 ... states()-1 in order of discovery.
 struct chain {
-  /// Targets that are not states: the program ended; it ended with incomplete operand sets; the cap was hit.
+  /// Targets that are not states. `done` is the end of the program, `leftover` an end with incomplete operand sets,
+  /// `capped` the task limit.
   static constexpr std::uint32_t done = 0xffffffffu, leftover = 0xfffffffeu, capped = 0xfffffffdu;
 
   std::size_t classes = 1, modules = 0;
   std::vector<std::pair<std::uint32_t, double>> begin;  ///< target and probability
-  std::vector<std::uint64_t> first_arc;                 ///< of each state, and one more
+  std::vector<std::uint64_t> first_arc;                 ///< index of the first arc of each state, and one more
   std::vector<chain_arc> arcs;
   std::vector<arc_label> labels;
-  std::vector<std::uint32_t> population;   ///< of each state: row of `populations`
+  std::vector<std::uint32_t> population;   ///< row of `populations` of each state
   std::vector<std::uint32_t> populations;  ///< rows of classes + modules counts
 
   std::size_t states() const noexcept { return population.size(); }
@@ -54,7 +56,7 @@ struct chain {
   std::size_t population_rows() const noexcept { return populations.size() / width(); }
   const std::uint32_t* row(std::uint32_t r) const noexcept { return populations.data() + r * width(); }
 
-  /// The largest count of every class and module: what a machine must be prepared for.
+  /// The largest count of every class and module, for which a machine must be prepared.
   std::vector<std::uint32_t> largest() const {
     std::vector<std::uint32_t> most(width(), 0);
     for (std::size_t i = 0; i != populations.size(); ++i)
@@ -66,7 +68,7 @@ struct chain {
 namespace detail {
 
 /// Numbers for (customer, weight) pairs.
-class label_book {
+class label_table {
  public:
   std::uint32_t number(std::uint32_t customer, double weight, std::vector<arc_label>& labels) {
     std::uint64_t bits;
@@ -142,7 +144,7 @@ class chain_builder {
   chain_options options_;
   token_game game_;
   state_table table_;
-  label_book labels_;
+  label_table labels_;
   std::vector<std::uint32_t> counts_;
   chain c_;
   number_table<std::uint32_t> rows_;
@@ -150,8 +152,8 @@ class chain_builder {
 
 }  // namespace detail
 
-/// Generates the states and arcs of a program breadth first (report 4.2.1). Throws P011, P012. Time: about 0.3 to 1
-/// microsecond per arc.
+/// Generates the states and arcs of a program breadth first (Kapelnikov et al. 1987, 4.2.1). Throws P011, P012. About
+/// 0.3 to 1 microsecond per arc.
 inline chain generate(const program& p, const chain_options& options = {}) {
   return detail::with_wide_enough_fields(
       p, [&](const std::vector<std::uint8_t>& bits) { return detail::chain_builder(p, options, bits).build(); });

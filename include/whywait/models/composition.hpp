@@ -13,15 +13,15 @@ namespace whywait {
 inline namespace v0 {
 namespace models {
 
-/// A structured program: the tree that both the segment algebra and, as a graph, the chain understand.
+/// A structured program, as a tree. The segment algebra evaluates it directly and the chain as a graph.
 struct composition {
   enum class kind { task, sequence, choice, together, loop };
   kind what = kind::task;
   std::vector<composition> parts;
-  std::vector<double> weights;  ///< of a choice
-  double again = 0.0;           ///< of a loop: probability of another trip after each
-  double work = 1.0;            ///< of a task, in units of the machine's task; the chain knows 1 only
-  double cv2 = 1.0;             ///< of a task; the chain knows 1 only
+  std::vector<double> weights;  ///< choice: probabilities of the parts
+  double again = 0.0;           ///< loop: probability of another trip after each
+  double work = 1.0;            ///< task: work in units of the machine's task; the chain supports 1 only
+  double cv2 = 1.0;             ///< task: squared coefficient of variation; the chain supports 1 only
 
   static composition task(double amount = 1.0, double variation = 1.0) {
     composition c;
@@ -56,7 +56,8 @@ inline segment segment_of(const composition& c, const machine& where,
 
 namespace detail {
 
-/// Branches within branches are branches: folded one by one they lose less than folded group by group.
+/// Flattens nested parallel groups, because combining all branches at once is more accurate than combining group by
+/// group.
 inline void branches_of(const composition& c, const machine& where, parallel_rule rule, std::vector<segment>& into) {
   for (const composition& part : c.parts) {
     if (part.what == composition::kind::together)
@@ -68,7 +69,7 @@ inline void branches_of(const composition& c, const machine& where, parallel_rul
 
 }  // namespace detail
 
-/// The segment of a structured program by the algebra. Microseconds per parallel pair.
+/// The segment of a structured program by the algebra. Takes microseconds per parallel pair.
 inline segment segment_of(const composition& c, const machine& where, parallel_rule rule) {
   std::vector<segment> parts;
   if (c.what == composition::kind::together)
@@ -123,7 +124,7 @@ class graph_writer {
     in += (in.empty() ? "" : std::string(1, d)) + from;
   }
 
-  // Puts c behind the node `before`, returns the node behind which the rest goes.
+  // Inserts c after the node `before`. Returns the node after which the rest follows.
   std::string put(const composition& c, const std::string& before) {
     switch (c.what) {
       case composition::kind::task: {
@@ -182,8 +183,8 @@ class graph_writer {
 
 }  // namespace detail
 
-/// The same program as a control graph with immediate forks and joins, so that its chain has the states of its tasks
-/// only. Throws P018.
+/// The same program as a control graph with immediate forks and joins, so that its chain contains the states of its
+/// tasks only. Throws P018.
 inline control_graph graph_of(const composition& c) { return detail::graph_writer().write(c); }
 
 }  // namespace models

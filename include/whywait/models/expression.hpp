@@ -14,20 +14,20 @@ namespace whywait {
 inline namespace v0 {
 namespace models {
 
-/// E(i) or D(i) of the report, section 3.2.1, as a tree. `any` is EXCLUSIVE-OR in E and OR in D.
+/// E(i) or D(i) as a tree (Kapelnikov et al. 1987, 3.2.1). `any` is EXCLUSIVE-OR in E and OR in D.
 struct expression {
   enum class kind { none, node, all, any };
   kind what = kind::none;
   std::string name;                   ///< of a node
   bool weighted = false;              ///< the text gave a weight
-  weight probability = weight(1, 1);  ///< of this atom; meaningful in E only
-  std::size_t column = 0;             ///< where it began, in bytes
-  std::vector<expression> parts;      ///< of all and any: two or more
+  weight probability = weight(1, 1);  ///< probability of this atom; in E only
+  std::size_t column = 0;             ///< byte offset of its beginning
+  std::vector<expression> parts;      ///< operands of all and any, two or more
 };
 
 namespace detail {
 
-/// E: and := xor ('.' xor)*     xor := atom ('+' atom)*   atom := node ['|' w] | '(' and ')' ['|' w]
+/// E: and := xor ('.' xor)* xor := atom ('+' atom)* atom := node ['|' w] | '(' and ')' ['|' w]
 /// D: or  := and ('+' and)*     and := atom ('.' atom)*   atom := node | '(' or ')'
 class expression_parser {
  public:
@@ -44,7 +44,7 @@ class expression_parser {
   }
 
  private:
-  static constexpr int deepest = 200;  // parentheses: a guard for the stack
+  static constexpr int deepest = 200;  // maximum depth of parentheses, which bounds the recursion
 
   [[noreturn]] void fail(fault f, const std::string& message) const { fail(f, message, at_); }
   [[noreturn]] void fail(fault f, const std::string& message, std::size_t column) const {
@@ -65,7 +65,7 @@ class expression_parser {
     return digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':' || c == '#' || c == '@';
   }
 
-  // E: '.' of '+'; D: '+' of '.'
+  // E is '.' of '+', D is '+' of '.'
   expression outer() { return list(weights_ ? '.' : '+', &expression_parser::inner); }
   expression inner() { return list(weights_ ? '+' : '.', &expression_parser::atom); }
 
@@ -125,7 +125,8 @@ class expression_parser {
     return w;
   }
 
-  // The denominator of a fraction is a whole number, so that a|1/2.b means a|1/2 AND b whatever b is called.
+  // The denominator of a fraction is an integer, so that a|1/2.b is always a|1/2 AND b, even if the name b begins with
+  // a digit.
   weight number(bool decimal = true) {
     const std::size_t begin = at_;
     std::string digits;
@@ -142,7 +143,7 @@ class expression_parser {
       }
     };
     add(false);
-    // otherwise a point that a digit follows belongs to the number
+    // otherwise a point before a digit belongs to the number
     if (decimal && at_ + 1 < text_.size() && text_[at_] == '.' && digit(text_[at_ + 1])) {
       ++at_;
       add(true);
@@ -169,13 +170,13 @@ class expression_parser {
 
 }  // namespace detail
 
-/// Reads E(i): `5|3/4`, `2 . 3`, `a|1/2 + b|1/2`, `(3|1/2+4|1/2)|1/3 . 5|3/4`; EXCLUSIVE-OR binds tighter than AND.
-/// Blank text: no arcs. `where` is named in errors (P001, P002).
+/// Parses E(i), such as `5|3/4`, `2 . 3`, `a|1/2 + b|1/2`, `(3|1/2+4|1/2)|1/3 . 5|3/4`. EXCLUSIVE-OR binds tighter than
+/// AND. Blank text means no arcs. Errors (P001, P002) name `where`.
 inline expression parse_enables(const std::string& text, const std::string& where = "E") {
   return detail::expression_parser(text, true, where).parse();
 }
 
-/// Reads D(i): `1.2`, `1+14`, `(1.2+3).4`; AND binds tighter than OR. Blank text: no arcs.
+/// Parses D(i), such as `1.2`, `1+14`, `(1.2+3).4`. AND binds tighter than OR. Blank text means no arcs.
 inline expression parse_needs(const std::string& text, const std::string& where = "D") {
   return detail::expression_parser(text, false, where).parse();
 }

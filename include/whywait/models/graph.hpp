@@ -9,28 +9,29 @@ namespace whywait {
 inline namespace v0 {
 namespace models {
 
-/// A node of a computation control graph as a person writes it (report 3.2.1).
+/// A node of a computation control graph in textual form (Kapelnikov et al. 1987, 3.2.1).
 struct graph_node {
   std::string name;        ///< letters, digits, '_', ':', '#', '@'
-  std::string enables;     ///< E: what its completion enables
-  std::string needs;       ///< D: what must have come before; blank: nothing
-  std::string task_class;  ///< which customers chain it belongs to; blank: the first
-  std::string module;      ///< where its operand sets lie; only with distributed synchronization
-  bool immediate = false;  ///< takes no time: barrier, fork, pure branch
+  std::string enables;     ///< E, what its completion enables
+  std::string needs;       ///< D, its prerequisites; blank for none
+  std::string task_class;  ///< the customer chain that it belongs to; blank for the first
+  std::string module;      ///< location of its operand sets; only with distributed synchronisation
+  bool immediate = false;  ///< takes no time, such as a barrier, fork or pure branch
 };
 
-/// A program as precedence among tasks, in the report's notation. Plain data; `compile` checks it.
+/// A program as precedence among tasks, in the notation of Kapelnikov et al. (1987). Plain data; `compile` validates
+/// it.
 ///
 ///     control_graph g;
 ///     g.add("fork", "a.b").add("a", "join", "fork").add("b", "join", "fork").add("join", "", "a.b");
 ///
-/// The four categories of the report: static allocation is one class per (group, allocated resources); distributed
-/// synchronization is a non-empty `modules`.
+/// Supports the four categories of the paper (docs/method.md 5.2). Static allocation is one class per (group, allocated
+/// resources); distributed synchronisation is a non-empty `modules`.
 struct control_graph {
   std::vector<graph_node> nodes;
-  std::vector<std::string> start;    ///< tasks enabled at the beginning; empty: those that need nothing
-  std::vector<std::string> classes;  ///< names and order of the classes; empty: as they appear
-  std::vector<std::string> modules;  ///< memory modules; empty: centralized synchronization
+  std::vector<std::string> start;    ///< tasks enabled at the beginning; if empty, those without prerequisites
+  std::vector<std::string> classes;  ///< names and order of the classes; if empty, in order of appearance
+  std::vector<std::string> modules;  ///< memory modules; empty for centralised synchronisation
 
   control_graph& add(std::string name, std::string enables, std::string needs = {}, std::string task_class = {}) {
     graph_node n;

@@ -17,15 +17,15 @@ namespace whywait {
 inline namespace v0 {
 namespace models {
 
-/// Limits of the layered solver.
+/// Options of the layered solver.
 struct layered_options {
-  std::size_t most_states = 200000000;  ///< in all layers together, P012 beyond
-  bool variance = false;                ///< three numbers per state instead of one
+  std::size_t most_states = 200000000;  ///< limit over all layers; P012 beyond
+  bool variance = false;                ///< stores three numbers per state instead of one
 };
 
 namespace detail {
 
-/// The states after k completions with their probability and, if wanted, moments of the time until then.
+/// The states after k completions with their probabilities and optionally the moments of the time until then.
 class layer {
  public:
   layer(std::size_t words, std::size_t moments) : words_(words), moments_(moments) { resize(64); }
@@ -103,7 +103,7 @@ class layered_solver {
     counts_.assign(width, 0);
     rate_.assign(width, 0.0);
     if (where_.tasks.uncontended()) {
-      // the rate of one customer never changes
+      // the rate of a customer is constant
       std::fill(counts_.begin(), counts_.end(), 1u);
       where_.tasks.per_customer(counts_.data(), rate_.data());
     }
@@ -120,7 +120,7 @@ class layered_solver {
         const double* v = now.value(i);
         const double x = v[0] / leave;
         account(x);
-        // the moments of the time of leaving, exponential holding: E[(t+h)], E[(t+h)^2]
+        // moments of the departure time with exponential holding, E[(t+h)] and E[(t+h)^2]
         held[0] = v[0] / leave;
         if (moments == 3) {
           held[1] = (v[1] + x) / leave;
@@ -147,7 +147,7 @@ class layered_solver {
   }
 
  private:
-  // Sets counts_ and rate_ for a state; returns the rate of leaving it.
+  // Sets counts_ and rate_ for a state and returns its total departure rate.
   double attach(const std::uint64_t* s) {
     const std::size_t tasks = p_.tasks.size(), classes = p_.classes.size();
     active_ = 0;
@@ -206,10 +206,10 @@ class layered_solver {
 
 }  // namespace detail
 
-/// Generates and solves a program without loops in one pass, the states after k completions from those after k-1; no
-/// matrix is kept (compare Thomasian and Bay 1986). About 1 to 3 million states per second, memory for the two
-/// widest layers. No gradient and no population vectors. `states` counts a state once per number of completions
-/// that can lead to it. Throws P012, P014 to P016, and P020 for a program with a loop.
+/// Generates and solves a program without loops in one pass, the states after k completions from those after k-1. No
+/// matrix is stored (compare Thomasian and Bay 1986). About 1 to 3 million states per second; memory for the two widest
+/// layers. Computes no gradient and no population vectors. `states` counts a state once per number of completions that
+/// can lead to it. Throws P012, P014 to P016, and P020 for a program with a loop.
 inline solution solve_layered(const program& p, const environment& where, const layered_options& options = {}) {
   if (!p.acyclic) throw prediction_error(fault::cyclic, "a program with a loop has no layers");
   if (where.tasks.classes() != p.classes.size() || (p.distributed() && where.packets.classes() != p.modules.size()))

@@ -18,18 +18,18 @@ namespace whywait {
 inline namespace v0 {
 namespace models {
 
-/// One execution of a task, as an observer of tokens saw it.
+/// One execution of a task, as observed by its tokens.
 struct observed_task {
   std::string label;
   std::vector<std::string> sent;      ///< labels to which its completion sent a token
-  std::vector<std::string> consumed;  ///< labels whose tokens enabled it; empty: it was there at the start
-  double seconds = 0.0;               ///< its demand, waiting excluded
+  std::vector<std::string> consumed;  ///< labels whose tokens enabled it; empty if it was enabled at the start
+  double seconds = 0.0;               ///< its demand, excluding waiting
 };
 
 /// A program recovered from executions.
 struct learned_program {
   control_graph graph;
-  std::vector<double> mean, cv2;  ///< of each node's demand: seconds, squared coefficient of variation
+  std::vector<double> mean, cv2;  ///< mean and squared coefficient of variation of each node's demand in seconds
   std::vector<std::size_t> executions;
   std::vector<std::string> doubts;  ///< rules that the observations do not determine
 };
@@ -98,7 +98,7 @@ class graph_learner {
     return text;
   }
 
-  // Sends to nodes that never ran are not part of the graph.
+  // Drops nodes that never ran, because they are not part of the graph.
   counts known(const counts& all) const {
     counts r;
     for (const auto& c : all) {
@@ -112,7 +112,7 @@ class graph_learner {
 
   std::string enables(const node& n) const {
     const counts sent = known(n.sent);
-    if (sent.size() == 1) return joined(sent.begin()->first, '.');  // always the same: AND
+    if (sent.size() == 1) return joined(sent.begin()->first, '.');  // one constant set is an AND
     std::size_t nothing = 0, several = 0;
     for (const auto& s : sent) {
       if (s.first.empty()) nothing += s.second;
@@ -122,7 +122,7 @@ class graph_learner {
       const std::string apart = independent(sent, n.executions);
       if (!apart.empty()) return apart;
     }
-    // the explicit list: exactly one of the sets that were seen
+    // otherwise list all observed sets as an exclusive-or
     std::string list;
     std::size_t alternatives = 0;
     for (const auto& s : sent) {
@@ -140,7 +140,7 @@ class graph_learner {
     return "(" + list + ")|" + share(n.executions - nothing, n.executions);
   }
 
-  // AND with weights, if a G-test at 1 % does not speak against independence; else empty.
+  // Returns an AND with weights if a G-test at 1 % does not reject independence; otherwise empty.
   static std::string independent(const counts& sent, std::size_t executions) {
     std::map<std::string, std::size_t> single;
     for (const auto& s : sent)
@@ -197,9 +197,10 @@ class graph_learner {
 
 }  // namespace detail
 
-/// Recovers a control graph from the executions of some runs: E(i) from the sets of tokens that i sent (one set:
-/// AND; independent: AND with weights; else EXCLUSIVE-OR of UNIONs, which always fits), D(i) from the sets that i
-/// consumed (OR of ANDs). Weights are exact fractions of counts. Throws P022 without any execution.
+/// Recovers a control graph from the executions of some runs. E(i) is derived from the sets of tokens that i sent. One
+/// set gives AND, independent tokens give AND with weights, everything else an EXCLUSIVE-OR of UNIONs, which always
+/// fits. D(i) is derived from the sets that i consumed (OR of ANDs). Weights are exact fractions of counts. Throws P022
+/// without any execution.
 inline learned_program learn(const std::vector<std::vector<observed_task>>& runs) {
   detail::graph_learner learner;
   std::size_t executions = 0;
@@ -212,8 +213,8 @@ inline learned_program learn(const std::vector<std::vector<observed_task>>& runs
   return learner.program(runs.size());
 }
 
-/// A log as observed tasks, one class of tasks per line: program order and messages are tokens; a collective is
-/// a task of no duration that every line sends to and consumes. For `learn`, which finds the loops.
+/// Converts a log to observed tasks for `learn`, which finds the loops. There is one class of tasks per line. Program
+/// order and messages are tokens, and a collective is a task of zero duration that every line sends to and consumes.
 inline std::vector<observed_task> observe(const run_log& log) {
   log.check();
   auto name = [&](const place& p) {
@@ -242,7 +243,7 @@ inline std::vector<observed_task> observe(const run_log& log) {
       t.sent.push_back(name(next));
       bool sends_too = false;
       for (const place& q : s.in) sends_too = sends_too || (q.line == p.line && q.index == p.index);
-      if (sends_too) through[p.line][next.index] = 1;  // the way to the next leads through the collective
+      if (sends_too) through[p.line][next.index] = 1;  // the arc to the next activity passes through the collective
     }
     result.push_back(std::move(t));
   }

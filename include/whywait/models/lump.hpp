@@ -15,7 +15,7 @@ namespace whywait {
 inline namespace v0 {
 namespace models {
 
-/// Which block every state belongs to.
+/// Assignment of states to blocks.
 struct partition {
   std::vector<std::uint32_t> block;
   std::uint32_t blocks = 0;
@@ -31,7 +31,7 @@ class lumper {
     partition p = by_population();
     std::vector<std::uint32_t> order;
     if (reverse_topological(order)) {
-      // without loops one pass from the end suffices: what follows is final
+      // without loops one backward pass suffices, because successors are final
       refine(p, order, true);
       return p;
     }
@@ -67,7 +67,7 @@ class lumper {
     return order.size() == c_.states();
   }
 
-  // New blocks by (old block, arcs into old blocks); `final_blocks`: arcs lead to states of this pass.
+  // Splits blocks by (old block, arcs into old blocks). With `final_blocks`, arcs refer to the blocks of this pass.
   void refine(partition& p, const std::vector<std::uint32_t>& order, bool final_blocks) {
     partition next;
     next.block.resize(c_.states());
@@ -119,7 +119,7 @@ class lumper {
     return result;
   }
 
-  // 44 bits of the mantissa and the exponent: sums of the same weights in another order differ in the last bits.
+  // Rounds to 44 bits of the mantissa, because sums of the same weights in a different order differ in the last bits.
   static std::int64_t rounded(double w) noexcept {
     constexpr std::int64_t one = std::int64_t(1) << 44;
     int exponent = 0;
@@ -137,12 +137,13 @@ class lumper {
 
 }  // namespace detail
 
-/// The coarsest partition into states that no machine can tell apart: equal populations and, per kind of customer,
-/// equal total weight into every block (report 4.2.2, made exact). Without loops one pass; otherwise rounds until
-/// nothing splits.
+/// The coarsest partition into states that no machine can distinguish. They have equal populations and, per kind of
+/// customer, equal total weight into every block (an exact form of Kapelnikov et al. 1987, 4.2.2). One pass without
+/// loops; otherwise repeats until nothing splits.
 inline partition find_equivalent_states(const chain& c) { return detail::lumper(c).find(); }
 
-/// The chain of the blocks. Its solution is that of `c`; whether operand sets were left over is no longer known.
+/// The chain of the blocks. Its solution equals that of `c`, except that leftover operand sets are no longer
+/// identified.
 inline chain lump(const chain& c, const partition& p) {
   chain r;
   r.classes = c.classes;
@@ -163,7 +164,7 @@ inline chain lump(const chain& c, const partition& p) {
     else
       r.begin.emplace_back(target, b.second);
   }
-  detail::label_book labels;
+  detail::label_table labels;
   std::vector<std::pair<std::pair<std::uint32_t, std::uint32_t>, double>> sums;
   for (std::uint32_t b = 0; b != p.blocks; ++b) {
     const std::uint32_t s = representative[b];

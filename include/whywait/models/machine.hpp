@@ -15,7 +15,8 @@ namespace whywait {
 inline namespace v0 {
 namespace models {
 
-/// How fast customers leave, given how many there are: mu_c(n) of the report, 4.1. Cheap to copy, read only.
+/// The departure rates of customers for each population, mu_c(n) (Kapelnikov et al. 1987, 4.1). Cheap to copy,
+/// immutable.
 class machine {
  public:
   /// One class, X(k) = mu[k-1], the last repeats. Throws P013.
@@ -30,7 +31,7 @@ class machine {
     return m;
   }
 
-  /// A server of its own for every customer: X_c(n) = n_c / mean[c] (seconds). Throws P013.
+  /// One server per customer, X_c(n) = n_c / mean[c] (seconds). Throws P013.
   static machine servers_for_all(const std::vector<double>& mean) {
     if (mean.empty()) throw prediction_error(fault::network, "an empty list of means");
     auto rate = std::make_shared<std::vector<double>>();
@@ -46,7 +47,7 @@ class machine {
   }
 
   /// A product-form network, prepared for populations up to `largest`. Chains that share no station are solved
-  /// apart; a part whose lattice has more than 1,000,000 points is approximated, see `error()`. Throws P013, P015.
+  /// separately. A part whose lattice has more than 1,000,000 points is approximated, see `error()`. Throws P013, P015.
   static machine of(const network& net, const std::vector<std::uint32_t>& largest) {
     net.check();
     if (largest.size() != net.chains())
@@ -67,13 +68,14 @@ class machine {
 
   std::size_t classes() const noexcept { return classes_; }
 
-  /// Worst relative error of the rates where the lattice was too large; 0: exact for product form. An estimate.
+  /// Estimated worst relative error of the rates where the lattice was too large; 0 if exact for product form.
   double error() const noexcept { return error_; }
 
-  /// True if a customer's rate depends on its class only.
+  /// Whether a customer's rate depends on its class only.
   bool uncontended() const noexcept { return what_ == kind::own; }
 
-  /// rate[c] = X_c(n) / n_c: the rate of one customer of each class (4.2); 0 for absent classes.
+  /// rate[c] = X_c(n) / n_c, the rate of one customer of each class (Kapelnikov et al. 1987, 4.2); 0 for absent
+  /// classes.
   void per_customer(const std::uint32_t* n, double* rate) const {
     switch (what_) {
       case kind::table:
@@ -122,7 +124,7 @@ class machine {
       return c;
     };
     for (std::size_t s = 0; s != net.stations.size(); ++s) {
-      if (net.stations[s].what == station::kind::delay) continue;  // nobody meets anybody there
+      if (net.stations[s].what == station::kind::delay) continue;  // no contention at delay stations
       std::size_t first = chains;
       for (std::size_t c = 0; c != chains; ++c) {
         if (!(net.demand[s][c] > 0.0)) continue;
@@ -163,15 +165,16 @@ class machine {
   kind what_ = kind::own;
   std::size_t classes_ = 0;
   double error_ = 0.0;
-  std::uint32_t limit_ = 0;  ///< of a table made from a network; 0: the last entry repeats
+  std::uint32_t limit_ = 0;  ///< for a table made from a network; 0 if the last entry repeats
   std::shared_ptr<const std::vector<double>> numbers_;
   std::shared_ptr<const std::vector<part>> parts_;
 };
 
-/// The physical domain: where tasks run, and with distributed synchronization where operand packets are matched.
+/// The physical domain. It contains the machine that runs tasks and, with distributed synchronisation, the one that
+/// matches operand packets.
 struct environment {
   machine tasks;    ///< P/C subnetwork, one class per program class
-  machine packets;  ///< M/U subnetwork, one class per module; unused with centralized synchronization
+  machine packets;  ///< M/U subnetwork, one class per module; unused with centralised synchronisation
 };
 
 }  // namespace models

@@ -15,12 +15,12 @@ namespace whywait {
 inline namespace v0 {
 namespace models {
 
-/// A resource with product form. The rate of j customers is beta(j) times that of one.
+/// A product-form station. The rate of j customers is beta(j) times that of one.
 struct station {
   enum class kind { queue, delay, multi, rates };
   kind what = kind::queue;
-  unsigned servers = 1;           ///< of multi
-  std::vector<double> rate = {};  ///< of rates: beta(1), beta(2), ...; the last repeats
+  unsigned servers = 1;           ///< servers of `multi`
+  std::vector<double> rate = {};  ///< beta(1), beta(2), ... of `rates`; the last repeats
   std::string name = {};
 
   double beta(std::size_t j) const noexcept {
@@ -38,8 +38,8 @@ struct station {
   }
 };
 
-/// A closed product-form network (BCMP): stations and demand[s][c] = visits times mean service time of chain c at
-/// station s. First-come first-served stations are exact only if all chains have one mean there.
+/// A closed product-form network (BCMP). demand[s][c] is visits times mean service time of chain c at station s.
+/// First-come first-served stations are exact only if all chains have the same mean there.
 struct network {
   std::vector<station> stations;
   std::vector<std::vector<double>> demand;
@@ -51,8 +51,8 @@ struct network {
   }
   std::size_t chains() const noexcept { return demand.empty() ? 0 : demand.front().size(); }
 
-  /// Throws P013 for negative or missing demands, stations without servers or with rates that are not positive,
-  /// and chains without any demand.
+  /// Throws P013 for negative or missing demands, stations without servers or with rates that are not positive, and
+  /// chains without any demand.
   void check() const {
     if (stations.empty() || stations.size() != demand.size() || chains() == 0)
       throw prediction_error(fault::network, "a network needs stations and one demand per chain at each");
@@ -80,12 +80,12 @@ struct network {
   }
 };
 
-/// X(1) ... X(largest) of a network with one chain, by scaled convolution (Buzen 1973): additions and products of
-/// non-negative numbers only. Time: stations times largest, times largest again for load-dependent stations.
+/// X(1) ... X(largest) of a network with one chain, by scaled convolution (Buzen 1973), which only adds and multiplies
+/// non-negative numbers. Time is stations times largest, times largest again for load-dependent stations.
 inline std::vector<double> throughput(const network& net, std::size_t largest) {
   net.check();
   if (net.chains() != 1) throw prediction_error(fault::many_classes, "this throughput is for one chain");
-  // Scaled so that the bottleneck, or at the largest population the delays, have throughput about 1.
+  // Scale so that the bottleneck has throughput about 1, or at the largest population the delays.
   double scale = 0.0, delays = 0.0;
   for (std::size_t s = 0; s != net.stations.size(); ++s) {
     const station& x = net.stations[s];
@@ -95,7 +95,7 @@ inline std::vector<double> throughput(const network& net, std::size_t largest) {
       scale = std::max(scale, net.demand[s][0] / x.beta(std::max<std::size_t>(largest, 1)));
   }
   scale = std::max(scale, delays / static_cast<double>(std::max<std::size_t>(largest, 1)));
-  using real = long double;  // its exponent reaches 4932: no overflow below populations of about 10,000
+  using real = long double;  // the exponent range of 4932 avoids overflow up to populations of about 10,000
   std::vector<real> g(largest + 1, 0.0L), f(largest + 1), h(largest + 1);
   g[0] = 1.0L;
   for (std::size_t s = 0; s != net.stations.size(); ++s) {
@@ -122,8 +122,8 @@ inline std::vector<double> throughput(const network& net, std::size_t largest) {
   return x;
 }
 
-/// Norton's theorem (Chandy, Herzog, Woo 1975): the stations in `part` as one flow-equivalent station for up to
-/// `largest` customers, with demand 1. Exact for product form.
+/// Norton's theorem (Chandy, Herzog, Woo 1975). Replaces the stations in `part` by one flow-equivalent station for up
+/// to `largest` customers, with demand 1. Exact for product form.
 inline station flow_equivalent(const network& net, const std::vector<std::size_t>& part, std::size_t largest) {
   network shorted;
   for (const std::size_t s : part) {
@@ -139,10 +139,10 @@ inline station flow_equivalent(const network& net, const std::vector<std::size_t
 /// Normalisation constants of several chains on the lattice 0..largest, by convolution.
 class lattice {
  public:
-  /// More points than this are refused; 16 bytes each.
+  /// Maximum number of points, 16 bytes each; larger lattices are refused.
   static constexpr std::size_t most_points = 1000000;
 
-  /// Points of the lattice 0..largest, saturating.
+  /// Number of points of the lattice 0..largest, saturating.
   static std::size_t points(const std::vector<std::uint32_t>& largest) noexcept {
     std::size_t n = 1;
     for (const std::uint32_t k : largest) {
@@ -190,8 +190,8 @@ class lattice {
     return x;
   }
 
-  /// Mean number of chain-`c` customers at station `s` for every population of the lattice. The elasticity of
-  /// X_k(n) to the demand of c at s is its value at n - e_k minus its value at n.
+  /// Mean number of chain-`c` customers at station `s` for every population of the lattice. The elasticity of X_k(n) to
+  /// the demand of c at s is its value at n - e_k minus its value at n.
   std::vector<double> mean_customers(const network& net, std::size_t s, std::size_t c) const {
     std::vector<long double> rest(g_.size(), 0.0L);
     rest[0] = 1.0L;
@@ -226,7 +226,7 @@ class lattice {
  private:
   static long double real_of(std::uint32_t n) noexcept { return static_cast<long double>(n); }
 
-  /// To the next vector of 0..limit in the order of index(); false after the last.
+  /// Advances to the next vector of 0..limit in the order of index(). Returns false after the last.
   static bool advance(std::vector<std::uint32_t>& n, const std::vector<std::uint32_t>& limit) noexcept {
     for (std::size_t c = 0; c != n.size(); ++c) {
       if (n[c] < limit[c]) {
@@ -238,7 +238,7 @@ class lattice {
     return false;
   }
 
-  // |n|! / prod n_c! * prod d_c^n_c / prod_{k <= |n|} beta(k)
+  //n|! / prod n_c! * prod d_c^n_c / prod_{k <= |n|} beta(k)
   long double factor(const network& net, std::size_t s, const std::uint32_t* n) const {
     long double f = 1.0L;
     std::size_t k = 0;
@@ -260,7 +260,7 @@ class lattice {
           if (n[c] != 0) g[i] += static_cast<long double>(net.demand[s][c]) / scale_[c] * g[i - stride_[c]];
       return;
     }
-    // only chains that use the station can be there
+    // only chains that use the station contribute
     std::vector<std::uint32_t> limit(largest_);
     for (std::size_t c = 0; c != limit.size(); ++c)
       if (!(net.demand[s][c] > 0.0)) limit[c] = 0;

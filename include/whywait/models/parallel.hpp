@@ -15,19 +15,21 @@ namespace whywait {
 inline namespace v0 {
 namespace models {
 
-/// How two segments in parallel are combined.
+/// Rules for the combination of two parallel segments.
 enum class parallel_rule {
   variance_aware,  ///< gamma distributed times; the default, see docs/internals/models.md
-  fluid            ///< the report's 5.4: both flow evenly, the one that is first on the average is first always
+  /// Fluid rule (Kapelnikov et al. 1987, 5.4). Both segments progress evenly; the one with the shorter mean always ends
+  /// first.
+  fluid
 };
 
-/// Two segments while both run (report 5.13, 5.14, 5.17).
+/// Two segments while both run (Kapelnikov et al. 1987, 5.13, 5.14, 5.17).
 struct joint_flow {
-  double rate_a = 0.0, rate_b = 0.0;  ///< tasks per time of each
+  double rate_a = 0.0, rate_b = 0.0;  ///< tasks per time of each segment
   std::vector<double> parallelism;    ///< s(k)
 };
 
-/// mu'_A, mu'_B and s(k). One class only (P017). Time: the product of the widths.
+/// Computes mu'_A, mu'_B and s(k). One class only (P017). Time is the product of the widths.
 inline joint_flow flow_together(const segment& a, const segment& b, const machine& where) {
   if (where.classes() != 1) throw prediction_error(fault::many_classes, "segments in parallel hold for one class");
   joint_flow r;
@@ -65,8 +67,8 @@ inline segment parallel_fluid(const segment& a, const segment& b, const machine&
   const bool a_first = alone_a < alone_b;
   const segment& last = a_first ? b : a;
   const double together = a_first ? alone_a : alone_b;
-  const double done = (a_first ? f.rate_b : f.rate_a) * together;            // tasks of the last one meanwhile
-  const double rest = std::max(0.0, last.mean * (1.0 - done / last.tasks));  // 5.7, 5.15
+  const double done = (a_first ? f.rate_b : f.rate_a) * together;            // tasks of the longer segment until then
+  const double rest = std::max(0.0, last.mean * (1.0 - done / last.tasks));  // Kapelnikov et al. 1987, 5.7, 5.15
   segment r;
   r.tasks = a.tasks + b.tasks;
   r.mean = together + rest;
@@ -78,7 +80,7 @@ inline segment parallel_fluid(const segment& a, const segment& b, const machine&
 
 inline segment parallel_gamma(const segment& a, const segment& b, const machine& where) {
   const joint_flow f = flow_together(a, b, where);
-  const double t_a = a.tasks / f.rate_a, t_b = b.tasks / f.rate_b;  // as slow as they are together
+  const double t_a = a.tasks / f.rate_a, t_b = b.tasks / f.rate_b;  // durations at the reduced speed of joint execution
   const double slow_a = t_a / a.mean, slow_b = t_b / b.mean;
   const double cv2_a = a.variance / (a.mean * a.mean), cv2_b = b.variance / (b.mean * b.mean);
   const minimum m = minimum_of(t_a, cv2_a, t_b, cv2_b);
@@ -98,8 +100,8 @@ inline segment parallel_gamma(const segment& a, const segment& b, const machine&
 
 }  // namespace detail
 
-/// Two segments that start together; ends when both have ended. One class only (P017). The variance-aware rule is
-/// exact for two exponential tasks under any mu(k) and becomes the report's rule as the variances vanish.
+/// Two segments that start together; the result ends when both have ended. One class only (P017). The variance-aware
+/// rule is exact for two exponential tasks under any mu(k) and becomes the fluid rule as the variances vanish.
 inline segment parallel(const segment& a, const segment& b, const machine& where,
                         parallel_rule rule = parallel_rule::variance_aware) {
   if (detail::nothing(a)) return b;
@@ -107,7 +109,8 @@ inline segment parallel(const segment& a, const segment& b, const machine& where
   return rule == parallel_rule::fluid ? detail::parallel_fluid(a, b, where) : detail::parallel_gamma(a, b, where);
 }
 
-/// Two sequences in parallel, piece by piece (report 5.5): the sequence that results. Fluid.
+/// Combines two parallel sequences piece by piece with the fluid rule (Kapelnikov et al. 1987, 5.5) and returns the
+/// resulting sequence.
 inline std::vector<segment> parallel_sequences(const std::vector<segment>& a, const std::vector<segment>& b,
                                                const machine& where) {
   std::deque<segment> left(a.begin(), a.end()), right(b.begin(), b.end());
@@ -126,7 +129,7 @@ inline std::vector<segment> parallel_sequences(const std::vector<segment>& a, co
     const double together = std::min(t_a, t_b);
     auto shrink = [](std::deque<segment>& of, double share) {
       segment& s = of.front();
-      // the survivor keeps its parallelism; what remains is in proportion
+      // the rest keeps its parallelism and shrinks in proportion
       if (!(share < 1.0 - 1e-12)) {
         of.pop_front();
         return;

@@ -14,32 +14,33 @@ namespace whywait {
 inline namespace v0 {
 namespace models {
 
-/// A place where a token from one source enters the counters of one destination.
+/// The counter of a destination that receives a token from one source.
 struct token_entry {
-  std::int32_t group = -1;    ///< AND node whose operand it is; -1: the token enables the task itself
+  std::int32_t group = -1;  ///< AND node of which the counter is an operand; -1 if the token enables the task directly
   std::uint32_t counter = 0;  ///< the counter of that operand
 };
 
-/// An AND node of D(i) together with its counters: the report's incomplete operand sets.
+/// An AND node of D(i) with its counters (incomplete operand sets; Kapelnikov et al. 1987).
 struct operand_group {
   std::vector<std::uint32_t> counters;
-  token_entry above;  ///< where a complete set goes
+  token_entry above;  ///< destination of a complete set
 };
 
 /// One token from a completed task (or from its operand packet).
 struct token_delivery {
   std::uint32_t destination = 0;
-  std::uint32_t first_entry = 0, entries = 0;  ///< places in program::entries
+  std::uint32_t first_entry = 0, entries = 0;  ///< range in program::entries
 };
 
-/// An operand packet: for one module, from one source, with some destinations.
+/// An operand packet for one module, from one source, with its destinations.
 struct packet_type {
   std::uint32_t module = 0;
   std::uint32_t source = 0;
   std::vector<token_delivery> deliveries;
 };
 
-/// What one completion of a task does: tokens (centralized) or packets (distributed), with its probability.
+/// The effect of one completion of a task, with its probability. It sends tokens (centralised) or packets
+/// (distributed).
 struct task_outcome {
   double probability = 1.0;
   std::vector<token_delivery> deliveries;  ///< in the order of the E expression
@@ -54,8 +55,7 @@ struct program_task {
   std::vector<task_outcome> outcomes;
 };
 
-/// A control graph that was checked and whose expressions were resolved; made by `compile`. Read only, so any
-/// number of threads may share one.
+/// A validated control graph with resolved expressions, created by `compile`. Immutable, so that threads may share it.
 struct program {
   std::vector<program_task> tasks;
   std::vector<std::string> classes;
@@ -164,7 +164,7 @@ class program_builder {
   void compile_needs(std::uint32_t i) {
     const std::string where = "D(" + graph_.nodes[i].name + ")";
     place(parse_needs(graph_.nodes[i].needs, where), {}, i, graph_.nodes[i].needs, where);
-    // all places of one source lie together: a source that occurs twice feeds both
+    // keep the entries of one source together, because a source that occurs twice feeds both
     std::stable_sort(needs_[i].begin(), needs_[i].end(),
                      [](const source_leaf& a, const source_leaf& b) { return a.source < b.source; });
     for (std::size_t k = 0; k != needs_[i].size(); ++k) {
@@ -207,7 +207,7 @@ class program_builder {
       for (const token_delivery& d : o.deliveries)
         if (module_[d.destination] == m) packet.deliveries.push_back(d);
       if (packet.deliveries.empty()) continue;
-      // two outcomes of one task that send the same tokens to a module send the same packet
+      // outcomes of one task that send the same tokens to a module share a packet
       auto key = [](const packet_type& t) {
         std::vector<std::uint32_t> all;
         for (const token_delivery& d : t.deliveries) all.push_back(d.destination);
@@ -246,7 +246,7 @@ class program_builder {
       throw prediction_error(fault::no_start, "every node needs another one and none is named as start");
   }
 
-  // Optimistic: whether tokens can come at all, AND groups complete when every operand can have one.
+  // An optimistic check whether tokens can arrive at all; an AND group completes if every operand can receive a token.
   void check_reachable() const {
     std::vector<char> live(p_.tasks.size(), 0), filled(p_.counters, 0);
     std::vector<std::uint32_t> work = p_.start;
@@ -332,8 +332,8 @@ class program_builder {
 
 }  // namespace detail
 
-/// Checks a graph and resolves its expressions. Throws `prediction_error` P001 to P010, P015, P019 with the place.
-/// Time and memory: linear in the nodes and in the sum of the feasible subsets.
+/// Validates a graph and resolves its expressions. Throws `prediction_error` P001 to P010, P015, P019 with the
+/// position. Time and memory are linear in the nodes and in the sum of the feasible subsets.
 inline program compile(const control_graph& graph) { return detail::program_builder(graph).build(); }
 
 }  // namespace models

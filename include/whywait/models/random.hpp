@@ -8,7 +8,7 @@ namespace whywait {
 inline namespace v0 {
 namespace models {
 
-/// xoshiro256++ (Blackman and Vigna 2019), seeded by splitmix64: the same numbers on every platform.
+/// xoshiro256++ (Blackman and Vigna 2019), seeded by splitmix64. The sequence is the same on every platform.
 class random_source {
  public:
   explicit random_source(std::uint64_t seed) noexcept {
@@ -31,11 +31,11 @@ class random_source {
     s_[3] = rotated(s_[3], 45);
     return result;
   }
-  /// In [0, 1).
+  /// Uniform in [0, 1).
   double uniform() noexcept { return static_cast<double>(bits() >> 11) * 0x1p-53; }
-  /// Mean 1.
+  /// Exponential with mean 1.
   double exponential() noexcept { return -std::log1p(-uniform()); }
-  /// 0 ... n-1; n small against 2^53.
+  /// Uniform in 0 ... n-1, for n much smaller than 2^53.
   std::uint32_t below(std::uint32_t n) noexcept { return static_cast<std::uint32_t>(uniform() * n); }
 
  private:

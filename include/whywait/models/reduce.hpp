@@ -15,9 +15,9 @@ namespace whywait {
 inline namespace v0 {
 namespace models {
 
-/// What the algebra made of a graph.
+/// The result of a reduction.
 struct reduction {
-  bool complete = false;  ///< the whole graph is series-parallel with loops: `whole` is its segment
+  bool complete = false;  ///< the whole graph is series-parallel with loops and `whole` is its segment
   segment whole;
   std::size_t left = 0;  ///< nodes of the irreducible core; 1 if complete
 };
@@ -41,11 +41,12 @@ class graph_reducer {
                     {}});
     const program p = compile(g);
     if (p.start.size() > 1) {
-      // one node before all that start at once
+      // insert a node before all initial ones
       vertex fork;
       fork.out.what = kind::all;
       for (const std::uint32_t s : p.start) {
-        if (v_[s].in.what != kind::none) fork.live = false;  // started and looped to: leave it to the chain
+        // started and the target of a loop, which only the chain supports
+        if (v_[s].in.what != kind::none) fork.live = false;
         fork.out.parts.push_back(leaf(s));
         v_[s].in = leaf(static_cast<std::uint32_t>(v_.size()));
       }
@@ -87,7 +88,7 @@ class graph_reducer {
     segment body;
     tree out, in;
     bool live = true;
-    std::vector<segment> branches = {};  ///< if the body is nothing but these in parallel
+    std::vector<segment> branches = {};  ///< the branches if the body consists only of parallel branches
   };
 
   static tree leaf(std::uint32_t node) {
@@ -124,8 +125,8 @@ class graph_reducer {
     if (t.what == kind::node && t.node == from) t.node = to;
     for (tree& part : t.parts) rename(part, from, to);
   }
-  // Takes the leaves of `gone` out of the group that also holds `kept`, which must be of the given kind and must
-  // hold them all; a group of one becomes its member.
+  // Removes the leaves of `gone` from the group that also holds `kept`. The group must be of the given kind and contain
+  // them all. A group of one becomes its member.
   static bool shrink(tree& t, kind what, const std::vector<std::uint32_t>& members, bool dry) {
     if (t.what == what) {
       std::vector<std::size_t> at;
@@ -155,13 +156,13 @@ class graph_reducer {
     return false;
   }
 
-  // u, then v and nothing else, and v comes after nothing else
+  // u is followed only by v, and v is preceded only by u
   bool take_sequence(std::uint32_t u) {
     const tree& out = v_[u].out;
     if (out.what != kind::node || !certain(out) || out.node == u) return false;
     const std::uint32_t next = out.node;
     if (v_[next].in.what != kind::node || v_[next].in.node != u) return false;
-    // nodes without time keep a fork within a fork one fork: mixed at once it loses less
+    // vertices without time keep nested forks flat, because mixing all branches at once is more accurate
     if (nothing(v_[u].body))
       v_[u].branches = std::move(v_[next].branches);
     else if (!nothing(v_[next].body))
@@ -173,7 +174,7 @@ class graph_reducer {
     return true;
   }
 
-  // members of one group of E(u) that come after u only and lead to one place, where they are a group of D as well
+  // members of one group of E(u) whose only predecessor is u and which lead to one vertex, where they form a group of D
   bool take_group(std::uint32_t u, tree& group) {
     if (group.what != kind::all && group.what != kind::any) return false;
     for (std::size_t i = 0; i != group.parts.size(); ++i) {
@@ -266,14 +267,14 @@ reduction reduce_with(const control_graph& g, const std::vector<segment>& of_nod
   return detail::graph_reducer<Parallel>(g, of_node, std::move(parallel_of)).run();
 }
 
-/// Reduces a control graph by the segment algebra; `of_node[i]` describes node i (immediate nodes: an empty segment).
-/// Time: a few passes over the graph. Throws what `compile` throws.
+/// Reduces a control graph by the segment algebra; `of_node[i]` describes node i (empty for immediate nodes). Takes a
+/// few passes over the graph. Throws what `compile` throws.
 inline reduction reduce(const control_graph& g, const std::vector<segment>& of_node, const machine& where,
                         parallel_rule rule = parallel_rule::variance_aware) {
   return reduce_with(g, of_node, [&](const std::vector<segment>& branches) { return parallel(branches, where, rule); });
 }
 
-/// The same with one exponential task of the machine per node.
+/// Reduces a graph with one exponential task of the machine per node.
 inline reduction reduce(const control_graph& g, const machine& where,
                         parallel_rule rule = parallel_rule::variance_aware) {
   std::vector<segment> of_node;

@@ -14,7 +14,7 @@ namespace whywait {
 inline namespace v0 {
 namespace models {
 
-/// How long a service takes.
+/// The distribution of a service time.
 struct service_time {
   enum class law {
     exponential,
@@ -49,21 +49,21 @@ struct service_time {
   }
 };
 
-/// One of the stations to which a visit may go.
+/// A station that a visit may select.
 struct visit_choice {
   std::size_t station = 0;
   service_time service;
   double probability = 1.0;
-  bool sticky = false;  ///< the customer takes the alternative it took at its first sticky visit
+  bool sticky = false;  ///< reuses the alternative of the first sticky visit
 };
 
-/// One step of a route: exactly one of the alternatives.
+/// One step of a route, which selects exactly one of the alternatives.
 using visit = std::vector<visit_choice>;
 
-/// The way of a customer through the stations, from being enabled to being finished.
+/// The path of a customer through the stations, from being enabled to completion.
 using route = std::vector<visit>;
 
-/// How a station of the detailed model serves.
+/// A station of the detailed model.
 struct server_group {
   enum class discipline { first_come, sharing, delay };
   discipline how = discipline::first_come;
@@ -71,11 +71,11 @@ struct server_group {
   std::string name;
 };
 
-/// The physical domain in detail, as the simulation sees it.
+/// The physical domain in detail, for simulation.
 struct detailed_machine {
   std::vector<server_group> stations;
   std::vector<route> tasks;    ///< one route per class
-  std::vector<route> packets;  ///< one route per module; only with distributed synchronization
+  std::vector<route> packets;  ///< one route per module; only with distributed synchronisation
 
   /// Throws P021 for a visit without alternatives, to an unknown station or with probabilities that do not sum to 1.
   void check() const {
@@ -104,9 +104,9 @@ struct detailed_machine {
   }
 };
 
-/// The product-form network of some routes of a detailed machine: demand = sum of probability times mean. Exact
-/// (BCMP) for sharing and delay stations with any service time, and for first-come stations with exponential
-/// services of one mean.
+/// The product-form network of some routes of a detailed machine, with demand = sum of probability times mean. Exact
+/// (BCMP) for sharing and delay stations with any service time, and for first-come stations with exponential services
+/// of one mean.
 inline network product_form(const detailed_machine& m, const std::vector<route>& routes) {
   network net;
   for (std::size_t s = 0; s != m.stations.size(); ++s) {

@@ -19,65 +19,65 @@ struct block_time {
   double seconds = 0.0;
 };
 
-/// A task instance: computation up to a synchronising call, then the call itself without its waiting.
+/// A task instance. It consists of computation up to a synchronising call and of the call itself without waiting.
 struct activity {
-  std::uint32_t label = 0;              ///< in run_log::labels: what code, by what call it ends
+  std::uint32_t label = 0;              ///< in run_log::labels; identifies the code by the call that ends it
   double work_seconds = 0.0;            ///< before the call
-  double call_seconds = 0.0;            ///< in the call, waiting for others excluded
-  base::vector<block_time> blocks = {};  ///< parts of the work; the rest has no name
-  double wake_seconds = 0.0;            ///< how late the call noticed that it could go on, after waiting
-  double waited_seconds = 0.0;          ///< so long; who waits less is late by less
+  double call_seconds = 0.0;            ///< in the call, excluding waits for others
+  base::vector<block_time> blocks = {};  ///< named parts of the work
+  double wake_seconds = 0.0;            ///< delay until the call detected completion, after a wait
+  double waited_seconds = 0.0;          ///< duration of that wait; shorter waits have proportionally shorter delays
 };
 
-/// A place in the log: activity `index` of line `line`.
+/// Activity `index` of line `line`.
 struct place {
   std::uint32_t line = 0;
   std::uint32_t index = 0;
 };
 
-/// A message leaves when the call of `from` begins; the call of `to` cannot end before it is there. A message with
-/// `rendezvous` does not leave before the call of `posted` has begun, and the call of `done` cannot end before it has
-/// arrived.
+/// A message leaves when the call of `from` begins, and the call of `to` cannot end before it has arrived. With
+/// `rendezvous` it does not leave before the call of `posted` has begun, and the call of `done` cannot end before it
+/// has arrived.
 struct message_edge {
   place from, to;
   double bytes = 0.0;
-  double seconds = 0.0;      ///< from leaving to arrival, without waiting
+  double seconds = 0.0;      ///< from departure to arrival, without waiting
   bool rendezvous = false;   ///< too large to be buffered, or synchronous
-  place posted = {}, done = {};  ///< the calls that post the receive and complete the send; with rendezvous only
+  place posted = {}, done = {};  ///< calls that post the receive and complete the send; with rendezvous only
 };
 
-/// A collective: the calls of `out` cannot end before all calls of `in` have begun and `seconds` have passed.
+/// A collective. The calls of `out` cannot end until all calls of `in` have begun and `seconds` have passed.
 struct sync_edge {
   std::uint32_t label = 0;  ///< in run_log::labels
   base::vector<place> in, out;
   double seconds = 0.0;
-  bool prefix = false;  ///< a scan: the i-th of `out` needs only the first i of `in`, which are the same places
+  bool prefix = false;  ///< a scan, where the i-th of `out` needs only the first i of `in`, which are the same places
 };
 
-/// What a run did, waiting excluded: the input of replay, algebra and learning. A line is what one thread of one
-/// rank did, in order. Plain data: write it by hand, or see records.hpp.
+/// The activities of a run without waiting. Input of replay, algebra and learning. A line is the sequence of activities
+/// of one thread of one rank. Plain data, written by hand or by whatif/records.hpp.
 struct run_log {
   base::vector<std::string> labels;
   base::vector<std::string> blocks;
   base::vector<base::vector<activity>> lines;
   base::vector<message_edge> messages;
   base::vector<sync_edge> syncs;
-  base::vector<std::int32_t> ranks;  ///< of each line; empty: line i is rank i
-  std::string open;                 ///< why the program would do other things at other times; empty: it would not
-  double measured_seconds = 0.0;    ///< what the run really took; 0: unknown
-  base::vector<std::string> doubts;  ///< what was dropped or not understood while the log was made
+  base::vector<std::int32_t> ranks;  ///< rank of each line; if empty, line i is rank i
+  std::string open;  ///< reason why the program may behave differently at other speeds; empty if there is none
+  double measured_seconds = 0.0;    ///< measured duration of the run; 0 if unknown
+  base::vector<std::string> doubts;  ///< data that was dropped or unmatched while the log was built
 
   std::uint32_t label(const std::string& name) { return index_of(labels, name); }
   std::uint32_t block(const std::string& name) { return index_of(blocks, name); }
 
-  /// Appends an activity to a line and says where it stands.
+  /// Appends an activity to a line and returns its place.
   place add(std::uint32_t line, activity a) {
     if (line >= lines.size()) lines.resize(line + 1);
     lines[line].push_back(std::move(a));
     return {line, static_cast<std::uint32_t>(lines[line].size() - 1)};
   }
 
-  /// Throws P022 for places that do not exist and times that are not finite numbers of at least 0.
+  /// Throws P022 for places that do not exist and for times that are negative or not finite.
   void check() const {
     auto good = [](double t) { return t >= 0.0 && std::isfinite(t); };
     for (const auto& line : lines)

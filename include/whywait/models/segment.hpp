@@ -16,15 +16,16 @@ namespace whywait {
 inline namespace v0 {
 namespace models {
 
-/// A part of a program seen from outside (report 5.1: {N, T, p(k)}) and its variance; one class of tasks.
+/// A part of a program as a black box {N, T, p(k)} (Kapelnikov et al. 1987, 5.1), extended by its variance; one class
+/// of tasks.
 struct segment {
-  double tasks = 0.0;               ///< N: mean number of tasks, or work in units of one task
+  double tasks = 0.0;               ///< N, mean number of tasks, or work in units of one task
   double mean = 0.0;                ///< T
   double variance = 0.0;            ///< V, an extension
-  std::vector<double> parallelism;  ///< p(k): share of the time with k tasks active; p(0) = 0
+  std::vector<double> parallelism;  ///< p(k), share of the time with k tasks active; p(0) = 0
 };
 
-/// The same for several classes: tasks per class and p over population vectors. Sequence, choice and loops only.
+/// A segment of several classes, with tasks per class and p over population vectors. Sequence, choice and loops only.
 struct class_segment {
   std::vector<double> tasks;
   double mean = 0.0;
@@ -32,8 +33,8 @@ struct class_segment {
   std::map<std::vector<std::uint32_t>, double> parallelism;
 };
 
-/// A single task on a machine with one class: mean 1 / mu(1) times `work`, squared coefficient of variation `cv2`
-/// (1: exponential).
+/// A single task on a machine with one class, with mean `work` / mu(1) and squared coefficient of variation `cv2` (1
+/// for exponential).
 inline segment task_segment(const machine& where, double work = 1.0, double cv2 = 1.0) {
   if (where.classes() != 1) throw prediction_error(fault::many_classes, "segments in parallel hold for one class");
   if (!(work > 0.0) || !(cv2 >= 0.0))
@@ -79,7 +80,7 @@ inline void add_parallelism(std::map<std::vector<std::uint32_t>, double>& into,
   for (const auto& p : from) into[p.first] += share * p.second;
 }
 
-/// What N, T and p become if part i runs visits[i] times, one at a time. The variance is the caller's.
+/// N, T and p if part i runs visits[i] times, one at a time. The caller sets the variance.
 template <class Segment>
 Segment mixture(const std::vector<Segment>& parts, const std::vector<double>& visits) {
   Segment r;
@@ -100,7 +101,7 @@ inline double checked_probability(double p) {
 
 }  // namespace detail
 
-/// One after the other (5.3). Exact for independent parts, any number of classes.
+/// A sequence (Kapelnikov et al. 1987, 5.3). Exact for independent parts, any number of classes.
 template <class Segment>
 Segment sequential(const std::vector<Segment>& parts) {
   Segment r = detail::mixture(parts, std::vector<double>(parts.size(), 1.0));
@@ -108,7 +109,7 @@ Segment sequential(const std::vector<Segment>& parts) {
   return r;
 }
 
-/// Exactly one of the parts (5.4 to 5.6). Exact. Weights that do not sum to 1 are P003.
+/// Exactly one of the parts (Kapelnikov et al. 1987, 5.4 to 5.6). Exact. Weights that do not sum to 1 are P003.
 template <class Segment>
 Segment exclusive_or(const std::vector<Segment>& parts, const std::vector<double>& weights) {
   double sum = 0.0;
@@ -125,7 +126,8 @@ Segment exclusive_or(const std::vector<Segment>& parts, const std::vector<double
 }
 
 /// A body that is repeated with probability `again` after each run (do-while), or entered with it before each run
-/// (`test_first`). `leave` is 1 - again where that would cancel. Exact: Wald, iterations independent.
+/// (`test_first`). `leave` is 1 - again where the difference would cancel. Exact by Wald's equation for independent
+/// iterations.
 template <class Segment>
 Segment repeated(const Segment& body, double again, bool test_first = false, double leave = 0.0) {
   detail::checked_probability(again);
@@ -136,8 +138,8 @@ Segment repeated(const Segment& body, double again, bool test_first = false, dou
   return r;
 }
 
-/// One token that walks over segments: from i to j with probability routes[i][j], out with routes[i][parts] if that
-/// column is given, else with what is missing to 1. Covers sequence, choice, nested loops and jumps. Exact for
+/// One token that moves between segments, from i to j with probability routes[i][j]. It leaves with routes[i][parts] if
+/// that column is given, otherwise with the remainder to 1. Covers sequence, choice, nested loops and jumps. Exact for
 /// independent visits. Throws P016 if the token cannot leave.
 template <class Segment>
 Segment flowchart(const std::vector<Segment>& parts, const std::vector<std::vector<double>>& routes,

@@ -11,11 +11,11 @@ namespace whywait {
 inline namespace v0 {
 namespace models {
 
-/// dT / d ln(demand[s][c]) for every station and class of the network on which the tasks run: what a run gains from
-/// a station that is faster for one class, all at once from one adjoint solve. Uses d ln X_k(n) / d ln D_sc =
-/// Q_sc(n - e_k) - Q_sc(n), exact for product form. The sum over all stations and classes is the mean time, less what
-/// operand packets account for. `packets` is needed for distributed synchronization only. Throws P014 if the lattice
-/// is too large, and what `solve` throws.
+/// dT / d ln(demand[s][c]) for every station and class of the network on which the tasks run. This is the gain from a
+/// station that is faster for one class, computed for all stations by one adjoint solve. Uses d ln X_k(n) / d ln D_sc =
+/// Q_sc(n - e_k) - Q_sc(n), exact for product form. The sum over all stations and classes is the mean time minus the
+/// share of operand packets. `packets` is needed for distributed synchronisation only. Throws P014 if the lattice is
+/// too large, and what `solve` throws.
 inline std::vector<std::vector<double>> demand_gradient(const chain& c, const network& tasks,
                                                         const machine& packets = {}) {
   std::vector<std::uint32_t> largest = c.largest();

@@ -15,27 +15,27 @@ namespace whywait {
 inline namespace v0 {
 namespace models {
 
-/// How often and from which seed.
+/// Options of a simulation.
 struct simulation_options {
   std::uint64_t runs = 10000;
   std::uint64_t seed = 1;
-  std::uint64_t most_events = 1000000000;  ///< of one run; P016 beyond
+  std::uint64_t most_events = 1000000000;  ///< per run; P016 beyond
 };
 
-/// What independent runs of a program showed, in the time unit of the machine.
+/// Statistics over independent runs of a program, in the time unit of the machine.
 struct simulation {
   double mean = 0.0;
   double variance = 0.0;
-  double half_width = 0.0;          ///< of the 95 % confidence interval of the mean
+  double half_width = 0.0;          ///< half width of the 95 % confidence interval of the mean
   std::vector<double> tasks;        ///< completions per class and run
   std::vector<double> parallelism;  ///< share of the time with k tasks active
   std::uint64_t runs = 0;
-  std::uint64_t events = 0;  ///< services completed
+  std::uint64_t events = 0;  ///< completed services
 };
 
 namespace detail {
 
-/// Sums over runs, without keeping them.
+/// Streaming sums over runs.
 class run_statistics {
  public:
   explicit run_statistics(std::size_t classes) { r_.tasks.assign(classes, 0.0); }
@@ -48,7 +48,7 @@ class run_statistics {
   void event() { ++r_.events; }
   void run(double time) {
     ++r_.runs;
-    const double apart = time - r_.mean;  // Welford
+    const double apart = time - r_.mean;  // Welford's algorithm
     r_.mean += apart / static_cast<double>(r_.runs);
     squares_ += apart * (time - r_.mean);
   }
@@ -70,7 +70,7 @@ class run_statistics {
   double squares_ = 0.0;
 };
 
-/// One program on a detailed machine: queues with their disciplines, customers with their routes.
+/// Simulates one program on a detailed machine, with queueing disciplines and routes.
 class detailed_simulator {
  public:
   detailed_simulator(const program& p, const detailed_machine& m, const simulation_options& options)
@@ -89,24 +89,24 @@ class detailed_simulator {
 
  private:
   static constexpr double never = std::numeric_limits<double>::infinity();
-  static constexpr std::uint32_t nobody = 0xffffffffu;
+  static constexpr std::uint32_t none = 0xffffffffu;
 
   struct customer {
     const route* way = nullptr;
     std::uint32_t stage = 0;
-    std::uint32_t what = 0;  // task, or packet type
-    std::uint32_t alternative = nobody;
-    std::uint32_t next = nobody;  // in a queue
-    double work = 0.0;            // of the present service; with sharing: virtual time of its end
+    std::uint32_t what = 0;  // task or packet type
+    std::uint32_t alternative = none;
+    std::uint32_t next = none;  // in a queue
+    double work = 0.0;            // remaining work of the current service; with sharing, virtual time of its end
     bool packet = false;
   };
   struct queue {
-    std::uint32_t first = nobody, last = nobody;  // waiting
+    std::uint32_t first = none, last = none;  // waiting customers
     std::uint32_t busy = 0;
     double virtual_time = 0.0, updated = 0.0;  // with sharing
     std::vector<std::uint32_t> sharing;
   };
-  // A timer per customer in service and, with sharing, one per station.
+  // One timer per customer in service; with sharing, one per station.
   struct timer {
     double when;
     std::uint32_t who;
@@ -165,7 +165,7 @@ class detailed_simulator {
 
   void start_tasks() {
     if (!enabled_.empty()) count_active(tasks_ + enabled_.size());
-    // by number: arriving never enables anything
+    // The loop over enabled_ is safe, because an arrival never enables a task.
     for (const std::uint32_t task : enabled_) arrive(born(m_.tasks[p_.tasks[task].task_class], task, false));
     enabled_.clear();
   }
@@ -200,8 +200,8 @@ class detailed_simulator {
           timers_.push_back({now_ + work, c, false});
         } else {
           x.work = work;
-          x.next = nobody;
-          if (q.first == nobody)
+          x.next = none;
+          if (q.first == none)
             q.first = c;
           else
             customers_[q.last].next = c;
@@ -217,7 +217,7 @@ class detailed_simulator {
     reschedule(s);
   }
 
-  // Virtual time of a sharing station: the work that each customer has received.
+  // Updates the virtual time of a sharing station, which is the work that each customer has received.
   void catch_up(std::uint32_t s) {
     queue& q = stations_[s];
     if (q.sharing.empty())
@@ -265,7 +265,7 @@ class detailed_simulator {
     const std::uint32_t s = at_[c];
     if (m_.stations[s].how == server_group::discipline::delay) return c;
     queue& q = stations_[s];
-    if (q.first == nobody) {
+    if (q.first == none) {
       --q.busy;
     } else {
       const std::uint32_t following = q.first;
@@ -324,7 +324,7 @@ inline simulation simulate(const program& p, const detailed_machine& m, const si
   return detail::detailed_simulator(p, m, options).run();
 }
 
-/// Plays the token game with exponential times at the rates of the reduced model: what the chain must reproduce.
+/// Plays the token game with exponential times at the rates of the reduced model. The chain must reproduce its result.
 inline simulation simulate_reduced(const program& p, const environment& where, const simulation_options& options = {}) {
   if (where.tasks.classes() != p.classes.size() || (p.distributed() && where.packets.classes() != p.modules.size()))
     throw prediction_error(fault::classes, "program and machine differ in classes or modules");

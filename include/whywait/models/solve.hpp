@@ -16,20 +16,21 @@ namespace whywait {
 inline namespace v0 {
 namespace models {
 
-/// What `solve` computes and how.
+/// Options of `solve`.
 struct solve_options {
-  bool populations = true;          ///< solution::populations
-  bool backward = true;             ///< variance and gradient: one adjoint solve more
-  bool row_gradient = false;        ///< solution::row_gradient as well
+  bool populations = true;          ///< compute solution::populations
+  bool backward = true;             ///< compute variance and gradient, which takes one adjoint solve
+  bool row_gradient = false;        ///< compute solution::row_gradient
   std::size_t most_feedback = 500;  ///< a loop with more targets of back arcs is iterated (Gauss-Seidel)
 };
 
-/// The rates of every population of a chain on one machine: attached afterwards, so the structure serves them all.
+/// The rates of every population of a chain on one machine. They are separate, so that machines can share the
+/// structure.
 struct chain_rates {
   std::vector<double> per_customer;  ///< rows times (classes + modules)
 };
 
-/// Throws P015 if the machine does not know the classes or modules, P014 if it is prepared for fewer customers.
+/// Throws P015 if classes or modules of the machine do not match, P014 if it is prepared for fewer customers.
 inline chain_rates attach(const chain& c, const environment& where) {
   if (where.tasks.classes() != c.classes || (c.modules != 0 && where.packets.classes() != c.modules))
     throw prediction_error(fault::classes, "the program has " + std::to_string(c.classes) + " classes and " +
@@ -48,8 +49,8 @@ inline chain_rates attach(const chain& c, const environment& where) {
 
 namespace detail {
 
-/// x (-Q) = begin and (-Q) tau = 1 of the absorbing chain, component by component: a loop is cut at the targets of
-/// its back arcs, |F| + 1 passes give the censored chain of those, GTH solves it.
+/// Solves x (-Q) = begin and (-Q) tau = 1 of the absorbing chain, component by component. A loop is cut at the targets
+/// F of its back arcs; |F| + 1 passes give the censored chain of F, which GTH solves.
 class chain_solver {
  public:
   chain_solver(const chain& c, const chain_rates& rates, const solve_options& options)
@@ -67,7 +68,7 @@ class chain_solver {
     }
   }
 
-  /// Flow through every state: expected visits, self-loops not counted.
+  /// Flow through every state, as expected visits without self-loops.
   std::vector<double> forward() {
     std::vector<double> y(c_.states(), 0.0);
     for (const auto& b : c_.begin) {
@@ -158,7 +159,7 @@ class chain_solver {
     std::vector<double> flow(c_.states() == 0 ? 0 : last - first, 0.0), arrivals(f.size(), 0.0);
     place_.resize(c_.states());
     for (std::uint32_t i = first; i != last; ++i) place_[parts_.order[i]] = i - first;
-    // one pass: from `flow` to the cut states (into) and out of the component (out)
+    // one pass, from `flow` to the cut states (into) and out of the component (out)
     auto pass = [&](double* into, double* out) {
       for (std::uint32_t i = first; i != last; ++i) {
         const std::uint32_t s = parts_.order[i];
@@ -229,7 +230,7 @@ class chain_solver {
     }
   }
 
-  // Sweeps in topological order, from below, until the geometric rest of the changes is negligible.
+  // Sweeps in topological order, starting from below, until the geometric remainder of the changes is negligible.
   template <class Sweep>
   void iterate(Sweep&& sweep) {
     double before = 0.0;
@@ -252,7 +253,7 @@ class chain_solver {
     std::vector<double> now(c_.states(), 0.0), next(c_.states(), 0.0);
     iterate([&] {
       for (std::uint32_t i = first; i != last; ++i) next[parts_.order[i]] = arrivals[parts_.order[i]];
-      // flow over back arcs is that of the last sweep, over the others that of this one
+      // flow over back arcs is from the last sweep, over other arcs from this one
       double change = 0.0, all = 0.0;
       for (std::uint32_t i = first; i != last; ++i) {
         const std::uint32_t s = parts_.order[i];
@@ -365,7 +366,7 @@ inline solution solve(const chain& c, const chain_rates& rates, const solve_opti
     r.populations.emplace_back(std::move(population), row_time[i] / r.mean);
   }
   if (c.modules != 0 && options.populations) {
-    // rows that differ only in operand packets are one population of tasks
+    // rows that differ only in operand packets have the same population of tasks
     std::sort(r.populations.begin(), r.populations.end());
     std::size_t kept = 0;
     for (std::size_t i = 0; i != r.populations.size(); ++i) {
@@ -379,7 +380,7 @@ inline solution solve(const chain& c, const chain_rates& rates, const solve_opti
   return r;
 }
 
-/// The same for one machine at once.
+/// Attaches the rates of one machine and solves the chain.
 inline solution solve(const chain& c, const environment& where, const solve_options& options = {}) {
   return solve(c, attach(c, where), options);
 }

@@ -11,13 +11,13 @@ namespace whywait {
 inline namespace v0 {
 namespace models {
 
-/// ln Gamma(x) without the global `signgam` of std::lgamma, so that threads do not meet.
+/// ln Gamma(x) without the global `signgam` of std::lgamma, which is not thread-safe.
 inline double log_gamma(double x) noexcept {
   int sign = 0;
   return ::lgamma_r(x, &sign);
 }
 
-/// I_x(a,b), the distribution function of the beta distribution; continued fraction of DLMF 8.17.22 by Lentz.
+/// I_x(a,b), the distribution function of the beta distribution; continued fraction of DLMF 8.17.22 by Lentz's method.
 inline double beta_function(double a, double b, double x) noexcept {
   if (!(x > 0.0)) return 0.0;
   if (!(x < 1.0)) return 1.0;
@@ -68,14 +68,14 @@ inline double gamma_function(double a, double x) noexcept {
   return 1.0 - front * f;
 }
 
-/// Mean of the minimum of two independent times and of its square.
+/// Mean of the minimum of two independent times, and mean of its square.
 struct minimum {
   double mean = 0.0, square = 0.0;
 };
 
-/// Both are gamma distributed, given by mean and squared coefficient of variation. Exact:
-/// E[A; A < B] = E[A] P(A' < B) with A' of one phase more, a beta probability. Times with cv^2 below 1e-4 are
-/// normal to 1e-3 of their deviation (Clark 1961), below 1e-8 constant. About 1 microsecond.
+/// Both times are gamma distributed, given by mean and squared coefficient of variation. Exact by E[A; A < B] = E[A]
+/// P(A' < B), where A' has one more phase and P is a beta probability. Times with cv^2 below 1e-4 are normal to 1e-3 of
+/// their deviation (Clark 1961), below 1e-8 constant. About 1 microsecond.
 inline minimum minimum_of(double mean_a, double cv2_a, double mean_b, double cv2_b) noexcept {
   constexpr double narrow = 1e-4, constant = 1e-8;
   if (cv2_a > cv2_b) {
@@ -96,7 +96,7 @@ inline minimum minimum_of(double mean_a, double cv2_a, double mean_b, double cv2
   }
   const double shape_b = 1.0 / cv2_b, scale_b = mean_b * cv2_b;
   if (cv2_a < narrow * 1e-2) {
-    // A is constant against B
+    // A is constant relative to B
     const double x = mean_a / scale_b, later = 1.0 - gamma_function(shape_b, x);
     return {mean_a * later + mean_b * gamma_function(shape_b + 1.0, x),
             square_a * later + square_b * gamma_function(shape_b + 2.0, x)};

@@ -14,14 +14,15 @@ namespace whywait {
 inline namespace v0 {
 namespace models {
 
-/// What one completion of a task may enable, and how probable that is (report 4.2.1: feasible subsets).
+/// A set of nodes that one completion of a task may enable, with its probability (feasible subsets; Kapelnikov et al.
+/// 1987, 4.2.1).
 template <class Name>
 struct feasible_subset {
   std::vector<Name> destinations;  ///< a multiset, in the order of the expression
   weight probability;
 };
 
-/// More subsets than this in one E expression is an error (P019): 17 independent optional arcs.
+/// Limit of the number of subsets in one E expression (P019); 17 independent optional arcs exceed it.
 constexpr std::size_t most_subsets = 100000;
 
 namespace detail {
@@ -56,7 +57,7 @@ inline std::vector<weight> choice_weights(const expression& e, const std::string
   if (rest.value() < 0.0) rest = weight(0, 1);
   std::vector<weight> all;
   for (const expression& part : e.parts) {
-    // within the tolerance the weights are scaled to sum to exactly 1
+    // weights within the tolerance are scaled to sum to exactly 1
     if (part.weighted)
       all.push_back(open == 0 && !given.is_one() && given.exact() ? part.probability / given : part.probability);
     else
@@ -110,13 +111,13 @@ std::vector<feasible_subset<Name>> subsets_of(const expression& e, const Resolve
 
 }  // namespace detail
 
-/// All feasible subsets of an E expression; the probabilities sum to 1. `resolve(expression)` turns a node into a
-/// Name and may throw. Exact fractions stay exact. Time: the number of subsets times their size.
+/// All feasible subsets of an E expression; their probabilities sum to 1. `resolve(expression)` converts a node to a
+/// Name and may throw. Exact fractions stay exact. Time is the number of subsets times their size.
 template <class Name, class Resolve>
 std::vector<feasible_subset<Name>> feasible_subsets(const expression& e, const Resolve& resolve,
                                                     const std::string& where = "E") {
   if (!e.weighted) return detail::subsets_of<Name>(e, resolve, where);
-  // a weight at the top: an AND of one part
+  // a weight at the top level is an AND with one part
   expression group;
   group.what = expression::kind::all;
   group.parts.push_back(e);

@@ -12,24 +12,24 @@ inline namespace v0 {
 namespace models {
 namespace detail {
 
-/// Thrown when a count does not fit its bits; the caller widens the field and begins again.
+/// Thrown when a count overflows its bit field; the caller widens the field and restarts.
 struct field_overflow {
   std::uint32_t field;
 };
 
-/// The rules of the program domain on packed states: `T ; O ; IOS` as bit fields of 1, 2, 4, 8 or 16 bits, active
-/// customers first. A state is `words()` 64-bit words.
+/// The rules of the program domain on packed states `T ; O ; IOS`. Fields have 1, 2, 4, 8 or 16 bits, active customers
+/// first. A state has `words()` 64-bit words.
 class token_game {
  public:
   using word = std::uint64_t;
 
-  /// `bits[f]` is the width of field f; shorter: the rest is 1.
+  /// `bits[f]` is the width of field f; missing widths are 1.
   token_game(const program& p, const std::vector<std::uint8_t>& bits) : p_(p) {
     fields_.resize(p.tasks.size() + p.packets.size() + p.counters);
     std::uint32_t at = 0;
     auto lay = [&](std::size_t f) {
       const std::uint32_t width = f < bits.size() ? bits[f] : 1u;
-      at = (at + width - 1) / width * width;  // widths are powers of two: no field crosses a word
+      at = (at + width - 1) / width * width;  // widths are powers of two, so that no field crosses a word
       fields_[f] = {at / 64, at % 64, (word(1) << width) - 1};
       at += width;
       owner_.resize(at, 0);
@@ -68,14 +68,14 @@ class token_game {
     return true;
   }
 
-  /// Incomplete operand sets in a state without active customers.
+  /// Whether a state without active customers has incomplete operand sets.
   bool leftover(const word* s) const noexcept {
     for (std::size_t w = 0; w != words_; ++w)
       if (s[w] != 0) return true;
     return false;
   }
 
-  /// Calls arrive(state, probability) for every state in which the program can begin.
+  /// Calls arrive(state, probability) for every initial state of the program.
   template <class F>
   void begin(F&& arrive) const {
     std::vector<word> s(words_, 0);
@@ -84,8 +84,9 @@ class token_game {
     settle(s.data(), pending, 1.0, arrive);
   }
 
-  /// Calls arrive(class, weight, state) for every arc out of a state: class c of a task as c, module m as
-  /// classes.size() + m; weight is customers times probability (4.2, 4.3).
+  /// Calls arrive(customer, weight, state) for every arc out of a state. Customer is c for tasks of class c and
+  /// classes.size() + m for module m; weight is the number of customers times the probability (Kapelnikov et al. 1987,
+  /// 4.2, 4.3).
   template <class F>
   void successors(const word* s, F&& arrive) const {
     thread_local std::vector<word> next;
@@ -155,7 +156,7 @@ class token_game {
         const operand_group& g = p_.groups[static_cast<std::size_t>(at.group)];
         bool complete = true;
         for (const std::uint32_t c : g.counters) complete = complete && (c == at.counter || get(s, first + c) != 0);
-        // a set is taken away the moment it is complete, so if the others are there this operand was missing
+        // A complete set is removed at once. If all other operands are present, this one was therefore missing.
         if (!complete) {
           put(s, first + at.counter);
           break;

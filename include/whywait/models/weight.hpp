@@ -13,15 +13,15 @@ namespace detail {
 __extension__ typedef __int128 int128;
 }
 
-/// A probability: an exact fraction of 64-bit integers as long as it fits, a double afterwards. So 1/3 + 1/3 + 1/3
-/// is 1, the probability of leaving a loop keeps all its digits however small it is, and long products do not fail.
+/// A probability. It is an exact fraction of 64-bit integers while that fits, otherwise a double. Therefore 1/3 + 1/3 +
+/// 1/3 is 1, the probability of leaving a loop keeps all digits however small it is, and long products do not overflow.
 /// Plain value, no allocation.
 class weight {
  public:
   constexpr weight() noexcept = default;
   /// numerator / denominator; denominator > 0.
   weight(std::int64_t numerator, std::int64_t denominator) noexcept { *this = reduced(numerator, denominator); }
-  /// What is only known approximately.
+  /// A value that is only known approximately.
   static weight approximate(double value) noexcept {
     weight w;
     w.denominator_ = 0;
@@ -40,7 +40,7 @@ class weight {
 
   friend weight operator+(const weight& a, const weight& b) noexcept {
     if (!a.exact() || !b.exact()) return approximate(a.value() + b.value());
-    // denominators below 2^63 each: the products may need 126 bits, the sum one more
+    // with denominators below 2^63, products need up to 126 bits and the sum one more
     const detail::int128 n =
         detail::int128(a.numerator_) * b.denominator_ + detail::int128(b.numerator_) * a.denominator_;
     return reduced(n, detail::int128(a.denominator_) * b.denominator_);
@@ -66,14 +66,14 @@ class weight {
     }
     return reduced(n, d);
   }
-  /// Exact fractions are compared as fractions, others bit by bit.
+  /// Exact fractions are compared as fractions, others as doubles.
   friend bool operator==(const weight& a, const weight& b) noexcept {
     if (a.exact() && b.exact()) return a.numerator_ == b.numerator_ && a.denominator_ == b.denominator_;
     return !(a.value() < b.value()) && !(a.value() > b.value());
   }
   friend bool operator!=(const weight& a, const weight& b) noexcept { return !(a == b); }
 
-  /// "1/3", "0.25" only if it is not exact.
+  /// "1/3"; decimals only if the value is inexact.
   std::string text() const {
     if (!exact()) return std::to_string(value_);
     if (denominator_ == 1) return std::to_string(numerator_);
@@ -101,7 +101,7 @@ class weight {
   }
 
   std::int64_t numerator_ = 0;
-  std::int64_t denominator_ = 1;  ///< 0: not exact
+  std::int64_t denominator_ = 1;  ///< 0 if inexact
   double value_ = 0.0;
 };
 

@@ -26,7 +26,7 @@ inline namespace v0 {
 namespace postmortem {
 namespace detail {
 
-/// The longest of many, in a small array: what a signal handler can afford.
+/// Keeps the entries with the most time in a fixed array, which is usable in a signal handler.
 template <class Entry, std::size_t Room>
 struct longest {
   Entry entries[Room];
@@ -40,7 +40,8 @@ struct longest {
   }
 };
 
-// Code of the executable is told from other code without the loader's lock, which a handler may not take.
+// The address range of the executable. It classifies code addresses without the loader's lock, which a signal handler
+// must not take.
 struct executable {
   report::module_offset origin;
   std::uintptr_t begin = 0, end = 0;
@@ -72,7 +73,7 @@ inline int find_executable(dl_phdr_info* module, std::size_t, void*) noexcept {
     e.origin = report::module_offset_of(reinterpret_cast<const void*>(e.begin));
     break;
   }
-  return 1;  // the executable comes first
+  return 1;  // the executable is the first module
 }
 
 inline const char* name_of_end(mpi::end_reason reason, int signal) noexcept {
@@ -82,7 +83,7 @@ inline const char* name_of_end(mpi::end_reason reason, int signal) noexcept {
   return report::name_of_signal(signal);
 }
 
-// "<prefix>.rank<n>.json" without allocation; false if it does not fit.
+// Formats "<prefix>.rank<n>.json" without allocation. Returns false if it does not fit.
 inline bool file_of_rank(const char* prefix, std::int32_t rank, char* text, std::size_t room) noexcept {
   char digits[12];
   char* begin = digits + sizeof digits - 1;
@@ -100,7 +101,7 @@ inline bool file_of_rank(const char* prefix, std::int32_t rank, char* text, std:
 
 }  // namespace detail
 
-/// Hook of MPI_Init: learns what a signal handler must know beforehand, and reports what earlier runs left behind.
+/// Hook of MPI_Init. Collects in advance what a signal handler needs, and reports the files of killed earlier runs.
 inline void at_start(mpi::state& process) {
   dl_iterate_phdr(&detail::find_executable, nullptr);
   const core::settings& wanted = process.registry->config;
@@ -110,7 +111,8 @@ inline void at_start(mpi::state& process) {
     left_behind_options options;
     if (!wanted.report) options.text = nullptr;
     if (wanted.output != nullptr) options.output = std::string(wanted.output) + ".crash";
-    const std::string own = process.registry->kept.name();  // in the same folder, wherever the program has gone since
+    // The directory of our own kept file is correct even if the program has changed its working directory.
+    const std::string own = process.registry->kept.name();
     const std::size_t slash = own.rfind('/');
     report_left_behind(slash != std::string::npos ? own.substr(0, slash) : wanted.crash, options);
   } catch (const std::exception& problem) {
@@ -118,7 +120,7 @@ inline void at_start(mpi::state& process) {
   }
 }
 
-/// Hook of an end without MPI_Finalize, or without an explanation: says and writes what this rank knows alone.
+/// Hook for an end without MPI_Finalize or without an explanation. Prints and writes the totals of this rank.
 /// Async-signal-safe: no allocation, no lock, at most one mmap.
 inline void at_end(mpi::state& process, mpi::end_reason reason, int signal) {
   const core::settings& wanted = process.registry->config;
@@ -190,7 +192,7 @@ inline void at_end(mpi::state& process, mpi::end_reason reason, int signal) {
   words.blocks = blocks.entries;
   words.block_count = blocks.count;
 
-  if (wanted.report) postmortem::say(words, 2);
+  if (wanted.report) postmortem::print(words, 2);
   if (wanted.output == nullptr) return;
   char path[4096];
   if (!detail::file_of_rank(wanted.output, process.rank, path, sizeof path) || !write_json(words, path))

@@ -29,17 +29,17 @@ namespace whywait {
 inline namespace v0 {
 namespace postmortem {
 
-/// The processes of one parallel program that are gone, put together again: what each did last, and if the files of all
-/// ranks are there the same explanation as at a normal end, of all that they recorded.
+/// The killed processes of one parallel program. Reports what each did last. If the files of all ranks exist, it also
+/// gives the same explanation as a normal end, for everything that was recorded.
 class dead_job {
  public:
   void add(std::unique_ptr<dead_process> process) { processes_.push_back(std::move(process)); }
   const base::vector<std::unique_ptr<dead_process>>& processes() const noexcept { return processes_; }
 
-  /// Whether the last `report` explains waits; else it holds the last words alone.
+  /// Whether the last `report` explains waits; otherwise it contains the last words only.
   bool explained() const noexcept { return explained_; }
 
-  /// Call once. Costs what the analysis at the end of the program would have, for all ranks one after the other.
+  /// Call it once. Costs as much as the analysis at the end of the program, for all ranks one after the other.
   report::result report() {
     base::small_stable_sort(processes_, [](const auto& a, const auto& b) { return a->header().rank < b->header().rank; });
     set_clocks();
@@ -68,7 +68,7 @@ class dead_job {
   }
 
  private:
-  // All ranks, each once, and past MPI_Init.
+  // Requires each rank exactly once, with MPI_Init completed.
   bool is_complete() const {
     const std::int32_t ranks = processes_.front()->records().history.ranks;
     if (!processes_.front()->has_mpi() || processes_.size() != static_cast<std::size_t>(ranks)) return false;
@@ -79,7 +79,8 @@ class dead_job {
     return true;
   }
 
-  // Two readings as far apart as can be: if it was this machine since it started, the second is now.
+  // Computes the clock rate from two readings that are as far apart as possible. If this machine has not rebooted
+  // since, the second reading is taken now.
   static double rate_of(const core::kept_header& h) noexcept {
     if (h.counter == 0) return 1.0;
     const bool here =
@@ -147,10 +148,11 @@ class dead_job {
     const explain::outcome found = explain::explain(transport, histories, settings);
     base::vector<core::stable_key> keys = keys_to_name(found);
     base::names names;
-    for (const auto& each : named) {  // each key by the first that knows it: reading debug information takes time
+    // The first process that recorded a key names it, because reading debug information is slow.
+    for (const auto& each : named) {
       base::vector<core::stable_key> mine;
       for (core::stable_key key : keys)
-        if (names.find(key) == nullptr && each->knows(key)) mine.push_back(key);
+        if (names.find(key) == nullptr && each->contains(key)) mine.push_back(key);
       if (!mine.empty()) names.add(each->names_of(mine));
     }
     return report::assemble(found, names, facts);
@@ -219,7 +221,7 @@ class dead_job {
     for (std::uint64_t i = 0; i < steps.size(); ++i) count(steps[i]);
     if (p.threads()[thread]->path_is_there)
       p.threads()[thread]->where.path.peek(p.threads()[thread]->last_ticks, count);
-    for (std::uint32_t site = 1; site < sums.size(); ++site) {  // 0: outside of all
+    for (std::uint32_t site = 1; site < sums.size(); ++site) {  // site 0 is code outside all blocks
       const core::path_step& sum = sums[site];
       if ((sum.visits | sum.ticks | sum.work) == 0) continue;
       report::place_total total;

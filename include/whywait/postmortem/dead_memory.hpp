@@ -22,9 +22,9 @@ namespace whywait {
 inline namespace v0 {
 namespace postmortem {
 
-/// The memory of a process that is gone, from the file that it kept (core::kept_file), by the addresses of that
-/// process. Trusts nothing: what does not lie wholly in the file is not found, whatever stands there. A pointer that
-/// was found stays valid as long as this object, and so does the lock on the file. One thread at a time.
+/// Reads the memory of a killed process from its kept file (core::kept_file), by the addresses of that process. All
+/// content is untrusted; an object that does not lie wholly in the file is not found. Returned pointers stay valid as
+/// long as this object, which also holds the lock on the file. Use it from one thread at a time.
 class dead_memory {
  public:
   enum class state : std::uint8_t { readable, alive, gone, damaged };
@@ -39,22 +39,22 @@ class dead_memory {
   }
 
   state readable() const noexcept { return state_; }
-  /// Why it is not readable: "is too short".
+  /// The reason why it is not readable, such as "is too short".
   const char* problem() const noexcept { return problem_; }
   const std::string& path() const noexcept { return path_; }
   const core::kept_header& header() const noexcept { return header_; }
 
-  /// How many elements lie from `remote` on, at most.
+  /// Maximum number of elements that the file holds from `remote` on.
   template <class T>
   std::uint64_t room(const T* remote) const noexcept {
     const std::uint64_t from = address(remote);
     std::uint64_t end = from;
-    for (std::size_t i = first_behind(from); i < extents_.size() && extents_[i].address <= end; ++i)
+    for (std::size_t i = extent_of(from); i < extents_.size() && extents_[i].address <= end; ++i)
       end = extents_[i].address + extents_[i].bytes;
     return (end - from) / sizeof(T);
   }
 
-  /// The same memory here; null if not all of it is there or `remote` is no address of a T.
+  /// Translates an address to this process. Returns null if some of the memory is missing or `remote` is misaligned.
   template <class T>
   const T* find(const T* remote, std::uint64_t count) const {
     if (address(remote) % alignof(T) != 0 || count > bytes_ / sizeof(T)) return nullptr;
@@ -65,9 +65,9 @@ class dead_memory {
     return find(reinterpret_cast<const T*>(static_cast<std::uintptr_t>(remote)), count);
   }
 
-  /// A text; empty if it is not there or does not end.
+  /// A string; empty if it is missing or unterminated.
   const char* text(const char* remote) const {
-    const std::size_t i = first_behind(address(remote));
+    const std::size_t i = extent_of(address(remote));
     if (i == extents_.size()) return "";
     const std::uint64_t into = address(remote) - extents_[i].address;
     const char* const here = content_ + extents_[i].offset + into;
@@ -90,7 +90,7 @@ class dead_memory {
     if (::fstat(file_, &facts) != 0 || facts.st_nlink == 0) return fail(state::gone, "does not exist any more");
     bytes_ = static_cast<std::uint64_t>(facts.st_size);
     if (bytes_ < sizeof(core::kept_header)) return fail(state::damaged, "is too short");
-    // private and writable: a reader may mark what it reads, the file stays as it is
+    // The mapping is private and writable, so that readers can mark records without changing the file.
     void* const all = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file_, 0);
     if (all == MAP_FAILED) return fail(state::damaged, "cannot be mapped");
     content_ = static_cast<char*>(all);
@@ -116,7 +116,7 @@ class dead_memory {
         if (e.address == 0 || e.bytes == 0 || e.offset % 4096 != 0 || e.address % 4096 != 0 || e.bytes % 4096 != 0)
           continue;
         if (e.offset > bytes_ || e.bytes > bytes_ - e.offset || e.address > ~std::uint64_t(0) - e.bytes) continue;
-        if ((sum += e.bytes) > bytes_) break;  // pages that lie there twice
+        if ((sum += e.bytes) > bytes_) break;  // the same pages are listed twice
         extents_.push_back(e);
       }
       const std::uint64_t next = log->next;
@@ -132,8 +132,8 @@ class dead_memory {
     extents_.resize(good);
   }
 
-  // Index of the extent that holds `address`; extents_.size() if none does.
-  std::size_t first_behind(std::uint64_t address) const noexcept {
+  // Index of the extent that contains `address`; extents_.size() if there is none.
+  std::size_t extent_of(std::uint64_t address) const noexcept {
     const auto after = std::upper_bound(extents_.begin(), extents_.end(), address,
                                         [](std::uint64_t a, const core::kept_extent& e) { return a < e.address; });
     if (after == extents_.begin()) return extents_.size();
@@ -142,13 +142,13 @@ class dead_memory {
   }
 
   const char* find_bytes(std::uint64_t from, std::uint64_t bytes) const {
-    const std::size_t i = first_behind(from);
+    const std::size_t i = extent_of(from);
     if (i == extents_.size() || bytes > room(reinterpret_cast<const char*>(static_cast<std::uintptr_t>(from))))
       return nullptr;
     const std::uint64_t into = from - extents_[i].address;
     if (bytes <= extents_[i].bytes - into) return content_ + extents_[i].offset + into;
     joined_.push_back(nullptr);
-    joined_.back() = new std::uint64_t[(bytes + 7) / 8];  // what lay side by side only there
+    joined_.back() = new std::uint64_t[(bytes + 7) / 8];  // joins parts that are adjacent only in the killed process
     char* const to = reinterpret_cast<char*>(joined_.back());
     for (std::uint64_t done = 0, k = i; done < bytes; ++k) {
       const core::kept_extent& e = extents_[k];
@@ -166,7 +166,7 @@ class dead_memory {
   char* content_ = nullptr;
   std::uint64_t bytes_ = 0;
   core::kept_header header_;
-  base::pod_vector<core::kept_extent> extents_;  // by address
+  base::pod_vector<core::kept_extent> extents_;  // sorted by address
   mutable base::pod_vector<std::uint64_t*> joined_;  // owned
   state state_ = state::damaged;
   const char* problem_ = "";

@@ -64,7 +64,7 @@ class dead_process {
 
   /// Empty: everything could be read.
   const std::string& problem() const noexcept { return problem_; }
-  /// That version could read it: nobody else should remove it.
+  /// The file belongs to another version of whywait, which could read it, so it must not be removed.
   bool of_another_version() const noexcept { return other_version_; }
   const dead_memory& file() const noexcept { return *file_; }
   const core::kept_header& header() const noexcept { return file_->header(); }
@@ -278,7 +278,7 @@ class dead_process {
       } else if (r.peer < -1 || (known && r.peer >= records_.history.communicators[r.comm].size)) {
         break;
       }
-      if (records_.closed && r.posting > facts_.closed_posting) break;  // behind a hole: nobody counts them
+      if (records_.closed && r.posting > facts_.closed_posting) break;  // the ordinals after a gap are wrong
       if (known && explain::collective_book::counts(r)) ++collectives_[r.comm];
       last = r.begin;
       cursor = r.steps;

@@ -33,13 +33,14 @@ inline std::int32_t world_rank(const core::communicator& comm,
 
 }  // namespace detail
 
-/// Takes out the collective operations that not all members had left: who is missing may have been the last, and then
-/// the others would be blamed. `processes`: all ranks, by rank. Returns how many records that are.
+/// Removes the collective operations that some member did not complete. The missing member may have been the last to
+/// arrive, and then the explanation would blame another one. `processes` holds all ranks, by rank. Returns the number
+/// of removed records.
 inline std::uint64_t leave_out_unfinished_collectives(
     const base::vector<std::unique_ptr<dead_process>>& processes) {
   std::uint64_t out = 0;
   for (const auto& p : processes) {
-    // by number of the communicator; ids are apart, but for 0, which matches nothing
+    // Indexed by communicator. Ids are unique, except for 0, which matches nothing.
     const std::vector<core::communicator>& comms = p->records().history.communicators;
     base::pod_vector<std::uint64_t> complete, seen(comms.size());
     for (const core::communicator& c : comms) {
@@ -51,7 +52,7 @@ inline std::uint64_t leave_out_unfinished_collectives(
       }
       complete.push_back(least);
     }
-    // in the order in which the process called MPI, whichever thread did
+    // Sort by the order in which the process called MPI, across threads.
     base::pod_vector<core::sync_record*> order;
     for (const auto& t : p->threads())
       for (std::uint64_t i = 0, n = p->records().history.locations[t->where.index].records.size(); i < n; ++i) {
@@ -68,7 +69,7 @@ inline std::uint64_t leave_out_unfinished_collectives(
   return out;
 }
 
-/// For whom a thread was waiting in the MPI call that did not return, in words.
+/// Describes the peers that a thread was waiting for in the MPI call that did not return.
 class dead_wait {
  public:
   dead_wait(const base::vector<std::unique_ptr<dead_process>>& all, const dead_process& process, std::size_t thread)
@@ -119,7 +120,7 @@ class dead_wait {
     return with_tag(rank_text(communicator(process_.communicator_of(handle)), peer), tag);
   }
 
-  // Requests that were never seen complete; the call may have been about some of them only.
+  // Lists pending requests. The call may have waited for some of them only.
   std::string pending() const {
     const auto& records = process_.records().history.locations[thread_].records;
     std::string first;
@@ -139,7 +140,7 @@ class dead_wait {
     return more == 0 ? first : first + " and " + std::to_string(more) + " more";
   }
 
-  // A member has come if it is in the operation or has left it.
+  // A member has arrived if it is inside the operation or has left it.
   std::string members() const {
     const core::communicator* const comm = communicator(process_.communicator_of(open_.comm));
     if (comm == nullptr) return {};
@@ -149,7 +150,7 @@ class dead_wait {
       bool member = false;
       for (std::int32_t i = 0; i < comm->size && !member; ++i)
         member = detail::world_rank(*comm, i) == other->records().history.rank;
-      if (!member || comm->inter || has_come(*other, comm->id, ordinal)) continue;
+      if (!member || comm->inter || has_arrived(*other, comm->id, ordinal)) continue;
       missing.push_back(other->records().history.rank);
     }
     const std::string of = "with " + base::counted(comm->size, "rank");
@@ -157,7 +158,7 @@ class dead_wait {
     const std::string list = base::rank_list(missing);
     return of + "; " + list + (missing.size() == 1 ? " is missing" : " are missing");
   }
-  static bool has_come(const dead_process& other, core::stable_key id, std::uint64_t ordinal) {
+  static bool has_arrived(const dead_process& other, core::stable_key id, std::uint64_t ordinal) {
     if (other.collectives_left(id) != ordinal) return other.collectives_left(id) > ordinal;
     for (const auto& t : other.threads()) {
       if (!t->calls_mpi || t->calls.open.frame == nullptr) continue;

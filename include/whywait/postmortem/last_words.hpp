@@ -13,10 +13,10 @@ namespace whywait {
 inline namespace v0 {
 namespace postmortem {
 
-/// Totals of one call site, as a rank knows them alone.
+/// Totals of one call site on one rank.
 struct last_call {
-  const char* name = "";      ///< "MPI_Recv"
-  const char* module = "";    ///< executable or library; empty: `offset` is the bare address
+  const char* name = "";      ///< such as "MPI_Recv"
+  const char* module = "";    ///< executable or library; if empty, `offset` is an absolute address
   std::uint64_t offset = 0;
   std::uint64_t count = 0;
   std::uint64_t ns = 0;
@@ -28,28 +28,30 @@ struct last_block {
   const char* file = "";
   std::uint32_t line = 0;
   std::uint64_t visits = 0;
-  std::uint64_t ns = 0;  ///< exclusive
+  std::uint64_t ns = 0;  ///< exclusive time
 };
 
-/// What one rank knows when its program ends without MPI_Finalize: where its time went, not why it waited,
-/// for that takes the others.
+/// The local summary of a rank whose program ends without MPI_Finalize. It contains where the time went. The reason of
+/// waits is unknown, because that requires the records of other ranks.
 struct last_words {
-  const char* reason = "";          ///< "MPI_Abort", "exit without MPI_Finalize", "SIGTERM"
+  const char* reason = "";          ///< such as "MPI_Abort", "exit without MPI_Finalize" or "SIGTERM"
   std::int32_t rank = 0, ranks = 1;
   std::uint64_t ns = 0;             ///< since MPI_Init
   std::uint64_t mpi_calls = 0;
-  std::uint64_t mpi_ns = 0;         ///< inside MPI, the open call included
+  std::uint64_t mpi_ns = 0;         ///< inside MPI, including the open call
   std::uint64_t dropped = 0;
-  const last_call* inside = nullptr;  ///< the MPI call that did not return, or null; `ns`: since when
-  const last_call* calls = nullptr;   ///< most time first
+  /// the MPI call that did not return, or null; its `ns` is the time since it began
+  const last_call* inside = nullptr;
+  const last_call* calls = nullptr;   ///< sorted by time, longest first
   std::size_t call_count = 0;
-  const last_block* blocks = nullptr; ///< most time first
+  const last_block* blocks = nullptr; ///< sorted by time, longest first
   std::size_t block_count = 0;
 };
 
 namespace detail {
 
-/// Text in a buffer of its own, written with write(2): no allocation and no lock, for signal handlers.
+/// Formats text into its own buffer and writes it with write(2). Signal handlers can use it, because it neither
+/// allocates nor locks.
 class raw_writer {
  public:
   explicit raw_writer(int file) noexcept : file_(file) {}
@@ -63,14 +65,14 @@ class raw_writer {
   }
   raw_writer& operator<<(std::uint64_t number) noexcept { return digits(number, 10); }
   raw_writer& hexadecimal(std::uint64_t number) noexcept { return digits(number, 16); }
-  /// Nanoseconds as seconds: with all nine decimals, or with three.
+  /// Prints nanoseconds as seconds, with nine or three decimals.
   raw_writer& seconds(std::uint64_t ns, bool all) noexcept {
     *this << ns / 1000000000u << ".";
     std::uint64_t rest = ns % 1000000000u;
     for (std::uint64_t unit = 100000000u; unit >= (all ? 1u : 1000000u); unit /= 10) put(static_cast<char>('0' + rest / unit % 10));
     return *this;
   }
-  /// A JSON string; control characters and bytes above ASCII that a name may hold are replaced by '?'.
+  /// Prints a JSON string. Control and non-ASCII characters are replaced by '?'.
   raw_writer& quoted(const char* text) noexcept {
     put('"');
     for (; *text != '\0'; ++text) {
@@ -118,9 +120,9 @@ inline raw_writer& place_of(raw_writer& out, const last_call& c) noexcept {
 
 }  // namespace detail
 
-/// Says on `file` (standard error) in at most three lines how the rank ended and where its time went.
+/// Prints how the rank ended and where its time went, in at most three lines, to `file` (standard error).
 /// Async-signal-safe.
-inline void say(const last_words& w, int file) noexcept {
+inline void print(const last_words& w, int file) noexcept {
   detail::raw_writer out(file);
   out << "whywait: rank " << static_cast<std::uint64_t>(w.rank) << " of " << static_cast<std::uint64_t>(w.ranks)
       << " ended by " << w.reason << " after ";
@@ -139,8 +141,8 @@ inline void say(const last_words& w, int file) noexcept {
   if (w.call_count + w.block_count != 0) out << "\n";
 }
 
-/// Writes what `say` says, and all of the totals, as JSON of the schema (run.partial, no waits, `calls` and
-/// `blocks` in their place). False, with errno, if the file cannot be written. Async-signal-safe.
+/// Writes the summary and all totals as JSON of the schema (with run.partial, without waits, with `calls` and
+/// `blocks`). Returns false and sets errno if the file cannot be written. Async-signal-safe.
 inline bool write_json(const last_words& w, const char* path) noexcept {
   const int file = ::open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) return false;

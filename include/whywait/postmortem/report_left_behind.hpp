@@ -30,11 +30,11 @@
 namespace whywait {
 inline namespace v0 {
 
-/// What to do with what is found.
+/// How report_left_behind presents its findings.
 struct left_behind_options {
-  std::FILE* text = stderr;  ///< where the text report goes; null: nowhere
-  std::string output;        ///< prefix of the JSON files: prefix.json, prefix.2.json, ...; empty: none
-  bool remove = true;        ///< whether the files are removed once they are reported
+  std::FILE* text = stderr;  ///< output of the text report; null for none
+  std::string output;        ///< prefix of the JSON files prefix.json, prefix.2.json, ...; empty for none
+  bool remove = true;        ///< whether reported files are removed
 };
 
 namespace postmortem {
@@ -48,7 +48,7 @@ inline std::string time_text(std::uint64_t ns) {
   return text;
 }
 
-/// Says and writes what one job left.
+/// Prints and writes the report of one job.
 inline void report_job(dead_job& job, const left_behind_options& options, std::size_t number) {
   const core::kept_header first = job.processes().front()->header();
   const report::result result = job.report();
@@ -75,8 +75,8 @@ inline void report_job(dead_job& job, const left_behind_options& options, std::s
   if (!problem.empty()) core::warn(problem.c_str());
 }
 
-// Files whose name is not complete yet belong to a process that is making one, or died while it did.
-inline void remove_unborn(const std::string& path, const std::string& name) {
+// Removes a file with an incomplete name if the process that was creating it has died.
+inline void remove_incomplete(const std::string& path, const std::string& name) {
   const long pid = std::strtol(name.c_str() + std::string("whywait.pid").size(), nullptr, 10);
   if (pid > 0 && ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) ::unlink(path.c_str());
 }
@@ -88,10 +88,10 @@ inline bool ends_with(const std::string& text, const std::string& end) {
 }  // namespace detail
 }  // namespace postmortem
 
-/// Reports what programs that did not come to their end left in `directory` (their WHYWAIT_CRASH): what each rank did
-/// last, and if the files of all ranks are there, why they had waited. Jobs of which a process still runs are left
-/// alone; files that cannot be read give one line each. Needs no MPI. Returns how many jobs were reported. If two look
-/// at once, one of them finds nothing. Throws std::bad_alloc.
+/// Reports the kept files of killed programs in `directory` (their WHYWAIT_CRASH). The report contains what each rank
+/// did last and, if the files of all ranks exist, why they had waited. Jobs with a running process are skipped. Each
+/// unreadable file gives one warning. Needs no MPI. Returns the number of reported jobs. If two processes scan the
+/// directory at once, only one of them finds the files. Throws std::bad_alloc.
 inline int report_left_behind(const std::string& directory, const left_behind_options& options = {}) {
   DIR* const list = ::opendir(directory.c_str());
   if (list == nullptr) return 0;
@@ -105,7 +105,7 @@ inline int report_left_behind(const std::string& directory, const left_behind_op
   base::pod_vector<std::uint64_t> running;
   for (const std::string& name : names) {
     const std::string path = directory + "/" + name;
-    if (postmortem::detail::ends_with(name, ".new")) postmortem::detail::remove_unborn(path, name);
+    if (postmortem::detail::ends_with(name, ".new")) postmortem::detail::remove_incomplete(path, name);
     if (!postmortem::detail::ends_with(name, ".kept")) continue;
     auto file = std::make_unique<postmortem::dead_memory>(path);
     if (file->readable() == postmortem::dead_memory::state::alive && name.compare(0, 11, "whywait.job") == 0)
@@ -121,7 +121,7 @@ inline int report_left_behind(const std::string& directory, const left_behind_op
       if (options.remove && !process->of_another_version()) ::unlink(path.c_str());
       continue;
     }
-    const std::uint64_t number = process->header().job;  // 0: a process alone
+    const std::uint64_t number = process->header().job;  // 0 means a process without a job
     std::size_t same = 0;
     while (same < jobs.size() && (number == 0 || jobs[same].processes().front()->header().job != number)) ++same;
     if (same == jobs.size()) jobs.emplace_back();

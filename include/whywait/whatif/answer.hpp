@@ -9,16 +9,16 @@ namespace whywait {
 inline namespace v0 {
 namespace whatif {
 
-/// What one engine says.
+/// The answer of one engine.
 struct engine_answer {
   std::string engine;  ///< "replay", "algebra" or "chain"
   bool answered = false;
-  std::string refusal;            ///< why not
+  std::string refusal;            ///< reason if not answered
   double baseline_seconds = 0.0;  ///< its prediction of the unchanged program
   double baseline_error = 0.0;    ///< baseline over measured, minus 1
   double seconds = 0.0;           ///< measured * predicted(new) / predicted(unchanged)
 
-  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  // Out of line, because these functions are cold and would otherwise be inlined at many places.
   engine_answer() = default;
   [[gnu::noinline]] engine_answer(const engine_answer&) = default;
   [[gnu::noinline]] engine_answer(engine_answer&&) = default;
@@ -31,19 +31,20 @@ struct engine_answer {
 struct answer {
   std::string question;  ///< in the notation of parse_questions
   bool answered = false;
-  std::string refusal;  ///< why there is no answer
-  std::string engine;   ///< whose answer `seconds` is
+  std::string refusal;  ///< reason if there is no answer
+  std::string engine;   ///< the engine that `seconds` is from
   double measured_seconds = 0.0;
   double seconds = 0.0;      ///< predicted time of the changed program
-  double low_seconds = 0.0;  ///< interval: sampling, disturbance, spread among the engines and baseline error added up
+  /// Interval; adds sampling error, disturbance, spread among the engines and baseline error.
+  double low_seconds = 0.0;
   double high_seconds = 0.0;
   double baseline_error = 0.0;  ///< of `engine` on the unchanged program, relative
-  double sampling = 0.0;        ///< half widths, relative: between two runs, and among the engines
+  double sampling = 0.0;        ///< relative half width between two runs; `spread` is the one among the engines
   double spread = 0.0;
   base::vector<engine_answer> engines;
   base::vector<std::string> notes;  ///< assumptions and doubts, one sentence each
 
-  // Copied and moved in many places, none of them hot: out of line, or each of them would be compiled there.
+  // Out of line, because these functions are cold and would otherwise be inlined at many places.
   answer() = default;
   [[gnu::noinline]] answer(const answer&) = default;
   [[gnu::noinline]] answer(answer&&) = default;

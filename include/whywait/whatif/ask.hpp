@@ -21,42 +21,43 @@ namespace whywait {
 inline namespace v0 {
 namespace whatif {
 
-/// Another model that can be asked: its prediction of the unchanged and the changed program, or false and why not.
+/// An additional model. It predicts the time of the unchanged and the changed program, or returns false and the reason.
 struct engine {
   const char* name;
   bool (*predict)(const models::run_log& unchanged, const models::run_log& changed, double& before, double& after, std::string& why_not);
 };
 
-/// What a model that saw the run itself says to one question. Such an answer is preferred; the others check it.
+/// An answer from a model that saw the run itself. It is preferred; the engines check it.
 struct outside_answer {
-  std::size_t question = 0;  ///< index in what is asked
+  std::size_t question = 0;  ///< index in the list of questions
   std::string engine;
-  double before_seconds = 0.0;  ///< its time of the unchanged run: all of it, also where the log is only the beginning
-  double after_seconds = 0.0;   ///< and of the changed one
+  double before_seconds = 0.0;  ///< its time of the unchanged run; covers the whole run even if the log does not
+  double after_seconds = 0.0;   ///< its time of the changed run
 };
 
-/// How `ask` works.
+/// Options of `ask`.
 struct ask_options {
   std::uint64_t seed = 1;
-  int resamples = 400;               ///< bootstrap over the steps of the run
-  int copies = 5;                    ///< shuffled logs for more ranks, averaged
-  double most_baseline_error = 0.1;  ///< an engine that misses the unchanged program by more is not used
-  double most_spread = 0.25;         ///< engines that are further apart give no answer
-  double resolution = 0.005;         ///< the interval is at least this wide on each side: clocks and sleep
-  base::vector<engine> engines = {};  ///< asked besides replay, algebra and chain
+  int resamples = 400;               ///< bootstrap samples over the steps of the run
+  int copies = 5;                    ///< number of shuffled logs that are averaged for questions about more ranks
+  double most_baseline_error = 0.1;  ///< engines with a larger error on the unchanged program are rejected
+  double most_spread = 0.25;         ///< a larger difference between engines refuses the answer
+  double resolution = 0.005;         ///< minimum half width of the interval, for the resolution of clocks and sleep
+  base::vector<engine> engines = {};  ///< used in addition to replay, algebra and chain
   base::vector<outside_answer> outside = {};
 };
 
 namespace detail {
 
-/// Lengths of steps, and of what kind each is.
+/// Durations of steps and their kinds.
 struct step_list {
   base::pod_vector<double> seconds;
   base::pod_vector<std::uint32_t> kind;
 };
 
-// Between collectives of all lines, by the collective that ends them; without enough of them between equal parts of the
-// activities (batch means). Every step may differ from others of its kind by chance only.
+// The steps of a run, delimited by the collectives of all lines and classified by the collective that ends them. If
+// there are too few, equal parts of the activities are used instead (batch means). Steps of one kind must differ by
+// chance only.
 inline step_list steps_of(const replayed& r) {
   step_list steps;
   const bool parts = r.step_end.size() < 8;
@@ -70,8 +71,8 @@ inline step_list steps_of(const replayed& r) {
   return steps;
 }
 
-/// 95 % half width, relative, of the difference between two runs of `all` seconds with such steps: steps resampled
-/// among their kind (Efron 1979) stand for one run; the other one varies as much, hence the root of 2.
+/// 95 % relative half width of the difference between two runs of `all` seconds. One run is simulated by resampling
+/// steps within their kind (Efron 1979). The other run varies as much, which gives the factor sqrt(2).
 inline double run_to_run(const step_list& steps, double all, int resamples, std::uint64_t seed) {
   models::random_source random(seed);
   base::pod_vector<std::uint32_t> order(steps.seconds.size());
@@ -92,9 +93,9 @@ inline double run_to_run(const step_list& steps, double all, int resamples, std:
   return apart.empty() || !(all > 0.0) ? 0.0 : std::sqrt(2.0) * apart[apart.size() - 1 - apart.size() / 20];
 }
 
-class questioner {
+class answer_builder {
  public:
-  questioner(const models::run_log& log, const ask_options& options) : log_(log), options_(options) {
+  answer_builder(const models::run_log& log, const ask_options& options) : log_(log), options_(options) {
     before_ = replay(log);
     disturbed_ = before_.seconds > 0.0 ? 1.0 - replay(log, false).seconds / before_.seconds : 0.0;
     steps_ = find_supersteps(log);
@@ -117,7 +118,7 @@ class questioner {
     try {
       by_replay(q, changed, a);
     } catch (const models::prediction_error&) {
-      // only a program that was put together of parts can wait for itself
+      // only a program composed of changed parts can deadlock
       return refuse(a, "the program as imagined would wait for itself for ever");
     }
     by_steps(changed, a);
@@ -146,7 +147,7 @@ class questioner {
       a.answered = false;
       return refuse(a, "the models disagree by " + std::to_string(std::lround(a.spread * 100)) + " %");
     }
-    const double off = std::fabs(a.engines.front().baseline_error);  // of replay
+    const double off = std::fabs(a.engines.front().baseline_error);  // error of replay
     const double half = a.sampling + disturbed_ + a.spread + off + options_.resolution;
     a.low_seconds = std::max(0.0, a.seconds * (1.0 - half));
     a.high_seconds = a.seconds * (1.0 + half);
@@ -160,7 +161,7 @@ class questioner {
     return a;
   }
 
-  // Replay is the arbiter. For more ranks the algebra has the law of the maximum, replay only some samples of it.
+  // Replay decides. For more ranks the algebra models the maximum, of which replay has only some samples.
   static bool better(const question&, const engine_answer& e, const engine_answer& than) {
     return e.engine == "replay" && than.engine != "replay";
   }
@@ -185,7 +186,7 @@ class questioner {
   void by_replay(const question& q, const models::run_log& changed, answer& a) const {
     const replayed after = replay(changed);
     double seconds = after.seconds;
-    // other work is shuffled otherwise
+    // different seeds shuffle the work differently
     if (q.what == question::kind::ranks && options_.copies > 1) {
       double low = seconds, high = seconds;
       for (int k = 1; k < options_.copies; ++k) {
@@ -200,7 +201,7 @@ class questioner {
       seconds /= static_cast<double>(options_.copies);
       a.sampling = std::max(high / seconds - 1.0, 1.0 - low / seconds);
     }
-    // steps of the changed program; if it has none, those of the unchanged one vary as the run does
+    // Resample steps of the changed program. If it has none, steps of the unchanged one vary in the same way.
     const bool own_steps = after.step_end.size() >= 8 || !after.part_end.empty();
     const step_list steps = steps_of(own_steps ? after : before_);
     if (steps.seconds.size() >= 8)
@@ -272,19 +273,19 @@ class questioner {
   replayed before_;
   superstep_model steps_;
   double measured_ = 0.0;
-  double disturbed_ = 0.0;  // share of the run that calls lost by noticing late; another run may lose more or less
+  double disturbed_ = 0.0;  // share of the run that calls lost by late completion detection, which varies between runs
 };
 
 }  // namespace detail
 
-/// Answers questions to a log by replay, algebra and chain, whichever hold, each with its error on the unchanged
-/// program. A question that cannot be answered says why in `refusal`. Throws P022 for a log that contradicts
-/// itself. Time: some replays per question.
+/// Answers questions from a log by replay, algebra and chain, as far as they apply, each with its error on the
+/// unchanged program. For a question without an answer, `refusal` gives the reason. Throws P022 for an inconsistent
+/// log. Takes several replays per question.
 inline base::vector<answer> ask(const models::run_log& log, const base::vector<question>& questions,
                                              const ask_options& options = {}) {
-  detail::questioner asker(log, options);
+  detail::answer_builder builder(log, options);
   base::vector<answer> result;
-  for (std::size_t i = 0; i != questions.size(); ++i) result.push_back(asker.ask(questions[i], i));
+  for (std::size_t i = 0; i != questions.size(); ++i) result.push_back(builder.ask(questions[i], i));
   return result;
 }
 

@@ -16,15 +16,15 @@ inline namespace v0 {
 namespace whatif {
 namespace detail {
 
-/// Evens the work of a log out, kind by kind. A kind is a named block, wherever between its calls a rank runs it; what
-/// has no name is of one kind with what else ends by the same call. Serial blocks stay where they are.
+/// Balances the work of a log, kind by kind. A kind is a named block at any place between calls. Work without a name is
+/// of one kind if it ends with the same call. Serial blocks are not balanced.
 class balancer {
  public:
   explicit balancer(const models::run_log& log)
       : log_(log), kinds_(log.blocks.size() + log.labels.size()), serial_(serial_blocks(log)),
         unnamed_(log.blocks.size(), 0) {}
 
-  /// Every line that has work of a kind does the mean of its total, spread over the line as it was.
+  /// Gives every line with work of a kind the mean of the totals, distributed over the line as recorded.
   void totals(models::run_log& into) const {
     base::pod_vector<double> sum(kinds_, 0.0), mine;
     base::pod_vector<std::size_t> lines(kinds_, 0), instances;
@@ -55,8 +55,8 @@ class balancer {
     }
   }
 
-  /// The k-th instances of a kind on all lines that have it do their mean each. False with a reason where lines have
-  /// different numbers of them.
+  /// Gives the k-th instances of a kind on all lines that have it their mean. Returns false and a reason if lines have
+  /// different numbers of instances.
   bool steps(models::run_log& into, std::string& why_not) {
     base::vector<base::pod_vector<double>> sum(kinds_);
     base::pod_vector<std::size_t> at, lines, instances;
@@ -77,7 +77,8 @@ class balancer {
       }
     };
     add();
-    // a block that some enter more often than others is told apart only by the call it ends by
+    // A block that some lines enter more often than others cannot be matched by name, only by the call that ends the
+    // activity.
     for (std::size_t b = 0; b != unnamed_.size(); ++b) unnamed_[b] = instances[b] != lines[b] * sum[b].size();
     add();
     for (std::size_t l = 0; l != log_.labels.size(); ++l) {
@@ -97,7 +98,7 @@ class balancer {
   }
 
  private:
-  /// Gives each part of an activity, by its kind, the seconds that becomes(kind, seconds) says.
+  /// Replaces the seconds of each part of an activity by becomes(kind, seconds).
   void change(models::activity& a, explain::borrowed<double(std::size_t, double)> becomes) const {
     const auto apart = [this](const models::block_time& b) { return serial_[b.block] != 0 || unnamed_[b.block] == 0; };
     double rest = a.work_seconds;
@@ -119,7 +120,7 @@ class balancer {
   const models::run_log& log_;
   std::size_t kinds_;
   base::pod_vector<char> serial_;
-  base::pod_vector<char> unnamed_;  // blocks that count as if they had no name
+  base::pod_vector<char> unnamed_;  // blocks that are treated as unnamed
 };
 
 }  // namespace detail

@@ -18,7 +18,7 @@ namespace whatif {
 
 namespace detail {
 
-/// The log of the program that a question imagines. Each returns false with a reason where that is not possible.
+/// Builds the log of the changed program. Each function returns false and a reason if that is impossible.
 class log_changer {
  public:
   log_changer(const models::run_log& log, const question& q, std::uint64_t seed) : log_(log), q_(q), seed_(seed) {}
@@ -70,7 +70,7 @@ class log_changer {
     return found;
   }
 
-  // As the clocks of the explanation see it: all time in calls that is not waiting for others.
+  // Uses the definition of the virtual clocks. The network is all time in calls except waiting for other ranks.
   void network_faster(double factor, models::run_log& into) const {
     for (models::message_edge& m : into.messages) m.seconds /= factor;
     for (models::sync_edge& s : into.syncs) s.seconds /= factor;
@@ -105,7 +105,7 @@ class log_changer {
 
 }  // namespace detail
 
-/// The log that a question imagines. False and a reason if the log does not have what the question is about.
+/// Builds the log that a question describes. Returns false and a reason if the log lacks the subject of the question.
 inline bool change(const models::run_log& log, const question& q, models::run_log& into, std::string& why_not,
                                  std::uint64_t seed = 1) {
   return detail::log_changer(log, q, seed).apply(into, why_not);

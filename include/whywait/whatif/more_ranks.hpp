@@ -23,12 +23,11 @@ inline namespace v0 {
 namespace whatif {
 namespace detail {
 
-/// The log of the same program on more or fewer ranks. A new rank does what a recorded one did, its *role*: the first
-/// and last ranks are the first and last again, those between are spread over those between. Ranks of one role do the
-/// work of each other's instances in another order, so that they differ as instances do. More ranks neither share nor
-/// repeat serial blocks. Messages are understood where every rank talks to ranks at the same distance (neighbours, in
-/// a line or a ring) or all talk to rank 0 (or it to all); collectives where all ranks take part. Everything else is
-/// refused.
+/// Builds the log of the same program on more or fewer ranks. Each new rank has a *role*, which is a recorded rank. The
+/// first and last ranks keep their roles, and the others are distributed over the ranks between. Ranks of one role do
+/// each other's instances in shuffled order, so that they differ as instances do. Serial blocks are neither shared nor
+/// repeated. Supported messages go to ranks at a constant distance (neighbours in a line or a ring), from all ranks to
+/// rank 0 or from rank 0 to all. Supported collectives involve all ranks. Everything else is refused.
 class rank_changer {
  public:
   rank_changer(const models::run_log& log, const question& q, std::uint64_t seed) : log_(log), q_(q), random_(seed) {}
@@ -61,11 +60,11 @@ class rank_changer {
   // All messages of one pair of call sites between one pair of ranks, in order.
   struct pair_of_ranks {
     std::uint32_t way = 0, from = 0, to = 0;
-    std::uint32_t messages = 0, first = none, last = none;  // a chain through `next_`
+    std::uint32_t messages = 0, first = none, last = none;  // a list through `next_`
   };
-  // All that goes over one pair of call sites to the same distance.
+  // All messages of one pair of call sites over the same distance.
   struct way {
-    std::uint32_t call = 0;  // of the sender
+    std::uint32_t call = 0;  // call of the sender
     std::uint64_t sites = 0;
     int distance = 0;
     shape as = shape::shift;
@@ -85,7 +84,7 @@ class rank_changer {
   bool find_pairs(std::string& why_not) {
     if (log_.messages.empty()) return true;
     if (old_ < 3) return no(why_not, "on fewer than 3 ranks a neighbour cannot be distinguished from a root");
-    // what goes over each pair of sites: all to rank 0, rank 0 to all, or neighbours
+    // Classify each pair of sites as gather to rank 0, scatter from rank 0 or neighbours.
     base::key_map known;
     base::pod_vector<char> to_root, from_root;
     next_.assign(log_.messages.size(), none);
@@ -115,7 +114,7 @@ class rank_changer {
       w.distance = static_cast<int>(e.to.line) - static_cast<int>(e.from.line);
       if (w.as == shape::shift && w.distance * 2 > static_cast<int>(old_)) w.distance -= static_cast<int>(old_);
       if (w.as == shape::shift && w.distance * 2 < -static_cast<int>(old_)) w.distance += static_cast<int>(old_);
-      // two ranks are both the neighbours of rank 0 and the root's: with one distance it is a neighbour
+      // With two ranks a peer is both neighbour and root; the distance identifies a neighbour.
       const std::uint64_t key = core::combine(
           sites, w.as == shape::shift ? static_cast<std::uint64_t>(static_cast<std::int64_t>(w.distance)) : 1000003);
       const std::uint32_t number = ways_by_key_.intern(key, static_cast<std::uint32_t>(ways_.size()));
@@ -142,13 +141,13 @@ class rank_changer {
     }
     return few_directions(why_not);
   }
-  // No pair of this way goes round the end.
+  // Whether no pair of this way wraps around.
   bool one_sided(const way& w) const {
     for (const pair_of_ranks& p : pairs_)
       if (&ways_[p.way] == &w && static_cast<int>(p.to) - static_cast<int>(p.from) != w.distance) return false;
     return true;
   }
-  // Everybody with everybody over the same calls looks like neighbours at all distances.
+  // An exchange between all pairs over the same calls looks like neighbours at all distances, so it is refused.
   bool few_directions(std::string& why_not) const {
     for (const way& w : ways_) {
       std::uint32_t pairs = 0;
@@ -200,7 +199,7 @@ class rank_changer {
     return true;
   }
 
-  // Rank 0 takes part in one exchange more with each further rank.
+  // Rank 0 has one additional exchange for each additional rank.
   void insertions() {
     for (const pair_of_ranks& p : pairs_) {
       const shape as = ways_[p.way].as;
@@ -216,7 +215,7 @@ class rank_changer {
     base::small_stable_sort(inserted_);
     inserted_.erase(std::unique(inserted_.begin(), inserted_.end()), inserted_.end());
   }
-  // Whether a call of rank 0 receives only one message: not a Waitall for all of them.
+  // Whether a call of rank 0 receives only one message, unlike a Waitall for all of them.
   bool one_message_calls(const models::place& p) {
     if (arrivals_.empty()) {
       arrivals_.assign(log_.lines[0].size(), 0);
@@ -230,7 +229,7 @@ class rank_changer {
     const auto before = std::lower_bound(inserted_.begin(), inserted_.end(), old_index) - inserted_.begin();
     return old_index + static_cast<std::uint32_t>(before) * (new_ - old_);
   }
-  // Of the copies of a call of rank 0 the one for the rank `q`, which nobody was before.
+  // The copy of a call of rank 0 that belongs to the new rank `q`.
   std::uint32_t copy_for(std::uint32_t q, std::uint32_t old_index) const {
     const bool copied = std::binary_search(inserted_.begin(), inserted_.end(), old_index);
     return index(0, old_index) + (copied ? q - old_ + 1 : 0);
@@ -290,11 +289,11 @@ class rank_changer {
         if (w.as == shape::shift && (target < 0 || target >= new_)) continue;
         to = static_cast<std::uint32_t>((target + new_) % new_);
         if (from == to) continue;
-        // the sender as its role sends, the receiver as its role receives
+        // the sender acts in its own role and the receiver in its own
         const std::uint32_t a = role_[from], b = role_[to];
         const int d = w.distance, size = static_cast<int>(old_);
         const bool neighbours = w.as == shape::shift || w.as == shape::ring;
-        const std::uint32_t old_q = std::min(q, old_ - 1);  // of rooted ways: who it is to rank 0
+        const std::uint32_t old_q = std::min(q, old_ - 1);  // rooted ways: the corresponding peer of rank 0
         const pair_of_ranks* out = neighbours ? pair(n, a, static_cast<std::uint32_t>((static_cast<int>(a) + d + size) % size))
                                    : w.as == shape::gather ? pair(n, a, 0)
                                                            : pair(n, 0, old_q);
@@ -359,11 +358,11 @@ class rank_changer {
   std::uint32_t old_ = 0, new_ = 0;
   base::pod_vector<way> ways_;
   base::pod_vector<pair_of_ranks> pairs_;
-  base::pod_vector<std::uint32_t> next_;  // of each message: the next of its pair
+  base::pod_vector<std::uint32_t> next_;  // next message of the same pair
   base::key_map ways_by_key_, pairs_by_key_;
   base::pod_vector<std::uint32_t> role_, first_;
   base::pod_vector<char> serial_;
-  base::pod_vector<std::uint32_t> inserted_;  // calls of rank 0 that are repeated for each further rank
+  base::pod_vector<std::uint32_t> inserted_;  // calls of rank 0 that are repeated for each additional rank
   base::pod_vector<std::uint32_t> arrivals_;
 };
 

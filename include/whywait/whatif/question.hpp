@@ -18,17 +18,18 @@ namespace whywait {
 inline namespace v0 {
 namespace whatif {
 
-/// A what-if question to a recorded run.
+/// A what-if question about a recorded run.
 struct question {
   enum class kind { block, network, balance, ranks, without };
   kind what = kind::balance;
-  std::string name;         ///< of block: the block or label; of without: the label of the collective
-  double factor = 1.0;      ///< of block, network: how many times faster; infinity: no time. Of ranks: how many times as many
-  bool fixed_total = true;  ///< of ranks: the whole work stays (strong scaling); else the work of each rank
-  bool each_step = false;   ///< of balance: the ranks do equal work in every step, not only in all
-  base::vector<question> also = {};  ///< of block, network: others of these kinds, changed at the same time
+  std::string name;         ///< block: name of the block or label; without: label of the collective
+  /// block, network: speed-up, infinity for no time; ranks: factor of the number of ranks
+  double factor = 1.0;
+  bool fixed_total = true;  ///< ranks: the total work stays constant (strong scaling); otherwise the work per rank
+  bool each_step = false;   ///< balance: equal work in every step instead of in total
+  base::vector<question> also = {};  ///< block, network: further changes of these kinds at the same time
 
-  /// The question in its own notation, as `parse_questions` reads it.
+  /// The question in the notation of `parse_questions`.
   std::string text() const {
     char number[32];
     if (!also.empty() || std::isinf(factor)) {
@@ -64,7 +65,7 @@ namespace detail {
 }
 inline bool blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\n'; }
 
-/// "compute=0.5, network=0" in [at, end) of a text: one question with several changes.
+/// Parses "compute=0.5, network=0" in [at, end) of a text, which is one question with several changes.
 inline question parse_parts(const std::string& text, std::size_t at, std::size_t end) {
   question all;
   for (bool first = true; at <= end; first = false) {
@@ -75,7 +76,7 @@ inline question parse_parts(const std::string& text, std::size_t at, std::size_t
       throw misread("expected NAME=PART", text, at);
     question q;
     q.what = question::kind::block;
-    for (std::size_t i = at; i != equals; ++i) {  // runs of blanks become one
+    for (std::size_t i = at; i != equals; ++i) {  // collapses runs of blanks
       if (blank(text[i])) continue;
       if (i > at && blank(text[i - 1])) q.name += ' ';
       q.name += text[i];
@@ -104,17 +105,17 @@ inline question parse_parts(const std::string& text, std::size_t at, std::size_t
 
 }  // namespace detail
 
-/// Reads WHYWAIT_WHATIF: questions separated by ';', among them
+/// Parses WHYWAIT_WHATIF, a list of questions separated by ';'
 ///
-///     block compute_interior x2     its code takes half the time
-///     network x1.5                  what MPI calls take beside waiting for others is two thirds of the time
-///     compute=0.5,network=0         both at once: the code takes half its time, the network none
-///     balance                       every rank does the mean of the work, spread over its steps as now
+///     block compute_interior x2     the code takes half the time
+///     network x1.5                  time in MPI calls other than waiting is divided by 1.5
+///     compute=0.5,network=0         both at once, half the time for the code and none for the network
+///     balance                       every rank does the mean of the work, distributed over its steps as recorded
 ///     balance steps                 in every step all ranks do the mean of that step
-///     ranks x2                      twice the ranks share the work; `ranks x2 weak`: each does as much as now
-///     without MPI_Barrier           the collective of that name is not there
+///     ranks x2                      twice the ranks share the work; with `ranks x2 weak` each does as much as now
+///     without MPI_Barrier           the collective of that name is removed
 ///
-/// `NAME=PART` is `block NAME x(1/PART)`. Throws P023 with the place.
+/// `NAME=PART` is `block NAME x(1/PART)`. Throws P023 with the position.
 inline base::vector<question> parse_questions(const std::string& text) {
   base::vector<question> result;
   std::size_t at = 0;
@@ -152,7 +153,7 @@ inline base::vector<question> parse_questions(const std::string& text) {
     if (words[0] == "block") {
       q.what = question::kind::block;
       if (words.size() < 2) throw fail(1, "expected the name of a block");
-      // names may contain blanks: the factor is the last word
+      // names may contain blanks, so that the factor is the last word
       q.name = name_of(words.size() - 1);
       q.factor = times(words.size() - 1);
       if (q.name.empty()) throw fail(1, "expected the name of a block before the factor");

@@ -18,7 +18,7 @@ namespace whatif {
 
 namespace detail {
 
-// Part of every program that includes mpi.hpp: written for a short compile time.
+// Every program that includes mpi.hpp compiles this class, so that it is written for a short compile time.
 class log_joiner {
  public:
   log_joiner(base::vector<traced_line> lines, const key_namer& name) : t_(std::move(lines)), name_(name) {}
@@ -38,7 +38,7 @@ class log_joiner {
   }
 
  private:
-  // A posted send or receive, or a member of a collective: what has the same key belongs together.
+  // A posted send or receive, or a member of a collective. End points that belong together have the same key.
   struct end_point {
     std::uint64_t key;
     std::uint64_t order;
@@ -52,7 +52,7 @@ class log_joiner {
   static constexpr std::uint64_t receives = std::uint64_t(1) << 63;
 
   void sort_lines() {
-    // threads that called nothing synchronised with nobody
+    // threads without MPI calls have no waits
     std::size_t kept = 0;
     for (std::size_t l = 0; l != t_.size(); ++l)
       if (!t_[l].calls.empty()) {
@@ -76,7 +76,7 @@ class log_joiner {
     log_.lines.resize(t_.size());
   }
 
-  // The line of thread `thread` of the rank of line `l`.
+  // The line of thread `thread` on the rank of line `l`.
   std::uint32_t line_of(std::uint32_t l, std::uint32_t thread) const {
     for (std::uint32_t other = 0; other != t_.size(); ++other)
       if (t_[other].rank == t_[l].rank && t_[other].thread == static_cast<std::int32_t>(thread)) return other;
@@ -112,7 +112,7 @@ class log_joiner {
         a.blocks.push_back({block_of(x.block), x.seconds});
         parts += x.seconds;
       }
-      // what a block counts beyond the time between two calls was spent in calls
+      // The time that a block has in excess of the gap between two calls was spent in calls.
       for (models::block_time& b : a.blocks) b.seconds *= std::min(1.0, a.work_seconds / std::max(parts, 1e-300));
       log_.lines[l].push_back(std::move(a));
       const core::call_role role = core::role_of(c.call);
@@ -128,7 +128,7 @@ class log_joiner {
 
   const traced_call& call(const models::place& p) const { return t_[p.line].calls[p.index]; }
 
-  // The k-th send matches the k-th receive posted, per communicator, pair of ranks and tag.
+  // Matches the k-th send with the k-th posted receive, per communicator, pair of ranks and tag.
   void match_messages() {
     base::pod_vector<end_point> ends;
     for (std::uint32_t l = 0; l != t_.size(); ++l) {
@@ -145,7 +145,7 @@ class log_joiner {
                                         static_cast<std::uint32_t>(to)),
                           static_cast<std::uint32_t>(c.tag));
         ends.push_back({key, c.posting | (takes ? receives : 0), {l, i}});
-        // who answers whoever asks first does something else when others ask first
+        // A rank that answers requests in order of arrival does different work if the arrival order changes.
         if (takes) {
           asked = (c.flags & core::sync_flag::any_source) != 0 ? c.peer : -1;
         } else if (asked >= 0 && c.peer == asked) {
@@ -167,7 +167,7 @@ class log_joiner {
       log_.doubts.push_back(std::to_string(unmatched) + " sends or receives have no partner in the log");
   }
 
-  // The call that completed what was posted at `p`; false if it is not in the log.
+  // Finds the call that completed the message posted at `p`. Returns false if it is not in the log.
   bool completed_at(const models::place& p, models::place& into) const {
     const traced_call& c = call(p);
     into = {c.completed_by == static_cast<std::uint32_t>(t_[p.line].thread) ? p.line : line_of(p.line, c.completed_by),
@@ -186,8 +186,9 @@ class log_joiner {
     log_.messages.push_back(m);
   }
 
-  // From which size on do sends wait for late receivers? Then latency and time per byte where a receiver waited and the
-  // whole way was seen: the median line through small and large messages. None takes longer than it took.
+  // Estimates the size from which sends wait for late receivers. Then fits latency and time per byte by a median line
+  // through small and large messages, where a receiver waited and the whole transfer was observed. No message may
+  // exceed its observed time.
   void fit_messages() {
     const auto for_one = [](core::mpi_call c) { return core::role_of(c) == core::call_role::send || c == core::mpi_call::Wait; };
     double most_buffered = -1.0, least_waiting = 1e300, largest = 0.0;
@@ -229,17 +230,17 @@ class log_joiner {
       m.seconds = std::min(took, latency + per_byte * m.bytes);
     }
   }
-  [[gnu::noinline]] static double median(base::pod_vector<double>& v) {  // of at least one
+  [[gnu::noinline]] static double median(base::pod_vector<double>& v) {  // v must not be empty
     base::small_stable_sort(v);
     return v[v.size() / 2];
   }
-  // When the data of a message began to move.
+  // The time at which the data of a message began to move.
   std::int64_t left(const models::message_edge& m) const {
     const std::int64_t sent = call(m.from).enter_ns;
     return m.rendezvous ? std::max(sent, call(m.posted).enter_ns) : sent;
   }
 
-  // The k-th collective of a communicator on one rank belongs to the k-th on the others.
+  // Matches the k-th collective of a communicator on one rank with the k-th on the others.
   void match_collectives() {
     base::pod_vector<end_point> ends;
     for (std::uint32_t l = 0; l != t_.size(); ++l) {
@@ -304,7 +305,7 @@ class log_joiner {
       if (role != core::call_role::all_to_one || root) s.out.push_back(models::place(p));
     }
     if (s.in.empty() || s.out.empty()) return;
-    // the fastest way out of the call tells what the collective costs everybody
+    // the fastest exit is the cost of the collective itself
     std::int64_t cost = INT64_MAX, before = INT64_MIN;
     for (const models::place& p : s.out) {
       before = std::max(before, call(p).enter_ns);
@@ -314,10 +315,10 @@ class log_joiner {
     log_.syncs.push_back(std::move(s));
   }
 
-  // What a call took after everything that it needed was there.
+  // Computes the time that each call took after all its inputs were available.
   void attribute_calls() {
     base::pod_vector<std::int64_t> ready;
-    base::pod_vector<std::size_t> first;  // by line, in `ready`
+    base::pod_vector<std::size_t> first;  // index in `ready` of the first call of each line
     for (const traced_line& line : t_) {
       first.push_back(ready.size());
       for (const traced_call& c : line.calls) ready.push_back(c.enter_ns);
@@ -339,7 +340,8 @@ class log_joiner {
         arrive(p, last, s.seconds);
       }
     }
-    // Who did not wait shows what a call takes when all is there; what others take more, they noticed late.
+    // Calls that did not wait give the usual duration. Any excess of other calls is the delay until they noticed
+    // completion.
     base::vector<base::pod_vector<double>> usual(log_.labels.size());
     for (const bool waited : {false, true})
       for (std::size_t l = 0; l != t_.size(); ++l)
@@ -372,15 +374,15 @@ class log_joiner {
 
 }  // namespace detail
 
-/// The log of a whole run from the lines of all its ranks: messages matched by posting order, collectives by their
-/// order in the communicator, waiting taken out of the calls, message times fitted where a receiver waited; whether
-/// sends wait for their receivers is learnt from those that came late. What could not be matched is said in `doubts`.
-/// About 1 microsecond and 250 bytes per call.
+/// Builds the log of a whole run from the lines of all its ranks. Messages are matched by posting order, collectives by
+/// their order in the communicator. Calls are stored without waiting time. Message times are fitted where a receiver
+/// waited, and late receivers show whether sends wait. Unmatched operations are listed in `doubts`. About 1 microsecond
+/// and 250 bytes per call.
 inline models::run_log join(base::vector<traced_line> lines, const key_namer& name) {
   return detail::log_joiner(std::move(lines), name).join();
 }
 
-/// The same with anything that can be called with a key and returns a std::string.
+/// Overload for any callable that takes a key and returns a std::string.
 template <class Name>
 models::run_log join(base::vector<traced_line> lines, const Name& name) {
   struct namer final : key_namer {

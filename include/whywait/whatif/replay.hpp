@@ -14,18 +14,19 @@ namespace whywait {
 inline namespace v0 {
 namespace whatif {
 
-/// What a replay found.
+/// The result of a replay.
 struct replayed {
   double seconds = 0.0;          ///< end of the last line
-  double waiting_seconds = 0.0;  ///< over all lines
-  base::pod_vector<double> step_end;  ///< release of every collective of all lines, in order
-  base::pod_vector<std::uint32_t> step_label;  ///< and its label
-  base::pod_vector<double> part_end;  ///< mean over the lines of the end of each 32nd of their activities; short logs: empty
+  double waiting_seconds = 0.0;  ///< sum over all lines
+  base::pod_vector<double> step_end;  ///< release times of the collectives of all lines, in order
+  base::pod_vector<std::uint32_t> step_label;  ///< label of each entry of `step_end`
+  /// Mean over the lines of the end of each 32nd of their activities; empty for short logs.
+  base::pod_vector<double> part_end;
 };
 
 namespace detail {
 
-/// Places numbered through: line by line.
+/// Numbers all places consecutively, line by line.
 class place_numbers {
  public:
   explicit place_numbers(const models::run_log& log) : first_(log.lines.size() + 1, 0) {
@@ -39,7 +40,7 @@ class place_numbers {
   base::pod_vector<std::size_t> first_;
 };
 
-/// Edges by the place at one of their ends.
+/// Lists of edges by the place at one end.
 class edge_lists {
  public:
   edge_lists(std::size_t places, std::size_t edges) : head_(places, none), next_() { next_.reserve(edges); }
@@ -214,13 +215,13 @@ class player {
   bool late_;
   bool parts_ = true;
   place_numbers at_;
-  base::pod_vector<double> ready_;           // what the call needs is there
-  base::pod_vector<std::uint32_t> missing_;  // edges into the call that have not come
-  base::pod_vector<double> left_;            // of each message: all that it needs to leave has begun
+  base::pod_vector<double> ready_;           // time at which the inputs of a call are available
+  base::pod_vector<std::uint32_t> missing_;  // number of missing inputs of a call
+  base::pod_vector<double> left_;            // departure time of each message
   base::pod_vector<char> halves_;
   base::pod_vector<double> sync_ready_;
   base::pod_vector<std::size_t> sync_missing_;
-  base::vector<base::pod_vector<double>> begun_;  // of each scan: when its members began
+  base::vector<base::pod_vector<double>> begun_;  // begin times of the members of each scan
   edge_lists messages_, syncs_;
   base::pod_vector<cursor> lines_;
   base::pod_vector<std::uint32_t> work_;
@@ -231,10 +232,10 @@ class player {
 
 }  // namespace detail
 
-/// Plays a log with its times and dependences (max-plus): every activity begins when the one before it on its line
-/// has ended, a call ends when all that it needs is there. No assumption about distributions or independence. Time
-/// linear in the log. Throws P022, also if the log waits for itself. `late` false: every call notices at once that it can
-/// go on.
+/// Replays a log with its times and dependences (max-plus). Every activity begins when the previous one on its line has
+/// ended, and a call ends when all its inputs are available. Assumes nothing about distributions or independence.
+/// Linear in the log. Throws P022 for an invalid log and for a deadlock. With `late` false, every call detects
+/// completion at once.
 inline replayed replay(const models::run_log& log, bool late = true) {
   log.check();
   return detail::player(log, late).play();

@@ -11,8 +11,8 @@ namespace whywait {
 inline namespace v0 {
 namespace whatif {
 
-/// Which blocks are serial: of several ranks one does at least 99 % of their time (others may enter them, and find
-/// nothing to do). Neither balance nor more ranks share such work. O(length of the log).
+/// Finds serial blocks. A block is serial if one of several ranks spends at least 99 % of its total time (others may
+/// enter it without work). Neither balance nor more ranks share such work. O(length of the log).
 inline base::pod_vector<char> serial_blocks(const models::run_log& log) {
   base::pod_vector<double> all(log.blocks.size(), 0.0), most(log.blocks.size(), 0.0), mine;
   for (const auto& line : log.lines) {

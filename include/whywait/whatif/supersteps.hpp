@@ -19,7 +19,7 @@ namespace whywait {
 inline namespace v0 {
 namespace whatif {
 
-/// A log seen as steps of independent work between collectives of all lines: fork, join, fork, join.
+/// A log as a sequence of steps. Each step is independent work of all lines that ends with a collective of all lines.
 struct superstep_model {
   /// Steps that end with the same collective after the same code.
   struct group {
@@ -30,17 +30,18 @@ struct superstep_model {
   std::string why_not;
   std::size_t lines = 0;
   base::pod_vector<group> groups;
-  base::pod_vector<double> mean, variance;  ///< by group, of the work of each line in such a step
+  base::pod_vector<double> mean, variance;  ///< work of each line in such a step, by group
 };
 
-/// Finds the steps. Not valid if lines meet in any other way: messages, collectives of some lines, or one-sided ones.
+/// Finds the steps. The model is invalid if lines synchronise in any other way, such as by messages, by collectives of
+/// some lines or by one-sided operations.
 inline superstep_model find_supersteps(const models::run_log& log) {
   superstep_model m;
   const std::size_t lines = m.lines = log.lines.size();
   if (lines == 0) m.why_not = "the log is empty";
   if (!log.messages.empty()) m.why_not = "messages between lines make the program more than forks and joins";
   if (!m.why_not.empty()) return m;
-  // syncs are met in the same order by all lines: each must lie later on every line than the one before it
+  // All lines must reach the collectives in the same order, each later than the one before it.
   constexpr std::uint32_t nowhere = 0xffffffff;
   base::pod_vector<std::uint32_t> meets;  // by step and line
   for (const models::sync_edge& x : log.syncs) {
@@ -61,7 +62,8 @@ inline superstep_model find_supersteps(const models::run_log& log) {
   }
   base::key_map number;
   const std::size_t steps = log.syncs.size();
-  base::pod_vector<double> carried(lines, 0.0), work(lines, 0.0);  // the end of the last call belongs to the next step
+  // time after the last call, which belongs to the next step
+  base::pod_vector<double> carried(lines, 0.0), work(lines, 0.0);
   base::pod_vector<std::size_t> at(lines, 0);
   for (std::size_t step = 0; step <= steps; ++step) {
     const bool last = step == steps;
@@ -89,7 +91,7 @@ inline superstep_model find_supersteps(const models::run_log& log) {
     superstep_model::group& x = m.groups[g];
     const double n = static_cast<double>(++x.steps), cost = last ? 0.0 : log.syncs[step].seconds;
     x.sync_seconds += (cost - x.sync_seconds) / n;
-    for (std::size_t l = 0; l != lines; ++l) {  // Welford 1962: the variance still is a sum of squares
+    for (std::size_t l = 0; l != lines; ++l) {  // Welford 1962; until the end `variance` holds sums of squares
       double& mean = m.mean[g * lines + l];
       const double off = work[l] - mean;
       mean += off / n;
@@ -106,7 +108,7 @@ inline superstep_model find_supersteps(const models::run_log& log) {
 
 namespace detail {
 
-/// P(T <= t) for a time of mean m and squared coefficient of variation cv2, gamma distributed.
+/// P(T <= t) for a gamma-distributed time of mean m and squared coefficient of variation cv2.
 inline double below(double t, double m, double cv2) noexcept {
   if (!(m > 0.0)) return 1.0;
   if (cv2 < 1e-4) return 0.5 * std::erfc((m - t) / (m * std::sqrt(2.0 * std::max(cv2, 1e-9))));
@@ -135,8 +137,8 @@ inline double mean_of_longest(const base::pod_vector<double>& mean, const base::
   return low + sum * (high - low) / (3.0 * pieces);
 }
 
-/// Sum over the steps of E[max over lines]. `exponential`: with exponential tasks instead of tasks of the variance that
-/// was seen, which is what the exact chain of such a step gives; false and a reason where that would mislead.
+/// Sum over the steps of E[max over lines]. With `exponential`, tasks are exponential instead of having the observed
+/// variance, which is the result of the exact chain. Returns false and a reason if this would be misleading.
 inline bool by_steps(const superstep_model& m, bool exponential, double& seconds, std::string& why_not) {
   seconds = 0.0;
   for (std::size_t i = 0; i != m.groups.size(); ++i) {
@@ -151,7 +153,7 @@ inline bool by_steps(const superstep_model& m, bool exponential, double& seconds
       variation += variances[l] / means[l];
       sum += means[l];
     }
-    // below a coefficient of variation of 0.7 exponential tasks wait far longer for each other than these do
+    // below a coefficient of variation of 0.7, exponential tasks overestimate the wait considerably
     if (exponential && mean.size() > 1 && variation / sum < 0.49) {
       why_not = "the work varies less than the chain's exponential tasks (coefficient of variation below 0.7)";
       return false;

@@ -18,20 +18,20 @@ namespace whywait {
 inline namespace v0 {
 namespace whatif {
 
-/// One call of one line, in terms that mean the same on every rank.
+/// One call of one line, with identifiers that are the same on every rank.
 struct traced_call {
   std::int64_t enter_ns = 0, leave_ns = 0;
   core::stable_key site = 0;          ///< call site
-  core::stable_key communicator = 0;  ///< 0: unknown
+  core::stable_key communicator = 0;  ///< 0 if unknown
   std::uint64_t bytes = 0;
   std::uint32_t posting = 0;       ///< order in which the process posted messages, from 1
-  std::uint32_t completion = 0;    ///< call of line `completed_by` that completed a posted receive
+  std::uint32_t completion = 0;    ///< index of the call, in line `completed_by`, that completed a posted receive
   std::uint32_t completed_by = 0;  ///< line of the rank
   std::int32_t peer = -1;          ///< world rank of the partner or root
   std::int32_t tag = 0;
-  std::int32_t members = 0;                   ///< size of the communicator; 0: collectives are not followed
-  std::int32_t comm_rank = 0;                 ///< own rank in it
-  std::uint32_t first_block = 0, blocks = 0;  ///< in traced_line::blocks
+  std::int32_t members = 0;                   ///< size of the communicator; 0 if collectives are not followed
+  std::int32_t comm_rank = 0;                 ///< own rank in the communicator
+  std::uint32_t first_block = 0, blocks = 0;  ///< range in traced_line::blocks
   core::mpi_call call = core::mpi_call::none;
   std::uint16_t flags = 0;
 };
@@ -42,17 +42,17 @@ struct traced_block {
   double seconds = 0.0;
 };
 
-/// What one thread of one rank did. Only plain vectors: a rank can send it as bytes.
+/// The calls of one thread of one rank, in vectors of plain data that can be sent as bytes.
 struct traced_line {
   std::int32_t rank = 0, thread = 0;
   std::int64_t begin_ns = 0, end_ns = 0;
-  std::uint64_t dropped = 0;  ///< calls beyond the limit, or lost by the recorder
+  std::uint64_t dropped = 0;  ///< calls beyond the limit or dropped by the recorder
   base::pod_vector<traced_call> calls;
   base::pod_vector<traced_block> blocks;
 };
 
-/// The part of one rank, from its records: of each location the first `most_calls` calls (80 bytes each, and 16 for
-/// each timed block between two) that ended before `until_ns` of the shared clock.
+/// Extracts the lines of one rank from its records. For each location these are the first `most_calls` calls (80 bytes
+/// each, and 16 for each timed block between two calls) that ended before `until_ns` of the shared clock.
 inline base::vector<traced_line> trace(const explain::rank_history& h, std::size_t most_calls = 200000,
                                                     std::int64_t until_ns = INT64_MAX) {
   base::vector<traced_line> result;
@@ -143,7 +143,7 @@ inline void unpack(const unsigned char* data, std::size_t size, base::vector<tra
   }
 }
 
-/// All blocks and call sites of the lines, each once: what `join` will ask the name of.
+/// All blocks and call sites in the lines, each once. `join` needs names for these keys.
 inline base::vector<core::stable_key> keys_of(const base::vector<traced_line>& lines) {
   base::key_map seen;
   base::vector<core::stable_key> keys;
@@ -158,7 +158,7 @@ inline base::vector<core::stable_key> keys_of(const base::vector<traced_line>& l
   return keys;
 }
 
-/// Gives the name of a block or call site.
+/// Returns the name of a block or call site.
 struct key_namer {
   virtual std::string operator()(core::stable_key key) const = 0;
 

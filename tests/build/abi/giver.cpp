@@ -1,4 +1,4 @@
-// Hands one of whywait's types to the other file.
+// Passes one of whywait's types to the other file.
 #include <whywait/record.hpp>
 
 void take(whywait::region* scope);

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Builds and runs a program of somebody else against whywait, the way such a project would.
+"""Builds and runs a user program with whywait in the way of a separate project.
 
     consume.py find_package|add_subdirectory|fetch_content|pkg_config|single_include|plain_compiler
                --build TREE --compiler C++ [--mpi-compiler MPICXX]
     consume.py observed_find_package|observed_add_subdirectory|observed_fetch_content
                --build TREE --compiler C++ --mpi-compiler MPICXX
 
-TREE is a configured build tree of whywait, from which `cmake --install` copies what a package would contain.
+TREE is a configured build tree of whywait, from which `cmake --install` copies the content of a package.
 """
 import argparse
 import os
@@ -61,7 +61,7 @@ def main():
     # blanks and letters beyond ASCII, as users have them
     with tempfile.TemporaryDirectory(prefix="whywait consumer \u00fc ") as name:
         directory = pathlib.Path(name)
-        # a copy of the sources elsewhere: nothing may depend on where it is or on the rest of the tree
+        # a copy of the sources elsewhere, to show that they are independent of their place and of the rest of the tree
         consumers = directory / "consumers"
         shutil.copytree(HERE, consumers, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
         prefix, out = directory / "prefix", directory / "out"
@@ -90,7 +90,7 @@ def main():
                          f"-DCMAKE_PREFIX_PATH={prefix}", f"-DWITH_MPI={'ON' if mpi else 'OFF'}"]
             if mpi:
                 configure.append(f"-DMPI_CXX_COMPILER={mpi}")
-            if kind != "fetch_content":  # compiling it all takes long and shows with single_include
+            if kind != "fetch_content":  # a full compilation takes long, and single_include covers it
                 configure.append("-DCMAKE_CXX_FLAGS=-DWHYWAIT_DISABLE")
             run(*configure)
             run("cmake", "--build", out, "-j", "1")
@@ -108,11 +108,11 @@ def main():
             run(options.compiler, "-std=c++17", consumers / "plain.cpp", *flags, "-o", directory / "plain")
             programs.append(directory / "plain")
         elif kind in ("single_include", "plain_compiler"):
-            # nothing but -I: no definition, no library
+            # only -I, no definition, no library
             include = prefix / "share/whywait/single_include" if kind == "single_include" else ROOT / "include"
             run(options.compiler, "-std=c++17", f"-I{include}", consumers / "plain.cpp", "-o", directory / "plain")
             programs.append(directory / "plain")
-            if mpi and kind == "single_include":  # that the tree's mpi.hpp needs no more shows in every other test
+            if mpi and kind == "single_include":  # all other tests cover the mpi.hpp of the tree
                 program = consumers / "with_mpi.cpp"  # there one file holds the whole
                 program.write_text(program.read_text().replace("<whywait/mpi.hpp>", "<whywait/whywait.hpp>"))
                 run(mpi, "-std=c++17", f"-I{include}", program, "-o", directory / "with_mpi")

@@ -1,4 +1,4 @@
-// A program of somebody else that uses whywait without MPI.
+// A user program with whywait, without MPI.
 #include <whywait/record.hpp>
 
 int main() {

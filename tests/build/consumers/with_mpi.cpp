@@ -1,4 +1,4 @@
-// A program of somebody else that uses whywait with MPI: one include, nothing else.
+// A user program with whywait and MPI, with a single include.
 #include <whywait/mpi.hpp>
 
 int main(int argc, char** argv) {

@@ -1,6 +1,6 @@
-// One registry per process: the executable, a library linked to it and a plugin loaded with RTLD_LOCAL agree on
-// where it is, on the calling thread's location, and on the number of a region, and the marks of each go the fast way; also
-// from a second thread, and when the plugin comes first.   main <plugin> [plugin-first]
+// One registry per process. The executable, a linked library and a plugin loaded with RTLD_LOCAL must agree on its
+// address, on the location of the calling thread and on the number of a region, and their marks must take the fast
+// path. Also tested on a second thread and with the plugin loaded first. main <plugin> [plugin-first]
 #include <whywait/record.hpp>
 #include <whywait/record/listen.hpp>
 
@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
     printf("FAILED: two threads share a location\n");
     ++failures;
   }
-  // a plugin that goes away must leave the registry behind
+  // unloading a plugin must keep the registry
   if (dlclose(handle) != 0) ++failures;
   const module_facts after = own_facts();
   if (after.registry != library_facts().registry || after.location != first) {

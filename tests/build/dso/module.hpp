@@ -9,13 +9,13 @@ static inline bool goes_fast() {
   return at != nullptr && at->enters_fast();
 }
 
-// What each module of the process (executable, library, plugin) tells about itself.
+// Facts that each module of the process (executable, library, plugin) reports.
 extern "C" {
 struct module_facts {
-  const void* registry;  // where this module believes the registry of the process is
-  const void* location;  // where it believes the calling thread records
+  const void* registry;  // address of the registry of the process
+  const void* location;  // location of the calling thread
   unsigned site;         // number of the region that all modules name alike
-  bool fast;             // whether the marks of this module go the fast way
+  bool fast;             // whether the marks of this module take the fast path
 };
 using module_facts_function = module_facts();
 }

@@ -1,4 +1,4 @@
-// Everything; and some of it in a second file of the program: whatever is not inline is defined twice.
+// Includes all umbrellas. A second file includes some of them, so that a definition without `inline` is a duplicate.
 #include "everything.hpp"
 
 int second();

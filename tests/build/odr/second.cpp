@@ -1,4 +1,4 @@
-// The light ones; that the others define nothing twice either shows in the symbols of the first file (odr.py).
+// Includes the light umbrellas. For the others, odr.py checks the symbols of the first file.
 #include <whywait/core/version.hpp>
 #include <whywait/coverage.hpp>
 #include <whywait/data.hpp>

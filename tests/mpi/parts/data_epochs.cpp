@@ -1,6 +1,6 @@
-// A program for data_epochs.py: its registered arrays are sent in many ways and meet at a barrier again and again, with
-// messages, persistent requests, probed messages and receives from anybody under way; two threads share an array, or ("ranks")
-// all ranks of the machine. What happens to data is the same in each run.
+// A program for data_epochs.py. It sends its registered arrays in many ways and meets at a barrier repeatedly, while
+// messages, persistent requests, probed messages and wildcard receives are pending. Two threads share an array, or with
+// "ranks" all ranks of the machine. The use of data is the same in each run.
 #include "comes_last.hpp"
 
 #include <whywait/data.hpp>
@@ -34,7 +34,7 @@ void compute(double* u, double* v, int step) {
   for (int i = 0; i < n; ++i) WHYWAIT_WRITES("compute", whywait::range(u + i, 1));
 }
 
-// Rank 0 is late: it naps when its neighbours have sent theirs and wait.
+// Rank 0 is late. It sleeps after its neighbours have sent and wait.
 void halo(double* u, double* v, MPI_Comm comm, comes_last& order) {
   WHYWAIT_REGION("halo");
   MPI_Request requests[4];
@@ -61,7 +61,7 @@ void exchange(double* letters, MPI_Comm comm) {
   MPI_Sendrecv(letters, 4, MPI_DOUBLE, right, 8, letters + 32, 4, MPI_DOUBLE, left, 8, comm, MPI_STATUS_IGNORE);
 }
 
-/// What is registered here ends here, before the window is freed.
+/// Ends all registrations before the window is freed.
 int run(int steps, bool by_ranks, double* shared, MPI_Comm same) {
   comes_last order;
   std::vector<double> u(n), v(n), table(n), letters(n), sums(n), counters(16);
@@ -98,12 +98,12 @@ int run(int steps, bool by_ranks, double* shared, MPI_Comm same) {
     hand_on(table.data());
     if (k < steps / 2) {
       exchange(letters.data(), same);
-    } else {  // the same messages, but known only from here on
+    } else {  // the same messages, registered from here on
       WHYWAIT_DATA("letters", letters.data(), n);
       exchange(letters.data(), same);
     }
     if (!by_ranks) count(0);
-    if (k > 0) {  // of the step before: posted before the meeting, or sent before it, or both
+    if (k > 0) {  // from the previous step, posted or sent before the meeting, or both
       WHYWAIT_REGION("across");
       MPI_Wait(&late, MPI_STATUS_IGNORE);
       if (v[16] != k - 1) ++wrong;

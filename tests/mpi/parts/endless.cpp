@@ -1,9 +1,9 @@
-// Many small messages between neighbours in a ring, for as long as it is told: after each 20,000 of a rank all meet, and
-// each 25th time rank 0 prepares something that all others wait for, and after that rank 1 is late with an answer to rank 0.
+// Many small messages between neighbours in a ring. All ranks meet after every 20,000 messages of a rank. At each 25th
+// meeting rank 0 prepares data that all others wait for, and then rank 1 is late with an answer to rank 0.
 //
 //   endless MESSAGES
 //
-// Says on standard error by how much the memory of each process grew at most, KiB, before the end of the run is explained.
+// Prints to standard error the largest growth of each process in KiB before the end of the run is explained.
 #include <whywait/record.hpp>
 
 #include <mpi.h>

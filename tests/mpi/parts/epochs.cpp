@@ -1,6 +1,6 @@
-// A program for epochs.py: meets at a barrier again and again. Who waits for whom is known, for the late ones nap when all
-// others wait; how long, is what plain time stamps beside whywait say, as JSON on standard output. Messages to oneself only
-// take memory; some messages and requests are under way whenever all meet.
+// A program for epochs.py, which meets at a barrier repeatedly. The waits are known, because late ranks sleep while all
+// others wait. Time stamps of the program give their durations as JSON on standard output. Messages to the own rank
+// only take memory; some messages and requests are pending at every meeting.
 #include "comes_last.hpp"
 
 #include <whywait/record.hpp>
@@ -22,7 +22,7 @@ double now() {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-// How long it was.
+// Returns the actual duration.
 double nap(long milliseconds) {
   const double begin = now();
   const timespec t{0, milliseconds * 1000000};
@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
       WHYWAIT_REGION("fill");
       MPI_Sendrecv(&m, 1, MPI_INT, 0, 0, &value, 1, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
     }
-    if (k > 0) {  // posted before the last meeting, sent after it; sent before it, received after it
+    if (k > 0) {  // posted before the last meeting and sent after it; sent before it and received after it
       WHYWAIT_REGION("across");
       wait_for_late(k - 1);
       MPI_Recv(&early, 1, MPI_INT, left, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

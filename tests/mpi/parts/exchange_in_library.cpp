@@ -1,4 +1,4 @@
-// A library that knows nothing of whywait and calls MPI.
+// A library without whywait that calls MPI.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>

@@ -1,4 +1,4 @@
-// A program whose last round is late on rank 0 by known steps: for the tests of the picture of a wait.
+// A program whose last round is late on rank 0 by known steps, for the tests of wait pictures.
 #include "late_snapshot.hpp"
 
 #include "comes_last.hpp"
@@ -45,7 +45,7 @@ late_times late_snapshot() {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   comes_last order;
   late_times times;
-  double longest = 0, met = 0;  // that a receive took; when the last exchange began
+  double longest = 0, met = 0;  // the longest receive; the begin of the last exchange
   for (int round = 0; round < late_rounds; ++round) {
     MPI_Barrier(MPI_COMM_WORLD);
     const bool last = round == late_rounds - 1, late = last && rank == 0;

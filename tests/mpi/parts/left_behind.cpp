@@ -1,5 +1,5 @@
-// A ring with one slow rank that may be killed: left_behind.py runs it. Arguments: the folder for each rank's own count
-// of MPI calls, and who is killed: a rank, "all" or "none".
+// A ring with one slow rank that may be killed, run by left_behind.py. Arguments are the folder for each rank's count
+// of MPI calls, and the rank to kill, "all" or "none".
 #include "comes_last.hpp"
 
 #include <whywait/record.hpp>
@@ -25,7 +25,8 @@ void say_count(const char* folder, int rank) {
   std::rename((name + ".new").c_str(), name.c_str());
 }
 
-// Whoever kills does so when all have said theirs: then the launcher may end the others at any moment.
+// The killer waits until all ranks have written their counts, because the launcher may end the others at any time
+// afterwards.
 void wait_for_all(const char* folder, int ranks) {
   for (int rank = 0; rank < ranks; ++rank)
     while (access((std::string(folder) + "/calls." + std::to_string(rank)).c_str(), F_OK) != 0) usleep(10000);
@@ -37,7 +38,7 @@ int main(int argc, char** argv) {
   if (argc != 3) return 2;
   ++calls, MPI_Init(&argc, &argv);
   int rank, ranks, value = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);  // local: not watched
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);  // a local call, which is not intercepted
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const int next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
   comes_last order;
@@ -45,7 +46,7 @@ int main(int argc, char** argv) {
     WHYWAIT_REGION("round");
     MPI_Request request;
     ++calls, MPI_Irecv(&value, 1, MPI_INT, before, 7, MPI_COMM_WORLD, &request);
-    if (rank == 1) order.after_all();  // the others have sent already
+    if (rank == 1) order.after_all();  // the others have already sent
     {
       WHYWAIT_REGION("compute");
       if (rank == 1) usleep(5000);

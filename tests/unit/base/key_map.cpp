@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-TEST_CASE("a key map finds what was put in, also after growing") {
+TEST_CASE("a key map finds its entries, also after growing") {
   whywait::base::key_map map;
   std::map<std::uint64_t, std::uint32_t> plain;
   std::mt19937_64 random(3);
@@ -28,11 +28,11 @@ TEST_CASE("a key map finds what was put in, also after growing") {
   }
 }
 
-TEST_CASE("a key map forgets what is erased and still finds the others") {
+TEST_CASE("a key map no longer finds erased entries but all others") {
   whywait::base::key_map map;
   std::map<std::uint64_t, std::uint32_t> plain;
   std::mt19937_64 random(7);
-  map.erase(4);  // nothing was there
+  map.erase(4);  // erases nothing
   for (std::uint32_t i = 0; i != 20000; ++i) {
     const std::uint64_t key = 1 + random() % 60;
     if (random() % 2 == 0) {

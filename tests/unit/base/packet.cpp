@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-TEST_CASE("a packet gives back what was put, and a truncated one throws") {
+TEST_CASE("a packet returns its content, and a truncated one throws") {
   using namespace whywait::base;
   packet p;
   put(p, std::uint8_t{7});

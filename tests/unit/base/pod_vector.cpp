@@ -30,7 +30,7 @@ bool equal(const pod_vector<T>& a, const whywait::base::vector<T>& b) {
   return b.empty() || (a.front() == b.front() && a.back() == b.back() && a.end() - a.begin() == std::ptrdiff_t(b.size()));
 }
 
-// The same random changes to both, some lists at a time.
+// Applies the same random changes to both, several lists at a time.
 template <class T, class Make>
 void compare(memory_pool* pool, unsigned seed, Make make) {
   INFO("seed ", seed);
@@ -74,7 +74,7 @@ void compare(memory_pool* pool, unsigned seed, Make make) {
 
 }  // namespace
 
-TEST_CASE("a plain vector does what std::vector does") {
+TEST_CASE("a pod_vector behaves like std::vector") {
   for (unsigned seed = 1; seed != 6; ++seed) {
     memory_pool pool;
     for (memory_pool* p : {static_cast<memory_pool*>(nullptr), &pool}) {
@@ -85,7 +85,7 @@ TEST_CASE("a plain vector does what std::vector does") {
   }
 }
 
-TEST_CASE("elements that are made anew have their defaults") {
+TEST_CASE("new elements have their defaults") {
   pod_vector<point> list(2);
   list.resize(3);
   list.emplace_back();
@@ -105,10 +105,10 @@ TEST_CASE("nothing costs nothing") {
   CHECK(list.capacity() == 0);
 }
 
-TEST_CASE("more than 2^32 - 1 elements are not had, and what was there stays") {
+TEST_CASE("more than 2^32 - 1 elements are refused, and the content stays") {
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-  return;  // they end a program that asks for so much
+  return;  // they abort on such a large allocation
 #endif
 #endif
   memory_pool pool;
@@ -122,7 +122,7 @@ TEST_CASE("more than 2^32 - 1 elements are not had, and what was there stays") {
   CHECK_THROWS_AS(pooled.reserve(std::size_t{1} << 32), std::bad_alloc);
 }
 
-TEST_CASE("assigning nothing gives memory back") {
+TEST_CASE("assigning an empty vector releases memory") {
   pod_vector<int> list(100);
   list = {};
   CHECK(list.capacity() == 0);

@@ -13,7 +13,7 @@
 
 using whywait::base::small_stable_sort;
 
-TEST_CASE("a rare sort gives what std::stable_sort gives") {
+TEST_CASE("small_stable_sort equals std::stable_sort") {
   std::mt19937 random(7);
   for (int size = 0; size != 70; ++size) {
     for (const unsigned values : {1u, 3u, 1000u}) {
@@ -30,7 +30,7 @@ TEST_CASE("a rare sort gives what std::stable_sort gives") {
   }
 }
 
-TEST_CASE("what can only be moved is sorted too") {
+TEST_CASE("move-only elements can be sorted") {
   whywait::base::vector<std::unique_ptr<int>> list;
   for (const int i : {3, 1, 2, 0, 4}) list.emplace_back(new int(i));
   small_stable_sort(list, [](const auto& a, const auto& b) { return *a < *b; });

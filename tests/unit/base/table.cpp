@@ -13,7 +13,7 @@ TEST_CASE("text wraps at spaces and a long word stays whole") {
   CHECK(wrap("", 8, "", "") == "\n");
 }
 
-TEST_CASE("amounts align, and labels that are too wide do not move them") {
+TEST_CASE("amounts align, and wide labels do not move them") {
   const std::string text = table({{{"compute"}, "+17.2 s", "slower"},
                                   {{"between A", "    and B_that_is_wide"}, "+1.5 s", ""},
                                   {{"pack"}, "-0.5 s", ""}},

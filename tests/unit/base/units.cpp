@@ -42,7 +42,7 @@ TEST_CASE("very long durations are hours") {
   CHECK(duration(1234567) == "343 h");
 }
 
-TEST_CASE("what is no number is called unknown") {
+TEST_CASE("values that are not numbers are printed as unknown") {
   CHECK(duration(std::nan("")) == "unknown");
   CHECK(duration(std::numeric_limits<double>::infinity()) == "unknown");
   CHECK(percent(std::nan("")) == "unknown");

@@ -51,7 +51,7 @@ TEST_CASE("oracle: a chain of three: c costs 1.75, a costs 6 and in the long ter
   CHECK(out.costs.blocks[0].block == core::key_of("a"));
 }
 
-TEST_CASE("at a barrier the last one pays for everybody's wait") {
+TEST_CASE("at a barrier the last rank has the cost of all waits") {
   run r(3);
   r[0].step("a", 40);
   r[0].collective(mpi_call::Barrier, 40, 100);
@@ -62,14 +62,14 @@ TEST_CASE("at a barrier the last one pays for everybody's wait") {
   r[2].collective(mpi_call::Barrier, 100, 100);
   for (int i = 0; i != 3; ++i) r[i].end_ns = 100;
   const auto out = r.explain(with_costs());
-  // rank 0 waits 60: a 20, b 40; rank 1 waits 30: b 40, scaled by 30/40
+  // rank 0 waits 60, of which a 20 and b 40; rank 1 waits 30, which is b 40 scaled by 30/40
   CHECK(cost_of(out, "a").short_ns == 20);
   CHECK(cost_of(out, "b").short_ns == 70);
   CHECK(out.costs.direct_ns == 90);
   CHECK(out.costs.terminal_ns == 90);
 }
 
-TEST_CASE("what lies before the last common instant costs nothing any more") {
+TEST_CASE("blocks before the last common instant have no cost") {
   run r(2);
   for (int i = 0; i != 2; ++i) {
     r[i].step("before", i == 0 ? 100 : 20);

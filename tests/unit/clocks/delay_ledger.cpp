@@ -71,7 +71,7 @@ TEST_CASE("calls that need each other in a circle are an error, not a hang") {
   CHECK_THROWS_AS(books.needs(a.end, 99, 5), std::out_of_range);
 }
 
-TEST_CASE("a hidden tree is marked by whoever knows") {
+TEST_CASE("the caller marks a hidden tree") {
   delay_ledger<> books(1);
   const auto call = books.call(0, 0, 5);
   books.mark(call, quality::hidden_tree);
@@ -79,7 +79,7 @@ TEST_CASE("a hidden tree is marked by whoever knows") {
   CHECK(books.trust(call) == quality::hidden_tree);
 }
 
-TEST_CASE("replay of random programs with stamps gives the run without overhead, to the nanosecond") {
+TEST_CASE("replay of random programs with stamps equals the run without overhead, to the nanosecond") {
   int calls = 0, inversions = 0;
   ns overhead = 0, waiting = 0;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
@@ -109,7 +109,8 @@ TEST_CASE("replay of random programs with stamps gives the run without overhead,
       REQUIRE(books.wait(handles[c]) == p.waits[c]);
       REQUIRE(begin == measured[c].first.t - p.calls[c].first.t);
       REQUIRE(end == measured[c].second.t - p.calls[c].second.t);
-      // C3: overhead on the critical path without overhead <= delay <= overhead on the measured critical path
+      // C3 (docs/method.md 4.2). The delay lies between the overhead on the critical path without overhead and that on
+      // the measured critical path.
       REQUIRE(p.calls[c].second.carried <= end);
       REQUIRE(end <= books.bound(handles[c].end));
       REQUIRE(books.bound(handles[c].end) <= measured[c].second.carried);
@@ -119,7 +120,7 @@ TEST_CASE("replay of random programs with stamps gives the run without overhead,
       waiting += p.waits[c];
       ++calls;
     }
-    // C8: nothing is received before it was sent
+    // C8 (docs/method.md 4.2). No message is received before it was sent.
     for (const entry& e : p.log) {
       if (e.what != entry::needs || e.to < 0 || e.from < 0) continue;
       const auto &to = handles[static_cast<std::size_t>(e.to)], &from = handles[static_cast<std::size_t>(e.from)];
@@ -143,7 +144,7 @@ TEST_CASE("C4: no result errs by more than the errors on one path") {
     p.keep_record();
     delay_ledger<> exact(4), wrong(4);
     const auto handles = p.fill(exact, [](ns v) { return v; });
-    p.fill(wrong, [](ns v) { return v * 2; });  // every overhead errs by as much as it is
+    p.fill(wrong, [](ns v) { return v * 2; });  // every overhead has an error of its own size
     exact.replay();
     wrong.replay();
     for (std::size_t c = 0; c != handles.size(); ++c) {
@@ -177,7 +178,7 @@ TEST_CASE("C5: an overhead before everything, the same on all locations, changes
   }
 }
 
-TEST_CASE("C7: overhead known to a tenth gives intervals that hold the truth") {
+TEST_CASE("C7: overhead with an error of a tenth gives intervals that contain the truth") {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     CAPTURE(seed);
     program p(seed, 4, 60);

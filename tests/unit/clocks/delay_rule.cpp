@@ -35,7 +35,7 @@ TEST_CASE("an input without a clock changes nothing as a number, and everything 
   CHECK(range.delay().hi == 4000);
 }
 
-TEST_CASE("a clock that disagrees is clamped: no message comes from the future") {
+TEST_CASE("inconsistent clocks are clamped, so that no message comes from the future") {
   delay_rule<> r(500, 0);
   r.input(300, -1000);
   CHECK(r.delay() == 300);
@@ -57,7 +57,7 @@ whywait::base::vector<input> random_inputs(std::mt19937_64& random) {
 
 }  // namespace
 
-TEST_CASE("C1, C2: what a wait loses becomes delay, and neither is ever negative") {
+TEST_CASE("C1, C2: the reduction of a wait becomes delay, and neither is ever negative") {
   std::mt19937_64 random(20051);
   for (int n = 0; n != 20000; ++n) {
     const time_ns x = static_cast<time_ns>(random() % 9000), w = static_cast<time_ns>(random() % 9000);
@@ -117,7 +117,7 @@ TEST_CASE("C6: an input that was there longer than own delay and wait together c
   }
 }
 
-TEST_CASE("C7: intervals hold what any of their points gives") {
+TEST_CASE("C7: intervals contain the result of each of their points") {
   std::mt19937_64 random(20057);
   for (int n = 0; n != 20000; ++n) {
     const time_ns x = static_cast<time_ns>(random() % 9000), w = static_cast<time_ns>(random() % 9000);

@@ -10,17 +10,17 @@
 #include <random>
 #include <utility>
 
-// A plain simulator of random programs with every class of operation, which can be run with measurement overhead
-// and without it. It knows absolute times only: no delays, no slack, no ledger. The run with overhead also writes
-// down what a tool would record. Decisions (who takes a lock, which request a Waitany gets) are made in the run
-// with overhead and kept in the other one.
+// A simple simulator of random programs with every class of operation, which runs them with and without measurement
+// overhead. It uses absolute times only, without delays, slack or a ledger. The run with overhead also records what a
+// tool would. Decisions (the owner of a lock, the request that a Waitany gets) are made in the run with overhead and
+// repeated in the other.
 namespace delays {
 
 using namespace whywait::clocks;
 using namespace whywait::explain;
 using ns = std::int64_t;
 
-/// A time, the overhead on the path that decided it, and the largest sum of errors on any path to it.
+/// A time, the overhead on the path that determined it, and the largest sum of errors on any path to it.
 struct instant {
   ns t = 0, carried = 0, worst = 0;
 };
@@ -31,12 +31,12 @@ inline instant later(const instant& a, const instant& b) {
   return r;
 }
 
-/// What the tool wrote down: calls, junctions and needs, in the order in which a ledger takes them.
+/// The records of the tool, calls, junctions and needs, in ledger order.
 struct entry {
   enum what_t { call, junction, needs, synchronise, meet, chosen } what = call;
   std::size_t location = 0;
   ns begin = 0, wait = 0, before = 0, inside = 0;
-  int to = 0, from = 0;  ///< numbers of calls, of junctions as -1 - number
+  int to = 0, from = 0;  ///< indices of calls; -1 - index for junctions
   bool from_end = false;
   ns stamp = 0, cost = 0, other_stamp = 0;
   whywait::base::vector<int> calls;
@@ -53,7 +53,7 @@ class program {
     for (int r = 0; r != ranks_; ++r) ends_.push_back(work());
   }
 
-  /// All ends and waits of a run; the first run must be the one with overhead.
+  /// Computes all ends and waits of a run; the first run must have overhead.
   void run(bool with_overhead) {
     measured_ = with_overhead;
     now_.assign(static_cast<std::size_t>(ranks_), {});
@@ -74,7 +74,7 @@ class program {
     }
   }
 
-  /// Fills a ledger from what was recorded; `as(ns)` makes a delay of an overhead.
+  /// Fills a ledger from the records; `as(ns)` converts an overhead to a delay.
   template <class Delay, class As>
   whywait::base::vector<typename delay_ledger<Delay>::handle> fill(delay_ledger<Delay>& books, As&& as) const {
     using ledger = delay_ledger<Delay>;
@@ -116,7 +116,7 @@ class program {
     return handles;
   }
 
-  /// After the run with overhead: what `fill` needs.
+  /// Keeps what `fill` needs, after the run with overhead.
   void keep_record() {
     measured_ends_.clear();
     for (const instant& e : ends) measured_ends_.push_back(e.t);
@@ -128,7 +128,7 @@ class program {
   whywait::base::vector<instant> ends;           ///< of the last run, per rank
   whywait::base::vector<ns> waits;               ///< of the last run, per call
   whywait::base::vector<std::pair<instant, instant>> calls;  ///< begin and end of every call of the last run
-  std::map<int, bool> inverted;        ///< calls of the last run that would have decided otherwise
+  std::map<int, bool> inverted;        ///< calls of the last run whose decision would differ
 
  private:
   enum kind {
@@ -175,7 +175,7 @@ class program {
     return g;
   }
 
-  // What was begun is finished later, in any order; one global order of all operations cannot deadlock.
+  // Operations are completed later in any order. A single global order of all operations cannot deadlock.
   void later_on(operation o) { pending_.push_back(std::move(o)); }
   operation made(kind what, whywait::base::vector<int> members, int id) {
     push(what, std::move(members)).id = id;
@@ -218,7 +218,7 @@ class program {
         push(isend, {a}).id = id;
         operations_.back().bytes = pick(0, 3000);
         push(irecv, {b}).id = id;
-        if (!progress_) {  // the payload leaves at the sender's Wait, so that one is known first
+        if (!progress_) {  // the payload leaves at the sender's Wait, which is therefore added first
           push(wait_send, {a}).id = id;
         } else {
           later_on(made(wait_send, {a}, id));
@@ -266,22 +266,22 @@ class program {
     }
   }
 
-  // ---- one run
+  // ---- simulation of a run
 
   void compute(int rank, const load& l) {
     at(rank) = at(rank) + l.computing;
     add(rank, l.overhead);
     before_[static_cast<std::size_t>(rank)] += l.overhead;
   }
-  // An overhead is there in the measured run only, but counts as carried in both: see C3.
+  // Overhead takes time in the measured run only, but counts as carried in both (docs/method.md 4.2, C3).
   void add(int rank, ns overhead) {
     instant& now = at(rank);
     if (measured_) now.t += overhead;
     now.carried += overhead;
-    now.worst += overhead;  // as if all of it were an error
+    now.worst += overhead;  // as if the whole overhead were an error
   }
 
-  /// A call that could go on at `ready`; returns its number.
+  /// A call that can complete at `ready`; returns its index.
   int call(int rank, const instant& begin, const instant& ready, const load& l, ns tail) {
     const instant go = later(ready, begin);
     waits.push_back(go.t - begin.t);
@@ -326,7 +326,7 @@ class program {
     e.calls = std::move(which);
     log.push_back(e);
   }
-  // The call `which` took `taken` before `other`.
+  // The call `which` selected `taken` before `other`.
   void decided(int which, int taken, const instant& taken_at, int other, const instant& other_at) {
     if (other_at.t < taken_at.t) inverted[which] = true;
     if (!measured_) return;
@@ -394,7 +394,7 @@ class program {
         posted& p = posted_[{o.id, true}];
         if (!progress_) {
           const int j = junction();
-          const int waiting = static_cast<int>(waits.size());  // the number this call is going to have
+          const int waiting = static_cast<int>(waits.size());  // the index of this call
           const instant handshake = p.over + latency_;
           const instant pushed = later(handshake, begin);
           const instant done = pushed + p.bytes;

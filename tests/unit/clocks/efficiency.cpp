@@ -5,6 +5,7 @@
 #include "../explain/histories.hpp"
 
 #include <doctest/doctest.h>
+#include <vector>
 
 
 using namespace histories;
@@ -15,7 +16,7 @@ struct expected {
   double load_balance, serialisation, transfer;
 };
 
-// Every rank ends with its last call, or where `ends` says.
+// Every rank ends with its last call unless `ends` gives a time.
 explain::outcome explained(run& r, const whywait::base::vector<std::int64_t>& ends) {
   for (int i = 0; i != r.ranks(); ++i) r[i].end_ns = ends[static_cast<std::size_t>(i)];
   explain::options settings = run::exact();
@@ -55,7 +56,7 @@ TEST_CASE("efficiency 3: unequal work at a barrier is load balance alone") {
   check(explained(r, {20, 20}).efficiency, {0.75, 1, 1});
 }
 
-TEST_CASE("efficiency 4: time in calls that wait for nobody is transfer alone") {
+TEST_CASE("efficiency 4: time in calls that do not wait is transfer only") {
   run r(2);
   r[0].send(10, 20, 1);
   r[1].send(10, 20, 0);
@@ -101,10 +102,10 @@ TEST_CASE("efficiency 8: balance within nodes and between them") {
   check(out.efficiency, {0.5, 1, 1});
   CHECK(out.efficiency.balance_in_nodes == doctest::Approx(0.75));
   CHECK(out.efficiency.balance_between_nodes == doctest::Approx(4.0 / 6));
-  CHECK(explained(r, {8, 8, 8, 8}).efficiency.balance_in_nodes == 0);  // no node is known
+  CHECK(explained(r, {8, 8, 8, 8}).efficiency.balance_in_nodes == 0);  // the nodes are unknown
 }
 
-TEST_CASE("efficiency 9: a collective that takes time after the last has come") {
+TEST_CASE("efficiency 9: a collective that takes time after the last arrival") {
   run r(2);
   r[0].collective(mpi_call::Allreduce, 10, 12);
   r[1].collective(mpi_call::Allreduce, 6, 12);
@@ -120,7 +121,7 @@ TEST_CASE("efficiency 10: a synchronous send that waits for its receiver") {
 
 namespace {
 
-// `nodes` 2: the first half of the ranks on one, the others on another; 1: all on one; 0: nobody knows.
+// With `nodes` 2, each half of the ranks runs on its own node; with 1 all share a node; with 0 nodes are unknown.
 explain::efficiencies on_nodes(run& r, int nodes) {
   auto all = r.views();
   for (std::size_t i = 0; i != all.size(); ++i) all[i].node = nodes < 2 ? nodes - 1 : i < all.size() / 2 ? 7 : 3;
@@ -138,7 +139,7 @@ void check_transfer(const explain::efficiencies& e, double in_nodes, double betw
 }  // namespace
 
 TEST_CASE("efficiency 11: transfer within nodes and between them") {
-  run r(4);  // 10 of work go through all ranks; messages take 2 and 4 within the nodes, 6 between them
+  run r(4);  // 10 of work pass through all ranks; messages take 2 and 4 within the nodes, 6 between them
   r[0].send(10, 10, 1);
   r[1].receive(0, 12, 0);
   r[1].send(12, 12, 2);
@@ -167,7 +168,7 @@ TEST_CASE("efficiency 12: a call that completes messages of both kinds, or a col
   }
   check_transfer(on_nodes(r, 2), 1, 15.0 / 18);
 
-  run s(4);  // the same without the message from the other node, and of its own communicator: within
+  run s(4);  // without the message from the other node and with its own communicator, all transfer is within nodes
   s[0].send(10, 10, 1);
   const std::uint32_t only = s[1].post_receive(1, 1, 0);
   s[1].call(mpi_call::Waitall, 2, 15);
@@ -183,7 +184,7 @@ TEST_CASE("calibrated constants count as overhead: before, inside and after the 
   r[0].end_ns = 300;
   explain::options settings = run::exact();
   settings.clocks = &clocks::virtual_clocks;
-  whywait::base::vector<core::call_overhead> each(static_cast<std::size_t>(mpi_call::count_));
+  std::vector<core::call_overhead> each(static_cast<std::size_t>(mpi_call::count_));
   each[static_cast<std::size_t>(mpi_call::Test)] = {5, 3, 1, 3, 6};
   r[0].locations[0].call_overheads = each;
   const auto out = r.explain(settings);
@@ -283,12 +284,12 @@ TEST_CASE("a hidden tree stays marked when it is compensated") {
   CHECK(out.waits[0].compensated_ns == 35);
 }
 
-TEST_CASE("what marks cost is counted from their visits, but not more than their readings can have taken") {
+TEST_CASE("the cost of marks follows from their visits and is limited by the time of their readings") {
   run r(1);
   r[0].locations[0].mark_overheads = {4, 1, 0.25, 2};
   r[0].step("region", 40, 5);     // 5 visits of 4 ns
-  r[0].step("step", 0, 7);        // 7 of 1 ns
-  r[0].step("repeated", 10, 90);  // counted again and again: at most 5 readings of 2 ns are in its 10 ns
+  r[0].step("step", 0, 7);        // 7 visits of 1 ns
+  r[0].step("repeated", 10, 90);  // counted repeatedly; its 10 ns contain at most 5 readings of 2 ns
   r[0].call(mpi_call::Test, 100, 120);
   r[0].end_ns = 130;
   explain::options settings = run::exact();
@@ -296,12 +297,12 @@ TEST_CASE("what marks cost is counted from their visits, but not more than their
   const auto out = r.explain(settings).without_overhead;
   CHECK(out.overhead_ns == 20 + 7 + 20);
   CHECK(out.total_ns == 130 - 47);
-  CHECK(out.error_ns == 12);  // a quarter of it
+  CHECK(out.error_ns == 12);  // a quarter of the overhead
 }
 
 TEST_CASE("errors of constants add up along the worst path, and waiting does not forget them") {
   run r(2);
-  whywait::base::vector<core::call_overhead> each(static_cast<std::size_t>(mpi_call::count_));
+  std::vector<core::call_overhead> each(static_cast<std::size_t>(mpi_call::count_));
   for (core::call_overhead& c : each) c = {2, 0, 0, 0, 1};
   for (int i = 0; i != 2; ++i) r[i].locations[0].call_overheads = each;
   for (int k = 0; k != 5; ++k) r[0].call(mpi_call::Test, static_cast<std::uint64_t>(10 + 10 * k), static_cast<std::uint64_t>(11 + 10 * k));
@@ -313,10 +314,10 @@ TEST_CASE("errors of constants add up along the worst path, and waiting does not
   settings.clock_error_ns = 3;
   const auto out = r.explain(settings).without_overhead;
   CHECK(out.bound_ns == 12);
-  CHECK(out.error_ns == 6 + 2 * 3);  // five tests and the send; the receiver's own one is on a shorter path
+  CHECK(out.error_ns == 6 + 2 * 3);  // five tests and the send; the receiver's test is on a shorter path
 }
 
-TEST_CASE("savings are asked for by themselves: blocks that explain most, and others of the path, twice as fast") {
+TEST_CASE("savings are computed automatically for the largest explaining blocks and others of the path, twice as fast") {
   run r(2);
   r[0].step("slow", 80);
   r[0].step("other", 20);
@@ -327,7 +328,7 @@ TEST_CASE("savings are asked for by themselves: blocks that explain most, and ot
   REQUIRE(out.savings.size() == 2);
   CHECK(out.savings[0].question.changes[0].block == core::key_of("slow"));
   CHECK(out.savings[0].saving_ns == 40);
-  CHECK(out.savings[1].question.changes[0].block == core::key_of("other"));  // it explains nothing
+  CHECK(out.savings[1].question.changes[0].block == core::key_of("other"));  // not part of any explanation
   CHECK(out.savings[1].saving_ns == 10);
   CHECK(out.waits[0].saving_ns == 40);
   REQUIRE(out.critical_path.size() == 2);

@@ -363,7 +363,7 @@ class vector_program {
   // When an eager message that left at the end of its send is there; what the tool put on it counts.
   ns arrival(const json& send) const { return end_ns(send) + constant("L") + constant("d_msg"); }
 
-  // Where a rendezvous of two postings is over: match, then the transfer.
+  // End of the rendezvous of two postings, which is the match and then the transfer.
   struct transfer {
     point event;
     ns at = 0;
@@ -377,7 +377,7 @@ class vector_program {
     books_.needs(m, begin_of(call_of(send)), sent, constant("d_msg"));
     books_.needs(m, begin_of(call_of(post)), posted);
     transfer t{m, std::max(sent, posted)};
-    // Without progress the payload leaves when the sender is inside MPI again.
+    // Without asynchronous progress the payload leaves when the sender is inside MPI again.
     if (pushed(send)) {
       const json& wait = waiting_for(send);
       const point p = books_.junction();

@@ -12,7 +12,7 @@
 
 using namespace histories;
 
-TEST_CASE("what a location did between two instants is the sum of what it did in each record in between") {
+TEST_CASE("the work of a location between two instants is the sum over the records in between") {
   std::mt19937_64 random(5);
   run r(1);
   whywait::base::vector<std::int64_t> go_ns, instants;
@@ -20,7 +20,7 @@ TEST_CASE("what a location did between two instants is the sum of what it did in
     std::int64_t from, to;
     core::stable_key block;
   };
-  whywait::base::vector<span> spans;  // what was done when: a block is charged when the instant at its end has come
+  whywait::base::vector<span> spans;  // a block is charged when its end time has been reached
   std::int64_t now = 0;
   core::stable_key last = 0;
   const char* sites[] = {"a", "b", "c"};

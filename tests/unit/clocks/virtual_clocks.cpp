@@ -47,7 +47,7 @@ TEST_CASE("without measurement overhead compensation changes nothing") {
   }
 }
 
-TEST_CASE("compensation of random programs gives the run without overhead, to the nanosecond") {
+TEST_CASE("compensation of random programs equals the run without overhead, to the nanosecond") {
   std::int64_t inflation = 0, changed = 0;
   for (std::uint64_t seed = 1; seed <= programs(300); ++seed) {
     CAPTURE(seed);
@@ -68,7 +68,7 @@ TEST_CASE("compensation of random programs gives the run without overhead, to th
   CHECK(static_cast<std::uint64_t>(changed) > programs(200));
 }
 
-TEST_CASE("so does compensation of what wrappers and marks cost: before, inside and after the call") {
+TEST_CASE("compensation of wrapper and mark costs before, inside and after calls equals the run without overhead") {
   std::int64_t inflation = 0, changed = 0;
   for (std::uint64_t seed = 1; seed <= programs(300); ++seed) {
     CAPTURE(seed);
@@ -90,7 +90,7 @@ TEST_CASE("so does compensation of what wrappers and marks cost: before, inside 
   CHECK(static_cast<std::uint64_t>(changed) > programs(200));
 }
 
-TEST_CASE("what-if answers are what the changed program does, to the nanosecond") {
+TEST_CASE("what-if answers equal the changed program, to the nanosecond") {
   const whywait::base::vector<std::pair<std::string, double>> asked = {{"block0", 0.5}, {"block1", 0}, {"block2", 2.5}};
   int saved = 0;
   for (std::uint64_t seed = 1; seed <= programs(150); ++seed) {
@@ -141,7 +141,7 @@ TEST_CASE("more questions than clocks take more passes, with the same answers") 
   }
 }
 
-TEST_CASE("the critical path adds up to the run, whatever its blocks") {
+TEST_CASE("the critical path adds up to the run") {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     CAPTURE(seed);
     reference::program program(seed, random_shape(seed));
@@ -175,13 +175,13 @@ TEST_CASE("clocks do not change the explanation, nor do ranks that decide by tim
   }
 }
 
-TEST_CASE("messages as large as one that waited for its receiver would wait, too") {
+TEST_CASE("messages of at least the size of one that waited for its receiver would also wait") {
   const auto total = [](std::uint64_t first, std::uint64_t second) {
     run r(2);
     r[0].step("a", 10);
-    r[0].send(10, 20, 1).bytes = first;  // its receive comes at 15
+    r[0].send(10, 20, 1).bytes = first;  // its receive is posted at 15
     r[0].step("b", 30);
-    r[0].send(50, 50, 1).bytes = second;  // its receive has been there since 40
+    r[0].send(50, 50, 1).bytes = second;  // its receive is posted at 40
     r[0].step("d", 10);
     r[0].end_ns = 60;
     r[1].step("e", 15);
@@ -194,18 +194,18 @@ TEST_CASE("messages as large as one that waited for its receiver would wait, too
     CHECK(out.answers[1].total_ns == 60);
     return out.answers[0].total_ns;
   };
-  CHECK(total(1 << 20, 1 << 20) == 70);  // the second receive comes at 60, and the sender goes on then
+  CHECK(total(1 << 20, 1 << 20) == 70);  // the second receive is posted at 60, when the sender resumes
   CHECK(total(1 << 20, 1 << 21) == 70);
-  CHECK(total(1 << 20, 1 << 10) == 60);  // small: buffered
-  CHECK(total(1 << 20, 1 << 19) == 60);  // smaller than what is known to wait
-  CHECK(total(1 << 10, 1 << 20) == 60);  // nobody ever saw a large one wait
+  CHECK(total(1 << 20, 1 << 10) == 60);  // small, buffered
+  CHECK(total(1 << 20, 1 << 19) == 60);  // smaller than the observed rendezvous size
+  CHECK(total(1 << 10, 1 << 20) == 60);  // no large send has ever waited
 }
 
-TEST_CASE("a large message that was buffered says that those of its size are") {
+TEST_CASE("a large buffered message shows that messages of its size are buffered") {
   run r(2);
   for (int k = 0; k != 2; ++k) {
     const auto t = static_cast<std::uint64_t>(100 * k);
-    r[0].send(t + 10, t + (k == 0 ? 20 : 12), 1).bytes = 1 << 20;  // the second is gone at 112, received at 150
+    r[0].send(t + 10, t + (k == 0 ? 20 : 12), 1).bytes = 1 << 20;  // the second ends at 112 and is received at 150
     r[1].receive(t + (k == 0 ? 15 : 50), t + (k == 0 ? 20 : 50), 0);
   }
   r[0].send(300, 300, 1).bytes = 1 << 20;
@@ -214,5 +214,5 @@ TEST_CASE("a large message that was buffered says that those of its size are") {
   r[0].end_ns = 320;
   r[1].end_ns = 310;
   const auto out = r.explain(with_clocks({question("late", 2)}));
-  CHECK(out.answers[0].total_ns == 340);  // the receiver alone: 290 becomes 330, and 10 after it; else 350
+  CHECK(out.answers[0].total_ns == 340);  // the receiver alone goes from 290 to 330, plus 10; otherwise 350
 }

@@ -8,7 +8,7 @@ using namespace whywait::core;
 
 namespace {
 
-// Three ticks a nanosecond, and a reading takes as long as `cost` says.
+// Three ticks per nanosecond; a reading takes `cost` ticks.
 struct fake_clock {
   static inline std::uint64_t cost = 0;
   static inline std::uint64_t time = 0;
@@ -67,6 +67,6 @@ TEST_CASE("an anchor keeps the tightest of its brackets") {
 
 TEST_CASE("the rate follows from two anchors") {
   CHECK(clock_anchor::rate({1000, 50, 0}, {4000, 1050, 0}) == doctest::Approx(1.0 / 3));
-  CHECK(clock_anchor::rate({1000, 50, 0}, {1000, 1050, 0}) == 1.0);  // not apart: no rate, no division by zero
+  CHECK(clock_anchor::rate({1000, 50, 0}, {1000, 1050, 0}) == 1.0);  // no distance, so no rate and no division by zero
   CHECK(clock_anchor::rate({1000, 50, 0}, {900, 1050, 0}) == 1.0);
 }

@@ -39,7 +39,7 @@ TEST_CASE("events are read back by index in the order they were published") {
     std::uint64_t* place = buffer.claim();
     REQUIRE(place != nullptr);
     *place = i * i;
-    CHECK(buffer.size() == i);  // claimed is not published
+    CHECK(buffer.size() == i);  // claimed but not published
     buffer.publish();
   }
   const auto view = buffer.view();
@@ -65,7 +65,7 @@ TEST_CASE("a claim that is not published takes no place") {
   CHECK(budget.used() == 0);
 }
 
-TEST_CASE("claiming at once gives the same place, and none where a fresh chunk is needed") {
+TEST_CASE("claim_at_once returns the same place, and none where a new chunk is needed") {
   memory_budget budget;
   small_buffer<drop_newest> buffer;
   CHECK(buffer.claim_at_once() == nullptr);
@@ -103,7 +103,7 @@ TEST_CASE("a large buffer keeps all events and its budget counts the chunks it h
   CHECK(budget.used() == 0);
 }
 
-TEST_CASE("drop_newest keeps the beginning and counts what it lost") {
+TEST_CASE("drop_newest keeps the beginning and counts its losses") {
   memory_budget budget;
   budget.limit(2 * small_chunk);
   small_buffer<drop_newest> buffer;
@@ -125,7 +125,7 @@ TEST_CASE("after a loss drop_newest stays closed when memory returns, until the 
   REQUIRE(buffer.open(budget));
   for (std::uint64_t i = 0; i < 17; ++i) buffer.push(i);
   budget.limit(100 * small_chunk);
-  CHECK_FALSE(buffer.push(17));  // else the events kept would have a hole at an unknown place
+  CHECK_FALSE(buffer.push(17));  // otherwise the kept events would have a gap at an unknown place
   CHECK(buffer.drain([](const std::uint64_t*, std::uint64_t) {}) == 16);
   CHECK(buffer.push(18));
   std::uint64_t seen = 0;
@@ -137,7 +137,7 @@ TEST_CASE("after a loss drop_newest stays closed when memory returns, until the 
   CHECK(budget.used() == 0);
 }
 
-TEST_CASE("overwrite_oldest keeps the end and counts what it lost") {
+TEST_CASE("overwrite_oldest keeps the end and counts its losses") {
   memory_budget budget;
   budget.limit(3 * small_chunk);
   small_buffer<overwrite_oldest> buffer;
@@ -146,7 +146,7 @@ TEST_CASE("overwrite_oldest keeps the end and counts what it lost") {
   const event_counts c = buffer.counts();
   CHECK(c.recorded == 100);
   CHECK(c.dropped == 0);
-  CHECK(c.overwritten == 80);  // chunks 0 to 9; kept are 10, 11 and what chunk 12 has
+  CHECK(c.overwritten == 80);  // chunks 0 to 9; chunks 10, 11 and part of 12 are kept
   CHECK(c.kept == 20);
   check_balance(c);
   std::vector<std::uint64_t> seen;
@@ -158,14 +158,14 @@ TEST_CASE("overwrite_oldest keeps the end and counts what it lost") {
   CHECK(budget.used() == 0);
 }
 
-TEST_CASE("overwrite_oldest does not count as lost what the reader had already taken") {
+TEST_CASE("overwrite_oldest does not count events as lost that the reader has taken") {
   memory_budget budget;
   budget.limit(2 * small_chunk);
   small_buffer<overwrite_oldest> buffer;
   REQUIRE(buffer.open(budget));
   for (std::uint64_t i = 0; i < 5; ++i) buffer.push(i);
   CHECK(buffer.drain([](const std::uint64_t*, std::uint64_t) {}) == 5);
-  for (std::uint64_t i = 5; i < 17; ++i) buffer.push(i);  // takes the chunk of which 5 of 8 were drained
+  for (std::uint64_t i = 5; i < 17; ++i) buffer.push(i);  // reuses the chunk of which 5 of 8 events were drained
   CHECK(buffer.counts().overwritten == 3);
   check_balance(buffer.counts());
   buffer.release();
@@ -180,8 +180,8 @@ TEST_CASE("overwrite_oldest never writes into the chunk that the reader is in: i
   buffer.drain([&](const std::uint64_t* first, std::uint64_t count) {
     if (*first != 0) return;
     REQUIRE(count == 7);
-    CHECK(buffer.push(7));        // still fits the chunk
-    CHECK_FALSE(buffer.push(8));  // would need it
+    CHECK(buffer.push(7));        // still fits into the chunk
+    CHECK_FALSE(buffer.push(8));  // would reuse the chunk being read
     for (std::uint64_t i = 0; i < count; ++i) CHECK(first[i] == i);
   });
   CHECK(buffer.counts().dropped == 1);
@@ -212,7 +212,7 @@ TEST_CASE("fold hands every event to the folder once, in chunks, in constant mem
   CHECK(budget.used() == 0);
 }
 
-TEST_CASE("without any memory every policy drops and counts, and none waits for ever") {
+TEST_CASE("without memory every policy drops and counts, and none blocks") {
   memory_budget none;
   none.limit(0);
   std::uint64_t sum = 0, runs = 0;
@@ -269,7 +269,7 @@ TEST_CASE("block waits for the reader and loses nothing") {
   CHECK(budget.used() == 0);
 }
 
-TEST_CASE("when the reader leaves, block drops instead of waiting for ever") {
+TEST_CASE("when the reader leaves, block drops instead of blocking") {
   memory_budget budget;
   budget.limit(small_chunk);
   small_buffer<block> buffer;
@@ -325,7 +325,7 @@ TEST_CASE_TEMPLATE("with a concurrent reader every event is drained, kept or cou
   CHECK(budget.used() == 0);
 }
 
-TEST_CASE("many readers may look at what is published while it grows") {
+TEST_CASE("many readers may read published events while the buffer grows") {
   memory_budget budget;
   small_buffer<drop_newest> buffer;
   REQUIRE(buffer.open(budget));
@@ -365,7 +365,7 @@ TEST_CASE("under load each event is folded or dropped: four threads, memory for 
       for (std::uint64_t i = 0; i < each; ++i) mine.refused += buffer.push(1) ? 0 : 1;
       buffer.fold_rest();
       mine.counts = buffer.counts();
-      buffer.release();  // its memory may serve another thread from now on
+      buffer.release();  // another thread may now reuse the memory
     });
   for (std::thread& thread : threads) thread.join();
   std::uint64_t folded = 0;
@@ -380,7 +380,7 @@ TEST_CASE("under load each event is folded or dropped: four threads, memory for 
   CHECK(budget.used() == 0);
 }
 
-TEST_CASE("a buffer that is rewound begins anew in the chunks that it needed last, and gives back the others") {
+TEST_CASE("a rewound buffer reuses the chunks of the last round and releases the others") {
   memory_budget budget;
   budget.limit(small_chunk * 8);
   small_buffer<drop_newest> first, second;
@@ -393,7 +393,7 @@ TEST_CASE("a buffer that is rewound begins anew in the chunks that it needed las
     return right;
   };
   CHECK(fill(first, 4, 100));
-  for (int round = 0; round < 10; ++round) {  // by turns: neither keeps what the other needs
+  for (int round = 0; round < 10; ++round) {  // alternate, so that neither keeps chunks that the other needs
     small_buffer<drop_newest>& much = round % 2 == 0 ? second : first;
     small_buffer<drop_newest>& little = round % 2 == 0 ? first : second;
     much.rewind();
@@ -406,7 +406,7 @@ TEST_CASE("a buffer that is rewound begins anew in the chunks that it needed las
     CHECK(budget.used() <= small_chunk * 8);
   }
   first.rewind();
-  CHECK(fill(first, 9, 0));  // more than there is: a prefix
+  CHECK(fill(first, 9, 0));  // more than the capacity, so that a prefix is kept
   CHECK(first.dropped() > 0);
   first.rewind();
   CHECK(first.dropped() == 0);
@@ -416,7 +416,7 @@ TEST_CASE("a buffer that is rewound begins anew in the chunks that it needed las
   CHECK(budget.used() == 0);
 }
 
-TEST_CASE("a reader takes as much as it wants, what is left keeps its index, and rewinding forgets all") {
+TEST_CASE("a reader takes any number of events, the rest keeps its indices, and rewinding drops all") {
   memory_budget budget;
   budget.limit(small_chunk * 4);
   small_buffer<drop_newest> buffer;

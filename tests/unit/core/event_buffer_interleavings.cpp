@@ -1,6 +1,6 @@
-// Every interleaving of the atomic steps of a writer and a reader, up to a number of preemptions: the two run as
-// coroutines that a scheduler switches before each atomic operation. (Sequentially consistent steps; the
-// weaker order of the machine is what ThreadSanitizer checks in event_buffer.cpp.)
+// Explores every interleaving of the atomic steps of a writer and a reader, up to a number of preemptions. Both run as
+// coroutines that a scheduler switches before each atomic operation. Steps are sequentially consistent; ThreadSanitizer
+// checks the weaker order of the machine in event_buffer.cpp.
 #include <whywait/core/event_buffer.hpp>
 
 #include <doctest/doctest.h>
@@ -21,16 +21,16 @@ using namespace whywait::core;
 #endif
 #endif
 
-#ifndef WITHOUT_COROUTINES  // it does not follow swapcontext
+#ifndef WITHOUT_COROUTINES  // ThreadSanitizer does not support swapcontext
 
 namespace {
 
-// Runs two bodies; at each step a decision says who goes on. `decisions` is a path in the tree of schedules.
+// Runs two bodies and selects the next one at each step. `decisions` is a path in the tree of schedules.
 class scheduler {
  public:
   static inline scheduler* current = nullptr;
 
-  // Replays `prefix`, then lets whoever runs go on; fills `choices` with who ran at each step.
+  // Replays `prefix`, then continues the running body; `choices` receives the body that ran at each step.
   void run(const std::vector<int>& prefix, const std::function<void()>& writer, const std::function<void()>& reader) {
     prefix_ = &prefix;
     choices.clear();
@@ -113,7 +113,7 @@ struct stepping_atomics {
   }
 };
 
-// Depth first over all schedules with at most `preemptions` switches away from a thread that could go on.
+// Depth-first search over all schedules with at most `preemptions` switches away from a thread that could continue.
 std::uint64_t try_all(int preemptions, const std::function<void(scheduler&, const std::vector<int>&)>& once) {
   std::uint64_t schedules = 0;
   scheduler s;
@@ -142,10 +142,10 @@ struct outcome {
   bool in_order = true;
   bool exact = true;
   bool balanced = true;
-  std::uint64_t dropped = 0, overwritten = 0, drained = 0;  // over all schedules: the test must reach them
+  std::uint64_t dropped = 0, overwritten = 0, drained = 0;  // over all schedules; the test must reach all of them
 };
 
-// Two events to a chunk: the writer pushes `events`, the reader drains `drains` times meanwhile.
+// Two events per chunk. The writer pushes `events` while the reader drains `drains` times.
 template <class Policy>
 outcome explore(int preemptions, std::uint64_t chunks, std::uint64_t events, int drains, std::uint64_t& schedules) {
   outcome all;
@@ -158,7 +158,7 @@ outcome explore(int preemptions, std::uint64_t chunks, std::uint64_t events, int
     bool rising = true;
     const auto sink = [&](const std::uint64_t* first, std::uint64_t count) {
       for (std::uint64_t i = 0; i < count; ++i) {
-        if (scheduler::current != nullptr) scheduler::current->point();  // the writer goes on while it is read
+        if (scheduler::current != nullptr) scheduler::current->point();  // the writer continues during the read
         rising = rising && first[i] > last && first[i] <= events;
         last = first[i];
         ++seen;
@@ -207,7 +207,7 @@ TEST_CASE("no interleaving of writer and reader loses, repeats or reorders an ev
     CHECK(all.exact);
     CHECK(all.balanced);
     CHECK(all.overwritten > 0);
-    CHECK(all.dropped > 0);  // while the reader is in the oldest chunk
+    CHECK(all.dropped > 0);  // while the reader holds the oldest chunk
     CHECK(all.drained > 0);
   }
 }

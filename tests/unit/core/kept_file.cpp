@@ -23,7 +23,7 @@ using namespace whywait::core;
 
 namespace {
 
-/// An empty folder that disappears with its content.
+/// A temporary folder, removed with its content.
 struct folder {
   folder() {
     char name[] = "/tmp/whywait_test_XXXXXX";
@@ -50,7 +50,7 @@ std::string read_all(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-/// The bytes that stood at `address` of the process that wrote the file; empty if they were not kept.
+/// The bytes at `address` in the process that wrote the file; empty if they were not kept.
 std::string bytes_at(const std::string& file, const void* address, std::size_t bytes) {
   kept_header header;
   if (file.size() < sizeof header) return {};
@@ -64,7 +64,7 @@ std::string bytes_at(const std::string& file, const void* address, std::size_t b
   return {};
 }
 
-/// Runs `work` in a child that then kills itself; true if it came so far.
+/// Runs `work` in a child that then kills itself; returns whether it reached that point.
 template <class Work>
 bool dies_after(Work work) {
   const pid_t child = fork();
@@ -80,7 +80,7 @@ bool dies_after(Work work) {
 
 }  // namespace
 
-TEST_CASE("what stood in kept pages is in the file after SIGKILL, and what stood beside is not") {
+TEST_CASE("the content of kept pages is in the file after SIGKILL, and other pages are not") {
   folder here;
   char* const pages = static_cast<char*>(map_pages(3 * 4096, false));
   REQUIRE(pages != nullptr);
@@ -114,7 +114,7 @@ TEST_CASE("a normal end leaves no file, and a file that cannot be made is refuse
   CHECK(!nowhere.open("/nonexistent/folder", true, false));
   CHECK(!nowhere.is_open());
   char* const pages = static_cast<char*>(map_pages(4096, false));
-  nowhere.keep(pages, 4096);  // does nothing
+  nowhere.keep(pages, 4096);  // no effect
   pages[0] = 1;
   unmap_pages(pages, 4096);
 }
@@ -151,13 +151,13 @@ TEST_CASE("memory that fills from its begin is kept step by step, that of an arr
   unmap_pages(by_site, sizeof(std::uint64_t) * 65536);
 }
 
-TEST_CASE("where the file may not grow, memory goes on without it") {
+TEST_CASE("if the file cannot grow, memory continues without it") {
   folder here;
   REQUIRE(dies_after([&] {
     const int quiet = ::open("/dev/null", O_WRONLY);
     dup2(quiet, 2);
     rlimit small{1 << 16, 1 << 16};
-    setrlimit(RLIMIT_FSIZE, &small);  // beyond it a write would be answered by SIGXFSZ
+    setrlimit(RLIMIT_FSIZE, &small);  // a write beyond the limit would raise SIGXFSZ
     kept_file file;
     if (!file.open(here.path.c_str(), true, true)) _exit(2);
     char* const first = static_cast<char*>(map_pages(8192, false));
@@ -167,7 +167,7 @@ TEST_CASE("where the file may not grow, memory goes on without it") {
     std::memset(second, 1, 1 << 20);
     if (file.header()->stopped != EFBIG) _exit(3);
     char* const third = static_cast<char*>(map_pages(4096, false));
-    file.keep(third, 4096);  // would fit, but then what is found were no prefix
+    file.keep(third, 4096);  // would fit, but the file would no longer hold a prefix
     std::strcpy(third, "too late");
     std::strcpy(first, "in time");
   }));
@@ -177,7 +177,7 @@ TEST_CASE("where the file may not grow, memory goes on without it") {
   CHECK(file.find("too late") == std::string::npos);
 }
 
-TEST_CASE("pages that were given back make room for others") {
+TEST_CASE("released pages make room for others") {
   folder here;
   kept_file file;
   REQUIRE(file.open(here.path.c_str(), true, true));
@@ -204,7 +204,7 @@ TEST_CASE("a file with more pieces than its first log holds all of them") {
   REQUIRE(file.open(here.path.c_str(), true, true));
   constexpr int pieces = 3000;
   char* const pages = static_cast<char*>(map_pages(4096 * pieces, false));
-  for (int i = pieces; i-- > 0;) file.keep(pages + 4096 * i, 4096);  // backwards: no two of them merge
+  for (int i = pieces; i-- > 0;) file.keep(pages + 4096 * i, 4096);  // in reverse order, so that no two pieces merge
   CHECK(file.header()->log.count == kept_header::extents);
   CHECK(file.header()->log.next != 0);
   CHECK(file.header()->stopped == 0);

@@ -19,7 +19,7 @@ TEST_CASE("each call has its own MPI name") {
   CHECK(std::string(name_of(mpi_call::Abort)) == "MPI_Abort");
 }
 
-TEST_CASE("roles say who waits for whom") {
+TEST_CASE("roles define the waiting and the causing side") {
   CHECK(role_of(mpi_call::Send) == call_role::send);
   CHECK(role_of(mpi_call::Mrecv) == call_role::receive);
   CHECK(role_of(mpi_call::Waitsome) == call_role::complete_any);
@@ -29,7 +29,7 @@ TEST_CASE("roles say who waits for whom") {
   CHECK(role_of(mpi_call::Reduce_scatter_block) == call_role::all_to_all);
 }
 
-TEST_CASE("an unknown number is no call") {
+TEST_CASE("an unknown number is not a call") {
   CHECK(std::string(name_of(mpi_call::none)) == "(none)");
   CHECK(std::string(name_of(mpi_call::count_)) == "MPI_?");
   CHECK(std::string(name_of(static_cast<mpi_call>(60000))) == "MPI_?");

@@ -22,7 +22,7 @@ TEST_CASE("pages are zero, and too many are refused") {
   unmap_pages(nullptr, 4096);
 }
 
-TEST_CASE("touching pages keeps what is in them") {
+TEST_CASE("touching pages keeps their content") {
   auto* pages = static_cast<unsigned char*>(map_pages(1u << 16, false));
   REQUIRE(pages != nullptr);
   pages[5] = 7;
@@ -34,7 +34,7 @@ TEST_CASE("touching pages keeps what is in them") {
   unmap_pages(pages, 1u << 16);
 }
 
-TEST_CASE("a supply's pieces are zero and apart, and each can be given back alone") {
+TEST_CASE("the pieces of a supply are zeroed and disjoint, and each can be released separately") {
   constexpr std::size_t bytes = 1u << 16;
   constexpr std::size_t count = (page_supply::small_bytes + 2 * page_supply::slab_bytes) / bytes + 3;
   page_supply supply;
@@ -46,7 +46,7 @@ TEST_CASE("a supply's pieces are zero and apart, and each can be given back alon
     for (std::size_t at = 0; at < bytes; at += 512) zero = zero && piece[at] == 0;
     for (std::size_t at = 0; at < bytes; at += 512) piece[at] = static_cast<unsigned char>(i + 1);
     pieces.push_back(piece);
-    if (i % 3 == 2) {  // out of the middle of slabs
+    if (i % 3 == 2) {  // from the middle of slabs
       unmap_pages(pieces[i - 1], bytes);
       pieces[i - 1] = nullptr;
     }
@@ -82,7 +82,7 @@ TEST_CASE("a supply begins no slab where there is not plenty, nor cuts pieces th
   odd.release();
 }
 
-TEST_CASE("a budget gives what it has and no more") {
+TEST_CASE("a budget grants at most its limit") {
   memory_budget budget;
   budget.limit(100);
   CHECK(budget.take(60));
@@ -94,7 +94,7 @@ TEST_CASE("a budget gives what it has and no more") {
   CHECK(budget.left() == 60);
   CHECK(budget.used() == 40);
   CHECK_FALSE(budget.take(~std::uint64_t(0)));  // no overflow
-  budget.limit(10);                             // less than is used
+  budget.limit(10);                             // below the memory in use
   CHECK_FALSE(budget.take(1));
   CHECK(budget.left() == 0);
   budget.forget();

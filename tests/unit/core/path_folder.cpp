@@ -14,7 +14,7 @@ namespace flag = core::order_flag;
 
 namespace {
 
-// One event of a plain path: > 0 a step, begin and end of regions as below.
+// One event of an unfolded path. Positive values are steps; the bits below mark begin and end of regions.
 constexpr std::uint32_t region_begins = 1u << 20, region_ends = 1u << 21;
 using plain = std::vector<std::uint32_t>;
 
@@ -48,7 +48,7 @@ plain unfold(const std::vector<order_node>& nodes) {
   return out;
 }
 
-// "(1 2x8)x100", regions in braces
+// Formats as "(1 2x8)x100", with regions in braces.
 std::string text(const std::vector<order_node>& nodes, std::size_t first, std::size_t last) {
   std::string out;
   for (std::size_t at = first; at < last; at += nodes[at].body + 1) {
@@ -71,11 +71,11 @@ struct opened {
   core::path_folder* operator->() { return &folder; }
 };
 
-// A random program of nested loops and regions; statements at one place of the source have one number.
+// A random program of nested loops and regions. Each statement has its own number.
 struct random_program {
   std::mt19937& random;
   std::uint32_t next = 1;
-  std::size_t source = 0;  // nodes that its shortest folding may need
+  std::size_t source = 0;  // upper bound of the nodes in its shortest folding
 
   std::uint32_t upto(std::uint32_t n) { return static_cast<std::uint32_t>(random() % n) + 1; }
 
@@ -126,19 +126,19 @@ TEST_CASE("regions fold with what they contain, and only whole") {
   CHECK(text(finish(folder.folder)) == "1{2x2 3}x6");
   for (int i = 0; i < 4; ++i) tell(folder.folder, {1 | region_begins, 2, region_ends, 4 | region_begins, region_ends});
   CHECK(text(finish(folder.folder)) == "(1{2} 4{})x4");
-  // the same numbers as steps are not the regions
+  // steps and regions of the same number are distinct
   tell(folder.folder, {1, 1 | region_begins, region_ends, 1});
   CHECK(text(finish(folder.folder)) == "1 1{} 1");
 }
 
-TEST_CASE("what differs is not folded together") {
+TEST_CASE("different loops are not folded together") {
   opened folder;
   tell(folder.folder, {1, 2, 2, 2, 1, 2, 2, 2, 2, 1, 2, 2, 2});
   const std::vector<order_node> nodes = finish(folder.folder);
   CHECK(unfold(nodes) == plain{1, 2, 2, 2, 1, 2, 2, 2, 2, 1, 2, 2, 2});
 }
 
-TEST_CASE("unfolding random nested loops gives back the path, and they fold to about their source") {
+TEST_CASE("unfolding random nested loops returns the path, and the folded size is close to that of the source") {
   const unsigned seed = std::random_device{}();
   MESSAGE("seed ", seed);
   std::mt19937 random(seed);
@@ -152,12 +152,12 @@ TEST_CASE("unfolding random nested loops gives back the path, and they fold to a
     CHECK(folder->lost() == 0);
     const std::vector<order_node> nodes = finish(folder.folder);
     REQUIRE(unfold(nodes) == events);
-    // every statement has a number of its own, so nothing is ambiguous; a first round may stay unfolded by rotation
+    // numbers are unique, so nothing is ambiguous; rotation may leave a first iteration unfolded
     CHECK(nodes.size() <= 4 * program.source);
   }
 }
 
-TEST_CASE("unfolding random paths of few numbers gives them back, however they fold") {
+TEST_CASE("unfolding random paths of few numbers returns them") {
   const unsigned seed = std::random_device{}();
   MESSAGE("seed ", seed);
   std::mt19937 random(seed);
@@ -167,7 +167,7 @@ TEST_CASE("unfolding random paths of few numbers gives them back, however they f
     random_program program{random};
     program.body(events, 5, 1 + static_cast<std::uint32_t>(round % 4));
     if (events.size() > 30000) continue;
-    if (round % 3 == 0) {  // no structure at all
+    if (round % 3 == 0) {  // without structure
       events.clear();
       for (int i = 0; i < 2000; ++i) events.push_back(program.upto(2 + static_cast<std::uint32_t>(round % 5)));
     }
@@ -177,7 +177,7 @@ TEST_CASE("unfolding random paths of few numbers gives them back, however they f
   }
 }
 
-TEST_CASE("times stay with the regions they were spent in, whatever folds") {
+TEST_CASE("times stay with their regions in folded paths") {
   opened folder;
   std::uint64_t outside = 0;
   for (std::uint64_t i = 0; i < 50; ++i) {
@@ -204,7 +204,7 @@ TEST_CASE("times stay with the regions they were spent in, whatever folds") {
 TEST_CASE("beyond the bound the rest is counted, and the prefix is exact") {
   opened folder(64);
   plain events;
-  for (std::uint32_t i = 1; i <= 1000; ++i) events.push_back(i);  // nothing to fold
+  for (std::uint32_t i = 1; i <= 1000; ++i) events.push_back(i);  // not foldable
   tell(folder.folder, events);
   const std::uint64_t lost = folder->lost();
   const plain kept = unfold(finish(folder.folder));

@@ -14,7 +14,7 @@ using namespace whywait::core;
 
 namespace {
 
-// Runs `check` in a forked child; true if it returned true there.
+// Runs `check` in a forked child; returns its result.
 template <class Check>
 bool in_child(Check check) {
   const pid_t child = fork();
@@ -26,7 +26,7 @@ bool in_child(Check check) {
 
 }  // namespace
 
-TEST_CASE("a process has one registry, and it knows its process") {
+TEST_CASE("a process has one registry, which stores its process id") {
   registry* const one = the_registry();
   REQUIRE(one != nullptr);
   CHECK(the_registry() == one);
@@ -46,7 +46,7 @@ TEST_CASE("threads that look for the registry at once make one") {
   registry* const mine = the_registry();
   CHECK(in_child([&] {
     alarm(20);
-    whywait_v0_module.shared = nullptr;  // as at the start of a program; only in the child
+    whywait_v0_module.shared = nullptr;  // resets the child to the state at program start
     bool go = false;
     std::vector<registry*> found(4);
     std::vector<std::thread> threads;
@@ -77,7 +77,7 @@ TEST_CASE("the end of a thread is noted with its time") {
   CHECK(location.end_ticks <= cycle_clock::now());
 }
 
-TEST_CASE("a forked child begins without locations, without the rooms' state, and can be told from its parent") {
+TEST_CASE("a forked child starts without locations and room state and is distinguished from its parent") {
   registry& mine = *the_registry();
   location_base location{};
   location.next = mine.locations;
@@ -90,10 +90,10 @@ TEST_CASE("a forked child begins without locations, without the rooms' state, an
     registry& own = *the_registry();
     return &own == &mine && own.pid != getpid() && own.locations == nullptr && own.location_count == 0 &&
            own.extension[3] == nullptr && own.memory.used() == 0 &&
-           own.sites.intern(site_kind::region, "before fork", "f.cpp", 1) == site &&  // static numbers stay right
+           own.sites.intern(site_kind::region, "before fork", "f.cpp", 1) == site &&  // static numbers stay valid
            own.sites.intern(site_kind::region, "in child", "f.cpp", 1) == own.sites.size() - 1;
   }));
-  CHECK(mine.locations == &location);  // the parent's are untouched
+  CHECK(mine.locations == &location);  // the parent's registry is unchanged
   CHECK(mine.extension[3] == &location);
   CHECK(mine.memory.used() >= 4096);
   mine.memory.give_back(4096);
@@ -110,7 +110,7 @@ TEST_CASE("a fork while other threads add sites leaves the child a table it can 
   });
   for (int i = 0; i < 20; ++i)
     CHECK(in_child([&] {
-      alarm(20);  // a lock left held would wait for ever
+      alarm(20);  // a held lock would block forever
       return the_registry()->sites.intern(site_kind::region, "child of many", "f.cpp", 1) != 0;
     }));
   __atomic_store_n(&stop, true, __ATOMIC_RELAXED);

@@ -16,10 +16,10 @@ struct variable {
   std::string name, value;
 };
 
-// What the tests themselves may have been told (WHYWAIT_ORACLES) is no setting.
+// WHYWAIT_ORACLES configures the tests and is not a setting of whywait.
 const bool forgotten = unsetenv("WHYWAIT_ORACLES") == 0;
 
-// Sets variables for one test.
+// Sets environment variables for one test.
 class environment {
  public:
   environment(std::initializer_list<variable> variables) : set_(variables) {
@@ -102,13 +102,13 @@ TEST_CASE("a value that is not understood keeps the default and is named") {
   CHECK(refused() == std::vector<std::string>{"WHYWAIT_ENABLE=yes", "WHYWAIT_CLOCK=sundial", "WHYWAIT_MEMORY=lots"});
 }
 
-TEST_CASE("a misspelt variable is named, whatever its length") {
+TEST_CASE("a misspelt variable of any length is reported") {
   const environment e{{"WHYWAIT_OUTPTU", "x"}};
   CHECK(refused() == std::vector<std::string>{"WHYWAIT_OUTPTU=?"});
   const std::string longer = "WHYWAIT_" + std::string(200, 'X');
   const environment f{{longer, "x"}};
   CHECK(refused().size() == 2);
-  const environment g{{"WHYWAIT_OUTPUT2", "x"}};  // begins like one that exists
+  const environment g{{"WHYWAIT_OUTPUT2", "x"}};  // begins like an existing one
   CHECK(refused().size() == 3);
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("bytes are digits and one suffix") {
   }
 }
 
-TEST_CASE("the order of paths is kept if asked for") {
+TEST_CASE("the path order is kept on request") {
   CHECK_FALSE(settings::from_environment().path_order);
   const environment e{{"WHYWAIT_PATH", "order"}};
   CHECK(settings::from_environment().path_order);

@@ -16,7 +16,7 @@ TEST_CASE("a clock map is linear, also before its origin") {
   CHECK(map(900) == 20);
 }
 
-TEST_CASE("nearest rounds as std::llround does, halves and what is next to them as well") {
+TEST_CASE("nearest rounds like std::llround, including halves and their neighbours") {
   std::mt19937_64 random(2);
   for (int i = 0; i != 20000; ++i) {
     const double whole = static_cast<double>(static_cast<std::int64_t>(random()) >> (random() % 62 + 2));

@@ -11,7 +11,7 @@ using namespace whywait::core;
 
 namespace {
 
-// Open tables stay: they belong to a process.
+// Tables are never released, because they belong to a process.
 site_table& new_table() {
   auto* const table = new (map_pages(sizeof(site_table), false)) site_table();
   REQUIRE(table->open());
@@ -20,7 +20,7 @@ site_table& new_table() {
 
 }  // namespace
 
-TEST_CASE("a site has one number, whoever asks, and its names are copies") {
+TEST_CASE("a site has one number for all callers, and its names are copies") {
   site_table& sites = new_table();
   std::string name = "region", file = "dir/file.cpp";
   const std::uint32_t id = sites.intern(site_kind::region, name.c_str(), file.c_str(), 12);
@@ -31,7 +31,7 @@ TEST_CASE("a site has one number, whoever asks, and its names are copies") {
   CHECK(sites[id].line == 12);
   CHECK(sites[id].kind == site_kind::region);
   CHECK(sites.intern(site_kind::region, "region", "dir/file.cpp", 12) == id);
-  CHECK(sites.intern(site_kind::region, "region", "elsewhere/file.cpp", 12) == id);  // built from another directory
+  CHECK(sites.intern(site_kind::region, "region", "elsewhere/file.cpp", 12) == id);  // built in another directory
   CHECK(sites.size() == id + 1);
 }
 
@@ -44,7 +44,7 @@ TEST_CASE("name, file, line and kind each make another site") {
   CHECK(sites.intern(site_kind::step, "a", "f.cpp", 1) != id);
 }
 
-TEST_CASE("no names are empty names, and no site has one, too") {
+TEST_CASE("null names are empty names, and the null site has one as well") {
   site_table& sites = new_table();
   const std::uint32_t id = sites.intern(site_kind::region, nullptr, nullptr, 0);
   CHECK(std::string(sites[id].name).empty());

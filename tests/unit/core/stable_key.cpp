@@ -8,12 +8,12 @@
 
 using namespace whywait::core;
 
-// The numbers mean the same on every rank and in every version: they are fixed here.
+// The keys must be equal on every rank and in every version, so the test fixes their values.
 static_assert(key_of("") == key_of(nullptr), "no text is the empty text");
 static_assert(key_of("main") != key_of("main "), "");
 static_assert(combine(1, 2) != combine(2, 1), "order matters");
 
-TEST_CASE("keys are what they always were") {
+TEST_CASE("keys keep their values") {
   CHECK(combine(0, 0) == 0x6db6ca64564daeaau);
   CHECK(key_of("main") == 0xee2924ee4171ee9eu);
 }

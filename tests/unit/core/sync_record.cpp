@@ -6,12 +6,12 @@
 
 using namespace whywait::core;
 
-// Records are copied as bytes, lie in pages that begin as zeros, and travel between ranks.
+// Records are copied as bytes, stored in zero-initialised pages and sent between ranks.
 static_assert(std::is_trivially_copyable_v<sync_record> && std::is_standard_layout_v<sync_record>, "");
 static_assert(std::is_trivially_copyable_v<path_step> && std::is_standard_layout_v<path_step>, "");
 static_assert(sizeof(sync_record) == 64 && sizeof(path_step) == 32, "");
 
-TEST_CASE("a record knows its flags") {
+TEST_CASE("a record has its flags") {
   sync_record record{};
   CHECK(record.call == mpi_call::none);
   CHECK_FALSE(record.has(0xffff));

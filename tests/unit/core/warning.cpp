@@ -12,7 +12,7 @@ using namespace whywait::core;
 
 namespace {
 
-// What `speak` writes to standard error.
+// Returns what `speak` writes to standard error.
 template <class Speak>
 std::string heard(Speak speak) {
   int ends[2];
@@ -31,12 +31,12 @@ std::string heard(Speak speak) {
 
 }  // namespace
 
-TEST_CASE("a complaint is one line that says who complains") {
+TEST_CASE("a warning is one line with the prefix of whywait") {
   CHECK(heard([] { warn("cannot write ", "a.json"); }) == "whywait: cannot write a.json\n");
   CHECK(heard([] { warn("a", static_cast<const char*>(nullptr), "b"); }) == "whywait: ab\n");
 }
 
-TEST_CASE("a complaint that is too long is cut, and still a line") {
+TEST_CASE("a warning that is too long is truncated and still a line") {
   const std::string longer(5000, 'x');
   const std::string line = heard([&] { warn("text ", longer.c_str()); });
   CHECK(line.size() == 1000);
@@ -44,7 +44,7 @@ TEST_CASE("a complaint that is too long is cut, and still a line") {
   CHECK(line.find('\n') == line.size() - 1);
 }
 
-TEST_CASE("complaining keeps errno") {
+TEST_CASE("warnings preserve errno") {
   errno = 42;
   heard([] { warn("x"); });
   const int kept = dup(2);

@@ -36,7 +36,7 @@ flow_graph loop() {
 
 }  // namespace
 
-TEST_CASE("a loop counts its rounds, and what is around it counts calls") {
+TEST_CASE("a loop counts its iterations, and the code around it counts calls") {
   const whywait::base::vector<line_group> lines = coverage::lines_of(loop());
   REQUIRE(lines.size() == 2);
   CHECK(lines[0].first_line == 1);
@@ -81,7 +81,7 @@ TEST_CASE("inner loops are deeper") {
   CHECK(depths.depth == coverage::detail::number_list{0, 0, 0, 1, 2, 1, 0});
 }
 
-TEST_CASE("random flow graphs: every block's form gives what a random walk did") {
+TEST_CASE("in random flow graphs every block's form equals the counts of a random walk") {
   const unsigned seed = std::random_device()();
   std::printf("seed %u\n", seed);
   std::mt19937 engine(seed);
@@ -91,14 +91,14 @@ TEST_CASE("random flow graphs: every block's form gives what a random walk did")
     flow_graph f;
     f.blocks.resize(n);
     for (std::uint32_t b = 0; b != n; ++b) f.blocks[b].lines = {static_cast<int>(b) + 1};
-    // each block leads on to a later one, so that every walk ends; and some anywhere; the last one to the exit
+    // each block has an arc to a later one, so that every walk ends, and random arcs; the last one leads to the exit
     const auto add = [&](std::uint32_t from, std::uint32_t to) { f.arcs.push_back({from, to, true, false}); };
     add(0, 2);
     for (std::uint32_t b = 2; b != n; ++b) {
       add(b, b + 1 == n ? 1 : b + 1 + random() % (n - b - 1));
       for (std::uint32_t more = random() % 3; more != 0; --more) add(b, 2 + random() % (n - 2));
     }
-    // a spanning tree, with the arc from exit to entry in it, needs no counters
+    // the arcs of a spanning tree that contains the arc from exit to entry need no counters
     whywait::base::vector<std::uint32_t> group(n);
     for (std::uint32_t b = 0; b != n; ++b) group[b] = b;
     const auto join = [&](std::uint32_t a, std::uint32_t b) {

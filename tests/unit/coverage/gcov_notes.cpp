@@ -9,7 +9,7 @@ namespace coverage = whywait::coverage;
 
 namespace {
 
-// Writes the format, of g++ 12 (lengths in bytes) or as clang does (in words).
+// Writes the format of g++ 12 (lengths in bytes) or of clang (lengths in words).
 struct writer {
   bool clang;
   std::string bytes;
@@ -59,7 +59,7 @@ std::string sample(bool clang, std::uint32_t version = 0x4232322a) {
   w.record(0x01430000, [&] { w.word(0), w.word(2), w.word(4); });
   w.record(0x01430000, [&] { w.word(2), w.word(3), w.word(1), w.word(1), w.word(3); });
   w.record(0x01430000, [&] { w.word(3), w.word(1), w.word(1); });
-  w.record(0x7fff0000, [&] { w.word(0); });  // something new
+  w.record(0x7fff0000, [&] { w.word(0); });  // an unknown record
   w.record(0x01450000, [&] {
     w.word(2);
     w.word(0);
@@ -99,7 +99,7 @@ TEST_CASE("a notes file of g++ or clang gives blocks, arcs and lines") {
   }
 }
 
-TEST_CASE("what is no notes file, or none of a known version, is refused with a reason") {
+TEST_CASE("files that are not notes or have an unknown version are refused with a reason") {
   coverage::gcov_notes notes;
   std::string problem;
   CHECK_FALSE(coverage::read_gcov_notes("", notes, problem));

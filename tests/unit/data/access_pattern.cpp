@@ -12,7 +12,7 @@ namespace data = whywait::data;
 
 namespace {
 
-// A loop whose iterations are dealt out, and what each rank then touches.
+// A loop whose iterations are distributed, with the elements that each rank then accesses.
 struct dealt {
   std::deque<data::index_set> iterations, elements;
 
@@ -48,7 +48,7 @@ data::access_pattern line(std::uint64_t n, const data::dimension_map& schedule, 
 
 }  // namespace
 
-TEST_CASE("loops that touch their own index are contiguous, whoever runs which") {
+TEST_CASE("loops that access their own index are contiguous for any schedule") {
   CHECK(line(64, data::block_map(64, 4), {0}).text() == "contiguous");
   CHECK(line(64, data::cyclic_map(64, 4), {0}).text() == "contiguous");
 }
@@ -61,7 +61,7 @@ TEST_CASE("stencils are found with their offsets") {
   CHECK(line(64, data::block_map(64, 4), {3}).text() == "stencil with offsets 3");
 }
 
-TEST_CASE("a star and a box of two dimensions are told apart") {
+TEST_CASE("a star and a box of two dimensions are distinguished") {
   const data::index_space space{{12, 12}};
   const data::distribution blocks({data::block_map(12, 2), data::block_map(12, 2)});
   const auto stencil = [&](bool corners) {
@@ -77,7 +77,7 @@ TEST_CASE("a star and a box of two dimensions are told apart") {
         .infer(space, space);
   };
   CHECK(stencil(false).text() == "stencil with offsets (-1, 0), (0, -1), (0, 0), (0, 1), (1, 0)");
-  // In one block of each rank only the corner itself tells: one of the four is enough for a rank.
+  // With one block per rank only the corner distinguishes them; one of the four is enough for a rank.
   const auto box = stencil(true);
   CHECK(box.kind == data::access_kind::offsets);
   CHECK(box.offsets.size() == 9);
@@ -110,7 +110,7 @@ TEST_CASE("transposed, strided, sliced, broadcast and indirect walks have their 
   CHECK(dealt(loop, blocks, 4, [](std::uint64_t i, auto&& touch) { touch(i * i % 61); }).infer(loop, long_line).text() == "indirect");
 }
 
-TEST_CASE("in random loops the function that is found touches exactly what was touched") {
+TEST_CASE("in random loops the inferred function accesses exactly the recorded elements") {
   int functions = 0;
   for (std::uint64_t seed = 1; seed != 150; ++seed) {
     CAPTURE(seed);

@@ -4,7 +4,7 @@
 
 namespace data = whywait::data;
 
-TEST_CASE("a class is told as the history of its data") {
+TEST_CASE("a class is described as the history of its data") {
   class names final : public data::naming {
    public:
     std::string data(whywait::core::stable_key) const override { return "u"; }

@@ -80,7 +80,7 @@ TEST_CASE("a chain through more than four different places keeps the last four")
   CHECK(fourth->chain.producer == key("make"));
 }
 
-TEST_CASE("data that is written again is produced, whatever brought it before") {
+TEST_CASE("rewritten data is produced, for any earlier origin") {
   program p(3);
   const auto u = p.object("u", {64});
   p.transfer(0, 1, "a", u, all);
@@ -95,7 +95,7 @@ TEST_CASE("data that is written again is produced, whatever brought it before") 
   CHECK(b->sums.most_hops == 1);
 }
 
-TEST_CASE("data of several origins is mixed, and the report says of what") {
+TEST_CASE("data of several origins is mixed, and the report lists the origins") {
   program p(3);
   const auto u = p.object("u", {64});
   p.transfer(0, 1, "a", u, all);
@@ -131,7 +131,7 @@ TEST_CASE("data sent again unchanged is counted, and whether the receiver still 
   CHECK(sums.held == 4);
 }
 
-TEST_CASE("what is packed into a buffer keeps its name and its origin") {
+TEST_CASE("data packed into a buffer keeps its name and its origin") {
   program p(2);
   const auto u = p.object("u", {8, 8}, 8);
   const auto buffer = p.object("buffer", {8}, 8, true);
@@ -183,7 +183,7 @@ TEST_CASE("collectives are one transfer for each pair that exchanges data") {
   CHECK(out.unmatched == 0);
 }
 
-TEST_CASE("a message of which one side knows nothing is no riddle and blocks nobody") {
+TEST_CASE("a message that only one side recorded is harmless and blocks no rank") {
   program p(2);
   const auto u = p.object("u", {64});
   p.send(0, 1, "known", u, all);
@@ -229,7 +229,7 @@ TEST_CASE("records of several threads are taken in the order of their time") {
   const core::data_record* chunk = &late;
   ranks[0].locations.push_back({{&chunk, 63, 1}, {}});
   explain::simulated_transport transport(2);
-  // Equal times: the first location goes first, so its send comes before the other thread's write.
+  // At equal times the first location comes first, so its send precedes the other thread's write.
   CHECK(data::classify(transport, ranks).classes[0].chain.producer == key("thread 0"));
   late.time = 1;
   const auto out = data::classify(transport, ranks);

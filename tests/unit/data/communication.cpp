@@ -45,7 +45,7 @@ base::names known() {
   return out;
 }
 
-/// Two ranks hand each other a row of 64 elements that was written once and is sent three times.
+/// Two ranks exchange a row of 64 elements that is written once and sent three times.
 data::communication halos() {
   program p(2);
   const auto u = p.object("u", {16, 64}, 8);
@@ -61,7 +61,7 @@ data::communication halos() {
   return out;
 }
 
-/// Four ranks own the rows of `a`, but run a loop over its columns.
+/// Four ranks own the rows of `a` but run a loop over its columns.
 data::communication columns_of_rows() {
   program p(4);
   const auto a = p.object("a", {16, 16}, 8);
@@ -84,7 +84,7 @@ data::communication columns_of_rows() {
   return out;
 }
 
-/// Two threads count in the same cache lines.
+/// Two threads increment counters in the same cache lines.
 data::communication counters(std::uint64_t lines = 1, std::uint64_t most_granules = 4096) {
   program p(1);
   const auto sum = p.object("sum", {8 * lines}, 8);
@@ -125,7 +125,7 @@ data::communication counters(std::uint64_t lines = 1, std::uint64_t most_granule
 
 }  // namespace
 
-TEST_CASE("a class of transfers is told with its places, its origin and what is wrong with it") {
+TEST_CASE("a class of transfers is reported with its places, its origin and its problems") {
   CHECK(data::communication_text(halos(), 80) ==
         "\n    why data was sent\n"
         "     1 `u` (high side of dimension 0): 1.50 KiB in 3 messages, 9.00 ms, 4.50 ms\n"
@@ -160,7 +160,7 @@ TEST_CASE("a class keeps its numbers in seconds and bytes") {
   CHECK(k.problems[0].saving_seconds == doctest::Approx(0.006));
 }
 
-TEST_CASE("a loop across the distribution is told with the better schedule and what that saves") {
+TEST_CASE("a loop across the distribution is reported with the better schedule and its saving") {
   const data::communication c = columns_of_rows();
   REQUIRE(c.arrays.size() == 1);
   CHECK(c.arrays[0].distribution == "(block, *)");
@@ -177,7 +177,7 @@ TEST_CASE("a loop across the distribution is told with the better schedule and w
         "        (saves at most 500 ms)\n");
 }
 
-TEST_CASE("shared memory is told as figure 3 of the Carnival paper has it") {
+TEST_CASE("shared memory is reported in the form of figure 3 of the Carnival paper") {
   CHECK(data::communication_text(counters(), 80) ==
         "\n    shared memory\n"
         "        `sum`: false sharing 100 % of 1 piece of 64 bytes\n"
@@ -192,7 +192,7 @@ TEST_CASE("shared memory is told as figure 3 of the Carnival paper has it") {
         "        try: pad and align what different threads write\n");
 }
 
-TEST_CASE("a sample of a large array says how far its shares may be off") {
+TEST_CASE("a sample of a large array is reported with its standard error") {
   const data::communication all = counters(), some = counters(8, 2);
   CHECK(all.sharing[0].standard_error == 0);
   REQUIRE_FALSE(some.sharing.empty());
@@ -202,7 +202,7 @@ TEST_CASE("a sample of a large array says how far its shares may be off") {
   CHECK(data::communication_text(some, 200).find("looked at, a sample of 8: standard error at most 31 %") != std::string::npos);
 }
 
-TEST_CASE("data that nobody shares, and loops that have what they need, are not talked about") {
+TEST_CASE("unshared data and loops with local data are not reported") {
   data::communication c = counters();
   c.sharing[0].pattern = "private";
   CHECK(data::communication_text(c, 80).empty());
@@ -211,7 +211,7 @@ TEST_CASE("data that nobody shares, and loops that have what they need, are not 
   CHECK(data::communication_text(placed, 80).empty());
 }
 
-TEST_CASE("names that somebody else chose cannot break the report") {
+TEST_CASE("arbitrary names cannot break the report") {
   data::communication c = halos();
   c.classes[0].data = "a\x1b[31m\n";
   c.classes[0].why = "b\n";

@@ -30,14 +30,14 @@ TEST_CASE("equal pieces at one distance are one record, however many") {
   };
   for (std::uint64_t i = 0; i != 2000; ++i) g.add(i * 100, i * 100 + 8, emit);
   g.add(500000, 500004, emit);
-  CHECK(records == 0);  // it may go on
+  CHECK(records == 0);  // the record may still grow
   g.take(emit);
   CHECK(records == 2);
   g.take(emit);
   CHECK(records == 2);
 }
 
-TEST_CASE("what touches is one piece; what does not rise begins anew") {
+TEST_CASE("adjacent intervals merge, and an interval out of order begins a new record") {
   gathering g;
   whywait::base::vector<std::uint64_t> told;
   const auto emit = [&](std::uint64_t begin, std::uint64_t end, std::uint64_t, std::uint32_t) {
@@ -52,7 +52,7 @@ TEST_CASE("what touches is one piece; what does not rise begins anew") {
   CHECK(told == whywait::base::vector<std::uint64_t>{0, 24, 32, 40, 4, 12});
 }
 
-TEST_CASE("what was added is what comes out, each byte once") {
+TEST_CASE("the output contains each added byte once") {
   const unsigned seed = 77;
   CAPTURE(seed);
   std::mt19937 random(seed);

@@ -22,7 +22,7 @@ using whywait::range;
 
 namespace {
 
-/// What this thread recorded since it was made.
+/// The records of this thread since construction.
 class since {
  public:
   since() : thread_(whywait::data::this_thread()) {
@@ -44,7 +44,7 @@ class since {
 
 std::string name_of(std::uint32_t site) { return core::the_registry()->sites[site].name; }
 
-/// Which bytes of an array: a set that costs little per byte.
+/// A set of byte indices with a low cost per byte.
 class byte_set {
  public:
   void insert(std::uint64_t byte) {
@@ -52,7 +52,7 @@ class byte_set {
     has_[byte] = 1;
   }
   bool empty() const { return has_.empty(); }
-  friend bool operator==(const byte_set& a, const byte_set& b) { return a.has_ == b.has_; }  // neither ends with 0
+  friend bool operator==(const byte_set& a, const byte_set& b) { return a.has_ == b.has_; }  // no trailing zeros
 
  private:
   whywait::base::vector<char> has_;
@@ -85,7 +85,7 @@ TEST_CASE("a loop leaves one record for each range") {
   CHECK((r[4].begin == 0 && r[4].end == 100 && r[4].stride == 8 && r[4].piece == 2));
   CHECK((r[5].op == data_op::iterations && r[5].object == r[0].object && r[5].begin == 320 && r[5].end == 480));
   for (const data_record& each : r) {
-    CHECK(each.site == r[0].site);  // one block, whatever the line
+    CHECK(each.site == r[0].site);  // one block for all lines
     CHECK(name_of(each.site) == "sweep");
   }
   for (std::size_t i = 1; i != r.size(); ++i) CHECK(r[i].time >= r[i - 1].time);
@@ -148,7 +148,7 @@ TEST_CASE("packing names what the buffer carries, piece by piece in order") {
   WHYWAIT_PACKS(out + 1, &u[0][4], 6, 5);
   WHYWAIT_UNPACKS(out + 10, &u[0][0], box({0, 2}, {1, 3}));
   static double elsewhere[2];
-  WHYWAIT_PACKS(out, elsewhere, 1);  // in no array: counted, nothing else
+  WHYWAIT_PACKS(out, elsewhere, 1);  // in no array, so only counted
   const whywait::base::vector<data_record> r = here.all();
   REQUIRE(r.size() == 4);
   CHECK((r[0].op == data_op::copy_from && r[0].begin == 32 && r[0].stride == 40 && r[0].piece == 8));
@@ -158,7 +158,7 @@ TEST_CASE("packing names what the buffer carries, piece by piece in order") {
   CHECK(whywait::data::known_state()->objects[buffer.number()].shape.buffer);
 }
 
-TEST_CASE("what is in no registered array is counted only") {
+TEST_CASE("accesses outside registered arrays are counted only") {
   static int a[4], b[4];
   WHYWAIT_DATA("a", a, 4);
   since here;
@@ -166,7 +166,7 @@ TEST_CASE("what is in no registered array is counted only") {
   WHYWAIT_READS("x", range(b, 4));
   CHECK(here.all().empty());
   CHECK(whywait::data::known_state()->unknown_ranges == before + 1);
-  WHYWAIT_READS("x", range(a + 2, 100));  // beyond its end
+  WHYWAIT_READS("x", range(a + 2, 100));  // exceeds the array
   REQUIRE(here.all().size() == 1);
   CHECK(here.all()[0].end == 16);
 }
@@ -210,7 +210,7 @@ TEST_CASE("accesses through a view are recorded as they are made, by random prog
   const array_view<double> v(second, 5000);
   std::size_t records = 0, accesses = 0;
   for (int round = 0; round != 150; ++round) {
-    // (op, flags, object, block) -> bytes, in one segment between two marks
+    // maps (op, flags, object, block) to bytes, in one segment between two marks
     std::map<std::tuple<int, int, std::uint32_t, std::string>, byte_set> plain, found;
     const auto touch = [&](int kind, std::uint32_t object, const char* block, std::uint64_t index) {
       auto& bytes = plain[{kind == 0 ? 0 : 1, kind == 2 ? static_cast<int>(core::data_flag::update) : 0, object, block}];
@@ -223,7 +223,7 @@ TEST_CASE("accesses through a view are recorded as they are made, by random prog
       const char* const block = in_a ? "block a" : "block b";
       const whywait::region region(in_a ? place_a : place_b);
       const std::size_t pattern = number(0, 4), rows = number(1, 62), columns = number(1, 68);
-      if (pattern == 0) {  // a stencil
+      if (pattern == 0) {  // stencil
         for (std::size_t i = 1; i <= rows; ++i)
           for (std::size_t j = 1; j <= columns; ++j) {
             v[i * 70 + j] = u(i - 1, j) + u(i + 1, j) + u(i, j - 1) + u(i, j + 1);
@@ -231,25 +231,25 @@ TEST_CASE("accesses through a view are recorded as they are made, by random prog
             touch(0, one.number(), block, i * 70 + j - 1), touch(0, one.number(), block, i * 70 + j + 1);
             touch(1, two.number(), block, i * 70 + j);
           }
-      } else if (pattern == 1) {  // by columns
+      } else if (pattern == 1) {  // column by column
         for (std::size_t j = 0; j != columns; ++j)
           for (std::size_t i = 0; i != rows; ++i) {
             u(i, j) += 1;
             touch(2, one.number(), block, i * 70 + j);
           }
-      } else if (pattern == 2) {  // downwards
+      } else if (pattern == 2) {  // descending
         for (std::size_t i = rows * 70; i-- != 0;) {
           const double x = v[i];
           touch(0, two.number(), block, i);
           if (x > 1e9) CHECK(false);
         }
-      } else if (pattern == 3) {  // anywhere
+      } else if (pattern == 3) {  // random
         for (std::size_t k = 0; k != 500; ++k) {
           const std::size_t i = number(0, 4999);
           v[i] = 1;
           touch(1, two.number(), block, i);
         }
-      } else {  // assignment from element to element
+      } else {  // assignment between elements
         for (std::size_t i = 0; i < rows * columns; i += 3) {
           v[i] = u(i / 70, i % 70);
           touch(0, one.number(), block, i), touch(1, two.number(), block, i);
@@ -265,7 +265,7 @@ TEST_CASE("accesses through a view are recorded as they are made, by random prog
   CHECK(records * 10 < accesses);
 }
 
-TEST_CASE("a tracked value records who reads, writes and updates it") {
+TEST_CASE("a tracked value records its reads, writes and updates") {
   whywait::tracked<int> x[8];
   const whywait::registered_array array("x", x, whywait::shape(8));
   CHECK(sizeof x == 8 * sizeof(int));
@@ -329,7 +329,7 @@ TEST_CASE("of a sampled array exactly the accesses to the sample are recorded") 
   }
 }
 
-TEST_CASE("an array that ends is not recorded any more, what was touched before is") {
+TEST_CASE("an ended array is no longer recorded, but earlier accesses are kept") {
   static int a[100];
   std::uint32_t number = 0;
   since here;
@@ -346,7 +346,7 @@ TEST_CASE("an array that ends is not recorded any more, what was touched before 
   CHECK((r[0].object == number && r[0].begin == 12 && r[0].end == 16));
 }
 
-TEST_CASE("distributed arrays say which part is here") {
+TEST_CASE("distributed arrays record their local part") {
   static float a[3][7];
   const whywait::registered_array array("part", &a[0][0], whywait::shape(whywait::part(3, 6, 12), 7));
   const core::data_object& o = whywait::data::known_state()->objects[array.number()].shape;

@@ -59,20 +59,21 @@ TEST_CASE("the same array again is the same number, at the same address or anoth
   arrays a;
   const std::uint32_t one = a.all->add(1, at(1000), shape_of(7, 100));
   CHECK(a.all->add(1, at(1000), shape_of(7, 100)) == one);
-  const std::uint32_t other = a.all->add(1, at(5000), shape_of(7, 100));  // both at once: two
+  // registered at two places at once, so there are two arrays
+  const std::uint32_t other = a.all->add(1, at(5000), shape_of(7, 100));
   CHECK(other != one);
   a.all->remove(one, at(1000));
   CHECK(a.all->add(1, at(9000), shape_of(7, 100)) == one);
   CHECK(a.find(1000) == 0);
   CHECK(a.find(9000) == one);
-  CHECK(a.all->add(1, at(20000), shape_of(7, 200)) != one);  // another shape
-  a.all->remove(one, at(1000));                              // it is no longer there: somebody else's end
+  CHECK(a.all->add(1, at(20000), shape_of(7, 200)) != one);  // different shape
+  a.all->remove(one, at(1000));                              // the array has moved, so this ends nothing
   CHECK(a.find(9000) == one);
   CHECK(a.all->add(1, at(30000), shape_of(8, 0)) == 0);
   CHECK(a.all->add(1, nullptr, shape_of(8, 5)) == 0);
 }
 
-TEST_CASE("arrays that come, go and overlap are found as in a plain list, the newest first") {
+TEST_CASE("registered, ended and overlapping arrays are found like in a plain list, the newest first") {
   const unsigned seed = 20261121;
   CAPTURE(seed);
   std::mt19937 random(seed);
@@ -83,7 +84,7 @@ TEST_CASE("arrays that come, go and overlap are found as in a plain list, the ne
       std::uint32_t number;
       std::uint64_t begin, end;
     };
-    whywait::base::vector<known> plain;  // in the order of registration
+    whywait::base::vector<known> plain;  // in order of registration
     for (int step = 0; step != 3000; ++step) {
       if (plain.empty() || number(0, 99) < 52) {
         const std::uint64_t begin = 1000 + number(0, spread), size = number(1, 60);
@@ -110,7 +111,7 @@ TEST_CASE("arrays that come, go and overlap are found as in a plain list, the ne
   }
 }
 
-TEST_CASE("what has no number is counted") {
+TEST_CASE("registrations without a number are counted") {
   arrays a;
   for (std::uint32_t i = 1; i < data_objects::capacity + 5; ++i) a.all->add(1, at(std::uint64_t{i} * 100), shape_of(i, 100));
   CHECK(a.all->refused() == 5);
@@ -118,9 +119,9 @@ TEST_CASE("what has no number is counted") {
   CHECK(a.find(std::uint64_t{data_objects::capacity} * 100) == 0);
 }
 
-TEST_CASE("threads that look while arrays come and go see each that stays, and never a wrong one") {
+TEST_CASE("concurrent lookups during registrations find every permanent array and never a wrong one") {
   arrays a;
-  for (std::uint64_t i = 1; i != 40; ++i) a.all->add(1, at(i * 1000), shape_of(i, 100));  // these stay
+  for (std::uint64_t i = 1; i != 40; ++i) a.all->add(1, at(i * 1000), shape_of(i, 100));  // permanent arrays
   bool stop = false;
   whywait::base::vector<std::uint64_t> wrong(2), looks(2);
   whywait::base::vector<std::thread> readers;

@@ -39,11 +39,11 @@ TEST_CASE("a record never reaches beyond its object") {
   CHECK(data::region_of(r, 128).bytes() == 0);
   r.begin = 0;
   r.end = 128;
-  r.stride = 16;  // no piece: contiguous
+  r.stride = 16;  // without piece length, so contiguous
   CHECK(data::region_of(r, 128).bytes() == 128);
 }
 
-TEST_CASE("rows and columns beside a border are its sides, others slabs") {
+TEST_CASE("rows and columns at a border are sides, others are slabs") {
   const core::data_object o = square(64, 32);
   const auto row = [&](std::uint64_t first, std::uint64_t count) { return data::kind_of(o, {first * 256, (first + count) * 256, 0, 0}); };
   const auto column = [&](std::uint64_t first, std::uint64_t count) {
@@ -99,7 +99,7 @@ TEST_CASE("a list of pieces is cut where the region ends") {
     CHECK(cut.bytes() == bytes);
     CHECK(cut.pieces() == count);
     CHECK(whywait::data::region_of(r, 103).bytes() == std::min<std::uint64_t>(bytes, 3));
-    r.op = whywait::core::data_op::write;  // there the same bit says that it is an update
+    r.op = whywait::core::data_op::write;  // for writes, the same bit means update
     CHECK(r.list() == nullptr);
   }
 }

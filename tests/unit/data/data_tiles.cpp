@@ -20,11 +20,11 @@ namespace core = whywait::core;
 namespace data = whywait::data;
 using core::data_op;
 using core::data_record;
-using way = data::access;  // access() is a call of the system
+using way = data::access;  // access() is a system call
 
 namespace {
 
-/// (op, flags, object) -> bytes.
+/// Maps (op, flags, object) to bytes.
 using touched = std::map<std::tuple<int, int, std::uint32_t>, std::set<std::uint64_t>>;
 
 void put(touched& all, const data_record& r) {
@@ -77,7 +77,7 @@ TEST_CASE("accesses of 1 to 64 bytes anywhere are exact, across ends of tiles an
   constexpr std::size_t size = 5 * data::tile::bytes;
   alignas(4096) static char memory[size];
   for (int round = 0; round != 60; ++round) {
-    // arrays that begin and end anywhere, and may lie over each other: the newest has the bytes
+    // arrays at arbitrary places that may overlap, where the newest owns the bytes
     struct piece {
       std::uint64_t base = 0;
       std::uint32_t object = 0;
@@ -120,8 +120,8 @@ TEST_CASE("accesses of 1 to 64 bytes anywhere are exact, across ends of tiles an
   }
 }
 
-TEST_CASE("one table of tiles after the other, if there is no memory for more") {
-  // 64 tiles, whatever the budget, and 3000 are touched; twice more than a table may ever have
+TEST_CASE("without memory for more tiles the table is flushed repeatedly") {
+  // 64 tiles are always available and 3000 are touched, twice more than a table may hold
   const std::unique_ptr<data::data_objects> arrays(new data::data_objects());
   REQUIRE(arrays->open());
   struct pages {
@@ -133,7 +133,7 @@ TEST_CASE("one table of tiles after the other, if there is no memory for more") 
   none.limit(0);
   data::tile_table& tiles = *new (room.table) data::tile_table;
   REQUIRE(tiles.open(*arrays, none));
-  const std::uint64_t base = std::uint64_t{1} << 40;  // nobody reads what is there
+  const std::uint64_t base = std::uint64_t{1} << 40;  // never dereferenced
   core::data_object shape;
   shape.key = 1;
   shape.extent[0] = 3000 * data::tile::bytes;
@@ -179,7 +179,7 @@ TEST_CASE("one table of tiles after the other, if there is no memory for more") 
 }
 
 TEST_CASE("random places of an array that needs more tiles than there may be are all recorded") {
-  // nobody reads what is there: 200 MB, 50000 tiles
+  // never dereferenced; 200 MB, 50000 tiles
   const auto base = reinterpret_cast<const double*>(std::uintptr_t{1} << 41);
   const std::size_t size = std::size_t{25} << 20;
   const whywait::registered_array array("huge", base, whywait::shape(size));
@@ -211,7 +211,7 @@ TEST_CASE("random places of an array that needs more tiles than there may be are
   CHECK(here->process().memory.used() <= here->process().memory.limit());
 }
 
-TEST_CASE("what another thread registers at the same address is another array from then on") {
+TEST_CASE("a registration by another thread at the same address starts a new array") {
   alignas(64) static double memory[64];
   std::atomic<int> step{0};
   const auto reach = [&](int n) {
@@ -256,7 +256,7 @@ TEST_CASE("what another thread registers at the same address is another array fr
   CHECK(found == plain);
 }
 
-TEST_CASE("threads record the same array apart, while others register beside it") {
+TEST_CASE("threads record the same array separately while others register arrays") {
   alignas(4096) static int memory[6000];
   const whywait::registered_array array("shared", memory, whywait::shape(4000));
   std::atomic<bool> over{false};
@@ -287,7 +287,7 @@ TEST_CASE("threads record the same array apart, while others register beside it"
   for (unsigned n = 0; n != 3; ++n) CHECK(found[n] == plain[n]);
 }
 
-TEST_CASE("a child process goes on, and its parent records nothing of it") {
+TEST_CASE("a child process continues, and its parent does not record it") {
   static double memory[2000];
   const whywait::registered_array array("forked", memory, whywait::shape(2000));
   const whywait::array_view<double> v(memory, 2000);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr data::region all{0, 64, 0, 0};
 
-// Knows the names that tests use.
+// Resolves the names that tests use.
 class names final : public data::naming {
  public:
   std::string data(core::stable_key k) const override { return find(k, {"u", "table"}); }
@@ -66,7 +66,7 @@ TEST_CASE("data handed on along a chain should be broadcast, and the chain is re
   }
 }
 
-TEST_CASE("everybody's data going round the ring is an allgather by hand") {
+TEST_CASE("data of all ranks that moves around the ring is a manual allgather") {
   program p(6);
   const auto u = p.object("u", {60});
   for (std::uint64_t step = 0; step != 5; ++step) {
@@ -83,7 +83,7 @@ TEST_CASE("everybody's data going round the ring is an allgather by hand") {
   CHECK(f[0].advice == "use MPI_Allgather: 3 steps instead of 5");
 }
 
-TEST_CASE("a broadcast tree by hand is no chain") {
+TEST_CASE("a manual broadcast tree is not a chain") {
   program p(8);
   const auto u = p.object("u", {64});
   for (int width = 1; width != 8; width *= 2) {
@@ -92,7 +92,7 @@ TEST_CASE("a broadcast tree by hand is no chain") {
   CHECK(found(p, communication_problem::relay_chain).empty());
 }
 
-TEST_CASE("unchanged data is reported with what it costs; changed data is not") {
+TEST_CASE("unchanged data is reported with its cost; changed data is not") {
   program p(2);
   const auto u = p.object("table", {64});
   for (int i = 0; i != 10; ++i) {
@@ -117,7 +117,7 @@ TEST_CASE("unchanged data is reported with what it costs; changed data is not") 
   CHECK(found(q, communication_problem::unchanged_data).empty());
 }
 
-TEST_CASE("a halo of which half is read is too large; one of which nobody says what is read is left alone") {
+TEST_CASE("a halo that is half read is too large; one without recorded reads is ignored") {
   for (const bool reads : {true, false}) {
     program p(2);
     const auto u = p.object("u", {32, 8}, 8);
@@ -157,7 +157,7 @@ TEST_CASE("many tiny messages of one class should be collected, a few or large o
   CHECK(findings(1000, 20000).empty());
 }
 
-TEST_CASE("what is gathered at one rank and sent on from there should go directly") {
+TEST_CASE("data gathered at one rank and forwarded from there should be sent directly") {
   for (const bool to_all : {true, false}) {
     program p(4);
     const auto u = p.object("u", {64});
@@ -178,7 +178,7 @@ TEST_CASE("what is gathered at one rank and sent on from there should go directl
   }
 }
 
-TEST_CASE("a rank that computes with what it gathered is no detour") {
+TEST_CASE("a rank that computes with gathered data is not a detour") {
   program p(4);
   const auto u = p.object("u", {64});
   for (int r = 1; r != 4; ++r) p.transfer(r, 0, "a", u, {16u * static_cast<unsigned>(r), 16u * static_cast<unsigned>(r) + 16, 0, 0});

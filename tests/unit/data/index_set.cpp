@@ -31,7 +31,7 @@ TEST_CASE("rows of a box are one run; filling the gaps makes it contiguous") {
   CHECK(s.runs()[0] == data::index_run{10, 65, 0, 1});
 }
 
-TEST_CASE("random unions hold what a plain set holds, in order, disjoint and counted once") {
+TEST_CASE("random unions equal a plain set, in order, disjoint and counted once") {
   for (std::uint64_t seed = 1; seed != 300; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);

@@ -11,7 +11,7 @@ namespace data = whywait::data;
 
 namespace {
 
-// The sets that the ranks of an owner function write, one element at a time.
+// The sets that the ranks of an owner function write, element by element.
 whywait::base::vector<data::index_set> written(const data::index_space& space, const data::distribution& d, std::int32_t ranks) {
   whywait::base::vector<data::index_set> out(static_cast<std::size_t>(ranks));
   for (std::uint64_t e = 0; e != space.size(); ++e) {
@@ -29,7 +29,7 @@ data::inferred_distribution infer(const data::index_space& space, const whywait:
 
 }  // namespace
 
-TEST_CASE("block, cyclic and block-cyclic are told from what the ranks write") {
+TEST_CASE("block, cyclic and block-cyclic are inferred from the writes of the ranks") {
   const data::index_space line{{1024}};
   for (const auto& map : {data::block_map(1024, 8), data::cyclic_map(1024, 8), data::cyclic_map(1024, 8, 4), data::cyclic_map(1024, 8, 64),
                           data::block_map(1000, 7), data::cyclic_map(1000, 7, 9)}) {
@@ -65,7 +65,7 @@ TEST_CASE("blocks that differ by one, as most programs deal out a remainder, are
   CHECK(out.found.owner(8) == 3);
 }
 
-TEST_CASE("an array that everybody writes is replicated, one that has no rule is irregular") {
+TEST_CASE("an array that all ranks write is replicated, and one without a rule is irregular") {
   whywait::base::vector<data::index_set> same(3), odd(2);
   for (auto& s : same) s.add({0, 10, 0, 1});
   for (const std::uint64_t e : {0u, 1u, 4u, 6u}) odd[0].add({e, 1, 0, 1});
@@ -91,7 +91,7 @@ TEST_CASE("one cell in a hundred may be elsewhere, more may not") {
   CHECK(infer({{400}}, sets).found.text() == "irregular");
 }
 
-TEST_CASE("whatever is inferred owns the cells as a table of all cells does") {
+TEST_CASE("the inferred owners equal a table of all cells") {
   for (std::uint64_t seed = 1; seed != 200; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
@@ -111,7 +111,7 @@ TEST_CASE("whatever is inferred owns the cells as a table of all cells does") {
     const data::distribution truth(maps, ranks);
     for (std::uint64_t e = 0; e != space.size(); ++e) table.push_back(truth.owner(e));
     if (pick(0, 3) == 0) {
-      for (std::int32_t& owner : table) owner = static_cast<std::int32_t>(pick(0, cells - 1));  // no rule at all
+      for (std::int32_t& owner : table) owner = static_cast<std::int32_t>(pick(0, cells - 1));  // arbitrary owners
     }
     whywait::base::vector<data::index_set> sets(static_cast<std::size_t>(cells));
     for (std::uint64_t e = 0; e != space.size(); ++e) sets[static_cast<std::size_t>(table[static_cast<std::size_t>(e)])].add({e, 1, 0, 1});

@@ -9,7 +9,7 @@ namespace data = whywait::data;
 using data::origin;
 using data::origin_kind;
 
-TEST_CASE("intervals hold what a state for every byte holds") {
+TEST_CASE("intervals equal a state per byte") {
   for (std::uint64_t seed = 1; seed != 200; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
@@ -59,7 +59,7 @@ TEST_CASE("intervals hold what a state for every byte holds") {
   }
 }
 
-TEST_CASE("a history that is too fine becomes coarse, keeps its bound and says so") {
+TEST_CASE("a history that is too fine becomes coarse, keeps its bound and is marked") {
   data::ownership o(100000, 64);
   for (std::uint32_t i = 0; i != 5000; ++i) {
     o.assign({20 * i, 20 * i + 10, 0, 0}, {origin(origin_kind::produced, i % 7), 0, i + 1, 0, false});

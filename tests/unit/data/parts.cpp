@@ -1,4 +1,4 @@
-// A run that is analysed part by part, its records forgotten, against the same run at once.
+// Compares the analysis of a run in parts, whose records are dropped, with that of the whole run.
 #include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/diagnoses.hpp>
 #include <whywait/data/analysis/examine.hpp>
@@ -19,7 +19,7 @@ using namespace ranks;
 
 namespace {
 
-/// Random records of two threads on each of some ranks.
+/// Random records of two threads on each of several ranks.
 class random_run {
  public:
   static constexpr std::uint64_t bytes = 512;
@@ -35,7 +35,7 @@ class random_run {
   const whywait::base::vector<data::rank_data>& whole() const { return data_; }
   std::uint64_t end() const { return time_; }
 
-  /// The records up to a time, of ranks that know no more than what those name.
+  /// The records up to a time, with only the names that they contain.
   whywait::base::vector<data::rank_data> until(std::uint64_t time, std::deque<whywait::base::vector<core::data_record>>& keep,
                                      std::deque<const core::data_record*>& chunks, std::uint64_t from = 0, bool all = true) const {
     whywait::base::vector<data::rank_data> out = data_;
@@ -51,7 +51,7 @@ class random_run {
           objects = std::max(objects, r.op == core::data_op::synchronise ? 0 : r.object);
           sites = std::max(sites, r.site);
           if (r.time <= from && r.time + 40 < from) continue;
-          over += r.time <= from ? 1 : 0;  // a few that are over already lie before the others
+          over += r.time <= from ? 1 : 0;  // a few completed records lie before the others
           keep.back().push_back(r);
         }
         chunks.push_back(keep.back().data());
@@ -127,7 +127,7 @@ class random_run {
     const std::size_t which = static_cast<std::size_t>(pick(0, under_way_.size() - 1));
     const message m = under_way_[which];
     under_way_.erase(under_way_.begin() + static_cast<std::ptrdiff_t>(which));
-    if (pick(0, 30) == 0) return;  // received into what is not registered
+    if (pick(0, 30) == 0) return;  // received into an unregistered buffer
     const std::uint64_t begin = pick(0, bytes - m.length);
     made_.receive(m.to, m.from, place("receive"), static_cast<std::uint32_t>(pick(1, 4)), {begin, begin + m.length, 0, 0}, m.order, m.tag);
   }
@@ -135,7 +135,7 @@ class random_run {
     const data::region g = any_region();
     const std::uint32_t order = ++collectives_;
     for (int i = 0; i != made_.ranks(); ++i) {
-      const int r = (root + i) % made_.ranks();  // the sender first, as time has it
+      const int r = (root + i) % made_.ranks();  // the sender first, in order of time
       core::data_record& x = made_.add(r, i == 0 ? core::data_op::send : core::data_op::receive, "bcast", object, g);
       x.order = order;
       x.peer = i == 0 ? -1 : root;
@@ -143,7 +143,7 @@ class random_run {
     }
   }
 
-  // What one thread did, two did; each receive by a call of its own.
+  // Splits the work of one thread between two threads; each receive is a separate call.
   void split() {
     data_ = made_.finished();
     for (data::rank_data& d : data_) {
@@ -239,7 +239,7 @@ std::string words(const data::sharing_report& all) {
   return s.str();
 }
 
-/// The first line in which two texts differ; empty: none.
+/// The first line in which two texts differ; empty if there is none.
 std::string apart(const std::string& one, const std::string& other) {
   std::istringstream a(one), b(other);
   std::string x, y;
@@ -250,7 +250,7 @@ std::string apart(const std::string& one, const std::string& other) {
   }
 }
 
-/// Analyses a run in parts; nothing but the books is kept from one to the next.
+/// Analyses a run in parts; only the books persist between parts.
 class folder {
  public:
   explicit folder(const random_run& run) : run_(run), data_(run.whole().size()) {
@@ -313,7 +313,7 @@ class folder {
 
 }  // namespace
 
-TEST_CASE("on 60 random programs the parts folded say what the whole run says, and after each part what the run until then says") {
+TEST_CASE("on 60 random programs the folded parts equal the whole run, and after each part the run until then") {
   std::size_t parts = 0, classes = 0, unmatched = 0, under_way = 0, loops = 0, groups = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     CAPTURE(seed);
@@ -358,7 +358,7 @@ TEST_CASE("on 60 random programs the parts folded say what the whole run says, a
   CHECK(groups > 180);
 }
 
-TEST_CASE("orders that begin anew give up what is under way, and nothing of it is taken for later messages") {
+TEST_CASE("reset orders drop pending messages and never confuse them with later ones") {
   program first(2), second(2);
   for (program* p : {&first, &second}) p->object("u", {64});
   first.send(0, 1, "lost.send", 1, {0, 8, 0, 0});
@@ -387,7 +387,7 @@ TEST_CASE("orders that begin anew give up what is under way, and nothing of it i
   CHECK(sent_at(out, "b.send")->sums.count == 1);
 }
 
-TEST_CASE("a thread that comes in a later part shares what was written before") {
+TEST_CASE("a thread that starts in a later part shares earlier data") {
   data::rank_data d;
   core::data_object u;
   u.key = key("u");
@@ -433,7 +433,7 @@ TEST_CASE("a thread that comes in a later part shares what was written before") 
   CHECK(found.nodes[2].writes == whywait::base::vector<core::stable_key>{key("write")});
 }
 
-TEST_CASE("stamps that run out cost what is known of unchanged data, nothing else") {
+TEST_CASE("exhausted stamps only lose the knowledge of unchanged data") {
   data::ownership o(64);
   o.assign({0, 32, 0, 0}, {data::origin(data::origin_kind::produced, 1), 0, 0xfffffff0u, 0, false});
   o.forget_stamps();

@@ -29,7 +29,8 @@ class names final : public data::naming {
   std::string place(core::stable_key k) const override { return k == key("update") ? "update" : k == key("fill") ? "fill" : "?"; }
 };
 
-// Rank r of 4 fills `u` (n elements of 8 bytes, the whole array everywhere) as `data` says and updates `v` from it as `loop` says.
+// Rank r of 4 writes `u` (n elements of 8 bytes, allocated completely on every rank) as distributed by `data` and
+// updates `v` from it in a loop distributed by `loop`.
 data::placement_report loop_over(std::uint64_t n, const data::dimension_map& data, const data::dimension_map& loop, bool stencil) {
   program p(4);
   const auto u = p.object("u", {n}, 8), v = p.object("v", {n}, 8);
@@ -63,7 +64,7 @@ TEST_CASE("the share of remote accesses is that of the table, for 1024 indices o
   }
 }
 
-TEST_CASE("a cyclic loop over block-distributed data is told to run in blocks") {
+TEST_CASE("a cyclic loop over block-distributed data gets the advice to run in blocks") {
   const auto r = loop_over(16, data::block_map(16, 4), data::cyclic_map(16, 4), true);
   REQUIRE(r.better.size() == 1);
   CHECK(r.better[0].change == data::placement_change::schedule);
@@ -85,7 +86,7 @@ TEST_CASE("data and loop that agree but are wrong for the stencil are both to be
         "block-distributed, makes it 3.1 %, moving 384 bytes once");
 }
 
-TEST_CASE("what cannot become better by a tenth is left alone") {
+TEST_CASE("improvements of less than a tenth are not reported") {
   CHECK(loop_over(64, data::block_map(64, 4), data::block_map(64, 4), true).better.empty());
   CHECK(loop_over(64, data::cyclic_map(64, 4, 8), data::cyclic_map(64, 4, 8), true).better.empty());
 }
@@ -115,7 +116,7 @@ TEST_CASE("a schedule that suits one array is not advised if another array pays 
   CHECK(loop(2)[0].change == data::placement_change::data);
 }
 
-TEST_CASE("a loop over columns of an array in blocks of rows is seen as what it is") {
+TEST_CASE("a loop over columns of an array in blocks of rows is recognised") {
   program p(4);
   const auto u = p.object("u", {16, 16}, 8);
   for (int r = 0; r != 4; ++r) {

@@ -12,7 +12,7 @@
 #include <string>
 #include <tuple>
 
-// Writes the records of a small message-passing program by hand, one call after the other, as its ranks would.
+// Builds the records of a small message-passing program by hand, call by call.
 namespace ranks {
 
 namespace base = whywait::base;
@@ -38,7 +38,7 @@ class program {
   }
   std::int32_t ranks() const { return static_cast<std::int32_t>(data_.size()); }
 
-  /// Registers an array on all ranks; its number.
+  /// Registers an array on all ranks and returns its number.
   std::uint32_t object(const std::string& name, whywait::base::vector<std::uint64_t> extent, std::uint32_t element = 1, bool buffer = false) {
     core::data_object o;
     o.key = key(name);
@@ -122,7 +122,7 @@ class program {
   std::uint64_t time_ = 0;
 };
 
-/// The class whose last transfer was sent at `from`; null if there is none, or several.
+/// The class whose last transfer was sent at `from`; null if there is none or more than one.
 inline const data::transfer_class* sent_at(const data::classified& all, const std::string& from) {
   const data::transfer_class* found = nullptr;
   for (const data::transfer_class& c : all.classes) {

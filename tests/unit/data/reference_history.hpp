@@ -11,13 +11,13 @@
 #include <string>
 #include <utility>
 
-// Random programs, with the whole history of every single byte of every rank kept as it happens, in one global order: no
-// intervals, no stamps, no numbers of classes, no tokens, no transport.
+// Random programs with the complete history of every byte of every rank, recorded in one global order. It uses no
+// intervals, stamps, class numbers, tokens or transport.
 namespace reference {
 
 using namespace ranks;
 
-/// A class as text: the base of the transfer, of the one before it, ..., and what the chain ends with.
+/// A class as text, with the bases of the transfer and of its ancestors and the end of the chain.
 struct text_chain {
   whywait::base::vector<std::string> base;
   std::string end;
@@ -30,7 +30,7 @@ struct text_chain {
   }
 };
 
-/// Definitions 2.1, literally: an ancestor that is a relay of the same base stands for the new class; four levels.
+/// docs/method.md 2.1, literally. An ancestor that is a relay of the same base replaces the new class; four levels.
 inline text_chain next(const std::string& base, const text_chain& previous) {
   for (std::size_t i = 0; i != previous.base.size(); ++i) {
     const text_chain ancestor{{previous.base.begin() + static_cast<std::ptrdiff_t>(i), previous.base.end()}, previous.end};
@@ -49,8 +49,8 @@ struct byte {
   text_chain from{{}, "init"};
   int version = 0;
   int hops = 0;
-  std::string unread;      ///< class that brought it, until somebody looks
-  std::string data;        ///< in a buffer: what it carries
+  std::string unread;      ///< class that brought it, until it is read
+  std::string data;        ///< data in a buffer
 };
 
 struct sums {
@@ -73,12 +73,12 @@ class world {
 
   program made;
   std::map<std::string, sums> classes;
-  std::map<core::stable_key, std::string> names;  ///< of sites and data
+  std::map<core::stable_key, std::string> names;  ///< names of sites and data
   std::set<int> objects_read;                     ///< rank * 3 + object
 
   static constexpr std::uint64_t bytes = 24;
 
-  /// Bytes count as watched on a rank where reads of the object were recorded.
+  /// Bytes count as watched on a rank that recorded reads of the object.
   std::map<std::string, sums> expected() {
     std::map<std::string, sums> out = classes;
     for (auto& c : out) c.second.arrived = c.second.read = 0;
@@ -141,7 +141,7 @@ class world {
     return out;
   }
   static std::string kind(int object, const data::region& g) {
-    // One-dimensional: whole; a side if at most two elements and beside one border only; else a part.
+    // In one dimension there are three kinds: whole; side, with at most two elements next to one border only; part.
     const part p = positions(g);
     const std::uint64_t low = g.begin, high = p.back() + 1, width = high - low;
     const std::string base = object_name(object);

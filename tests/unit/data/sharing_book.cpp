@@ -13,7 +13,7 @@ using data::sharing_pattern;
 
 namespace {
 
-// Threads of one process that touch an array `u` of 256 bytes, in granules of 16.
+// Threads of one process that access an array `u` of 256 bytes, in granules of 16.
 struct threads {
   explicit threads(std::size_t count, std::uint32_t granule = 16, std::uint64_t bytes = 256) : p(1) {
     u = p.object("u", {bytes});
@@ -71,7 +71,7 @@ const data::sharing_node* node(const data::sharing_report& r, std::uint32_t n) {
 
 }  // namespace
 
-TEST_CASE("each sharing pattern is known by a program that is nothing else") {
+TEST_CASE("each sharing pattern is recognised in a program with only that pattern") {
   {
     threads t(2);
     for (int i = 0; i != 4; ++i) t.write(0, "a", 0, 8), t.barrier();
@@ -150,7 +150,7 @@ TEST_CASE("a border row between two threads is a graph of two nodes with its fre
   REQUIRE(r.groups.size() == 1);
   const auto& g = r.groups[0];
   CHECK(g.array == key("u"));
-  CHECK(g.graph.misses() == 11);  // the writer's first use, and the reader once a round
+  CHECK(g.graph.misses() == 11);  // the writer's first access and one by the reader per iteration
   std::int64_t again = 0;
   for (const auto& e : g.graph.edges) {
     const auto* to = node(r, e.to);
@@ -226,8 +226,8 @@ TEST_CASE("of a large array a sample is watched, and its error is stated") {
 
 namespace {
 
-// The same definitions from the list of all events: who can see what is a search in the graph of synchronisations, patterns come
-// from sets of bytes.
+// The same definitions, evaluated on the list of all events. Visibility is a search in the synchronisation graph, and
+// patterns follow from sets of bytes.
 struct event {
   std::size_t thread;
   core::data_record r;
@@ -239,7 +239,7 @@ class slow {
   slow(const whywait::base::vector<event>& all, std::size_t threads, std::uint64_t granule_bytes) : all_(all), threads_(threads), size_(granule_bytes) {
     whywait::base::vector<std::uint32_t> epoch(threads, 0);
     std::map<std::uint32_t, std::uint32_t> thing;
-    std::map<std::uint32_t, std::uint32_t> arrived;          // barrier order -> largest epoch
+    std::map<std::uint32_t, std::uint32_t> arrived;          // barrier order to largest epoch
     whywait::base::vector<std::uint32_t> waits(threads, 0);
     for (event& e : all_) {
       if (waits[e.thread] != 0) {
@@ -257,13 +257,13 @@ class slow {
     }
   }
 
-  // Whether what was done at event `a` is known to the thread of event `b` before `b`.
+  // Whether event `a` is visible to the thread of event `b` before `b`.
   bool known(std::size_t a, std::size_t b) const {
     const auto cached = reached_.find(a);
     if (cached != reached_.end()) return cached->second.count(b) != 0;
     std::set<std::size_t>& reached = reached_[a];
     whywait::base::vector<std::size_t> open = {a};
-    // From an event on: everything later of its thread; from a synchronisation to those it releases.
+    // An event reaches all later events of its thread; a synchronisation reaches those that it releases.
     while (!open.empty()) {
       const std::size_t at = open.back();
       open.pop_back();
@@ -276,7 +276,7 @@ class slow {
         if (all_[at].r.op != core::data_op::synchronise || e.r.op != core::data_op::synchronise || i == at) continue;
         const bool both = all_[at].r.has(flag::everyone) && e.r.has(flag::everyone);
         if (both && all_[at].r.order == e.r.order) {
-          for (std::size_t j = i + 1; j < all_.size(); ++j) {  // behind the barrier, not at it
+          for (std::size_t j = i + 1; j < all_.size(); ++j) {  // after the barrier, not at it
             if (all_[j].thread == e.thread) {
               reach(j);
               break;
@@ -289,7 +289,7 @@ class slow {
     return reached.count(b) != 0;
   }
 
-  // Where the thread of event `i` learned of write `w`: the first of its synchronisations after which it knew.
+  // The first synchronisation after which write `w` is visible to the thread of event `i`.
   std::size_t learned(std::size_t w, std::size_t i) const {
     for (std::size_t s = w; s != i; ++s) {
       if (all_[s].thread != all_[i].thread || all_[s].r.op != core::data_op::synchronise) continue;
@@ -302,7 +302,7 @@ class slow {
     return i;
   }
 
-  // How often a miss (request, invalidation, writes) followed on writes at another, for one granule.
+  // How often a miss (request, invalidation, writes) follows another one, for one granule.
   std::map<std::string, std::int64_t> edges(std::uint64_t g, const whywait::base::vector<core::stable_key>& sites) const {
     std::map<std::string, std::int64_t> out;
     whywait::base::vector<int> last(threads_, -1);
@@ -431,7 +431,7 @@ TEST_CASE("in random programs patterns and misses are those of the whole history
     const auto pick = [&random](std::uint64_t low, std::uint64_t high) { return std::uniform_int_distribution<std::uint64_t>(low, high)(random); };
     const std::size_t count = static_cast<std::size_t>(pick(2, 4));
     threads t(count, 16, 64);
-    t.options.group_distance = -1;  // every granule for itself
+    t.options.group_distance = -1;  // each granule separately
     const std::uint64_t style = pick(0, 3), only = pick(0, 2);
     for (std::uint64_t n = pick(20, 55); n != 0; --n) {
       const std::size_t who = static_cast<std::size_t>(pick(0, count - 1));

@@ -21,7 +21,7 @@ data::sharing_node node(core::stable_key request, core::stable_key invalidation,
   return n;
 }
 
-/// A report of one process with its nodes in some order; node 0 is INIT.
+/// The report of one process, with its nodes in either order; node 0 is INIT.
 data::sharing_report one(bool turned, std::int64_t back, std::uint64_t thread) {
   data::sharing_report r;
   r.nodes = {node(0, 0, {}), node(7, 0, {}), node(8, 9, {7})};
@@ -74,7 +74,7 @@ TEST_CASE("equal nodes of two processes are one, however they are numbered, and 
 
 TEST_CASE("groups that behave otherwise stay apart") {
   data::sharing_report all = one(false, 10, 1);
-  data::merge(all, one(true, 2, 2));  // 80 % of what leaves a node goes elsewhere
+  data::merge(all, one(true, 2, 2));  // 80 % of the transitions out of a node differ
   CHECK(all.groups.size() == 2);
   data::sharing_report other = one(true, 10, 1);
   other.groups[0].pattern = data::sharing_pattern::migratory;

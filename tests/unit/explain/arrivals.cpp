@@ -4,6 +4,7 @@
 #include "histories.hpp"
 
 #include <doctest/doctest.h>
+#include <vector>
 
 using namespace histories;
 using whywait::explain::pattern;
@@ -111,7 +112,7 @@ TEST_CASE("oracle: a late sender of a message sent at 8 is in wrong order if one
   CHECK(out.waits[0].wrong_order_count == 1);
   CHECK(out.waits[0].wrong_order_ns == 4);
 
-  run other(3);  // from different sources as well
+  run other(3);  // from different sources
   other[2].send(3, 4, 0);
   other[1].send(8, 9, 0);
   other[0].receive(4, 9, 1);
@@ -168,7 +169,7 @@ TEST_CASE("an Mprobe shares its posting with its Mrecv") {
   probe.peer = 1;
   probe.flags = flag::matched;
   const std::uint32_t posting = probe.posting;
-  r[0].receive(12, 16, 1);  // gets the second message: the first is taken by the probe
+  r[0].receive(12, 16, 1);  // receives the second message, because the probe takes the first
   sync_record& receive = r[0].call(mpi_call::Mrecv, 30, 31);
   receive.peer = 1;
   receive.posting = posting;
@@ -177,7 +178,7 @@ TEST_CASE("an Mprobe shares its posting with its Mrecv") {
   CHECK(r.notes.wait_of(0, 0) == 8);
   CHECK(r.notes.wait_of(0, 1) == 3);
   CHECK(r.notes.wait_of(0, 2) == 0);
-  CHECK(r.notes.wait_of(1, 1) == 0);  // posted at 12, before it was sent
+  CHECK(r.notes.wait_of(1, 1) == 0);  // posted at 12, before the send
   CHECK(out.unmatched == 0);
 }
 
@@ -278,7 +279,7 @@ TEST_CASE("the remote group of an intercommunicator is translated to world ranks
     inter.inter = true;
     inter.size = i == 0 ? 2 : 1;
     inter.rank = i == 2 ? 1 : 0;
-    inter.world = i == 0 ? whywait::base::vector<std::int32_t>{1, 2} : whywait::base::vector<std::int32_t>{0};
+    inter.world = i == 0 ? std::vector<std::int32_t>{1, 2} : std::vector<std::int32_t>{0};
     r[i].communicators.push_back(inter);
   }
   r[2].send(6, 7, 0).comm = 1;

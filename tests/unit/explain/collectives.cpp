@@ -15,7 +15,7 @@ struct operation {
   whywait::base::vector<std::int64_t> waits;
 };
 
-// One operation on four ranks, with the arrivals and leaves of the oracle.
+// One operation on four ranks with the arrival and leave times of the oracle.
 operation oracle(mpi_call call, int root, whywait::base::vector<std::uint64_t> enter = {10, 14, 12, 20},
                  whywait::base::vector<std::uint64_t> leave = {21, 21, 22, 21}) {
   run r(4);
@@ -57,7 +57,7 @@ TEST_CASE("oracle: as broadcast from 1 they give 4, 0, 2, 0") {
   const operation o = oracle(mpi_call::Bcast, 1);
   CHECK(o.waits == waits_ns{4, 0, 2, 0});
   CHECK(o.out.waits.at(0).why == pattern::late_broadcast);
-  // rank 3 came at 20, inside the calls of the waiters: the library may have routed the data through it
+  // rank 3 arrived at 20, during the waiters' calls; the library may have routed data through it
   CHECK(o.out.waits.at(0).trust == explain::quality::hidden_tree);
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("creating a communicator is a wait only if all were inside at once") {
 
 TEST_CASE("an NxN operation that does not overlap follows the data") {
   run r(3);
-  // rank 0 sends only and leaves early; rank 1 receives only; rank 2 does both
+  // rank 0 only sends and leaves early; rank 1 only receives; rank 2 does both
   r[0].collective(mpi_call::Allgatherv, 1, 2, -1, flag::contributes);
   r[1].collective(mpi_call::Allgatherv, 3, 20, -1, flag::consumes);
   r[2].collective(mpi_call::Allgatherv, 9, 20, -1, flag::contributes | flag::consumes);
@@ -99,7 +99,7 @@ TEST_CASE("an NxN operation that does not overlap follows the data") {
   CHECK(r.notes.wait_of(2, 0) == 0);
 }
 
-TEST_CASE("an NxN operation without data synchronises nobody") {
+TEST_CASE("an NxN operation without data synchronises no ranks") {
   run r(2);
   r[0].collective(mpi_call::Allgather, 1, 9, -1, 0);
   r[1].collective(mpi_call::Allgather, 8, 9, -1, 0);
@@ -112,7 +112,7 @@ TEST_CASE("a sparse Alltoallv waits for those ranks only from which it receives"
   for (int i = 0; i != 3; ++i) {
     sync_record& c = r[i].collective(mpi_call::Alltoallv, enter[i], 20, 0, flag::contributes | flag::sparse);
     c.tag = 0;
-    c.peer = i == 0 ? 1 : 0;  // rank 0 needs rank 1, the others nobody
+    c.peer = i == 0 ? 1 : 0;  // rank 0 needs rank 1, the others need no rank
   }
   r[0].locations[0].needs = {1};
   const auto out = r.explain();

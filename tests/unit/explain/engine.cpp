@@ -20,7 +20,7 @@ std::map<identity, const explain::wait_instance*> by_record(const notebook& note
   return result;
 }
 
-// Everything the engine says about a program against what the reference knows. Empty if all is well.
+// Compares the result of the engine with the reference and returns the differences; empty if there are none.
 std::string disagreement(reference::program& truth, const explain::outcome& out, const notebook& notes) {
   std::ostringstream wrong;
   const auto found = by_record(notes);
@@ -28,7 +28,7 @@ std::string disagreement(reference::program& truth, const explain::outcome& out,
   std::int64_t waiting = 0;
   for (std::size_t k = 0; k != truth.waits().size(); ++k) {
     const reference::true_wait& w = truth.waits()[k];
-    if (w.wait_ns == 0) continue;  // a tie at a synchronisation: led on, but no wait
+    if (w.wait_ns == 0) continue;  // a tie at a synchronisation, which has a causer but no wait
     ++expected;
     waiting += w.wait_ns;
     wrong.str("");
@@ -117,7 +117,7 @@ TEST_CASE("on 1,500 random programs every wait and its explanation are those of 
 
 namespace {
 
-// The same run with the ranks renumbered: rank r becomes order[r].
+// The same run with renumbered ranks; rank r becomes order[r].
 std::deque<rank_data> renumbered(run& r, const whywait::base::vector<int>& order) {
   std::deque<rank_data> result;
   for (int i = 0; i != r.ranks(); ++i) {
@@ -148,7 +148,7 @@ explain::outcome explained(std::deque<rank_data>& data, notebook* notes = nullpt
   return explain::explain(transport, all, settings);
 }
 
-// Everything but the numbers of the ranks, which are translated back.
+// All results, with rank numbers translated back.
 std::string words(const explain::outcome& out, const whywait::base::vector<int>& order) {
   std::ostringstream s;
   const auto shares = [&](whywait::base::vector<explain::location_share> list) {
@@ -172,8 +172,8 @@ std::string words(const explain::outcome& out, const whywait::base::vector<int>&
   return s.str();
 }
 
-// Calls whose wait depends on the clocks without a jump. (A late receiver counts only if the send lasted until
-// the receive was posted: an error of the clocks can make such a wait appear or vanish as a whole.)
+// Calls whose wait is a continuous function of the clocks. A late receiver counts only if the send lasted until the
+// receive was posted, so that a clock error can create or remove such a wait.
 bool steady(const sync_record& r) {
   const core::call_role role = core::role_of(r.call);
   return role == core::call_role::receive || role == core::call_role::probe || role == core::call_role::barrier ||
@@ -209,7 +209,7 @@ TEST_CASE("renumbering the ranks changes nothing but the numbers") {
   }
 }
 
-TEST_CASE("shifting one rank's clock by e changes no wait by more than 2 e, and what is left still adds up") {
+TEST_CASE("shifting one rank's clock by e changes no wait by more than 2 e, and the sums stay consistent") {
   for (std::uint64_t seed = 1; seed <= programs(200); ++seed) {
     reference::program truth(seed, shape_of(seed));
     run& r = truth.histories();
@@ -249,7 +249,7 @@ TEST_CASE("clocks with another origin, rate and drift are corrected by their map
     r.notes = {};
     const bool drifts = seed % 2 == 0;
     for (int i = 0; i != r.ranks(); ++i) {
-      // without drift the rate is a power of two, so that not even rounding may change anything
+      // without drift the rate is a power of two, which avoids rounding
       const double ticks_per_ns = drifts ? 2.5 * (1 + 1e-4 * i) : static_cast<double>(1u << (i % 4));
       const std::uint64_t origin = 1000003u * static_cast<std::uint64_t>(i + 1);
       const auto ticks = [&](std::uint64_t since_ns) {
@@ -286,7 +286,7 @@ TEST_CASE("waits below the threshold are counted and summed, but not explained")
     const explain::outcome out = truth.histories().explain(settings);
     CHECK(out.waiting_ns == all);
     for (const auto& w : truth.histories().notes.waits) {
-      // at an operation that synchronises all, everybody is explained once one wait is long enough
+      // at an operation that synchronises all ranks, all waits are explained if one of them exceeds the threshold
       const bool together = w.why == explain::pattern::wait_at_barrier || w.why == explain::pattern::wait_at_nxn ||
                             w.why == explain::pattern::wait_at_finalize;
       if (w.wait_ns >= 100) {
@@ -317,7 +317,7 @@ TEST_CASE("4,096 ranks are explained in one process") {
   REQUIRE(out.waits.size() == 1);
   CHECK(out.waits[0].count == ranks - 1);
   CHECK(out.waits[0].causers.at(0).rank == 77);
-  CHECK(out.waits[0].waiters.size() == 17);  // 16 and the rest
+  CHECK(out.waits[0].waiters.size() == 17);  // 16 and the remainder
   CHECK(out.waits[0].waiters.back().rank == -1);
   std::int64_t waited = 0;
   for (const auto& w : out.waits[0].waiters) waited += w.ns;
@@ -335,7 +335,8 @@ TEST_CASE("ranks of one process that have few blocks in common are explained as 
     const auto expected = r.explain();
     auto all = r.views();
     for (std::size_t i = 0; i != all.size(); ++i) {
-      for (std::uint64_t k = 0; k != 300; ++k) all[i].blocks.push_back(core::combine(i + 1, k + 1));  // which it never ran
+      // blocks that it never ran
+      for (std::uint64_t k = 0; k != 300; ++k) all[i].blocks.push_back(core::combine(i + 1, k + 1));
     }
     REQUIRE(explain::detail::little_in_common(all.data(), all.size()));
     explain::simulated_transport t(r.ranks());

@@ -17,7 +17,8 @@ bool synchronises(const sync_record& r) {
          r.has(flag::contributes) && r.has(flag::consumes);
 }
 
-/// Cuts a run at some of its operations that synchronise all, as the recorder does, and explains the pieces in turn.
+/// Cuts a run at some of the operations that synchronise all ranks, like the recorder, and explains the pieces in
+/// order.
 class cutter {
  public:
   cutter(run& whole, explain::options settings) : whole_(whole), settings_(std::move(settings)) {
@@ -67,7 +68,7 @@ class cutter {
       const std::uint32_t last =
           until != nullptr ? (*until)[i] : static_cast<std::uint32_t>(all.records.size()) - 1;
       const std::size_t before = carried_[i].size() + (from_[i] != 0 ? 1 : 0);
-      const auto place = [&](std::uint32_t record) {  // of a record of this epoch
+      const auto place = [&](std::uint32_t record) {  // index of a record of this epoch
         return static_cast<std::uint32_t>(record - from_[i] + before);
       };
       l.records.clear();
@@ -139,12 +140,13 @@ class cutter {
   explain::options settings_;
   whywait::base::vector<explain::epoch_memory> memories_;
   whywait::base::vector<whywait::base::vector<std::uint32_t>> cuts_;
-  whywait::base::vector<whywait::base::vector<std::pair<std::uint32_t, bool>>> carried_;  ///< record of the run, whether it is met
+  /// record index in the run, whether it is met
+  whywait::base::vector<whywait::base::vector<std::pair<std::uint32_t, bool>>> carried_;
   whywait::base::vector<std::uint32_t> from_;
   whywait::base::vector<std::int64_t> begin_ns_;
 };
 
-// All that is said of the waits. The order in which late senders' messages were received is not followed across cuts.
+// All results about waits. The order in which late senders' messages were received is not tracked across cuts.
 std::string words(const explain::outcome& out) {
   std::ostringstream s;
   const auto shares = [&](const whywait::base::vector<explain::location_share>& list) {
@@ -178,12 +180,12 @@ reference::shape shape_with_cuts(std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("on 1,000 random programs the epochs folded say what the whole run says, to the nanosecond") {
+TEST_CASE("on 1,000 random programs the folded epochs equal the whole run, to the nanosecond") {
   std::size_t cuts = 0, carried = 0, met = 0;
   for (std::uint64_t seed = 1; seed <= programs(1000); ++seed) {
     reference::program truth(seed, shape_with_cuts(seed));
     explain::options settings = run::exact();
-    if (seed % 2 == 0) settings.classes_per_key = 2;  // so that there is no room for some
+    if (seed % 2 == 0) settings.classes_per_key = 2;  // forces some classes to be dropped
     const std::string expected = words(truth.histories().explain(settings));
     cutter pieces(truth.histories(), settings);
     CAPTURE(seed);
@@ -233,7 +235,8 @@ TEST_CASE("virtual clocks of the epochs add up to those of the whole run") {
 }
 
 TEST_CASE("messages under way at the end of an epoch are as exact as others") {
-  // Rank 0: buffered 1, unfinished 2 and 3 (nobody has posted a receive; one is posted, late). Rank 1: receive 4.
+  // Rank 0 has sent 1 (buffered), 2 and 3 (unfinished; a receive for one of them is posted late). Rank 1 has posted
+  // receive 4.
   run r(2);
   r[0].send(100, 110, 1, 1);
   const std::uint32_t second = r[0].post_send(120, 130, 1, 2);
@@ -266,7 +269,7 @@ TEST_CASE("messages under way at the end of an epoch are as exact as others") {
   CHECK(pieces.met == 2);
 }
 
-TEST_CASE("what is never received is unmatched once, however often it was carried over") {
+TEST_CASE("a message that is never received is unmatched once, however often it is carried over") {
   run r(2);
   r[0].send(100, 110, 1, 1);
   for (std::uint64_t t = 200; t != 600; t += 100) {
@@ -278,7 +281,7 @@ TEST_CASE("what is never received is unmatched once, however often it was carrie
   CHECK(pieces.carried == 4);
 }
 
-TEST_CASE("how wrong the compensation of all epochs may be is the sum, and one that is calibrated is enough to say so") {
+TEST_CASE("the error bounds of all epochs add up, and one calibrated epoch suffices to report them") {
   explain::outcome run, first, second;
   first.without_overhead.error_ns = 30;
   second.without_overhead.error_ns = 12;

@@ -57,12 +57,12 @@ TEST_CASE("oracle: a chain of three: 6 because of a, then 7 = a 5 + c 2") {
   CHECK(second.wait_ns == 7);
   CHECK(total(second.terms, "a") == 5);
   CHECK(total(second.terms, "c") == 2);
-  // rank 1 ran c itself; a was run by rank 0, for which it had waited
+  // rank 1 ran c itself; rank 0, for which it had waited, ran a
   CHECK(term(second.terms, core::key_of("a"))->inherited_ns == 5);
   CHECK(term(second.terms, core::key_of("c"))->inherited_ns == 0);
 }
 
-TEST_CASE("a chain of four ranks leads to the first, whatever the others did") {
+TEST_CASE("a chain of four ranks leads to the first rank") {
   run r(4);
   r[0].step("guilty", 1000);
   r[0].send(1000, 1000, 1);
@@ -81,7 +81,7 @@ TEST_CASE("a chain of four ranks leads to the first, whatever the others did") {
   CHECK(total(last.terms, "relay") == 20);
 }
 
-TEST_CASE("what runs during the wait is not blamed when both sides run it") {
+TEST_CASE("blocks that both sides run are not blamed") {
   run r(2);
   r[1].step("slow start", 50);
   r[1].step("common", 100);
@@ -114,7 +114,7 @@ TEST_CASE("counts are those since the two were last aligned") {
 
 TEST_CASE("code without marks is a block named by the two call sites around it") {
   run r(2);
-  r[1].call(mpi_call::Barrier, 10, 10, "first").comm = 9;  // of an unknown communicator: only a place
+  r[1].call(mpi_call::Barrier, 10, 10, "first").comm = 9;  // unknown communicator, so the call only marks a place
   r[1].send(80, 81, 0, 0, "second");
   r[0].receive(20, 82, 1, 0, "third");
   const auto out = r.explain();
@@ -162,8 +162,8 @@ TEST_CASE("untimed steps are carried as counts and never enter the sums") {
   CHECK(sum(out.waits[0].residual) + out.waits[0].unexplained_ns == 40);
 }
 
-TEST_CASE("what the compiler counts becomes blocks within the unmarked code around it") {
-  // counter 70000 is the way into a loop's body, 70001 one of two ways out of it: the other is the difference
+TEST_CASE("compiler-counted code becomes blocks within the surrounding unmarked code") {
+  // counter 70000 is the entry of a loop body and 70001 one of its two exits; the other exit is the difference
   const core::stable_key body = core::key_of("body"), other = core::key_of("other");
   run r(2);
   for (int rank : {0, 1}) {
@@ -172,7 +172,7 @@ TEST_CASE("what the compiler counts becomes blocks within the unmarked code arou
   }
   r[1].counted(70000, 900);
   r[1].counted(70001, 100);
-  r[1].counted(70007, 55);  // nobody knows it
+  r[1].counted(70007, 55);  // unknown counter
   r[1].send(60, 61, 0);
   r[0].counted(70000, 300);
   r[0].counted(70001, 300);
@@ -186,7 +186,7 @@ TEST_CASE("what the compiler counts becomes blocks within the unmarked code arou
   CHECK(in_body->causer_visits == 900);
   CHECK(in_other->causer_visits == 800);
   CHECK(in_body->total_ns == 0);
-  // each within the code that ends at its own call; the report can name it
+  // each block is within the code that ends at its own call, which the report can name
   CHECK(in_body->within == explain::between_key(0, core::key_of("MPI_Send")));
   CHECK(std::any_of(out.meanings.begin(), out.meanings.end(),
                     [&](const explain::block_meaning& m) { return m.key == in_body->within; }));

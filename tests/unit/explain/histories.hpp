@@ -10,8 +10,9 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
-// Histories written by hand (or by the reference simulation): one location per rank unless told otherwise.
+// Histories written by hand or by the reference simulation, with one location per rank by default.
 namespace histories {
 
 using namespace whywait;
@@ -23,16 +24,16 @@ struct location_data {
   whywait::base::vector<sync_record> records;
   whywait::base::vector<core::path_step> steps;
   whywait::base::vector<std::int32_t> needs;
-  whywait::base::vector<core::stable_key> sites;
+  std::vector<core::stable_key> sites;
   std::uint64_t dropped = 0;
-  whywait::base::vector<core::call_overhead> call_overheads;
+  std::vector<core::call_overhead> call_overheads;
   core::mark_overhead mark_overheads{};
   const sync_record* records_chunk = nullptr;
   const core::path_step* steps_chunk = nullptr;
   const std::int32_t* needs_chunk = nullptr;
 };
 
-/// What one rank recorded. Times are ticks; the clock makes nanoseconds of them.
+/// The records of one rank. Times are in ticks, which the clock converts to nanoseconds.
 class rank_data {
  public:
   explicit rank_data(int rank, int ranks) : rank_(rank) {
@@ -45,7 +46,7 @@ class rank_data {
     locations.resize(1);
   }
 
-  /// `words` become the call site. Returns the record for further changes; valid until the next call.
+  /// `words` identifies the call site. Returns the record for modification; valid until the next call.
   sync_record& call(mpi_call what, std::uint64_t begin, std::uint64_t leave, const std::string& words = "",
                     std::size_t location = 0) {
     location_data& l = locations[location];
@@ -70,7 +71,7 @@ class rank_data {
   sync_record& receive(std::uint64_t begin, std::uint64_t leave, int from, int tag = 0, const std::string& words = "") {
     return message(call(mpi_call::Recv, begin, leave, words), from, tag, flag::posts_receive | flag::complete);
   }
-  /// Nonblocking; returns the index to pass to `completes`.
+  /// A nonblocking operation; returns the index for `completes`.
   std::uint32_t post_send(std::uint64_t begin, std::uint64_t leave, int to, int tag = 0) {
     message(call(mpi_call::Isend, begin, leave), to, tag, flag::posts_send);
     return last();
@@ -79,7 +80,7 @@ class rank_data {
     message(call(mpi_call::Irecv, begin, leave), from, tag, flag::posts_receive);
     return last();
   }
-  /// The last record completed the posting `index`.
+  /// Marks the posting `index` as completed by the last record.
   void completes(std::uint32_t index, std::size_t poster = 0, std::size_t completer = 0) {
     sync_record& r = locations[poster].records[index];
     r.flags |= flag::complete;
@@ -93,7 +94,7 @@ class rank_data {
     r.flags = static_cast<std::uint16_t>(data);
     return r;
   }
-  /// Three records, as the recorder writes them.
+  /// Three records, in the form of the recorder.
   sync_record& exchange(std::uint64_t begin, std::uint64_t leave, int to, int from, int tag = 0) {
     message(call(mpi_call::Sendrecv, begin, begin), to, tag, flag::posts_send);
     message(call(mpi_call::Sendrecv, begin, begin), from, tag, flag::posts_receive);
@@ -125,7 +126,7 @@ class rank_data {
     return fresh;
   }
 
-  /// What the compiler counted before the next record: a number that `code` knows.
+  /// A compiler count before the next record, by a number in `code`.
   void counted(std::uint32_t number, std::uint64_t visits) {
     core::path_step s{};
     s.block = number;
@@ -133,7 +134,7 @@ class rank_data {
     locations[0].steps.push_back(s);
   }
 
-  /// The view that the explanation reads; *this must stay where it is.
+  /// The view that the explanation reads; *this must keep its address.
   explain::rank_history view(int ranks) {
     explain::rank_history h;
     h.rank = rank_;
@@ -165,8 +166,8 @@ class rank_data {
   core::shared_clock clock;
   std::int64_t begin_ns = 0, end_ns = 0;
   whywait::base::vector<location_data> locations;
-  whywait::base::vector<explain::communicator> communicators;
-  whywait::base::vector<core::stable_key> blocks;
+  std::vector<explain::communicator> communicators;
+  std::vector<core::stable_key> blocks;
   explain::counted_code code;
 
  private:
@@ -191,7 +192,7 @@ class rank_data {
   std::map<std::string, std::uint32_t> numbers_;
 };
 
-/// Keeps every wait and every final path.
+/// Stores every wait and every final path.
 class notebook : public explain::observer {
  public:
   void wait(const explain::wait_instance& w) override { waits.push_back(w); }

@@ -32,7 +32,7 @@ TEST_CASE("oracle: assemble, smooth, rebuild and check explain a wait of 2.15 s"
   CHECK(d.total_ns() == 2150);
   const auto terms = d.terms();
   REQUIRE(terms.size() == 4);
-  CHECK(terms[0].block == "smooth");  // largest first
+  CHECK(terms[0].block == "smooth");  // sorted, largest first
   CHECK(find(terms, "assemble").difference.total_ns == 600);
   CHECK(find(terms, "assemble").difference.visits_ns == 600);
   CHECK(find(terms, "assemble").difference.speed_ns == 0);

@@ -16,7 +16,7 @@ using namespace histories;
 
 namespace {
 
-// Rank 0 waits for rank 1 once per entry, always at the same two sites; the sender's block differs.
+// Rank 0 waits for rank 1 once per entry at the same two sites; only the sender's block differs.
 run waits_for(const whywait::base::vector<std::string>& guilty) {
   run r(2);
   std::uint64_t t = 0;
@@ -84,7 +84,7 @@ TEST_CASE("classes of several ranks meet under one leader, the earliest") {
 
 namespace {
 
-// A packet of random classes: keys and slots of few values, lists of few locations and blocks.
+// A packet of random classes, with keys and slots from small ranges and a few locations and blocks.
 base::packet random_classes(std::mt19937_64& random) {
   std::map<std::pair<core::stable_key, std::uint32_t>, int> names;
   for (auto n = random() % 5; n != 0; --n) names[{random() % 3, static_cast<std::uint32_t>(random() % 3)}] = 0;
@@ -128,7 +128,7 @@ whywait::base::vector<explain::merged_class> read_all(const base::packet& p) {
 
 }  // namespace
 
-TEST_CASE("200 times up to 60 packets of random classes, joined one by one, are what merging their classes gives") {
+TEST_CASE("joining up to 60 random packets one by one equals merging their classes, 200 times") {
   std::mt19937_64 random(5);
   explain::merge_scratch scratch;
   for (int round = 0; round != 200; ++round) {
@@ -318,7 +318,7 @@ TEST_CASE("merging 300 pairs of random residuals adds block by block and keeps t
   }
 }
 
-TEST_CASE("leaders found by up to three processes together are those of a plain search, whatever numbers blocks have there") {
+TEST_CASE("the distributed leader search of up to three processes equals a plain search") {
   std::mt19937_64 random(13);
   for (int round = 0; round != 300; ++round) {
     CAPTURE(round);
@@ -327,7 +327,7 @@ TEST_CASE("leaders found by up to three processes together are those of a plain 
     struct looking {
       core::stable_key key;
       explain::class_sums sums;
-      whywait::base::vector<explain::shape_entry> shape;  // by name
+      whywait::base::vector<explain::shape_entry> shape;  // sorted by name
       whywait::base::vector<explain::merge_scratch::share> numbered;
       std::size_t process;
       std::uint32_t number, slot;
@@ -335,7 +335,7 @@ TEST_CASE("leaders found by up to three processes together are those of a plain 
     explain::merge_scratch scratch;
     const explain::shape_leaders none;
     const std::size_t processes = 1 + random() % 3;
-    whywait::base::vector<explain::block_table> tables(2 * processes);  // two ranks each, which number their blocks in their own way
+    whywait::base::vector<explain::block_table> tables(2 * processes);  // two ranks each, with their own block numbers
     for (explain::block_table& t : tables) {
       for (int i = 0; i != 6; ++i) t.intern(1 + random() % 9);
     }

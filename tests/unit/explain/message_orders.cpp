@@ -19,9 +19,9 @@ using core::mpi_call;
 using core::sync_record;
 using whywait::explain::message_orders;
 
-/// One process that sends, receives and takes part in collectives; MPI as its standard says: messages of a channel do not
-/// overtake each other, and each goes to the first receive posted that it matches. The k-th message of a channel is numbered k
-/// when it is sent, whatever becomes of it.
+/// A process that sends, receives and takes part in collectives, according to the MPI standard. Messages of a channel
+/// do not overtake each other, and each goes to the first matching posted receive. Sends number the messages of a
+/// channel consecutively, even those that are never received.
 class process {
  public:
   explicit process(std::uint64_t seed) : random_(seed) {}
@@ -48,7 +48,7 @@ class process {
     }
   }
 
-  /// The end of a part: all that was completed in it, sent and collective must be known by now.
+  /// Ends a part. All sends and collectives that completed in it must have their numbers by now.
   void cut(bool last) {
     explain::rank_history part;
     part.ranks = 2;
@@ -56,7 +56,7 @@ class process {
     part.posted_before = before_;
     part.continues = !last;
     part.locations.resize(1);
-    for (receive& r : open_) {  // MPI is asked for those
+    for (receive& r : open_) {  // as reported by MPI
       if (r.matched != 0 && r.wild && !records_[r.record].has(flag::complete)) {
         records_[r.record].flags |= flag::resolved;
         records_[r.record].peer = r.peer;
@@ -76,7 +76,7 @@ class process {
     std::deque<sync_record> kept;
     whywait::base::vector<receive> still;
     for (receive r : open_) {
-      if (r.probed) {  // of a probe nothing is kept
+      if (r.probed) {  // probes are not carried over
         r.record = none;
       } else {
         ++across;
@@ -98,7 +98,7 @@ class process {
     std::size_t record;
     std::uint32_t posting;
     bool wild;
-    std::int32_t peer, tag;   // if it is not wild, or once it is matched
+    std::int32_t peer, tag;   // valid unless wild, or once matched
     std::uint32_t matched;    // number of its message, or 0
     bool probed;              // a message that waits for its Mrecv
   };
@@ -162,7 +162,7 @@ class process {
     if (ready.empty()) return;
     const std::size_t at = ready[pick(ready.size())];
     receive& r = open_[at];
-    if (r.probed) {  // received by a call of its own, at once or later
+    if (r.probed) {  // received by a separate call, now or later
       sync_record record{};
       const bool later = pick(2) == 0;
       record.call = later ? mpi_call::Imrecv : mpi_call::Mrecv;
@@ -213,7 +213,7 @@ TEST_CASE("in 500 random programs, cut anywhere, each message has the number tha
   CHECK(across > 20000);
 }
 
-TEST_CASE("orders that begin anew count what was not received yet, on both sides") {
+TEST_CASE("reset orders count pending messages on both sides") {
   const auto take = [](message_orders& orders, whywait::base::vector<sync_record> records, std::uint32_t before) {
     explain::rank_history part;
     part.communicators.push_back({7, 2, 0, false, {}});
@@ -231,7 +231,7 @@ TEST_CASE("orders that begin anew count what was not received yet, on both sides
     r.posting = posting;
     return r;
   };
-  // Two are sent and received, two under way: one of them is matched already.
+  // Two messages have been received and two are pending, one of which is matched.
   message_orders sender, receiver;
   take(sender, {make(flag::posts_send | flag::complete, 1), make(flag::posts_send | flag::complete, 2), make(flag::posts_send, 3),
                 make(flag::posts_send, 4)}, 0);
@@ -242,7 +242,7 @@ TEST_CASE("orders that begin anew count what was not received yet, on both sides
   take(sender, {make(flag::posts_send | flag::met, 3), make(flag::posts_send, 4), make(flag::posts_send, 5)}, 4);
   take(receiver, {make(flag::posts_receive | flag::met | flag::complete, 3), make(flag::posts_receive | flag::complete, 4),
                   make(flag::posts_receive | flag::complete, 5)}, 3);
-  CHECK(receiver[3] == 0);  // nobody knows any more
+  CHECK(receiver[3] == 0);  // no longer known
   CHECK(sender[4] == 1);
   CHECK(receiver[4] == 1);
   CHECK(sender[5] == 2);

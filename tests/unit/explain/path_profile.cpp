@@ -41,12 +41,12 @@ TEST_CASE("only the 16 most recent alignments are kept") {
   CHECK(latest(20) == 20);
 }
 
-TEST_CASE("alignments keep their profiles when others come and when profiles grow") {
+TEST_CASE("alignments keep their profiles when others are added and when profiles grow") {
   alignments a;
   whywait::base::vector<path_profile> kept;
   std::uint64_t random = 3;
   for (std::size_t i = 0; i != 40; ++i) {
-    path_profile p(1 + i);  // each has one block more than the one before
+    path_profile p(1 + i);  // each has one block more than the previous one
     for (path_use& u : p) {
       random = random * 6364136223846793005u + 1442695040888963407u;
       u.ns = static_cast<std::int64_t>(random >> 40);

@@ -15,7 +15,7 @@ using namespace histories;
 
 namespace {
 
-/// The order of one rank, folded as the recorder folds it, segment by segment.
+/// The path order of one rank, folded segment by segment like in the recorder.
 class ordered {
  public:
   explicit ordered(std::uint32_t most = 4096) { REQUIRE(folder_.open(most)); }
@@ -53,7 +53,7 @@ std::string name_of(core::stable_key key) {
   return "?";
 }
 
-// "compute:50 2x(pack:3 MPI_Send:1)"
+// Formats as "compute:50 2x(pack:3 MPI_Send:1)".
 std::string text(const whywait::base::vector<explain::picture_node>& nodes, std::size_t first, std::size_t last) {
   std::string out;
   for (std::size_t at = first; at != last; at += nodes[at].body + 1) {
@@ -80,7 +80,7 @@ void timed(core::path_folder& f, std::uint32_t block, std::uint64_t ticks) {
 
 }  // namespace
 
-TEST_CASE("a column is what ran between two instants, calls among it, loops folded across segments") {
+TEST_CASE("a column holds all blocks and calls between two instants, with loops folded across segments") {
   rank_data data(0, 2);
   const std::uint32_t compute = data.number("compute"), refine = data.number("refine"), pack = data.number("pack");
   ordered order;
@@ -103,16 +103,16 @@ TEST_CASE("a column is what ran between two instants, calls among it, loops fold
   data.end_ns = static_cast<std::int64_t>(now);
   const explain::rank_history rank = order.view(data, 2);
 
-  // everything before the last send: nine rounds and the beginning of the tenth
+  // everything before the last send, which is nine rounds and part of the tenth
   CHECK(text(explain::path_between(rank, 0, INT64_MIN, 9)) ==
         "9x(compute(4xrefine):450 pack:27 MPI_Send:63) compute(4xrefine):50 pack:3");
-  // the third record begins at 2 * 60 + 53: what lies before it was common
+  // the third record begins at 2 * 60 + 53; everything before it is common
   const explain::picture_side side = explain::path_between(rank, 0, 2 * 60 + 53, 5);
   CHECK(text(side) == "2x(compute(4xrefine):100 pack:6 MPI_Send:14) compute(4xrefine):50 pack:3");
   CHECK_FALSE(side.cut);
   CHECK(text(explain::path_between(rank, 0, INT64_MIN, 0)) == "compute(4xrefine):50 pack:3");
-  CHECK(explain::path_between(rank, 0, INT64_MIN, 10).nodes.empty());  // there is no such record
-  CHECK(explain::path_between(rank, 7, INT64_MIN, 0).nodes.empty());   // nor such a location
+  CHECK(explain::path_between(rank, 0, INT64_MIN, 10).nodes.empty());  // no such record
+  CHECK(explain::path_between(rank, 7, INT64_MIN, 0).nodes.empty());   // no such location
 }
 
 TEST_CASE("regions around calls go on across them, also where nothing else happened") {
@@ -125,7 +125,7 @@ TEST_CASE("regions around calls go on across them, also where nothing else happe
   });
   data.step("outer", 10);
   data.send(10, 12, 1);
-  data.step("outer", 5, 0);  // nothing began or ended: no segment
+  data.step("outer", 5, 0);  // without an event there is no segment
   data.send(17, 20, 1);
   order.before(2, [&](core::path_folder& f) {
     f.enter(outer, core::order_flag::region | core::order_flag::continued);
@@ -135,22 +135,22 @@ TEST_CASE("regions around calls go on across them, also where nothing else happe
   });
   data.step("outer", 1, 0);
   data.step("pack", 4);
-  data.receive(27, 40, 1);  // 2 of the 7 before it outside any region
+  data.receive(27, 40, 1);  // 2 of the 7 ticks before it are outside any region
   const explain::rank_history rank = order.view(data, 2);
   CHECK(text(explain::path_between(rank, 0, INT64_MIN, 2)) ==
         "outer(2xMPI_Send:5 pack:4):25 unmarked:2");
-  // seen from the second call on nobody knows when `outer` began
+  // from the second call on, the begin of `outer` is unknown
   CHECK(text(explain::path_between(rank, 0, 10, 1)) == "..outer..:5");
   CHECK(text(explain::path_between(rank, 0, 10, 2)) == "..outer..:5 MPI_Send:3 ..outer(pack:4):5 unmarked:2");
 }
 
-TEST_CASE("where no order was kept the counts are told, and that they are only that") {
+TEST_CASE("without an order the picture shows counts and marks them as unordered") {
   rank_data data(0, 2);
   const std::uint32_t compute = data.number("compute");
   ordered order(4);
   data.step("compute", 60, 6);
   data.step("refine", 0, 9, 0, "compute");
-  data.send(60, 61, 1);  // no segment: there was no memory
+  data.send(60, 61, 1);  // the segment was dropped for lack of memory
   order.before(1, [&](core::path_folder& f) {
     timed(f, compute, 10);
     for (std::uint32_t other = 100; other < 110; ++other) f.step(other);  // more than fits
@@ -164,10 +164,10 @@ TEST_CASE("where no order was kept the counts are told, and that they are only t
         "compute:10 ? ? ? unordered(2xcompute:20 pack:5):25");
 }
 
-TEST_CASE("code that the compiler counts is told by lines") {
+TEST_CASE("compiler-counted code is shown by lines") {
   rank_data data(0, 2);
   const std::uint32_t outer = data.number("outer"), code = core::site_table::capacity;
-  explain::counted_code lines;  // 1 and 3 are of one line, 2 is of another, 5 of a third; 4 has none
+  explain::counted_code lines;  // counters 1 and 3 are of one line, 2 of another, 5 of a third; 4 has none
   lines.add(code + 1, {{core::key_of("compute"), 1}}, code + 1);
   lines.add(code + 2, {{core::key_of("pack"), 1}}, code + 2);
   lines.add(code + 3, {{core::key_of("not told"), 1}}, code + 1);
@@ -176,7 +176,7 @@ TEST_CASE("code that the compiler counts is told by lines") {
   ordered order;
   order.before(0, [&](core::path_folder& f) {
     for (int i = 0; i < 3; ++i) f.step(code + 1);
-    f.step(code + 3);  // the same line: 3 times, not 4
+    f.step(code + 3);  // the same line, visited 3 times, not 4
     for (int i = 0; i < 10; ++i) {  // a loop of one line
       f.step(code + 5);
       f.step(code + 4);
@@ -190,7 +190,7 @@ TEST_CASE("code that the compiler counts is told by lines") {
     }
     f.spend(40);
     f.leave();
-    for (int i = 0; i < 20; ++i) f.step(code + 4);  // nothing of these
+    for (int i = 0; i < 20; ++i) f.step(code + 4);  // has no line
     for (int i = 0; i < 5; ++i) {
       f.step(code + 4);
       f.step(code + 6);
@@ -205,7 +205,7 @@ TEST_CASE("code that the compiler counts is told by lines") {
         "3xcompute 10xrefine outer(7x(compute pack)):40 pack");
 }
 
-TEST_CASE("of each class the longest wait is known: who, at which call, and since when both went apart") {
+TEST_CASE("each class keeps its longest wait, with ranks, calls and the last common instant") {
   run r(2);
   std::uint64_t late = 0, early = 0;
   for (int i = 0; i < 5; ++i) {
@@ -229,8 +229,8 @@ TEST_CASE("of each class the longest wait is known: who, at which call, and sinc
   CHECK(longest.record == 3);
   CHECK(longest.causer_rank == 0);
   CHECK(longest.causer_record == 3);
-  CHECK(longest.since_ns == 2 * 510 + 500);  // the third send began: the receiver waited for it
-  // so the interval of each side is the one round since
+  CHECK(longest.since_ns == 2 * 510 + 500);  // begin of the third send, for which the receiver waited
+  // each interval therefore is the round since then
   const whywait::base::vector<explain::rank_history> ranks = r.views();
   CHECK(text(explain::path_between(ranks[0], 0, longest.since_ns, 3)) == "unordered(compute:900):900");
 }

@@ -24,7 +24,7 @@ explain::explanation with(whywait::base::vector<std::int64_t> totals) {
 
 }  // namespace
 
-TEST_CASE("the smallest terms go while those kept make up 95 percent; what goes is unexplained") {
+TEST_CASE("the smallest terms are dropped while the others make up 95 percent; dropped terms are unexplained") {
   explain::explanation e = with({700, 260, 30, 10});
   explain::cut_residual(e, {});
   REQUIRE(e.residual.size() == 2);
@@ -50,7 +50,7 @@ TEST_CASE("terms under one percent are never shown, however many") {
   CHECK(e.unexplained_ns == 100);
 }
 
-TEST_CASE("what was unexplained before does not widen the cut") {
+TEST_CASE("earlier unexplained time does not widen the cut") {
   explain::explanation e = with({100, 20});
   e.wait_ns += 1000;
   e.unexplained_ns = 1000;
@@ -86,8 +86,8 @@ TEST_CASE("waits below the threshold join the largest class of their key") {
   REQUIRE(out.waits.size() == 1);
   CHECK(out.waits[0].count == 3);
   CHECK(out.waits[0].wait_ns == 905);
-  // The 5 ns are unexplained; the later explanation names the 5 ns of work that had been left aside, so that
-  // the time in the call (-5) is what the presentation cuts.
+  // The 5 ns are unexplained. The later explanation contains the 5 ns of work that had been omitted, so that the
+  // presentation removes the time in the call (-5).
   CHECK(total(out.waits[0].residual, "work") == 905);
   CHECK(sum(out.waits[0].residual) + out.waits[0].unexplained_ns == 905);
 }

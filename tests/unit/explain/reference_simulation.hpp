@@ -16,7 +16,8 @@
 #include <string>
 #include <utility>
 
-/// So many random programs; under AddressSanitizer, where each costs ten times as much, a fifth of them.
+/// The number of random programs. Under AddressSanitizer, where each costs ten times as much, it is a fifth of
+/// `wanted`.
 inline std::uint64_t programs(std::uint64_t wanted) {
 #if defined(__SANITIZE_ADDRESS__)
   return wanted / 5;
@@ -31,20 +32,20 @@ inline std::uint64_t programs(std::uint64_t wanted) {
 #endif
 }
 
-// A plain simulator of random MPI-like programs: knows by construction who waited for whom, and explains a
-// wait by the pairwise difference of the two intervals since the two were last aligned, waits inside them
-// expanded recursively (definitions 1.3). No causal path profiles, no matching by ordinals, no transport.
+// A simple simulator of random MPI-like programs. It determines by construction which rank waited for which, and
+// explains a wait by the pairwise difference of the two intervals since the last alignment, with waits inside them
+// expanded recursively (docs/method.md 1.3). It uses no causal path profiles, ordinal matching or transport.
 namespace reference {
 
 using namespace histories;
 
 using profile = std::map<core::stable_key, explain::block_use>;
 
-/// What one rank did, piece by piece.
+/// A piece of the work of one rank.
 struct piece {
   core::stable_key block = 0;
   explain::block_use use;
-  int wait = -1;  ///< index of the wait, instead of a block
+  int wait = -1;  ///< index of a wait; -1 for a block
 };
 
 struct true_wait {
@@ -54,7 +55,7 @@ struct true_wait {
   int causer = 0;
   std::uint32_t causer_record = 0;
   std::int64_t begin_ns = 0, wait_ns = 0;
-  std::size_t after = 0;  ///< position behind it in the waiter's pieces
+  std::size_t after = 0;  ///< position after it in the waiter's pieces
   int group = -1;         ///< index of the all-synchronising operation
 };
 
@@ -62,16 +63,16 @@ struct shape {
   int ranks = 4;
   int events = 40;
   bool tails = true;  ///< transfer takes time
-  /// Everything is decided by the program, nothing by time: no wildcards, no Waitany, and a buffered send is over
-  /// at once and not completed together with others. So a changed run decides alike.
+  /// All decisions are independent of time. There are no wildcards and no Waitany, and a buffered send completes
+  /// immediately and separately from other requests. A modified run therefore makes the same decisions.
   bool certain = false;
   bool overhead = false;  ///< measurement costs time before every call
-  /// Every call costs its wrapper time before, inside and after it, and every mark something: constants that the
-  /// histories name. What is inside comes before MPI has the call.
+  /// Every call costs wrapper time before, inside and after it, and every mark has a cost. The histories contain these
+  /// constants. The inside cost comes before MPI receives the call.
   bool constants = false;
-  bool apart = false;     ///< some buffered messages are received much later than they were sent
-  std::map<std::string, double> factors;  ///< block -> how long it takes instead of 1
-  double network = 1;                     ///< the same for the time inside calls that is not waiting
+  bool apart = false;     ///< some buffered messages are received much later than they are sent
+  std::map<std::string, double> factors;  ///< duration factor of each block
+  double network = 1;                     ///< duration factor of time in calls that is not waiting
 };
 
 class program {
@@ -111,7 +112,7 @@ class program {
     for (int i = 0; i != shape_.ranks; ++i) latest = std::max(latest, elapsed(i));
     return latest;
   }
-  /// How long calls were blocked, for whomever; all ranks together.
+  /// Total time of all ranks in blocked calls.
   std::int64_t blocked_ns() const { return blocked_ns_; }
   std::int64_t overhead_ns() const { return overhead_ns_; }
   std::int64_t elapsed(int rank) const { return ranks_[static_cast<std::size_t>(rank)].now - earliest_; }
@@ -119,7 +120,7 @@ class program {
     return static_cast<std::int64_t>(data_[rank].locations[0].records[record].duration);
   }
 
-  /// Causer minus waiter since the two were last aligned; waits expanded.
+  /// Causer minus waiter since the last alignment, with waits expanded.
   const profile& explanation(std::size_t k) {
     const auto known = explained_.find(k);
     if (known != explained_.end()) return known->second;
@@ -132,7 +133,7 @@ class program {
         later(from_p, from_q, a.after, at_record(a.causer, a.causer_record), end_p, end_q);
       } else if (a.rank == w.causer && a.causer == w.rank) {
         later(from_p, from_q, at_record(a.causer, a.causer_record), a.after, end_p, end_q);
-      } else if (a.group >= 0 && a.rank == w.rank) {  // both were led by a third one
+      } else if (a.group >= 0 && a.rank == w.rank) {  // both were aligned by a third rank
         for (const true_wait& b : waits_) {
           if (b.group == a.group && b.rank == w.causer) later(from_p, from_q, a.after, b.after, end_p, end_q);
         }
@@ -160,7 +161,7 @@ class program {
     int site = 0;
   };
 
-  // A message operation: when it was posted and by what it was met.
+  // A message operation, with the time of its posting and its partner.
   struct request {
     bool sending = false, rendezvous = false, over = false;
     int peer = 0, tag = 0;
@@ -168,7 +169,7 @@ class program {
     std::int64_t posted = 0;
     int met_rank = -1;
     std::uint32_t met_record = 0;
-    std::int64_t met = -1;  ///< when the other side was posted
+    std::int64_t met = -1;  ///< posting time of the other side
 
     bool done() const { return sending && !rendezvous ? true : met_rank >= 0; }
     std::int64_t done_at() const { return sending && !rendezvous ? posted : std::max(posted, met); }
@@ -184,13 +185,13 @@ class program {
     std::uint32_t record = 0;            ///< of the current call
     whywait::base::vector<request> requests;
     whywait::base::vector<std::size_t> current;                     ///< requests of the current call
-    whywait::base::vector<std::size_t> posted;                      ///< by this rank, not yet completed
+    whywait::base::vector<std::size_t> posted;                      ///< posted by this rank, not yet completed
     whywait::base::vector<std::pair<int, std::size_t>> unexpected;  ///< (sender, its request), in order of sending
-    whywait::base::vector<std::size_t> receives;                    ///< posted and not yet met, in order
+    whywait::base::vector<std::size_t> receives;                    ///< posted and unmatched, in order
     whywait::base::vector<piece> pieces;
     std::map<std::uint32_t, std::size_t> positions;
     core::stable_key previous_site = 0;
-    std::map<int, int> turns;  ///< group -> collectives begun
+    std::map<int, int> turns;  ///< number of collectives begun, by group
 
     std::int64_t at() const { return leaving ? over : enter; }
   };
@@ -198,11 +199,11 @@ class program {
   struct meeting {
     mpi_call call = mpi_call::none;
     int root = 0;
-    std::map<int, std::pair<std::int64_t, std::uint32_t>> entered;  ///< rank -> enter, record
+    std::map<int, std::pair<std::int64_t, std::uint32_t>> entered;  ///< rank to enter time and record
     bool all = false;
   };
 
-  static constexpr std::int64_t mark_ns = 2;  // of one visit
+  static constexpr std::int64_t mark_ns = 2;  // per visit
   static core::call_overhead cost_of(mpi_call call) {
     const auto c = static_cast<int>(call);
     return {3.0 + c % 5, 4.0 + c % 11, 1.0 + c % 4, 1.0 + c % 3, 2.0};
@@ -227,7 +228,7 @@ class program {
     return low + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(high - low + 1));
   }
   bool chance(int percent) { return pick(0, 99) < percent; }
-  // What a rank does between and in its calls must not depend on when others do something.
+  // The durations on a rank must not depend on the timing of other ranks.
   std::int64_t draw(int i, std::int64_t low, std::int64_t high) {
     return low + static_cast<std::int64_t>(durations_[static_cast<std::size_t>(i)]() %
                                            static_cast<std::uint64_t>(high - low + 1));
@@ -270,7 +271,7 @@ class program {
     apart.erase(apart.begin());
   }
 
-  // One global order of events, appended to the ranks involved: such a program cannot deadlock.
+  // A global order of events, appended to the ranks involved, cannot deadlock.
   void generate() {
     whywait::base::vector<std::pair<int, int>> apart;
     for (int e = 0; e != shape_.events; ++e) {
@@ -302,7 +303,7 @@ class program {
         op& q = push(b, how < 6 ? recv : irecv);
         q.peer = a;
         q.tag = tag;
-      } else if (type < 58 && !shape_.certain) {  // a wildcard takes whoever comes first, so its senders must not block
+      } else if (type < 58 && !shape_.certain) {  // a wildcard matches the first arrival, so its senders must not block
         op& s = push(a, send);
         s.peer = b;
         s.tag = 9;
@@ -339,7 +340,7 @@ class program {
     for (int i = 0; i != shape_.ranks; ++i) push(i, collective).call = mpi_call::Finalize;
   }
 
-  // ---- running
+  // ---- simulation
 
   void simulate() {
     for (int i = 0; i != shape_.ranks; ++i) prepare(i);
@@ -581,7 +582,7 @@ class program {
       if (!r.requests[q].done()) return false;
       ready = std::max(ready, r.requests[q].done_at());
     }
-    // Decided when it leaves: a receive posted until then counts, even if the send was buffered.
+    // Decided when the call leaves. A receive posted until then counts, even if the send was buffered.
     r.completed = completed;
     const bool buffered = std::any_of(completed.begin(), completed.end(), [&r](std::size_t q) {
       return r.requests[q].sending && !r.requests[q].rendezvous;
@@ -597,7 +598,7 @@ class program {
     state& r = rank(i);
     const op& o = r.ops[r.next];
     r.leaving = false;
-    // The law (definitions 1.2): the latest late sender, else the latest late receiver before the end.
+    // docs/method.md 1.2: the latest late sender, otherwise the latest late receiver before the end.
     const request *sender = nullptr, *receiver = nullptr;
     for (const std::size_t q : r.completed) {
       const request& m = r.requests[q];
@@ -707,7 +708,7 @@ class program {
     prepare(i);
   }
 
-  // ---- the truth
+  // ---- reference results
 
   std::size_t at_record(int i, std::uint32_t record) { return rank(i).positions.at(record); }
 

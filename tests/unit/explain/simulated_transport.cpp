@@ -11,14 +11,14 @@ using whywait::base::packet;
 using whywait::base::put;
 using whywait::explain::simulated_transport;
 
-TEST_CASE("an exchange brings every packet to its rank, until nobody has anything to say") {
+TEST_CASE("an exchange delivers every packet and ends when no rank sends") {
   const std::int32_t ranks = 5;
   simulated_transport t(ranks);
   whywait::base::vector<int> got(ranks, 0), said(ranks, 0);
   t.exchange(
       [&](std::int32_t i, auto&& to, std::size_t room) {
         CHECK(room > 0);
-        if (said[static_cast<std::size_t>(i)]++ > 1) return;  // twice
+        if (said[static_cast<std::size_t>(i)]++ > 1) return;  // sends twice
         for (std::int32_t k = 0; k <= i; ++k) put(to(k), i);
       },
       [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
@@ -32,7 +32,7 @@ TEST_CASE("an exchange brings every packet to its rank, until nobody has anythin
   CHECK(said == whywait::base::vector<int>{3, 3, 3, 3, 3});
 }
 
-TEST_CASE("what was heard in an exchange may be answered in its next round") {
+TEST_CASE("packets of an exchange may be answered in its next round") {
   simulated_transport t(2);
   whywait::base::vector<int> next{7, 0};
   int heard = 0;
@@ -74,9 +74,9 @@ TEST_CASE("ranks that wait for each other in a circle are an error, not a hang")
                   std::logic_error);
 }
 
-TEST_CASE("no clock error whatever makes the ranks wait for each other in a circle") {
+TEST_CASE("clock errors cannot cause a deadlock") {
   using namespace histories;
-  // Each sends before it receives, but every clock claims that the other's send came while it was receiving.
+  // Each sends before it receives, but by its clock the other's send comes during its receive.
   run r(2);
   for (int k = 0; k != 3; ++k) {
     const auto t = static_cast<std::uint64_t>(100 * k);
@@ -138,7 +138,7 @@ TEST_CASE("the result does not depend on how much fits into the packets of an ex
   }
 }
 
-TEST_CASE("before a rank advances its memory is asked for, step by step, and then its letters come in their order") {
+TEST_CASE("before a rank advances its memory is prefetched step by step, and its messages arrive in order") {
   constexpr int ranks = 150, steps = 3, rounds = 4;  // more than two blocks
   simulated_transport t(ranks);
   whywait::base::vector<int> asked(ranks, 0), sent(ranks, 0), heard(ranks, 0);
@@ -147,7 +147,8 @@ TEST_CASE("before a rank advances its memory is asked for, step by step, and the
       [&](std::int32_t i, auto&& post) {
         CHECK(asked[static_cast<std::size_t>(i)] == steps);
         asked[static_cast<std::size_t>(i)] = 0;
-        // A round when all of the round before have come: two letters to the next rank, one to any other.
+        // Starts a round when all messages of the previous round have arrived, with two messages to the next rank and
+        // one to another.
         int& mine = sent[static_cast<std::size_t>(i)];
         for (; mine != rounds && heard[static_cast<std::size_t>(i)] >= 2 * mine; ++mine) {
           for (int k = 0; k != 2; ++k) {

@@ -20,7 +20,7 @@ TEST_CASE("a wait is listed at the call that was kept waiting, whether it is exp
   r[1].receive(5400, 5750, 0);
   const whywait::base::vector<explain::rank_history> all = r.views();
   explain::wait_list waits(all[1]);
-  explain::options settings;  // 200 ns are not worth an explanation
+  explain::options settings;  // waits of 200 ns are below the threshold
   settings.watch = &waits;
   explain::simulated_transport transport(2);
   const explain::outcome out = explain::explain(transport, all, settings);

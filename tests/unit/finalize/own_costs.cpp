@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <random>
+#include <vector>
 
 using namespace whywait;
 using namespace whywait::finalize;
@@ -31,7 +32,7 @@ TEST_CASE("of each reading half belongs to either side, and one of a pair only t
   CHECK(c.inside_ns == 17.5);
   CHECK(c.back_ns == 2.5);
   CHECK(c.after_ns == 27.5);
-  CHECK(c.before_ns + c.inside_ns + c.back_ns + c.after_ns == 0.5 * (50 + 40 + 60 - 10));  // it would take one less
+  CHECK(c.before_ns + c.inside_ns + c.back_ns + c.after_ns == 0.5 * (50 + 40 + 60 - 10));  // one reading less
   CHECK(c.error_ns == 0);
 }
 
@@ -70,7 +71,7 @@ TEST_CASE("the mean of noisy timings is found, and the error is half of the rang
   }
 }
 
-TEST_CASE("calls that did not time themselves cost what the calibration of the most similar one says") {
+TEST_CASE("calls without own timings have the calibrated cost of the most similar call") {
   const auto timings = std::make_unique<self_timing>();
   const auto quiet = std::make_unique<calibration>();
   const mpi_call tried[] = {mpi_call::Send,  mpi_call::Recv, mpi_call::Sendrecv, mpi_call::Irecv,
@@ -78,11 +79,11 @@ TEST_CASE("calls that did not time themselves cost what the calibration of the m
   for (const mpi_call c : tried) quiet->calls[static_cast<std::size_t>(c)] = {100 + static_cast<std::uint32_t>(c), 0, 0, 0};
   for (std::uint64_t i = 0; i < enough_timings; ++i) timings->note(mpi_call::Ssend, 5, 0, 0, 0);
   for (std::uint64_t i = 0; i + 1 < enough_timings; ++i) timings->note(mpi_call::Bsend, 5, 0, 0, 0);
-  const whywait::base::vector<core::call_overhead> costs = call_costs(*timings, *quiet, 1);
+  const std::vector<core::call_overhead> costs = call_costs(*timings, *quiet, 1);
   const auto before = [&](mpi_call c) { return costs[static_cast<std::size_t>(c)].before_ns; };
   const auto of = [](mpi_call c) { return 100 + static_cast<double>(c); };
   REQUIRE(costs.size() == static_cast<std::size_t>(mpi_call::count_));
-  for (std::size_t c = 1; c < costs.size(); ++c) CHECK(costs[c].before_ns > 0);  // each is like one that is tried
+  for (std::size_t c = 1; c < costs.size(); ++c) CHECK(costs[c].before_ns > 0);  // each is similar to a calibrated call
   CHECK(before(mpi_call::Ssend) == 5);
   CHECK(before(mpi_call::Bsend) == of(mpi_call::Send));
   CHECK(before(mpi_call::Mprobe) == of(mpi_call::Recv));
@@ -102,7 +103,7 @@ TEST_CASE("a clock that became dearer makes marks and rare calls dearer, one tha
   for (std::uint32_t i = 0; i < 5; ++i) timings->note(mpi_call::Send, 1, 2, 3, 39);
   CHECK(mark_costs(*timings, *quiet, 0.5).region_ns == 22.5);
   CHECK(rare().before_ns == 10);  // half of 30 - 20 / 2
-  for (std::uint32_t i = 0; i < 6; ++i) timings->note(mpi_call::Recv, 1, 2, 3, 1020);  // the middle one of all
+  for (std::uint32_t i = 0; i < 6; ++i) timings->note(mpi_call::Recv, 1, 2, 3, 1020);  // the median of all
   const core::mark_overhead dear = mark_costs(*timings, *quiet, 0.5);
   CHECK(dear.region_ns == 0.5 * (45 + 2 * 1000));
   CHECK(dear.step_ns == 1);
@@ -112,10 +113,10 @@ TEST_CASE("a clock that became dearer makes marks and rare calls dearer, one tha
   CHECK(rare().back_ns == 0.5 * 510);
   CHECK(rare().after_ns == 0.5 * (1050 - 510));
   for (std::uint32_t i = 0; i < self_timing::kept; ++i) timings->note(mpi_call::Wait, 1, 2, 3, 10);
-  CHECK(mark_costs(*timings, *quiet, 0.5).region_ns == 12.5);  // a cheaper one
+  CHECK(mark_costs(*timings, *quiet, 0.5).region_ns == 12.5);  // cheaper
 }
 
-TEST_CASE("without a calibration nothing is known") {
+TEST_CASE("without calibration costs are zero") {
   const auto timings = std::make_unique<self_timing>();
   const auto quiet = std::make_unique<calibration>();
   for (const core::call_overhead& c : call_costs(*timings, *quiet, 1)) CHECK(c.before_ns + c.inside_ns + c.after_ns == 0);

@@ -13,7 +13,7 @@ using namespace whywait::models;
 using test::near;
 
 TEST_CASE("the mean of the longest of many equal tasks is met for every variation") {
-  // E[max of 64] by numerical integration of 1 - F^64 over gamma times: an independent way
+  // an independent computation, the numerical integration of 1 - F^64 over gamma times for E[max of 64]
   const machine own = machine::servers_for_all({1.0});
   for (const double cv2 : {1.0, 0.25, 0.04}) {
     const double shape = 1.0 / cv2, top = 1.0 + 14.0 * std::sqrt(cv2);
@@ -45,7 +45,8 @@ TEST_CASE("constant tasks on shared servers end one after the other") {
   const machine m = machine::table({1, 2});
   std::vector<segment> parts;
   for (const double work : {1.0, 2.0, 3.0, 4.0}) parts.push_back(task_segment(m, work, 0.0));
-  // four share two servers until the first has 1, three until the second has 2, then two and one at full speed
+  // four tasks share two servers until the first has 1, three until the second has 2; then two and one run at full
+  // speed
   CHECK(near(parallel(parts, m).mean, 2.0 + 1.5 + 1.0 + 1.0, 0.01));
 }
 
@@ -91,7 +92,7 @@ errors against_chains(bool headed) {
       CHECK(near(s.tasks, truth.tasks[0], 1e-8));
       e.ours.push_back(std::fabs(s.mean / truth.mean - 1.0));
       e.fluid.push_back(std::fabs(segment_of(c, m, parallel_rule::fluid).mean / truth.mean - 1.0));
-      // the reduction finds the structure in the graph
+      // the reduction recognises the structure of the graph
       const reduction r = reduce(graph_of(c), m);
       CHECK(r.complete);
       CHECK(near(r.whole.mean, s.mean, 0.005));

@@ -25,22 +25,22 @@ TEST_CASE("weights are decimals or fractions and keep to one alternative") {
   CHECK(e.parts[0].parts[0].probability == weight(1, 2));
   CHECK(e.parts[0].parts[1].probability == weight(1, 2));
   CHECK(e.parts[1].probability == weight(3, 4));
-  // a point that no digit follows is AND
+  // a point without a following digit is AND
   CHECK(parse_enables("a|1.b").parts.size() == 2);
-  // and the denominator of a fraction is whole
+  // the denominator of a fraction is an integer
   CHECK(parse_enables("2|1/2.3|1/3").parts.size() == 2);
-  // a weight within a group stays within it
+  // a weight in a group applies inside it
   const expression group = parse_enables("(a|1/2)|1/3");
   CHECK(group.probability == weight(1, 3));
   CHECK(group.parts[0].probability == weight(1, 2));
 }
 
-TEST_CASE("blank text is no arc") {
+TEST_CASE("blank text means no arcs") {
   CHECK(parse_enables("").what == expression::kind::none);
   CHECK(parse_needs("  \t").what == expression::kind::none);
 }
 
-TEST_CASE("what does not parse is shown with a caret under the place") {
+TEST_CASE("parse errors are shown with a caret under the position") {
   for (const char* text : {"a .", "a + ", "(a", "a)", "a b", "|1/2", "a|", "a||1", "a . . b", "()", "a;b"})
     CHECK_MESSAGE((number_of_error([&] { parse_enables(text); }) == "whywait-P001" ||
                    number_of_error([&] { parse_enables(text); }) == "whywait-P002"),

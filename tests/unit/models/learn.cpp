@@ -12,10 +12,10 @@ using namespace whywait::models;
 
 namespace {
 
-/// Plays a graph and notes who sent tokens to whom; every destination has at most one AND of D.
+/// Plays a graph and records the tokens; every destination has at most one AND of D.
 std::vector<observed_task> play(const control_graph& g, const program& p, random_source& random) {
   std::vector<observed_task> seen;
-  std::map<std::string, std::vector<std::string>> waiting;  // operands that have come
+  std::map<std::string, std::vector<std::string>> waiting;  // operands that have arrived
   std::deque<std::pair<std::uint32_t, std::vector<std::string>>> active;
   for (const std::uint32_t s : p.start) active.push_back({s, {}});
   detail::token_board board(p, random);
@@ -142,6 +142,6 @@ TEST_CASE("a log becomes a graph: lines are loops, a barrier is an immediate nod
   for (std::uint32_t l = 0; l != 2; ++l) log.add(l, {end, 1.0, 0.0});
   const learned_program l = learn({observe(log)});
   const solution s = solve(generate(compile(l.graph)), {machine::servers_for_all({1.0}), {}});
-  // 50 steps on the average, each the longer of two, and the end once
+  // 50 steps on average, each the longer of two, and the end
   CHECK(std::fabs(s.mean - 51 * 1.5) < 1.0);
 }

@@ -65,7 +65,7 @@ TEST_CASE("the customers at all stations are all customers, and their difference
   }
 }
 
-TEST_CASE("chains that share no station are solved apart, whatever the lattice of all would be") {
+TEST_CASE("chains that share no station are solved separately for any size of the joint lattice") {
   network net;
   for (std::size_t c = 0; c != 30; ++c) {
     std::vector<double> demands(30, 0.0);
@@ -96,7 +96,7 @@ TEST_CASE("beyond the lattice Bard and Schweitzer answer and state their error")
   std::vector<std::uint32_t> n(ranks, 1);
   std::vector<double> rate(ranks);
   m.per_customer(n.data(), rate.data());
-  // a rank alone at its processor never queues there: this is the machine repairman, and exact
+  // a rank alone on its processor never queues there, which is the machine repairman model and exact
   network repair;
   repair.add({station::kind::delay}, {1.0}).add({}, {0.05});
   const double truth = throughput(repair, ranks).back() / static_cast<double>(ranks);
@@ -104,7 +104,7 @@ TEST_CASE("beyond the lattice Bard and Schweitzer answer and state their error")
   CHECK(rate[0] < 1.0 / 1.05);
 }
 
-TEST_CASE("what is no network is refused") {
+TEST_CASE("an invalid network is refused") {
   CHECK(number_of_error([] { throughput(network(), 3); }) == "whywait-P013");
   CHECK(number_of_error([] { throughput(network().add({}, {-1.0}), 3); }) == "whywait-P013");
   CHECK(number_of_error([] { throughput(network().add({}, {0.0}), 3); }) == "whywait-P013");

@@ -163,7 +163,7 @@ void check_parallelism(const json& expected, const solution& s) {
   for (const auto& p : s.populations) got[p.first] += p.second;
   for (const auto& item : expected.items()) {
     const double mine = got[counts_of(item.key())];
-    // probabilities that are themselves tiny are compared to 1e-13 absolute
+    // tiny probabilities are compared to 1e-13 absolute
     check_within("p(" + item.key() + ")", mine, item.value(), stated_tolerance * mine + 1e-13);
   }
   double all = 0.0;

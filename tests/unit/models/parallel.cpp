@@ -33,7 +33,7 @@ TEST_CASE("the minimum of gamma times is continuous from exponential to constant
   CHECK(near(minimum_of(2, 1, 3, 1).square, 2 * 1.2 * 1.2, 1e-13));
   CHECK(near(minimum_of(2, 0, 3, 0).mean, 2.0));
   CHECK(near(minimum_of(1, 0, 1, 1).mean, 1.0 - std::exp(-1.0), 1e-12));
-  // across the borders between the formulas
+  // on both sides of the limits between the formulas
   CHECK(near(minimum_of(1.01, 0.99e-4, 1, 0.99e-4).mean, minimum_of(1.01, 1.01e-4, 1, 1.01e-4).mean, 1e-4));
   CHECK(near(minimum_of(1, 0.99e-6, 1, 0.5).mean, minimum_of(1, 1.01e-6, 1, 0.5).mean, 1e-6));
   CHECK(near(minimum_of(1, 1e-8, 1.0, 1e-8).mean, 1.0, 1e-4));

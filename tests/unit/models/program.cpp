@@ -37,7 +37,7 @@ TEST_CASE("a malformed graph is refused with its number") {
 }
 
 TEST_CASE("an AND that can never be filled makes its node unreachable") {
-  // c needs a and b, but b comes only after c
+  // c needs a and b, but b follows c
   control_graph g = control_graph().add("a", "c").add("b", "c", "c").add("c", "b", "a.b");
   CHECK(error_of(g) == "whywait-P007");
 }

@@ -30,7 +30,7 @@ TEST_CASE("sequence, choice and loops are exact in every moment") {
   CHECK(near(s.variance, truth.variance));
 }
 
-TEST_CASE("a flowchart is a sequence, a choice, a loop, whatever the routes say") {
+TEST_CASE("a flowchart covers sequence, choice and loop") {
   const segment a = task_segment(shared()), b = task_segment(shared(), 2.0, 0.3);
   const segment chart = flowchart(std::vector<segment>{a, b}, {{0, 1, 0}, {0.6, 0, 0.4}});
   const segment tree = repeated(sequential(std::vector<segment>{a, b}), 0.6);

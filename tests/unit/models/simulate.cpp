@@ -81,7 +81,7 @@ TEST_CASE("every law has the mean and the variation that it promises") {
   }
 }
 
-TEST_CASE("one seed gives one result, another another") {
+TEST_CASE("equal seeds give equal results, different seeds different ones") {
   const environment e{machine::servers_for_all({1.0}), {}};
   simulation_options o = runs(100);
   const double first = simulate_reduced(fork(3), e, o).mean;

@@ -91,7 +91,7 @@ TEST_CASE("a program that cannot end is refused") {
   CHECK(number_of_error([&] { solve(generate(compile(g)), own()); }) == "whywait-P016");
 }
 
-TEST_CASE("an unbounded program needs a cap, and the cap says how often it was hit") {
+TEST_CASE("an unbounded program needs a cap, whose probability is reported") {
   const control_graph g = [] {
     control_graph x = control_graph().add("A", "A|9/10 . B", "A").add("B", "", "A");
     x.start = {"A"};
@@ -130,7 +130,7 @@ TEST_CASE("a loop has no layers") {
   CHECK(number_of_error([] { solve_layered(compile(looping("1/2", "1/2")), own()); }) == "whywait-P020");
 }
 
-TEST_CASE("a machine that knows fewer classes or customers is refused") {
+TEST_CASE("a machine with fewer classes or customers is refused") {
   const program p = compile(control_graph().add("a", "", "", "x").add("b", "", "", "y"));
   CHECK(number_of_error([&] { solve_layered(p, own()); }) == "whywait-P015");
 }

@@ -23,7 +23,7 @@ TEST_CASE("the probabilities of the feasible subsets sum to exactly one") {
     CHECK_MESSAGE(total(subsets(text)).is_one(), text);
 }
 
-TEST_CASE("alternatives without a weight share what is left") {
+TEST_CASE("alternatives without a weight share the remainder") {
   const auto s = subsets("a|1/2+b+c");
   REQUIRE(s.size() == 3);
   CHECK(s[1].probability == weight(1, 4));

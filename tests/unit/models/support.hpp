@@ -16,7 +16,7 @@ inline bool near(double a, double b, double relative = 1e-9) {
   return std::fabs(a - b) <= relative * std::max(std::fabs(a), std::fabs(b)) + 1e-300;
 }
 
-/// "" if nothing is thrown, else "whywait-P0xx".
+/// Returns the error number, such as "whywait-P003"; empty if nothing is thrown.
 template <class F>
 std::string number_of_error(F&& f) {
   try {
@@ -27,8 +27,8 @@ std::string number_of_error(F&& f) {
   return {};
 }
 
-/// A random structured program of about `size` tasks. `headed`: every fork, choice and loop has a task before and
-/// after it and two or three branches, as programs have; else forks within forks, as wide as they come.
+/// A random structured program of about `size` tasks. With `headed`, every fork, choice and loop has a task before and
+/// after it and two or three branches, as in real programs; otherwise forks are nested and of any width.
 inline whywait::models::composition random_program(whywait::models::random_source& r, int size, bool headed) {
   using whywait::models::composition;
   if (size <= 1) return composition::task();

@@ -22,7 +22,7 @@ struct fake_path {
 const void* address(std::uintptr_t n) { return reinterpret_cast<const void*>(n); }
 }  // namespace
 
-TEST_CASE("a call site is told apart by address, open regions and call") {
+TEST_CASE("a call site is identified by address, open regions and call") {
   call_site_table table;
   REQUIRE(table.open());
   const fake_path outside{{}}, main_only{{5}}, exchange{{5, 9}};

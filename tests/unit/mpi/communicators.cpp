@@ -15,7 +15,7 @@ TEST_CASE("members of one communicator agree on its id without talking") {
   const auto w0 = first.add(world, 4, 1), w1 = second.add(world, 4, 3);
   CHECK(first[w0].id == second[w1].id);
   CHECK(first[w0].world == nullptr);  // the identity
-  first.add(other, 2, 0);             // a communicator that the second process is not in
+  first.add(other, 2, 0);             // a communicator without the second process
   const auto p0 = first.add(pair, 2, 1), p1 = second.add(pair, 2, 0);
   CHECK(first[p0].id == second[p1].id);
   REQUIRE(first[p0].world != nullptr);

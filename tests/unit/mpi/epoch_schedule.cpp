@@ -9,7 +9,7 @@ using whywait::mpi::epoch_schedule;
 
 namespace {
 
-// A program whose meetings fill `percent` more of the memory of its fullest process each.
+// A program in which the fullest process fills another `percent` of its memory between meetings.
 struct meetings {
   epoch_schedule schedule{};
   double full = 0;
@@ -30,7 +30,7 @@ struct meetings {
 
 }  // namespace
 
-TEST_CASE("memory that fills evenly is never more than its part full, and is seldom asked for") {
+TEST_CASE("memory that fills evenly stays within its limit and is seldom compared") {
   for (const double each : {0.0001, 0.01, 0.1, 1.0, 6.0, 19.0}) {
     meetings program;
     for (int i = 0; i != 100000; ++i) {
@@ -40,11 +40,12 @@ TEST_CASE("memory that fills evenly is never more than its part full, and is sel
     CAPTURE(each);
     CHECK((program.ended > 0) == (each > 0.0005));
     if (each <= 0.01) CHECK(program.compared < 1500);
-    if (each >= 0.01) CHECK(program.ended * (epoch_schedule::most_ppm * 1e-4) < 4 * 100000 * each);  // epochs are not small
+    // epochs are not small
+    if (each >= 0.01) CHECK(program.ended * (epoch_schedule::most_ppm * 1e-4) < 4 * 100000 * each);
   }
 }
 
-TEST_CASE("a program that changes its habits is asked again soon") {
+TEST_CASE("a program whose rate changes is compared again soon") {
   std::mt19937_64 random(7);
   for (int seed = 0; seed != 50; ++seed) {
     meetings program;
@@ -55,7 +56,7 @@ TEST_CASE("a program that changes its habits is asked again soon") {
   }
 }
 
-TEST_CASE("all processes decide alike from what all know, and one that is in need ends the epoch for all") {
+TEST_CASE("all processes decide alike from shared data, and one that runs full ends the epoch for all") {
   epoch_schedule a{}, b{};
   std::mt19937_64 random(9);
   for (int i = 0; i != 10000; ++i) {

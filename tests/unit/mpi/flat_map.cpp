@@ -39,7 +39,7 @@ TEST_CASE("an empty flat map finds nothing and forgets nothing") {
   flat_map map;
   CHECK(map.find(0) == nullptr);
   map.erase(0);
-  CHECK(map.set(0, 7));  // zero is a key like any other
+  CHECK(map.set(0, 7));  // zero is an ordinary key
   CHECK(*map.find(0) == 7);
   map.release();
 }

@@ -8,7 +8,7 @@
 
 using namespace whywait::mpi;
 
-TEST_CASE("the request table finds what was added, also after it has grown") {
+TEST_CASE("the request table finds its entries, also after growing") {
   static request_table table;
   REQUIRE(table.open());
   std::map<std::uint64_t, pending*> truth;
@@ -36,7 +36,7 @@ TEST_CASE("the request table finds what was added, also after it has grown") {
   CHECK(table.replaced() == 0);
 }
 
-TEST_CASE("a handle that MPI gives out again replaces its stale entry") {
+TEST_CASE("a handle that MPI reuses replaces its stale entry") {
   static request_table table;
   REQUIRE(table.open());
   pending* const old = table.add(42);
@@ -44,7 +44,7 @@ TEST_CASE("a handle that MPI gives out again replaces its stale entry") {
   CHECK(table.find(42) == fresh);
   CHECK(table.size() == 1);
   CHECK(table.replaced() == 1);
-  CHECK(table.add(43) == old);  // nobody held it, so its place is used again
+  CHECK(table.add(43) == old);  // it had no holder, so that its slot is reused
 }
 
 TEST_CASE("an entry that a completing call holds survives the reuse of its handle by another thread") {
@@ -58,7 +58,7 @@ TEST_CASE("an entry that a completing call holds survives the reuse of its handl
   CHECK_FALSE(mine->linked);
   CHECK(mine->posting == 7);
   CHECK(table.add(43) != mine);
-  table.unlink(mine);  // the late end of the first owner does not touch the second
+  table.unlink(mine);  // unlinking the first owner late does not affect the second
   CHECK(table.find(42) == theirs);
   mine->holders = 0;
   table.recycle(mine);
@@ -74,6 +74,6 @@ TEST_CASE("a request that turned out to be pending can be put back") {
   table.link(p);
   CHECK(table.find(9) == p);
   table.unlink(p);
-  table.unlink(p);  // twice does no harm
+  table.unlink(p);  // unlinking twice is harmless
   CHECK(table.size() == 0);
 }

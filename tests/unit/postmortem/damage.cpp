@@ -11,7 +11,7 @@ using namespace whywait;
 
 namespace {
 
-/// What `work` writes to standard error.
+/// Returns what `work` writes to standard error.
 template <class Work>
 std::string said_by(Work work) {
   char name[] = "/tmp/whywait_said_XXXXXX";
@@ -39,7 +39,7 @@ std::size_t lines_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("what is no file of whywait is refused with one line each") {
+TEST_CASE("each foreign file is refused with one line") {
   folder here;
   write_file(here.path + "/whywait.a.kept", "");
   write_file(here.path + "/whywait.b.kept", "something else");
@@ -67,7 +67,7 @@ TEST_CASE("a file of another version is named and stays") {
   CHECK(here.files().size() == 1);
 }
 
-TEST_CASE("a reader of damaged files never fails, and says what it cannot read in clear lines") {
+TEST_CASE("reading damaged files never fails and reports unreadable parts in clear lines") {
   std::random_device device;
   const char* const given = std::getenv("KEPT_TEST_SEED");
   const unsigned seed = given != nullptr ? static_cast<unsigned>(std::atoi(given)) : device();
@@ -81,7 +81,7 @@ TEST_CASE("a reader of damaged files never fails, and says what it cannot read i
   whywait::base::vector<std::string> names = whole.files(), contents;
   REQUIRE(names.size() == 3);
   for (const std::string& name : names) contents.push_back(read_all(whole.path + "/" + name));
-  // where something stands: bits of empty pages are no damage
+  // positions of non-empty data; changes of empty pages are harmless
   whywait::base::vector<whywait::base::vector<std::size_t>> used(contents.size());
   for (std::size_t f = 0; f < contents.size(); ++f)
     for (std::size_t i = 0; i < contents[f].size(); ++i)
@@ -108,5 +108,5 @@ TEST_CASE("a reader of damaged files never fails, and says what it cannot read i
     for (std::size_t at = 0; at < said.size(); at = said.find('\n', at) + 1)
       REQUIRE(said.compare(at, 9, "whywait: ") == 0);
   }
-  CHECK(reported > 400);  // most damage leaves most of the rest
+  CHECK(reported > 400);  // most damage leaves most of the data intact
 }

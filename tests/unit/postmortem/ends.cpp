@@ -23,7 +23,7 @@ TEST_CASE("all that was recorded is found, however the process ended") {
   }
 }
 
-TEST_CASE("what an ended thread recorded is found") {
+TEST_CASE("the records of an ended thread are found") {
   folder here;
   run("thread", here.path);
   const auto process = only(here);
@@ -60,7 +60,7 @@ TEST_CASE("thousands of places keep their names") {
   for (int i = 0; i < 5000; i += 7) REQUIRE(visits(*process, "place " + std::to_string(i)) == 1);
 }
 
-TEST_CASE("WHYWAIT_MEMORY holds for what is kept") {
+TEST_CASE("WHYWAIT_MEMORY limits kept records") {
   folder here;
   setenv("WHYWAIT_MEMORY", "128K", 1);
   run("memory", here.path);
@@ -97,7 +97,7 @@ TEST_CASE("the report of a process without MPI names its open regions and its pl
 TEST_CASE("a process that runs is left alone, also while others in its folder are reported") {
   folder here;
   const pid_t alive = start("stays", here.path);
-  const auto has_its_name = [&] {  // first it is called otherwise
+  const auto has_its_name = [&] {  // the file has a temporary name first
     const whywait::base::vector<std::string> names = here.files();
     return names.size() == 1 && names[0].find(".kept") != std::string::npos;
   };
@@ -126,11 +126,11 @@ TEST_CASE("two ranks that were killed are explained like two that came to their 
   REQUIRE(job.explained());
   CHECK(result.run.partial);
   CHECK(result.run.ranks == 2);
-  CHECK(result.run.mpi_calls == 7);  // rank 0: Init, Send, Barrier; rank 1: Init, Recv, Barrier twice
+  CHECK(result.run.mpi_calls == 7);  // rank 0 has Init, Send, Barrier; rank 1 has Init, Recv, Barrier twice
   REQUIRE(result.waits.size() == 1);
   const report::wait_entry& wait = result.waits[0];
   CHECK(wait.pattern == "late_sender");
-  CHECK(wait.seconds == doctest::Approx(0.020).epsilon(0.001));  // 20 ms until the send began, less 0.5 us
+  CHECK(wait.seconds == doctest::Approx(0.020).epsilon(0.001));  // 20 ms until the send began, minus 0.5 us
   REQUIRE(!wait.residual.empty());
   CHECK(wait.residual[0].block == "compute");
   CHECK(wait.residual[0].causer_visits == 10);
@@ -138,15 +138,15 @@ TEST_CASE("two ranks that were killed are explained like two that came to their 
   CHECK(result.last_words[0].inside);
   CHECK(result.last_words[0].call.call == "MPI_Barrier");
   CHECK(result.last_words[0].since_seconds == doctest::Approx(0.022));
-  CHECK(result.last_words[0].whom == "with 2 ranks");                      // rank 1 has been there and left
-  CHECK(result.last_words[1].whom == "with 2 ranks; rank 0 is missing");  // at the next one
+  CHECK(result.last_words[0].whom == "with 2 ranks");                     // rank 1 has arrived and left
+  CHECK(result.last_words[1].whom == "with 2 ranks; rank 0 is missing");  // at the next barrier
   bool said = false;
   for (const std::string& w : result.run.warnings)
     said = said || w == "1 collective call is not explained: not all ranks had left it";
   CHECK(said);
 }
 
-TEST_CASE("without all ranks there are last words, and it is said why nothing is explained") {
+TEST_CASE("with missing ranks there are last words and the reason for the missing explanation") {
   folder here;
   run("rank", here.path, "1");
   postmortem::dead_job job;

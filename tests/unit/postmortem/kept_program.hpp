@@ -18,7 +18,7 @@
 #include <memory>
 #include <string>
 
-/// An empty folder that disappears with its content.
+/// A temporary folder, removed with its content.
 struct folder {
   folder() {
     char name[] = "/tmp/whywait_test_XXXXXX";
@@ -48,8 +48,8 @@ inline std::string read_all(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-/// Starts this very program again as another process that runs the scenario `name` before main (scenarios.hpp), with
-/// `directory` as its WHYWAIT_CRASH. Returns its process.
+/// Starts this program as another process, which runs the scenario `name` (scenarios.hpp) before main, with `directory`
+/// as its WHYWAIT_CRASH. Returns its process id.
 inline pid_t start(const char* name, const std::string& directory, const char* argument = "") {
   const pid_t child = fork();
   if (child != 0) return child;
@@ -60,14 +60,14 @@ inline pid_t start(const char* name, const std::string& directory, const char* a
   _exit(126);
 }
 
-/// The same, until it has ended. Returns the wait status.
+/// Runs a scenario to its end and returns the wait status.
 inline int run(const char* name, const std::string& directory, const char* argument = "") {
   int status = -1;
   waitpid(start(name, directory, argument), &status, 0);
   return status;
 }
 
-/// The one process that left something.
+/// The only kept process in the folder.
 inline std::unique_ptr<whywait::postmortem::dead_process> only(const folder& where) {
   const whywait::base::vector<std::string> files = where.files();
   REQUIRE(files.size() == 1);
@@ -78,7 +78,7 @@ inline std::unique_ptr<whywait::postmortem::dead_process> only(const folder& whe
   return process;
 }
 
-/// Visits of a region on all threads, closed segments and open ones.
+/// Visits of a region on all threads, in closed and open segments.
 inline std::uint64_t visits(const whywait::postmortem::dead_process& p, const std::string& name) {
   std::uint64_t sum = 0;
   for (const auto& t : p.threads()) {
@@ -92,7 +92,7 @@ inline std::uint64_t visits(const whywait::postmortem::dead_process& p, const st
   return sum;
 }
 
-/// Records that lie there, if each is the one that was written.
+/// Number of kept records, if each equals the one that was written.
 inline std::uint64_t records(const whywait::postmortem::dead_process& p) {
   std::uint64_t sum = 0;
   for (const auto& t : p.threads()) {

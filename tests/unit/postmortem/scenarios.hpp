@@ -1,7 +1,8 @@
 #ifndef WHYWAIT_TESTS_UNIT_POSTMORTEM_SCENARIOS_HPP
 #define WHYWAIT_TESTS_UNIT_POSTMORTEM_SCENARIOS_HPP
 
-// Programs that end in every way, run as processes of their own: kept_program.hpp starts them. For one file.
+// Programs that end in every possible way. kept_program.hpp starts each as a separate process. For inclusion in one
+// file.
 #include <whywait/record.hpp>
 #include <whywait/record/listen.hpp>
 #include <whywait/mpi/kept_facts.hpp>
@@ -43,14 +44,14 @@ void sync_records(std::uint64_t count) {
   _exit(9);
 }
 
-/// One rank of a program of two, without MPI: rank 0 computes for 20 ms, then sends; rank 1 receives at once; then both
-/// are in a barrier that rank 0 never leaves because it is killed. Times are made up.
+/// One rank of a program with two ranks, without MPI. Rank 0 computes for 20 ms, then sends; rank 1 receives at once.
+/// Then both enter a barrier, which rank 0 never leaves because it is killed. Times are artificial.
 void rank(int number) {
   core::registry& registry = *core::the_registry();
   core::kept_file& kept = registry.kept;
   core::kept_header& header = *kept.header();
   static core::kept_modules modules;
-  const std::uint64_t ms = 2'000'000;  // ticks; about a millisecond
+  const std::uint64_t ms = 2'000'000;  // ticks of about a millisecond
   const std::uint64_t zero = 1'000'000'000;
   auto* const process = new (core::map_pages(sizeof(calls::process_facts), false)) calls::process_facts();
   kept.keep(process, sizeof *process);
@@ -109,7 +110,7 @@ void rank(int number) {
   ++thread->calls[static_cast<std::size_t>(core::mpi_call::Barrier)];
   header.first = core::clock_anchor{zero, 1'000, 1};
   header.last = core::clock_anchor{zero + 2'000'000'000, 1'000'001'000, 1};  // 2 ticks are a nanosecond
-  header.boot = 1;  // another machine: the rate follows from these two
+  header.boot = 1;  // another machine, so that the rate follows from these readings
 }
 
 int scenario() {
@@ -130,7 +131,7 @@ int scenario() {
     for (int i = 0; i < 5000; ++i) whywait::region(("place " + std::to_string(i)).c_str());
     kill_self();
   }
-  if (what == "memory") {  // WHYWAIT_MEMORY: one chunk
+  if (what == "memory") {  // WHYWAIT_MEMORY of one chunk
     regions(1000), sync_records(5000);
     kill_self();
   }
@@ -139,7 +140,7 @@ int scenario() {
   if (what == "_exit") _exit(0);
   if (what == "SIGKILL") kill_self();
   if (what == "SIGSEGV") {
-    raise(SIGSEGV);  // by its default action
+    raise(SIGSEGV);  // default action
   }
   if (what == "exec") execl("/bin/true", "true", static_cast<char*>(nullptr));
   if (what == "torn") {

@@ -23,7 +23,7 @@ namespace flag = core::order_flag;
 
 namespace {
 
-/// Threads that begin to record while one of these lives keep the details; the others of this process do not.
+/// While an object of this class exists, new threads keep details; other threads of this process do not.
 class asked_for {
  public:
   asked_for(bool order, core::settings::timeline_choice timeline, bool blocks = false,
@@ -64,7 +64,7 @@ std::string text(const record::path_order& order, std::uint64_t first, std::uint
   return out;
 }
 
-// As an MPI call does it.
+// Synchronises like an MPI call.
 void synchronise() {
   record::location& here = *record::this_location();
   const std::uint64_t now = core::cycle_clock::now();
@@ -101,7 +101,7 @@ explain::location_timeline drained(record::kept_details& more) {
   return to;
 }
 
-std::vector<std::string> words(const std::vector<explain::timeline_mark>& marks) {
+std::vector<std::string> words(const whywait::base::vector<explain::timeline_mark>& marks) {
   std::vector<std::string> all;
   for (const explain::timeline_mark& m : marks)
     all.push_back((m.kind == core::timeline_event::enter   ? "begin "
@@ -118,7 +118,7 @@ TEST_CASE("without settings threads keep no details") {
     inner(2);
     CHECK(record::this_location()->more == nullptr);
     CHECK_FALSE(record::keeps_order());
-    record::append(7);  // nothing
+    record::append(7);  // no effect
   }).join();
 }
 
@@ -137,7 +137,7 @@ TEST_CASE("all kinds of marks are kept in their order, and counted as without") 
       synchronise();
       waiting w("waiting for a file");
       begin("begun");
-    }  // ends what was begun, too: counted as a mismatch
+    }  // also ends "begun", which counts as a mismatch
     synchronise();
     site told(site_kind::step, "told");
     for (int i = 0; i < 2; ++i) record::append(record::detail::number_of(told));
@@ -152,7 +152,7 @@ TEST_CASE("all kinds of marks are kept in their order, and counted as without") 
     CHECK(profile.visits("inner") == 10);
     CHECK(profile.visits("block") == 30);
     CHECK(profile.visits("second phase") == 1);
-    CHECK(profile.visits("told") == 0);  // whoever tells it counts it
+    CHECK(profile.visits("told") == 0);  // the caller counts it
     CHECK(profile.here().mismatched_ends == 1);
   }).join();
 }
@@ -200,26 +200,26 @@ TEST_CASE("several threads each keep their own timeline, nested as they ran") {
       record::kept_details& more = kept();
       CHECK(more.line.happened() == expected.size());
       const explain::location_timeline found = drained(more);
-      const std::vector<explain::timeline_mark> marks = explain::marks_of(found, {});
+      const whywait::base::vector<explain::timeline_mark> marks = explain::marks_of(found, {});
       CHECK(words(marks) == expected);
       for (std::size_t i = 1; i < marks.size(); ++i) REQUIRE(marks[i].at_ns >= marks[i - 1].at_ns);
     });
   for (std::thread& each : threads) each.join();
 }
 
-TEST_CASE("blocks are in the timeline only if asked for; both modes go together") {
+TEST_CASE("blocks are in the timeline only on request; both modes can be combined") {
   const asked_for both(true, choice::overwrite_oldest);
   std::thread([] {
     for (int i = 0; i < 3; ++i) inner(2);
     synchronise();
     CHECK(orders() == std::vector<std::string>{"3xinner(2xblock)"});
-    const std::vector<explain::timeline_mark> marks = explain::marks_of(drained(kept()), {});
+    const whywait::base::vector<explain::timeline_mark> marks = explain::marks_of(drained(kept()), {});
     CHECK(words(marks) ==
           std::vector<std::string>{"begin inner", "end inner", "begin inner", "end inner", "begin inner", "end inner"});
   }).join();
 }
 
-TEST_CASE("when the timeline is full every mark is still counted, and what is lost, too") {
+TEST_CASE("when the timeline is full, every mark and every loss is still counted") {
   for (const choice policy : {choice::drop_newest, choice::overwrite_oldest}) {
     const asked_for timeline(false, policy, false, core::the_registry()->timeline_memory.used() + 2 * 65536);
     std::thread([policy] {
@@ -240,7 +240,7 @@ TEST_CASE("when the timeline is full every mark is still counted, and what is lo
 
 namespace {
 
-std::uint64_t recorded_by_handler = 0;  // of the thread that is interrupted
+std::uint64_t recorded_by_handler = 0;  // by handlers on the interrupted thread
 
 void recording_handler(int) {
   WHYWAIT_REGION("in a handler");
@@ -248,7 +248,7 @@ void recording_handler(int) {
   recorded_by_handler = recorded_by_handler + 1;
 }
 
-// How often each block was visited by what was kept of the order.
+// Visits of each block in the kept part of the order.
 std::uint64_t visits_in(const record::path_order& order, std::uint64_t first, std::uint64_t last, std::uint64_t rounds) {
   std::uint64_t sum = 0;
   for (std::uint64_t at = first; at != last; at += order.nodes()[at].body + 1) {
@@ -266,7 +266,7 @@ TEST_CASE("marks of signal handlers are left out where they interrupt another, a
   std::atomic<bool> done{false}, started{false};
   std::thread worker([&] {
     record::location& here = *record::this_location();
-    recording_handler(0);  // its places are known
+    recording_handler(0);  // registers its places
     started = true;
     std::uint64_t regions = 0, blocks = 0;
     while (recorded_by_handler < 300) {
@@ -274,7 +274,7 @@ TEST_CASE("marks of signal handlers are left out where they interrupt another, a
       regions += 50;
       blocks += 150;
       if (regions % 5000 == 0) {
-        sigset_t set, before;  // records are no business of handlers
+        sigset_t set, before;  // handlers must not interrupt the writing of records
         sigfillset(&set);
         pthread_sigmask(SIG_BLOCK, &set, &before);
         synchronise();
@@ -294,7 +294,7 @@ TEST_CASE("marks of signal handlers are left out where they interrupt another, a
       in_order += visits_in(more.order, s.first, s.first + s.nodes, 1);
       lost += s.lost;
     }
-    // in the handler a region (two marks) and a block; each may have been left out
+    // the handler has a region (two marks) and a block; each of them may be left out
     CHECK(more.line.happened() + more.left_out == 2 * regions + blocks + 3 * recorded_by_handler);
     CHECK(in_order <= regions + blocks + 2 * recorded_by_handler);
     CHECK(in_order + more.left_out + lost >= regions + blocks + 2 * recorded_by_handler);

@@ -1,5 +1,5 @@
-// Marks that come between the steps of other marks: in signal handlers, in threads that end while others run, with a
-// clock that sends every mark the slow way.
+// Marks between the steps of other marks, in signal handlers, in threads that end while others run, and with a clock
+// that sends every mark down the slow path.
 #include <whywait/record/location.hpp>
 #include <whywait/record/mark_macros.hpp>
 
@@ -37,7 +37,7 @@ void first_visit_in_handler(int) {
   region r(never_seen);
 }
 
-// Exclusive ticks of everything this thread has in its open segment, the outside included, up to `now`.
+// Exclusive ticks of the open segment of this thread up to `now`, including the outside.
 std::uint64_t all_ticks(const record::location& here, std::uint64_t now) {
   std::uint64_t sum = 0;
   here.path.peek(now, [&](const core::path_step& step) { sum += step.ticks; });
@@ -53,13 +53,13 @@ __attribute__((noinline)) void marked_work(int i) {
 
 }  // namespace
 
-TEST_CASE("marks in a signal handler, whenever it comes, lose nothing of themselves nor of what they interrupt") {
+TEST_CASE("marks in a signal handler are complete and keep the interrupted marks complete") {
   std::thread([] {
-    WHYWAIT_REGION("around the handlers");  // all time from here on belongs to some block
+    WHYWAIT_REGION("around the handlers");  // from here on all time belongs to a block
     record::location& here = *record::this_location();
     const std::uint64_t begin = core::cycle_clock::now();
     here.path.close(begin, [](const core::path_step&) {});
-    marking_handler(0);  // its places are known from now on, as the rules ask for
+    marking_handler(0);  // registers its places, as required for handlers
     marked_work(0);
     handled = 1;
     struct sigaction action {};
@@ -110,7 +110,7 @@ TEST_CASE("a first visit in a handler that interrupts a first visit is lost and 
     struct sigaction old {};
     action.sa_handler = first_visit_in_handler;
     sigaction(SIGUSR2, &action, &old);
-    here.looking_up = true;  // as while the table of sites is locked for this thread
+    here.looking_up = true;  // like while this thread has locked the site table
     core::the_registry()->sites.lock();
     raise(SIGUSR2);
     core::the_registry()->sites.unlock();
@@ -125,8 +125,8 @@ TEST_CASE("a first visit in a handler that interrupts a first visit is lost and 
   }).join();
 }
 
-TEST_CASE("a handler that interrupts the list of blocks leaves what it counted to the next visit") {
-  // the same from the inside: close calls its sink while the list is being changed
+TEST_CASE("a handler that interrupts the block list defers its counts to the next visit") {
+  // from the inside: close calls its sink while the list is modified
   std::thread([] {
     record::location& here = *record::this_location();
     static site seldom(site_kind::step, "seldom"), often(site_kind::step, "often");
@@ -136,8 +136,8 @@ TEST_CASE("a handler that interrupts the list of blocks leaves what it counted t
     std::uint64_t seen = 0;
     here.path.close(core::cycle_clock::now(), [&](const core::path_step& step) {
       seen += step.visits;
-      visit(seldom);  // not in this segment's list
-      visit(often);   // just handed over
+      visit(seldom);  // not in the list of this segment
+      visit(often);   // just reported
     });
     CHECK(seen == 1);
     visit(seldom);
@@ -151,7 +151,7 @@ TEST_CASE("a handler that interrupts the list of blocks leaves what it counted t
   }).join();
 }
 
-TEST_CASE("threads come, record and go while others record: nothing is lost") {
+TEST_CASE("threads start, record and end while others record, and nothing is lost") {
   constexpr int lasting = 2, rounds = 20, each = 2000;
   std::vector<std::thread> threads;
   bool go_on = true;
@@ -188,8 +188,8 @@ TEST_CASE("threads come, record and go while others record: nothing is lost") {
   CHECK(steps == rounds * each);
 }
 
-TEST_CASE("with another clock every mark goes the slow way and records the same") {
-  // in a child: the clock is the process's
+TEST_CASE("with another clock every mark takes the slow path and records the same") {
+  // in a child, because the clock is per process
   for (const char* choice : {"monotonic", "fenced"}) {
     CAPTURE(choice);
     const pid_t child = fork();

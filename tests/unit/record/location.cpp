@@ -180,7 +180,7 @@ TEST_CASE("a forked child records into a location of its own, the parent goes on
   const std::uint64_t visits = recorded().visits("in parent and child");
   const pid_t child = fork();
   if (child == 0) {
-    // `around` is still open here, on the parent's copy of the stack: leaving it must do no harm either
+    // `around` is still open on the parent's copy of the stack; leaving it must be harmless
     record::location* const own = record::this_location();
     bool right = own != nullptr && own != mine && own->path.depth() == 0 && core::the_registry()->location_count == 1;
     for (int i = 0; i < 10; ++i) region r("in parent and child");

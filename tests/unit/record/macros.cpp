@@ -35,7 +35,7 @@ thread_local records_at_the_end_of_its_thread last_of_the_thread;
 }  // namespace
 
 TEST_CASE("regions before main are recorded") {
-  // on the thread of static initialisation, which is the one that runs main
+  // static initialisation runs on the main thread
   CHECK(recorded().visits("before main") == 1);
 }
 

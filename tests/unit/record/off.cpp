@@ -1,5 +1,5 @@
-// The only file of this program with whywait switched off: it links with the others, for what is off has names of
-// its own (v0_off).
+// The only file of this program with whywait disabled. It links with the others, because the inline namespace differs
+// (v0_off).
 #define WHYWAIT_DISABLE
 #include <whywait/record.hpp>
 
@@ -26,7 +26,8 @@ TEST_CASE("switched off, macros are statements that evaluate nothing") {
   WHYWAIT_NEXT("off");
   WHYWAIT_WORK(evaluate());
   WHYWAIT_WORK(only_counted);
-  const auto lambda = [only_counted] { WHYWAIT_WORK(only_counted); };  // a capture that only counts: no warning
+  // a capture that only marks use causes no warning
+  const auto lambda = [only_counted] { WHYWAIT_WORK(only_counted); };
   lambda();
   CHECK(evaluated == 0);
 }

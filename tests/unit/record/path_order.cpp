@@ -11,7 +11,7 @@ namespace flag = core::order_flag;
 
 namespace {
 
-/// What path_order sees of a location: its records and its open regions.
+/// The parts of a location that path_order reads, which are its records and open regions.
 struct hand_made {
   struct open_regions {
     std::vector<std::uint32_t> open;
@@ -69,7 +69,7 @@ struct hand_made {
 
 }  // namespace
 
-TEST_CASE("segments are cut where records were written, though nobody says so") {
+TEST_CASE("segments are cut at records without a notification") {
   hand_made here;
   here.enter(1, 100);
   here.visit(7);
@@ -78,13 +78,13 @@ TEST_CASE("segments are cut where records were written, though nobody says so") 
   here.enter(2, 120);
   here.leave(127);
   here.call(130, 10);
-  here.call(140, 10);  // nothing in between
+  here.call(140, 10);  // empty segment
   here.visit(8);
   here.leave(160);
   here.visit(9);
   CHECK(here.order.segments().size() == 2);
   here.order.flush(here);
-  CHECK(here.order.segments().size() == 2);  // no record has ended the third
+  CHECK(here.order.segments().size() == 2);  // no record ends the third segment
   here.call(170, 1);
   here.order.flush(here);
   here.order.flush(here);

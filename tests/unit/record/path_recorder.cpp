@@ -18,7 +18,7 @@ struct fake_clock {
   static std::uint64_t now() noexcept { return time; }
 };
 
-/// A path recorder whose marks read the clock of these tests.
+/// A path recorder whose marks read a fake clock.
 struct recorder : whywait::record::path_recorder {
   std::uint32_t enter(std::uint32_t block) { return path_recorder::enter(block, fake_clock::now()); }
   void leave() { path_recorder::leave(fake_clock::now()); }
@@ -69,7 +69,7 @@ bool same(const segment& a, const segment& b) {
   return true;
 }
 
-// The same written plainly: a stack, and every tick counted where it passes.
+// A simple reference with a stack, which counts every tick as it passes.
 class reference {
  public:
   void pass(std::uint64_t ticks) { now_[innermost()].ticks += ticks; }
@@ -138,7 +138,7 @@ TEST_CASE("a segment in which only code outside of regions ran can be closed at 
   fake_clock::time += 10;
   CHECK(r->close_if_outside(fake_clock::time));
   fake_clock::time += 5;
-  r->work(3);  // outside: belongs to nobody
+  r->work(3);  // outside, so not counted
   CHECK(r->close_if_outside(fake_clock::time));
   CHECK(close(*r.it).empty());
 
@@ -163,7 +163,7 @@ TEST_CASE("a segment in which only code outside of regions ran can be closed at 
   r->enter(7);
   fake_clock::time += 4;
   r->leave();
-  CHECK(close(*r.it).at(7).ticks == 4);  // nothing of the time before
+  CHECK(close(*r.it).at(7).ticks == 4);  // without the time before
 }
 
 TEST_CASE("an open region continues in the next segment without a new visit") {
@@ -189,7 +189,7 @@ TEST_CASE("a pause belongs to no block") {
   CHECK(close(*r.it).at(7).ticks == 6);
 }
 
-TEST_CASE("an untimed block is counted and knows the region around its first visit") {
+TEST_CASE("an untimed block is counted and stores the region around its first visit") {
   const opened r;
   r->visit(5);
   r->enter(7);
@@ -256,7 +256,7 @@ TEST_CASE("deeper than the stack, visits are counted and the time stays with the
   CHECK(s.at(deep).ticks == 0);
 }
 
-TEST_CASE("random nestings give what a plain stack gives, and the time of all blocks is the time that passed") {
+TEST_CASE("random nestings equal those of a plain stack, and the times of all blocks add up to the elapsed time") {
   std::random_device device;
   const unsigned seed = device();
   CAPTURE(seed);
@@ -270,7 +270,7 @@ TEST_CASE("random nestings give what a plain stack gives, and the time of all bl
     const std::uint64_t ticks = below(4) * below(50);
     fake_clock::time += ticks;
     plain.pass(ticks);
-    const std::uint32_t deep = step / 20'000 == 3 ? 20 : 3;  // once far beyond the deepest
+    const std::uint32_t deep = step / 20'000 == 3 ? 20 : 3;  // exceeds the maximum depth once
     switch (below(12)) {
       case 0: case 1: case 2: case 3: {
         const std::uint32_t block = 1 + below(40);
@@ -336,14 +336,14 @@ TEST_CASE("peeking gives running time only up to the given moment") {
   CHECK(peek(*r.it, 0).at(7).ticks == 0);
   CHECK(peek(*r.it, fake_clock::time - 4).at(7).ticks == 6);
   CHECK(peek(*r.it, fake_clock::time).at(7).ticks == 10);
-  CHECK(close(*r.it).at(7).ticks == 10);  // nothing was changed
+  CHECK(close(*r.it).at(7).ticks == 10);  // unchanged
 }
 
 TEST_CASE("a block that would have taken less than no time took none") {
   const opened r;
   fake_clock::time += 1000;
   r->enter(7);
-  fake_clock::time -= 5;  // the thread moved to a processor whose counter is a little behind
+  fake_clock::time -= 5;  // the thread moved to a processor whose counter is slightly behind
   r->leave();
   CHECK(close(*r.it).at(7).ticks == 0);
 }

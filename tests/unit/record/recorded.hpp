@@ -11,16 +11,16 @@
 #include <string>
 #include <thread>
 
-/// The tests read what they record.
+/// Enables recording, because the tests read their own records.
 inline const bool listening = (whywait::record::listen(), true);
 
-/// Runs it on a new thread, so that it begins with an empty location.
+/// Runs a test on a new thread, which has an empty location.
 template <class Test>
 void on_new_thread(Test test) {
   std::thread(test).join();
 }
 
-/// What this thread has recorded so far, by name.
+/// The records of this thread, by name.
 class recorded {
  public:
   recorded() : location_(*whywait::record::this_location()), sites_(whywait::core::the_registry()->sites) {
@@ -36,7 +36,7 @@ class recorded {
   std::uint64_t visits(const char* name) const { return sum(name, &whywait::record::site_total::visits); }
   std::uint64_t ticks(const char* name) const { return sum(name, &whywait::record::site_total::ticks); }
   std::uint64_t work(const char* name) const { return sum(name, &whywait::record::site_total::work); }
-  /// How many places have that name (on any thread).
+  /// Number of places with this name on all threads.
   int places(const char* name) const {
     int found = 0;
     for (std::uint32_t i = 0; i < sites_.size(); ++i) found += std::strcmp(sites_[i].name, name) == 0 ? 1 : 0;

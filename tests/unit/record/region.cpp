@@ -26,7 +26,7 @@ std::string first_mismatch() {
 
 }  // namespace
 
-TEST_CASE("a region is known by name, file and line") {
+TEST_CASE("a region is identified by name, file and line") {
   on_new_thread([] {
     static whywait::site here(whywait::site_kind::region, "known place");
     const std::uint32_t line = __LINE__ - 1;
@@ -110,7 +110,7 @@ TEST_CASE("a name may be any text with a size, and is cut at 500 characters") {
   });
 }
 
-TEST_CASE("work goes to the innermost region, whatever its type; nothing negative") {
+TEST_CASE("work of any type is added to the innermost region, and negative work is ignored") {
   on_new_thread([] {
     {
       whywait::region r("counted work");
@@ -150,7 +150,7 @@ TEST_CASE("ending the outer region first is counted, both are ended, and the rep
     CHECK(first_mismatch() == "whywait::end(\"outer\") at a.cpp:3, but \"inner\" (a.cpp:2) is the innermost open region");
     whywait::end("inner", "dir/a.cpp", 4);
     CHECK(recorded().here().mismatched_ends == 2);
-    CHECK(recorded().here().first_mismatch.what == mismatch::fault::wrong_order);  // the first stays
+    CHECK(recorded().here().first_mismatch.what == mismatch::fault::wrong_order);  // the first one is kept
   });
 }
 
@@ -168,7 +168,7 @@ TEST_CASE("an end without a begin ends nothing") {
   });
 }
 
-TEST_CASE("leaving a scope ends what was begun in it") {
+TEST_CASE("leaving a scope ends the regions that were begun in it") {
   on_new_thread([] {
     {
       whywait::region r("scope", "c.cpp", 1);
@@ -194,7 +194,7 @@ TEST_CASE("a scope whose region was ended by hand does not end another") {
   });
 }
 
-TEST_CASE("next repairs what was left open, and does nothing for a region that is gone") {
+TEST_CASE("next ends regions that were left open and does nothing for an ended region") {
   on_new_thread([] {
     static whywait::site second(whywait::site_kind::region, "second");
     {
@@ -223,7 +223,7 @@ TEST_CASE("next outside any region counts the visit, and the report can say wher
   });
 }
 
-TEST_CASE("next begins in the stead of what begin began, and its name ends it") {
+TEST_CASE("next replaces a region from begin, and its name ends it") {
   on_new_thread([] {
     static whywait::site phase(whywait::site_kind::region, "phase of begin");
     whywait::begin("begun");
@@ -252,7 +252,7 @@ TEST_CASE("next beyond the deepest level only counts") {
   });
 }
 
-TEST_CASE("names at one address are told apart by what they say") {
+TEST_CASE("names at one address are distinguished by content") {
   on_new_thread([] {
     char name[8];
     std::uint64_t wanted[3] = {};

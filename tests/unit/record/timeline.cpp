@@ -34,7 +34,7 @@ explain::location_timeline read(record::timeline& from) {
   return to;
 }
 
-/// A random well-nested program of one thread; times grow by up to `step` ticks.
+/// A random well-nested program of one thread, with time steps of up to `step` ticks.
 std::vector<plain_event> random_events(std::mt19937_64& random, std::size_t count, std::uint64_t begin, std::uint64_t step) {
   std::vector<plain_event> events;
   std::vector<std::uint32_t> open;
@@ -66,7 +66,7 @@ void tell(record::timeline& line, const std::vector<plain_event>& events) {
   }
 }
 
-// Events read back are those from `first` to `last`, in their order, with whole times.
+// Checks that the events read back are those from `first` to `last`, in order and with full times.
 void compare(const explain::location_timeline& found, const std::vector<plain_event>& events, std::size_t first,
              std::size_t last) {
   std::uint64_t high = 0;
@@ -85,7 +85,7 @@ void compare(const explain::location_timeline& found, const std::vector<plain_ev
   REQUIRE(at == last);
 }
 
-void check_nesting(const std::vector<explain::timeline_mark>& marks) {
+void check_nesting(const whywait::base::vector<explain::timeline_mark>& marks) {
   std::vector<std::uint32_t> open;
   std::int64_t now = INT64_MIN;
   for (const explain::timeline_mark& m : marks) {
@@ -113,7 +113,7 @@ TEST_CASE("with room for all, all events come back with their whole times") {
       core::memory_budget budget;
       record::timeline line;
       REQUIRE(line.open(budget, last));
-      // the first events lie around a change of the upper half
+      // the first events are close to a change of the upper half
       std::vector<plain_event> events{{happening::enter, 1, before_wrap}};
       for (const plain_event& e : random_events(random, 30000, before_wrap, step)) events.push_back(e);
       events.push_back({happening::leave, 1, events.back().ticks});
@@ -143,13 +143,13 @@ TEST_CASE("drop_newest keeps the first events and counts the rest") {
   CHECK(found.lost > events.size() / 2);
   CHECK_FALSE(found.lost_first);
   compare(found, events, 0, events.size() - found.lost);
-  const std::vector<explain::timeline_mark> marks = explain::marks_of(found, {}, INT64_MAX);
+  const whywait::base::vector<explain::timeline_mark> marks = explain::marks_of(found, {}, INT64_MAX);
   check_nesting(marks);
   CHECK(marks.back().at_ns == static_cast<std::int64_t>(events[events.size() - found.lost - 1].ticks));
   line.release();
 }
 
-TEST_CASE("overwrite_oldest keeps the last events, whose times stay whole though the first clock is gone") {
+TEST_CASE("overwrite_oldest keeps the last events with full times, although the first clock event is lost") {
   const auto seed = std::random_device{}();
   MESSAGE("seed ", seed);
   std::mt19937_64 random(seed);
@@ -165,7 +165,7 @@ TEST_CASE("overwrite_oldest keeps the last events, whose times stay whole though
   CHECK(found.lost_first);
   compare(found, events, found.lost, events.size());
   const auto end_ns = static_cast<std::int64_t>(events.back().ticks) + 5;
-  const std::vector<explain::timeline_mark> marks = explain::marks_of(found, {}, end_ns);
+  const whywait::base::vector<explain::timeline_mark> marks = explain::marks_of(found, {}, end_ns);
   check_nesting(marks);
   std::size_t open_at_end = 0, open_at_begin = 0;
   for (const explain::timeline_mark& m : marks) {
@@ -177,7 +177,7 @@ TEST_CASE("overwrite_oldest keeps the last events, whose times stay whole though
   line.release();
 }
 
-TEST_CASE("a reader beside the writer gets every kept event once and in order, several threads") {
+TEST_CASE("a concurrent reader gets every kept event once and in order, with several threads") {
   std::vector<std::thread> writers;
   std::deque<record::timeline> lines(3);
   core::memory_budget budget;

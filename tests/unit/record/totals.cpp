@@ -13,7 +13,7 @@ using namespace whywait;
 
 namespace {
 
-// Closes the open segment into the location, as a synchronisation does.
+// Closes the open segment into the location, like a synchronisation.
 void synchronise(record::location& here, std::uint64_t begin, std::uint64_t end) {
   here.path.close(begin, [&](const core::path_step& step) {
     if (core::path_step* place = here.steps.claim()) {
@@ -48,7 +48,7 @@ TEST_CASE("totals add closed segments and the open one") {
       work(5);
       { region b(inner); }
       begin = core::cycle_clock::now();
-      end = begin + 1'000'000'000'000;  // a long wait, that belongs to nobody
+      end = begin + 1'000'000'000'000;  // a long wait, which belongs to no block
       synchronise(here, begin, end);
       { region b(inner); }
       work(2);
@@ -111,7 +111,7 @@ TEST_CASE("an array of the caller's is enough; sites beyond it are left out") {
     CHECK(entries[record::detail::number_of(place)].visits == 1);
     const auto fewer = std::make_unique<record::site_total[]>(record::detail::number_of(place));
     totals.use(fewer.get(), record::detail::number_of(place));
-    totals.add(*record::this_location(), 0);  // AddressSanitizer sees a write beyond the end
+    totals.add(*record::this_location(), 0);  // AddressSanitizer detects a write beyond the end
     for (std::uint32_t i = 0; i < record::detail::number_of(place); ++i) CHECK(fewer[i].visits == 0);
     totals.release();
   }).join();

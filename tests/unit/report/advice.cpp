@@ -48,7 +48,7 @@ explain::explanation barrier_wait() {
 
 }  // namespace
 
-TEST_CASE("what the rule of a pattern says stands at its waits, with the calls that led to it") {
+TEST_CASE("the finding of a pattern's rule is shown at its waits, with the calls that caused it") {
   const report::wait_entry w = wait_of(late_sender());
   REQUIRE(w.advice.size() == 1);
   CHECK(w.advice[0].problem == "late_sender");
@@ -63,7 +63,7 @@ TEST_CASE("every pattern has advice that names the user's block and is bounded b
   for (unsigned i = 0; i < static_cast<unsigned>(explain::pattern::count_); ++i) {
     explain::explanation e = late_sender();
     e.why = static_cast<explain::pattern>(i);
-    e.residual[0] = term(compute, 0, 25 * second, 9, 9);  // more than the wait: another block is negative
+    e.residual[0] = term(compute, 0, 25 * second, 9, 9);  // more than the wait, because another block is negative
     e.residual[1] = term(pack, -6 * second, 0, 0, 9);
     const report::wait_entry w = wait_of(e);
     CAPTURE(w.pattern);
@@ -100,7 +100,7 @@ TEST_CASE("a wait whose rule was removed is not listed, and everything still add
   CHECK_FALSE(has(out, "more kind"));
 }
 
-TEST_CASE("without any rule nothing is listed and all of the waiting is told") {
+TEST_CASE("without rules no wait is listed, and the whole waiting time is reported as undescribed") {
   const report::result r = reported(outcome({late_sender()}), names(), facts(), "remove problems;");
   CHECK(r.waits.empty());
   CHECK(r.run.unexplained_seconds == 0);
@@ -135,7 +135,7 @@ TEST_CASE("many problems become six and a number") {
 
 TEST_CASE("shapes of one wait matter together, and their advice is added up") {
   explain::explanation a = barrier_wait(), b = barrier_wait();
-  a.wait_ns = 600000000;  // of 99.2 s: each below 1 %, both above
+  a.wait_ns = 600000000;  // 0.6 and 0.5 of 99.2 s are each below 1 %, their sum is above
   a.residual = {term(update, 600000000, 0, 100, 0)};
   b.wait_ns = 500000000;
   b.residual = {term(pack, 0, 500000000, 100, 100)};
@@ -153,10 +153,10 @@ TEST_CASE("shapes of one wait matter together, and their advice is added up") {
   CHECK(reported(outcome({alone, late_sender()}), names(), facts()).waits.at(1).advice.empty());
 }
 
-TEST_CASE("a rule beside that of the pattern describes itself") {
+TEST_CASE("an additional rule for a wait prints its own description") {
   const std::string out = report::text_of(reported(outcome({barrier_wait()}), names(), facts()));
   CHECK(has(out, "    uneven work: rank 0 had work to do before MPI_Barrier (main.cpp:30)"));
   CHECK(has(out, "\n    try: spread the work of update evenly"));
   const std::size_t first = out.find("try: ");
-  CHECK(out.find("try: ", first + 1) == std::string::npos);  // it stands instead of the advice of the pattern
+  CHECK(out.find("try: ", first + 1) == std::string::npos);  // replaces the advice of the pattern
 }

@@ -38,7 +38,7 @@ TEST_CASE("the outcome becomes seconds, places and names") {
   CHECK(w.residual[1].visits_seconds == 1.5);
   CHECK(w.waiters.size() == 7);
   CHECK(w.causers[0].seconds == 18.9);
-  CHECK(w.advice.empty());  // no rules were asked
+  CHECK(w.advice.empty());  // no rules were evaluated
 }
 
 TEST_CASE("the most costly wait and the largest block come first") {
@@ -51,13 +51,13 @@ TEST_CASE("the most costly wait and the largest block come first") {
   CHECK(r.waits[1].residual[0].block == "compute_interior");
 }
 
-TEST_CASE("residual and remainder add up to the wait whatever the outcome says") {
+TEST_CASE("residual and remainder add up to the wait for any outcome") {
   std::mt19937_64 random(11);
   std::uniform_int_distribution<std::int64_t> ns(-1000000000000, 1000000000000);
   for (int i = 0; i < 500; ++i) {
     explain::explanation e = late_sender();
     e.wait_ns = std::abs(ns(random));
-    e.unexplained_ns = ns(random);  // wrong on purpose
+    e.unexplained_ns = ns(random);  // inconsistent on purpose
     e.residual.clear();
     double scale = 1;
     for (int t = 0; t < 20; ++t) {
@@ -114,7 +114,7 @@ TEST_CASE("untimed steps keep their kind and the region around them") {
   CHECK(r.waits[0].residual[2].within == "compute_interior");
 }
 
-TEST_CASE("keys that nobody named still give a readable entry") {
+TEST_CASE("keys without a name still give a readable entry") {
   explain::explanation e = late_sender();
   e.operation = 4711;
   e.residual = {term(0xabc, 18900000000, 0)};

@@ -1,4 +1,4 @@
-// g++ 12 with -fsanitize warns inside of libstdc++'s <regex>, which valijson uses (GCC bug 105562).
+// g++ 12 with -fsanitize warns inside libstdc++'s <regex>, which valijson uses (GCC bug 105562).
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
@@ -41,11 +41,11 @@ json read(const std::string& path) {
   return json::parse(in);
 }
 
-/// The complaints of docs/schema.json about a document; empty: it is valid.
+/// Violations of docs/schema.json in a document; empty if it is valid.
 std::string complaints(const json& document) {
   static const json text = read(std::string(WHYWAIT_TEST_SOURCE_DIR) + "/docs/schema.json");
   static const valijson::Schema* const schema = [] {
-    auto* made = new valijson::Schema;  // kept to the end of the process
+    auto* made = new valijson::Schema;  // kept until the process ends
     valijson::SchemaParser().populateSchema(valijson::adapters::NlohmannJsonAdapter(text), *made);
     return made;
   }();
@@ -62,7 +62,7 @@ std::string complaints(const json& document) {
   return out;
 }
 
-/// Every field of what is said about data at least once.
+/// A data result that uses every field at least once.
 data::communication about_data() {
   data::communication_class k;
   k.data = "u";
@@ -132,7 +132,7 @@ report::result everything() {
                 {call_key, explain::block_kind::call, allreduce, 0},
                 {101, explain::block_kind::startup, 0, 0},
                 {102, explain::block_kind::other, 0, 0},
-                {103, explain::block_kind::waiting, pack, 0}};
+                {103, explain::block_kind::waiting, sample::pack, 0}};
   with_ledger(o);
   report::run_facts f = facts();
   f.warnings = {"region \"a\" was ended twice"};
@@ -192,7 +192,7 @@ TEST_CASE("a report with everything in it satisfies the schema") {
   CHECK(!document["last_words"][1].contains("inside"));
 }
 
-TEST_CASE("last words say in which call a rank was, for whom and since when") {
+TEST_CASE("last words contain the open call of a rank, its peers and its begin") {
   const std::string text = report::text_of(everything().last_words);
   CHECK(text.find("rank 3: killed, last seen after ") != std::string::npos);
   CHECK(text.find(" in MPI_Recv") != std::string::npos);
@@ -200,7 +200,7 @@ TEST_CASE("last words say in which call a rank was, for whom and since when") {
   CHECK(text.find("exchange 0 s (9 visits)") != std::string::npos);
 }
 
-TEST_CASE("what is said about data can be read back") {
+TEST_CASE("the results about data can be parsed again") {
   const json document = json::parse(report::json_of(everything()));
   const json& k = document["communication_classes"].at(0);
   CHECK(k["data"] == "u");
@@ -234,7 +234,7 @@ TEST_CASE("an empty report satisfies the schema and has all sections") {
   }
 }
 
-TEST_CASE("the schema rejects what is broken") {
+TEST_CASE("the schema rejects broken documents") {
   const json good = json::parse(report::json_of(everything()));
   REQUIRE(complaints(good) == "");
   const whywait::base::vector<std::pair<const char*, std::function<void(json&)>>> damages = {

@@ -56,7 +56,7 @@ TEST_CASE("every double reads back to the same bits") {
     CHECK(read_back(value).get<double>() == value);
 }
 
-TEST_CASE("what is no number is null, and there is no negative zero") {
+TEST_CASE("values that are not numbers are null, and there is no negative zero") {
   CHECK(read_back(std::numeric_limits<double>::quiet_NaN()).is_null());
   CHECK(read_back(std::numeric_limits<double>::infinity()).is_null());
   CHECK(read_back(-std::numeric_limits<float>::infinity()).is_null());

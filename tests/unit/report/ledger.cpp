@@ -23,7 +23,7 @@ bool has(const std::string& all, const std::string& part) { return all.find(part
 
 }  // namespace
 
-TEST_CASE("without virtual clocks a report says nothing of efficiency, critical path and overhead") {
+TEST_CASE("without virtual clocks a report omits efficiency, critical path and overhead") {
   const report::result r = reported(outcome({late_sender()}), names(), facts());
   CHECK(r.ledger.seconds == 0);
   CHECK(r.ledger.critical_path.empty());
@@ -33,7 +33,7 @@ TEST_CASE("without virtual clocks a report says nothing of efficiency, critical 
   for (const char* word : {"efficiency", "critical path", "measuring", "delay costs"}) CHECK_FALSE(has(said, word));
 }
 
-TEST_CASE("what virtual clocks found is named and in seconds") {
+TEST_CASE("results of virtual clocks have names and seconds") {
   const report::result r = reported(example(), names(), facts());
   REQUIRE(r.ledger.critical_path.size() == 3);
   CHECK(r.ledger.critical_path[0].block == "compute_interior");
@@ -43,7 +43,7 @@ TEST_CASE("what virtual clocks found is named and in seconds") {
   CHECK(r.ledger.critical_path[0].saving_seconds == 4.2);
   CHECK(r.ledger.critical_path[1].saving_seconds == 0.0);
   CHECK(r.ledger.critical_path[2].block == "inside MPI_Allreduce in norm (main.cpp:44)");
-  CHECK_FALSE(r.ledger.critical_path[2].saving_seconds.has_value());  // not asked
+  CHECK_FALSE(r.ledger.critical_path[2].saving_seconds.has_value());  // not computed
   CHECK(r.ledger.delay_costs[0].long_seconds == 2);
   CHECK(r.ledger.delays.terminal_seconds == 10);
   CHECK(r.ledger.overhead.without_seconds == 12);
@@ -72,7 +72,7 @@ TEST_CASE("blocks beyond those listed are one entry, so that the critical path s
   CHECK(costs == doctest::Approx(3220e-9));
 }
 
-TEST_CASE("the text shows the efficiencies, the critical path with what halving a block saves, and what measuring cost") {
+TEST_CASE("the text shows the efficiencies, the critical path with the savings of halved blocks, and the overhead") {
   const std::string said = text(example());
   CAPTURE(said);
   CHECK(has(said, "\n  efficiency 60 % = load balance 75 % × serialisation 89 % × transfer 90 %\n"));
@@ -88,9 +88,9 @@ TEST_CASE("the text shows the efficiencies, the critical path with what halving 
   CHECK(has(said, "longest 95 ms, 17.9 s without measuring\n"));
 }
 
-TEST_CASE("of overhead below one percent only the bound is told, without calibration nothing") {
+TEST_CASE("overhead below one percent is reported as a bound, and not at all without calibration") {
   explain::outcome o = example();
-  o.without_overhead.bound_ns = 80000000;  // and 20 ms that the constants may be wrong
+  o.without_overhead.bound_ns = 80000000;  // and 20 ms uncertainty of the constants
   for (explain::explanation& e : o.waits) e.compensated_ns = e.wait_ns;
   std::string said = text(o);
   CHECK(has(said, "\n    measuring made the run longer by at most 100 ms (0.8 %)\n"));
@@ -102,7 +102,7 @@ TEST_CASE("of overhead below one percent only the bound is told, without calibra
   CHECK_FALSE(has(text(o), "measuring"));
 }
 
-TEST_CASE("savings of a program that serves whoever comes first suppose the same work for all") {
+TEST_CASE("savings of a first-come first-served program carry a note about the distribution of work") {
   report::run_facts f = facts();
   f.first_comers = 57;
   const std::string said = report::text_of(reported(example(), names(), f));
@@ -110,16 +110,16 @@ TEST_CASE("savings of a program that serves whoever comes first suppose the same
   CHECK_FALSE(has(text(example()), "x2 saves:"));
 }
 
-TEST_CASE("delay costs are told where they divide the waiting in another way than the explanations") {
+TEST_CASE("delay costs are reported if they differ from the explanations") {
   explain::outcome o = example();
   const std::string differ =
       "the same waiting by proportion (delay costs): compute_interior 14.0 s (2.0 s\n    of it through others)\n";
-  CHECK(has(text(o), differ));  // the explanations say 17.2 s and 1.5 s
+  CHECK(has(text(o), differ));  // the explanations contain 17.2 s and 1.5 s
   o.costs.blocks = {{compute, 17 * second, 0}, {pack, 1500000000, 0}};
   CHECK_FALSE(has(text(o), "by proportion"));
 }
 
-TEST_CASE("machines are told apart where they differ") {
+TEST_CASE("efficiency is split by machine if the machines differ") {
   explain::outcome o = example();
   o.efficiency.balance_in_nodes = 0.75;
   o.efficiency.balance_between_nodes = 1;
@@ -135,7 +135,7 @@ TEST_CASE("machines are told apart where they differ") {
   CHECK(has(text(o), "transfer 90 % (in nodes 96 % × between them 94 %)"));
 }
 
-TEST_CASE("waiting that does not matter leaves no critical path, but a low efficiency is told") {
+TEST_CASE("negligible waiting omits the critical path but not a low efficiency") {
   explain::outcome o = example();
   o.waiting_ns = 1000;
   CHECK(has(text(o), "efficiency 60 %"));

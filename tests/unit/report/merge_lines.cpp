@@ -37,12 +37,12 @@ TEST_CASE("lines that both sides ran equally often become a range") {
   CHECK(all[0].causer_visits == 40);
 }
 
-TEST_CASE("other counts, functions and what lies between keep lines apart") {
+TEST_CASE("different counts, functions or lines in between prevent merging") {
   whywait::base::vector<report::residual_entry> all = {lines(10, 10, 40, 10), lines(12, 12, 90, 10), lines(14, 14, 40, 10),
                                              lines(15, 15, 40, 10, "g()")};
   report::merge_lines(all, false);
   REQUIRE(all.size() == 4);
-  CHECK(all[0].where.line == 12);  // what differs most comes first
+  CHECK(all[0].where.line == 12);  // sorted by difference
 }
 
 TEST_CASE("roughly: the test of a loop runs once more than its body") {
@@ -66,7 +66,7 @@ TEST_CASE("timed blocks and marked steps stay, and steps come last") {
   report::residual_entry timed = lines(1, 0, 5, 5);
   timed.kind = "region";
   timed.seconds = 1;
-  report::residual_entry step = lines(10, 0, 7, 2);  // a marked one has no range
+  report::residual_entry step = lines(10, 0, 7, 2);  // marked blocks have no range
   whywait::base::vector<report::residual_entry> all = {step, step, timed};
   report::merge_lines(all, true);
   REQUIRE(all.size() == 3);

@@ -16,7 +16,7 @@ using whywait::report::output_file;
 
 namespace {
 
-/// An empty folder that goes away again.
+/// A temporary folder, removed with its content.
 struct folder {
   fs::path path;
   folder() {
@@ -47,7 +47,7 @@ std::string write(const fs::path& path, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a file appears complete and leaves nothing beside it") {
+TEST_CASE("a file appears complete and leaves no temporary file") {
   const folder here;
   const std::string large(200000, 'x');
   CHECK(write(here.path / "run.json", large).empty());
@@ -57,7 +57,7 @@ TEST_CASE("a file appears complete and leaves nothing beside it") {
   CHECK(here.files() == 1);
 }
 
-TEST_CASE("what is not committed changes nothing") {
+TEST_CASE("an uncommitted file changes nothing") {
   const folder here;
   REQUIRE(write(here.path / "run.json", "old").empty());
   {

@@ -33,7 +33,7 @@ picture_node node(ran what, core::stable_key key, std::int64_t ns, std::uint32_t
   return n;
 }
 
-/// The late rank refines more and does one thing that the other does not.
+/// The late rank refines more and runs one block that the other does not.
 explain::wait_picture sides() {
   explain::wait_picture p;
   p.waiter.rank = 1;
@@ -76,13 +76,13 @@ whywait::base::vector<std::string> lines_of(const std::string& all) {
 
 }  // namespace
 
-TEST_CASE("what both ran stands side by side, what one ran stands alone") {
+TEST_CASE("common rows are side by side, rows of one side are alone") {
   const report::picture p = report::align(sample_wait(), sides(), names());
   CHECK(p.waiter.rank == 1);
   CHECK(p.causer.rank == 0);
   CHECK(p.waiter.seconds == doctest::Approx(0.045));
   CHECK(p.causer.seconds == doctest::Approx(0.077));
-  REQUIRE(p.rows.size() == 6);  // code without a region was too short to mention
+  REQUIRE(p.rows.size() == 6);  // code outside regions is too short to list
   CHECK(p.rows[0].name == "pack_halo");
   CHECK(p.rows[1].kind == "loop");
   CHECK(p.rows[1].waiter->count == 10);
@@ -98,7 +98,7 @@ TEST_CASE("what both ran stands side by side, what one ran stands alone") {
   CHECK(p.rows[5].causer->seconds == doctest::Approx(0.005));
 }
 
-TEST_CASE("the text is two columns, and folds what is alike") {
+TEST_CASE("the text has two columns and folds equal rows") {
   const std::string all = as_text(report::align(sample_wait(), sides(), names()));
   CHECK(all ==
         "    side by side, since both were last in step, the longest of these waits:\n"
@@ -111,7 +111,7 @@ TEST_CASE("the text is two columns, and folds what is alike") {
         "                                          | update                       5.0 ms\n");
 }
 
-TEST_CASE("what is alike is folded, with its time, and what differs stands inside what it is in") {
+TEST_CASE("equal rows are folded with their time, and different rows appear inside their parents") {
   explain::wait_picture both;
   const auto timed = [](core::stable_key key, std::int64_t ns, std::uint32_t body = 0) {
     return node(ran::region, key, ns, 1, body);
@@ -139,7 +139,7 @@ TEST_CASE("what is alike is folded, with its time, and what differs stands insid
         "        (9 rows alike)             9.0 ms |   (9 rows alike)             9.0 ms\n");
 }
 
-TEST_CASE("a long picture stays within 20 lines and 100 columns, and shows what differs most") {
+TEST_CASE("a long picture is limited to 20 lines and 100 columns and shows the largest differences") {
   const unsigned seed = std::random_device{}();
   MESSAGE("seed ", seed);
   std::mt19937 random(seed);
@@ -181,7 +181,7 @@ TEST_CASE("alignment keeps every row of both sides in its order") {
     }
     std::size_t pairs = 0, common = 0;
     for (const report::picture_row& r : p.rows) pairs += r.waiter && r.causer ? 1 : 0;
-    // longest common subsequence of the places, the plain way
+    // longest common subsequence by the textbook algorithm
     const auto& a = both.waiter.nodes;
     const auto& b = both.causer.nodes;
     whywait::base::vector<whywait::base::vector<std::size_t>> lcs(a.size() + 1, whywait::base::vector<std::size_t>(b.size() + 1, 0));
@@ -189,7 +189,7 @@ TEST_CASE("alignment keeps every row of both sides in its order") {
       for (std::size_t j = b.size(); j-- != 0;)
         lcs[i][j] = a[i].key == b[j].key ? lcs[i + 1][j + 1] + 1 : std::max(lcs[i + 1][j], lcs[i][j + 1]);
     common = lcs[0][0];
-    CHECK(7 * pairs >= 6 * common);  // equal counts weigh a little: never at the price of more than a seventh
+    CHECK(7 * pairs >= 6 * common);  // the weight of equal counts may cost at most a seventh
     CHECK(left.size() == a.size());
     CHECK(right.size() == b.size());
     for (std::size_t i = 0; i < a.size(); ++i) CHECK(left[i] == static_cast<std::int64_t>(a[i].count));

@@ -39,7 +39,7 @@ TEST_CASE("an answer is printed with its interval, its saving, its model and tha
         "      balance: no answer: the run took no time\n");
 }
 
-TEST_CASE("what the clocks answered is held against replay") {
+TEST_CASE("answers of the clocks are compared with replay") {
   report::prediction_section p = two_answers();
   p.answers[0].engine = "clocks";
   whatif::engine_answer replay;
@@ -53,13 +53,13 @@ TEST_CASE("what the clocks answered is held against replay") {
             "        by the clocks of the critical path, not checked by replay: it misses the\n") != std::string::npos);
 }
 
-TEST_CASE("what makes the program slower is said to cost") {
+TEST_CASE("changes that make the program slower are reported as costs") {
   report::prediction_section p = two_answers();
   p.answers[0].seconds = 13;
   CHECK(report::detail::prediction_text(p, 80).find("costs 1.0 s") != std::string::npos);
 }
 
-TEST_CASE("a long run says that only its beginning was asked about") {
+TEST_CASE("a long run reports that the answer covers its beginning only") {
   report::prediction_section p = two_answers();
   p.whole_run = false;
   CHECK(report::detail::prediction_text(p, 80).find("only the beginning of the run, 12.0 s,") != std::string::npos);

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-// Hand-written outcomes for the tests of the report. The main one is the example of the design.
+// Hand-written outcomes for the tests of the report. The main one is the example of the documentation.
 namespace sample {
 
 namespace base = whywait::base;
@@ -92,7 +92,7 @@ inline explain::residual_term term(core::stable_key block, std::int64_t visits_n
   return t;
 }
 
-/// The example of the design: seven ranks wait 18.9 s for rank 0, mostly because its compute_interior is slower.
+/// The main example. Seven ranks wait 18.9 s for rank 0, mostly because its compute_interior is slower.
 inline explain::explanation late_sender() {
   explain::explanation e;
   e.why = explain::pattern::late_sender;
@@ -123,7 +123,7 @@ inline explain::outcome outcome(whywait::base::vector<explain::explanation> wait
   return o;
 }
 
-/// What virtual clocks say of the example: compute_interior, twice as fast, makes the run 4.2 s shorter.
+/// The virtual clocks of the main example. With compute_interior twice as fast the run is 4.2 s shorter.
 inline void with_ledger(explain::outcome& o) {
   o.total_ns = 12400000000;
   o.without_overhead.total_ns = 12 * second;
@@ -149,7 +149,7 @@ inline void with_ledger(explain::outcome& o) {
   }
 }
 
-/// As in a run: what the built-in rules and `more` of them say about the outcome, in the report. Defined in advice.cpp.
+/// The report with the results of the built-in rules and `more`, as in a run. Defined in advice.cpp.
 report::result reported(const explain::outcome& found, const base::names& known, report::run_facts f,
                         const std::string& more = {});
 

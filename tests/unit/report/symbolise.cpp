@@ -24,12 +24,12 @@ namespace {
 
 const void* seen_address = nullptr;
 
-/// Stands for MPI: keeps the address it returns to.
+/// Stands in for MPI and stores its return address.
 [[gnu::noinline]] void seen() { seen_address = __builtin_return_address(0); }
 
 [[gnu::noinline]] int call_from_here() {
   seen();
-  __asm__ volatile("");  // no tail call: it would return to our caller
+  __asm__ volatile("");  // prevents a tail call
   return __LINE__ - 2;
 }
 
@@ -40,7 +40,7 @@ std::string read(const fs::path& path) {
 
 enum class without { nothing, debug_information, all_symbols, sections };
 
-/// A copy of a library as `strip` would leave it: sections are declared empty in the section header table.
+/// A copy of a library without some sections, like after `strip`; the section header table declares them as empty.
 void copy_library(const fs::path& from, const fs::path& to, without what) {
   std::string bytes = read(from);
   REQUIRE(bytes.size() > sizeof(Elf64_Ehdr));
@@ -71,7 +71,7 @@ void copy_library(const fs::path& from, const fs::path& to, without what) {
   std::ofstream(to, std::ios::binary) << bytes;
 }
 
-/// The fixture library, loaded from a folder of its own under a name of its own.
+/// The fixture library, loaded from its own folder under its own name.
 class library {
  public:
   explicit library(without what, const char* name = "libplugin.so") {
@@ -92,7 +92,7 @@ class library {
   library(const library&) = delete;
   library& operator=(const library&) = delete;
 
-  /// Calls a function of the library; its call's line, and the return address in `seen_address`.
+  /// Calls a function of the library. Returns the line of the call and stores the return address in `seen_address`.
   int call(const char* name) const {
     auto* const function = reinterpret_cast<int (*)(void (*)())>(::dlsym(handle_, name));
     REQUIRE((function != nullptr));
@@ -130,13 +130,13 @@ TEST_CASE("C++ functions are demangled completely") {
   CHECK(short_name(where.function) == "symbols::solver<...>::step");
 }
 
-TEST_CASE("a call in the program itself is found whatever its address is in this process") {
+TEST_CASE("a call in the program itself is found at any load address") {
   symboliser look;
   const int line = call_from_here();
   const code_place where = look.of_call(seen_address);
   CHECK(where.module == std::string(program_invocation_short_name));
   CHECK(where.function.find("call_from_here") != std::string::npos);
-  if (!where.file.empty()) {  // tests may be built without debug information
+  if (!where.file.empty()) {  // tests may lack debug information
     CHECK(base(where.file) == "symbolise.cpp");
     CHECK(where.line == line);
   }
@@ -154,7 +154,7 @@ TEST_CASE("without debug information the function and the place in the module re
   CHECK(where.offset > 0);
 }
 
-TEST_CASE("a stripped library still tells its exported functions and its offsets") {
+TEST_CASE("a stripped library still has its exported functions and offsets") {
   for (const without what : {without::all_symbols, without::sections}) {
     const library plugin(what);
     symboliser look;
@@ -178,14 +178,14 @@ TEST_CASE("without libdw the exported names and offsets remain") {
     CHECK(where.line == 0);
     CHECK(where.module == "libplugin.so");
   }
-  symboliser wrong("libm.so.6");  // a library without the functions
+  symboliser wrong("libm.so.6");  // a library without these functions
   CHECK_FALSE(wrong.has_debug_information());
 }
 
 TEST_CASE("the same call has the same module and offset at another address") {
   const library one(without::nothing);
   const library two(
-      without::nothing);  // a second copy, mapped elsewhere: what address randomisation does on another rank
+      without::nothing);  // a second copy at another address, like address randomisation on another rank
   symboliser look;
   one.call("symbols_plain_call");
   const void* const first_address = seen_address;
@@ -198,7 +198,7 @@ TEST_CASE("the same call has the same module and offset at another address") {
   CHECK(second.line == first.line);
 }
 
-TEST_CASE("a library that is closed again gives nothing wrong") {
+TEST_CASE("an unloaded library gives no wrong names") {
   {
     const library plugin(without::nothing);
     plugin.call("symbols_plain_call");
@@ -218,7 +218,7 @@ TEST_CASE("addresses of no code are answered with nothing") {
   CHECK(look.of_code(reinterpret_cast<const void*>(std::uintptr_t(1))).file.empty());
 }
 
-TEST_CASE("a call site for the name table keeps all that is known") {
+TEST_CASE("a call site in the name table keeps all fields") {
   code_place code;
   code.module = "app";
   code.offset = 0x10;

@@ -36,7 +36,7 @@ std::size_t widest_line(const std::string& all) {
   return most;
 }
 
-/// Puts an environment variable back as it was.
+/// Restores an environment variable.
 class environment {
  public:
   explicit environment(const char* name) : name_(name) {
@@ -60,7 +60,7 @@ bool has(const std::string& all, const std::string& part) { return all.find(part
 
 }  // namespace
 
-TEST_CASE("the example of the design is told in 80 columns") {
+TEST_CASE("the main example fits into 80 columns") {
   explain::explanation barrier_wait = late_sender();
   barrier_wait.why = explain::pattern::wait_at_barrier;
   barrier_wait.operation = barrier_wait.cause = barrier;
@@ -102,7 +102,7 @@ TEST_CASE("the example of the design is told in 80 columns") {
 )");
 }
 
-TEST_CASE("a balanced program is told so plainly") {
+TEST_CASE("a balanced program is reported as balanced") {
   explain::explanation e = late_sender();
   e.wait_ns = 160000000;
   e.residual = {term(compute, 160000000, 0, 5, 0)};
@@ -115,7 +115,7 @@ TEST_CASE("a balanced program is told so plainly") {
 )");
 }
 
-TEST_CASE("a run of which only the beginning is known is not called balanced") {
+TEST_CASE("a partially recorded run is not called balanced") {
   explain::explanation e = late_sender();
   e.wait_ns = 160000;
   e.residual = {term(compute, 160000, 0, 5, 0)};
@@ -147,7 +147,7 @@ TEST_CASE("a run of which only the beginning is known is not called balanced") {
 )");
 }
 
-TEST_CASE("a chain names the block that began it and says what is inherited") {
+TEST_CASE("a chain names the block that began it and the inherited time") {
   explain::explanation e = late_sender();
   e.operation = recv;
   e.count = 1;
@@ -177,7 +177,7 @@ TEST_CASE("a chain names the block that began it and says what is inherited") {
 )");
 }
 
-TEST_CASE("an unannotated program is told by its MPI calls") {
+TEST_CASE("a program without marks is described by its MPI calls") {
   explain::explanation e = late_sender();
   e.operation = waitall;
   e.count = 3;
@@ -288,7 +288,7 @@ TEST_CASE("steps and counted lines stand under the block that they are part of")
                 term(step, 0, 0, 100, 40), term(700, 0, 0, 5, 0)};
   e.residual[2].within = between_key;
   e.residual[3].within = compute;
-  e.residual[4].within = waitall;  // an interval that is not listed took no longer: its lines tell nothing
+  e.residual[4].within = waitall;  // an interval that is not listed took no longer, so its lines are not shown
   explain::outcome o = outcome({e});
   o.meanings = {{between_key, explain::block_kind::between, waitall, send}};
   const std::string out = report::text_of(report::assemble(o, known, facts()));
@@ -305,7 +305,7 @@ TEST_CASE("steps and counted lines stand under the block that they are part of")
   CHECK_FALSE(has(out, "5 visits"));
 }
 
-TEST_CASE("one rank has nobody to wait for") {
+TEST_CASE("a single rank has no waits") {
   CHECK(text(outcome({}, 1), facts(1)) == R"(whywait · 1 rank · 12.4 s
   1 rank: there is no other rank to wait for.
 
@@ -328,7 +328,7 @@ TEST_CASE("at most six waits are shown, the rest is one line with its sum") {
   for (int i = 0; i < 18; ++i) {
     explain::explanation e = late_sender();
     e.wait_ns = second;
-    e.why = static_cast<explain::pattern>(i % 9);  // of one kind they would be shapes of one wait
+    e.why = static_cast<explain::pattern>(i % 9);  // with one pattern they would be shapes of one wait
     if (i >= 9) std::swap(e.operation, e.cause);
     e.residual = {term(compute, second, 0, 1, 0)};
     many.push_back(e);
@@ -357,7 +357,7 @@ TEST_CASE("waiting that was too short to explain is accounted for") {
   CHECK(has(text(o), "\n    other waits, each too short to explain: 2.00 s (9.6 % of the waiting)\n"));
 }
 
-TEST_CASE("wrong order, doubt, partial runs and warnings are told") {
+TEST_CASE("wrong order, doubts, partial runs and warnings are reported") {
   explain::explanation e = late_sender();
   e.wrong_order_count = 200;
   e.wrong_order_ns = 3 * second;
@@ -412,7 +412,7 @@ TEST_CASE("long names and paths stay within 80 columns, file names whole") {
   CHECK(widest_line(out) <= 80);
 }
 
-TEST_CASE("the text fits other widths too") {
+TEST_CASE("the text fits other widths") {
   explain::explanation e = late_sender();
   e.why = explain::pattern::wait_at_create;
   e.trust = explain::quality::hidden_tree;
@@ -469,7 +469,7 @@ TEST_CASE("a terminal is coloured unless NO_COLOR or a dumb terminal forbids it"
   ::setenv("TERM", "xterm", 1);
   ::unsetenv("NO_COLOR");
   CHECK(report::wants_colour(terminal));
-  ::setenv("NO_COLOR", "", 1);  // no-color.org: only when not empty
+  ::setenv("NO_COLOR", "", 1);  // no-color.org requires a non-empty value
   CHECK(report::wants_colour(terminal));
   ::setenv("NO_COLOR", "1", 1);
   CHECK_FALSE(report::wants_colour(terminal));

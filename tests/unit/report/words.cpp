@@ -49,7 +49,7 @@ TEST_CASE("ranks are printed as ranges") {
   CHECK(words_for({{2, 1, 1.0}}).text == "rank 2 thread 1");
 }
 
-TEST_CASE("who waited for whom") {
+TEST_CASE("waiting and causing ranks") {
   wait_entry w;
   w.waiters = {{1, 0, 1.0}, {2, 0, 1.0}, {3, 0, 1.0}};
   w.causers = {{0, 0, 3.0}};
@@ -85,7 +85,7 @@ TEST_CASE("work units replace visits where both sides counted them") {
   CHECK(remark(r) == "same work, each unit 2.0 ms slower");
 }
 
-TEST_CASE("calls, marked waits, untimed steps and inherited time say so") {
+TEST_CASE("calls, marked waits, untimed steps and inherited time are labelled") {
   residual_entry r = entry(5, 5, 0, 1);
   r.kind = "call";
   CHECK(remark(r) == "same calls, each 200 ms slower");

@@ -51,7 +51,7 @@ TEST_CASE("code between two calls is named by them") {
   CHECK(contains(e.waits[0].list[0].advice, "before the code between MPI_Waitall (halo.cpp:20) and MPI_Send (halo.cpp:131)"));
 }
 
-TEST_CASE("a wait below the threshold is known but gets no advice, and the threshold can be set") {
+TEST_CASE("a wait below the threshold gets no advice, and the threshold can be set") {
   auto w = sample::wait(pattern::late_sender, sample::recv, sample::send, {term(sample::compute, 0, 300, 9, 9, 400, 100)});
   const auto quiet = sample::evaluate(sample::outcome({w}));
   CHECK(quiet.waits[0].known);
@@ -111,7 +111,7 @@ TEST_CASE("the paper's rule finds late senders of a whole run, with the paper's 
   CHECK(f->actions[1].call == "MPI_Recv");
   CHECK(f->actions[1].region == "calculate");
   CHECK(contains(rules::text_of(*f), "58 % of rank time: MPI_Send in calculate (halo.cpp:131), MPI_Recv in calculate (halo.cpp:142)"));
-  // Late send first, late receive second, as in the paper.
+  // late send first, late receive second, as in the paper
   CHECK(e.waits[0].list[0].problem == "late_sender");
   CHECK(e.waits[1].list[0].problem == "late_receiver");
   CHECK(e.waits[0].list[0].seconds > e.waits[1].list[0].seconds);

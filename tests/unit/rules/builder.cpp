@@ -80,7 +80,7 @@ TEST_CASE("the rest of a condition is looked at for every candidate, also keys t
   CHECK(w.cell("pair", 0, "b") == 3);
 }
 
-TEST_CASE("composite events are members of composite events, whatever the order of declaration") {
+TEST_CASE("composite events may be members of composite events in any order of declaration") {
   world w("declare composite event outer member (inner as i, right as r) when i.k = r.key parameters (v = i.v + r.value);"
           "declare composite event inner member (left as l) when l.value > 1 parameters (k = l.key, v = l.value);");
   w.event("left", 1, 5);
@@ -113,7 +113,7 @@ TEST_CASE("gathering events makes one for each key, with weights") {
   CHECK(w.cell("g", 1, "k") == 2);
 }
 
-TEST_CASE("a rule that divides by zero is reported once and skips only what it concerns") {
+TEST_CASE("a rule that divides by zero is reported once and skips only the affected event") {
   world w("declare composite event p member (left as l) parameters (q = 1 / l.value);"
           "declare problem for p parameters (name = \"x\", duration = q * 1 s);");
   w.event("left", 1, 0);

@@ -22,7 +22,7 @@ using core::mpi_call;
 
 using packet = rules::own_packet;
 
-/// As the transport does it: rounds of packets until nobody has anything to say. Then the uses of all ranks, added up.
+/// Runs the transport, with rounds of packets until no rank sends any. Returns the sum of the uses of all ranks.
 base::pod_vector<rules::site_use> uses_of(whywait::base::vector<sample::rank>& ranks, std::int64_t least_ns, std::size_t room) {
   whywait::base::vector<rules::completion> all;
   for (sample::rank& r : ranks) all.emplace_back(r.done(), least_ns);
@@ -46,7 +46,7 @@ base::pod_vector<rules::site_use> uses_of(whywait::base::vector<sample::rank>& r
 
 }  // namespace
 
-TEST_CASE("who leaves a barrier after the first, all having come, left late") {
+TEST_CASE("a rank that leaves a complete barrier after the first one left late") {
   whywait::base::vector<sample::rank> ranks;
   for (std::int32_t r = 0; r < 2; ++r) ranks.emplace_back(r);
   ranks[0].call(mpi_call::Barrier, 10, 31, 2);
@@ -64,10 +64,10 @@ TEST_CASE("who leaves a barrier after the first, all having come, left late") {
   CHECK(uses[0].what == rules::site_use::kind::barrier);
 }
 
-TEST_CASE("leaving before the last has come is not counted, nor what the clocks cannot tell") {
+TEST_CASE("leaving before the last arrival is not counted, nor are differences within the clock error") {
   whywait::base::vector<sample::rank> ranks;
   for (std::int32_t r = 0; r < 2; ++r) ranks.emplace_back(r);
-  ranks[0].call(mpi_call::Barrier, 10, 20, 2);  // a clock that is wrong: it left before the other came
+  ranks[0].call(mpi_call::Barrier, 10, 20, 2);  // clock error, rank 0 leaves before the other arrives
   ranks[1].call(mpi_call::Barrier, 30, 31, 2);
   CHECK(uses_of(ranks, 2 * sample::ms, 1000)[0].late_exits == 0);
   CHECK(uses_of(ranks, sample::ms, 1000)[0].late_exits == 1);
@@ -81,7 +81,7 @@ TEST_CASE("the late exits of random runs are those of a plain look at each insta
     whywait::base::vector<sample::rank> ranks;
     for (std::int32_t r = 0; r < count; ++r) ranks.emplace_back(r);
     for (sample::rank& r : ranks) r.history.ranks = count;
-    std::map<core::stable_key, std::pair<std::int64_t, std::int64_t>> wanted;  // site -> exits, ns
+    std::map<core::stable_key, std::pair<std::int64_t, std::int64_t>> wanted;  // site to exits, ns
     unsigned now = 0;
     for (int instance = 0; instance < 50; ++instance) {
       const bool barrier = random() % 2 == 0;

@@ -29,13 +29,13 @@ rules::contribution passed_on(const rules::contribution& c) {
 
 }  // namespace
 
-TEST_CASE("what ranks give arrives as it was, whatever tree it comes through") {
+TEST_CASE("contributions of ranks arrive unchanged through any reduction tree") {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
     const std::size_t ranks = 1 + random() % 9;
     whywait::base::vector<rules::contribution> all(ranks);
-    std::map<std::uint64_t, std::pair<std::int64_t, std::int64_t>> sums;  // the plain reference
+    std::map<std::uint64_t, std::pair<std::int64_t, std::int64_t>> sums;  // reference
     whywait::base::vector<std::string> texts, packets;
     for (std::size_t r = 0; r < ranks; ++r) {
       for (std::uint64_t site = 1; site < 20; ++site) {
@@ -94,7 +94,7 @@ TEST_CASE("of many call sites the most costly are kept") {
   for (std::size_t i = 1; i < uses.size(); ++i) CHECK(uses[i - 1].site < uses[i].site);
 }
 
-TEST_CASE("a contribution that is cut off is read as far as it goes") {
+TEST_CASE("a truncated contribution is read up to the cut") {
   rules::contribution c;
   c.uses = {use(1, 2, 3)};
   c.texts = {{"a", "b"}};

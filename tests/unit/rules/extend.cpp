@@ -21,7 +21,7 @@ rules::evaluation with_own(const rules::knowledge& known, const whywait::base::v
   });
 }
 
-/// In a program <whywait/mpi.hpp> does this.
+/// Enables own events, like <whywait/mpi.hpp>.
 struct listening {
   listening() { __atomic_store_n(&whywait::core::the_registry()->listening, 1u, __ATOMIC_RELEASE); }
   ~listening() { __atomic_store_n(&whywait::core::the_registry()->listening, 0u, __ATOMIC_RELEASE); }
@@ -29,7 +29,7 @@ struct listening {
 
 }  // namespace
 
-TEST_CASE("own events are inert as long as nobody listens") {
+TEST_CASE("own events are inert unless recording is enabled") {
   static whywait::event<double> unheard("unheard", {"n"});
   unheard(1);
   for (const auto& d : rules::own_declarations(rules::pack_own_events())) CHECK(d.name != "unheard");
@@ -59,7 +59,7 @@ TEST_CASE("a library's own events reach its own rules: solver restarted 40 times
   CHECK(f->seconds == doctest::Approx(2.0));
   REQUIRE(!f->actions.empty());
   CHECK(f->actions[0].text.find("solver_restart (extend.cpp:") == 0);
-  // Nobody restarted, or the library was never called: the rule is inert.
+  // Without restarts or calls of the library the rule is inert.
   CHECK(with_own(known, {}).problems.empty());
   CHECK(rules::active_rules({}).log.empty());
 }
@@ -139,7 +139,7 @@ TEST_CASE("the list names every problem and where it is declared") {
   CHECK(list.find("mine                       for wait (more.rules)") != std::string::npos);
 }
 
-TEST_CASE("of too many own events the first are kept and the rest is counted") {
+TEST_CASE("if there are too many own events, the first are kept and the rest is counted") {
   const listening on;
   static whywait::event<double> numbered("numbered", {"n"});
   const std::uint64_t before = rules::dropped_events(rules::pack_own_events());

@@ -12,8 +12,8 @@
 #include <string>
 #include <utility>
 
-// One scenario for each problem of the built-in knowledge: where it fires, and how little must change that it does not.
-// What a user sees stands in docs/rules/<problem>.md and is compared word for word.
+// A scenario for each problem of the built-in knowledge base, in which it fires, and the smallest change with which it
+// does not. The user-visible text is in docs/rules/<problem>.md and is compared word for word.
 namespace {
 
 
@@ -24,7 +24,7 @@ struct scenario {
   std::function<void(rules::event_store&, rules::trouble&, bool nearly)> fill;
 };
 
-/// Calls as they would be named: what waited, what came late.
+/// Names of the waiting call and of the late call.
 std::pair<const char*, const char*> calls_of(const std::string& pattern) {
   static const std::map<std::string, std::pair<const char*, const char*>> all = {
       {"late_sender", {"MPI_Recv (halo.cpp:142)", "MPI_Send (halo.cpp:131)"}},
@@ -54,7 +54,7 @@ std::pair<const char*, const char*> calls_of(const std::string& pattern) {
   return all.at(pattern);
 }
 
-/// A wait of 2 s of the 40 s of all ranks; `nearly`: just below the threshold of 1 %.
+/// A wait of 2 s out of 40 s of rank time; with `nearly` just below the threshold of 1 %.
 rules::row_writer wait_fact(rules::event_store& store, const std::string& pattern, bool nearly = false) {
   rules::row_writer w(store, "wait");
   const double duration = nearly ? 0.39 : 2.0;
@@ -171,7 +171,7 @@ TEST_CASE("every problem of the built-in knowledge has a scenario and a card") {
   CHECK(covered.size() == built_in().problems.size());
 }
 
-TEST_CASE("each rule fires where it should, and a user sees what its card says") {
+TEST_CASE("each rule fires in its scenario with the text of its card") {
   for (const scenario& s : scenarios()) {
     CAPTURE(s.problem);
     const rules::findings found = run(built_in(), s, false);

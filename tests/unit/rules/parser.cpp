@@ -24,14 +24,14 @@ TEST_CASE("the paper's rule parses with typographic quotes and blanks that do no
             .empty());
 }
 
-TEST_CASE("the built-in knowledge has no mistakes") {
+TEST_CASE("the built-in knowledge base has no errors") {
   const auto known = sample::knowledge();
   for (const auto& d : known.log.list()) MESSAGE(d.text());
   CHECK(known.log.empty());
   CHECK(known.problems.size() >= 30);
 }
 
-TEST_CASE("a message names file, line and column, shows the line and puts the caret under the mistake") {
+TEST_CASE("a message has file, line and column, and the line with a caret under the error") {
   CHECK(sample::messages("declare problem for wait\n  when duration > > 2 s\n  parameters (name = \"x\", duration = duration);") ==
         "my.rules:2:19: whywait-R010: expected a value, found '>'\n"
         "      when duration > > 2 s\n"
@@ -42,7 +42,7 @@ TEST_CASE("the column counts characters, not bytes") {
   CHECK(says(sample::messages("declare problem for wait parameters (name = \"жёлтый\", duration = durration);"), "my.rules:1:66: whywait-R021"));
 }
 
-TEST_CASE("one run shows several mistakes, in every declaration") {
+TEST_CASE("one run shows several errors, in every declaration") {
   const std::string all = sample::messages(
       "declare problem for wait when duraton > 1 s parameters (name = \"a\", duration = wait);\n"
       "delcare composite event x;\n"
@@ -56,7 +56,7 @@ TEST_CASE("one run shows several mistakes, in every declaration") {
   CHECK(count(all, "whywait-R") >= 5);
 }
 
-TEST_CASE("each mistake has its number") {
+TEST_CASE("each error has its number") {
   const struct {
     const char* number;
     const char* text;

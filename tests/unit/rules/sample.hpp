@@ -19,7 +19,7 @@ namespace core = whywait::core;
 
 constexpr std::int64_t ms = 1000000;
 
-/// The rule of the Performance Expert paper (figure 6), word for word.
+/// The rule of the Performance Expert paper (figure 6), verbatim.
 inline const char* paper_rule() {
   return R"(declare problem for point_to_point
   when
@@ -77,7 +77,7 @@ inline explain::residual_term term(core::stable_key block, std::int64_t more_ms,
   return t;
 }
 
-/// Ranks 1 to 3 wait for rank 0; the residual makes up the wait.
+/// Ranks 1 to 3 wait for rank 0; the residual adds up to the wait.
 inline explain::explanation wait(explain::pattern why, key operation, key cause, whywait::base::vector<explain::residual_term> residual,
                                  std::int64_t unexplained_ms = 0) {
   explain::explanation e;
@@ -106,7 +106,7 @@ inline explain::outcome outcome(whywait::base::vector<explain::explanation> wait
   return o;
 }
 
-/// The built-in knowledge and more.
+/// The built-in knowledge base and `more`.
 inline rules::knowledge knowledge(const std::string& more = {}) {
   rules::compiler all;
   rules::add_base(all);
@@ -119,7 +119,7 @@ inline rules::evaluation evaluate(const explain::outcome& o, const std::string& 
   return rules::evaluate(k, o, 4, names());
 }
 
-/// With further facts: `fill(store)`.
+/// Evaluates with additional facts from `fill(store)`.
 template <class Fill>
 rules::evaluation evaluate_with(const explain::outcome& o, const Fill& fill, const std::string& more = {}) {
   const rules::knowledge k = knowledge(more);
@@ -132,7 +132,7 @@ inline const rules::finding* find(const whywait::base::vector<rules::finding>& l
   return nullptr;
 }
 
-/// What is wrong with a text, one message after the other.
+/// The diagnostics of a text, one per line.
 inline std::string messages(const std::string& text, bool base = true) {
   rules::compiler all;
   if (base) rules::add_base(all);
@@ -143,7 +143,7 @@ inline std::string messages(const std::string& text, bool base = true) {
   return out;
 }
 
-/// The value of an expression in a problem's advice, or the messages about it.
+/// The value of an expression in a problem's advice, or the diagnostics.
 inline std::string value(const std::string& expression) {
   rules::compiler all;
   all.add("my.rules", "declare problem for run parameters (name = \"x\", duration = 1 s, advice = \"{" + expression + "}\");");

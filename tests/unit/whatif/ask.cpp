@@ -11,12 +11,12 @@ using test::near;
 
 namespace {
 
-/// A program whose truth is known: it can be run again, changed, with other random numbers.
+/// A program with known truth. It can be run again with changes and other random numbers.
 struct imagined {
   std::uint32_t ranks = 8, steps = 200;
   double compute = 1.0, pack = 0.3;  // mean seconds per step
   double cv = 0.2;
-  double imbalance = 0.0;  // rank 0 does 1 + imbalance, linear down to 1 - imbalance
+  double imbalance = 0.0;  // rank 0 does 1 + imbalance, decreasing linearly to 1 - imbalance
   double latency = 0.01, collective = 0.02;
   bool barrier = true, halo = false;
 
@@ -144,7 +144,7 @@ TEST_CASE("answers come true within 5 %, and 9 of 10 intervals hold the truth") 
   CHECK(s.inside * 10 >= s.questions * 9);
 }
 
-TEST_CASE("the engines that do not hold say why") {
+TEST_CASE("engines that do not apply give the reason") {
   imagined now;
   now.halo = true;
   const answer with_messages = ask(now.run(3), {about(question::kind::balance)}).front();
@@ -164,7 +164,7 @@ TEST_CASE("the engines that do not hold say why") {
   CHECK(near(wild.engines[2].seconds, wild.seconds, 0.08));
 }
 
-TEST_CASE("questions about what is not there are refused with the reason") {
+TEST_CASE("questions about missing blocks are refused with the reason") {
   const run_log log = imagined().run(5);
   const whywait::base::vector<answer> a =
       ask(log, {about(question::kind::block, 2.0, "nowhere"), about(question::kind::without, 1.0, "MPI_Bcast"),
@@ -185,7 +185,7 @@ TEST_CASE("a run that the model does not reproduce gets no answer") {
   CHECK(near(a.engines[0].baseline_error, 1.0 / 1.3 - 1.0));
 }
 
-TEST_CASE("who saw the run itself is preferred, held against replay, and may have seen more of it") {
+TEST_CASE("an outside answer is preferred, compared with replay, and may cover more of the run") {
   run_log log = imagined().run(5);
   const whywait::base::vector<question> asked = parse_questions("balance; block compute x2");
   const answer by_replay = ask(log, asked)[1];
@@ -195,9 +195,9 @@ TEST_CASE("who saw the run itself is preferred, held against replay, and may hav
   CHECK(a[0].engine == "replay");
   CHECK(a[1].engine == "clocks");
   CHECK(near(a[1].seconds, by_replay.seconds * 1.1));
-  CHECK(near(a[1].spread, 1.0 - 1.0 / 1.1, 0.2));  // the algebra may be nearer
+  CHECK(near(a[1].spread, 1.0 - 1.0 / 1.1, 0.2));  // the algebra may be closer
   CHECK(a[1].low_seconds < by_replay.seconds);
-  o.outside[0] = {1, "clocks", 10 * log.measured_seconds, 10 * by_replay.seconds};  // the log is the beginning only
+  o.outside[0] = {1, "clocks", 10 * log.measured_seconds, 10 * by_replay.seconds};  // the log covers the beginning only
   const answer whole = ask(log, asked, o)[1];
   REQUIRE(whole.answered);
   CHECK(near(whole.measured_seconds, 10 * log.measured_seconds));
@@ -205,14 +205,14 @@ TEST_CASE("who saw the run itself is preferred, held against replay, and may hav
   CHECK(near(whole.spread, by_replay.spread));
   o.outside[0].after_seconds = 2 * by_replay.seconds;
   CHECK(ask(log, asked, o)[1].refusal.find("disagree") != std::string::npos);
-  log.measured_seconds *= 1.3;  // replay does not reproduce it: the interval is as much wider
+  log.measured_seconds *= 1.3;  // replay has an error, so that the interval is wider by that error
   o.outside[0] = {1, "clocks", log.measured_seconds, log.measured_seconds / 2};
   const answer alone = ask(log, asked, o)[1];
   REQUIRE(alone.answered);
   CHECK(alone.high_seconds / alone.seconds > 1.2);
 }
 
-TEST_CASE("several changes at once are more than each of them") {
+TEST_CASE("several changes at once save more than each of them") {
   imagined now;
   now.cv = 0.05;
   const run_log log = now.run(5);
@@ -260,7 +260,7 @@ TEST_CASE("work of one rank only is not spread over ranks that have no such step
   CHECK(near(ask(log, parse_questions("balance")).front().seconds, 6.0));
 }
 
-TEST_CASE("models that are far apart give no answer") {
+TEST_CASE("models that disagree give no answer") {
   ask_options o;
   o.engines = {{"oracle", [](const run_log&, const run_log&, double& before, double& after, std::string&) {
                   before = 240.0;

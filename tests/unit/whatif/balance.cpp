@@ -43,8 +43,8 @@ run_log evened(const run_log& log, bool steps) {
 
 }  // namespace
 
-TEST_CASE("a block is balanced over the ranks whatever call follows it") {
-  // a pipeline: the last rank has nobody to send to, so the same block ends by a receive there
+TEST_CASE("a block is balanced over the ranks for any following call") {
+  // a pipeline, in which the last rank sends to no rank, so that the same block ends with a receive there
   const run_log log = lines_of({{part(0, 3, {{0, 3}}), part(0, 5, {{0, 5}})}, {part(1, 1, {{0, 1}}), part(1, 1, {{0, 1}})}});
   const run_log steps = evened(log, true);
   CHECK(steps.lines[0][0].work_seconds == doctest::Approx(2));
@@ -59,7 +59,7 @@ TEST_CASE("a block is balanced over the ranks whatever call follows it") {
 }
 
 TEST_CASE("work that one rank does alone stays with it") {
-  // prepare is entered by both; the second finds nothing to do
+  // both enter prepare, but the second has nothing to do in it
   const run_log log = lines_of({{part(0, 8, {{1, 8}}), part(1, 2, {{0, 2}})}, {part(0, 1e-6, {{1, 1e-6}}), part(1, 6, {{0, 6}})}});
   CHECK(serial_blocks(log) == whywait::base::pod_vector<char>{0, 1, 0});
   for (const bool steps : {false, true}) {
@@ -75,10 +75,11 @@ TEST_CASE("a share of a hundredth of a block is not serial work") {
   const run_log log = lines_of({{part(0, 98, {{0, 98}})}, {part(0, 2, {{0, 2}})}});
   CHECK(serial_blocks(log) == whywait::base::pod_vector<char>{0, 0, 0});
   CHECK(evened(log, true).lines[1][0].work_seconds == doctest::Approx(50));
-  CHECK(serial_blocks(lines_of({{part(0, 98, {{0, 98}})}})) == whywait::base::pod_vector<char>{0, 0, 0});  // alone it shares with nobody
+  // with one rank there is nothing to share
+  CHECK(serial_blocks(lines_of({{part(0, 98, {{0, 98}})}})) == whywait::base::pod_vector<char>{0, 0, 0});
 }
 
-TEST_CASE("a block that is not entered in every step goes with the call it ends by") {
+TEST_CASE("a block that is not entered in every step is balanced by the call that ends it") {
   const run_log log = lines_of({{part(0, 4, {{2, 3}}), part(0, 2, {{2, 2}})}, {part(0, 2, {}), part(0, 6, {{2, 5}})}});
   const run_log even = evened(log, true);
   CHECK(even.lines[0][0].work_seconds == doctest::Approx(3));
@@ -88,10 +89,10 @@ TEST_CASE("a block that is not entered in every step goes with the call it ends 
   CHECK(even.lines[0][0].blocks[0].seconds == doctest::Approx(2.25));
 }
 
-TEST_CASE("what has no name is balanced by the call it ends by") {
+TEST_CASE("unnamed work is balanced by the call that ends it") {
   const run_log log = lines_of({{part(0, 5, {{0, 1}}), part(1, 1, {})}, {part(0, 3, {{0, 3}}), part(1, 3, {})}});
   const run_log even = evened(log, true);
-  CHECK(even.lines[0][0].work_seconds == doctest::Approx(2 + 2));  // 1 and 3 of compute, 4 and 0 without a name
+  CHECK(even.lines[0][0].work_seconds == doctest::Approx(2 + 2));  // 1 and 3 of compute, 4 and 0 of unnamed work
   CHECK(even.lines[0][0].blocks[0].seconds == doctest::Approx(2));
   CHECK(even.lines[1][0].work_seconds == doctest::Approx(4));
   CHECK(even.lines[1][1].work_seconds == doctest::Approx(2));

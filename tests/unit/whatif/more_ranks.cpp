@@ -13,7 +13,7 @@ using test::near;
 
 namespace {
 
-/// A program that can be written down for any number of ranks.
+/// A program that can be generated for any number of ranks.
 struct written {
   std::uint32_t ranks;
   double work = 1.0;
@@ -46,7 +46,7 @@ void pipeline(written& p) {
   }
 }
 
-/// Both neighbours in a ring, then rank 0 takes something from everybody, one after the other.
+/// Exchange with both neighbours in a ring, then rank 0 receives from all ranks in turn.
 void ring_and_root(written& p) {
   for (int round = 0; round != 5; ++round) {
     whywait::base::vector<place> sent(p.ranks), got(p.ranks);
@@ -75,7 +75,7 @@ TEST_CASE("a program on more ranks takes exactly as long as the same program wri
   for (const auto program : {pipeline, ring_and_root})
     for (const std::uint32_t ranks : {3u, 4u, 5u})
       for (const std::uint32_t times : {2u, 3u}) {
-        if (program == ring_and_root && ranks == 3) continue;  // everybody is the neighbour of everybody
+        if (program == ring_and_root && ranks == 3) continue;  // all ranks are neighbours of each other
         CAPTURE(ranks);
         CAPTURE(times);
         const run_log log = written_for(ranks, 1.0, program);
@@ -88,13 +88,13 @@ TEST_CASE("a program on more ranks takes exactly as long as the same program wri
       }
 }
 
-TEST_CASE("fewer ranks take the work of those that are gone") {
+TEST_CASE("fewer ranks take over the work of the others") {
   const answer a = ask(written_for(8, 1.0, pipeline), parse_questions("ranks x0.5")).front();
   REQUIRE_MESSAGE(a.answered, a.refusal);
   CHECK(near(a.seconds, written_for(4, 2.0, pipeline).measured_seconds, 1e-6));
 }
 
-TEST_CASE("what only one rank does is neither shared nor repeated") {
+TEST_CASE("work of a single rank is neither shared nor repeated") {
   run_log log;
   const std::uint32_t step = log.label("step"), alone = log.block("alone"), all = log.block("all");
   sync_edge s{log.label("MPI_Barrier"), {}, {}, 0.0};

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double second = 1e9;
 
-/// Records written by hand; owns what the views show.
+/// Records written by hand; owns the data of the views.
 struct written_rank {
   explicit written_rank(std::int32_t rank) {
     h.rank = rank;
@@ -67,8 +67,8 @@ struct written_rank {
 
 std::string name(core::stable_key k) { return k == core::key_of("compute") ? "compute" : "site"; }
 
-/// `n` rounds: rank 0 computes 2 s and sends, rank 1 computes 1 s and receives 0.1 s after the sending; then a barrier
-/// of 0.05 s, in which rank 0 waits for rank 1.
+/// `n` rounds. Rank 0 computes 2 s and sends, rank 1 computes 1 s and receives 0.1 s after the send; then a barrier of
+/// 0.05 s, in which rank 0 waits for rank 1.
 whywait::base::vector<traced_line> two_ranks(int n) {
   written_rank a(0), b(1);
   double t = 0.0;
@@ -104,7 +104,7 @@ TEST_CASE("records become a log whose replay is the run") {
   CHECK(near(log.syncs[3].seconds, 0.05, 1e-6));
   const replayed r = replay(log);
   CHECK(near(r.seconds, 25.5, 1e-6));
-  // each round: 1.1 s in the receive, 0.53 and 0.05 in the barrier
+  // each round has 1.1 s in the receive, 0.53 and 0.05 in the barrier
   CHECK(near(r.waiting_seconds, 10 * (1.1 + 0.53 + 0.05), 1e-6));
 }
 
@@ -112,7 +112,7 @@ TEST_CASE("a question to the records: the sender's block twice as fast") {
   const run_log log = join(two_ranks(20), name);
   const answer a = ask(log, parse_questions("block compute x2")).front();
   REQUIRE(a.answered);
-  // rank 0: 1 s, message there at 1.1, 0.2 s, barrier 0.05
+  // rank 0 takes 1 s, the message arrives at 1.1, then 0.2 s and the barrier of 0.05
   CHECK(near(a.seconds, 20 * 1.35, 1e-4));
   CHECK(std::fabs(a.baseline_error) < 1e-6);
 }
@@ -132,7 +132,7 @@ TEST_CASE("lines survive the way through bytes, damaged bytes are refused") {
   }
 }
 
-TEST_CASE("what cannot be matched is said") {
+TEST_CASE("unmatched operations are reported") {
   whywait::base::vector<traced_line> lines = two_ranks(3);
   lines[0].calls.pop_back();
   lines[0].dropped = 1;
@@ -143,7 +143,7 @@ TEST_CASE("what cannot be matched is said") {
   CHECK(log.syncs.size() == 2);
 }
 
-TEST_CASE("only so many calls are kept") {
+TEST_CASE("the number of kept calls is limited") {
   written_rank a(0);
   for (int i = 0; i != 10; ++i) a.call(core::mpi_call::Iprobe, i, i + 0.1, 0.5);
   const whywait::base::vector<traced_line> lines = trace(a.history(10.0), 4);
@@ -153,8 +153,8 @@ TEST_CASE("only so many calls are kept") {
   CHECK(near(join(lines, name).measured_seconds, 3.1));
 }
 
-TEST_CASE("whether sends wait for receivers is learnt from receivers that came late") {
-  // 100 bytes are buffered, 9000 are not: the sender came 1 s earlier each time
+TEST_CASE("late receivers show whether sends wait for receivers") {
+  // 100 bytes are buffered, 9000 are not; the sender arrives 1 s earlier each time
   written_rank a(0), b(1);
   double t = 0.0;
   for (int i = 0; i != 4; ++i) {
@@ -180,7 +180,7 @@ TEST_CASE("whether sends wait for receivers is learnt from receivers that came l
   CHECK(near(replay(log).seconds, t, 1e-6));
 }
 
-TEST_CASE("who answers whoever asks first, and who polls, is not asked what if") {
+TEST_CASE("first-come first-served and polling programs are refused") {
   whywait::base::vector<traced_line> lines = two_ranks(3);
   for (traced_call& c : lines[1].calls)
     if ((c.flags & core::sync_flag::posts_receive) != 0) {

@@ -22,7 +22,7 @@ TEST_CASE("a late sender makes its receiver wait for exactly the difference and 
   CHECK(near(r.waiting_seconds, 2.5));
 }
 
-TEST_CASE("a barrier releases all when the last has come") {
+TEST_CASE("a barrier releases all ranks when the last one arrives") {
   run_log log;
   const std::uint32_t code = log.label("code"), barrier = log.label("MPI_Barrier");
   sync_edge s{barrier, {}, {}, 0.25};
@@ -39,7 +39,7 @@ TEST_CASE("a barrier releases all when the last has come") {
   CHECK(near(r.step_end[0], 3.25));
 }
 
-TEST_CASE("a broadcast holds back those that come before the root only") {
+TEST_CASE("a broadcast delays only the ranks that arrive before the root") {
   run_log log;
   const std::uint32_t code = log.label("code"), broadcast = log.label("MPI_Bcast");
   const place root = log.add(0, {code, 2.0, 0.0}), early = log.add(1, {code, 1.0, 0.0}),
@@ -50,7 +50,7 @@ TEST_CASE("a broadcast holds back those that come before the root only") {
   CHECK(near(r.seconds, 5.0));
 }
 
-TEST_CASE("a log that waits for itself or names what does not exist is refused") {
+TEST_CASE("a log with a deadlock or dangling references is refused") {
   run_log log;
   const std::uint32_t code = log.label("code");
   const place a = log.add(0, {code, 1.0, 0.0}), b = log.add(0, {code, 1.0, 0.0});
@@ -89,7 +89,7 @@ TEST_CASE("the call that completes a send without blocking waits for the receive
   CHECK(near(r.waiting_seconds, 3.5));
 }
 
-TEST_CASE("in a scan everybody waits for those before, in whatever order they come") {
+TEST_CASE("in a scan each rank waits for the lower ranks, in any order of arrival") {
   for (const auto& work : {whywait::base::vector<double>{1, 2, 3}, {3, 2, 1}, {2, 3, 1}, {1, 3, 2}}) {
     run_log log;
     const std::uint32_t code = log.label("code"), scan = log.label("MPI_Scan");

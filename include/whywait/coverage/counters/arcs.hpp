@@ -15,7 +15,7 @@ inline namespace v0 {
 namespace coverage {
 namespace detail {
 
-/// Whether 16 words are equal, 16 bytes at a time: most code did not run.
+/// Compares 16 words, 16 bytes at a time. This is the common case, because most code did not run.
 WHYWAIT_NO_COVERAGE __attribute__((always_inline)) inline bool same_chunk(const uint64_t* a, const uint64_t* b) noexcept {
   typedef uint64_t pair __attribute__((vector_size(16), aligned(8), may_alias));
   const pair* const x = reinterpret_cast<const pair*>(a);
@@ -25,8 +25,8 @@ WHYWAIT_NO_COVERAGE __attribute__((always_inline)) inline bool same_chunk(const 
   return (different[0] | different[1]) == 0;
 }
 
-/// Hands over the words `from` to `to` of a span, in which something changed. `f`: a function that begins not after
-/// them; returns the last one that does.
+/// Reports the changed words in the range `from` to `to` of a span. `f` is a function that does not begin after the
+/// range. Returns the last such function.
 WHYWAIT_NO_COVERAGE inline uint32_t collect_changed(const core::code_source& self, const core::counted_span& span,
                                                     uint32_t f, uint32_t from, uint32_t to,
                                                     const core::step_sink& sink) noexcept {
@@ -35,7 +35,7 @@ WHYWAIT_NO_COVERAGE inline uint32_t collect_changed(const core::code_source& sel
   const uint32_t behind_all = span.function + span.functions;
   uint32_t steps = 0;
   for (; f + 1 != behind_all && self.functions[f + 1].counters <= begin; ++f) {
-    if (++steps < 8) continue;  // what runs lies mostly close together
+    if (++steps < 8) continue;  // linear search first, because code that runs is usually adjacent
     for (uint32_t high = behind_all; high - f > 1;) {
       const uint32_t middle = f + (high - f) / 2;
       (self.functions[middle].counters <= begin ? f : high) = middle;
@@ -46,7 +46,8 @@ WHYWAIT_NO_COVERAGE inline uint32_t collect_changed(const core::code_source& sel
   for (;; ++f) {
     const bool last = f == behind_all;
     const uint64_t* const first = last ? end : self.functions[f].counters;
-    for (; at < first && at != end; ++at) span.known[at - span.counters] = *at;  // somebody else's word
+    // The word belongs to no function.
+    for (; at < first && at != end; ++at) span.known[at - span.counters] = *at;
     if (at == end) break;
     const uint64_t* const behind = first + self.functions[f].count;
     for (; at < behind && at != end; ++at) {
@@ -62,9 +63,9 @@ WHYWAIT_NO_COVERAGE inline uint32_t collect_changed(const core::code_source& sel
   return f;
 }
 
-/// Hands over what the counters of an object file have counted since they were last looked at, whoever counted.
+/// Reports the increments of an object file's counters since the last call, on behalf of all threads.
 WHYWAIT_NO_COVERAGE inline void collect_counters(core::code_source& self, const core::step_sink& sink) noexcept {
-  if (__atomic_exchange_n(&self.busy, 1u, __ATOMIC_ACQUIRE) != 0) return;  // the other thread takes it all
+  if (__atomic_exchange_n(&self.busy, 1u, __ATOMIC_ACQUIRE) != 0) return;  // the other thread reports the increments
   for (uint32_t s = 0; s < self.span_count; ++s) {
     const core::counted_span& span = self.spans[s];
     uint32_t at = 0, f = span.function;
@@ -78,10 +79,11 @@ WHYWAIT_NO_COVERAGE inline void collect_counters(core::code_source& self, const 
   __atomic_store_n(&self.busy, 0u, __ATOMIC_RELEASE);
 }
 
-/// Makes a source of the counters of one object file.
+/// Creates a source from the counters of one object file.
 class arcs_of_object {
  public:
-  /// `data_file` and `stamp` lead to the notes file; the text must stay. False if nothing is recorded.
+  /// `data_file` and `stamp` identify the notes file; the string must outlive the source. Returns false if nothing is
+  /// recorded.
   WHYWAIT_NO_COVERAGE bool open(uint32_t functions, uint32_t counters, const char* data_file, uint32_t stamp) noexcept {
     if (counters == 0) return false;
     functions_ = static_cast<core::counted_function*>(
@@ -113,7 +115,7 @@ class arcs_of_object {
   }
 
   WHYWAIT_NO_COVERAGE core::code_source* close() noexcept {
-    for (uint32_t gap = size_ / 2; gap != 0; gap /= 2)  // Shell's sort: compilers add them nearly in order
+    for (uint32_t gap = size_ / 2; gap != 0; gap /= 2)  // Shell sort, because compilers emit functions nearly in order
       for (uint32_t i = gap; i < size_; ++i)
         for (uint32_t j = i; j >= gap && functions_[j].counters < functions_[j - gap].counters; j -= gap) {
           const core::counted_function swap = functions_[j];
@@ -132,7 +134,7 @@ class arcs_of_object {
       span->words = static_cast<uint32_t>(function.counters - span->counters) + function.count;
       ++span->functions;
     }
-    for (uint32_t s = 0; s < spans; ++s)  // what lies between functions is as it is
+    for (uint32_t s = 0; s < spans; ++s)  // copies the gaps between functions, so that they compare equal
       for (uint32_t f = spans_[s].function + 1; f < spans_[s].function + spans_[s].functions; ++f)
         for (const uint64_t* at = functions_[f - 1].counters + functions_[f - 1].count; at < functions_[f].counters; ++at)
           spans_[s].known[at - spans_[s].counters] = *at;
@@ -147,7 +149,7 @@ class arcs_of_object {
   }
 
  private:
-  static constexpr uint32_t most_gap = 3;  // words: counters of functions begin at multiples of 32
+  static constexpr uint32_t most_gap = 3;  // words; the counters of a function begin at multiples of 32 bytes
 
   core::code_source* source_ = nullptr;
   core::counted_function* functions_ = nullptr;

@@ -12,13 +12,12 @@ namespace whywait {
 inline namespace v0 {
 namespace coverage {
 
-/// What one thread ran of one module since its last synchronisation: a count for each block, and the blocks that
-/// have one. One thread only; nothing locks or allocates after `open`. Memory: address space for every block of the
-/// module, touched where code runs.
+/// Counts of the blocks that one thread ran in one module since its last synchronisation. Single-threaded; no lock or
+/// allocation after `open`. Reserves address space for every block of the module and touches it where code runs.
 class block_counts {
  public:
-  /// Room for `size` blocks with the numbers from 0 on. False if there is none. `unseen`: size() stays 0, so that whoever
-  /// asks for it comes to the slow way with each visit.
+  /// Reserves memory for blocks 0 to `size` - 1. Returns false if that fails. With `unseen`, size() stays 0, so that
+  /// callers take the slow path at each visit.
   WHYWAIT_NO_COVERAGE bool open(uint32_t size, bool unseen = false) noexcept {
     entries_ = static_cast<entry*>(core::map_pages(sizeof(entry) * size, false));
     ran_ = static_cast<uint32_t*>(core::map_pages(sizeof(uint32_t) * size, false));
@@ -34,11 +33,12 @@ class block_counts {
     *this = block_counts();
   }
 
-  /// 0 until it is open.
+  /// 0 until opened.
   WHYWAIT_NO_COVERAGE __attribute__((always_inline)) uint32_t size() const noexcept { return size_; }
   WHYWAIT_NO_COVERAGE uint32_t capacity() const noexcept { return capacity_; }
 
-  /// Counts one visit of `block`, which must be below capacity(). True: the first since the last `collect`.
+  /// Counts one visit of `block`, which must be below capacity(). Returns true for the first visit since the last
+  /// `collect`.
   WHYWAIT_NO_COVERAGE __attribute__((always_inline)) bool visit(uint32_t block) noexcept {
     entry& e = entries_[block];
     if (__builtin_expect(e.segment != segment_, 0)) {
@@ -51,10 +51,10 @@ class block_counts {
     return false;
   }
 
-  /// Calls sink(block, count) for what ran since the last call and starts afresh. O(blocks that ran).
+  /// Calls sink(block, count) for the blocks that ran since the last call and resets the counts. O(blocks that ran).
   template <class Sink>
   WHYWAIT_NO_COVERAGE void collect(Sink&& sink) noexcept {
-    __asm__ volatile("" ::: "memory");  // g++ believes that a callback changes nothing here
+    __asm__ volatile("" ::: "memory");  // g++ assumes that a callback changes nothing here
     for (uint32_t i = 0; i < ran_count_; ++i) sink(ran_[i], entries_[ran_[i]].count);
     ran_count_ = 0;
     ++segment_;
@@ -63,7 +63,7 @@ class block_counts {
  private:
   struct entry {
     uint64_t count;
-    uint64_t segment;  // of an older one: the count is none
+    uint64_t segment;  // the count is valid only if this equals `segment_`
   };
   entry* entries_ = nullptr;
   uint64_t segment_ = 0;

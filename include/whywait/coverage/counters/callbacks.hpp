@@ -17,42 +17,46 @@ inline namespace v0 {
 namespace coverage {
 namespace detail {
 
-/// What a callback needs, for each thread and module.
+/// State of the callbacks for each thread and module.
 struct thread_blocks {
   block_counts counts;
   uintptr_t base;
-  bool silent;   // the slow path is at work and what it runs may be instrumented, too; or nothing is recorded
-  bool ordered;  // each visit belongs to the order of the path, too: all take the slow way
+  // Disables counting, either while the slow path runs, because its callees may be instrumented, or because nothing is
+  // recorded.
+  bool silent;
+  // Each visit is also appended to the path order, so that all visits take the slow path.
+  bool ordered;
 };
 
-/// What the callbacks of one module share.
+/// State that the callbacks of one module share.
 struct module_blocks {
-  core::code_source* source;  // null: nothing is recorded
+  core::code_source* source;  // null if nothing is recorded
   uintptr_t* addresses;       // guards only
   pthread_once_t once;
 };
 
-// Hidden: one for each module, and so is all that touches them. Initial-exec: one load in an executable and in a library.
+// Hidden, so that each module has its own, like all functions that use them. With initial-exec an access is one load in
+// an executable and in a library.
 __attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local thread_blocks address_blocks = {};
 __attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local thread_blocks guard_blocks = {};
 __attribute__((visibility("hidden"))) inline module_blocks address_module = {nullptr, nullptr, PTHREAD_ONCE_INIT};
 __attribute__((visibility("hidden"))) inline module_blocks guard_module = {nullptr, nullptr, PTHREAD_ONCE_INIT};
 __attribute__((visibility("hidden"))) inline uint32_t guard_count = 0;
 
-WHYWAIT_NO_COVERAGE inline void hand_over(thread_blocks& here, const core::code_source& self,
+WHYWAIT_NO_COVERAGE inline void report_counts(thread_blocks& here, const core::code_source& self,
                                           const core::step_sink& sink) noexcept {
   here.counts.collect([&](uint32_t block, uint64_t count) noexcept {
     sink.take(sink.self, core::path_step{self.first + block, 0, count, 0, 0});
   });
 }
 WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"))) inline void collect_addresses(core::code_source& self, const core::step_sink& sink) noexcept {
-  hand_over(address_blocks, self, sink);
+  report_counts(address_blocks, self, sink);
 }
 WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"))) inline void collect_guards(core::code_source& self, const core::step_sink& sink) noexcept {
-  hand_over(guard_blocks, self, sink);
+  report_counts(guard_blocks, self, sink);
 }
 
-/// Where the code of this module lies.
+/// The address range of this module's code.
 struct __attribute__((visibility("hidden"))) code_span {
   uintptr_t begin = ~uintptr_t(0);
   uintptr_t end = 0;
@@ -89,7 +93,7 @@ WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"), cold)) inline void open
 }
 
 WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"), cold)) inline void open_guard_module() noexcept {
-  const uint32_t size = guard_count + 1;  // numbers begin at 1
+  const uint32_t size = guard_count + 1;  // guard numbers begin at 1
   void* const addresses = core::map_pages(sizeof(uintptr_t) * size, false);
   core::code_source* const made =
       addresses != nullptr ? make_source(core::code_source::kind::guards, size) : nullptr;
@@ -103,7 +107,8 @@ WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"), cold)) inline void open
   guard_module.source = made;
 }
 
-/// Opens what the first callback of a thread in this module needs; false if nothing is recorded, or not yet.
+/// Prepares the first callback of a thread in this module. Returns false if nothing is recorded, or recording has not
+/// begun.
 WHYWAIT_NO_COVERAGE __attribute__((noinline, cold, visibility("hidden"))) inline bool is_open(thread_blocks& here, module_blocks& module,
                                                                                              void (*open_module)()) noexcept {
   if (here.silent) return false;
@@ -113,7 +118,7 @@ WHYWAIT_NO_COVERAGE __attribute__((noinline, cold, visibility("hidden"))) inline
     pthread_once(&module.once, open_module);
     const core::code_source* const source = module.source;
     here.ordered = record::keeps_order();
-    if (source == nullptr || !here.counts.open(source->count, here.ordered)) return false;  // silent for good
+    if (source == nullptr || !here.counts.open(source->count, here.ordered)) return false;  // permanently silent
     here.base = source->base;
   } else if (record::is_off()) {
     return false;
@@ -122,7 +127,7 @@ WHYWAIT_NO_COVERAGE __attribute__((noinline, cold, visibility("hidden"))) inline
   return here.counts.capacity() != 0;
 }
 
-/// Whether a block that came the slow way is counted; if wanted it belongs to the order of the path from now on.
+/// Whether a block on the slow path is counted. With WHYWAIT_PATH=order it is also appended to the path order.
 WHYWAIT_NO_COVERAGE __attribute__((noinline, cold, visibility("hidden"))) inline bool take(thread_blocks& here, const module_blocks& module,
                                                                                           uintptr_t block) noexcept {
   if (block >= here.counts.capacity()) return false;
@@ -136,11 +141,11 @@ WHYWAIT_NO_COVERAGE __attribute__((noinline, cold, visibility("hidden"))) inline
 
 }  // namespace detail
 
-/// Counts the block whose callback returns to `address`: each thread its own, in the order they run. About 1 ns, 8 more with
+/// Counts the block whose callback returns to `address`. Counts are per thread. About 1 ns, plus 8 ns with
 /// WHYWAIT_PATH=order. Code of other modules is not counted.
 WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"), always_inline)) inline void visit_address(uintptr_t address) noexcept {
   detail::thread_blocks& here = detail::address_blocks;
-  uintptr_t block = (address - here.base) >> 2;  // calls are longer than 3 bytes: no two have one number
+  uintptr_t block = (address - here.base) >> 2;  // unique, because a call instruction is longer than 3 bytes
   if (__builtin_expect(block >= here.counts.size(), 0)) {
     if (!detail::is_open(here, detail::address_module, &detail::open_address_module)) return;
     block = (address - here.base) >> 2;
@@ -149,8 +154,8 @@ WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"), always_inline)) inline 
   here.counts.visit(static_cast<uint32_t>(block));
 }
 
-/// Counts the block that the compiler gave the number `guard`, from 1 on; 0 is none. Each thread its own, in the
-/// order they run; about 1 ns.
+/// Counts the block to which the compiler gave the number `guard`, from 1 on; 0 is none. Counts are per thread. About 1
+/// ns.
 WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"), always_inline)) inline void visit_guard(uint32_t guard, uintptr_t address) noexcept {
   detail::thread_blocks& here = detail::guard_blocks;
   if (__builtin_expect(guard >= here.counts.size(), 0)) {
@@ -164,14 +169,14 @@ WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"), always_inline)) inline 
 }  // namespace v0
 }  // namespace whywait
 
-// What the compilers call. Hidden: each module counts its own code.
+// Compiler hooks, hidden so that each module counts its own code.
 extern "C" {
 WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used)) void __sanitizer_cov_trace_pc() {
   whywait::coverage::visit_address(reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
 }
 WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used, cold)) void __sanitizer_cov_trace_pc_guard_init(
     uint32_t* guard, uint32_t* end) {
-  if (guard == end || *guard != 0) return;  // once for each object file, all with the same range
+  if (guard == end || *guard != 0) return;  // called once per object file, always with the same range
   for (; guard != end; ++guard) *guard = ++whywait::coverage::detail::guard_count;
 }
 WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used)) void __sanitizer_cov_trace_pc_guard(

@@ -13,51 +13,52 @@ inline namespace v0 {
 namespace coverage {
 namespace detail {
 
-/// What clang's object files say about their counters when they are asked to write them: they call the functions
-/// below (compiler-rt/lib/profile/GCDAProfiling.c), once to be counted and once to be taken.
-struct told_counters {
+/// Collects the counters of clang's object files. When an object file is requested to write them, it calls the
+/// functions below (compiler-rt/lib/profile/GCDAProfiling.c). The first request measures their size and the second one
+/// collects them.
+struct object_counters {
   arcs_of_object made;
   const char* data_file;
-  uint32_t stamp, functions, counters;  // of the object file that is being told
+  uint32_t stamp, functions, counters;  // of the current object file
   uint32_t ident, checksum;
   bool taking;
 };
-// Hidden: one for each module, whose constructors run one after another.
-__attribute__((visibility("hidden"))) inline told_counters told = {};
+// Hidden, so that each module has its own. The constructors of a module run sequentially.
+__attribute__((visibility("hidden"))) inline object_counters current_object = {};
 
 }  // namespace detail
 }  // namespace coverage
 }  // namespace v0
 }  // namespace whywait
 
-// In the place of clang's profile library: no data files are written, and nothing needs to be linked.
+// Replaces clang's profile library. No data files are written, and no library needs to be linked.
 extern "C" {
-WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used, cold)) void llvm_gcov_init(void (*tell)(),
+WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used, cold)) void llvm_gcov_init(void (*write)(),
                                                                                                 void (*)()) {
   using namespace whywait::coverage::detail;
-  told = told_counters();
-  tell();
-  if (!told.made.open(told.functions, told.counters, told.data_file, told.stamp)) return;
-  told.taking = true;
-  tell();
-  told.made.close();
+  current_object = object_counters();
+  write();
+  if (!current_object.made.open(current_object.functions, current_object.counters, current_object.data_file, current_object.stamp)) return;
+  current_object.taking = true;
+  write();
+  current_object.made.close();
 }
 WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used, cold)) void llvm_gcda_start_file(
     const char* data_file, uint32_t, uint32_t stamp) {
-  whywait::coverage::detail::told.data_file = data_file;
-  whywait::coverage::detail::told.stamp = stamp;
+  whywait::coverage::detail::current_object.data_file = data_file;
+  whywait::coverage::detail::current_object.stamp = stamp;
 }
 WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used, cold)) void llvm_gcda_emit_function(
     uint32_t ident, uint32_t checksum, uint32_t) {
-  whywait::coverage::detail::told.ident = ident;
-  whywait::coverage::detail::told.checksum = checksum;
+  whywait::coverage::detail::current_object.ident = ident;
+  whywait::coverage::detail::current_object.checksum = checksum;
 }
 WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used, cold)) void llvm_gcda_emit_arcs(
     uint32_t count, uint64_t* counters) {
   using namespace whywait::coverage::detail;
-  ++told.functions;
-  told.counters += count;
-  if (told.taking) told.made.add(told.ident, told.checksum, count, counters);
+  ++current_object.functions;
+  current_object.counters += count;
+  if (current_object.taking) current_object.made.add(current_object.ident, current_object.checksum, count, counters);
 }
 WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used, cold)) void llvm_gcda_summary_info() {}
 WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used, cold)) void llvm_gcda_end_file() {}

@@ -24,11 +24,11 @@ namespace whywait {
 inline namespace v0 {
 namespace coverage {
 
-/// The functions of a module as regions: from the address of a function to its site, found at its first call. Any
-/// number of threads look up, about 2 ns; adding takes the lock of the site table.
+/// Maps the functions of a module to regions. The key is the address of a function; its site is created at the first
+/// call. Lookups are thread-safe and take about 2 ns; insertion takes the lock of the site table.
 class function_table {
  public:
-  static constexpr uint32_t capacity = 1u << 16;  ///< functions beyond are not recorded
+  static constexpr uint32_t capacity = 1u << 16;  ///< further functions are not recorded
 
   WHYWAIT_NO_COVERAGE bool open() noexcept {
     entries_ = static_cast<core::function_site*>(core::map_pages(sizeof(core::function_site) * capacity, false));
@@ -36,7 +36,7 @@ class function_table {
   }
   WHYWAIT_NO_COVERAGE const core::function_site* entries() const noexcept { return entries_; }
 
-  /// The site of a function; 0 if there is no room for it.
+  /// The site of a function; 0 if the tables are full.
   WHYWAIT_NO_COVERAGE uint32_t find(uintptr_t function) noexcept {
     uint32_t slot = static_cast<uint32_t>(core::spread(uint64_t(function)) >> 48);
     for (uint32_t tries = 0; tries < 64; ++tries, slot = (slot + 1) & (capacity - 1)) {
@@ -55,7 +55,8 @@ class function_table {
   }
 
  private:
-  // Called after its module and its place there, which is the same on every rank; the report knows better names.
+  // The provisional name consists of the module and the offset in it, which are the same on every rank. The report
+  // resolves better names.
   WHYWAIT_NO_COVERAGE __attribute__((noinline, cold)) uint32_t name(uintptr_t function, uint32_t slot) noexcept {
     char text[300];
     Dl_info info{};
@@ -78,10 +79,10 @@ class function_table {
 
 namespace detail {
 
-// One for each module.
+// One table for each module.
 __attribute__((visibility("hidden"))) inline function_table functions = {};
 __attribute__((visibility("hidden"))) inline pthread_once_t functions_once = PTHREAD_ONCE_INIT;
-// Whether the thread is inside of a hook: what that runs may be instrumented, too.
+// Whether the thread is inside a hook. Code that a hook calls may be instrumented and must not recurse.
 __attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local bool inside_hook = false;
 
 WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"))) inline void collect_nothing(core::code_source&, const core::step_sink&) noexcept {}
@@ -101,7 +102,7 @@ WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"), cold)) inline void open
 
 }  // namespace detail
 
-/// A function begins: a region called after it. Costs a region and about 4 ns.
+/// Enters a function, as a region with its name. Costs a region plus about 4 ns.
 WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"))) inline void enter_function(const void* function) noexcept {
   if (detail::inside_hook) return;
   detail::inside_hook = true;
@@ -113,7 +114,7 @@ WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"))) inline void enter_func
   detail::inside_hook = false;
 }
 
-/// It ends, by return or exception. Functions that were left without that (longjmp) end with it.
+/// Leaves a function by return or exception. Also leaves inner functions that ended without a hook (longjmp).
 WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"))) inline void leave_function(const void* function) noexcept {
   if (detail::inside_hook) return;
   detail::inside_hook = true;
@@ -131,7 +132,7 @@ WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"))) inline void leave_func
 }  // namespace v0
 }  // namespace whywait
 
-// What the compilers call under -finstrument-functions. g++ will not hide them, so one module's may serve all.
+// Hooks of -finstrument-functions. g++ does not hide them, so those of one module may serve the whole process.
 extern "C" {
 WHYWAIT_NO_COVERAGE __attribute__((weak, used)) void __cyg_profile_func_enter(void* function, void*) {
   whywait::coverage::enter_function(function);

@@ -11,7 +11,7 @@
 
 #if !defined(WHYWAIT_DISABLE) && !defined(__clang__)
 
-// What g++ 10 to 13 emits for each object file under -fprofile-arcs (gcc/gcov-io.h, libgcc/libgcov.h).
+// Structures that g++ 10 to 13 emits for each object file under -fprofile-arcs (gcc/gcov-io.h, libgcc/libgcov.h).
 struct gcov_info;
 
 namespace whywait {
@@ -24,9 +24,9 @@ struct gcov_counters {
   int64_t* values;
 };
 struct gcov_function {
-  const gcov_info* key;  // of the object file whose copy of an inline function the linker kept
+  const gcov_info* key;  // identifies the object file whose copy of an inline function the linker kept
   uint32_t ident, lines_checksum, flow_checksum;
-  gcov_counters counters[1];  // one for each kind that `merge` has
+  gcov_counters counters[1];  // one for each kind with an entry in `merge`
 };
 constexpr unsigned gcov_kinds = 8;
 struct gcov_object {
@@ -42,7 +42,7 @@ struct gcov_object {
   const gcov_function* const* functions;
 };
 
-// The version is four letters: 'B', '2' are tens and ones of the compiler's, for example 12.
+// The version has four letters. 'B', '2' are the tens and ones of the compiler version, here 12.
 WHYWAIT_NO_COVERAGE __attribute__((cold)) inline bool understood(uint32_t version) noexcept {
   const unsigned compiler = ((version >> 24) - 'A') * 10 + ((version >> 16) & 0xff) - '0';
   if (compiler == __GNUC__ && compiler >= 10 && compiler <= 13) return true;
@@ -54,7 +54,7 @@ WHYWAIT_NO_COVERAGE __attribute__((cold)) inline bool understood(uint32_t versio
 WHYWAIT_NO_COVERAGE __attribute__((cold)) inline void add_object(const gcov_info* info) noexcept {
   const gcov_object* const object = reinterpret_cast<const gcov_object*>(info);
   if (!understood(object->version)) return;
-  if (object->merge[0] == nullptr) return;  // other kinds come after the arcs
+  if (object->merge[0] == nullptr) return;  // arcs are the first kind
   const auto counts = [info](const gcov_function* f) noexcept { return f != nullptr && f->key == info; };
   uint32_t kept = 0, counters = 0;
   for (uint32_t f = 0; f < object->function_count; ++f) {
@@ -76,15 +76,15 @@ WHYWAIT_NO_COVERAGE __attribute__((cold)) inline void add_object(const gcov_info
 }  // namespace v0
 }  // namespace whywait
 
-// In the place of libgcov's: the object files of this module hand in their counters before any other constructor
-// runs. No data files are written, and nothing needs to be linked.
+// Replaces libgcov. The object files of this module register their counters before any other constructor runs. No data
+// files are written, and no library needs to be linked.
 extern "C" {
 WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used, cold)) void __gcov_init(gcov_info* object) {
   whywait::coverage::detail::add_object(object);
 }
 WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used, cold)) void __gcov_exit() {}
 WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used, cold)) void __gcov_merge_add(int64_t*, unsigned) {}
-// what g++ makes of fork(), execv(), execvp() and execve() in counted code
+// Replacements that g++ inserts for fork(), execv(), execvp() and execve() in instrumented code.
 WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used, cold)) pid_t __gcov_fork() { return fork(); }
 WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used, cold)) int __gcov_execv(const char* path,
                                                                                              char* const* arguments) {

@@ -17,8 +17,8 @@ namespace whywait {
 inline namespace v0 {
 namespace coverage {
 
-/// Adds a source of `count` blocks to those that every synchronisation reads; null if recording is off or there is no
-/// memory. The caller fills in what its kind needs, then calls `publish`. Any thread.
+/// Creates a source of `count` blocks, which every synchronisation will read. Returns null if recording is off or
+/// memory is exhausted. The caller sets the members that its kind requires, then calls `publish`. Thread-safe.
 WHYWAIT_NO_COVERAGE __attribute__((cold)) inline core::code_source* make_source(core::code_source::kind what,
                                                                                 uint32_t count) noexcept {
   core::registry* const registry = core::the_registry();
@@ -45,7 +45,7 @@ WHYWAIT_NO_COVERAGE __attribute__((cold)) inline void publish(core::code_source*
   while (!__atomic_compare_exchange_n(&registry->sources, &head, source, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
-/// The code of `address`'s module is read until the process ends: it must not be unloaded.
+/// Prevents the module of `address` from being unloaded, because its counters are read until the process ends.
 WHYWAIT_NO_COVERAGE __attribute__((cold)) inline void pin_module_of(const void* address) noexcept {
   Dl_info info;
   link_map* module = nullptr;
@@ -54,7 +54,7 @@ WHYWAIT_NO_COVERAGE __attribute__((cold)) inline void pin_module_of(const void* 
     dlopen(module->l_name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-/// Hands over what the code of all sources ran since the calling thread's last synchronisation. No allocation.
+/// Reports the code that ran in all sources since the last synchronisation of the calling thread. No allocation.
 inline void collect(core::registry& registry, const core::step_sink& sink) noexcept {
   for (core::code_source* source = __atomic_load_n(&registry.sources, __ATOMIC_ACQUIRE); source != nullptr;
        source = source->next)

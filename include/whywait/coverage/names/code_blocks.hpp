@@ -26,11 +26,11 @@ namespace whywait {
 inline namespace v0 {
 namespace coverage {
 
-/// What the compiler counted in this process, as blocks with names that are the same on every rank: lines of source
-/// files. Only code that ran is looked at. Reads notes files (.gcno) and debug information: milliseconds.
+/// The code that the compiler counted in this process, as blocks whose names (lines of source files) are the same on
+/// every rank. Covers only code that ran. Reads notes files (.gcno) and debug information, which takes milliseconds.
 class code_blocks {
  public:
-  /// `sources`: those of the process; `ran`: the numbers of the blocks that ran, in any order.
+  /// `sources` are those of the process; `ran` lists the numbers of the blocks that ran, in any order.
   code_blocks(const core::code_source* sources, base::pod_vector<std::uint32_t> ran, const code_filter& filter)
       : filter_(filter) {
     for (const core::code_source* s = sources; s != nullptr; s = s->next) sources_.push_back(s);
@@ -52,8 +52,8 @@ class code_blocks {
   const core::counted_code& code() const noexcept { return code_; }
   /// The place of a key, or null.
   const base::place* find(core::stable_key key) const noexcept { return places_.find(key); }
-  /// Why some of the code could not be named; empty if all could. Then no rank may use its counts: others would seem
-  /// to have run what this one does not know.
+  /// The reason why some code could not be named; empty on success. After a failure no rank may use its counts, because
+  /// blocks that are missing here would look like additional work of other ranks.
   const std::string& problem() const noexcept { return problem_; }
 
  private:
@@ -65,7 +65,7 @@ class code_blocks {
               1);
   }
 
-  // The file stands beside it: which anonymous namespace needs no words.
+  // Removes anonymous namespaces, because the file identifies them.
   static std::string name_of(const std::string& function) {
     std::string name = base::short_name(function);
     constexpr std::string_view unnamed = "(anonymous)::";
@@ -121,7 +121,7 @@ class code_blocks {
     }
   }
 
-  // For each counter of a function the blocks that it counts for.
+  // The blocks of each counter of a function.
   base::vector<terms> forms_of(const core::code_source& source, const core::counted_function& function,
                               const noted_function& noted) {
     base::vector<terms> forms(function.count);
@@ -149,7 +149,7 @@ class code_blocks {
     const bool dense = source.what == core::code_source::kind::guards;
     const std::uintptr_t address = dense ? source.addresses[index] : source.base + 4 * std::uintptr_t(index);
     if (address == 0) return;
-    // an address that was divided by 4 is one of four: the call before it is longer than that
+    // the address was divided by 4, but the call instruction is longer than that
     report::code_place code = symbols_.of_call(reinterpret_cast<const void*>(address));
     if (!filter_.keeps(code.function, code.file)) return;
     const core::stable_key key =
@@ -171,7 +171,7 @@ class code_blocks {
   code_filter filter_;
   base::pod_vector<const core::code_source*> sources_;
   core::counted_code code_;
-  base::key_map lines_;  // to the first number of each
+  base::key_map lines_;  // line to its first number
   base::names places_;
   std::string problem_;
   report::symboliser symbols_;

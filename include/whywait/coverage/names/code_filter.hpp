@@ -17,9 +17,10 @@ namespace whywait {
 inline namespace v0 {
 namespace coverage {
 
-/// Which code a reader wants to hear about: shell patterns (fnmatch(3)) separated by commas, matched against the short
-/// name of the function, the path of the file and its base name. `a*` keeps, `-a*` leaves out; with patterns that keep,
-/// one of them must match. Without any, system headers (/usr/) are left out; whywait's own code always is.
+/// Selects code by shell patterns (fnmatch(3)), separated by commas. They are matched against the short name of the
+/// function, the path of the file and its base name. `a*` selects, `-a*` excludes; if there are selecting patterns, one
+/// of them must match. Without patterns, system headers (/usr/) are excluded. Code of whywait itself is always
+/// excluded.
 class code_filter {
  public:
   explicit code_filter(std::string_view patterns = {}, own_headers own = own_headers()) : own_(std::move(own)) {
@@ -32,7 +33,7 @@ class code_filter {
     }
   }
 
-  /// `function`: as written in the source, or any part of that.
+  /// `function` is the name as written in the source, or a part of it.
   bool keeps(const std::string& function, const std::string& file) const {
     const std::string name = base::short_name(function);
     if (name.compare(0, 9, "whywait::") == 0 || name.compare(0, 4, "MPI_") == 0) return false;

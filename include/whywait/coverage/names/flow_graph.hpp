@@ -16,15 +16,15 @@ namespace whywait {
 inline namespace v0 {
 namespace coverage {
 
-/// A count as a linear form of counters, sorted by number, no factor 0.
+/// A term of a linear form of counters. Forms are sorted by counter and have no zero factors.
 struct counter_term {
   std::uint32_t counter;
   std::int64_t factor;
 };
 using counter_form = base::pod_vector<counter_term>;
 
-/// The control flow of a function as its compiler saw it: block 0 is the entry, block 1 the exit. Counters are on
-/// the arcs with `counted`, in their order; what flows over the others (a spanning tree) follows from that.
+/// The control-flow graph of a function as its compiler recorded it. Block 0 is the entry, block 1 the exit. Arcs with
+/// `counted` have counters, in this order; the flow over the others (a spanning tree) is derived.
 struct flow_graph {
   struct block {
     base::pod_vector<int> lines;
@@ -32,7 +32,7 @@ struct flow_graph {
   struct arc {
     std::uint32_t from, to;
     bool counted;
-    bool fake;  ///< taken when a call does not return, or has not yet
+    bool fake;  ///< taken when a call does not return or has not returned yet
   };
   base::vector<block> blocks;
   base::pod_vector<arc> arcs;
@@ -40,8 +40,8 @@ struct flow_graph {
 
 /// Lines that are always executed equally often.
 struct line_group {
-  int first_line = 0, last_line = 0;  ///< the longest run of them
-  bool loop = false;                  ///< inside of a loop of the function
+  int first_line = 0, last_line = 0;  ///< the longest consecutive run
+  bool loop = false;                  ///< inside a loop of the function
   counter_form visits;
 };
 
@@ -68,8 +68,8 @@ inline counter_form add(const counter_form& a, const counter_form& b, std::int64
   return sum;
 }
 
-/// The executions of every block as forms of the counters, by conservation of flow: what comes in goes out. Calls
-/// that have not returned leave over their fake arc, so this holds at every moment, inside of open functions too.
+/// Expresses the execution count of each block in terms of the counters, by conservation of flow. A call that has not
+/// returned uses a fake arc, so that the equations hold at every moment, including inside open functions.
 class flow_solver {
  public:
   explicit flow_solver(const flow_graph& flow)
@@ -123,7 +123,7 @@ class flow_solver {
   bool solve_block(std::uint32_t b) {
     for (const number_list* side : {&in_[b], &out_[b]}) {
       if ((side == &in_[b] && b == 0) || (side == &out_[b] && (b == 1 || side->empty()))) continue;
-      bool all = true;  // nothing leads there: it never runs
+      bool all = true;  // true for a block without incoming arcs, which never runs
       for (const std::uint32_t a : *side) all = all && known_[a];
       if (!all) continue;
       for (const std::uint32_t a : *side) counts_[b] = add(counts_[b], forms_[a], 1);
@@ -137,14 +137,16 @@ class flow_solver {
   base::pod_vector<bool> known_, solved_;
 };
 
-/// How many loops each block is in: strongly connected parts, then those of the same without their head, and so on.
+/// The loop depth of each block. Computes strongly connected components, removes the head of each and repeats within
+/// it.
 class loop_depths {
  public:
   explicit loop_depths(const flow_graph& flow) : flow_(flow), out_(flow.blocks.size()), depth(flow.blocks.size(), 0) {
     for (const flow_graph::arc& a : flow.arcs)
       if (!a.fake) out_[a.from].push_back(a.to);
     part_.assign(flow.blocks.size(), 1);
-    number_list members, work;  // work: the members of each part that is still to be split, and then their number
+    // `work` is a stack of components to be split, each as its members followed by their number.
+    number_list members, work;
     for (std::uint32_t b = 0; b != flow.blocks.size(); ++b) work.push_back(b);
     work.push_back(static_cast<std::uint32_t>(flow.blocks.size()));
     while (!work.empty()) {
@@ -157,7 +159,7 @@ class loop_depths {
   }
 
  private:
-  // Tarjan's algorithm without recursion, on the blocks of one part.
+  // Tarjan's algorithm without recursion, on the blocks of one component.
   void split(const number_list& members, number_list& work) {
     const std::uint32_t own = part_[members.front()];
     index_.assign(flow_.blocks.size(), 0);
@@ -166,11 +168,11 @@ class loop_depths {
     std::uint32_t counter = 0;
     struct call {
       std::uint32_t block;
-      std::size_t next;  // of its arcs
+      std::size_t next;  // index of the next arc
     };
-    number_list stack, found;  // found: one loop after the other
+    number_list stack, found;  // `found` holds the loops one after another
     base::pod_vector<call> calls;
-    base::pod_vector<std::size_t> ends;  // of them
+    base::pod_vector<std::size_t> ends;  // ends of the loops in `found`
     for (const std::uint32_t root : members) {
       if (index_[root] != 0) continue;
       calls.push_back({root, 0});
@@ -219,7 +221,7 @@ class loop_depths {
     }
   }
 
-  // Where the loop is entered from outside; one of its blocks if it is not.
+  // The block at which the loop is entered from outside, or `any` if there is none.
   std::uint32_t head_of(std::uint32_t own, std::uint32_t any) const {
     for (const flow_graph::arc& a : flow_.arcs)
       if (!a.fake && part_[a.to] == own && part_[a.from] != own) return a.to;
@@ -238,8 +240,8 @@ class loop_depths {
 
 }  // namespace detail
 
-/// The lines of a function, those together that are always executed equally often, by first line. A line with several
-/// blocks counts as its innermost loop's body (a `for` counts its rounds), else as its first block. O(n * form).
+/// Groups the lines of a function that are always executed equally often, by first line. A line with several blocks
+/// counts as the body of its innermost loop (for a `for`, its iterations), otherwise as its first block. O(n * form).
 inline base::vector<line_group> lines_of(const flow_graph& flow) {
   if (flow.blocks.size() < 2) return {};
   const detail::flow_solver solver(flow);
@@ -262,7 +264,7 @@ inline base::vector<line_group> lines_of(const flow_graph& flow) {
     return a.line != b.line ? a.line < b.line : a.block < b.block;
   });
   base::vector<line_group> result;
-  base::key_map numbers;  // of a form's hash: the group
+  base::key_map numbers;  // hash of a form to its group
   std::uint32_t before = base::key_map::none;
   int run = 0;  // the first line of the current run
   for (std::size_t i = 0; i != block_of.size();) {

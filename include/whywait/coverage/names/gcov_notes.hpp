@@ -18,14 +18,14 @@ namespace coverage {
 /// A function in a notes file.
 struct noted_function {
   std::uint32_t ident = 0;
-  std::uint32_t checksum = 0;  ///< of the control flow; clang: of the lines
+  std::uint32_t checksum = 0;  ///< of the control flow; for clang, of the lines
   std::string name;            ///< mangled
-  std::string file;            ///< as the compiler was given it
+  std::string file;            ///< as passed to the compiler
   int line = 0;
   flow_graph flow;
 };
 
-/// What the compiler wrote about an object file at -ftest-coverage (.gcno): g++ 10 to 13, and
+/// The notes that the compiler writes for an object file under -ftest-coverage (.gcno). Supports g++ 10 to 13 and
 /// clang, which writes the format of g++ 4.8.
 struct gcov_notes {
   std::uint32_t stamp = 0;
@@ -34,7 +34,7 @@ struct gcov_notes {
 
 namespace detail {
 
-/// Reads the words of a notes file (gcc/gcov-io.h). Past the end everything is 0 and `good` is false.
+/// Reads the words of a notes file (gcc/gcov-io.h). Reads past the end return 0 and clear `good`.
 class gcov_reader {
  public:
   explicit gcov_reader(std::string_view bytes) : bytes_(bytes) {}
@@ -64,7 +64,7 @@ class gcov_reader {
   void go_to(std::size_t at) noexcept { at_ = at < bytes_.size() ? at : bytes_.size(); }
   bool at_end() const noexcept { return at_ + 8 > bytes_.size(); }
 
-  std::size_t unit = 1;  ///< lengths count bytes since version 12, words before
+  std::size_t unit = 1;  ///< lengths are in bytes since version 12, in words before
   bool good = true;
 
  private:
@@ -74,7 +74,7 @@ class gcov_reader {
 
 }  // namespace detail
 
-/// Reads a notes file. False, and why in `problem`, if it is none or of an unknown version. O(size).
+/// Reads a notes file. Returns false and sets `problem` if it is invalid or of an unknown version. O(size).
 inline bool read_gcov_notes(std::string_view bytes, gcov_notes& into, std::string& problem) {
   detail::gcov_reader in(bytes);
   if (in.word() != 0x67636e6f) {
@@ -94,8 +94,8 @@ inline bool read_gcov_notes(std::string_view bytes, gcov_notes& into, std::strin
   into.stamp = in.word();
   if (version >= 12) in.word();  // checksum
   if (!clang) {
-    in.text();  // the folder that it was compiled in
-    in.word();  // whether it has unexecuted blocks
+    in.text();  // compilation directory
+    in.word();  // flag for unexecuted blocks
   }
   while (!in.at_end()) {
     const std::uint32_t tag = in.word();
@@ -107,7 +107,7 @@ inline bool read_gcov_notes(std::string_view bytes, gcov_notes& into, std::strin
       const std::uint32_t lines = in.word(), flow = in.word();
       f.checksum = clang ? lines : flow;
       f.name = in.text();
-      if (!clang) in.word();  // whether the compiler made it
+      if (!clang) in.word();  // flag for artificial functions
       f.file = in.text();
       f.line = static_cast<int>(in.word());
       into.functions.push_back(std::move(f));
@@ -115,7 +115,7 @@ inline bool read_gcov_notes(std::string_view bytes, gcov_notes& into, std::strin
       noted_function& f = into.functions.back();
       if (tag == 0x01410000) {
         const std::size_t blocks = clang ? length / in.unit : in.word();
-        if (blocks > bytes.size()) {  // never so many in so small a file
+        if (blocks > bytes.size()) {  // more blocks than the file has bytes
           in.good = false;
           break;
         }
@@ -138,7 +138,7 @@ inline bool read_gcov_notes(std::string_view bytes, gcov_notes& into, std::strin
           }
           const std::string file = in.text();
           if (file.empty()) break;
-          own = file == f.file;  // lines of inlined functions from other files would name code elsewhere
+          own = file == f.file;  // skips lines of functions inlined from other files
         }
       }
     }

@@ -7,38 +7,39 @@
 
 #ifndef WHYWAIT_DISABLE
 
-/// Registers an array for the rest of the scope: a name (a string literal), the address of its first element and its
-/// extents, slowest dimension first. Of a distributed array `whywait::part(here, first, whole)` instead of an extent.
-/// One declaration. 4 us with its end among 1000 arrays, less among fewer. Elsewhere (member, static, heap): an object
-/// of class whywait::data.
+/// Registers an array for the rest of the scope. The arguments are a name (a string literal), the address of the first
+/// element and the extents, slowest dimension first. For a distributed array use `whywait::part(here, first, whole)` as
+/// extent. The macro is one declaration. Registration and its end cost 4 us together among 1000 arrays, less among
+/// fewer. For members, static and heap arrays use an object of class whywait::data.
 #define WHYWAIT_DATA(name, pointer, ...)                                       \
   const ::whywait::registered_array WHYWAIT_DETAIL_JOIN(whywait_data_, __COUNTER__) {      \
     "" name, pointer, ::whywait::shape(__VA_ARGS__), __builtin_FILE(), __LINE__ \
   }
 
-/// A whole loop called `name` (a string literal) read or wrote these ranges (whywait::range): one event each, about
-/// 65 ns. Expressions of type void.
+/// Records that the loop `name` (a string literal) read or wrote these ranges (whywait::range) in total. One event
+/// each, about 65 ns. Expressions of type void.
 #define WHYWAIT_READS(name, ...) ::whywait::reads("" name, __VA_ARGS__)
 #define WHYWAIT_WRITES(name, ...) ::whywait::writes("" name, __VA_ARGS__)
 
-/// This thread ran iterations of the loop `name`: first, last[, step[, chunk]], or whywait::range of an array whose
-/// elements they are. One event; an expression of type void.
+/// Records the iterations of the loop `name` that this thread ran, as first, last[, step[, chunk]] or as a
+/// whywait::range of an array with one element per iteration. One event; an expression of type void.
 #define WHYWAIT_ITERATIONS(name, ...) ::whywait::iterations("" name, __VA_ARGS__)
 
-/// Elements of an array were packed into, or unpacked from, the bytes at `buffer`, in a registered array, too: then what
-/// is sent is known by its own name. `data` and what follows are the arguments of whywait::range. Two events;
-/// expressions of type void.
+/// Records that elements of an array were packed into, or unpacked from, the bytes at `buffer`, which must also be in a
+/// registered array. Messages from the buffer are then attributed to the packed array. `data` and the remaining
+/// arguments are those of whywait::range. Two events; expressions of type void.
 #define WHYWAIT_PACKS(buffer, data, ...) ::whywait::packs(buffer, ::whywait::range(data, __VA_ARGS__))
 #define WHYWAIT_UNPACKS(buffer, data, ...) ::whywait::unpacks(buffer, ::whywait::range(data, __VA_ARGS__))
 
-/// This thread synchronises with others on what is called `name`. A lock: after it is taken and before it is given
-/// back. _ALL, a barrier: before it, by all its threads. One event, about 55 ns; expressions of type void.
+/// Records a synchronisation of this thread with others on the object `name`. For a lock, place it after acquiring and
+/// before releasing. For a barrier, place the _ALL form before it, in all its threads. One event, about 55 ns;
+/// expressions of type void.
 #define WHYWAIT_SYNC(name) ::whywait::synchronise("" name)
 #define WHYWAIT_SYNC_ALL(name) ::whywait::synchronise_all("" name)
 
 #else
 
-// never evaluated, but used: a variable that is only told about gives no warning
+// The arguments are used but not evaluated, so that a variable that only occurs in marks causes no warning.
 #define WHYWAIT_DATA(name, pointer, ...) \
   (true ? static_cast<void>(0) : (static_cast<void>(pointer), static_cast<void>(::whywait::shape(__VA_ARGS__))))
 #define WHYWAIT_READS(name, ...) (true ? static_cast<void>(0) : ::whywait::reads("" name, __VA_ARGS__))

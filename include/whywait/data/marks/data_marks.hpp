@@ -14,12 +14,12 @@
 namespace whywait {
 inline namespace v0 {
 
-/// The name of a loop or block that touches data. If the innermost region is called so, it is meant; else a step of that
-/// name in this file, whatever the line: what one loop reads, writes and runs through may be said in several lines.
+/// Identifies a loop or block that accesses data. If the innermost region has this name, it is the one. Otherwise it is
+/// the step of that name in this file, on any line, so that several marks can describe one loop.
 struct loop {
   const char* name;
   const char* file;
-  /// `called` must live as long as the call; empty: the innermost region, whatever its name.
+  /// `called` must live as long as the call; if it is empty, the innermost region is used.
   loop(const char* called, const char* in = __builtin_FILE()) noexcept : name(called), file(in) {}
 };
 
@@ -37,10 +37,10 @@ inline uint32_t number_of(record::location& at, const loop& l) noexcept {
 
 }  // namespace data
 
-/// A registered array, as long as the object lives: put it where the array lives, or into the same class. Its name, file
-/// and line, which must be the same on all ranks, say which array it is; registered again there with the same shape it
-/// is the same array, wherever it is by then. Where arrays overlap the newest has the bytes. 4 us with its end
-/// among 1000 arrays, less among fewer; any thread.
+/// Registers an array while the object lives. Put it next to the array or into the same class. Name, file and line
+/// identify the array and must be the same on all ranks. A later registration there with the same shape is the same
+/// array, even at another address. Where arrays overlap, the newest one owns the bytes. Registration and its end cost 4
+/// us together among 1000 arrays, less among fewer. Thread-safe.
 class registered_array {
  public:
   registered_array() noexcept = default;
@@ -59,15 +59,16 @@ class registered_array {
   }
   ~registered_array() { end(); }
 
-  /// The same, but accesses through `tracked` and `array_view` are recorded of 4096 cache lines only, chosen by chance:
-  /// for large arrays. Shares of cache lines have a standard error of at most 0.8 %; the report says how much.
+  /// Like the constructor, but accesses through `tracked` and `array_view` are recorded for a random sample of 4096
+  /// cache lines only. For large arrays. Shares of cache lines have a standard error of at most 0.8 %, which the report
+  /// prints.
   template <class T>
   static registered_array sampled(const char* name, const T* pointer, const shape& extent, const char* file = __builtin_FILE(),
                       uint32_t line = __builtin_LINE()) noexcept {
     return registered_array(name, pointer, data::size_of_element<T>::value, extent, true, file, line);
   }
 
-  /// The array is no more. The destructor does the same.
+  /// Ends the registration. The destructor calls it.
   void end() noexcept {
     if (number_ == 0) return;
     if (data::data_state* const process = data::known_state()) {
@@ -76,7 +77,7 @@ class registered_array {
     }
     number_ = 0;
   }
-  /// 0 if it is not registered: no recording, no room, no bytes.
+  /// Returns 0 if the array is not registered, because recording is off, tables are full or the array has no bytes.
   uint32_t number() const noexcept { return number_; }
 
  private:
@@ -99,22 +100,24 @@ class registered_array {
   uint32_t number_ = 0;
 };
 
-/// A whole loop read these ranges: one event of about 65 ns each. What is in no registered array is counted only.
+/// Records that a loop read these ranges in total. One event of about 65 ns each. Ranges outside registered arrays are
+/// counted only.
 template <class... Ranges>
 inline void reads(const loop& which, const Ranges&... ranges) noexcept {
   const data_range list[] = {ranges...};
   if (data::data_thread* const here = data::this_thread())
-    data::tell(*here, core::data_op::read, data::number_of(here->where(), which), list, sizeof...(ranges));
+    data::record_ranges(*here, core::data_op::read, data::number_of(here->where(), which), list, sizeof...(ranges));
 }
-/// A whole loop wrote these ranges.
+/// Records that a loop wrote these ranges in total.
 template <class... Ranges>
 inline void writes(const loop& which, const Ranges&... ranges) noexcept {
   const data_range list[] = {ranges...};
   if (data::data_thread* const here = data::this_thread())
-    data::tell(*here, core::data_op::write, data::number_of(here->where(), which), list, sizeof...(ranges));
+    data::record_ranges(*here, core::data_op::write, data::number_of(here->where(), which), list, sizeof...(ranges));
 }
 
-/// This thread ran the iterations [first, last) of a loop; every `step`-th, or `chunk` of them every `step`.
+/// Records that this thread ran the iterations [first, last) of a loop. With `step` it ran every `step`-th iteration;
+/// with `chunk` it ran `chunk` iterations out of every `step`.
 template <class A, class B, class C = uint64_t, class D = uint64_t>
 inline void iterations(const loop& which, A first, B last, C step = 1, D chunk = 1) noexcept {
   data::data_thread* const here = data::this_thread();
@@ -128,29 +131,29 @@ inline void iterations(const loop& which, A first, B last, C step = 1, D chunk =
   r.piece = r.stride == 0 ? 0 : static_cast<uint32_t>(chunk);
   here->append(r, core::cycle_clock::now());
 }
-/// The same for a loop over the elements of an array.
+/// Records iterations over the elements of an array.
 inline void iterations(const loop& which, const data_range& elements) noexcept {
   if (data::data_thread* const here = data::this_thread())
-    data::tell(*here, core::data_op::iterations, data::number_of(here->where(), which), &elements, 1);
+    data::record_ranges(*here, core::data_op::iterations, data::number_of(here->where(), which), &elements, 1);
 }
 
-/// The range was packed into (unpacked from) the bytes at `buffer`, which is in a registered array, too. By the innermost
-/// region. Two events for each region of the range.
+/// Records that the innermost region packed the range into the bytes at `buffer`, or unpacked it from there. The buffer
+/// must also be in a registered array. Two events for each region of the range.
 inline void packs(const void* buffer, const data_range& from) noexcept {
   if (data::data_thread* const here = data::this_thread())
-    data::tell_copy(*here, here->where().path.innermost(), buffer, from, true);
+    data::record_copy(*here, here->where().path.innermost(), buffer, from, true);
 }
 inline void unpacks(const void* buffer, const data_range& to) noexcept {
   if (data::data_thread* const here = data::this_thread())
-    data::tell_copy(*here, here->where().path.innermost(), buffer, to, false);
+    data::record_copy(*here, here->where().path.innermost(), buffer, to, false);
 }
 
-/// This thread synchronises with others on the thing of that name: it has seen what they did before they did the same.
-/// A lock: call it after it is taken and before it is given back. About 55 ns.
+/// Records that this thread synchronises on the object `name`. It then sees everything that other threads did before
+/// their synchronisation on the same object. For a lock, call it after acquiring and before releasing. About 55 ns.
 inline void synchronise(const char* name, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) noexcept {
   if (data::data_thread* const here = data::this_thread()) here->synchronise(name, file, line, false);
 }
-/// The same for a barrier of the threads that all come here equally often: call it before the barrier.
+/// Records a barrier, in which all threads take part equally often. Call it before the barrier.
 inline void synchronise_all(const char* name, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) noexcept {
   if (data::data_thread* const here = data::this_thread()) here->synchronise(name, file, line, true);
 }

@@ -14,18 +14,18 @@ namespace whywait {
 inline namespace v0 {
 namespace data {
 
-/// What a process knows about its data: core::registry::extension[2]. Made at the first registration; without one
-/// nothing of this is ever touched.
+/// The registered data of a process, in core::registry::extension[2]. It is created by the first registration; without
+/// one no memory of it is touched.
 struct data_state {
   uint64_t layout;
   data_objects objects;
-  core::memory_budget memory;   ///< for records: a quarter of WHYWAIT_MEMORY, which all others have less from then on
-  uint64_t unknown_ranges = 0;  ///< said to be accessed, but in no registered array
+  core::memory_budget memory;   ///< for records; takes a quarter of WHYWAIT_MEMORY from the general budget
+  uint64_t unknown_ranges = 0;  ///< recorded ranges that are in no registered array
 };
 
 namespace detail {
-inline constexpr unsigned state_slot = 2;   // of core::registry::extension
-inline constexpr unsigned thread_slot = 1;  // of record::location::extension
+inline constexpr unsigned state_slot = 2;   // index in core::registry::extension
+inline constexpr unsigned thread_slot = 1;  // index in record::location::extension
 
 __attribute__((noinline, cold)) inline data_state* make_state(core::registry& registry) noexcept {
   pthread_mutex_lock(&registry.mutex);
@@ -49,7 +49,7 @@ __attribute__((noinline, cold)) inline data_state* make_state(core::registry& re
 }
 }  // namespace detail
 
-/// The state of this process; null if nothing was ever registered: one load once the registry is known.
+/// The state of this process; null if no array was ever registered. One load once the registry exists.
 inline data_state* state_of(const core::registry& registry) noexcept {
   data_state* const known = static_cast<data_state*>(__atomic_load_n(&registry.extension[detail::state_slot], __ATOMIC_ACQUIRE));
   return known != nullptr && known->layout == sizeof(data_state) ? known : nullptr;

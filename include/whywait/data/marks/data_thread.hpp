@@ -19,16 +19,17 @@ namespace whywait {
 inline namespace v0 {
 namespace data {
 
-/// The data records of one thread: record::location::extension[1]. Single accesses are bits in tiles; of those that
-/// are set when the program or a message makes a record, neighbours and equal pieces at one distance become a record.
-/// What was touched is exact to the byte for each block, between two such; within that, reads are told before updates
-/// before writes, those of one block together, in rising order of address. Written by its thread only.
+/// The data records of one thread, in record::location::extension[1]. Single accesses set bits in tiles. When the
+/// program or a message creates a record, the set bits become records first. Adjacent bytes, and equal pieces at a
+/// constant stride, share one record. Per block, the touched bytes between two such flushes are exact. Within a flush,
+/// the order is reads, updates, writes, then block, then address. Only the owning thread writes.
 class data_thread {
  public:
   core::event_buffer<core::data_record> records;
-  uint64_t taken = 0;  ///< the reader's: the first record that it has not taken
+  uint64_t taken = 0;  ///< the first record that the reader has not taken
 
-  data_thread() noexcept {}  // the tables are zero already, and too large to be written
+  // Leaves the tables uninitialised, because they are large and their memory is already zero.
+  data_thread() noexcept {}
   bool open(data_state& process, record::location& where) noexcept {
     process_ = &process;
     where_ = &where;
@@ -37,8 +38,8 @@ class data_thread {
     process.objects.watch(watcher_);
     return true;
   }
-  /// The reader's: the records before number `until` are over, their memory is used again. `still`: these are all, and
-  /// the thread records nothing meanwhile.
+  /// Releases the records before number `until`; called by the reader. `still` means that these are all records and
+  /// that the thread does not record meanwhile.
   void forget(uint64_t until, bool still) noexcept {
     if (still) records.rewind();
     else records.drain([](const core::data_record*, uint64_t) noexcept {}, until);
@@ -47,7 +48,7 @@ class data_thread {
   data_state& process() const noexcept { return *process_; }
   record::location& where() const noexcept { return *where_; }
 
-  /// One access to a T. False: go the slow way.
+  /// Records one access to a T. Returns false if the caller must take the slow path.
   template <class T>
   __attribute__((always_inline)) bool touch_known(access how, const T* pointer) noexcept {
     constexpr uint32_t bytes = sizeof(T);
@@ -65,12 +66,12 @@ class data_thread {
     }
     return false;
   }
-  /// The slow way, for any bytes.
+  /// Slow path for any number of bytes.
   void touch(access how, const void* pointer, uint64_t bytes) noexcept {
     record::path_frame* const* const top = &where_->path.head().top;
     if (__atomic_load_n(&watcher_.top, __ATOMIC_RELAXED) != top) {
       __atomic_store_n(&watcher_.top, top, __ATOMIC_RELAXED);
-      __atomic_thread_fence(__ATOMIC_SEQ_CST);  // see data_objects::publish
+      __atomic_thread_fence(__ATOMIC_SEQ_CST);  // pairs with data_objects::publish
     }
     const record::path_entry* const by = where_->path.innermost_entry();
     const unsigned rank = how == access::read ? 0 : how == access::update ? 1 : 2;
@@ -91,18 +92,19 @@ class data_thread {
     }
   }
 
-  /// Makes a record of all that is gathered. Before anything that orders threads or moves data.
+  /// Converts all set bits into records. Called before every event that orders threads or moves data.
   void flush() noexcept {
     if (__builtin_expect(!tiles_.empty(), 0)) flush_all();
   }
 
-  /// A record made elsewhere; its time is `time`, or that of the record before if that is later.
+  /// Appends a record. Its time is `time`, or the time of the previous record if that is later.
   void append(const core::data_record& what, uint64_t time) noexcept {
     flush();
     put(what, time);
   }
 
-  /// This thread synchronises on the thing of that name. `all`: with all that do so equally often, before they go on.
+  /// Records a synchronisation on the object `name`. `all` means a barrier in which all threads take part equally
+  /// often.
   __attribute__((noinline)) void synchronise(const char* name, const char* file, uint32_t line, bool all) noexcept {
     core::data_record r;
     r.op = core::data_op::synchronise;
@@ -111,7 +113,7 @@ class data_thread {
     if (all) {
       turn* t = turns_;
       while (t != turns_ + most_turns && t->thing != 0 && t->thing != r.object) ++t;
-      if (t == turns_ + most_turns) return;  // more barriers than anybody has
+      if (t == turns_ + most_turns) return;  // too many different barriers
       t->thing = r.object;
       r.order = ++t->count;
       r.flags = core::data_flag::everyone;
@@ -138,7 +140,7 @@ class data_thread {
   __attribute__((noinline)) void flush_all() noexcept {
     const uint64_t now = core::cycle_clock::now();
     core::data_record what;
-    uint32_t told = ~uint32_t(0);  // the order of the tiles that `what` is about
+    uint32_t current_order = ~uint32_t(0);  // order of the tiles in `what`
     const auto emit = [&](uint64_t begin, uint64_t end, uint64_t stride, uint32_t piece) noexcept {
       what.begin = begin;
       what.end = end;
@@ -149,9 +151,9 @@ class data_thread {
     gathering bytes;
     tiles_.take([&](uint32_t order, tile& t) noexcept {
       sweep(t, [&](const tile_part& part, uint64_t begin, uint64_t end) noexcept {
-        if (__builtin_expect(order != told || part.object != what.object, 0)) {
+        if (__builtin_expect(order != current_order || part.object != what.object, 0)) {
           bytes.take(emit);
-          told = order;
+          current_order = order;
           what.op = order >> 16 == 0 ? core::data_op::read : core::data_op::write;
           what.flags = static_cast<uint8_t>((order >> 16 == 1 ? unsigned(core::data_flag::update) : 0u) |
                                             (part.sample != nullptr ? unsigned(core::data_flag::sampled) : 0u));
@@ -185,8 +187,8 @@ __attribute__((noinline, cold)) inline data_thread* open_thread(record::location
   return made;
 }
 
-// Per module and thread, once it is known. In the child of a fork it still means what was the parent's, which nobody
-// reads there.
+// Cached per module and thread. In the child of a fork it still refers to the state of the parent, which the child
+// never reads.
 __attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local data_thread* here = nullptr;
 
 __attribute__((noinline)) inline data_thread* find_thread() noexcept {
@@ -203,15 +205,15 @@ __attribute__((noinline)) inline void touch_elsewhere(access how, const void* po
 
 }  // namespace detail
 
-/// What the calling thread records about data; null if nothing is recorded or no array was ever registered. About 1 ns.
+/// The data records of the calling thread; null if recording is off or no array was ever registered. About 1 ns.
 __attribute__((always_inline)) inline data_thread* this_thread() noexcept {
   data_thread* const known = detail::here;
   if (__builtin_expect(known != nullptr, 1)) return known;
   return record::detail::here_offset() == 0 ? nullptr : detail::find_thread();
 }
 
-/// One access to a T: about 1 ns for types of 1, 2, 4, 8 or more eights of bytes, others 10 ns; the first one in 4 KiB since
-/// the last record 30 ns.
+/// Records one access to a T. About 1 ns for sizes of 1, 2, 4 or multiples of 8 bytes and 10 ns for others. The first
+/// access to a 4 KiB tile after a flush takes 30 ns.
 template <class T>
 __attribute__((always_inline)) inline void touch(access how, const T* pointer) noexcept {
   data_thread* const known = detail::here;

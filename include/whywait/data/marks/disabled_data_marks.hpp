@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-// With WHYWAIT_DISABLE: the same names, and nothing behind them.
+// The same names for builds with WHYWAIT_DISABLE; all of them do nothing.
 #ifdef WHYWAIT_DISABLE
 
 #define WHYWAIT_DETAIL_NOTHING __attribute__((always_inline))

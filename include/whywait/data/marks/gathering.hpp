@@ -9,11 +9,12 @@ namespace whywait {
 inline namespace v0 {
 namespace data {
 
-/// Makes records of intervals of one array that come in rising order: those that touch are one, equal ones at one
-/// distance are one record. About 2 ns an interval, no memory. Intervals that do not rise begin new records.
+/// Combines intervals of one array, in rising order, into records. Adjacent intervals merge, and equal intervals at a
+/// constant stride share one record. About 2 ns per interval, no allocation. An interval out of order begins a new
+/// record.
 class gathering {
  public:
-  /// Calls emit(begin, end, stride, piece) for a record that has come to its end.
+  /// Adds an interval. Calls emit(begin, end, stride, piece) for each completed record.
   template <class Emit>
   __attribute__((always_inline)) void add(uint64_t begin, uint64_t end, Emit&& emit) noexcept {
     if (begin != end_) {
@@ -23,16 +24,16 @@ class gathering {
     end_ = end;
   }
 
-  /// Calls emit for what is left. Empty afterwards.
+  /// Calls emit for the remaining record and becomes empty.
   template <class Emit>
   void take(Emit&& emit) noexcept {
     close(emit);
-    if (count_ != 0) tell(emit);
+    if (count_ != 0) emit_row(emit);
     *this = gathering();
   }
 
  private:
-  // The open interval is the next of its row, or the first of another.
+  // Ends the open interval. It extends the current row or begins a new one.
   template <class Emit>
   void close(Emit&& emit) noexcept {
     if (end_ == none) return;
@@ -44,20 +45,20 @@ class gathering {
         return;
       }
     }
-    if (count_ != 0) tell(emit);
+    if (count_ != 0) emit_row(emit);
     first_ = begin_;
     piece_ = bytes;
     stride_ = 0;
     count_ = 1;
   }
   template <class Emit>
-  void tell(Emit&& emit) noexcept {
+  void emit_row(Emit&& emit) noexcept {
     const bool single = count_ == 1;
     emit(first_, first_ + (count_ - 1) * stride_ + piece_, single ? 0 : stride_, single ? 0 : static_cast<uint32_t>(piece_));
   }
 
   static constexpr uint64_t none = ~uint64_t(0);
-  uint64_t begin_ = none, end_ = none;  // the interval that may still grow
+  uint64_t begin_ = none, end_ = none;  // the open interval, which may still grow
   uint64_t first_ = 0, piece_ = 0, stride_ = 0, count_ = 0;
 };
 

@@ -20,17 +20,17 @@ struct known_object {
   core::data_object shape;
   uint64_t begin;          ///< address of its first byte
   uint64_t end;
-  const uint64_t* sample;  ///< one bit for each granule that tracked accesses are recorded of; null: of all
-  uint32_t site;           ///< number of the place that registered it
-  bool active;             ///< registered now
-  bool covers;             ///< took bytes from one that was there before
-  uint32_t next_same;      ///< next in its bucket
-  uint32_t next;           ///< active ones in the order of registration
+  const uint64_t* sample;  ///< bit set of the granules whose tracked accesses are recorded; null for all
+  uint32_t site;           ///< site of the registration
+  bool active;             ///< currently registered
+  bool covers;             ///< took bytes from an array that was registered before
+  uint32_t next_same;      ///< next in its hash bucket
+  uint32_t next;           ///< list of active arrays in order of registration
   uint32_t previous;
 };
 
-/// A thread that wants to know when that changes: then its `top` is `changed`, through which it finds a region that is
-/// none. Where it looks which region is innermost it looks anyhow, so nothing else has to be asked at each access.
+/// A thread that is notified when registrations change. The writer then sets its `top` to `changed`, which leads to an
+/// invalid region. Each access reads the innermost region anyway, so the notification costs no additional check.
 struct object_watcher {
   record::path_frame* const* top;
   object_watcher* next;
@@ -38,15 +38,15 @@ struct object_watcher {
 inline record::path_frame no_frame{reinterpret_cast<record::path_entry*>(uintptr_t(1)), 0};
 inline record::path_frame* changed = &no_frame;
 
-/// All arrays that a process ever registered, by number from 1, and which address belongs to which. Numbers are never
-/// used for something else, so that records may name them; an array that is registered again by the same place with
-/// the same shape is the same array, wherever it is by then. Where arrays overlap the newest has the bytes; when it
-/// ends, those below it have theirs back. Registration takes a mutex; `find` does not. Nothing allocates.
+/// All arrays that a process ever registered, numbered from 1, and the index from addresses to arrays. Numbers are
+/// never reused, so that records can refer to them. An array that is registered again by the same site with the same
+/// shape keeps its number, even at another address. Where arrays overlap, the newest one owns the bytes; when it ends,
+/// the arrays below get them back. Registration takes a mutex; `find` does not. No allocation.
 class data_objects {
  public:
   static constexpr uint32_t capacity = 1u << 14;
 
-  /// Reserves 5 MB of address space, touched as it fills. False if there is none.
+  /// Reserves 5 MB of address space, which is touched as it fills. Returns false if that fails.
   bool open() noexcept {
     objects_ = static_cast<known_object*>(core::map_pages(sizeof(known_object) * capacity, false));
     pieces_ = static_cast<address_piece*>(core::map_pages(sizeof(address_piece) * address_index::capacity, false));
@@ -60,8 +60,8 @@ class data_objects {
     index_.release();
   }
 
-  /// Registers an array; its number, 0 if there is no room (counted) or it has no bytes. The same array again while it
-  /// is registered changes nothing. 2 us among 1000: about 2 ns for each array that lies behind it.
+  /// Registers an array and returns its number, or 0 if tables are full (counted) or it has no bytes. Registering an
+  /// active array again has no effect. 2 us among 1000 arrays, about 2 ns for each array at a higher address.
   uint32_t add(uint32_t site, const void* pointer, const core::data_object& shape) noexcept {
     const uint64_t begin = reinterpret_cast<uintptr_t>(pointer), bytes = shape.bytes();
     if (pointer == nullptr || bytes == 0 || bytes > ~uint64_t(0) - begin) return 0;
@@ -71,14 +71,14 @@ class data_objects {
       known_object& o = objects_[number];
       __atomic_store_n(&o.begin, begin, __ATOMIC_RELAXED);
       o.end = begin + bytes;
-      publish(lay(number));
+      publish(insert_pieces(number));
       link(number);
     }
     pthread_mutex_unlock(&mutex_);
     return number;
   }
 
-  /// Ends a registration. `begin`: where it was; anything else means that somebody else ended it.
+  /// Ends a registration. If the array is no longer at `begin`, its registration has already ended and nothing happens.
   void remove(uint32_t number, const void* begin) noexcept {
     pthread_mutex_lock(&mutex_);
     if (number != 0 && number < size_ && objects_[number].active &&
@@ -86,7 +86,7 @@ class data_objects {
       take_out(number);
     pthread_mutex_unlock(&mutex_);
   }
-  /// Ends the newest registration that begins at this address; false if there is none.
+  /// Ends the newest registration that begins at this address. Returns false if there is none.
   bool remove(const void* begin) noexcept {
     pthread_mutex_lock(&mutex_);
     uint32_t number = last_;
@@ -96,18 +96,18 @@ class data_objects {
     return number != 0;
   }
 
-  /// The array that an address lies in, and [begin, end) around it that is the array's own; 0: none. Any thread, no
-  /// lock, about 15 ns among 1000.
+  /// Returns the array that contains an address and the interval `around` it that this array owns; 0 if there is none.
+  /// Thread-safe, lock-free, about 15 ns among 1000.
   uint32_t find(const void* address, address_piece& around) const noexcept {
     return index_.find(reinterpret_cast<uintptr_t>(address), around) ? around.number : 0;
   }
 
-  /// The first piece of an array that ends behind an address; false: there is none.
+  /// Finds the first piece of an array that ends after an address. Returns false if there is none.
   bool find_from(uint64_t address, address_piece& piece) const noexcept { return index_.find_from(address, piece); }
-  /// Changes whenever an array is registered or ends.
+  /// A version that changes with every registration and its end.
   uint32_t version() const noexcept { return index_.version(); }
 
-  /// `watcher` stays where it is from now on.
+  /// Adds a watcher, which must keep its address.
   void watch(object_watcher& watcher) noexcept {
     pthread_mutex_lock(&mutex_);
     watcher.next = watchers_;
@@ -115,15 +115,15 @@ class data_objects {
     pthread_mutex_unlock(&mutex_);
   }
 
-  /// Numbers in use; 0 counts.
+  /// One more than the highest number in use.
   uint32_t size() const noexcept { return __atomic_load_n(&size_, __ATOMIC_ACQUIRE); }
   const known_object& operator[](uint32_t number) const noexcept { return objects_[number]; }
-  /// Data was packed into it: from now on it only carries other data.
+  /// Marks an array as a buffer that only carries other data, because data was packed into it.
   void mark_as_buffer(uint32_t number) noexcept {
     bool& buffer = objects_[number].shape.buffer;
     if (!__atomic_load_n(&buffer, __ATOMIC_RELAXED)) __atomic_store_n(&buffer, true, __ATOMIC_RELAXED);
   }
-  /// Registrations for which there was no room.
+  /// Registrations that failed because tables were full.
   uint64_t refused() const noexcept { return __atomic_load_n(&refused_, __ATOMIC_RELAXED); }
 
  private:
@@ -136,7 +136,8 @@ class data_objects {
            memcmp(a.first, b.first, sizeof a.first) == 0 && memcmp(a.whole, b.whole, sizeof a.whole) == 0;
   }
 
-  // The one that is registered there already, else one that has ended, best where it was; else a new one.
+  // Reuses the array that is registered at this address, or else one that has ended, preferably at the same address.
+  // Otherwise creates a new one.
   uint32_t find_or_make(uint32_t site, uint64_t begin, const core::data_object& shape) noexcept {
     uint64_t hash = shape.key;
     for (const uint64_t e : shape.extent) hash = core::combine(hash, e);
@@ -170,7 +171,7 @@ class data_objects {
       const uint64_t granule = sample.chosen(number, row);
       map[granule / 64] |= uint64_t(1) << (granule % 64);
     }
-    return map;  // without pages all are recorded
+    return map;  // null records all granules, as a fallback without memory
   }
 
   void link(uint32_t number) noexcept {
@@ -188,7 +189,7 @@ class data_objects {
     (o.next != 0 ? objects_[o.next].previous : last_) = o.previous;
     if (o.covers) {
       count_ = 0;
-      for (uint32_t i = first_; i != 0; i = objects_[i].next) lay(i);
+      for (uint32_t i = first_; i != 0; i = objects_[i].next) insert_pieces(i);
       publish(0);
       return;
     }
@@ -200,15 +201,17 @@ class data_objects {
     publish(first);
   }
 
-  // Who sees the version from before will find that its `top` was changed after it looked, for it sets `top` first.
+  // A watcher stores `top` before it reads the version. A watcher that reads the old version therefore has its `top`
+  // overwritten.
   void publish(uint32_t first) noexcept {
     index_.publish(pieces_, count_, first);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     for (object_watcher* w = watchers_; w != nullptr; w = w->next) __atomic_store_n(&w->top, &changed, __ATOMIC_RELAXED);
   }
 
-  // Puts an object on top of the pieces; where they changed first. Two more pieces at most: there is room.
-  uint32_t lay(uint32_t number) noexcept {
+  // Inserts an array on top of the pieces and returns the first changed index. It adds at most two pieces, so capacity
+  // suffices.
+  uint32_t insert_pieces(uint32_t number) noexcept {
     known_object& o = objects_[number];
     const uint32_t first = position(o.begin);
     uint32_t behind = first;
@@ -224,7 +227,7 @@ class data_objects {
     count_ = count_ - (behind - first) + n;
     return first;
   }
-  // The first piece that ends behind this address.
+  // The first piece that ends after this address.
   uint32_t position(uint64_t address) const noexcept {
     uint32_t low = 0, high = count_;
     while (low != high) {

@@ -5,23 +5,23 @@
 
 #include <stdint.h>
 
-// What a program says about arrays: plain values, the same with WHYWAIT_DISABLE, where nobody looks at them.
+// Arguments of data marks. They are plain values and are identical with WHYWAIT_DISABLE, where they are ignored.
 namespace whywait {
 inline namespace v0 {
 
-/// One dimension of an array that is distributed: `here` elements, of which the first is number `first` of `whole`.
+/// One dimension of a distributed array. This rank has `here` elements, beginning with element `first` of `whole`.
 struct part {
   uint64_t here;
   uint64_t first;
   uint64_t whole;
-  /// Any arithmetic types.
+  /// Accepts any arithmetic types.
   template <class A, class B, class C>
   constexpr part(A here_count, B first_here, C whole_count) noexcept
       : here(static_cast<uint64_t>(here_count)), first(static_cast<uint64_t>(first_here)),
         whole(static_cast<uint64_t>(whole_count)) {}
 };
 
-/// Extents of an array, slowest dimension first (C order), at most four: numbers of elements, or `part`s.
+/// Extents of an array, slowest dimension first (C order), one to four. Each is a number of elements or a `part`.
 class shape {
  public:
   template <class... Dimensions>
@@ -30,7 +30,7 @@ class shape {
                   "an array has one to four dimensions");
     (add(dimensions), ...);
   }
-  /// As the process keeps it.
+  /// Converts to the form that is stored.
   constexpr core::data_object object(core::stable_key key, uint32_t element_bytes) const noexcept {
     core::data_object o;
     o.key = key;
@@ -61,13 +61,13 @@ class shape {
   uint16_t count_ = 0;
 };
 
-/// A box of an array: indices [low, high) in each dimension, slowest first.
+/// A box of an array, with indices [low, high) in each dimension, slowest first.
 struct box {
   uint64_t low[core::data_object::most_dimensions] = {};
   uint64_t high[core::data_object::most_dimensions] = {};
   unsigned dimensions = 0;
 
-  /// One pair {low, high} for each dimension.
+  /// The limits {low, high} of one dimension.
   struct side {
     uint64_t low;
     uint64_t high;
@@ -86,22 +86,22 @@ struct box {
   }
 };
 
-/// Elements of a registered array that a loop touched.
+/// Elements of a registered array that a loop accessed.
 struct data_range {
-  const void* first;       ///< address of the first element; of a box: of the element {0, 0, ...}
-  uint64_t count;          ///< pieces
-  uint64_t stride;         ///< elements from one piece to the next
-  uint64_t piece;          ///< elements of a piece
+  const void* first;       ///< address of the first element; for a box, of the element {0, 0, ...}
+  uint64_t count;          ///< number of pieces
+  uint64_t stride;         ///< elements between the begins of two pieces
+  uint64_t piece;          ///< elements per piece
   uint32_t element_bytes;
   bool boxed;
   uint8_t flags;           ///< data_flag bits
   box within;
 
-  /// Every element was read, changed and written back, in a way that commutes (`+=`): with WHYWAIT_WRITES.
+  /// Marks every element as read, modified and written back by a commutative operation (`+=`). Use with WHYWAIT_WRITES.
   constexpr data_range updated() const noexcept { return with(core::data_flag::update); }
-  /// With atomic operations.
+  /// Marks the accesses as atomic.
   constexpr data_range atomically() const noexcept { return with(core::data_flag::atomic); }
-  /// Somewhere in it, not all of it: index arrays, irregular access.
+  /// Marks the range as a bound of an irregular access, for example through index arrays.
   constexpr data_range at_most() const noexcept { return with(core::data_flag::bounds); }
 
  private:
@@ -129,7 +129,7 @@ struct size_of_element<const void> {
 
 }  // namespace data
 
-/// `count` elements from `first` on; with a stride every `stride`-th, or pieces of `piece` elements every `stride`. void
+/// `count` elements from `first` on, every `stride`-th, or `count` pieces of `piece` elements every `stride`. void
 /// counts bytes.
 template <class T, class A, class B = uint64_t, class C = uint64_t>
 constexpr data_range range(T* first, A count, B stride = 1, C piece = 1) noexcept {

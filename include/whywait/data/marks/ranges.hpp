@@ -12,7 +12,7 @@ namespace whywait {
 inline namespace v0 {
 namespace data {
 
-/// Regions of a range: equal pieces at one distance make one record.
+/// Maximum number of records for one range. Equal pieces at a constant stride share a record.
 inline constexpr unsigned most_pieces_of_range = 256;
 
 namespace detail {
@@ -21,7 +21,7 @@ inline uint64_t bytes_in(const core::data_record& r) noexcept {
   return r.stride == 0 ? r.end - r.begin : ((r.end - r.begin - r.piece) / r.stride + 1) * r.piece;
 }
 
-/// [begin, end) of an object, in pieces; cut to the object.
+/// Sets the strided interval of a record, clipped to the object.
 inline void set_region(core::data_record& r, uint64_t begin, uint64_t count, uint64_t stride, uint64_t piece,
                        uint64_t object_bytes) noexcept {
   if (count == 1 || stride == piece) {
@@ -36,14 +36,14 @@ inline void set_region(core::data_record& r, uint64_t begin, uint64_t count, uin
   r.end = object_bytes;
   if (r.stride == 0) return;
   const uint64_t last = r.begin + (object_bytes - 1 - r.begin) / r.stride * r.stride;
-  if (last + r.piece < r.end) r.end = last + r.piece;  // ends between two pieces
+  if (last + r.piece < r.end) r.end = last + r.piece;  // clips an end that lies between two pieces
 }
 
-/// A box of an array: `emit(record)` for its regions, in rising order; if there are too many, for its bounds.
+/// Calls `emit(record)` for the regions of a box in rising order. If there are too many, emits their bounds instead.
 template <class Emit>
 inline void each_of_box(const known_object& o, uint64_t origin, const box& b, core::data_record r, Emit&& emit) noexcept {
   const core::data_object& s = o.shape;
-  if (b.dimensions != s.dimensions) {  // one that does not fit the array: only that it was touched is known
+  if (b.dimensions != s.dimensions) {  // a box of the wrong dimension is recorded as an access to an unknown part
     r.flags = static_cast<uint8_t>(r.flags | core::data_flag::bounds);
     r.end = s.bytes();
     return emit(r);
@@ -60,7 +60,8 @@ inline void each_of_box(const known_object& o, uint64_t origin, const box& b, co
     origin += low[d] * step;
     step *= s.extent[d];
   }
-  // From the fastest dimension on: bytes that follow each other, then pieces at one distance, then the rest one by one.
+  // Combine dimensions from the fastest on. The first ones form contiguous pieces and the next ones strided rows; the
+  // remaining dimensions are enumerated.
   uint64_t piece = s.element_bytes, pieces = 1, stride = 0;
   unsigned d = s.dimensions;
   while (d != 0 && pitch[d - 1] == piece) piece *= count[--d];
@@ -85,7 +86,8 @@ inline void each_of_box(const known_object& o, uint64_t origin, const box& b, co
   }
 }
 
-/// The regions of a range: `emit(record with object, begin, end, stride, piece and flags)`. False if it is in no array.
+/// Calls `emit` for each region of a range, with object, begin, end, stride, piece and flags set. Returns false if the
+/// range is in no array.
 template <class Emit>
 inline bool each_region(data_state& process, const data_range& range, Emit&& emit) noexcept {
   address_piece around;
@@ -110,8 +112,8 @@ inline bool each_region(data_state& process, const data_range& range, Emit&& emi
 
 }  // namespace detail
 
-/// One record for each region of `ranges`: about 65 ns each, one reading of the clock for all.
-__attribute__((noinline)) inline void tell(data_thread& here, core::data_op op, uint32_t block, const data_range* ranges,
+/// Appends one record for each region of `ranges`. About 65 ns each, with one clock reading for all.
+__attribute__((noinline)) inline void record_ranges(data_thread& here, core::data_op op, uint32_t block, const data_range* ranges,
                                            unsigned count) noexcept {
   here.flush();
   const uint64_t now = core::cycle_clock::now();
@@ -123,9 +125,9 @@ __attribute__((noinline)) inline void tell(data_thread& here, core::data_op op, 
     });
 }
 
-/// Data went between the range and the bytes at `buffer` that follow each other: a copy_from and a copy_to for each
-/// region. The array that `buffer` is in is a buffer from now on.
-__attribute__((noinline)) inline void tell_copy(data_thread& here, uint32_t block, const void* buffer,
+/// Records a copy between the range and the contiguous bytes at `buffer`, as copy_from and copy_to for each region. The
+/// array that contains `buffer` becomes a buffer.
+__attribute__((noinline)) inline void record_copy(data_thread& here, uint32_t block, const void* buffer,
                                                 const data_range& range, bool packs) noexcept {
   here.flush();
   data_state& process = here.process();

@@ -14,24 +14,24 @@ namespace whywait {
 inline namespace v0 {
 namespace data {
 
-/// How a tracked access touches its element.
+/// Kind of a tracked access.
 enum class access : uint8_t { read, write, update };
 
-/// One bit for each of 8 bytes. A type of its own: storing one changes nothing that is of another type, so that in a
-/// loop of accesses the compiler need not load again where they go. Read as words, which may be anything.
+/// One bit for each of 8 bytes. It is a distinct type, so that a store does not alias other types and the compiler need
+/// not reload pointers in a loop of accesses. Read as words, which may alias anything.
 enum shadow_byte : uint8_t {};
 typedef uint64_t shadow_word __attribute__((may_alias));
 
-/// An array, as far as a tile may hold bytes of it: where it was when the tile was entered.
+/// The part of an array in a tile, with the address of the array at the time when the tile was entered.
 struct tile_part {
-  uint64_t begin;          ///< addresses that are its own
+  uint64_t begin;          ///< addresses that the array owns
   uint64_t end;
-  uint64_t base;           ///< address of its first byte
-  const uint64_t* sample;  ///< null: all of it is recorded
+  uint64_t base;           ///< address of the first byte of the array
+  const uint64_t* sample;  ///< sampled granules; null if all accesses are recorded
   uint32_t object;
 };
 
-/// Which bytes of 4 KiB of memory were touched in one way by one block.
+/// The bytes of one 4 KiB page that one block accessed in one way.
 struct tile {
   static constexpr unsigned shift = 12;
   static constexpr uint64_t bytes = uint64_t(1) << shift;
@@ -40,23 +40,23 @@ struct tile {
   uint64_t key;
   uint64_t first;           ///< address of its first byte
   const tile_part* parts;   ///< sorted, disjoint
-  uint32_t part_count;      ///< 0: nobody asks what is touched here
-  uint32_t version;         ///< of the registered arrays, when that was so
-  uint32_t next;            ///< in its chain
-  uint32_t place;           ///< in the table
+  uint32_t part_count;      ///< 0 if no array is recorded here
+  uint32_t version;         ///< version of the registered arrays for which `parts` holds
+  uint32_t next;            ///< next in its hash chain
+  uint32_t place;           ///< slot in the table
   bool dirty;
   alignas(64) shadow_word bits[words];
 };
 
-/// The tiles of one thread. `find` is a look into a table, by address, innermost region and kind of access; what is not
-/// there is entered: among the tiles that there are, in a chain for each place of the table, or as a new one, about
-/// 30 ns. Zeroed memory, of which what is used is touched; trivial.
+/// The tiles of one thread. The fast path is a table lookup by address, innermost region and kind of access. On a miss
+/// the tile is entered in about 30 ns, from a hash chain per slot or as a new one. Requires zeroed memory, which is
+/// touched as it is used; trivial type.
 class tile_table {
  public:
-  static constexpr uint32_t capacity = 1u << 14;   ///< tiles: 9 MB, 64 MB of arrays
-  static constexpr uint32_t always = 64;           ///< that need no leave of the budget
+  static constexpr uint32_t capacity = 1u << 14;   ///< tiles; 9 MB, which cover 64 MB of arrays
+  static constexpr uint32_t always = 64;           ///< tiles that do not count towards the budget
 
-  /// Reserves 13 MB of address space; false if there is none.
+  /// Reserves 13 MB of address space; returns false if that fails.
   bool open(data_objects& objects, core::memory_budget& budget) noexcept {
     objects_ = &objects;
     budget_ = &budget;
@@ -68,24 +68,25 @@ class tile_table {
     return tiles_ != nullptr && parts_ != nullptr && dirty_ != nullptr;
   }
 
-  /// Of all places that one thread touches no two have the same: the address without what is in a tile, and of the
-  /// region where it is in its profile.
+  /// A key that is unique per thread. It combines the address of the tile with the position of the region in the
+  /// thread's profile.
   static uint64_t key_of(uint64_t address, const record::path_entry* region) noexcept {
     static_assert(sizeof(record::path_entry) == 32 && core::site_table::capacity == 1u << 16, "16 bits from the fifth on say which");
     return (address >> tile::shift) + (reinterpret_cast<uintptr_t>(region) << 43);
   }
-  /// Where the table would show the tile of a key, for each kind of access, and whether it does.
+  /// The table slot of a key, for each kind of access, and whether the slot holds its tile.
   __attribute__((always_inline)) static uint64_t place_of(uint64_t key) noexcept {
-    // Neighbours lie far from each other, and arrays at a distance of any power of two do not meet (Fibonacci hashing).
+    // Fibonacci hashing spreads neighbours and avoids collisions between arrays at power-of-two distances.
     return core::spread(key) >> (64 - place_bits);
   }
   __attribute__((always_inline)) bool shows(access how, uint64_t place, uint64_t key) const noexcept {
     return keys_[static_cast<unsigned>(how)][place] == key;
   }
-  /// False: what the table shows may be no longer so.
+  /// Whether the table reflects the current registrations.
   bool up_to_date() const noexcept { return version_ == objects_->version(); }
 
-  /// Bytes [address, address + Bytes), all in the tile. 1, 2, 4 or 8 at a multiple of that, or eights at one of 8.
+  /// Marks the bytes [address, address + Bytes), which must lie in the tile. Sizes 1, 2, 4 and 8 must be naturally
+  /// aligned; larger multiples of 8 must be aligned to 8.
   template <uint32_t Bytes>
   __attribute__((always_inline)) void mark(access how, uint64_t place, uint64_t address) noexcept {
     shadow_byte* const at = reinterpret_cast<shadow_byte*>(biases_[static_cast<unsigned>(how)][place] + (address >> 3));
@@ -94,7 +95,7 @@ class tile_table {
     else
       for (uint32_t i = 0; i != Bytes / 8; ++i) at[i] = static_cast<shadow_byte>(0xff);
   }
-  /// Any number at any address.
+  /// Marks any number of bytes at any address.
   void mark_some(access how, uint64_t place, uint64_t address, uint64_t bytes) noexcept {
     shadow_byte* at = reinterpret_cast<shadow_byte*>(biases_[static_cast<unsigned>(how)][place] + (address >> 3));
     for (uint64_t from = address & 7; bytes != 0; ++at, from = 0) {
@@ -104,8 +105,8 @@ class tile_table {
     }
   }
 
-  /// Makes the table show the tile around an address; false if there is no room, then write all down and `drop`. `order`:
-  /// tiles are written down by rising order, those of equal order by address.
+  /// Makes the table slot refer to the tile of an address. Returns false if tables are full; the caller must then flush
+  /// all tiles and call `drop`. Tiles are flushed in rising `order`, and those of equal order by address.
   __attribute__((noinline)) bool enter(access how, uint64_t address, const record::path_entry* region, uint32_t order) noexcept {
     const uint64_t key = key_of(address, region);
     const auto place = static_cast<uint32_t>(place_of(key));
@@ -125,7 +126,7 @@ class tile_table {
         if (!find_parts(first, count)) return false;
         if (objects_->version() != version) continue;
         if (t == nullptr || !is_as_found(*t, count)) {
-          if (t != nullptr && t->dirty) {  // what was touched belongs to what was there then
+          if (t != nullptr && t->dirty) {  // bits of a dirty tile belong to the previous registrations
             *from = t->next;
             t = nullptr;
           }
@@ -155,7 +156,7 @@ class tile_table {
 
   bool empty() const noexcept { return dirty_count_ == 0; }
 
-  /// Calls sink(order, tile) for all that something was touched in, in rising order; it has to clear their bits.
+  /// Calls sink(order, tile) for all dirty tiles in rising order; sink must clear their bits.
   template <class Sink>
   void take(Sink&& sink) noexcept {
     hide();
@@ -168,7 +169,7 @@ class tile_table {
     dirty_count_ = 0;
   }
 
-  /// After `take`: all tiles are free.
+  /// Frees all tiles. Call it after `take`.
   void drop() noexcept {
     hide();
     for (uint32_t i = 1; i != used_; ++i) {
@@ -183,7 +184,7 @@ class tile_table {
   static constexpr unsigned place_bits = 13;
   static constexpr uint32_t places = 1u << place_bits;
   static constexpr uint32_t part_capacity = address_index::capacity + capacity;
-  static constexpr uint32_t more = 256;  // tiles that are taken from the budget at once
+  static constexpr uint32_t more = 256;  // tiles per request to the budget
 
   struct entry {
     uint64_t order;
@@ -197,7 +198,7 @@ class tile_table {
     }
   }
 
-  // Behind those that are in use; false if there are too many.
+  // Collects the array parts of a tile after those in use. Returns false if tables are full.
   bool find_parts(uint64_t first, uint32_t& count) noexcept {
     address_piece piece;
     for (uint64_t at = first; at < first + tile::bytes && objects_->find_from(at, piece); at = piece.end) {
@@ -210,8 +211,8 @@ class tile_table {
     }
     return true;
   }
-  // Whether the sample has any of these 4 KiB of an array. The object may have gone elsewhere meanwhile: then it is looked
-  // up again.
+  // Whether the sample contains any of these 4 KiB of an array. If the array has moved meanwhile, returns true, and the
+  // version check repeats the lookup.
   static bool has_sample(const known_object& o, uint64_t first, const address_piece& piece, uint64_t base) noexcept {
     const uint64_t begin = piece.begin > first ? piece.begin : first;
     const uint64_t end = piece.end < first + tile::bytes ? piece.end : first + tile::bytes;
@@ -235,13 +236,14 @@ class tile_table {
   void keep_parts(tile& t, uint32_t count) noexcept {
     t.part_count = count;
     t.parts = parts_ + parts_used_;
-    if (count == 1 && parts_used_ != 0 && same(t.parts - 1, 1)) --t.parts;  // as in the tile before: mostly
+    // usually identical to the parts of the previous tile
+    if (count == 1 && parts_used_ != 0 && same(t.parts - 1, 1)) --t.parts;
     else parts_used_ += count;
   }
 
   tile* take_tile() noexcept {
     if (used_ == limit_) {
-      // Records get at least half of it.
+      // Tiles take at most half of the budget; the rest is for records.
       const uint64_t bytes = (sizeof(tile) + sizeof(tile_part) + 2 * sizeof(entry)) * more;
       if (limit_ + more > capacity || budget_->left() < budget_->limit() / 2 + bytes || !budget_->take(bytes)) return nullptr;
       limit_ += more;
@@ -249,7 +251,7 @@ class tile_table {
     return tiles_ + used_++;
   }
 
-  // By rising order: runs that are sorted already, mostly one, are merged.
+  // Sorts by rising order with a natural merge sort. Usually there is a single sorted run.
   const entry* sort() noexcept {
     entry *from = dirty_, *to = dirty_ + capacity;
     for (bool sorted = false;;) {
@@ -285,12 +287,12 @@ class tile_table {
   tile_part* parts_ = nullptr;
   entry* dirty_ = nullptr;
   core::memory_budget* budget_ = nullptr;
-  // not written when it is made, for it is large
+  // uninitialised, because it is large
   alignas(64) shadow_word nowhere_[tile::words];
-  uint64_t keys_[3][places];    // 0: none
-  uint64_t biases_[3][places];  // where the bits of the tile are, less what its address adds
+  uint64_t keys_[3][places];    // 0 if empty
+  uint64_t biases_[3][places];  // address of the tile's bits minus the offset that the address adds
   uint32_t chains_[3][places];
-  uint32_t shown_[3 * places];   // places that show a tile
+  uint32_t shown_[3 * places];   // slots that refer to a tile
 };
 
 }  // namespace data

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Each access is told to `touch`; switched off, `touch` is nothing and all of this is a plain T. The namespace says
-// which of the two it is.
+// Each access calls `touch`. In disabled builds `touch` is empty and all classes behave like a plain T. The inline
+// namespace distinguishes both variants.
 #ifdef WHYWAIT_DISABLE
 #define WHYWAIT_DETAIL_SPACE v0_off
 #else
@@ -29,7 +29,7 @@ using data::access;
 using data::touch;
 #endif
 
-// What T& can do, told element by element. `+=` and its like are updates: they commute.
+// The operations of a T&, recorded per element. Compound assignments such as `+=` are updates, because they commute.
 template <class Self, class T>
 class operations {
  public:
@@ -77,13 +77,13 @@ class operations {
 
 }  // namespace access_detail
 
-/// An element of an array_view: reads when it is used as a T, writes when it is assigned.
+/// An element of an array_view. Conversion to T reads it, assignment writes it.
 template <class T>
 class element : public access_detail::operations<element<T>, T> {
  public:
   __attribute__((always_inline)) explicit element(T* at) noexcept : at_(at) {}
   element(const element&) noexcept = default;
-  /// Reads the other, writes this.
+  /// Reads the other element, writes this one.
   __attribute__((always_inline)) const element& operator=(const element& other) const noexcept {
     this->store(static_cast<T>(other));
     return *this;
@@ -102,7 +102,7 @@ class element : public access_detail::operations<element<T>, T> {
  private:
   T* at_;
 };
-/// Elements that nobody writes.
+/// A read-only element.
 template <class T>
 class element<const T> {
  public:
@@ -116,9 +116,9 @@ class element<const T> {
   const T* at_;
 };
 
-/// A view of an array, row by row, that records which elements are read and written, if the array is registered: exactly,
-/// or by sample (data::sampled). 1.5 to 2 ns an access; nothing with WHYWAIT_DISABLE. Holds no state: copy it, share it
-/// between threads. Indices are not checked.
+/// A row-major view of an array that records which elements are read and written if the array is registered. The record
+/// is exact, or a sample (registered_array::sampled). 1.5 to 2 ns per access; no cost with WHYWAIT_DISABLE. It has no
+/// state and may be copied and shared between threads. Indices are not checked.
 template <class T, unsigned Dimensions = 1>
 class array_view {
  public:
@@ -154,8 +154,8 @@ class array_view {
   size_t extent_[Dimensions];
 };
 
-/// A T that records who reads and writes it, if it lies in a registered array (of `tracked<T>`, or that begins with
-/// it). As large as a T; costs what an element of array_view costs.
+/// A T that records its reads and writes if it lies in a registered array (of `tracked<T>`, or one that begins with
+/// it). It has the size of a T and costs the same as an element of array_view.
 template <class T>
 class tracked : public access_detail::operations<tracked<T>, T> {
  public:
@@ -173,11 +173,11 @@ class tracked : public access_detail::operations<tracked<T>, T> {
     this->store(value);
     return *this;
   }
-  /// Accesses through it are not recorded.
+  /// The address of the value. Accesses through it are not recorded.
   T* address() const noexcept { return &value_; }
 
  private:
-  mutable T value_{};  // the operations are const, as those of a reference are
+  mutable T value_{};  // mutable, because the operations are const like those of a reference
 };
 
 }  // namespace WHYWAIT_DETAIL_SPACE

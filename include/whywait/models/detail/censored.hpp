@@ -9,8 +9,8 @@ inline namespace v0 {
 namespace models {
 namespace detail {
 
-/// I - P of a small transient chain with exits, eliminated as Grassmann, Taksar and Heyman (1985) do: diagonals are
-/// sums of what leaves, never 1 - p, so nothing cancels however rare the exit is.
+/// I - P of a small transient chain with exits, factored by the elimination of Grassmann, Taksar and Heyman (1985).
+/// Diagonals are sums of outflows instead of 1 - p, so that there is no cancellation even for rare exits.
 class censored_chain {
  public:
   censored_chain() = default;
@@ -20,7 +20,7 @@ class censored_chain {
   double& jump(std::size_t from, std::size_t to) noexcept { return p_[from * n_ + to]; }
   double& leave(std::size_t from) noexcept { return leave_[from]; }
 
-  /// False if some state cannot leave: the system has no solution.
+  /// Returns false if some state cannot leave, because the system then has no solution.
   bool factor() noexcept {
     for (std::size_t k = n_; k-- > 0;) {
       double sum = leave_[k];
@@ -37,7 +37,7 @@ class censored_chain {
     return true;
   }
 
-  /// y = b + y P: visits to each state, given arrivals b from outside.
+  /// y = b + y P, the visits to each state, given arrivals b from outside.
   void visits(std::vector<double>& b) const noexcept {
     for (std::size_t k = n_; k-- > 0;) {
       const double share = b[k] / p_[k * n_ + k];
@@ -50,7 +50,7 @@ class censored_chain {
     }
   }
 
-  /// t = c + P t: what is gathered until the exit, given c at every visit.
+  /// t = c + P t, the total until the exit, given c at every visit.
   void gathered(std::vector<double>& c) const noexcept {
     for (std::size_t k = n_; k-- > 0;)
       for (std::size_t i = 0; i != k; ++i) c[i] += p_[i * n_ + k] * c[k] / p_[k * n_ + k];

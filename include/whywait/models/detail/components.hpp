@@ -11,13 +11,13 @@ inline namespace v0 {
 namespace models {
 namespace detail {
 
-/// The strongly connected components of a chain in topological order (Tarjan 1972), each in an order in which only
-/// arcs into marked states lead back.
+/// The strongly connected components of a chain in topological order (Tarjan 1972). Within a component, states are
+/// ordered so that only arcs into marked states lead back.
 struct components {
   std::vector<std::uint32_t> order;  ///< states
-  std::vector<std::uint32_t> first;  ///< of each component in `order`, and one more
+  std::vector<std::uint32_t> first;  ///< index in `order` of the first state of each component, and one more
   std::vector<std::uint32_t> of;     ///< component of each state
-  std::vector<char> feedback;        ///< of each state: target of an arc that leads back
+  std::vector<char> feedback;        ///< whether a state is the target of an arc that leads back
 };
 
 inline components find_components(const chain& c) {
@@ -74,7 +74,7 @@ inline components find_components(const chain& c) {
       ++found;
     }
   }
-  // Tarjan finds the last component first; within one, the reverse of the order of finishing is topological
+  // Tarjan's algorithm finds the last component first. Within a component, reverse finishing order is topological.
   r.first.assign(found + 1, 0);
   for (std::uint32_t s = 0; s != n; ++s) {
     r.of[s] = found - 1 - r.of[s];

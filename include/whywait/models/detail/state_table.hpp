@@ -20,8 +20,8 @@ std::uint64_t hash_units(const Unit* key, std::size_t units) noexcept {
   return h ^ h >> 29;
 }
 
-/// Numbers for keys of a fixed number of units, in the order of arrival; open addressing on 32-bit numbers. The keys
-/// lie one after another in a vector that the caller may own.
+/// Numbers keys of a fixed number of units in order of insertion, by open addressing with 32-bit numbers. The keys are
+/// stored consecutively in a vector that the caller may own.
 template <class Unit>
 class number_table {
  public:
@@ -29,7 +29,7 @@ class number_table {
 
   std::size_t size() const noexcept { return size_; }
 
-  /// The number of a key, a new one if it was not known.
+  /// The number of a key; new keys get the next number.
   std::uint32_t insert(const Unit* key, std::vector<Unit>& keys) {
     const std::size_t mask = slots_.size() - 1;
     std::size_t at = hash_units(key, units_) & mask;
@@ -61,7 +61,7 @@ class number_table {
   std::vector<std::uint32_t> slots_;
 };
 
-/// A number_table with its keys.
+/// A number_table that owns its keys.
 class state_table {
  public:
   explicit state_table(std::size_t words) : words_(words), table_(words) {}

@@ -12,19 +12,19 @@ inline namespace v0 {
 namespace models {
 namespace detail {
 
-/// The operand sets of one simulated run. Written apart from `token_game`, so that one can check the other.
+/// The operand sets of one simulated run. It is independent of `token_game`, so that the two check each other.
 class token_board {
  public:
   token_board(const program& p, random_source& random) : p_(p), random_(random), filled_(p.counters, 0) {}
 
   void reset() { filled_.assign(filled_.size(), 0); }
 
-  /// Tasks enabled at the start, in their order; immediate nodes are played at once.
+  /// Appends the tasks enabled at the start, in order; immediate nodes complete at once.
   void begin(std::vector<std::uint32_t>& enabled) {
     for (const std::uint32_t i : p_.start) enable(i, enabled);
   }
 
-  /// One of the outcomes of a task, at random.
+  /// Draws one of the outcomes of a task.
   const task_outcome& choose(std::uint32_t task) {
     const auto& outcomes = p_.tasks[task].outcomes;
     if (outcomes.size() == 1) return outcomes.front();
@@ -34,7 +34,7 @@ class token_board {
     return outcomes.back();
   }
 
-  /// Gives the tokens to their destinations; enabled tasks in the order of the E expression.
+  /// Delivers tokens to their destinations and appends the enabled tasks in the order of the E expression.
   void deliver(const std::vector<token_delivery>& tokens, std::vector<std::uint32_t>& enabled) {
     for (const token_delivery& d : tokens)
       for (std::uint32_t k = 0; k != d.entries; ++k)

@@ -1,4 +1,4 @@
-// Includes <whywait/mpi.hpp> as declarations and calls what it declares.
+// Includes the declarations of <whywait/mpi.hpp> and calls them.
 #include <whywait/mpi.hpp>
 
 #include <cstdio>

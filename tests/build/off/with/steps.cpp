@@ -1,4 +1,4 @@
-// Uses everything that record.hpp and mpi.hpp offer; ../without/steps.cpp is the same program without.
+// Uses everything in record.hpp and mpi.hpp; ../without/steps.cpp is the same program without whywait.
 #ifdef HAS_MPI
 #include <whywait/mpi.hpp>
 #endif

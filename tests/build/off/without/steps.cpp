@@ -1,4 +1,4 @@
-// The program of ../with/steps.cpp as somebody would write it who never heard of whywait.
+// The program of ../with/steps.cpp, written without whywait.
 #ifdef HAS_MPI
 #include <mpi.h>
 #endif
