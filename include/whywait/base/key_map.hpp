@@ -11,8 +11,10 @@ namespace whywait {
 inline namespace v0 {
 namespace base {
 
-/// Maps 64-bit keys to 32-bit numbers: open addressing with linear probing. The hash table of the cold storey. Key 0 is
-/// reserved. A lookup costs one or two cache lines. Not thread safe; throws std::bad_alloc.
+/// Maps 64-bit keys to 32-bit numbers: open addressing with linear probing. Key 0 is reserved. A lookup costs one or
+/// two cache lines. Not thread safe; throws std::bad_alloc. This is the hash table of the cold rooms that mpi.hpp
+/// reaches, because boost::unordered_flat_map takes 1.2 s instead of 0.05 s to include (g++ 12), for similar lookup
+/// times.
 class key_map {
  public:
   static constexpr std::uint32_t none = 0xffffffffu;

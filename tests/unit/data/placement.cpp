@@ -83,7 +83,7 @@ TEST_CASE("data and loop that agree but are wrong for the stencil are both to be
   CHECK(r.better[0].moved_bytes == 64 * 8 * 3 / 4);
   CHECK(data::placement_text(r, r.better[0], names()) ==
         "loop `update` runs cyclic over `u`, which is cyclic-distributed: 66 % of accesses are remote; a block schedule over `u`, "
-        "block-distributed, makes it 3.1 %, moving 384 bytes once");
+        "block-distributed, makes it 3.2 %, moving 384 bytes once");
 }
 
 TEST_CASE("improvements of less than a tenth are not reported") {

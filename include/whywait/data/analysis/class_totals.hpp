@@ -22,7 +22,8 @@ struct rank_count {
   std::int64_t count = 0;
 };
 
-/// At most `most` ranks by name, the rest as one sum under rank -1. Merged lists keep the ranks with the most transfers.
+/// At most `most` ranks by name, the rest as one sum under rank -1. Merged lists keep the ranks with the most
+/// transfers.
 class rank_counts {
  public:
   static constexpr std::size_t most = 32;
@@ -56,13 +57,13 @@ struct class_sums {
   std::int64_t count = 0;
   std::int64_t bytes = 0;
   std::int64_t duration_ns = 0;      ///< of the calls that completed the receives
-  std::int64_t wait_ns = 0;          ///< of those calls, as far as it is waiting
-  std::int64_t unchanged = 0;        ///< the sender sent the very same data to the same rank before, and nobody wrote it since
+  std::int64_t wait_ns = 0;          ///< waiting time of these calls
+  std::int64_t unchanged = 0;        ///< transfers of data already sent to the same rank and not written since
   std::int64_t unchanged_bytes = 0;
   std::int64_t unchanged_ns = 0;     ///< duration of these
   std::int64_t held = 0;             ///< of `unchanged`: the receiver still had it, unwritten
   std::int64_t held_bytes = 0;
-  std::int64_t read_bytes = 0;       ///< received bytes that somebody read, sent on or unpacked before they were overwritten
+  std::int64_t read_bytes = 0;       ///< received bytes that were read, sent on or unpacked before they were overwritten
   std::int64_t watched_bytes = 0;    ///< received bytes of arrays of which reads were recorded at all
   std::int64_t hops_sum = 0;
   std::int64_t pairs = 0;            ///< distinct (sender, receiver)
@@ -116,12 +117,12 @@ struct mixed_share {
   }
 };
 
-/// The classes of some ranks, and what else travels up the tree. `merge` neither depends on order (except for which of equally
-/// busy ranks are named) nor on the shape of the tree.
+/// The classes of some ranks, and what else travels up the tree. `merge` neither depends on order (except for which of
+/// equally busy ranks are named) nor on the shape of the tree.
 struct classified {
   base::vector<transfer_class> classes;  ///< once finished: by waiting, then bytes, both falling, then key
   base::pod_vector<mixed_share> mixed;
-  std::int64_t unmatched = 0;  ///< receives whose sender had no record of the data, and sends that nobody received
+  std::int64_t unmatched = 0;  ///< receives whose sender had no record of the data, and sends without a receive
   std::int64_t dropped = 0;    ///< records that name no known object, site or rank
   std::int64_t coarse = 0;     ///< arrays on some rank whose history was too fine to be kept exactly
   std::int64_t ranks = 0;

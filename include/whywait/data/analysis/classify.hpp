@@ -14,9 +14,9 @@ namespace whywait {
 inline namespace v0 {
 namespace data {
 
-/// One rank on its way through its records, of a whole run or part by part: `follow` drives it. It keeps what the parts to
-/// come need: the history of the bytes, the classes and their sums, messages under way. Bounded by arrays, classes, and
-/// pairs of partner and class (transfer_book), however many transfers.
+/// One rank on its way through its records, of a whole run or part by part: `follow` drives it. It keeps what the parts
+/// to come need: the history of the bytes, the classes and their sums, messages under way. Bounded by arrays, classes,
+/// and pairs of partner and class (transfer_book), however many transfers.
 class classifier {
  public:
   /// `rank` must outlive it.
@@ -31,7 +31,7 @@ class classifier {
     shared_record_ = 0;
     book_.begin_part();
   }
-  /// Between two parts, on all ranks: `data_record::order` begins anew.
+  /// Called on all ranks between two parts; `data_record::order` restarts.
   void restart_orders() { book_.restart_orders(); }
 
   /// Tells the receivers which messages carry registered data; all of it at once: 16 bytes a run of such messages.
@@ -76,7 +76,7 @@ class classifier {
   }
   void hear(std::int32_t source, const unsigned char* data, std::size_t size) { book_.hear(source, data, size); }
 
-  /// What is known so far. `over`: nobody will receive what is still under way.
+  /// The result so far. `over`: messages in flight will not be received any more.
   classified result(bool over) const { return book_.result(over); }
 
  private:
@@ -136,12 +136,12 @@ class classifier {
   bool announced_ = false, ended_ = false, full_ = false;
 };
 
-/// Takes the records of a part of a run, from one instant at which all were in step to the next: one exchange (which messages
-/// carry registered data), one forward pass (each message's token: what it carried, and the class that its data came by). `all`:
-/// of the ranks that the transport hosts (see explain::explain for what it offers). Collective. About 0.2 us a transfer. Records
-/// of a rank that wait for a message which the sender never made end in std::logic_error or never, as the transport does;
-/// records of what MPI really did cannot. Throws std::bad_alloc, std::invalid_argument (wrong number of ranks) and what the
-/// transport throws.
+/// Takes the records of a part of a run, from one instant at which all were in step to the next: one exchange (which
+/// messages carry registered data), one forward pass (each message's token: what it carried, and the class that its
+/// data came by). `all`: of the ranks that the transport hosts (see explain::explain for what it offers). Collective.
+/// About 0.2 us a transfer. Records of a rank that wait for a message which the sender never made end in
+/// std::logic_error or never, as the transport does; records of what MPI really did cannot. Throws std::bad_alloc,
+/// std::invalid_argument (wrong number of ranks) and what the transport throws.
 template <class Transport>
 void follow(Transport& transport, const base::vector<classifier*>& all) {
   if (all.size() != static_cast<std::size_t>(transport.hosted())) {
@@ -174,8 +174,8 @@ classified classes_so_far(Transport& transport, const base::vector<classifier*>&
   return std::move(found[0]);
 }
 
-/// Why data was sent: the communication classes of a whole run. Collective over the ranks of the transport, each of which brings
-/// the data of the ranks it hosts. `follow` once, then `classes_so_far`: cost and errors are theirs.
+/// Why data was sent: the communication classes of a whole run. Collective over the ranks of the transport, each of
+/// which brings the data of the ranks it hosts. `follow` once, then `classes_so_far`: cost and errors are theirs.
 template <class Transport>
 classified classify(Transport& transport, const rank_data* ranks, std::size_t count) {
   base::vector<std::unique_ptr<classifier>> own;

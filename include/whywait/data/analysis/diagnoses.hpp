@@ -33,7 +33,7 @@ struct communication_finding {
   std::int64_t needless_transfers = 0;
   std::int64_t needless_bytes = 0;
   std::int64_t saving_ns = 0;        ///< at most; of the time of the receiving calls; 0 if no times are known
-  std::string text;                  ///< what is the case
+  std::string text;                  ///< description of the problem
   std::string advice;                ///< what to do
 };
 
@@ -135,7 +135,7 @@ inline void relay_chain(const transfer_class& c, const classified& all, const na
   f.subject = c.key();
   f.transfers = transfers;
   f.bytes = bytes;
-  // Every chain is shorter by hops - steps transfers; nobody saves more than was waited.
+  // Every chain becomes shorter by hops - steps transfers; the saving is at most the waiting time.
   const std::int64_t mean = transfers != 0 ? duration / transfers : 0;
   f.saving_ns = std::min(wait, mean * (hops - steps) * std::max<std::int64_t>(chains, 1));
   const bool many = first_senders > 1;
@@ -244,8 +244,9 @@ inline void gather_then_scatter(const transfer_class& c, const class_relations& 
 
 }  // namespace detail
 
-/// What is wrong with the communication of a run, the largest saving first, then the most needless bytes, then transfers.
-/// Savings are bounds, and of one class they do not add up. O(classes^2) comparisons of keys. Throws std::bad_alloc.
+/// What is wrong with the communication of a run, the largest saving first, then the most needless bytes, then
+/// transfers. Savings are bounds, and of one class they do not add up. O(classes^2) comparisons of keys. Throws
+/// std::bad_alloc.
 inline base::vector<communication_finding> diagnose(const classified& all, const naming& names,
                                                                  const diagnosis_options& options = {}) {
   base::vector<communication_finding> out;

@@ -33,8 +33,8 @@ struct index_space {
   bool operator==(const index_space& o) const noexcept { return extent == o.extent; }
 };
 
-/// How one dimension is dealt out: part (i / block) mod parts (definitions 2.2; HPF's BLOCK, CYCLIC, CYCLIC(b)), or, for blocks
-/// of several sizes, by where each begins.
+/// How one dimension is dealt out: part (i / block) mod parts (definitions 2.2; HPF's BLOCK, CYCLIC, CYCLIC(b)), or,
+/// for blocks of several sizes, by where each begins.
 struct dimension_map {
   std::uint64_t extent = 1;
   std::uint64_t parts = 1;  ///< 1: not distributed
@@ -100,7 +100,7 @@ class distribution {
   bool has(std::int32_t rank, std::uint64_t e) const noexcept {
     return kind_ == distribution_kind::replicated || owner(e) == rank;
   }
-  /// Rank of element `e`; `nobody` if it was never seen or all have it. O(dimensions), or O(log pieces).
+  /// Rank of element `e`, or `nobody` if it was never accessed or is replicated. O(dimensions), or O(log pieces).
   std::int32_t owner(std::uint64_t e) const noexcept {
     if (kind_ == distribution_kind::regular) {
       std::uint64_t cell = 0, factor = 1;

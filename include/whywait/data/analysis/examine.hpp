@@ -77,9 +77,10 @@ inline const distribution* find_declared(const base::vector<declared_distributio
 
 }  // namespace detail
 
-/// From the footprints of all ranks to distributions, schedules, access patterns and better placements. An array is distributed as
-/// the block writes it that writes most of it on most ranks (owner computes); a loop is scheduled as its `iterations` records say,
-/// else as it writes the array of which it writes most. About 1 ms a loop and array. Throws std::bad_alloc.
+/// From the footprints of all ranks to distributions, schedules, access patterns and better placements. An array is
+/// distributed as the block writes it that writes most of it on most ranks (owner computes); a loop is scheduled as its
+/// `iterations` records say, else as it writes the array of which it writes most. About 1 ms a loop and array. Throws
+/// std::bad_alloc.
 inline placement_report examine_footprints(base::vector<footprint> all, std::int32_t ranks,
                                                          const base::vector<declared_distribution>& declared = {}) {
   placement_report out;
@@ -183,10 +184,10 @@ inline placement_report examine_footprints(base::vector<footprint> all, std::int
   return out;
 }
 
-/// The same for a run: brings the footprints of all ranks to rank 0 and examines them there; elsewhere the report is empty.
-/// `found`: of the ranks that the transport hosts (see explain::explain), footprint_book::result. `first`: number of the first of
-/// them; `ranks`: of the run. Memory on rank 0: 32 bytes a run of each rank, block and array. Throws std::bad_alloc and what the
-/// transport throws.
+/// The same for a run: brings the footprints of all ranks to rank 0 and examines them there; elsewhere the report is
+/// empty. `found`: of the ranks that the transport hosts (see explain::explain), footprint_book::result. `first`:
+/// number of the first of them; `ranks`: of the run. Memory on rank 0: 32 bytes a run of each rank, block and array.
+/// Throws std::bad_alloc and what the transport throws.
 template <class Transport>
 placement_report examine_together(Transport& transport, base::vector<base::vector<footprint>> found, std::int32_t first, std::int32_t ranks,
                                   const base::vector<declared_distribution>& declared = {}) {
@@ -201,7 +202,7 @@ placement_report examine_together(Transport& transport, base::vector<base::vecto
   return examine_footprints(std::move(found[0]), ranks, declared);
 }
 
-/// The same from the records of a whole run. Throws std::invalid_argument (wrong number of ranks), too.
+/// Examines the records of a whole run. Throws std::invalid_argument for a wrong number of ranks.
 template <class Transport>
 placement_report examine(Transport& transport, const rank_data* ranks, std::size_t count, const base::vector<declared_distribution>& declared = {}) {
   if (count != static_cast<std::size_t>(transport.hosted())) {
@@ -220,7 +221,8 @@ placement_report examine(Transport& transport, const base::vector<rank_data>& ra
   return examine(transport, ranks.data(), ranks.size(), declared);
 }
 
-/// "loop `update` runs cyclic over `u`, which is block-distributed: 75 % of accesses are remote; a block schedule makes it 13 %".
+/// "loop `update` runs cyclic over `u`, which is block-distributed: 75 % of accesses are remote; a block schedule makes
+/// it 13 %".
 inline std::string placement_text(const placement_report& report, const better_placement& b, const naming& names) {
   const array_use& u = report.uses[b.use];
   const auto distributed = [](const distribution& d) {

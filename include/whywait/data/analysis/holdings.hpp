@@ -32,7 +32,7 @@ class holdings {
 
   holdings(const rank_data& rank, class_table& classes) : rank_(&rank), classes_(&classes), data_(1) { grow(); }
 
-  /// Takes notice of arrays and sites that the rank has learned of.
+  /// Adds the arrays and sites that the rank has registered since the last call.
   void grow() {
     for (std::size_t o = owned_.size(); o < rank_->objects.size(); ++o) {
       owned_.emplace_back(rank_->objects[o].key != 0 ? rank_->objects[o].bytes() : 0);
@@ -44,7 +44,7 @@ class holdings {
 
   /// Whether another part of the run may begin with these stamps: they are numbers of 32 bits.
   bool stamps_last() const noexcept { return stamp_ < std::uint32_t{3} << 30; }
-  /// Begins to count stamps anew: of what was there it is not known any more whether it changed.
+  /// Restarts the stamps; whether earlier data has changed is unknown afterwards.
   void forget_stamps() {
     for (ownership& o : owned_) o.forget_stamps();
     stamp_ = 0;

@@ -16,9 +16,9 @@ namespace data {
 enum class origin_kind : std::uint8_t {
   init,      ///< there from the beginning
   produced,  ///< a block wrote it
-  relay,     ///< a transfer brought it, and nobody wrote it since
+  relay,     ///< received by a transfer and not written since
   mixed,     ///< several of these
-  unknown,   ///< the sender knows nothing of the data
+  unknown,   ///< the sender has no record of the data
   deep       ///< "...": end of a chain that was cut
 };
 
@@ -39,13 +39,13 @@ class origin {
   std::uint32_t code_ = 0;
 };
 
-/// What one rank knows about a byte.
+/// The state of a byte on one rank.
 struct byte_state {
   origin from;
   std::uint32_t data = 0;   ///< which data it is, if this array only carries it (`data_object::buffer`); 0: the array's own
   std::uint32_t stamp = 0;  ///< rises with every write and receive of the rank
   std::uint16_t hops = 0;   ///< how many transfers brought it here since it was written
-  bool unread = false;      ///< received, and nobody looked at it yet
+  bool unread = false;      ///< received and not read yet
 
   bool alike(const byte_state& o) const noexcept {
     return from == o.from && data == o.data && hops == o.hops && unread == o.unread;
@@ -58,9 +58,10 @@ struct region_state {
   bool one_data = true;    ///< all carry the same data
 };
 
-/// The state of every byte of one object on one rank, as intervals. Exact while there are at most `most` intervals; beyond,
-/// neighbours are joined: alike ones first, then any (as mixed), and `coarse()` says so. 24 bytes an interval. A contiguous
-/// region costs a binary search and the intervals it covers, one of many pieces a pass over all intervals. Not thread safe.
+/// The state of every byte of one object on one rank, as intervals. Exact while there are at most `most` intervals;
+/// beyond, neighbours are joined: alike ones first, then any (as mixed), and `coarse()` says so. 24 bytes an interval.
+/// A contiguous region costs a binary search and the intervals it covers, one of many pieces a pass over all intervals.
+/// Not thread safe.
 class ownership {
  public:
   explicit ownership(std::uint64_t bytes, std::size_t most = std::size_t{1} << 16) : bytes_(bytes), most_(most) {

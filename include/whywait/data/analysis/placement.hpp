@@ -13,18 +13,20 @@ namespace whywait {
 inline namespace v0 {
 namespace data {
 
-/// Exact for loops of up to this many iterations; beyond, so many are looked at: an error of at most about 1 %.
+/// Loops of up to this number of iterations are evaluated exactly; of longer ones a sample of this size, with an error
+/// of at most about 1 %.
 constexpr std::uint64_t placement_samples = std::uint64_t{1} << 14;
 
-/// How many accesses a loop makes to an array, and how many of them to elements that the rank of the iteration does not have.
+/// How many accesses a loop makes to an array, and how many of them to elements that the rank of the iteration does not
+/// have.
 struct access_count {
   double all = 0;
   double remote = 0;
   double share() const noexcept { return all != 0 ? remote / all : 0; }
 };
 
-/// rho(distribution, schedule) of definitions 2.3: the share of accesses (i, f(i)) with owner(f(i)) != schedule(i). An element or
-/// iteration that nobody has, or all have, counts as here.
+/// rho(distribution, schedule) of definitions 2.3: the share of accesses (i, f(i)) with owner(f(i)) != schedule(i). An
+/// element or iteration that nobody has, or all have, counts as here.
 inline access_count count_remote(const distribution& data, const distribution& schedule, const access_pattern& f, const index_space& loop,
                                  const index_space& array) {
   access_count out;
@@ -36,8 +38,8 @@ inline access_count count_remote(const distribution& data, const distribution& s
   return out;
 }
 
-/// What to try instead: in every dimension that has enough indices block, cyclic, and block-cyclic with the given block sizes;
-/// blocks in the two slowest dimensions at once, if the ranks make a grid.
+/// What to try instead: in every dimension that has enough indices block, cyclic, and block-cyclic with the given block
+/// sizes; blocks in the two slowest dimensions at once, if the ranks make a grid.
 inline base::vector<distribution> candidate_distributions(const index_space& space, const base::vector<std::int32_t>& ranks,
                                                                        const base::vector<std::uint64_t>& blocks) {
   base::vector<distribution> out;
@@ -137,9 +139,10 @@ inline std::uint64_t moved_bytes(const placed_array& a, const distribution& to) 
 
 }  // namespace detail
 
-/// The best alternative for each use whose remote share is over 0.1 above the best (definitions 2.3). Of alternatives within 0.01 of
-/// the best the cheapest is taken: a new schedule costs nothing, new placement moves data, both do both. A schedule is judged
-/// by all arrays that its loop touches, a placement by all loops that touch the array: a change that makes those worse is none.
+/// The best alternative for each use whose remote share is over 0.1 above the best (definitions 2.3). Of alternatives
+/// within 0.01 of the best the cheapest is taken: a new schedule costs nothing, new placement moves data, both do both.
+/// A schedule is judged by all arrays that its loop touches, a placement by all loops that touch the array: a change
+/// that makes those worse is none.
 inline base::vector<better_placement> improve_placement(const base::vector<placed_array>& arrays, const base::vector<placed_loop>& loops,
                                                                      const base::vector<array_use>& uses, const base::vector<std::int32_t>& ranks) {
   base::vector<better_placement> out;

@@ -30,9 +30,9 @@ struct sharing_options {
 struct shared_array {
   core::stable_key array = 0;
   std::uint64_t granules = 0;   ///< it has
-  std::uint64_t watched = 0;    ///< so many of them
-  /// Standard error of the share of granules with a pattern: 0 if all are watched, else at most 0.5 sqrt((1 - f) / watched), with
-  /// f the share that is watched (simple random sampling without replacement).
+  std::uint64_t watched = 0;    ///< number of watched granules
+  /// Standard error of the share of granules with a pattern: 0 if all are watched, else at most 0.5 sqrt((1 - f) /
+  /// watched), with f the share that is watched (simple random sampling without replacement).
   double standard_error = 0;
 
   static double error_of(std::uint64_t watched, std::uint64_t granules) noexcept {
@@ -50,10 +50,10 @@ struct sharing_report {
   std::uint64_t dropped = 0;         ///< records that name no known object, site or thread
 };
 
-/// Finds who shares the data of one process, record by record in the order of their time (definitions 2.4). A granule that is read or
-/// written by a thread after writes of others that it has learned of by synchronising is a miss; so is its first use. Time for an
-/// access: about 0.1 us a watched granule. Memory: 200 bytes and threads^2 * 4 a watched granule, its distinct misses, and the writes
-/// that some thread has not seen. Not thread safe.
+/// Finds who shares the data of one process, record by record in the order of their time (definitions 2.4). A granule
+/// that is read or written by a thread after writes of others that it has learned of by synchronising is a miss; so is
+/// its first use. Time for an access: about 0.1 us a watched granule. Memory: 200 bytes and threads^2 * 4 a watched
+/// granule, its distinct misses, and the writes that some thread has not seen. Not thread safe.
 class sharing_book {
  public:
   /// `rank` must outlive the book. Threads are its locations.
@@ -64,7 +64,7 @@ class sharing_book {
     begin_part();
   }
 
-  /// Takes notice of threads and arrays that the rank has learned of.
+  /// Adds the threads and arrays that were registered since the last call.
   void begin_part() {
     order_.grow(rank_->locations.size());
     for (std::size_t i = arrays_.size(); i < rank_->objects.size(); ++i) {
@@ -211,7 +211,7 @@ class sharing_book {
       g.users.push_back({static_cast<std::uint32_t>(t), 0, {}});
       me = &g.users.back();
     }
-    // What others wrote, that this thread has learned of since it last looked.
+    // Writes of other threads that became visible to this thread since its last access.
     fresh_.clear();
     for (const write_note& w : g.writes) {
       if (w.thread != t && w.number <= order_.known(t, w.thread) && w.number > me->seen(w.thread)) fresh_.push_back(w);
@@ -265,8 +265,9 @@ class sharing_book {
     return number;
   }
 
-  // Keeps of the writes of one thread at one site and node the last eight, and the first that each user (and who never used the
-  // granule) has not seen. So a thread is misjudged only if it learns little by little of writes further back than that.
+  // Keeps of the writes of one thread at one site and node the last eight, and the first that each user (and who never
+  // used the granule) has not seen. So a thread is misjudged only if it learns little by little of writes further back
+  // than that.
   static void forget(granule& g) {
     base::pod_vector<write_note> kept;
     for (const write_note& w : g.writes) {

@@ -23,7 +23,7 @@ struct sharing_node {
 
   core::stable_key request = 0;       ///< R: block of the access; 0 in the node that stands for INIT
   core::stable_key invalidation = 0;  ///< I: synchronisation that made the thread's copy invalid; 0: it had none
-  base::vector<core::stable_key> writes;  ///< W: blocks of the writes it learned of, sorted; at most eight
+  base::vector<core::stable_key> writes;  ///< W: blocks of the visible writes, sorted; at most eight
 
   bool operator==(const sharing_node& o) const noexcept {
     return request == o.request && invalidation == o.invalidation && writes == o.writes;
@@ -121,8 +121,9 @@ struct sharing_group {
   sharing_graph graph;              ///< counts of all; threads of all
 };
 
-/// Puts a granule into the first group of its array with the same pattern, the same nodes and a graph within `most_distance` of
-/// the group's first granule; else opens one. `leaders[i]` is the graph of the first granule of `groups[i]`.
+/// Puts a granule into the first group of its array with the same pattern, the same nodes and a graph within
+/// `most_distance` of the group's first granule; else opens one. `leaders[i]` is the graph of the first granule of
+/// `groups[i]`.
 inline void group_granule(base::vector<sharing_group>& groups, base::vector<sharing_graph>& leaders, core::stable_key array,
                                         std::uint64_t granule, sharing_pattern pattern, const sharing_graph& graph, double most_distance) {
   const base::pod_vector<std::uint32_t> nodes = graph.nodes();

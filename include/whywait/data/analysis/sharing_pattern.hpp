@@ -34,7 +34,8 @@ inline const char* advice_for(sharing_pattern p) noexcept {
   return texts[static_cast<unsigned>(p)];
 }
 
-/// One access to a granule. `bytes` has a bit for each 64th of the granule that it touches. At most 64 threads are told apart.
+/// One access to a granule. `bytes` has a bit for each 64th of the granule that it touches. At most 64 threads are
+/// distinguished.
 struct granule_access {
   std::uint32_t thread = 0;
   std::uint32_t epoch = 0;
@@ -44,9 +45,9 @@ struct granule_access {
   bool atomic = false;
 };
 
-/// What happened to one granule, epoch by epoch. Epochs that nobody can be in any more are folded into a summary of constant size.
-/// At most `most_open` epochs are open: then the oldest is folded, though a thread that lags behind might still be in it. An access
-/// costs a few comparisons.
+/// The history of one granule by epochs. Epochs that all threads have left are folded into a summary of constant size.
+/// At most `most_open` epochs are open: then the oldest is folded, though a thread that lags behind might still be in
+/// it. An access costs a few comparisons.
 class sharing_history {
  public:
   static constexpr std::size_t most_open = 64;

@@ -14,14 +14,15 @@ namespace whywait {
 inline namespace v0 {
 namespace data {
 
-/// Who can have seen what among threads that share memory: vector clocks (Fidge, Mattern) over the recorded synchronisations, and
-/// Lamport's number of the epoch a thread is in. A synchronisation costs one pass over the threads; memory threads^2 * 32 words and
-/// one clock for each thing they synchronise on. Not thread safe: records come in the order of their time.
+/// Who can have seen what among threads that share memory: vector clocks (Fidge, Mattern) over the recorded
+/// synchronisations, and Lamport's number of the epoch a thread is in. A synchronisation costs one pass over the
+/// threads; memory threads^2 * 32 words and one clock for each thing they synchronise on. Not thread safe: records come
+/// in the order of their time.
 class thread_order {
  public:
   explicit thread_order(std::size_t threads) { grow(threads); }
 
-  /// There are more threads, of which nobody knows anything yet.
+  /// Adds threads without any visible write.
   void grow(std::size_t threads) {
     const std::size_t before = threads_.size();
     if (threads <= before) return;
@@ -74,12 +75,12 @@ class thread_order {
       with.clock.at = me.clock.at;
       learned(me, site);
     }
-    ++me.clock.at[t];  // what it writes from now on, nobody can have seen
+    ++me.clock.at[t];  // later writes are not visible to any thread yet
   }
 
   /// Number that a write by the thread gets now.
   std::uint32_t now(std::size_t t) const noexcept { return threads_[t].clock.at[t]; }
-  /// How far the thread knows of the writes of another.
+  /// The last write of another thread that is visible to this one.
   std::uint32_t known(std::size_t t, std::size_t of) const noexcept { return threads_[t].clock.at[of]; }
   const base::pod_vector<std::uint32_t>& clock(std::size_t t) const noexcept { return threads_[t].clock.at; }
   /// Accesses of the same epoch are at the same time, as far as synchronisation goes.
@@ -90,7 +91,8 @@ class thread_order {
     for (const thread& t : threads_) least = std::min(least, t.clock.epoch);
     return least;
   }
-  /// Where the thread learned of that write of another: the first of its last 32 synchronisations after which it knew.
+  /// The synchronisation that made a write of another thread visible: the first of the last 32 after which it was
+  /// visible.
   core::stable_key learned_at(std::size_t t, std::size_t of, std::uint32_t write) const noexcept {
     const thread& me = threads_[t];
     const std::size_t n = std::min<std::size_t>(me.count, log_size);

@@ -30,14 +30,14 @@ struct sent_data {
   class_chain previous;      ///< class of the transfer that brought the data, or what stands in its place
 };
 
-/// The sender's side of `count` messages that follow each other on one channel and carry the same. It travels after the run
-/// on behalf of the message.
+/// The sender's side of `count` messages that follow each other on one channel and carry the same. It travels after the
+/// run on behalf of the message.
 struct token {
   core::stable_key channel = 0;
   std::uint32_t order = 0;   ///< of the first
   std::uint32_t count = 1;
   std::uint32_t offer = 0;
-  std::uint32_t fan_out = 1; ///< this rank sent the same data to so many by now
+  std::uint32_t fan_out = 1; ///< number of ranks to which this rank sent the same data
   std::uint16_t hops = 1;
   std::uint8_t unchanged = 0;
   std::uint8_t reserved = 0;
@@ -48,14 +48,15 @@ struct token {
   }
 };
 
-/// Channel of messages between two ranks; which two is known from who talks to whom.
+/// A channel of messages between two ranks, which the caller identifies.
 inline core::stable_key message_channel(core::stable_key group, std::int32_t tag) noexcept {
   return core::combine(group, (std::uint64_t{1} << 32) | static_cast<std::uint32_t>(tag));
 }
 inline core::stable_key collective_channel(core::stable_key group) noexcept { return core::combine(group, 1); }
 
-/// Tokens of one channel that wait for their receives, by order; runs of equal ones are one entry. Taken in any order at
-/// O(log entries), plus a move of what lies behind when a run is taken from its middle. Memory follows what is under way.
+/// Tokens of one channel that wait for their receives, by order; runs of equal ones are one entry. Taken in any order
+/// at O(log entries), plus a move of later entries when a run is removed from the middle. Memory is proportional to the
+/// messages in flight.
 class token_queue {
  public:
   void push(const token& t) {
@@ -163,8 +164,8 @@ class token_queues {
   base::key_map numbers_;
 };
 
-/// Which messages of a channel carry registered data: ranges of orders. The receiver is told beforehand, so that it never
-/// waits for the token of a message of which the sender knows nothing.
+/// The messages of a channel that carry registered data, as ranges of orders. The sender announces them first, so that
+/// the receiver never waits for the token of a message without registered data.
 struct order_range {
   core::stable_key channel = 0;
   std::uint32_t first = 0, last = 0;

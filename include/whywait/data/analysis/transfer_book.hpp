@@ -18,20 +18,20 @@ namespace whywait {
 inline namespace v0 {
 namespace data {
 
-/// Folds the transfers of one rank into classes, record by record: what it sends becomes tokens for the receivers, what it
-/// receives is counted, with the token of the sender, under its class (definitions 2.1). About 0.2 us a transfer, both sides
-/// together. Memory: the intervals of the arrays, the classes, 24 bytes a partner and class, tokens under way, 400 KB of
-/// tables; nothing for a transfer that is over. Not thread safe.
+/// Folds the transfers of one rank into classes, record by record: what it sends becomes tokens for the receivers, what
+/// it receives is counted, with the token of the sender, under its class (definitions 2.1). About 0.2 us a transfer,
+/// both sides together. Memory: the intervals of the arrays, the classes, 24 bytes a partner and class, tokens under
+/// way, 400 KB of tables; nothing for a transfer that is over. Not thread safe.
 class transfer_book {
  public:
-  /// `rank` must outlive the book; its records are not touched. With `wait_for_all` false the book waits for the tokens of
-  /// announced messages only.
+  /// `rank` must outlive the book; its records are not touched. With `wait_for_all` false the book waits for the tokens
+  /// of announced messages only.
   explicit transfer_book(const rank_data& rank, bool wait_for_all = true)
       : rank_(&rank), wait_for_all_(wait_for_all), here_(rank, classes_) {}
   transfer_book(const transfer_book&) = delete;
   transfer_book& operator=(const transfer_book&) = delete;
 
-  /// Another part of the run follows: announcements begin anew, messages under way stay.
+  /// Begins another part of the run: announcements restart, messages in flight stay.
   void begin_part() {
     here_.grow();
     for (link& l : links_) {
@@ -45,7 +45,7 @@ class transfer_book {
     sent_to_ = {};
     held_ = {};
   }
-  /// Between two parts, on all ranks: orders begin anew, so messages under way are given up.
+  /// Called on all ranks between two parts: orders restart, so messages in flight are dropped.
   void restart_orders() {
     unmatched_ += queues_.left();
     queues_ = {};
@@ -99,7 +99,7 @@ class transfer_book {
     }
   }
 
-  /// Which messages this source told beforehand.
+  /// The messages that this source announced.
   announcements& announced(std::int32_t source) { return link_of(source).announced; }
   /// True when all that announced messages have said that they are through.
   bool all_ended() const noexcept {
@@ -109,7 +109,7 @@ class transfer_book {
     return true;
   }
 
-  /// Whether the record names things that the rank knows; others are left out and counted.
+  /// Whether the array, place and rank of the record are known; other records are dropped and counted.
   bool valid(const core::data_record& r) const noexcept {
     if (r.op == core::data_op::iterations || r.op == core::data_op::synchronise) return true;
     if (r.object >= here_.objects() || r.site >= rank_->sites.size()) return false;
@@ -119,8 +119,8 @@ class transfer_book {
     return r.has(core::data_flag::everyone) || (world(group, r.peer) >= 0 && world(group, r.peer) < rank_->ranks);
   }
 
-  /// Who this record is exchanged with: `each(world rank, channel, part)`; `part` is the piece of the region that goes to (comes from)
-  /// that rank.
+  /// Who this record is exchanged with: `each(world rank, channel, part)`; `part` is the piece of the region that goes
+  /// to (comes from) that rank.
   template <class Each>
   void for_each_peer(const core::data_record& r, Each&& each) const {
     const explain::communicator& group = rank_->groups[r.group];
@@ -143,7 +143,7 @@ class transfer_book {
     }
   }
 
-  /// What the rank knows so far. `over`: nobody will receive what is still under way.
+  /// The result of the rank so far. `over`: messages in flight will not be received any more.
   classified result(bool over = true) const {
     classified out;
     out.ranks = 1;
@@ -323,7 +323,7 @@ class transfer_book {
     return all;
   }
 
-  // One transfer is complete. `t` is null if the sender knows nothing of it.
+  // One transfer is complete. `t` is null if the sender has no record of it.
   void arrive(const core::data_record& r, const region& part, std::int32_t source, const token* t, const call_time& time) {
     link& from = link_of(source);
     std::uint32_t c, data;

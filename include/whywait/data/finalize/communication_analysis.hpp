@@ -29,8 +29,8 @@ namespace whywait {
 inline namespace v0 {
 namespace data {
 
-/// Why data was sent, where it is and who shares it: what the ranks recorded about data -> classes, placements, sharing ->
-/// names -> the section of the report. Epoch by epoch; what it keeps is bounded by arrays, classes and loops.
+/// Why data was sent, where it is and who shares it: what the ranks recorded about data -> classes, placements, sharing
+/// -> names -> the section of the report. Epoch by epoch; what it keeps is bounded by arrays, classes and loops.
 class communication_analysis final : public finalize::data_analysis {
  public:
   explicit communication_analysis(mpi::state& process)
@@ -96,8 +96,8 @@ class communication_analysis final : public finalize::data_analysis {
     }
   }
 
-  // Each process by itself; the same arrays of all come together in the result. Only where there are threads to share; what
-  // ranks share is looked at apart, with the threads of each as one.
+  // Each process by itself; the same arrays of all come together in the result. Only where there are threads to share;
+  // what ranks share is looked at apart, with the threads of each as one.
   void fold_sharing_of_threads() {
     const data::rank_data& data = history_.data();
     records_.resize(data.locations.size(), 0);
@@ -106,7 +106,7 @@ class communication_analysis final : public finalize::data_analysis {
       shared_by_ += any && records_[l] == 0 ? 1 : 0;
       records_[l] = records_[l] != 0 || any ? 1 : 0;
     }
-    // A thread that has recorded nothing about data yet may do so in a later epoch; before there is one nobody can share.
+    // A thread without records of data may have some in a later epoch; sharing needs at least two threads with records.
     if (sharing_ == nullptr && (over_ ? shared_by_ : data.locations.size()) < 2) return;
     if (sharing_ == nullptr) sharing_ = std::make_unique<data::sharing_book>(data, options_);
     sharing_->begin_part();
@@ -155,7 +155,7 @@ class communication_analysis final : public finalize::data_analysis {
   data::footprint_book footprints_;
   std::unique_ptr<data::sharing_book> sharing_;  // of threads
   base::pod_vector<std::uint8_t> records_;            // by location: it ever had any
-  std::size_t shared_by_ = 0;                    // so many had
+  std::size_t shared_by_ = 0;                    // number of threads with records
   bool over_ = false;                            // the run
   node_sharing nodes_{options_};
   const explain::rank_history* epoch_ = nullptr;

@@ -32,8 +32,8 @@ struct data_losses {
 /// Whether this process ever registered an array: without one there is nothing to collect.
 inline bool has_data(const mpi::state& process) noexcept { return data::state_of(*process.registry) != nullptr; }
 
-/// What this process recorded about data, for the analysis of data/analysis/, part by part of a run. Numbers keep their meaning from
-/// part to part. Not thread safe; other threads may go on recording.
+/// What this process recorded about data, for the analysis of data/analysis/, part by part of a run. Numbers keep their
+/// meaning from part to part. Not thread safe; other threads may go on recording.
 class data_history {
  public:
   explicit data_history(const mpi::state& process) {
@@ -43,9 +43,9 @@ class data_history {
     all_.sites.push_back(0);
   }
 
-  /// Takes the records since the last part; views of them, until `forget`. `part` must be what the same process told the
-  /// explanation (process_records::history): communicators, blocks and call sites are numbered by it. Their `order` and `site`
-  /// get their final meaning here. `calls` has durations of the calls; waits are 0. O(records of the part).
+  /// Takes the records since the last part; views of them, until `forget`. `part` must be what the same process told
+  /// the explanation (process_records::history): communicators, blocks and call sites are numbered by it. Their `order`
+  /// and `site` get their final meaning here. `calls` has durations of the calls; waits are 0. O(records of the part).
   const data::rank_data& take(mpi::state& process, const explain::rank_history& part) {
     all_.groups = part.communicators;
     all_.locations.resize(part.locations.size());
@@ -83,7 +83,7 @@ class data_history {
     for (data::location_data& l : all_.locations) l = data::location_data();
   }
 
-  /// Between two parts, on all ranks: orders begin anew, for some rank lost records of calls.
+  /// Called on all ranks between two parts: orders restart because a rank lost records of calls.
   void restart_orders() { orders_.restart(); }
 
   const data::rank_data& data() const noexcept { return all_; }
@@ -129,7 +129,8 @@ class data_history {
     buffer& records = thread.records;
     std::uint64_t& end = ends_[at.index];
     const std::uint64_t begin = thread.taken, before = begin >> buffer::shift << buffer::shift, size = records.size();
-    // Of another thread: what names something newer than this part, or is the first half of a copy, is left for the next.
+    // Of another thread: what names something newer than this part, or is the first half of a copy, is left for the
+    // next.
     for (end = begin; end != size && (still || is_known(records[end], part)); ++end) {}
     if (!still && end != begin && records[end - 1].op == core::data_op::copy_from) --end;
     calls_[at.index].resize(calls.call_sites.size(), 0);

@@ -26,9 +26,10 @@ namespace whywait {
 inline namespace v0 {
 namespace data {
 
-/// What the ranks of one machine did to arrays in memory that they share (windows of MPI_Win_allocate_shared), and how they
-/// synchronised: by marks, and by collective operations that are over only when all have come. Ranks take the place of
-/// threads. Messages order nothing here. Epoch by epoch; the first rank of each machine keeps a data::sharing_book.
+/// What the ranks of one machine did to arrays in memory that they share (windows of MPI_Win_allocate_shared), and how
+/// they synchronised: by marks, and by collective operations that are over only when all have come. Ranks take the
+/// place of threads. Messages order nothing here. Epoch by epoch; the first rank of each machine keeps a
+/// data::sharing_book.
 class node_sharing {
  public:
   static constexpr std::uint64_t most_records = std::uint64_t{1} << 20;  ///< of one machine and epoch: 80 MB
@@ -51,7 +52,7 @@ class node_sharing {
   struct event {
     core::data_record what;       // time: shared nanoseconds; bytes from the begin of the memory
     core::stable_key site = 0;
-    core::stable_key object = 0;  // name_of an array, or what is synchronised on
+    core::stable_key object = 0;  // name_of an array, or the synchronisation object
   };
 
   // Arrays of the same name in the same memory are one, wherever each rank's part is.
@@ -95,7 +96,7 @@ class node_sharing {
 
   void fold_node(const data::rank_data& own, const explain::rank_history& calls, const finalize::team& node) {
     base::pod_vector<event> events = events_of(own, calls);
-    // All end at the same time, so that nobody waits at a barrier to which the others do not come.
+    // All ranks finish together, so that no rank waits at a barrier that others do not reach.
     const std::size_t most = static_cast<std::size_t>(most_records / static_cast<std::uint64_t>(node.size()));
     // (Signed: MPICH 4.0 takes unsigned numbers for signed ones here.)
     std::int64_t until = events.size() > most ? static_cast<std::int64_t>(events[most].what.time) : INT64_MAX;
@@ -145,7 +146,7 @@ class node_sharing {
           if (e.what.op == core::data_op::synchronise) {
             e.what.object = number(e.object);
           } else {
-            const bound& b = bounds_[bound_numbers_.find(e.object)];  // its rank told of it
+            const bound& b = bounds_[bound_numbers_.find(e.object)];  // the owning rank has sent it
             e.what.object = b.object;
             e.what.begin -= b.begin;
             e.what.end -= b.begin;
@@ -183,7 +184,7 @@ class node_sharing {
       b.end = std::max(end, b.end);
       b.object = 0;
     }
-    // One that grew begins anew, as another array of the same name.
+    // An array that grew restarts as another array of the same name.
     void name_objects() {
       for (bound& b : bounds_) {
         if (b.object != 0 || b.end == 0) continue;

@@ -36,7 +36,7 @@ class data_naming final : public data::naming {
     if (!p->call.empty()) return call_text(*p);
     return p->name.empty() ? "a block without a name" : p->name;
   }
-  /// A block with its place, too: "relax (ocean.cpp:52)".
+  /// A block with its code location: "relax (ocean.cpp:52)".
   std::string code(core::stable_key site) const {
     const base::place* const p = known_->find(site);
     const std::string where = p != nullptr && p->call.empty() ? code_text(*p) : std::string();
@@ -136,7 +136,7 @@ inline communication_class class_of(const data::transfer_class& c, const data::c
 
 }  // namespace detail
 
-/// Adds the classes of a run and what is wrong with them. O(classes * (classes + mixed shares)).
+/// Adds the classes of a run and their problems. O(classes * (classes + mixed shares)).
 inline void add_classes(communication& to, const data::classified& all, const data_naming& names) {
   base::pod_vector<core::stable_key> keys;
   base::vector<std::string> places;
@@ -156,8 +156,8 @@ inline void add_classes(communication& to, const data::classified& all, const da
   }
 }
 
-/// Adds where arrays are, and what would be better; after `add_classes`, for what it may save is the time of the calls that
-/// received the array, as far as its remote accesses would go away: a bound, as other loops may need it as well.
+/// Adds where arrays are, and what would be better; after `add_classes`, for what it may save is the time of the calls
+/// that received the array, as far as its remote accesses would go away: a bound, as other loops may need it as well.
 inline void add_placements(communication& to, const data::placement_report& found, const data_naming& names) {
   static const char* const changes[] = {"none", "schedule", "data", "both"};
   base::vector<array_placement> arrays;
@@ -198,14 +198,14 @@ inline void add_placements(communication& to, const data::placement_report& foun
   for (const std::size_t a : order) to.arrays.push_back(std::move(arrays[a]));
 }
 
-/// Whether threads are at such data at the same time, so that the hardware moves it to and fro at single accesses: one miss of
-/// such a pattern stands for many.
+/// Whether threads are at such data at the same time, so that the hardware moves it to and fro at single accesses: one
+/// miss of such a pattern stands for many.
 inline bool meets(const std::string& pattern) {
   return pattern == "false sharing" || pattern == "write-shared" || pattern == "synchronisation";
 }
 
-/// Adds who shares memory: what several are at at once first, then by misses. `who` says what the threads of the report are:
-/// "thread", or "rank".
+/// Adds who shares memory: what several are at at once first, then by misses. `who` says what the threads of the report
+/// are: "thread", or "rank".
 inline void add_sharing(communication& to, const data::sharing_report& found, const data::sharing_options& options,
                                       const char* who, const data_naming& names) {
   const auto numbers = [](std::uint64_t bits) {
@@ -259,7 +259,7 @@ inline void add_sharing(communication& to, const data::sharing_report& found, co
   });
 }
 
-/// Every key that a reader has to be told the name of, sorted.
+/// All keys that the report names, sorted.
 inline base::vector<core::stable_key> keys_of(const data::classified& all, const data::placement_report& placed,
                                                            const base::vector<const data::sharing_report*>& shared) {
   base::vector<core::stable_key> keys;

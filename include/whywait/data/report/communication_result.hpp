@@ -15,7 +15,7 @@ namespace data {
 /// What is wrong with the transfers of a class.
 struct communication_problem_entry {
   std::string problem;  ///< relay_chain, unchanged_data, large_halo, tiny_messages, gather_then_scatter
-  std::string text;     ///< what is the case
+  std::string text;     ///< description of the problem
   std::string advice;   ///< what to do
   std::int64_t count = 0, bytes = 0;                    ///< transfers concerned
   std::int64_t needless_count = 0, needless_bytes = 0;
@@ -60,7 +60,7 @@ struct placement_advice {
   double remote_share = 0;
   std::int64_t moved_bytes = 0;        ///< once, by moving the array
   double saving_seconds = 0;           ///< at most: of the calls that received this array
-  std::string text;                    ///< what is the case and what would be better
+  std::string text;                    ///< description and suggestion
 };
 
 /// A loop that touches an array.
@@ -84,12 +84,12 @@ struct array_placement {
   base::vector<loop_use> uses;
 };
 
-/// A miss: somebody looked at data without a valid copy (figure 3 of the Carnival paper). [0] of a list is the beginning.
+/// A miss: an access to data without a valid copy (figure 3 of the Carnival paper). Element [0] of a list is the begin.
 struct sharing_miss {
   std::string request;              ///< R: where
-  std::string invalidation;         ///< I: at which synchronisation it had learned of the writes; empty: it never had a copy
+  std::string invalidation;         ///< I: the synchronisation that made the writes visible; empty: it never had a copy
   base::vector<std::string> writes;  ///< W: where they were made
-  base::vector<std::int32_t> readers, writers;  ///< who used the data then
+  base::vector<std::int32_t> readers, writers;  ///< threads or ranks that used the data afterwards
 };
 
 /// How often a miss followed on writes made at another, by their numbers in the list.

@@ -43,7 +43,7 @@ class communication_writer {
     std::size_t number = 0, left = 0;
     std::int64_t left_bytes = 0;
     for (const communication_class& c : c_.classes) {
-      // One that nothing is wrong with and nobody waits for does not push out another of which that is not so.
+      // A class without problems and without waiting does not displace one that has either.
       const bool matters = !c.problems.empty() || number < most_classes / 2;
       if (number == most_classes || !matters) {
         ++left;
