@@ -128,7 +128,7 @@ int scenario() {
     kill_self();
   }
   if (what == "sites") {
-    for (int i = 0; i < 5000; ++i) whywait::region(("place " + std::to_string(i)).c_str());
+    for (int i = 0; i < 5000; ++i) const whywait::region each(("place " + std::to_string(i)).c_str());
     kill_self();
   }
   if (what == "memory") {  // WHYWAIT_MEMORY of one chunk
@@ -153,7 +153,7 @@ int scenario() {
     const pid_t child = fork();
     if (child == 0) {
       regions(1000), sync_records(3000);
-      whywait::region("only in the child");
+      const whywait::region child_region("only in the child");
       kill_self();
     }
     regions(1000), sync_records(3000);
