@@ -163,7 +163,7 @@ class vector : private detail::vector_memory {
   T* insert(const T* before, T value) {
     const std::size_t at = static_cast<std::size_t>(before - begin());
     push_back(static_cast<T&&>(value));
-    rotate(at, size_ - 1);
+    if (at != size_ - 1) rotate(at, size_ - 1);
     return begin() + at;
   }
   /// `first` to `last` must not be its own elements.
@@ -228,7 +228,7 @@ class vector : private detail::vector_memory {
     if (count > capacity_ - size_) grow(count, sizeof(T), relocation());
     for (; first != last; ++first, ++size_) ::new (place(size_)) T(static_cast<T>(*first));
   }
-  /// Moves the elements from `middle` on to `to`, before those that are there.
+  /// Moves the elements from `middle` on to `to`, which is less, before those that are there.
   void rotate(std::size_t to, std::size_t middle) {
     vector before;
     before.reserve(middle - to);
