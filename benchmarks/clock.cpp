@@ -10,13 +10,13 @@
 // the maximum error of a reading.
 #include <whywait/core/clock.hpp>
 
+#include <time.h>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <time.h>
 #include <vector>
 
 namespace {
@@ -109,7 +109,9 @@ int main(int argc, char** argv) {
                 median(f.end), greatest(f.end), median(f.inside), greatest(f.inside), median(f.inside_raw),
                 greatest(f.inside_raw));
     if (out != nullptr)
-      std::fprintf(out, "%s\n  {\"name\": \"%zu_seconds\", \"spans\": %zu, \"end_ns\": %.1f, \"inside_ns\": %.1f, \"inside_raw_ns\": %.1f}",
+      std::fprintf(out,
+                   "%s\n  {\"name\": \"%zu_seconds\", \"spans\": %zu, \"end_ns\": %.1f, \"inside_ns\": %.1f, "
+                   "\"inside_raw_ns\": %.1f}",
                    comma, span, f.end.size(), greatest(f.end), greatest(f.inside), greatest(f.inside_raw));
     comma = ",";
   }

@@ -40,7 +40,8 @@ data::rank_data rank_of(std::int32_t r) {
   return d;
 }
 
-core::data_record record(core::data_op op, std::uint32_t site, std::uint64_t first, std::uint64_t last, std::int32_t peer, std::uint32_t order) {
+core::data_record record(core::data_op op, std::uint32_t site, std::uint64_t first, std::uint64_t last, std::int32_t peer,
+                         std::uint32_t order) {
   core::data_record r;
   r.op = op;
   r.object = 1;
@@ -73,12 +74,14 @@ template <class Take>
 void relay_step(std::uint32_t step, Take&& take) {
   for (std::int32_t r = 0; r != ranks; ++r) {
     for (int half = 0; half != 2; ++half) {
-      take(r, record(core::data_op::send, 6, half == 0 ? 0 : 64, half == 0 ? 64 : 128, (r + 1) % ranks, 2 * step - 1 + static_cast<std::uint32_t>(half)));
+      take(r, record(core::data_op::send, 6, half == 0 ? 0 : 64, half == 0 ? 64 : 128, (r + 1) % ranks,
+                     2 * step - 1 + static_cast<std::uint32_t>(half)));
     }
   }
   for (std::int32_t r = 0; r != ranks; ++r) {
     for (int half = 0; half != 2; ++half) {
-      take(r, record(core::data_op::receive, 7, half == 0 ? 0 : 64, half == 0 ? 64 : 128, (r + ranks - 1) % ranks, 2 * step - 1 + static_cast<std::uint32_t>(half)));
+      take(r, record(core::data_op::receive, 7, half == 0 ? 0 : 64, half == 0 ? 64 : 128, (r + ranks - 1) % ranks,
+                     2 * step - 1 + static_cast<std::uint32_t>(half)));
     }
   }
 }
@@ -181,7 +184,8 @@ void comm_parts(benchmark::State& state) {
     for (std::uint32_t part = 0; part != parts; ++part) {
       for (auto& r : records) r.clear();
       for (std::uint32_t i = 1; i <= steps; ++i) {
-        halo_step(part * steps + i, [&](std::int32_t rank, const core::data_record& r) { records[static_cast<std::size_t>(rank)].push_back(r); });
+        halo_step(part * steps + i,
+                  [&](std::int32_t rank, const core::data_record& r) { records[static_cast<std::size_t>(rank)].push_back(r); });
       }
       const core::data_record* chunks[ranks];
       for (std::size_t r = 0; r != data.size(); ++r) {
@@ -281,7 +285,8 @@ void comm_sharing(benchmark::State& state) {
     for (int step = 0; step != 20; ++step) {
       for (std::size_t t = 0; t != 2; ++t) book.take(t, record(core::data_op::write, 1, 65 * t, 65 * t + 65, -1, 0));
       synchronise();
-      for (std::size_t t = 0; t != 2; ++t) book.take(t, record(core::data_op::read, 2, t == 0 ? 0 : 64, t == 0 ? 66 : 130, -1, 0));
+      for (std::size_t t = 0; t != 2; ++t)
+        book.take(t, record(core::data_op::read, 2, t == 0 ? 0 : 64, t == 0 ? 66 : 130, -1, 0));
       synchronise();
     }
     const data::sharing_report report = book.result();

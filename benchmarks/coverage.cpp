@@ -9,10 +9,10 @@
 // with 50 changed ones. `collect_50_blocks` is the same for callbacks.
 #include "parts/coverage_kernel.hpp"
 
-#include <whywait/record.hpp>
-#include <whywait/record/listen.hpp>
 #include <whywait/coverage/counters/arcs.hpp>
 #include <whywait/coverage/counters/block_counts.hpp>
+#include <whywait/record.hpp>
+#include <whywait/record/listen.hpp>
 
 #include <benchmark/benchmark.h>
 
@@ -36,7 +36,7 @@ struct variant {
   const char* name;
   const kernel* code;
   const kernel* plain;  // without counting, by the same compiler
-  double best[3];       // ns per block
+  double best[3];  // ns per block
 };
 
 std::vector<variant> variants = {
@@ -64,7 +64,7 @@ unsigned seed = 1;
 void run(benchmark::State& state, variant& v, int which) {
   for (auto _ : state) {
     const auto begin = std::chrono::steady_clock::now();
-    const unsigned result = which == 0 ? v.code->predictable(data.data(), rounds[0])
+    const unsigned result = which == 0   ? v.code->predictable(data.data(), rounds[0])
                             : which == 1 ? v.code->search(sorted.data(), seed += 2, rounds[1])
                                          : v.code->calls(rounds[2]);
     const auto end = std::chrono::steady_clock::now();
@@ -129,8 +129,9 @@ int main(int argc, char** argv) {
           ->Iterations(10)
           ->ComputeStatistics("min", least);
   benchmark::RegisterBenchmark("scan_1000", [](benchmark::State& s) { scan(s, 0); })->ComputeStatistics("min", least);
-  benchmark::RegisterBenchmark("scan_1000_of_which_50", [](benchmark::State& s) { scan(s, 50); })
-      ->ComputeStatistics("min", least);
+  benchmark::RegisterBenchmark("scan_1000_of_which_50", [](benchmark::State& s) {
+    scan(s, 50);
+  })->ComputeStatistics("min", least);
   benchmark::RegisterBenchmark("collect_50_blocks", collect_blocks)->ComputeStatistics("min", least);
   char repetitions[] = "--benchmark_repetitions=101", time[] = "--benchmark_min_time=0.001",
        order[] = "--benchmark_enable_random_interleaving=true";

@@ -160,7 +160,8 @@ template <class View>
 __attribute__((noinline)) void stencil(View to, View from) {
   for (int i = 1; i != rows - 1; ++i)
     for (int j = 1; j != columns - 1; ++j)
-      to[i * columns + j] = 0.25 * (from[(i - 1) * columns + j] + from[(i + 1) * columns + j] + from[i * columns + j - 1] + from[i * columns + j + 1]);
+      to[i * columns + j] = 0.25 * (from[(i - 1) * columns + j] + from[(i + 1) * columns + j] + from[i * columns + j - 1] +
+                                    from[i * columns + j + 1]);
 }
 template <class View>
 __attribute__((noinline)) void update(View to, View) {
@@ -237,7 +238,8 @@ void large_update(View to, View) {
 }
 template <class View>
 void large_stencil(View to, View from) {
-  for (std::int64_t i = 2048; i != many - 2048; ++i) to[i] = 0.25 * (from[i - 2048] + from[i + 2048] + from[i - 1] + from[i + 1]);
+  for (std::int64_t i = 2048; i != many - 2048; ++i)
+    to[i] = 0.25 * (from[i - 2048] + from[i + 2048] + from[i - 1] + from[i + 1]);
 }
 // Elements at random places, 1/16 of them in one pass.
 const std::vector<std::uint32_t>& large_order() {
@@ -265,12 +267,15 @@ void large(benchmark::State& state) {
   double* const second = large_array(1);
   const auto extent = whywait::shape(many);
   const auto registered = [&](const char* name, const double* array) {
-    return How == as::tracked ? whywait::registered_array(name, array, extent)
-                              : How == as::sampled ? whywait::registered_array::sampled(name, array, extent) : whywait::registered_array();
+    return How == as::tracked   ? whywait::registered_array(name, array, extent)
+           : How == as::sampled ? whywait::registered_array::sampled(name, array, extent)
+                                : whywait::registered_array();
   };
   const whywait::registered_array one = registered("large", first), two = registered("other large", second);
   const std::int64_t each = Loop == static_cast<void (*)(View, View)>(large_gather<View>) ||
-                            Loop == static_cast<void (*)(View, View)>(large_scatter<View>) ? many / 16 : many;
+                                    Loop == static_cast<void (*)(View, View)>(large_scatter<View>)
+                                ? many / 16
+                                : many;
   large_order();
   if (How >= as::tracked) forget_records();
   std::uint64_t records = 0;
@@ -309,8 +314,8 @@ void touch_and_flush(benchmark::State& state) {
 }
 BENCHMARK(touch_and_flush)->ArgsProduct({{1, 10, 1000}, {1, 8}});
 
-#define LARGE(name)                                                                                   \
-  BENCHMARK_TEMPLATE(large, double*, large_##name<double*>, as::plain)->Name("large_" #name);          \
+#define LARGE(name)                                                                                                \
+  BENCHMARK_TEMPLATE(large, double*, large_##name<double*>, as::plain)->Name("large_" #name);                      \
   BENCHMARK_TEMPLATE(large, one_by_one, large_##name<one_by_one>, as::singly)->Name("large_" #name "_one_by_one"); \
   BENCHMARK_TEMPLATE(large, view, large_##name<view>, as::tracked)->Name("large_" #name "_tracked")
 LARGE(copy);

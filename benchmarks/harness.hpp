@@ -5,6 +5,8 @@
 // most are not interrupted. The batches of all rows alternate in shuffled order, so that disturbances affect all rows
 // alike. Reports the minimum and the median over many rounds. The thread stays on one processor.
 
+#include <sched.h>
+#include <time.h>
 #include <algorithm>
 #include <cinttypes>
 #include <cstdint>
@@ -13,9 +15,7 @@
 #include <cstring>
 #include <functional>
 #include <random>
-#include <sched.h>
 #include <string>
-#include <time.h>
 #include <vector>
 
 namespace harness {
@@ -138,7 +138,9 @@ class table {
       if (least_floor > 0) std::printf(" %8.3f %8.3f", least / least_floor, median / median_floor);
       std::printf("\n");
       if (out != nullptr)
-        std::fprintf(out, "%s\n  {\"name\": \"%s\", \"rounds\": %zu, \"min_ns\": %.3f, \"median_ns\": %.3f, \"floor_min_ns\": %.3f, \"floor_median_ns\": %.3f}",
+        std::fprintf(out,
+                     "%s\n  {\"name\": \"%s\", \"rounds\": %zu, \"min_ns\": %.3f, \"median_ns\": %.3f, "
+                     "\"floor_min_ns\": %.3f, \"floor_median_ns\": %.3f}",
                      comma, r.name.c_str(), r.ns.size(), least, median, least_floor, median_floor);
       comma = ",";
     }

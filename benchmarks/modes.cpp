@@ -47,12 +47,11 @@ void block(std::uint64_t times) {
 
 void random_blocks(std::uint64_t times) {
   using whywait::site_kind;
-  static whywait::site places[16] = {{site_kind::step, "a"}, {site_kind::step, "b"}, {site_kind::step, "c"},
-                                     {site_kind::step, "d"}, {site_kind::step, "e"}, {site_kind::step, "f"},
-                                     {site_kind::step, "g"}, {site_kind::step, "h"}, {site_kind::step, "i"},
-                                     {site_kind::step, "j"}, {site_kind::step, "k"}, {site_kind::step, "l"},
-                                     {site_kind::step, "m"}, {site_kind::step, "n"}, {site_kind::step, "o"},
-                                     {site_kind::step, "p"}};
+  static whywait::site places[16] = {
+      {site_kind::step, "a"}, {site_kind::step, "b"}, {site_kind::step, "c"}, {site_kind::step, "d"},
+      {site_kind::step, "e"}, {site_kind::step, "f"}, {site_kind::step, "g"}, {site_kind::step, "h"},
+      {site_kind::step, "i"}, {site_kind::step, "j"}, {site_kind::step, "k"}, {site_kind::step, "l"},
+      {site_kind::step, "m"}, {site_kind::step, "n"}, {site_kind::step, "o"}, {site_kind::step, "p"}};
   static std::uint64_t random = 88172645463325252u;
   record::location& here = *record::this_location();
   for (std::uint64_t i = 0; i < times; ++i) {
@@ -108,12 +107,15 @@ int main(int argc, char** argv) {
   rows.add("region", region);
   rows.add("block", block, 20000);
   rows.add("slow_region", [](std::uint64_t times) { in<region>(slow, times); });
-  rows.add("slow_block", [](std::uint64_t times) { in<block>(slow, times); }, 20000);
+  rows.add(
+      "slow_block", [](std::uint64_t times) { in<block>(slow, times); }, 20000);
   rows.add("ordered_region", [](std::uint64_t times) { in<region>(ordered, times); });
-  rows.add("ordered_block", [](std::uint64_t times) { in<block>(ordered, times); }, 20000);
+  rows.add(
+      "ordered_block", [](std::uint64_t times) { in<block>(ordered, times); }, 20000);
   rows.add("ordered_random", [](std::uint64_t times) { in<random_blocks>(ordered, times); });
   rows.add("timeline_region", [](std::uint64_t times) { in<region>(timed, times); });
-  rows.add("timeline_block", [](std::uint64_t times) { in<block>(timed, times); }, 20000);
+  rows.add(
+      "timeline_block", [](std::uint64_t times) { in<block>(timed, times); }, 20000);
   const int failed = rows.main(argc, argv);
   const record::kept_details& order = *record::kept_details::of(*ordered);
   std::printf("%llu segments, %llu without memory for their order\n",

@@ -17,8 +17,8 @@
 // paused while all records are dropped and their pages are unmapped. Only `mpi_null_reused` writes to touched pages, to
 // show the difference.
 
-#include <whywait/record.hpp>
 #include <whywait/mpi/wrappers.hpp>
+#include <whywait/record.hpp>
 
 #include <benchmark/benchmark.h>
 #include <unistd.h>

@@ -24,11 +24,11 @@
 #include <whywait/record.hpp>
 #include <whywait/record/listen.hpp>
 
-#include <cstdint>
 #include <dlfcn.h>
-#include <new>
 #include <sched.h>
 #include <sys/resource.h>
+#include <cstdint>
+#include <new>
 #include <thread>
 #include <vector>
 

@@ -17,8 +17,9 @@ using rules::call_field;
 rules::knowledge everything() {
   rules::compiler all;
   rules::add_base(all);
-  all.add("paper", "declare problem for point_to_point when send_start_time > recv_wait_start_time parameters ("
-                   "name = \"late sender\", duration = send_start_time - recv_wait_start_time);");
+  all.add("paper",
+          "declare problem for point_to_point when send_start_time > recv_wait_start_time parameters ("
+          "name = \"late sender\", duration = send_start_time - recv_wait_start_time);");
   return all.finish();
 }
 

@@ -54,8 +54,14 @@ template <class Errors>
 class ocean {
  public:
   ocean(int size, int threads, const char* name)
-      : n_(size), threads_(threads), swept_(threads), summed_(threads), psi_(points()), next_(points()),
-        psi_is_("psi", psi_.data(), whywait::shape(size, size)), next_is_("next", next_.data(), whywait::shape(size, size)),
+      : n_(size),
+        threads_(threads),
+        swept_(threads),
+        summed_(threads),
+        psi_(points()),
+        next_(points()),
+        psi_is_("psi", psi_.data(), whywait::shape(size, size)),
+        next_is_("next", next_.data(), whywait::shape(size, size)),
         multi_is_(name, reinterpret_cast<double*>(&multi_), whywait::shape(sizeof multi_ / sizeof(double))) {
     for (int j = 0; j < n_; ++j) psi_[static_cast<std::size_t>(j)] = next_[static_cast<std::size_t>(j)] = 1.0;
   }
@@ -157,7 +163,8 @@ int main(int argc, char** argv) {
     if (std::strcmp(argv[i], "--padded") == 0) shared = false;
     if (std::strcmp(argv[i], "--size") == 0 && i + 1 < argc) size = std::atoi(argv[++i]);
     if (std::strcmp(argv[i], "--sweeps") == 0 && i + 1 < argc) sweeps = std::atoi(argv[++i]);
-    if (std::strcmp(argv[i], "--threads") == 0 && i + 1 < argc) threads = std::min(std::max(std::atoi(argv[++i]), 1), most_threads);
+    if (std::strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
+      threads = std::min(std::max(std::atoi(argv[++i]), 1), most_threads);
   }
   const times took = solve(shared, padded, size, sweeps, threads);
   if (shared && padded) std::printf("ocean: following the advice makes it %.1f times faster\n", took.shared / took.padded);

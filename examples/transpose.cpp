@@ -32,8 +32,13 @@ share share_of(int rank, int ranks, int n) {
 class matrix {
  public:
   matrix(int size, int rank, int ranks)
-      : n_(size), rank_(rank), ranks_(ranks), mine_(share_of(rank, ranks, size)), a_(static_cast<std::size_t>(size) * static_cast<std::size_t>(size)),
-        norms_(static_cast<std::size_t>(size)), registered_("a", a_.data(), whywait::shape(size, size)) {
+      : n_(size),
+        rank_(rank),
+        ranks_(ranks),
+        mine_(share_of(rank, ranks, size)),
+        a_(static_cast<std::size_t>(size) * static_cast<std::size_t>(size)),
+        norms_(static_cast<std::size_t>(size)),
+        registered_("a", a_.data(), whywait::shape(size, size)) {
     for (int i = mine_.first; i < mine_.last; ++i)
       for (int j = 0; j < n_; ++j) at(i, j) = 1.0 + (i * 37 + j * 11) % 100;
   }
@@ -117,13 +122,16 @@ class matrix {
   double sum() const {
     double own = 0, all = 0;
     for (int i = mine_.first; i < mine_.last; ++i)
-      for (int j = 0; j < n_; ++j) own += a_[static_cast<std::size_t>(i) * static_cast<std::size_t>(n_) + static_cast<std::size_t>(j)];
+      for (int j = 0; j < n_; ++j)
+        own += a_[static_cast<std::size_t>(i) * static_cast<std::size_t>(n_) + static_cast<std::size_t>(j)];
     MPI_Allreduce(&own, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     return all;
   }
 
  private:
-  double& at(int i, int j) { return a_[static_cast<std::size_t>(i) * static_cast<std::size_t>(n_) + static_cast<std::size_t>(j)]; }
+  double& at(int i, int j) {
+    return a_[static_cast<std::size_t>(i) * static_cast<std::size_t>(n_) + static_cast<std::size_t>(j)];
+  }
 
   int n_, rank_, ranks_;
   share mine_;

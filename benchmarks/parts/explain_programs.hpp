@@ -103,8 +103,7 @@ constexpr unsigned receives = flag::posts_receive | flag::complete;
       };
       const std::uint64_t sent = t + work(i), from_left = t + work((i + ranks - 1) % ranks);
       const std::uint64_t received = std::max(sent + 50, from_left) + 50;
-      add(s, mpi_call::Send, work(i) - 200, 1 + static_cast<std::uint32_t>(k % 10), sent, sent + 50, (i + 1) % ranks,
-          sends, 0);
+      add(s, mpi_call::Send, work(i) - 200, 1 + static_cast<std::uint32_t>(k % 10), sent, sent + 50, (i + 1) % ranks, sends, 0);
       add(s, mpi_call::Recv, 0, 1, sent + 50, received, (i + ranks - 1) % ranks, receives, 1);
       if (k % 10 == 9) add(s, mpi_call::Barrier, 0, 1, received, t + 30000, -1, 0, 2);
     }
@@ -133,8 +132,8 @@ std::vector<rank_store> stencil(std::int32_t ranks) {
         s.steps.reserve(100);
       }
       const auto x = static_cast<std::int32_t>(i) % side, y = static_cast<std::int32_t>(i) / side;
-      const std::int32_t around[4] = {y * side + (x + 1) % side, y * side + (x + side - 1) % side,
-                                      (y + 1) % side * side + x, (y + side - 1) % side * side + x};
+      const std::int32_t around[4] = {y * side + (x + 1) % side, y * side + (x + side - 1) % side, (y + 1) % side * side + x,
+                                      (y + side - 1) % side * side + x};
       std::uint64_t leave = sent[i] + 200;
       const auto first = static_cast<std::uint32_t>(s.records.size());
       for (int k = 0; k != 4; ++k) {

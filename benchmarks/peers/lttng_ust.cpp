@@ -61,7 +61,6 @@ int main(int argc, char** argv) {
   if (mine) run("kill $(cat '" + path + "/pid')");
   run("rm -rf '" + path + "'");
   if (!enabled) return std::fprintf(stderr, "the tracepoints were never enabled\n"), 1;
-  if (found != recorded)
-    return std::fprintf(stderr, "lttng-ust has %" PRIu64 " of %" PRIu64 " events\n", found, recorded), 1;
+  if (found != recorded) return std::fprintf(stderr, "lttng-ust has %" PRIu64 " of %" PRIu64 " events\n", found, recorded), 1;
   return result;
 }

@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
   rows.add("floor", harness::floor);
   rows.add("microprofile", region, 2000, flip);
   const int result = rows.main(argc, argv);
-  if (empty != 0) return std::fprintf(stderr, "microprofile recorded nothing in %" PRIu64 " of %" PRIu64 " batches\n", empty, frames), 1;
+  if (empty != 0)
+    return std::fprintf(stderr, "microprofile recorded nothing in %" PRIu64 " of %" PRIu64 " batches\n", empty, frames), 1;
   return result;
 }

@@ -27,8 +27,8 @@ void count(const char*, XRayBuffer buffer) {
 }
 
 void begin() {
-  const XRayLogInitStatus status = __xray_log_init_mode(
-      "xray-fdr", "func_duration_threshold_us=0:buffer_size=1048576:buffer_max=4:no_file_flush=true");
+  const XRayLogInitStatus status =
+      __xray_log_init_mode("xray-fdr", "func_duration_threshold_us=0:buffer_size=1048576:buffer_max=4:no_file_flush=true");
   if (status != XRAY_LOG_INITIALIZED) broken = true;
 }
 

@@ -31,21 +31,18 @@ whywait::event<double, double, whywait::seconds> restarted("solver_restart", {"r
 // Rules of the library. A composite event, built in C++, sums all restarts of one tolerance; the problem is text.
 void add_rules() {
   using namespace whywait;
-  rules::add(rules::own_event("solver_restart")
-                 .with("residual", "number")
-                 .with("tolerance", "number")
-                 .with("lost", "seconds")
-                 .text() +
-                 rules::composite("solver_restarts")
-                     .all("solver_restart", "r")
-                     .when("r.residual > r.tolerance")
-                     .by("r.tolerance")
-                     .with("tolerance", "r.tolerance")
-                     .with("restarts", "count() / distinct(r.rank)")
-                     .with("reached", "least(r.residual)")
-                     .with("lost", "sum(r.lost)")
-                     .text(),
-             "solver library");
+  rules::add(
+      rules::own_event("solver_restart").with("residual", "number").with("tolerance", "number").with("lost", "seconds").text() +
+          rules::composite("solver_restarts")
+              .all("solver_restart", "r")
+              .when("r.residual > r.tolerance")
+              .by("r.tolerance")
+              .with("tolerance", "r.tolerance")
+              .with("restarts", "count() / distinct(r.rank)")
+              .with("reached", "least(r.residual)")
+              .with("lost", "sum(r.lost)")
+              .text(),
+      "solver library");
   rules::add(R"(
 declare problem for solver_restarts
   when restarts >= 10

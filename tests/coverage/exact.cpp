@@ -2,10 +2,10 @@
 // compiled in all configurations of CMakeLists.txt; this file has no coverage flags.
 #include "counted.hpp"
 
-#include <whywait/record.hpp>
-#include <whywait/record/listen.hpp>
 #include <whywait/coverage/counters/source.hpp>
 #include <whywait/coverage/names/code_blocks.hpp>
+#include <whywait/record.hpp>
+#include <whywait/record/listen.hpp>
 
 #include <doctest/doctest.h>
 
@@ -44,9 +44,9 @@ using visits = std::map<std::uint32_t, std::int64_t>;
 visits collect() {
   visits sum;
   coverage::collect(*core::the_registry(), {&sum, [](void* self, const core::path_step& step) noexcept {
-                                                      (*static_cast<visits*>(self))[step.block] +=
-                                                          static_cast<std::int64_t>(step.visits);
-                                                    }});
+                                              (*static_cast<visits*>(self))[step.block] +=
+                                                  static_cast<std::int64_t>(step.visits);
+                                            }});
   return sum;
 }
 

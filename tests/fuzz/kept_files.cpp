@@ -37,7 +37,8 @@ struct whole_files {
         if (contents.back()[i] != 0) used.back().push_back(i);
     }
   }
-  std::vector<std::string> names, contents;
+  whywait::base::vector<std::string> names;
+  std::vector<std::string> contents;
   std::vector<std::vector<std::size_t>> used;  // bits of empty pages are no damage
 };
 
@@ -70,8 +71,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::uint8_t* b = data + i;
     const std::size_t f = b[0] % damaged.size(), place = std::size_t(b[1]) << 16 | std::size_t(b[2]) << 8 | b[3];
     // one change in two hits the header, of which every byte counts
-    const std::size_t at = b[4] % 2 == 0 ? whole.used[f][place % whole.used[f].size()]
-                                         : place % sizeof(whywait::core::kept_header);
+    const std::size_t at =
+        b[4] % 2 == 0 ? whole.used[f][place % whole.used[f].size()] : place % sizeof(whywait::core::kept_header);
     damaged[f][at] = static_cast<char>(static_cast<std::uint8_t>(damaged[f][at]) ^ b[5]);
   }
   for (std::size_t f = 0; f < damaged.size(); ++f)

@@ -25,10 +25,8 @@ control_graph graph_of_text(const std::string& text) {
     if (end == std::string::npos) end = text.size();
     std::vector<std::string> parts(1);
     for (std::size_t i = at; i != end; ++i) {
-      if (text[i] == ';')
-        parts.emplace_back();
-      else
-        parts.back() += text[i];
+      if (text[i] == ';') parts.emplace_back();
+      else parts.back() += text[i];
     }
     at = end + 1;
     parts.resize(3);

@@ -40,6 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const findings found = evaluator(store).evaluate();
   for (const finding& f : found.list)
-    if (!std::isfinite(f.instances) || f.seconds < 0 || f.saving < 0 || std::isnan(f.seconds) || std::isnan(f.saving)) std::abort();
+    if (!std::isfinite(f.instances) || f.seconds < 0 || f.saving < 0 || std::isnan(f.seconds) || std::isnan(f.saving))
+      std::abort();
   return 0;
 }

@@ -62,11 +62,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     o.copies = 2;
     const run_log log = join(back, [](whywait::core::stable_key k) { return "k" + std::to_string(k); });
     log.check();
-    for (const answer& a : ask(log, parse_questions("block k1 x2; balance; balance steps; ranks x2; ranks x1.5 weak; "
-                                                    "network x2; without MPI_Barrier"), o)) {
+    for (const answer& a : ask(log,
+                               parse_questions("block k1 x2; balance; balance steps; ranks x2; ranks x1.5 weak; "
+                                               "network x2; without MPI_Barrier"),
+                               o)) {
       if (a.answered != a.refusal.empty()) std::abort();
-      if (a.answered && !(std::isfinite(a.seconds) && a.low_seconds <= a.seconds && a.seconds <= a.high_seconds))
-        std::abort();
+      if (a.answered && !(std::isfinite(a.seconds) && a.low_seconds <= a.seconds && a.seconds <= a.high_seconds)) std::abort();
     }
   } catch (const prediction_error&) {
   }

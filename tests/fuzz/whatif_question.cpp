@@ -13,13 +13,13 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace whywait::models;
   using namespace whywait::whatif;
-  std::vector<question> all;
+  whywait::base::vector<question> all;
   try {
     all = parse_questions(std::string(reinterpret_cast<const char*>(data), size));
   } catch (const prediction_error&) {
   }
   for (const question& q : all) {
-    const std::vector<question> again = parse_questions(q.text());
+    const whywait::base::vector<question> again = parse_questions(q.text());
     if (again.size() != 1 || again[0].name != q.name || again[0].what != q.what || again[0].text() != q.text() ||
         again[0].also.size() != q.also.size())
       std::abort();

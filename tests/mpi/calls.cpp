@@ -310,13 +310,12 @@ void collective_calls() {
   a.assign(std::size_t(n), rank);
   MPI_Scatter(a.data(), 1, MPI_INT, b.data(), 1, MPI_INT, n - 1, comm);
   CHECK(b[0] == n - 1 && flags(root, !root) && last().bytes == (root ? 4u * unsigned(n) : 0u));
-  MPI_Scatterv(root ? a.data() : nullptr, root ? ones.data() : nullptr, root ? places.data() : nullptr, MPI_INT,
-               b.data(), 1, MPI_INT, n - 1, comm);
+  MPI_Scatterv(root ? a.data() : nullptr, root ? ones.data() : nullptr, root ? places.data() : nullptr, MPI_INT, b.data(), 1,
+               MPI_INT, n - 1, comm);
   CHECK(flags(root, !root));
   MPI_Reduce(a.data(), root ? b.data() : nullptr, 1, MPI_INT, MPI_SUM, n - 1, comm);
   CHECK((!root || b[0] == n * (n - 1) / 2) && flags(true, root));
-  MPI_Gather(a.data(), 1, MPI_INT, root ? b.data() : nullptr, root ? 1 : -5, root ? MPI_INT : MPI_DATATYPE_NULL,
-             n - 1, comm);
+  MPI_Gather(a.data(), 1, MPI_INT, root ? b.data() : nullptr, root ? 1 : -5, root ? MPI_INT : MPI_DATATYPE_NULL, n - 1, comm);
   CHECK((!root || b[std::size_t(n - 2)] == n - 2) && flags(true, root));
   MPI_Gatherv(root ? MPI_IN_PLACE : a.data(), 1, MPI_INT, root ? b.data() : nullptr, root ? ones.data() : nullptr,
               root ? places.data() : nullptr, MPI_INT, n - 1, comm);
@@ -347,8 +346,8 @@ void collective_calls() {
   }
   std::vector<MPI_Datatype> types(std::size_t(n), MPI_INT);
   std::vector<int> bytes(std::size_t(n), 0);
-  MPI_Alltoallw(a.data(), sends.data(), bytes.data(), types.data(), b.data(), receives.data(), bytes.data(),
-                types.data(), comm);
+  MPI_Alltoallw(a.data(), sends.data(), bytes.data(), types.data(), b.data(), receives.data(), bytes.data(), types.data(),
+                comm);
   CHECK(last().has(flag::sparse) == (n > 2));
   MPI_Alltoallv(a.data(), ones.data(), places.data(), MPI_INT, b.data(), ones.data(), places.data(), MPI_INT, comm);
   CHECK(!last().has(flag::sparse));
@@ -402,8 +401,7 @@ int main(int argc, char** argv) {
     const sync_record& r = records()[i];
     CHECK(r.begin >= end || (r.begin == records()[i - 1].begin && records()[i - 1].duration == 0));
     end = r.begin + r.duration;
-    if (r.posting != 0 && !(r.has(flag::matched) && r.has(flag::posts_receive)))
-      CHECK(postings.insert(r.posting).second);
+    if (r.posting != 0 && !(r.has(flag::matched) && r.has(flag::posts_receive))) CHECK(postings.insert(r.posting).second);
     CHECK(!r.has(flag::failed));
     CHECK(r.site != 0);
   }

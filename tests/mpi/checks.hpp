@@ -34,17 +34,13 @@ using whywait::core::mpi_call;
 using whywait::core::sync_record;
 
 /// The records of the calling thread.
-inline whywait::core::chunked_view<const sync_record> records() {
-  return whywait::record::this_location()->syncs.view();
-}
+inline whywait::core::chunked_view<const sync_record> records() { return whywait::record::this_location()->syncs.view(); }
 inline const sync_record& last(unsigned back = 0) {
   auto all = records();
   return all[all.size() - 1 - back];
 }
 inline whywait::mpi::state& process() { return *whywait::mpi::the_state(); }
-inline const whywait::mpi::known_communicator& communicator(const sync_record& r) {
-  return process().communicators[r.comm];
-}
+inline const whywait::mpi::known_communicator& communicator(const sync_record& r) { return process().communicators[r.comm]; }
 
 }  // namespace checks
 

@@ -5,11 +5,11 @@
 
 #include "checks.hpp"
 
+#include <unistd.h>
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <ctime>
-#include <unistd.h>
 #include <vector>
 
 using namespace checks;
@@ -64,8 +64,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   int ranks = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  using whywait::mpi::clock_sync;
   using whywait::core::shared_clock;
+  using whywait::mpi::clock_sync;
   if (whywait::core::cycle_clock::invariant()) {
     clock_sync<own_clock> clocks;
     double begin = now_ns();

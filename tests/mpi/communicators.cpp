@@ -18,9 +18,7 @@ namespace {
 
 std::map<whywait::core::stable_key, std::uint32_t> seen;
 
-std::uint32_t index_of(MPI_Comm comm) {
-  return whywait::mpi::index_of(*whywait::mpi::recording_thread(), comm);
-}
+std::uint32_t index_of(MPI_Comm comm) { return whywait::mpi::index_of(*whywait::mpi::recording_thread(), comm); }
 
 // Checks that all members agree and that the id is new. Returns the id.
 whywait::core::stable_key check(MPI_Comm comm, const char* what) {
@@ -43,8 +41,7 @@ whywait::core::stable_key check(MPI_Comm comm, const char* what) {
     std::vector<int> world(static_cast<std::size_t>(size)), own(static_cast<std::size_t>(size));
     int me = world_rank();
     PMPI_Allgather(&me, 1, MPI_INT, world.data(), 1, MPI_INT, comm);
-    for (int i = 0; i < size; ++i)
-      CHECK(world[static_cast<std::size_t>(i)] == (known.world != nullptr ? known.world[i] : i));
+    for (int i = 0; i < size; ++i) CHECK(world[static_cast<std::size_t>(i)] == (known.world != nullptr ? known.world[i] : i));
   }
   if (!CHECK(low == mine && high == mine)) std::fprintf(stderr, "%s\n", what);
   if (!CHECK(seen.emplace(known.id, index).second)) std::fprintf(stderr, "%s\n", what);
@@ -91,8 +88,7 @@ int main(int argc, char** argv) {
   int degree = 1, to = (rank + 1) % ranks, from = (rank + ranks - 1) % ranks;
   MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &rank, &degree, &to, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &dist);
   check(dist, "dist graph");
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &from, MPI_UNWEIGHTED, 1, &to, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
-                                 &adjacent);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &from, MPI_UNWEIGHTED, 1, &to, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &adjacent);
   check(adjacent, "dist graph adjacent");
   MPI_Request request;
   MPI_Comm_idup(MPI_COMM_WORLD, &idup, &request);
@@ -175,8 +171,8 @@ int main(int argc, char** argv) {
   CHECK(last().comm == 0 && (created == MPI_COMM_NULL) == (rank == 0));
   if (rank != 0) check(created, "create");
 
-  for (MPI_Comm* c : {&dup, &same_list, &split, &type, &cart, &sub, &graph, &dist, &adjacent, &idup, &between, &half,
-                      &inter, &merged, &unseen})
+  for (MPI_Comm* c : {&dup, &same_list, &split, &type, &cart, &sub, &graph, &dist, &adjacent, &idup, &between, &half, &inter,
+                      &merged, &unseen})
     MPI_Comm_free(c);
   if (rank != 0) MPI_Comm_free(&group_comm), MPI_Comm_free(&created);
   MPI_Group_free(&world);

@@ -27,8 +27,7 @@ constexpr int loop_line = __LINE__ + 4;
 __attribute__((noinline)) void work(int n) {
   double sum = 0;
   // the line below
-  for (int i = 0; i < n; ++i)
-    sum += 1.0 / (i + 1.0);
+  for (int i = 0; i < n; ++i) sum += 1.0 / (i + 1.0);
   sink = sum;
 }
 
@@ -36,8 +35,7 @@ constexpr int branch_line = __LINE__ + 4;
 __attribute__((noinline)) void refine(int n) {
   double sum = 0;
   // the line below
-  for (int i = 0; i < n; ++i)
-    sum += 2.0 / (i + 2.0);
+  for (int i = 0; i < n; ++i) sum += 2.0 / (i + 2.0);
   sink = sum;
 }
 
@@ -96,8 +94,7 @@ int failures;
 
 void expect(const char* what, std::int64_t found, std::int64_t wanted) {
   if (found == wanted) return;
-  std::fprintf(stderr, "FAILED: %s: %lld, not %lld\n", what, static_cast<long long>(found),
-               static_cast<long long>(wanted));
+  std::fprintf(stderr, "FAILED: %s: %lld, not %lld\n", what, static_cast<long long>(found), static_cast<long long>(wanted));
   ++failures;
 }
 

@@ -6,8 +6,8 @@
 
 #include "checks.hpp"
 
-#include <whywait/data/analysis/classify.hpp>
 #include <whywait/data.hpp>
+#include <whywait/data/analysis/classify.hpp>
 #include <whywait/data/finalize/data_history.hpp>
 #include <whywait/finalize/mpi_transport.hpp>
 
@@ -58,12 +58,14 @@ bool leaves(const char* what, std::initializer_list<expected> all) {
     const bool fits = r.op == e.op && r.object == e.object && r.begin == e.begin && r.end == e.end && r.stride == e.stride &&
                       r.piece == e.piece && r.flags == e.flags && r.peer == e.peer && r.tag == e.tag;
     if (!fits)
-      std::fprintf(stderr, "rank %d: %s: op %d object %u [%d %d) %d %d flags %d peer %d tag %d\n", rank, what, static_cast<int>(r.op),
-                   r.object, static_cast<int>(r.begin), static_cast<int>(r.end), static_cast<int>(r.stride), static_cast<int>(r.piece),
-                   r.flags, r.peer, r.tag);
+      std::fprintf(stderr, "rank %d: %s: op %d object %u [%d %d) %d %d flags %d peer %d tag %d\n", rank, what,
+                   static_cast<int>(r.op), r.object, static_cast<int>(r.begin), static_cast<int>(r.end),
+                   static_cast<int>(r.stride), static_cast<int>(r.piece), r.flags, r.peer, r.tag);
     same = same && fits;
   }
-  if (!same) std::fprintf(stderr, "rank %d: %s: %d records, %d expected\n", rank, what, static_cast<int>(record_count() - seen), static_cast<int>(all.size()));
+  if (!same)
+    std::fprintf(stderr, "rank %d: %s: %d records, %d expected\n", rank, what, static_cast<int>(record_count() - seen),
+                 static_cast<int>(all.size()));
   for (std::uint64_t k = seen; k != record_count(); ++k) {
     const data_record& r = record(k);
     if (r.op != data_op::send && r.op != data_op::receive) continue;
@@ -77,7 +79,8 @@ expected bytes(data_op op, unsigned object, std::uint64_t begin, std::uint64_t e
   return {op, object, begin, end, 0, 0, flags, peer, tag};
 }
 expected column(data_op op, std::uint64_t first, int peer, int tag, int count = rows) {
-  return {op, field_number, first * 8, first * 8 + static_cast<std::uint64_t>(count - 1) * columns * 8 + 8, columns * 8, 8, 0, peer, tag};
+  return {op, field_number, first * 8, first * 8 + static_cast<std::uint64_t>(count - 1) * columns * 8 + 8, columns * 8, 8,
+          0,  peer,         tag};
 }
 
 void blocking() {
@@ -234,7 +237,8 @@ void datatypes() {
   MPI_Type_commit(&type);
   MPI_Sendrecv(at, 1, type, right, 34, plain, 12, MPI_DOUBLE, left, 34, comm, MPI_STATUS_IGNORE);
   const std::uint64_t first = (2 * columns + 5) * 8;
-  CHECK(leaves("subarray", {{data_op::send, field_number, first, first + 3 * columns * 8 + 24, columns * 8, 24, 0, right, 34}}));
+  CHECK(
+      leaves("subarray", {{data_op::send, field_number, first, first + 3 * columns * 8 + 24, columns * 8, 24, 0, right, 34}}));
   MPI_Type_free(&type);
 }
 
@@ -398,34 +402,39 @@ void collectives() {
   CHECK(leaves("bcast", {bytes(rank == 1 ? send : receive, n, 0, 20, rank == 1 ? -1 : 1, 0, rank == 1 ? all : single)}));
   MPI_Scatter(numbers, 2, MPI_INT, numbers + 100, 2, MPI_INT, 0, comm);
   if (rank == 0)
-    CHECK(leaves("scatter", {bytes(send, n, 0, u(2 * ranks), -1, 0, parted), bytes(from, n, 0, 8, -1, 0, single), bytes(to, n, 400, 408, -1, 0, single)}));
-  else
-    CHECK(leaves("scatter", {bytes(receive, n, 400, 408, 0, 0, single)}));
+    CHECK(leaves("scatter", {bytes(send, n, 0, u(2 * ranks), -1, 0, parted), bytes(from, n, 0, 8, -1, 0, single),
+                             bytes(to, n, 400, 408, -1, 0, single)}));
+  else CHECK(leaves("scatter", {bytes(receive, n, 400, 408, 0, 0, single)}));
   MPI_Gather(numbers + 100, 2, MPI_INT, numbers, 2, MPI_INT, 0, comm);
   if (rank == 0)
-    CHECK(leaves("gather", {bytes(receive, n, 0, u(2 * ranks), -1, 0, parted), bytes(from, n, 400, 408, -1, 0, single), bytes(to, n, 0, 8, -1, 0, single)}));
-  else
-    CHECK(leaves("gather", {bytes(send, n, 400, 408, 0, 0, single)}));
+    CHECK(leaves("gather", {bytes(receive, n, 0, u(2 * ranks), -1, 0, parted), bytes(from, n, 400, 408, -1, 0, single),
+                            bytes(to, n, 0, 8, -1, 0, single)}));
+  else CHECK(leaves("gather", {bytes(send, n, 400, 408, 0, 0, single)}));
   MPI_Gather(rank == 0 ? MPI_IN_PLACE : numbers + 100, 2, MPI_INT, numbers, 2, MPI_INT, 0, comm);
   if (rank == 0) CHECK(leaves("gather in place", {bytes(receive, n, 0, u(2 * ranks), -1, 0, parted)}));
   else CHECK(leaves("gather in place", {bytes(send, n, 400, 408, 0, 0, single)}));
   MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, numbers, 3, MPI_INT, comm);
-  CHECK(leaves("allgather", {bytes(send, n, u(3 * rank), u(3 * rank + 3), -1, 0, all), bytes(receive, n, 0, u(3 * ranks), -1, 0, parted)}));
+  CHECK(leaves("allgather",
+               {bytes(send, n, u(3 * rank), u(3 * rank + 3), -1, 0, all), bytes(receive, n, 0, u(3 * ranks), -1, 0, parted)}));
   MPI_Alltoall(numbers, 2, MPI_INT, numbers + 100, 2, MPI_INT, comm);
-  CHECK(leaves("alltoall", {bytes(send, n, 0, u(2 * ranks), -1, 0, parted), bytes(receive, n, 400, 400 + u(2 * ranks), -1, 0, parted),
-                            bytes(from, n, u(2 * rank), u(2 * rank + 2), -1, 0, single), bytes(to, n, 400 + u(2 * rank), 400 + u(2 * rank + 2), -1, 0, single)}));
+  CHECK(leaves("alltoall",
+               {bytes(send, n, 0, u(2 * ranks), -1, 0, parted), bytes(receive, n, 400, 400 + u(2 * ranks), -1, 0, parted),
+                bytes(from, n, u(2 * rank), u(2 * rank + 2), -1, 0, single),
+                bytes(to, n, 400 + u(2 * rank), 400 + u(2 * rank + 2), -1, 0, single)}));
   MPI_Reduce(numbers, numbers + 100, 4, MPI_INT, MPI_SUM, 0, comm);
   CHECK(leaves("reduce", {rank == 0 ? bytes(receive, n, 400, 416, -1, 0, combines) : bytes(send, n, 0, 16, 0, 0, single)}));
   MPI_Allreduce(MPI_IN_PLACE, numbers, 4, MPI_INT, MPI_SUM, comm);
   CHECK(leaves("allreduce", {bytes(send, n, 0, 16, -1, 0, all), bytes(receive, n, 0, 16, -1, 0, combines)}));
   MPI_Reduce_scatter_block(numbers, numbers + 100, 2, MPI_INT, MPI_SUM, comm);
-  CHECK(leaves("reduce_scatter_block", {bytes(send, n, 0, u(2 * ranks), -1, 0, parted), bytes(receive, n, 400, 408, -1, 0, combines)}));
+  CHECK(leaves("reduce_scatter_block",
+               {bytes(send, n, 0, u(2 * ranks), -1, 0, parted), bytes(receive, n, 400, 408, -1, 0, combines)}));
 
   // blocks of several sizes; rank i has i + 1 elements at 10 i
   std::vector<int> counts, places;
   for (int i = 0; i != ranks; ++i) counts.push_back(i + 1), places.push_back(10 * i);
   MPI_Scatterv(numbers, counts.data(), places.data(), MPI_INT, plain, 10, MPI_INT, 0, comm);
-  if (rank == 0 && ranks == 3) CHECK(leaves("scatterv", {bytes(send, n, 40, 48, 1, 0, single), bytes(send, n, 80, 92, 2, 0, single)}));
+  if (rank == 0 && ranks == 3)
+    CHECK(leaves("scatterv", {bytes(send, n, 40, 48, 1, 0, single), bytes(send, n, 80, 92, 2, 0, single)}));
   if (rank != 0) CHECK(leaves("scatterv", {}));
   seen = record_count();
   MPI_Allgatherv(plain, rank + 1, MPI_INT, numbers, counts.data(), places.data(), MPI_INT, comm);
@@ -435,18 +444,21 @@ void collectives() {
   std::vector<int> equal(static_cast<std::size_t>(ranks), 1), byte_places;
   for (int i = 0; i != ranks; ++i) byte_places.push_back(40 * i);
   std::vector<MPI_Datatype> types(static_cast<std::size_t>(ranks), MPI_INT);
-  MPI_Alltoallw(numbers, equal.data(), byte_places.data(), types.data(), plain, equal.data(), byte_places.data(), types.data(), comm);
+  MPI_Alltoallw(numbers, equal.data(), byte_places.data(), types.data(), plain, equal.data(), byte_places.data(), types.data(),
+                comm);
   std::uint64_t sends = 0;
   for (std::uint64_t i = seen; i != record_count(); ++i) {
     const data_record& r = record(i);
-    CHECK(r.op == send && r.peer != rank && r.begin == static_cast<std::uint64_t>(40 * r.peer) && r.end == r.begin + 4 && r.flags == single);
+    CHECK(r.op == send && r.peer != rank && r.begin == static_cast<std::uint64_t>(40 * r.peer) && r.end == r.begin + 4 &&
+          r.flags == single);
     ++sends;
   }
   CHECK(sends == static_cast<std::uint64_t>(ranks - 1));
   seen = record_count();
   MPI_Scan(numbers, numbers + 100, 1, MPI_INT, MPI_SUM, comm);
   CHECK(record_count() - seen == static_cast<std::uint64_t>(ranks - 1));
-  if (rank == ranks - 1) CHECK(record(seen).op == receive && record(seen).flags == (single | dflag::combines) && record(seen).begin == 400);
+  if (rank == ranks - 1)
+    CHECK(record(seen).op == receive && record(seen).flags == (single | dflag::combines) && record(seen).begin == 400);
   else CHECK(record(seen).op == send && record(seen).peer == rank + 1);
   seen = record_count();
 }
@@ -467,7 +479,8 @@ void random_messages() {
   std::vector<std::vector<int>> sent(static_cast<std::size_t>(ranks * ranks), std::vector<int>(3));
   std::size_t received = 0;
   for (int i = 0; i != 600; ++i) {
-    const int from = number(0, ranks - 1), to = number(0, ranks - 1), tag = number(100, 102), known = number(0, 3), wild = number(0, 3);
+    const int from = number(0, ranks - 1), to = number(0, ranks - 1), tag = number(100, 102), known = number(0, 3),
+              wild = number(0, 3);
     const int count = ++sent[static_cast<std::size_t>(from * ranks + to)][static_cast<std::size_t>(tag - 100)];
     if (rank == to) {
       letter* const room = (known & 1) != 0 ? letters + i : unregistered + i;
@@ -519,12 +532,15 @@ void windows() {
   MPI_Barrier(node);
   WHYWAIT_READS("look", ww::range(base, 8));
   const auto begin = static_cast<std::uint64_t>(32 * rank * (rank + 1));
-  CHECK(leaves("shared memory", {bytes(data_op::write, shared_number, begin, begin + 64 * static_cast<std::uint64_t>(rank + 1), -1, 0),
-                                 bytes(data_op::synchronise, record(record_count() - 2).object, 0, 0, -1, 0, dflag::everyone | dflag::collective),
-                                 bytes(data_op::read, shared_number, 0, 64, -1, 0)}));
+  CHECK(
+      leaves("shared memory",
+             {bytes(data_op::write, shared_number, begin, begin + 64 * static_cast<std::uint64_t>(rank + 1), -1, 0),
+              bytes(data_op::synchronise, record(record_count() - 2).object, 0, 0, -1, 0, dflag::everyone | dflag::collective),
+              bytes(data_op::read, shared_number, 0, 64, -1, 0)}));
   CHECK(record(seen - 2).object >= ww::core::site_table::capacity);
   MPI_Bcast(base, 1, MPI_DOUBLE, 0, node);  // the same memory on all ranks; the ranks that it synchronises are unknown
-  if (rank == 0) CHECK(leaves("bcast", {bytes(data_op::send, shared_number, 0, 8, -1, 0, dflag::everyone | dflag::collective)}));
+  if (rank == 0)
+    CHECK(leaves("bcast", {bytes(data_op::send, shared_number, 0, 8, -1, 0, dflag::everyone | dflag::collective)}));
   MPI_Comm_free(&node);
   seen = record_count();
 }
@@ -572,8 +588,8 @@ void together() {
   std::int64_t transfers = 0;
   for (const auto& c : sums.classes) transfers += c.sums.count;
   CHECK(total > 0 && transfers == total && sums.dropped == 0);
-  std::fprintf(stderr, "%d transfers, %d classes, %d unmatched\n", static_cast<int>(transfers), static_cast<int>(sums.classes.size()),
-               static_cast<int>(sums.unmatched));
+  std::fprintf(stderr, "%d transfers, %d classes, %d unmatched\n", static_cast<int>(transfers),
+               static_cast<int>(sums.classes.size()), static_cast<int>(sums.unmatched));
 }
 
 }  // namespace

@@ -20,7 +20,6 @@
 #include <thread>
 #include <vector>
 
-
 int main(int argc, char** argv) {
   int given = 0, rank = 0, ranks = 1;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &given);
@@ -41,8 +40,8 @@ int main(int argc, char** argv) {
     WHYWAIT_REGION("rounds");
     for (int i = 0; i < count; ++i) {
       WHYWAIT_WRITES("rounds", whywait::range(u.data(), 32));
-      MPI_Sendrecv(u.data(), 32, MPI_DOUBLE, (rank + 1) % ranks, 1, u.data() + 32, 32, MPI_DOUBLE,
-                   (rank + ranks - 1) % ranks, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Sendrecv(u.data(), 32, MPI_DOUBLE, (rank + 1) % ranks, 1, u.data() + 32, 32, MPI_DOUBLE, (rank + ranks - 1) % ranks,
+                   1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
   };
   rounds(7);

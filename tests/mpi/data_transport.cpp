@@ -16,11 +16,13 @@ namespace {
 using namespace ranks;
 
 bool same(const data::classified& a, const data::classified& b) {
-  if (a.classes.size() != b.classes.size() || a.unmatched != b.unmatched || a.ranks != b.ranks || a.mixed.size() != b.mixed.size()) return false;
+  if (a.classes.size() != b.classes.size() || a.unmatched != b.unmatched || a.ranks != b.ranks ||
+      a.mixed.size() != b.mixed.size())
+    return false;
   for (std::size_t i = 0; i != a.classes.size(); ++i) {
     const data::class_sums &x = a.classes[i].sums, &y = b.classes[i].sums;
-    if (a.classes[i].key() != b.classes[i].key() || x.count != y.count || x.bytes != y.bytes || x.held != y.held || x.read_bytes != y.read_bytes ||
-        x.pairs != y.pairs || x.most_hops != y.most_hops) {
+    if (a.classes[i].key() != b.classes[i].key() || x.count != y.count || x.bytes != y.bytes || x.held != y.held ||
+        x.read_bytes != y.read_bytes || x.pairs != y.pairs || x.most_hops != y.most_hops) {
       return false;
     }
   }
@@ -33,7 +35,8 @@ bool same(const data::placement_report& a, const data::placement_report& b) {
     if (a.arrays[i].array != b.arrays[i].array || a.arrays[i].placed.text() != b.arrays[i].placed.text()) return false;
   }
   for (std::size_t i = 0; i != a.uses.size(); ++i) {
-    if (a.uses[i].access.text() != b.uses[i].access.text() || a.uses[i].measured_remote != b.uses[i].measured_remote) return false;
+    if (a.uses[i].access.text() != b.uses[i].access.text() || a.uses[i].measured_remote != b.uses[i].measured_remote)
+      return false;
   }
   return true;
 }

@@ -25,7 +25,8 @@ int main(int argc, char** argv) {
   constexpr int slots = 8, all = 16;
   double* memory = nullptr;
   MPI_Win window;
-  MPI_Win_allocate_shared(rank == 0 ? all * sizeof(double) : 0, sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+  MPI_Win_allocate_shared(rank == 0 ? all * sizeof(double) : 0, sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
+                          &window);
   MPI_Aint bytes = 0;
   int unit = 0;
   MPI_Win_shared_query(window, 0, &bytes, &unit, &memory);

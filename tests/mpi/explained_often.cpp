@@ -37,7 +37,7 @@ double now() {
 
 struct message {
   int source, destination, tag, sent, posted, waited;  // the round of each step
-  int how;                                             // of the sender: 0 Send, 1 Isend, 2 Issend, 3 Send_init
+  int how;  // of the sender: 0 Send, 1 Isend, 2 Issend, 3 Send_init
   bool wildcard, probed;
 };
 
@@ -164,7 +164,8 @@ int main(int argc, char** argv) {
   }
   MPI_Comm half;
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
-  if (ranks > 1 && (whywait::mpi::explain(half).run.warnings.empty() || whywait::mpi::explain(MPI_COMM_SELF).run.warnings.empty())) {
+  if (ranks > 1 &&
+      (whywait::mpi::explain(half).run.warnings.empty() || whywait::mpi::explain(MPI_COMM_SELF).run.warnings.empty())) {
     std::printf("a communicator of some ranks was not refused\n");
     ++wrong;
   }

@@ -104,105 +104,135 @@ std::vector<known> all_cases() {
   };
   auto for_odd = [](const entries& t, int& n) { return pairwise(t, n, odd_partner); };
 
-  with("late_sender_case", "late_sender", [](std::vector<double>& at) {
-    for (int k = 0, value = 0; k < times && pairs_up(); ++k) {
-      run(common, 3);
-      if (odd()) run(guilty, late);
-      at.push_back(now());
-      if (odd()) MPI_Send(&k, 1, MPI_INT, rank - 1, 1, MPI_COMM_WORLD);
-      else MPI_Recv(&value, 1, MPI_INT, rank + 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    }
-  }, for_odd);
-  with("guilty_before_innocent_case", "late_sender", [](std::vector<double>& at) {
-    for (int k = 0, value = 0; k < times && pairs_up(); ++k) {
-      if (odd()) run(guilty, late);
-      run(common, 30);  // runs on the late side while the other side waits
-      at.push_back(now());
-      if (odd()) MPI_Send(&k, 1, MPI_INT, rank - 1, 1, MPI_COMM_WORLD);
-      else MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    }
-  }, for_odd);
-  with("late_sender_at_waitall_case", "late_sender", [](std::vector<double>& at) {
-    for (int k = 0, value = 0; k < times && pairs_up(); ++k) {
-      MPI_Request requests[2];
-      int count = 0, out = k;
-      const int partner = odd() ? rank - 1 : rank + 1;
-      MPI_Irecv(&value, 1, MPI_INT, partner, 2, MPI_COMM_WORLD, &requests[count++]);
-      run(common, 3);
-      if (odd()) run(guilty, late);
-      at.push_back(now());
-      MPI_Isend(&out, 1, MPI_INT, partner, 2, MPI_COMM_WORLD, &requests[count++]);
-      MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
-    }
-  }, for_odd);
-  with("late_receiver_case", "late_receiver", [](std::vector<double>& at) {
-    for (int k = 0, value = 0; k < times && pairs_up(); ++k) {
-      run(common, 3);
-      if (!odd()) run(guilty, late);
-      at.push_back(now());
-      if (odd()) MPI_Ssend(&k, 1, MPI_INT, rank - 1, 3, MPI_COMM_WORLD);
-      else MPI_Recv(&value, 1, MPI_INT, rank + 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    }
-  }, [](const entries& t, int& n) { return pairwise(t, n, even_partner); });
-  with("barrier_case", "wait_at_barrier", [](std::vector<double>& at) {
-    for (int k = 0; k < times; ++k) {
-      run(common, 3);
-      if (rank == k % ranks) run(guilty, late);
-      at.push_back(now());
-      MPI_Barrier(MPI_COMM_WORLD);
-    }
-  }, for_the_last);
-  with("allreduce_case", "wait_at_nxn", [](std::vector<double>& at) {
-    for (int k = 0, sum = 0; k < times; ++k) {
-      run(common, 3);
-      if (rank == k % ranks) run(guilty, late);
-      at.push_back(now());
-      MPI_Allreduce(&k, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    }
-  }, for_the_last);
-  with("bcast_case", "late_broadcast", [](std::vector<double>& at) {
-    for (int k = 0; k < times; ++k) {
-      int value = k;
-      run(common, 3);
-      if (rank == 0) run(guilty, late);
-      at.push_back(now());
-      MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    }
-  }, [](const entries& t, int& n) { return pairwise(t, n, [](int r) { return r == 0 ? -1 : 0; }); });
-  with("reduce_case", "early_reduce", [](std::vector<double>& at) {
-    for (int k = 0, sum = 0; k < times; ++k) {
-      run(common, 3);
-      if (rank == ranks - 1) run(guilty, late);
-      at.push_back(now());
-      MPI_Reduce(&k, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
-    }
-  }, [](const entries& t, int& n) { return pairwise(t, n, [](int r) { return r == 0 ? ranks - 1 : -1; }); });
-  with("scan_case", "early_scan", [](std::vector<double>& at) {
-    for (int k = 0, sum = 0; k < times; ++k) {
-      run(common, 3);
-      if (rank == 0) run(guilty, late);
-      at.push_back(now());
-      MPI_Scan(&k, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    }
-  }, [](const entries& t, int& n) { return pairwise(t, n, [](int r) { return r == 0 ? -1 : 0; }); });
-  with("chain_case", "late_sender", [](std::vector<double>& at) {
+  with(
+      "late_sender_case", "late_sender",
+      [](std::vector<double>& at) {
+        for (int k = 0, value = 0; k < times && pairs_up(); ++k) {
+          run(common, 3);
+          if (odd()) run(guilty, late);
+          at.push_back(now());
+          if (odd()) MPI_Send(&k, 1, MPI_INT, rank - 1, 1, MPI_COMM_WORLD);
+          else MPI_Recv(&value, 1, MPI_INT, rank + 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+      },
+      for_odd);
+  with(
+      "guilty_before_innocent_case", "late_sender",
+      [](std::vector<double>& at) {
+        for (int k = 0, value = 0; k < times && pairs_up(); ++k) {
+          if (odd()) run(guilty, late);
+          run(common, 30);  // runs on the late side while the other side waits
+          at.push_back(now());
+          if (odd()) MPI_Send(&k, 1, MPI_INT, rank - 1, 1, MPI_COMM_WORLD);
+          else MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+      },
+      for_odd);
+  with(
+      "late_sender_at_waitall_case", "late_sender",
+      [](std::vector<double>& at) {
+        for (int k = 0, value = 0; k < times && pairs_up(); ++k) {
+          MPI_Request requests[2];
+          int count = 0, out = k;
+          const int partner = odd() ? rank - 1 : rank + 1;
+          MPI_Irecv(&value, 1, MPI_INT, partner, 2, MPI_COMM_WORLD, &requests[count++]);
+          run(common, 3);
+          if (odd()) run(guilty, late);
+          at.push_back(now());
+          MPI_Isend(&out, 1, MPI_INT, partner, 2, MPI_COMM_WORLD, &requests[count++]);
+          MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+        }
+      },
+      for_odd);
+  with(
+      "late_receiver_case", "late_receiver",
+      [](std::vector<double>& at) {
+        for (int k = 0, value = 0; k < times && pairs_up(); ++k) {
+          run(common, 3);
+          if (!odd()) run(guilty, late);
+          at.push_back(now());
+          if (odd()) MPI_Ssend(&k, 1, MPI_INT, rank - 1, 3, MPI_COMM_WORLD);
+          else MPI_Recv(&value, 1, MPI_INT, rank + 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+      },
+      [](const entries& t, int& n) { return pairwise(t, n, even_partner); });
+  with(
+      "barrier_case", "wait_at_barrier",
+      [](std::vector<double>& at) {
+        for (int k = 0; k < times; ++k) {
+          run(common, 3);
+          if (rank == k % ranks) run(guilty, late);
+          at.push_back(now());
+          MPI_Barrier(MPI_COMM_WORLD);
+        }
+      },
+      for_the_last);
+  with(
+      "allreduce_case", "wait_at_nxn",
+      [](std::vector<double>& at) {
+        for (int k = 0, sum = 0; k < times; ++k) {
+          run(common, 3);
+          if (rank == k % ranks) run(guilty, late);
+          at.push_back(now());
+          MPI_Allreduce(&k, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        }
+      },
+      for_the_last);
+  with(
+      "bcast_case", "late_broadcast",
+      [](std::vector<double>& at) {
+        for (int k = 0; k < times; ++k) {
+          int value = k;
+          run(common, 3);
+          if (rank == 0) run(guilty, late);
+          at.push_back(now());
+          MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        }
+      },
+      [](const entries& t, int& n) { return pairwise(t, n, [](int r) { return r == 0 ? -1 : 0; }); });
+  with(
+      "reduce_case", "early_reduce",
+      [](std::vector<double>& at) {
+        for (int k = 0, sum = 0; k < times; ++k) {
+          run(common, 3);
+          if (rank == ranks - 1) run(guilty, late);
+          at.push_back(now());
+          MPI_Reduce(&k, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+        }
+      },
+      [](const entries& t, int& n) { return pairwise(t, n, [](int r) { return r == 0 ? ranks - 1 : -1; }); });
+  with(
+      "scan_case", "early_scan",
+      [](std::vector<double>& at) {
+        for (int k = 0, sum = 0; k < times; ++k) {
+          run(common, 3);
+          if (rank == 0) run(guilty, late);
+          at.push_back(now());
+          MPI_Scan(&k, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        }
+      },
+      [](const entries& t, int& n) { return pairwise(t, n, [](int r) { return r == 0 ? -1 : 0; }); });
+  with(
+      "chain_case", "late_sender",
+      [](std::vector<double>& at) {
     // only the first rank is late; the others forward the delay
-    for (int k = 0, value = 0; k < times; ++k) {
-      run(common, 3);
-      if (rank == 0) run(guilty, late);
-      at.push_back(now());
-      if (rank > 0) MPI_Recv(&value, 1, MPI_INT, rank - 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      at.push_back(now());
-      if (rank + 1 < ranks) MPI_Send(&value, 1, MPI_INT, rank + 1, 4, MPI_COMM_WORLD);
-      MPI_Barrier(MPI_COMM_WORLD);
-    }
-  }, [](const entries& t, int& n) {
-    double sum = 0;  // receives have even stamps, sends odd ones
-    for (int r = 1; r < ranks; ++r)
-      for (std::size_t k = 0; k < t[std::size_t(r)].size(); k += 2, ++n)
-        sum += std::max(0.0, t[std::size_t(r - 1)][k + 1] - t[std::size_t(r)][k]);
-    return sum;
-  });
+        for (int k = 0, value = 0; k < times; ++k) {
+          run(common, 3);
+          if (rank == 0) run(guilty, late);
+          at.push_back(now());
+          if (rank > 0) MPI_Recv(&value, 1, MPI_INT, rank - 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+          at.push_back(now());
+          if (rank + 1 < ranks) MPI_Send(&value, 1, MPI_INT, rank + 1, 4, MPI_COMM_WORLD);
+          MPI_Barrier(MPI_COMM_WORLD);
+        }
+      },
+      [](const entries& t, int& n) {
+        double sum = 0;  // receives have even stamps, sends odd ones
+        for (int r = 1; r < ranks; ++r)
+          for (std::size_t k = 0; k < t[std::size_t(r)].size(); k += 2, ++n)
+            sum += std::max(0.0, t[std::size_t(r - 1)][k + 1] - t[std::size_t(r)][k]);
+        return sum;
+      });
   return cases;
 }
 
@@ -333,7 +363,8 @@ int main(int argc, char** argv) {
     double sum = wait["unexplained_seconds"].get<double>();
     for (const auto& term : wait["residual"]) sum += term["seconds"].get<double>();
     const double seconds = wait["seconds"].get<double>();
-    expect(std::abs(sum - seconds) <= 1e-9 * std::max(1.0, seconds), "residual and remainder sum to %.9f, not %.9f", sum, seconds);
+    expect(std::abs(sum - seconds) <= 1e-9 * std::max(1.0, seconds), "residual and remainder sum to %.9f, not %.9f", sum,
+           seconds);
   }
   auto total = [&](const std::string& region, const std::string& pattern, const std::string& guilty) {
     sums s;
@@ -365,10 +396,12 @@ int main(int argc, char** argv) {
     const double truth = c.truth(seen[i], instances);
     const sums s = total(c.name, c.pattern, c.guilty);
     agrees(c.name.c_str(), s, truth, instances);
-    expect(s.guilty >= guilty_share * s.seconds, "%s: the guilty block has %.4f of %.4f s", c.name.c_str(), s.guilty, s.seconds);
+    expect(s.guilty >= guilty_share * s.seconds, "%s: the guilty block has %.4f of %.4f s", c.name.c_str(), s.guilty,
+           s.seconds);
     for (const std::string& innocent : c.innocent) {
       const sums wrongly = total(c.name, c.pattern, innocent);
-      expect(std::abs(wrongly.guilty) <= innocent_share * s.seconds, "%s: %s is blamed for %.4f s", c.name.c_str(), innocent.c_str(), wrongly.guilty);
+      expect(std::abs(wrongly.guilty) <= innocent_share * s.seconds, "%s: %s is blamed for %.4f s", c.name.c_str(),
+             innocent.c_str(), wrongly.guilty);
     }
   }
   int instances = 0;
@@ -381,7 +414,8 @@ int main(int argc, char** argv) {
     }
   sums s = total("", "late_sender", "between MPI_Recv");
   agrees("unannotated", s, truth, instances);
-  expect(s.guilty >= (guilty_share > 0.9 ? guilty_share : 0.5) * s.seconds, "unannotated: the code between the calls has %.4f of %.4f s", s.guilty, s.seconds);
+  expect(s.guilty >= (guilty_share > 0.9 ? guilty_share : 0.5) * s.seconds,
+         "unannotated: the code between the calls has %.4f of %.4f s", s.guilty, s.seconds);
 
   instances = 0;
   truth = pairwise(visits_seen, instances, odd_partner);
@@ -410,6 +444,7 @@ int main(int argc, char** argv) {
   const last_steps& last = *std::max_element(steps, steps + ranks, [](auto& a, auto& b) { return a.entered < b.entered; });
   truth = 0;
   for (int r = 0; r < ranks; ++r) truth += guilty_seconds(last) - guilty_seconds(steps[r]);
-  expect(std::abs(s.guilty - truth) <= 0.03 * truth + 0.001 * instances, "finalize: the guilty block has %.4f s, truth %.4f s", s.guilty, truth);
+  expect(std::abs(s.guilty - truth) <= 0.03 * truth + 0.001 * instances, "finalize: the guilty block has %.4f s, truth %.4f s",
+         s.guilty, truth);
   return failures == 0 ? 0 : 1;
 }

@@ -11,8 +11,8 @@
 // MPI_Finalize or in the middle of the run (out_of_memory.py). The program itself must be unaffected, and one line
 // reports the failure.
 #include <whywait/data.hpp>
-#include <whywait/record.hpp>
 #include <whywait/mpi/process_state.hpp>
+#include <whywait/record.hpp>
 
 #include <mpi.h>
 
@@ -90,7 +90,8 @@ void work_on_data() {
   constexpr int each = 16;
   double* shared = nullptr;
   MPI_Win window;
-  MPI_Win_allocate_shared(rank == 0 ? each * sizeof(double) : 0, sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &shared, &window);
+  MPI_Win_allocate_shared(rank == 0 ? each * sizeof(double) : 0, sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &shared,
+                          &window);
   MPI_Aint bytes = 0;
   int unit = 0;
   MPI_Win_shared_query(window, 0, &bytes, &unit, &shared);
@@ -188,7 +189,8 @@ void often(unsigned seed, int programs) {
     }
     const bool report = count(text, "whywait · ") == 1, own = count(text, "ended by MPI_Finalize") == 1;
     if (!report && !own) not_so("neither a report nor last words", text);
-    if (failures == 0 && (count(text, "MPI calls seen") != 1 || count(text, "bad_alloc") != 0)) not_so("nobody failed, and yet", text);
+    if (failures == 0 && (count(text, "MPI calls seen") != 1 || count(text, "bad_alloc") != 0))
+      not_so("nobody failed, and yet", text);
     // some places work without the failed allocation and do not warn
     if (failures != 0 && count(text, "bad_alloc") == 0) ++unsaid;
     if (named > 1 || count(text, "whywait: why") > 1) not_so("one line is enough", text);
@@ -200,9 +202,11 @@ void often(unsigned seed, int programs) {
   if (rank == 0 && count(again(), "MPI calls seen") != 1) not_so("afterwards there is no report any more", "");
   else if (rank != 0) again();
   if (rank == 0)
-    std::printf("out_of_memory: seed %u, %ld allocations; in %d of %d analyses one failed: %d explained, %d only facts, %d last words; "
-                "%d needed no line\n",
-                seed, most, fired, programs, explained, known, alone, unsaid);
+    std::printf(
+        "out_of_memory: seed %u, %ld allocations; in %d of %d analyses one failed: %d explained, %d only facts, %d "
+        "last words; "
+        "%d needed no line\n",
+        seed, most, fired, programs, explained, known, alone, unsaid);
   if (fired < programs / 2) not_so("too few failures to say anything", "");
 }
 
@@ -221,7 +225,10 @@ int main(int argc, char** argv) {
     fails_ever_after = i + 2 < argc && std::atoi(argv[i + 2]) != 0;
   }
   if (work(steps) != expected(steps)) ++bad;
-  if (how == "often") often(argc > 2 ? static_cast<unsigned>(std::atol(argv[2])) : 20261122, argc > 3 ? std::atoi(argv[3]) : ranks > 2 ? 30 : 100);
+  if (how == "often")
+    often(argc > 2 ? static_cast<unsigned>(std::atol(argv[2])) : 20261122, argc > 3    ? std::atoi(argv[3])
+                                                                           : ranks > 2 ? 30
+                                                                                       : 100);
   if (bad == 0) std::printf("rank %d of %d: all is well\n", rank, ranks);
   std::fflush(stdout);
   counting = true;

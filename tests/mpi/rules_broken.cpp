@@ -30,13 +30,14 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0)
     if (std::FILE* const file = std::fopen("broken.rules", "w")) {
-      std::fputs("declare composite event typo member ( wait as w )\n"
-                 "         when w.duratoin > 1 ms parameters ( d = w.duration );\n"
-                 "declare problem for wait parameters name = \"x\";\n"
-                 "declare problem for wait\n"
-                 "  when pattern = 'late_sender' or pattern = 'wait_at_barrier'\n"
-                 "  parameters ( name = \"divides\", duration = duration / (count - count) );\n",
-                 file);
+      std::fputs(
+          "declare composite event typo member ( wait as w )\n"
+          "         when w.duratoin > 1 ms parameters ( d = w.duration );\n"
+          "declare problem for wait parameters name = \"x\";\n"
+          "declare problem for wait\n"
+          "  when pattern = 'late_sender' or pattern = 'wait_at_barrier'\n"
+          "  parameters ( name = \"divides\", duration = duration / (count - count) );\n",
+          file);
       std::fclose(file);
     }
   MPI_Barrier(MPI_COMM_WORLD);

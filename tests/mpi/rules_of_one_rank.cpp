@@ -28,7 +28,8 @@ int main(int argc, char** argv) {
         "  parameters ( most = most(r.try) + 1, tries = count(), ranks = distinct(r.rank), lost = 0.25 s );\n"
         "declare problem for retries when tries >= 7 parameters (\n"
         "  name = \"retries\", duration = lost, advice = \"look at the disk\", threshold = 0 %,\n"
-        "  description = \"the last rank retried {most} times, all ranks together {tries} times on {ranks} ranks\" );\n",
+        "  description = \"the last rank retried {most} times, all ranks together {tries} times on {ranks} ranks\" "
+        ");\n",
         "retry library");
   }
   MPI_Barrier(MPI_COMM_WORLD);

@@ -6,8 +6,8 @@
 
 #include "checks.hpp"
 
-#include <cstring>
 #include <dlfcn.h>
+#include <cstring>
 #include <fstream>
 #include <string>
 

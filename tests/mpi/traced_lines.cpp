@@ -4,8 +4,8 @@
 // flags: -O0 -g -fsanitize-coverage=trace-pc
 // environment: WHYWAIT_OUTPUT=lines
 // stderr ~ work
-// stderr ~ 4.0x as often: 
-// stderr ~ only the late side ran it: 
+// stderr ~ 4.0x as often:[ ]
+// stderr ~ only the late side ran it:[ ]
 //
 // Like counted_lines.cpp, but with g++'s callbacks, which count per thread.
 constexpr int body = 1;

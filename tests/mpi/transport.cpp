@@ -16,15 +16,14 @@ using namespace histories;
 
 bool same(const explain::outcome& a, const explain::outcome& b) {
   const auto totals = [](const explain::outcome& o) {
-    return std::make_tuple(o.locations, o.records, o.waiting_ns, o.location_ns, o.longest_ns, o.clock_violations,
-                           o.unmatched, o.waits.size(), o.meanings.size());
+    return std::make_tuple(o.locations, o.records, o.waiting_ns, o.location_ns, o.longest_ns, o.clock_violations, o.unmatched,
+                           o.waits.size(), o.meanings.size());
   };
   if (totals(a) != totals(b)) return false;
   for (std::size_t i = 0; i != a.waits.size(); ++i) {
     const explain::explanation &x = a.waits[i], &y = b.waits[i];
-    if (std::tie(x.why, x.operation, x.cause, x.trust, x.count, x.wait_ns, x.unexplained_ns, x.indirect_ns,
-                 x.first_ns) != std::tie(y.why, y.operation, y.cause, y.trust, y.count, y.wait_ns, y.unexplained_ns,
-                                         y.indirect_ns, y.first_ns)) {
+    if (std::tie(x.why, x.operation, x.cause, x.trust, x.count, x.wait_ns, x.unexplained_ns, x.indirect_ns, x.first_ns) !=
+        std::tie(y.why, y.operation, y.cause, y.trust, y.count, y.wait_ns, y.unexplained_ns, y.indirect_ns, y.first_ns)) {
       return false;
     }
     if (x.residual.size() != y.residual.size() || x.waiters.size() != y.waiters.size() ||

@@ -4,8 +4,8 @@
 // nothing is pending, and the same communicator then completes a round without failures. Plain MPI without
 // interception.
 
-#include <whywait/finalize/node.hpp>
 #include <whywait/finalize/mpi_transport.hpp>
+#include <whywait/finalize/node.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -40,7 +40,8 @@ class a_round {
     const int rank = team_.rank(), ranks = team_.size();
     team_.together([&] {
       pass("begin");
-      expect(transport_.minimum([&](std::int32_t) { return pass("minimum"), std::int64_t{-7} * rank; }) == -7 * (ranks - 1), "minimum");
+      expect(transport_.minimum([&](std::int32_t) { return pass("minimum"), std::int64_t{-7} * rank; }) == -7 * (ranks - 1),
+             "minimum");
       exchange(10);
       exchange(3 << 20);  // far more than the initial buffer
       forward();
@@ -55,7 +56,8 @@ class a_round {
                            });
       std::uint64_t gathered = 0;
       const packet mine = number(static_cast<std::uint64_t>(rank), rank == 2 ? 3 << 20 : 8);
-      team_.gather(mine.data(), mine.size(), [&](const unsigned char* data, std::size_t) { pass("gather"), gathered += value(data); });
+      team_.gather(mine.data(), mine.size(),
+                   [&](const unsigned char* data, std::size_t) { pass("gather"), gathered += value(data); });
       expect(rank != 0 || gathered == static_cast<std::uint64_t>(ranks * (ranks - 1) / 2), "gather");
       std::string text = rank == 0 ? "said by rank 0" : "anything";
       team_.share(text);
@@ -103,7 +105,8 @@ class a_round {
         [&](std::int32_t, auto&& to, std::size_t room) {
           pass("produce");
           const std::size_t part = std::min(left, 7 * room);
-          for (std::size_t i = 0; part != 0 && i != n; ++i) to(static_cast<std::int32_t>(i)).assign(part, static_cast<unsigned char>(i));
+          for (std::size_t i = 0; part != 0 && i != n; ++i)
+            to(static_cast<std::int32_t>(i)).assign(part, static_cast<unsigned char>(i));
           left -= part;
         },
         [&](std::int32_t, std::int32_t source, const unsigned char* data, std::size_t bytes) {
@@ -212,8 +215,8 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-  const char* const places[] = {"begin", "minimum", "produce", "consume", "advance", "receive", "pack", "merge",
-                                "pack for all", "take", "gather", "shared", "node", "end"};
+  const char* const places[] = {"begin", "minimum",      "produce", "consume", "advance", "receive", "pack",
+                                "merge", "pack for all", "take",    "gather",  "shared",  "node",    "end"};
   unsigned seed = argc > 1 ? static_cast<unsigned>(std::atoi(argv[1])) : 20261122;
   check(comm, {}, "nobody fails");
   for (const char* place : places)

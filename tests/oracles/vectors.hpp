@@ -4,8 +4,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include <cstdio>
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
@@ -145,8 +145,7 @@ inline void add_file(const std::filesystem::path& file, topic t, std::vector<jso
   if (overhead == prediction) throw bad_vector(name + ": neither overhead vectors nor prediction cases");
   if (overhead != (t == topic::overhead)) return;
   const char* list = overhead ? "vectors" : "cases";
-  if (!whole.contains(list) || !whole[list].is_array())
-    throw bad_vector(name + ": \"" + list + "\" is not a list");
+  if (!whole.contains(list) || !whole[list].is_array()) throw bad_vector(name + ": \"" + list + "\" is not a list");
   for (json& v : whole[list]) into.push_back(std::move(v));
 }
 

@@ -5,6 +5,10 @@
 // -O1: that takes a fifth less time than -O2, and the explanation at the end of a run is as fast. Other compilers see nothing
 // of it. The pragma holds for everything that is parsed, so the standard headers of the cold rooms are included before it:
 // code outside must not get another optimisation level. scripts/layers.py checks that the list is complete.
+#include <cxxabi.h>
+#include <dirent.h>
+#include <fnmatch.h>
+#include <math.h>
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -17,16 +21,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <cxxabi.h>
 #include <deque>
-#include <dirent.h>
 #include <exception>
-#include <fnmatch.h>
 #include <initializer_list>
 #include <iterator>
 #include <limits>
 #include <map>
-#include <math.h>
 #include <memory>
 #include <optional>
 #include <stdexcept>

@@ -88,7 +88,7 @@ inline std::string short_name(std::string_view name) {
     } else if (name[i] == '(') {
       const std::size_t end = detail::past_bracket(name, i);
       if (name.substr(end, 2) != "::") break;  // parameters, perhaps followed by const, noexcept or [clone]
-      i = end;                                 // function of a local entity: "f(int)::g"
+      i = end;  // function of a local entity: "f(int)::g"
     } else if (name[i] == ' ') {
       out.clear();  // the text so far was the return type
       ++i;

@@ -23,9 +23,7 @@ namespace packet_part {
 enum : std::uint32_t { sends = 1, receives, participation, answer, give, need, unmet };
 }
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void truncated() {
-  throw std::out_of_range("whywait-X001: truncated packet");
-}
+[[noreturn, gnu::cold, gnu::noinline]] inline void truncated() { throw std::out_of_range("whywait-X001: truncated packet"); }
 
 // The first allocation has 256 bytes: most packets hold several small values, and each doubling copies them.
 [[gnu::noinline]] inline void make_room(packet& out, std::size_t size) {

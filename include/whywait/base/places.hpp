@@ -93,9 +93,8 @@ class names {
  private:
   static bool better(const place& a, const place& b) noexcept {
     const auto known = [](const place& p) {
-      return (p.call.empty() ? 0 : 1) + (p.name.empty() ? 0 : 1) + (p.kind.empty() ? 0 : 1) +
-             (p.region.empty() ? 0 : 1) + (p.line > 0 ? 2 : 0) + (p.function.empty() ? 0 : 1) +
-             (p.module.empty() ? 0 : 1);
+      return (p.call.empty() ? 0 : 1) + (p.name.empty() ? 0 : 1) + (p.kind.empty() ? 0 : 1) + (p.region.empty() ? 0 : 1) +
+             (p.line > 0 ? 2 : 0) + (p.function.empty() ? 0 : 1) + (p.module.empty() ? 0 : 1);
     };
     if (known(a) != known(b)) return known(a) > known(b);
     if (const int c = a.call.compare(b.call)) return c < 0;
@@ -140,8 +139,7 @@ inline std::string brief_call_text(const place& p) {
 
 /// A call site with its region: "MPI_Recv in exchange (halo.cpp:142)". `joint` is "in", or "at" between two of them.
 /// The region is shortened to fit `width` columns; the call and the file name are never cut.
-inline std::string call_text(const place& p, std::string_view joint = "in",
-                                           std::size_t width = std::size_t(-1)) {
+inline std::string call_text(const place& p, std::string_view joint = "in", std::size_t width = std::size_t(-1)) {
   std::string out = p.call.empty() ? "a call" : printable(p.call);
   std::string within = within_text(p);
   std::string code = code_text(p);
@@ -149,8 +147,7 @@ inline std::string call_text(const place& p, std::string_view joint = "in",
   if (within.empty() && code.empty()) return out + " at an unknown place";
   if (within.empty()) return out + code;
   const std::size_t rest = display_width(out) + joint.size() + 2 + display_width(code);
-  if (width != std::size_t(-1))
-    within = shorten_middle(within, std::max<std::size_t>(width > rest ? width - rest : 0, 12));
+  if (width != std::size_t(-1)) within = shorten_middle(within, std::max<std::size_t>(width > rest ? width - rest : 0, 12));
   return out + " " + std::string(joint) + " " + within + code;
 }
 

@@ -3,11 +3,11 @@
 
 #include <whywait/base/memory_pool.hpp>
 
-#include <initializer_list>
-#include <new>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <initializer_list>
+#include <new>
 
 namespace whywait {
 inline namespace v0 {

@@ -25,7 +25,7 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b);
 
 // Bottom-up merge sort, compiled once for all lists; std::stable_sort costs 2 to 10 KB of code per list type.
 [[gnu::noinline]] inline void sort_numbers(base::pod_vector<std::uint32_t>& numbers, number_before before,
-                                                      const void* context) {
+                                           const void* context) {
   const std::size_t n = numbers.size();
   base::pod_vector<std::uint32_t> other(n);
   for (std::size_t width = 1; width < n; width *= 2) {
@@ -44,8 +44,8 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b);
 }
 
 // The part of a sort that does not depend on the element type.
-[[gnu::noinline]] inline void sort_list(void* list, std::size_t size, number_before before,
-                                                   const void* context, number_swap swap) {
+[[gnu::noinline]] inline void sort_list(void* list, std::size_t size, number_before before, const void* context,
+                                        number_swap swap) {
   if (in_order(size, before, context)) return;
   base::pod_vector<std::uint32_t> order(size);
   for (std::uint32_t i = 0; i != size; ++i) order[i] = i;

@@ -15,8 +15,7 @@ namespace base {
 
 /// Breaks a text at spaces into lines of at most `columns`; the first line begins with `first`, the others with `rest`. A
 /// word longer than a line gets its own line and is not cut. The result ends with a line feed.
-inline std::string wrap(std::string_view text, std::size_t columns, std::string_view first,
-                                      std::string_view rest) {
+inline std::string wrap(std::string_view text, std::size_t columns, std::string_view first, std::string_view rest) {
   std::string out;
   std::string line(first);
   bool empty = true;
@@ -46,8 +45,7 @@ struct table_row {
 
 /// Lays out a table: labels, right-aligned amounts, and remarks, which move to a new line where they exceed `columns`.
 /// A label of more than `widest` columns moves its amount to the next line instead of widening the label column.
-inline std::string table(const base::vector<table_row>& rows, std::size_t columns, std::size_t indent,
-                         std::size_t widest) {
+inline std::string table(const base::vector<table_row>& rows, std::size_t columns, std::size_t indent, std::size_t widest) {
   std::size_t label_width = 0;
   std::size_t amount_width = 0;
   for (const table_row& row : rows) {

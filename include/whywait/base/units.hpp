@@ -71,16 +71,11 @@ inline duration_scale scale_for(double seconds, int digits = 3) noexcept {
   const double ulp = digits >= 3 ? 0.9995 : 0.995;  // 999.9 us rounds to 1 ms, not to 1000 us
   duration_scale scale;
   if (!(size > 0)) return scale;
-  if (size >= 9999.5)
-    scale = {1.0 / 3600, "h", 0};
-  else if (size >= ulp)
-    scale = {1.0, "s", 0};
-  else if (size >= ulp * 1e-3)
-    scale = {1e3, "ms", 0};
-  else if (size >= ulp * 1e-6)
-    scale = {1e6, "us", 0};
-  else
-    return {1e9, "ns", 0};  // clocks do not resolve parts of a nanosecond
+  if (size >= 9999.5) scale = {1.0 / 3600, "h", 0};
+  else if (size >= ulp) scale = {1.0, "s", 0};
+  else if (size >= ulp * 1e-3) scale = {1e3, "ms", 0};
+  else if (size >= ulp * 1e-6) scale = {1e6, "us", 0};
+  else return {1e9, "ns", 0};  // clocks do not resolve parts of a nanosecond
   scale.decimals = detail::decimals_for(size * scale.per_second, digits);
   return scale;
 }

@@ -39,7 +39,7 @@ class vector_memory {
   /// Allocates room for exactly `count` elements and moves the present ones there.
   [[gnu::noinline]] void move_to(std::size_t count, std::size_t element, mover move) {
     if (count > static_cast<std::size_t>(PTRDIFF_MAX) / element) throw std::bad_array_new_length();
-    void* const fresh = ::operator new(count * element);
+    void* const fresh = ::operator new(count* element);
     if (size_ != 0) move(fresh, data_, size_, element);
     ::operator delete(data_);
     data_ = fresh;

@@ -47,8 +47,7 @@ class clock_legs {
   /// `asked`: clock_plan::number_of each block of the rank. `leaving`: node_map::leaving of each record, or null if the
   /// plan does not distinguish nodes. `spends`: buffer. All are used during this call only.
   void read(const explain::rank_history& rank, const explain::location_history& here, const clock_plan& plan,
-            const base::pod_vector<std::uint32_t>& asked, const base::vector<bool>* leaving,
-            base::pod_vector<spend>& spends) {
+            const base::pod_vector<std::uint32_t>& asked, const base::vector<bool>* leaving, base::pod_vector<spend>& spends) {
     const std::size_t records = here.records.size();
     legs_.reserve(records + 1);
     spends.clear();
@@ -63,8 +62,7 @@ class clock_legs {
       if (r != nullptr) walk.step(*r);
       const std::int64_t begin_ns = r != nullptr ? walk.begin_ns() : std::max(rank.end_ns, now_ns);
       const std::int64_t leave_ns = r != nullptr ? walk.leave_ns() : begin_ns;
-      const std::uint64_t steps_end =
-          std::min<std::uint64_t>(r != nullptr ? r->steps : here.steps.size(), here.steps.size());
+      const std::uint64_t steps_end = std::min<std::uint64_t>(r != nullptr ? r->steps : here.steps.size(), here.steps.size());
       const core::call_overhead cost = r != nullptr ? overhead_of(here, r->call) : core::call_overhead{};
       const double sum_ns = cost.before_ns + cost.inside_ns + cost.back_ns + cost.after_ns;
       overhead o;
@@ -114,8 +112,7 @@ class clock_legs {
         if (r != nullptr) call = plan.number_of(explain::call_key(site));
       }
       const bool leaves = leaving == nullptr || (r != nullptr && (*leaving)[i]);
-      legs_.push_back(
-          {begin_ns, leave_ns, static_cast<std::uint32_t>(spends.size()) | (leaves ? leaves_bit : 0), call});
+      legs_.push_back({begin_ns, leave_ns, static_cast<std::uint32_t>(spends.size()) | (leaves ? leaves_bit : 0), call});
       useful_ns_ += begin_ns - now_ns;
       now_ns = leave_ns;
       last_site = site;
@@ -152,8 +149,8 @@ class clock_legs {
 
   // The overhead of the marks of some steps. Repeated visits of one place (whywait::next) are counted without reading
   // the clock, so the number of timed visits is limited by the time that the readings take.
-  static double marks_ns(const explain::rank_history& rank, const explain::location_history& here,
-                                       std::uint64_t first, std::uint64_t end) noexcept {
+  static double marks_ns(const explain::rank_history& rank, const explain::location_history& here, std::uint64_t first,
+                         std::uint64_t end) noexcept {
     const core::mark_overhead& each = here.mark_overheads;
     double sum_ns = 0;
     for (std::uint64_t s = first; s < end; ++s) {

@@ -76,8 +76,7 @@ class clock_pass {
       const explain::location_history& here = rank_->locations[l];
       lanes_.emplace_back(plan, rank_->begin_ns, *scratch_->memory);
       lane& to = lanes_.back();
-      to.clocks.legs().read(*rank_, here, plan, block_numbers, leaving.empty() ? nullptr : &leaving[l],
-                            scratch_->spends);
+      to.clocks.legs().read(*rank_, here, plan, block_numbers, leaving.empty() ? nullptr : &leaving[l], scratch_->spends);
       for (clock_need& n : book_->needs(l)) {
         n.any = core::role_of(here.records[n.record].call) == core::call_role::complete_any;
         n.received = 0;
@@ -98,8 +97,7 @@ class clock_pass {
   bool advance(Post&& post) {
     do {
       explain::run_all_until_stuck(lanes_.size(), [&](std::size_t l) {
-        return explain::run_until_stuck(lanes_[l].at,
-                                        lane_events<std::remove_reference_t<Post>>{*this, lanes_[l], l, post});
+        return explain::run_until_stuck(lanes_[l].at, lane_events<std::remove_reference_t<Post>>{*this, lanes_[l], l, post});
       });
     } while (send_replies(post));
     return open_ == 0 && meetings_->quiet();
@@ -140,7 +138,7 @@ class clock_pass {
     std::uint32_t wildcard_posting = 0, wildcard_comm = 0;
     std::int32_t wildcard_tag = 0;
     std::int64_t chosen_ns = INT64_MIN;  ///< the sender's time, under clock 0, of the latest message of MPI_Waitany
-    std::uint32_t chooser = 0;           ///< its record
+    std::uint32_t chooser = 0;  ///< its record
   };
   template <class Post>
   void send_stamp(std::int32_t rank, std::uint32_t target, std::uint32_t slot, const clock_stamp& stamp, Post&& post) {
@@ -252,8 +250,7 @@ class clock_pass {
 
   // Whether another message would have been taken instead (docs/method.md 4.8). Of equal wildcards, the one
   // posted earlier takes the message that arrives earlier. MPI_Waitany takes the first message of those posted by then.
-  static bool overtaken(lane& l, const explain::location_history& here, const clock_need& need,
-                                      std::int64_t sent_ns) {
+  static bool overtaken(lane& l, const explain::location_history& here, const clock_need& need, std::int64_t sent_ns) {
     if (need.any) {
       const bool earlier = sent_ns < l.chosen_ns && need.posting < l.chooser;
       if (sent_ns > l.chosen_ns) {

@@ -51,8 +51,8 @@ struct clock_result {
 
   void write(base::packet& out) const {
     put(out, ends);
-    for (const std::int64_t v : {measured_end_ns, bound_ns, error_ns, executed_ns, waiting_ns, inversions, useful_ns,
-                                 most_useful_ns, locations}) {
+    for (const std::int64_t v :
+         {measured_end_ns, bound_ns, error_ns, executed_ns, waiting_ns, inversions, useful_ns, most_useful_ns, locations}) {
       put(out, v);
     }
     put_all(out, nodes);
@@ -77,7 +77,7 @@ struct clock_result {
   }
 
   explain::efficiencies efficiency(std::int64_t earliest_ns, std::int64_t ideal_end_ns,
-                                                 std::int64_t ideal_in_nodes_end_ns) const {
+                                   std::int64_t ideal_in_nodes_end_ns) const {
     explain::efficiencies e;
     const auto total = static_cast<double>(measured_end_ns - earliest_ns);
     const auto ideal = static_cast<double>(ideal_end_ns - earliest_ns);

@@ -23,8 +23,7 @@ namespace clocks {
 class clock_stage final : public explain::rank_clocks {
  public:
   /// `scratch`, `cost`: buffers of the process. All arguments are borrowed.
-  clock_stage(const explain::rank_history& rank, const explain::options& settings, clock_scratch& scratch,
-              cost_scratch& cost)
+  clock_stage(const explain::rank_history& rank, const explain::options& settings, clock_scratch& scratch, cost_scratch& cost)
       : rank_(&rank),
         settings_(&settings),
         scratch_(&scratch),
@@ -83,9 +82,8 @@ class clock_stage final : public explain::rank_clocks {
       }
     }
     blocks.resize(kept);
-    base::small_stable_sort(blocks, [](const auto& a, const auto& b) {
-      return a.second != b.second ? a.second > b.second : a.first < b.first;
-    });
+    base::small_stable_sort(
+        blocks, [](const auto& a, const auto& b) { return a.second != b.second ? a.second > b.second : a.first < b.first; });
     blocks.resize(std::min(blocks.size(), settings_->savings));
     base::pod_vector<explain::block_time> path = critical_path::joined(path_.path);
     small_stable_sort(path, [](const explain::block_time& a, const explain::block_time& b) {
@@ -102,8 +100,7 @@ class clock_stage final : public explain::rank_clocks {
   }
   /// Lists all questions: the ideal network, with `ideal` 2 also the network within nodes; those of the settings; those
   /// of the blocks in `in`.
-  static base::vector<explain::what_if> questions(const explain::options& settings, std::size_t ideal,
-                                                 base::packet_reader in) {
+  static base::vector<explain::what_if> questions(const explain::options& settings, std::size_t ideal, base::packet_reader in) {
     base::vector<explain::what_if> all(ideal);
     all[0].changes.push_back({explain::network_key(), 0.0});
     if (ideal == 2) all[1].changes.push_back({explain::node_network_key(), 0.0});
@@ -117,8 +114,8 @@ class clock_stage final : public explain::rank_clocks {
 
   /// Begins the next pass, for the questions before number `asked`; the first `ideal` questions are ideal networks.
   /// Borrows all.
-  void begin_pass(const clock_plan& plan, const base::vector<explain::what_if>& questions, std::size_t asked,
-                  std::size_t ideal, const node_map& nodes) {
+  void begin_pass(const clock_plan& plan, const base::vector<explain::what_if>& questions, std::size_t asked, std::size_t ideal,
+                  const node_map& nodes) {
     if (asked_ == 0) needs_.sort_by_record(scratch_->block_numbers);
     plan_ = &plan;
     questions_ = &questions;

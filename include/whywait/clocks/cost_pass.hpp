@@ -180,7 +180,7 @@ class cost_pass {
   struct wait {
     std::int64_t begin_ns, since_ns;
     double ns, before_ns;  ///< its length, and that of all waits before it
-    double ends = 0;       ///< sum of the rates that end at this wait
+    double ends = 0;  ///< sum of the rates that end at this wait
     std::uint32_t record, causer_record;
     std::int32_t causer_rank;
     std::uint32_t from = 0, to = 0;  ///< parts of the own time since `since_ns`
@@ -200,11 +200,11 @@ class cost_pass {
     lane(const explain::rank_history& rank, const explain::location_history& here, own_time::room& room,
          base::memory_pool& memory)
         : waits(memory), expected(memory), time(rank, here, room, memory), costs(memory) {}
-    base::pod_vector<wait> waits;       ///< by record
+    base::pod_vector<wait> waits;  ///< by record
     base::pod_vector<served> expected;  ///< by record
     std::size_t left = 0, open = 0;
     explain::progress at = explain::progress::between_events;
-    double rate = 0;       ///< cost per nanosecond that the current wait has received
+    double rate = 0;  ///< cost per nanosecond that the current wait has received
     double waited_ns = 0;  ///< in all waits
     own_time time;
     base::pod_vector<cost> costs;  ///< by number of the block
@@ -237,9 +237,7 @@ class cost_pass {
 
     const wait* next_wait() const noexcept { return l.left == 0 ? nullptr : &l.waits[l.left - 1]; }
     const served* next_served() const noexcept { return l.open == 0 ? nullptr : &l.expected[l.open - 1]; }
-    bool at_wait() const noexcept {
-      return l.left != 0 && (l.open == 0 || next_wait()->record >= next_served()->record);
-    }
+    bool at_wait() const noexcept { return l.left != 0 && (l.open == 0 || next_wait()->record >= next_served()->record); }
 
     bool begin_next() const noexcept { return l.left != 0 || l.open != 0; }
     bool send(bool&) {
@@ -317,8 +315,7 @@ class cost_pass {
     }
     const std::size_t from = first_wait(l, since_ns);
     const double waited =
-        from == l.left ? 0
-                       : (l.left == l.waits.size() ? l.waited_ns : l.waits[l.left].before_ns) - l.waits[from].before_ns;
+        from == l.left ? 0 : (l.left == l.waits.size() ? l.waited_ns : l.waits[l.left].before_ns) - l.waits[from].before_ns;
     const double whole = static_cast<double>(more_ns) + waited;
     if (whole <= 0) {
       sums_.nobody_ns += wait_ns + received_ns;

@@ -61,10 +61,8 @@ class delay_ledger {
   handle call(std::size_t location, std::int64_t begin_ns, std::int64_t wait_ns, const Delay& before = Delay{},
               const Delay& inside = Delay{}) {
     const event begin = add(begin_ns, Delay{});
-    if (last_.at(location) != nobody)
-      link(begin, last_[location], 0, before, by_slack);
-    else
-      events_[begin].delay = before;
+    if (last_.at(location) != nobody) link(begin, last_[location], 0, before, by_slack);
+    else events_[begin].delay = before;
     const event end = add(begin_ns + wait_ns, inside);
     link(end, begin, wait_ns, Delay{}, own_path);
     last_[location] = end;

@@ -29,8 +29,7 @@ class meeting_book {
 
   /// Plans one complete instance, sorted by rank: which contributor sends its stamp where, and which waiters receive
   /// one.
-  void plan(const explain::participant* all, std::size_t count,
-                          const base::pod_vector<std::int32_t>& needs) {
+  void plan(const explain::participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs) {
     using core::call_role;
     if (count < 2) return;
     const call_role role = core::role_of(all[0].call);
@@ -50,14 +49,12 @@ class meeting_book {
     const auto direct = [&](std::size_t from, std::size_t to) {
       if (from == to || all[from].enter_ns > all[to].leave_ns) return;  // the clocks disagree
       add_need(all[to]);
-      add_give(all[from], clock_give{all[from].record, all[to].world, all[to].record,
-                                     static_cast<std::uint32_t>(all[to].location)});
+      add_give(all[from],
+               clock_give{all[from].record, all[to].world, all[to].record, static_cast<std::uint32_t>(all[to].location)});
     };
     switch (role) {
       case call_role::barrier:
-      case call_role::finalise:
-        all_contribute();
-        return add_meeting(all, count, order, false, false);
+      case call_role::finalise: all_contribute(); return add_meeting(all, count, order, false, false);
       case call_role::create:
         if (all[0].call == core::mpi_call::Comm_idup || !overlap) return;
         all_contribute();
@@ -99,8 +96,7 @@ class meeting_book {
           if (has(all[i], core::sync_flag::contributes)) order.push_back(i);
         }
         return add_meeting(all, count, order, true, true);
-      default:
-        return;
+      default: return;
     }
   }
 
@@ -193,23 +189,19 @@ class meeting_book {
     clock_give give;
   };
 
-  void add_give(const explain::participant& p, const clock_give& g) {
-    instructions_.push_back({p.world, p.location, true, g});
-  }
-  void add_need(const explain::participant& p) {
-    instructions_.push_back({p.world, p.location, false, {p.record, 0, 0, 0}});
-  }
+  void add_give(const explain::participant& p, const clock_give& g) { instructions_.push_back({p.world, p.location, true, g}); }
+  void add_need(const explain::participant& p) { instructions_.push_back({p.world, p.location, false, {p.record, 0, 0, 0}}); }
 
   static bool has(const explain::participant& p, unsigned flag) noexcept { return (p.flags & flag) != 0; }
   static std::size_t member(const explain::participant* all, std::size_t count, std::int32_t rank) noexcept {
-    const explain::participant* at = std::lower_bound(
-        all, all + count, rank, [](const explain::participant& p, std::int32_t r) { return p.rank < r; });
+    const explain::participant* at =
+        std::lower_bound(all, all + count, rank, [](const explain::participant& p, std::int32_t r) { return p.rank < r; });
     return at != all + count && at->rank == rank ? static_cast<std::size_t>(at - all) : count;
   }
 
   // `by_rank`: a scan. `consumers_only`: members that receive no data need nothing.
-  void add_meeting(const explain::participant* all, std::size_t count,
-                                 base::pod_vector<std::uint32_t>& order, bool by_rank, bool consumers_only) {
+  void add_meeting(const explain::participant* all, std::size_t count, base::pod_vector<std::uint32_t>& order, bool by_rank,
+                   bool consumers_only) {
     if (order.empty()) return;
     if (!by_rank) {
       small_stable_sort(order, [all](std::uint32_t a, std::uint32_t b) { return all[a].enter_ns < all[b].enter_ns; });
@@ -239,8 +231,7 @@ class meeting_book {
     m.contributors = most;
     for (std::uint32_t k = 0; k != most; ++k) {
       const explain::participant& p = all[order[k]];
-      add_give(
-          p, clock_give{p.record, own_rank_, static_cast<std::uint32_t>(meetings_.size()), k | clock_give::to_meeting});
+      add_give(p, clock_give{p.record, own_rank_, static_cast<std::uint32_t>(meetings_.size()), k | clock_give::to_meeting});
     }
     small_stable_sort(m.waiters, [](const waiter& a, const waiter& b) { return a.first_n < b.first_n; });
     meetings_.push_back(std::move(m));

@@ -160,8 +160,7 @@ class need_book {
     std::uint32_t completion, posting;
   };
   // Receives by the record that completed them, if that is of the same location.
-  static base::pod_vector<receive> receives_of(const explain::location_history& here,
-                                                             std::uint16_t location) {
+  static base::pod_vector<receive> receives_of(const explain::location_history& here, std::uint16_t location) {
     base::pod_vector<receive> all;
     all.reserve(here.records.size());
     for (std::uint32_t i = 0; i != here.records.size(); ++i) {
@@ -188,8 +187,8 @@ class need_book {
     const bool any = role == core::call_role::complete_any;
     for (const explain::message_match* m = first; m != last; ++m) {
       const bool sure = m->receiving || (m->partner.flags & explain::endpoint_flag::synchronous) != 0;
-      const bool blamed = cause != nullptr && cause->causer_rank == m->rank &&
-                          cause->causer_record == m->partner.record && cause->causer_location == m->partner.location &&
+      const bool blamed = cause != nullptr && cause->causer_rank == m->rank && cause->causer_record == m->partner.record &&
+                          cause->causer_location == m->partner.location &&
                           m->partner.begin_ns > given_at(rank_->locations[location], record, walk);
       if (m->partner.begin_ns > walk.leave_ns()) continue;  // the clocks disagree: judged without it
       if (!sure && !blamed && size(*m) < least_waiting_) {
@@ -246,9 +245,8 @@ class need_book {
       while (a != arrivals.size() && arrivals[a].record < of.record) ++a;
       if (of.partner.begin_ns > walk.leave_ns()) {
         most_buffered = std::max(most_buffered, size(of));
-      } else if (a != arrivals.size() && arrivals[a].record == of.record &&
-                 arrivals[a].has(explain::arrival_flag::adopt) && arrivals[a].why == explain::pattern::late_receiver &&
-                 of.partner.begin_ns > given_at(here, of.record, walk)) {
+      } else if (a != arrivals.size() && arrivals[a].record == of.record && arrivals[a].has(explain::arrival_flag::adopt) &&
+                 arrivals[a].why == explain::pattern::late_receiver && of.partner.begin_ns > given_at(here, of.record, walk)) {
         waited |= std::uint64_t(1) << size(of);
       }
     }

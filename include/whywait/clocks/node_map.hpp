@@ -73,8 +73,7 @@ class node_map {
                              role == core::call_role::probe || role == core::call_role::test_probe;
         const bool collective = role >= core::call_role::barrier && role <= core::call_role::create;
         const std::int32_t peer = message ? explain::world_rank(rank.communicators[r.comm], r.peer) : -1;
-        if (!(collective || role == core::call_role::finalise ? spans[r.comm]
-                                                              : peer >= 0 && (*this)[peer] != rank.node)) {
+        if (!(collective || role == core::call_role::finalise ? spans[r.comm] : peer >= 0 && (*this)[peer] != rank.node)) {
           continue;
         }
         result[l][i] = true;

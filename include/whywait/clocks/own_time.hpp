@@ -88,15 +88,8 @@ class own_time {
   };
 
   /// Begins a location, which uses `known` until `seal`, and allocates from `memory`. Both are borrowed.
-  own_time(const explain::rank_history& rank, const explain::location_history& here, room& known,
-           base::memory_pool& memory)
-      : rank_(&rank),
-        here_(&here),
-        instants_(memory),
-        parts_(memory),
-        blocks_(memory),
-        kept_(memory),
-        left_ns_(rank.begin_ns) {
+  own_time(const explain::rank_history& rank, const explain::location_history& here, room& known, base::memory_pool& memory)
+      : rank_(&rank), here_(&here), instants_(memory), parts_(memory), blocks_(memory), kept_(memory), left_ns_(rank.begin_ns) {
     known.next_location();
     instants_.reserve(here.records.size());
     parts_.reserve(2 * here.records.size() + here.steps.size());
@@ -209,8 +202,7 @@ class own_time {
     for (const std::uint64_t end = std::min<std::uint64_t>(steps_end, here_->steps.size()); steps_ < end; ++steps_) {
       const core::path_step& step = here_->steps[steps_];
       if (step.block == 0 || step.block >= rank_->blocks.size() || step.ticks == 0) continue;
-      const std::int64_t ns =
-          std::min(core::nearest(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick), room_ns);
+      const std::int64_t ns = std::min(core::nearest(static_cast<double>(step.ticks) * rank_->clock.ns_per_tick), room_ns);
       room_ns -= ns;
       if (ns > 0) add(known.number(room::step, step.block, [&] { return rank_->blocks[step.block]; }), ns, known);
     }
@@ -231,8 +223,7 @@ class own_time {
     return site_and_one - 1 < here_->call_sites.size() ? here_->call_sites[site_and_one - 1] : 0;
   }
 
-  void add(std::uint32_t from, std::uint32_t to, std::int64_t sign,
-           base::pod_vector<std::int64_t>& sum) const noexcept {
+  void add(std::uint32_t from, std::uint32_t to, std::int64_t sign, base::pod_vector<std::int64_t>& sum) const noexcept {
     for (; from != to; ++from) sum[parts_[from].block] += sign * std::int64_t{parts_[from].ns};
   }
   void add_prefix(std::uint32_t to, std::int64_t sign, base::pod_vector<std::int64_t>& sum) const noexcept {
@@ -256,9 +247,9 @@ class own_time {
   base::pod_vector<piece> parts_;
   base::pod_vector<core::stable_key> blocks_;
   base::pod_vector<std::int64_t> kept_;  ///< sums of the first 0, 64, 128 ... parts
-  std::uint64_t steps_ = 0;              ///< while records are added: number of steps entered
-  std::uint32_t site_ = 0;               ///< 1 + the site of the previous record; 0: none
-  std::int64_t left_ns_;                 ///< the end of the previous record
+  std::uint64_t steps_ = 0;  ///< while records are added: number of steps entered
+  std::uint32_t site_ = 0;  ///< 1 + the site of the previous record; 0: none
+  std::int64_t left_ns_;  ///< the end of the previous record
 };
 
 }  // namespace clocks

@@ -24,8 +24,7 @@ class clock_stages final : public explain::run_clocks {
                base::memory_pool& memory)
       : settings_(&settings), scratch_(memory), cost_(memory) {
     stages_.reserve(count);
-    for (std::size_t i = 0; i != count; ++i)
-      stages_.emplace_back(new clock_stage(histories[i], settings, scratch_, cost_));
+    for (std::size_t i = 0; i != count; ++i) stages_.emplace_back(new clock_stage(histories[i], settings, scratch_, cost_));
   }
 
   explain::rank_clocks& of(std::size_t hosted) override { return *stages_[hosted]; }
@@ -57,15 +56,14 @@ class clock_stages final : public explain::run_clocks {
                      });
     node_map all;
     std::size_t ideal = 1;
-    transport.broadcast(
-        [&](std::int32_t i) { return packed(nodes[static_cast<std::size_t>(i)], at(i).choose_blocks()); },
-        [&](std::int32_t, const unsigned char* data, std::size_t size) {
-          if (!questions_.empty()) return;  // the same for all hosted ranks
-          base::packet_reader in(data, size);
-          all.join(in);
-          ideal = all.several() ? 2 : 1;
-          questions_ = clock_stage::questions(*settings_, ideal, in);
-        });
+    transport.broadcast([&](std::int32_t i) { return packed(nodes[static_cast<std::size_t>(i)], at(i).choose_blocks()); },
+                        [&](std::int32_t, const unsigned char* data, std::size_t size) {
+                          if (!questions_.empty()) return;  // the same for all hosted ranks
+                          base::packet_reader in(data, size);
+                          all.join(in);
+                          ideal = all.several() ? 2 : 1;
+                          questions_ = clock_stage::questions(*settings_, ideal, in);
+                        });
     for (std::size_t asked = 0; asked != questions_.size();) {
       const bool first = asked == 0;
       const std::size_t count = std::min(questions_.size() - asked, most_clocks - (first ? 1 : 0));
@@ -78,9 +76,8 @@ class clock_stages final : public explain::run_clocks {
                           at(i).pass().receive_stamps(data, size);
                         });
       transport.wait_for_all();
-      transport.reduce(
-          [&](std::int32_t i) { return at(i).pack_result(); },
-          [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge_result(data, size); });
+      transport.reduce([&](std::int32_t i) { return at(i).pack_result(); },
+                       [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge_result(data, size); });
       for (const auto& s : stages_) s->keep(earliest_ns);
     }
   }
@@ -106,10 +103,8 @@ class clock_stages final : public explain::run_clocks {
 /// The value of `options::clocks` that turns the virtual clocks on. They take 0.6 times as long to compile as the rest
 /// of the engine, so only programs that include this header pay for them. Run-time cost: docs/internals/clocks.md. Throws
 /// std::bad_alloc.
-inline std::unique_ptr<explain::run_clocks> virtual_clocks(const explain::rank_history* histories,
-                                                                         std::size_t count,
-                                                                         const explain::options& settings,
-                                                                         base::memory_pool& memory) {
+inline std::unique_ptr<explain::run_clocks> virtual_clocks(const explain::rank_history* histories, std::size_t count,
+                                                           const explain::options& settings, base::memory_pool& memory) {
   return std::unique_ptr<explain::run_clocks>(new detail::clock_stages(histories, count, settings, memory));
 }
 

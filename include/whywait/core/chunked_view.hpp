@@ -13,12 +13,9 @@ template <class T>
 class chunked_view {
  public:
   chunked_view() noexcept = default;
-  chunked_view(T* const* chunks, unsigned shift, uint64_t size) noexcept
-      : chunks_(chunks), shift_(shift), size_(size) {}
+  chunked_view(T* const* chunks, unsigned shift, uint64_t size) noexcept : chunks_(chunks), shift_(shift), size_(size) {}
 
-  T& operator[](uint64_t index) const noexcept {
-    return chunks_[index >> shift_][index & ((uint64_t(1) << shift_) - 1)];
-  }
+  T& operator[](uint64_t index) const noexcept { return chunks_[index >> shift_][index & ((uint64_t(1) << shift_) - 1)]; }
   uint64_t size() const noexcept { return size_; }
   /// Where it is said in which chunk an element lies.
   const void* entry_of(uint64_t index) const noexcept { return chunks_ + (index >> shift_); }

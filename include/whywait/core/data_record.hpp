@@ -20,11 +20,11 @@ struct data_object {
   bool buffer = false;  ///< only carries other data (WHYWAIT_PACKS): never named as what is sent, if that is known
   bool sampled = false; ///< tracked accesses are recorded of a sample of granules only (core/data_sample.hpp)
   bool global = false;  ///< `first` and `whole` are declared: this rank holds a part of a distributed array
-  stable_key memory = 0;       ///< the same in all processes that share it (an MPI shared window); 0: of this process alone
+  stable_key memory = 0;  ///< the same in all processes that share it (an MPI shared window); 0: of this process alone
   uint64_t memory_offset = 0;  ///< bytes from its begin to the array
   uint64_t extent[most_dimensions] = {1, 1, 1, 1};  ///< elements, slowest dimension first (C order)
-  uint64_t first[most_dimensions] = {0, 0, 0, 0};   ///< index in the whole array of the first element here
-  uint64_t whole[most_dimensions] = {1, 1, 1, 1};   ///< extent of the whole array
+  uint64_t first[most_dimensions] = {0, 0, 0, 0};  ///< index in the whole array of the first element here
+  uint64_t whole[most_dimensions] = {1, 1, 1, 1};  ///< extent of the whole array
 
   uint64_t bytes() const noexcept {
     uint64_t n = element_bytes;
@@ -35,12 +35,12 @@ struct data_object {
 
 /// What happened to a region of a registered array.
 enum class data_op : uint8_t {
-  read,        ///< a block read it
-  write,       ///< a block wrote it
-  send,        ///< a message with it was initiated
-  receive,     ///< a message into it completed
-  copy_from,   ///< packed or unpacked: the source; the next record of this location is the `copy_to`
-  copy_to,     ///< the destination
+  read,  ///< a block read it
+  write,  ///< a block wrote it
+  send,  ///< a message with it was initiated
+  receive,  ///< a message into it completed
+  copy_from,  ///< packed or unpacked: the source; the next record of this location is the `copy_to`
+  copy_to,  ///< the destination
   iterations,  ///< a block ran the iterations [begin, end) with step `stride` of its loop (`object` is 0)
   synchronise  ///< a thread synchronised with others at `site`, on the thing numbered `object`; see data_flag::everyone
 };
@@ -75,22 +75,22 @@ enum : uint8_t {
 /// it was initiated, a receive where it was seen to complete, an access after its loop. Messages whose buffer belongs to no
 /// object need no record. One location writes its records with rising `time`.
 struct data_record {
-  uint64_t time = 0;    ///< clock ticks
-  uint64_t begin = 0;   ///< first byte in the object
-  uint64_t end = 0;     ///< behind its last byte
+  uint64_t time = 0;  ///< clock ticks
+  uint64_t begin = 0;  ///< first byte in the object
+  uint64_t end = 0;  ///< behind its last byte
   uint64_t stride = 0;  ///< bytes from one piece to the next; 0: the region is contiguous. `listed`: where the list is
-  uint32_t piece = 0;   ///< bytes of one piece, if strided
+  uint32_t piece = 0;  ///< bytes of one piece, if strided
   uint32_t object = 0;  ///< number in the process
-  uint32_t site = 0;    ///< block or call, number in the process
+  uint32_t site = 0;  ///< block or call, number in the process
   uint32_t record = 0;  ///< sync record of the location that made (send) or completed (receive) the transfer, plus 1; 0: none
   /// Messages: the k-th that was posted on (group, source, destination, tag) in its direction, from 1, counting those without
   /// data records, too (sync_record::posting has the order). Collectives: the k-th of the group.
   uint32_t order = 0;
-  int32_t peer = -1;    ///< rank in `group`: destination or source
+  int32_t peer = -1;  ///< rank in `group`: destination or source
   int32_t tag = 0;
-  uint16_t group = 0;   ///< number of the communicator in the process
+  uint16_t group = 0;  ///< number of the communicator in the process
   data_op op = data_op::read;
-  uint8_t flags = 0;    ///< data_flag bits
+  uint8_t flags = 0;  ///< data_flag bits
 
   bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
   /// The pieces of an irregular region, from `begin` on, as far as they lie before `end`; null: it is a regular one.

@@ -185,8 +185,11 @@ class event_buffer {
   /// Where the events went; exact while nobody writes or drains.
   event_counts counts() const noexcept {
     const uint64_t recorded = size();
-    event_counts c{recorded + dropped(), 0, __atomic_load_n(&folded_, __ATOMIC_RELAXED),
-                   __atomic_load_n(&drained_, __ATOMIC_RELAXED), dropped(),
+    event_counts c{recorded + dropped(),
+                   0,
+                   __atomic_load_n(&folded_, __ATOMIC_RELAXED),
+                   __atomic_load_n(&drained_, __ATOMIC_RELAXED),
+                   dropped(),
                    __atomic_load_n(&overwritten_, __ATOMIC_RELAXED)};
     c.kept = recorded - c.folded - c.drained - c.overwritten;
     return c;
@@ -252,8 +255,7 @@ class event_buffer {
   void note_chunk(uint64_t number, Event* chunk) noexcept {
     const uint64_t place = number & (max_chunks - 1);
     if (budget_->keeper() != nullptr)
-      budget_->keeper()->keep_up_to(chunks_, (place + 1) * sizeof(Event*), kept_table_, 4096,
-                                    sizeof(Event*) * max_chunks);
+      budget_->keeper()->keep_up_to(chunks_, (place + 1) * sizeof(Event*), kept_table_, 4096, sizeof(Event*) * max_chunks);
     chunks_[place] = chunk;
   }
   void free_chunk(Event* chunk) noexcept {

@@ -47,8 +47,7 @@ class kept_file {
     rlimit most;
     limit_ = getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY ? most.rlim_cur : ~uint64_t(0);
     const size_t head = whole_pages(sizeof(kept_header));
-    if (flock(file_, LOCK_EX | LOCK_NB) == 0)
-      header_ = static_cast<kept_header*>(map_shared(nullptr, reserve(head), head));
+    if (flock(file_, LOCK_EX | LOCK_NB) == 0) header_ = static_cast<kept_header*>(map_shared(nullptr, reserve(head), head));
     arrays_ = header_ != nullptr ? static_cast<by_site*>(map_pages(sizeof(by_site) * most_arrays, false)) : nullptr;
     if (arrays_ == nullptr) return give_up(temporary, directory, speaks);
     describe_process(counter);
@@ -119,8 +118,7 @@ class kept_file {
     for_each([&](kept_extent& e) {
       if (e.address != reinterpret_cast<uintptr_t>(pages)) return;
       __atomic_store_n(&e.address, uint64_t(0), __ATOMIC_RELEASE);
-      fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(e.offset),
-                static_cast<off_t>(e.bytes));
+      fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(e.offset), static_cast<off_t>(e.bytes));
       ++free_;
     });
     pthread_mutex_unlock(&mutex_);
@@ -200,10 +198,8 @@ class kept_file {
     if (!again) entry = next_extent();
     const uint64_t offset = entry == nullptr ? none : again ? refill(*entry) : reserve(bytes);
     if (map_shared(pages, offset, bytes) == nullptr) return stop(errno);
-    if (again)
-      --free_;
-    else
-      *entry = kept_extent{0, offset, bytes};
+    if (again) --free_;
+    else *entry = kept_extent{0, offset, bytes};
     __atomic_store_n(&entry->address, static_cast<uint64_t>(reinterpret_cast<uintptr_t>(pages)), __ATOMIC_RELEASE);
     if (!again) __atomic_store_n(&log_->count, log_->count + 1, __ATOMIC_RELEASE);
     header_->last = clock_anchor::take(4);
@@ -260,10 +256,9 @@ class kept_file {
   [[gnu::cold]] void make_name(const char* directory, const char* kind) noexcept {
     timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    if (started_ns_ == 0)
-      started_ns_ = static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
-    const int length = snprintf(name_, sizeof name_, "%s/whywait.pid%u.%llx.%s", directory,
-                                static_cast<unsigned>(getpid()), static_cast<unsigned long long>(started_ns_), kind);
+    if (started_ns_ == 0) started_ns_ = static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+    const int length = snprintf(name_, sizeof name_, "%s/whywait.pid%u.%llx.%s", directory, static_cast<unsigned>(getpid()),
+                                static_cast<unsigned long long>(started_ns_), kind);
     if (length < 0 || static_cast<size_t>(length) >= sizeof name_) name_[0] = '\0';
   }
 

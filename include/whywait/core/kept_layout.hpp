@@ -60,7 +60,7 @@ struct kept_header {
   uint64_t registry;     ///< address; 0: there is none yet
   uint64_t room[4];      ///< addresses of what rooms keep for the process: [0] MPI
   stable_key layout[4];  ///< of registry, location, [2] MPI: a reader of another layout cannot read them; 0: not there
-  uint64_t modules;      ///< address of the list of loaded modules; 0: not known
+  uint64_t modules;  ///< address of the list of loaded modules; 0: not known
   uint32_t module_count;
   uint32_t unused_too;
   char host[64];
@@ -68,8 +68,7 @@ struct kept_header {
   kept_log log;
   kept_extent first_extents[extents];
 };
-static_assert(offsetof(kept_header, first_extents) == offsetof(kept_header, log) + sizeof(kept_log),
-              "list() finds them");
+static_assert(offsetof(kept_header, first_extents) == offsetof(kept_header, log) + sizeof(kept_log), "list() finds them");
 
 /// Layout of a type in this version of the toolkit.
 template <class T>

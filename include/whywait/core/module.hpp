@@ -27,13 +27,13 @@ struct registry;
 struct module_card {
   // The layout of these three members never changes: other versions of whywait read them.
   uint32_t version;                        ///< of the headers this module was compiled with, 1,000,000 for a major
-  uint32_t interface;                      ///< layout of what marks and recorder share; equal versions may differ here
-  void (*attach)(module_card&) noexcept;   ///< connects another module to the recorder; null if this is not the recorder
+  uint32_t interface;  ///< layout of what marks and recorder share; equal versions may differ here
+  void (*attach)(module_card&) noexcept;  ///< connects another module to the recorder; null if this is not the recorder
 
-  registry* shared;                        ///< the registry of the process; null until this module has looked for it
-  intptr_t here;                           ///< where a thread stores its path_head*, from the thread pointer; 0: inert
-  const record::mark_functions* functions; ///< the slow paths of marks; valid once `here` is not 0
-  uint32_t loaded;                         ///< 1 once the module has looked for a recorder
+  registry* shared;  ///< the registry of the process; null until this module has looked for it
+  intptr_t here;  ///< where a thread stores its path_head*, from the thread pointer; 0: inert
+  const record::mark_functions* functions;  ///< the slow paths of marks; valid once `here` is not 0
+  uint32_t loaded;  ///< 1 once the module has looked for a recorder
 };
 
 constexpr uint32_t packed_version() noexcept {
@@ -92,7 +92,8 @@ struct card_search {
         if (__builtin_memcmp(name, "whywait", 8) != 0) continue;
         int32_t distance;
         __builtin_memcpy(&distance, content, sizeof distance);
-        auto* const card = reinterpret_cast<module_card*>(reinterpret_cast<uintptr_t>(content) + static_cast<uintptr_t>(intptr_t{distance}));
+        auto* const card =
+            reinterpret_cast<module_card*>(reinterpret_cast<uintptr_t>(content) + static_cast<uintptr_t>(intptr_t{distance}));
         if (self.visit(self, *card)) return 1;
       }
     }

@@ -7,6 +7,7 @@
 // The one table of MPI calls: name and role. Both storeys speak it: the wrappers record the number, the
 // explanation reads the role, the report prints the name. `posts` and `completes` refer to messages:
 // a blocking send posts and completes in the same call.
+// clang-format off
 #define WHYWAIT_MPI_CALLS(X)                                                                             \
   X(Init, initialise) X(Init_thread, initialise) X(Finalize, finalise)                                   \
   X(Send, send) X(Bsend, send) X(Ssend, send) X(Rsend, send)                                             \
@@ -33,6 +34,7 @@
   X(Graph_create, create) X(Dist_graph_create, create) X(Dist_graph_create_adjacent, create)             \
   X(Comm_free, release) X(Comm_disconnect, release) X(Abort, local)                                      \
   X(Win_allocate_shared, create) X(Win_free, local)
+// clang-format on
 
 namespace whywait {
 inline namespace v0 {

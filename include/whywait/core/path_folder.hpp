@@ -71,9 +71,7 @@ class path_folder : private detail::path_nodes {
 
   /// What `finish` gave elsewhere, continued here: `nodes` in preorder, as they are or renumbered. Regions that go on are
   /// left open, those that began before are entered only if they are not open here.
-  void append(const order_node* nodes, uint32_t count) noexcept {
-    append(nodes, count, 0);
-  }
+  void append(const order_node* nodes, uint32_t count) noexcept { append(nodes, count, 0); }
 
   /// Number of open regions that were told.
   uint32_t depth() const noexcept {
@@ -199,8 +197,7 @@ class path_folder : private detail::path_nodes {
       } else {
         const uint32_t width = last - at;
         if (at + 1 >= first + width && n.hash == list_[last].hash && list_[at - 1].hash == list_[last - 1].hash &&
-            window(at + 1, size_) == window(at + 1 - width, at + 1) &&
-            twice(at + 1 - width, width))
+            window(at + 1, size_) == window(at + 1 - width, at + 1) && twice(at + 1 - width, width))
           return true;
         entry = n.same;
       }
@@ -295,7 +292,7 @@ class path_folder : private detail::path_nodes {
   bool pending_ = false;  // the last node may still grow: it is not remembered
   bool following_ = false;  // the last node is a loop and its next round has begun: so far
   bool full_ = false;
-  uint32_t round_at_ = 0;     // so many nodes of its body,
+  uint32_t round_at_ = 0;  // so many nodes of its body,
   uint32_t round_count_ = 0;  // and so many visits of the next one
 };
 

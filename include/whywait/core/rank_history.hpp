@@ -102,18 +102,18 @@ class counted_code {
 struct rank_history {
   std::int32_t rank = 0;
   std::int32_t ranks = 1;
-  std::int32_t node = -1;     ///< machine it runs on, numbered alike on all ranks; -1: unknown
+  std::int32_t node = -1;  ///< machine it runs on, numbered alike on all ranks; -1: unknown
   shared_clock clock;
   std::int64_t begin_ns = 0;  ///< shared time at which recording began (leave of MPI_Init)
-  std::int64_t end_ns = 0;    ///< shared time at which it ended (enter of MPI_Finalize or of the analysis)
-  std::vector<location_history> locations;        ///< meaning of sync_record::completed_by
-  std::vector<communicator> communicators;        ///< meaning of sync_record::comm
-  std::vector<stable_key> blocks;           ///< meaning of path_step::block; [0] is unused
-  counted_code code;                              ///< meaning of those beyond `blocks`
+  std::int64_t end_ns = 0;  ///< shared time at which it ended (enter of MPI_Finalize or of the analysis)
+  std::vector<location_history> locations;  ///< meaning of sync_record::completed_by
+  std::vector<communicator> communicators;  ///< meaning of sync_record::comm
+  std::vector<stable_key> blocks;  ///< meaning of path_step::block; [0] is unused
+  counted_code code;  ///< meaning of those beyond `blocks`
   // An epoch of a longer run (folding.hpp): from one operation that synchronised all ranks to the next.
-  bool continued = false;        ///< all ranks were in step at `begin_ns`
-  bool continues = false;        ///< they are again at `end_ns`, and records go on: nothing is later than that
-  std::int64_t before_ns = 0;    ///< time of this rank that earlier epochs had
+  bool continued = false;  ///< all ranks were in step at `begin_ns`
+  bool continues = false;  ///< they are again at `end_ns`, and records go on: nothing is later than that
+  std::int64_t before_ns = 0;  ///< time of this rank that earlier epochs had
   std::uint32_t posted_before = 0;  ///< the last ordinal of earlier epochs
 };
 

@@ -12,13 +12,13 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <new>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
+#include <new>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -42,21 +42,21 @@ struct registry {
   settings config;
   kept_file kept;             ///< WHYWAIT_CRASH: what survives a crash; closed without it
   memory_budget memory;
-  memory_budget order_memory;     ///< of WHYWAIT_PATH=order: a quarter of WHYWAIT_MEMORY, which `memory` has less then
+  memory_budget order_memory;  ///< of WHYWAIT_PATH=order: a quarter of WHYWAIT_MEMORY, which `memory` has less then
   memory_budget timeline_memory;  ///< of WHYWAIT_TIMELINE
   site_table sites;
-  pthread_mutex_t mutex;      ///< protects `locations`, `extension`; never taken on the hot path
-  pthread_key_t thread_key;   ///< value: the thread's location_base
-  location_base* locations;   ///< newest first
+  pthread_mutex_t mutex;  ///< protects `locations`, `extension`; never taken on the hot path
+  pthread_key_t thread_key;  ///< value: the thread's location_base
+  location_base* locations;  ///< newest first
   uint32_t location_count;
   void* (*make_details)(registry&) noexcept;  ///< record::details for a new thread, or null; null: nobody reads them
-  uint32_t listening;         ///< 1 once a recorder reads what is recorded (record::listen)
-  void* extension[4];         ///< one per room that keeps state for the whole process: [0] MPI, [1] rules, [2] data; null after fork
-  code_source* sources;       ///< code that the compiler counts, newest first; the list only grows at its head
-  uint32_t code_numbers;      ///< how many block numbers, from site_table::capacity on, they have taken
-  clock_source clock;         ///< what all of its modules read
-  intptr_t here;              ///< module_card::here of attached modules; 0 until record::listen
-  void* nowhere;              ///< what a thread stores there before its first mark
+  uint32_t listening;  ///< 1 once a recorder reads what is recorded (record::listen)
+  void* extension[4];  ///< one per room that keeps state for the whole process: [0] MPI, [1] rules, [2] data; null after fork
+  code_source* sources;  ///< code that the compiler counts, newest first; the list only grows at its head
+  uint32_t code_numbers;  ///< how many block numbers, from site_table::capacity on, they have taken
+  clock_source clock;  ///< what all of its modules read
+  intptr_t here;  ///< module_card::here of attached modules; 0 until record::listen
+  void* nowhere;  ///< what a thread stores there before its first mark
   const record::mark_functions* functions;  ///< module_card::functions of attached modules
 };
 
@@ -81,10 +81,10 @@ __attribute__((noinline, cold, visibility("hidden"))) inline void warn_of_versio
   const char* const missing = "(unknown module)";
   if (first_of_the_launch())
     warn("two versions: ", other.dli_fname != nullptr ? other.dli_fname : missing, " was compiled with whywait ",
-             number(card.version).text, ", ", own.dli_fname != nullptr ? own.dli_fname : missing, " with whywait ",
-             number(packed_version()).text,
-             card.attach != nullptr ? "; both record and the report is incomplete" : "; the marks of the first are not recorded",
-             "; compile both with the same version");
+         number(card.version).text, ", ", own.dli_fname != nullptr ? own.dli_fname : missing, " with whywait ",
+         number(packed_version()).text,
+         card.attach != nullptr ? "; both record and the report is incomplete" : "; the marks of the first are not recorded",
+         "; compile both with the same version");
 }
 
 // The first registry that a module of this version has made.
@@ -167,10 +167,10 @@ inline settings read_settings(bool speaks) noexcept {
 __attribute__((visibility("hidden"))) inline registry* make_registry() noexcept {
   const bool speaks = first_of_the_launch();
   const settings config = read_settings(speaks);
-  const clock_source clock =
-      config.clock == settings::clock_choice::monotonic || !cycle_clock::invariant() ? clock_source::monotonic
-      : config.clock == settings::clock_choice::fenced                            ? clock_source::fenced
-                                                                                  : clock_source::counter;
+  const clock_source clock = config.clock == settings::clock_choice::monotonic || !cycle_clock::invariant()
+                                 ? clock_source::monotonic
+                             : config.clock == settings::clock_choice::fenced ? clock_source::fenced
+                                                                              : clock_source::counter;
   cycle_clock::use(clock);  // of this module, now: the file below notes the time
   void* pages = map_pages(sizeof(registry), false);
   if (pages == nullptr) return nullptr;
@@ -198,8 +198,7 @@ __attribute__((visibility("hidden"))) inline registry* make_registry() noexcept 
     header->layout[0] = layout_of<registry>();
     header->registry = reinterpret_cast<uintptr_t>(made);
   }
-  if (!made->sites.open(&made->kept) || pthread_key_create(&made->thread_key, &end_of_thread) != 0)
-    made->config.enable = false;
+  if (!made->sites.open(&made->kept) || pthread_key_create(&made->thread_key, &end_of_thread) != 0) made->config.enable = false;
   return made;
 }
 

@@ -21,10 +21,8 @@ struct bad_setting {
 
   /// One line on standard error. Any thread.
   [[gnu::cold]] void warn() const noexcept {
-    if (expected != nullptr)
-      core::warn("invalid setting ", name, "=", value, "; the default is used; expected ", expected);
-    else
-      core::warn("unknown setting ", name, " is ignored; WHYWAIT_HELP=1 lists all settings");
+    if (expected != nullptr) core::warn("invalid setting ", name, "=", value, "; the default is used; expected ", expected);
+    else core::warn("unknown setting ", name, " is ignored; WHYWAIT_HELP=1 lists all settings");
   }
 };
 
@@ -87,12 +85,10 @@ struct settings {
     if (clock != nullptr && strcmp(clock, "fenced") == 0) s.clock = clock_choice::fenced;
     else if (choose("WHYWAIT_CLOCK", "auto", "monotonic")) s.clock = clock_choice::monotonic;
     if (const char* text = getenv("WHYWAIT_MEMORY"))
-      if (*text != '\0' && !parse_bytes(text, s.memory_bytes))
-        refuse("WHYWAIT_MEMORY", text);
+      if (*text != '\0' && !parse_bytes(text, s.memory_bytes)) refuse("WHYWAIT_MEMORY", text);
     s.path_order = choose("WHYWAIT_PATH", "counts", "order");
     if (const char* text = getenv("WHYWAIT_TIMELINE"))
-      if (*text != '\0' && !s.parse_timeline(text))
-        refuse("WHYWAIT_TIMELINE", text);
+      if (*text != '\0' && !s.parse_timeline(text)) refuse("WHYWAIT_TIMELINE", text);
     s.each_text([](const char* name, const char*& text) {
       text = getenv(name);
       if (text != nullptr && *text == '\0') text = nullptr;
@@ -116,9 +112,7 @@ struct settings {
 
   /// "64M" -> 67108864. False, and `bytes` unchanged, for anything else than digits and one suffix K, M or G,
   /// and for more than 2^64 - 1.
-  static bool parse_bytes(const char* text, uint64_t& bytes) noexcept {
-    return parse_bytes(text, strlen(text), bytes);
-  }
+  static bool parse_bytes(const char* text, uint64_t& bytes) noexcept { return parse_bytes(text, strlen(text), bytes); }
   /// The same for the first `length` characters.
   [[gnu::cold]] static bool parse_bytes(const char* text, size_t length, uint64_t& bytes) noexcept {
     const char* const end = text + length;

@@ -117,8 +117,7 @@ class site_table {
     }
   }
 
-  uint32_t add(site_kind kind, const char* name, const char* file, uint32_t line, stable_key key,
-               uint32_t slot) noexcept {
+  uint32_t add(site_kind kind, const char* name, const char* file, uint32_t line, stable_key key, uint32_t slot) noexcept {
     if (size_ == capacity) return overflow;
     const char* own_name = copy(name);
     const char* own_file = copy(file);

@@ -21,13 +21,13 @@ enum : uint16_t {
   proc_null = 1u << 6,      ///< the peer is MPI_PROC_NULL: synchronises nobody
   contributes = 1u << 7,    ///< collective: this rank sends more than zero bytes to others
   consumes = 1u << 8,       ///< collective: this rank receives more than zero bytes from others
-  sparse = 1u << 9,         ///< Alltoallv/w: needs only some ranks: `peer` entries from `tag` in the location's needs
-  matched = 1u << 10,       ///< Mrecv, Imrecv, Mprobe: `posting` is the ordinal taken at the matched probe
-  ambiguous = 1u << 11,     ///< the source or the order could not be known (freed wildcard, Startall twins)
-  failed = 1u << 12,        ///< MPI returned an error
-  synchronous = 1u << 13,   ///< Ssend family: completes only when the receive has begun
-  resolved = 1u << 14,      ///< a wildcard whose `peer` and `tag` are known although no call has completed it yet
-  met = 1u << 15            ///< carried over from an earlier epoch, where its message was matched
+  sparse = 1u << 9,  ///< Alltoallv/w: needs only some ranks: `peer` entries from `tag` in the location's needs
+  matched = 1u << 10,  ///< Mrecv, Imrecv, Mprobe: `posting` is the ordinal taken at the matched probe
+  ambiguous = 1u << 11,  ///< the source or the order could not be known (freed wildcard, Startall twins)
+  failed = 1u << 12,  ///< MPI returned an error
+  synchronous = 1u << 13,  ///< Ssend family: completes only when the receive has begun
+  resolved = 1u << 14,  ///< a wildcard whose `peer` and `tag` are known although no call has completed it yet
+  met = 1u << 15  ///< carried over from an earlier epoch, where its message was matched
 };
 }
 
@@ -38,20 +38,20 @@ enum : uint16_t {
 /// of the call that completed it is named by `completion`. A blocking send or receive is its own completion.
 /// MPI_Sendrecv leaves three records with the same `begin`: two postings of no duration, then the call itself.
 struct sync_record {
-  uint64_t begin;         ///< enter of the call, clock ticks
-  uint64_t duration;      ///< leave minus enter, clock ticks
-  uint64_t bytes;         ///< payload of the message, or what this rank contributes to the collective
-  uint32_t overhead;      ///< ticks whywait itself spent since the previous record (saturating)
-  uint32_t site;          ///< call site: index in the location's call sites
-  uint32_t steps;         ///< how many path steps the location had recorded when this call began
-  uint32_t posting;       ///< order in which this process handed operations to MPI, from 1; 0: not a posting
-  uint32_t completion;    ///< index of the record whose call completed this posting
+  uint64_t begin;  ///< enter of the call, clock ticks
+  uint64_t duration;  ///< leave minus enter, clock ticks
+  uint64_t bytes;  ///< payload of the message, or what this rank contributes to the collective
+  uint32_t overhead;  ///< ticks whywait itself spent since the previous record (saturating)
+  uint32_t site;  ///< call site: index in the location's call sites
+  uint32_t steps;  ///< how many path steps the location had recorded when this call began
+  uint32_t posting;  ///< order in which this process handed operations to MPI, from 1; 0: not a posting
+  uint32_t completion;  ///< index of the record whose call completed this posting
   uint32_t completed_by;  ///< location (index in the process) that owns that record
-  int32_t peer;           ///< rank in `comm`: destination, source or root; -1: none
+  int32_t peer;  ///< rank in `comm`: destination, source or root; -1: none
   int32_t tag;
-  uint32_t comm;          ///< index in the process's communicators
+  uint32_t comm;  ///< index in the process's communicators
   mpi_call call;
-  uint16_t flags;         ///< sync_flag bits
+  uint16_t flags;  ///< sync_flag bits
 
   bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
 };
@@ -59,11 +59,11 @@ static_assert(sizeof(sync_record) == 64, "a sync record is one cache line");
 
 /// One entry of a segment: what one block did between two sync records of its location.
 struct path_step {
-  uint32_t block;   ///< site number in the process; 0: code outside any region (named by the two call sites)
+  uint32_t block;  ///< site number in the process; 0: code outside any region (named by the two call sites)
   uint32_t within;  ///< for an untimed block the region around its first visit, else 0
   uint64_t visits;  ///< how often it was entered
-  uint64_t ticks;   ///< exclusive time, clock ticks; 0 for untimed blocks
-  uint64_t work;    ///< work units (WHYWAIT_WORK)
+  uint64_t ticks;  ///< exclusive time, clock ticks; 0 for untimed blocks
+  uint64_t work;  ///< work units (WHYWAIT_WORK)
 };
 static_assert(sizeof(path_step) == 32, "two path steps share a cache line");
 

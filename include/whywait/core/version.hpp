@@ -33,9 +33,7 @@ struct version_number {
 };
 
 /// Compile-time constant, no cost, any thread.
-constexpr version_number version() noexcept {
-  return {WHYWAIT_VERSION_MAJOR, WHYWAIT_VERSION_MINOR, WHYWAIT_VERSION_PATCH};
-}
+constexpr version_number version() noexcept { return {WHYWAIT_VERSION_MAJOR, WHYWAIT_VERSION_MINOR, WHYWAIT_VERSION_PATCH}; }
 
 }  // namespace core
 }  // namespace v0

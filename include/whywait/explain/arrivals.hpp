@@ -80,8 +80,7 @@ class arrival_rule {
     check_order(first, last);
     // A Test never waits, because it returns whether or not anything has arrived.
     const bool waits = role == call_role::send || role == call_role::receive || role == call_role::probe ||
-                       role == call_role::exchange || role == call_role::complete_all ||
-                       role == call_role::complete_any;
+                       role == call_role::exchange || role == call_role::complete_all || role == call_role::complete_any;
     if (!waits) return;
     const bool any = role == call_role::complete_any;
     const message_match* sender = nullptr;    // the latest late sender

@@ -53,7 +53,8 @@ class block_names {
       case block_kind::waiting:
         out.where = place(m.first);
         out.name = marked_name(m.first);
-        if (m.kind == block_kind::region && out.where != nullptr && !out.where->kind.empty()) out.kind_name = out.where->kind.c_str();
+        if (m.kind == block_kind::region && out.where != nullptr && !out.where->kind.empty())
+          out.kind_name = out.where->kind.c_str();
         break;
       case block_kind::between:
         out.where = place(m.second);

@@ -175,8 +175,7 @@ class leader_search {
   void add(std::uint32_t slot) { slots_.push_back(slot); }
   /// Adds a class that needs a leader. `blocks`: the block table of its shape. Borrows everything until
   /// `finish_rounds`.
-  void add(core::stable_key key, const class_sums& sums, const share* shape, std::size_t size,
-           const block_table& blocks) {
+  void add(core::stable_key key, const class_sums& sums, const share* shape, std::size_t size, const block_table& blocks) {
     const auto fresh = static_cast<std::uint32_t>(groups_.size());
     const std::uint32_t number = numbers_.intern(key, fresh);
     if (number == fresh) groups_.push_back({key, 0, 0, 0});
@@ -359,9 +358,9 @@ class leader_search {
   const options* settings_;
   const shape_leaders* earlier_;
   class_scratch* scratch_;
-  base::key_map numbers_;                  ///< the group of each key, before the groups are sorted
-  base::pod_vector<group_range> groups_;   ///< sorted by key once grouped_
-  base::pod_vector<candidate> all_;        ///< sorted by key once grouped_
+  base::key_map numbers_;  ///< the group of each key, before the groups are sorted
+  base::pod_vector<group_range> groups_;  ///< sorted by key once grouped_
+  base::pod_vector<candidate> all_;  ///< sorted by key once grouped_
   base::pod_vector<std::uint32_t> slots_;  ///< by number
   std::uint32_t round_ = 0;
   bool grouped_ = false;

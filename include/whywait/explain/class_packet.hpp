@@ -227,7 +227,7 @@ struct class_clock {
 struct merged_class {
   core::stable_key key = 0;
   std::uint32_t slot = 0;  ///< as in packed_class
-  explanation sum;         ///< the residual is sorted by `residual_term::before`
+  explanation sum;  ///< the residual is sorted by `residual_term::before`
 
   merged_class() = default;
   /// Unpacks the class that `in` stands at.
@@ -250,8 +250,8 @@ struct merged_class {
     add_shares(sum.causers, from.causers);
     base::vector<residual_term> both;
     both.reserve(sum.residual.size() + from.residual.size());
-    std::merge(sum.residual.begin(), sum.residual.end(), from.residual.begin(), from.residual.end(),
-               std::back_inserter(both), [](const residual_term& a, const residual_term& b) { return a.before(b); });
+    std::merge(sum.residual.begin(), sum.residual.end(), from.residual.begin(), from.residual.end(), std::back_inserter(both),
+               [](const residual_term& a, const residual_term& b) { return a.before(b); });
     sum.residual.clear();
     for (const residual_term& t : both) {
       if (!sum.residual.empty() && sum.residual.back().same_block(t)) {

@@ -47,8 +47,7 @@ struct efficiencies {
   double balance_between_nodes = 0;  ///< mean useful time / largest mean of a node; 0 if no node is known
   // transfer = transfer_in_nodes * transfer_between_nodes; both 0 if no node is known
   double transfer_in_nodes = 0;  ///< time of the run if calls within one node cost nothing / time of the run
-  double transfer_between_nodes =
-      0;  ///< time of the run on an ideal network / time if calls within one node cost nothing
+  double transfer_between_nodes = 0;  ///< time of the run on an ideal network / time if calls within one node cost nothing
 };
 
 }  // namespace explain

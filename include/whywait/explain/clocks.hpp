@@ -49,7 +49,7 @@ struct explained_location {
   const base::pod_vector<arrival>* arrivals = nullptr;  ///< its causers, by record; borrowed
   base::pod_vector<caused_wait> caused;                 ///< the waits it caused, by record
   base::pod_vector<wait_note> notes;                    ///< by record
-  std::int64_t startup_ns = 0;                          ///< time from the first rank's begin to the begin of recording
+  std::int64_t startup_ns = 0;  ///< time from the first rank's begin to the begin of recording
   std::int64_t end_ns = INT64_MIN;
   base::pod_vector<block_time> path;  ///< the causal path into its end
 };
@@ -60,8 +60,7 @@ class rank_clocks {
   virtual ~rank_clocks() = default;
 
   /// Adds one collective operation of which this rank is the home: all participants, by rank.
-  virtual void add_collective(const participant* all, std::size_t count,
-                              const base::pod_vector<std::int32_t>& needs) = 0;
+  virtual void add_collective(const participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs) = 0;
   /// Sends the resulting needs to the participants as packet_part::give and need, which `receive_needs` reads there.
   virtual void send_needs(outbox_call to) = 0;
   virtual void receive_needs(std::uint32_t part, base::packet_reader& in) = 0;

@@ -37,10 +37,8 @@ class collective_book {
       case call_role::all_to_all:
       case call_role::scan:
       case call_role::create:
-      case call_role::finalise:
-        return true;
-      default:
-        return false;
+      case call_role::finalise: return true;
+      default: return false;
     }
   }
 

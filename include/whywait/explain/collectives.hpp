@@ -53,24 +53,17 @@ class collective_rule {
       if (core::role_of(all_[i].call) != role) return;             // records were lost: not one operation
     }
     switch (role) {
-      case call_role::barrier:
-        return synchronise(pattern::wait_at_barrier, answer);
-      case call_role::finalise:
-        return synchronise(pattern::wait_at_finalize, answer);
+      case call_role::barrier: return synchronise(pattern::wait_at_barrier, answer);
+      case call_role::finalise: return synchronise(pattern::wait_at_finalize, answer);
       case call_role::create:
         // MPI_Comm_idup only starts the operation.
         if (all_[0].call != core::mpi_call::Comm_idup && overlap()) synchronise(pattern::wait_at_create, answer);
         return;
-      case call_role::all_to_all:
-        return exchange(answer);
-      case call_role::one_to_all:
-        return from_root(answer);
-      case call_role::all_to_one:
-        return to_root(answer);
-      case call_role::scan:
-        return scan(answer);
-      default:
-        return;
+      case call_role::all_to_all: return exchange(answer);
+      case call_role::one_to_all: return from_root(answer);
+      case call_role::all_to_one: return to_root(answer);
+      case call_role::scan: return scan(answer);
+      default: return;
     }
   }
 
@@ -147,8 +140,7 @@ class collective_rule {
         for (std::uint32_t k = 0; k != all_[i].needs_count; ++k) {
           const participant* q = member((*needs_)[all_[i].needs_first + k]);
           if (q == nullptr || q == all_ + i) continue;
-          if (cause == nullptr || q->enter_ns > cause->enter_ns ||
-              (q->enter_ns == cause->enter_ns && q->rank < cause->rank)) {
+          if (cause == nullptr || q->enter_ns > cause->enter_ns || (q->enter_ns == cause->enter_ns && q->rank < cause->rank)) {
             cause = q;
           }
         }
@@ -212,8 +204,7 @@ class collective_rule {
 
   const participant* member(std::int32_t rank) const noexcept {
     const participant* end = all_ + count_;
-    const participant* at =
-        std::lower_bound(all_, end, rank, [](const participant& p, std::int32_t r) { return p.rank < r; });
+    const participant* at = std::lower_bound(all_, end, rank, [](const participant& p, std::int32_t r) { return p.rank < r; });
     return at != end && at->rank == rank ? at : nullptr;
   }
 

@@ -83,8 +83,8 @@ class rank_engine {
     collectives_.reserve_calls(collectives);
     totals_.locations = locations;
     for (std::uint16_t l = 0; l != locations; ++l) {
-      const location_walk walk = postings.add_postings(
-          s.postings, l, [&](std::uint32_t i, const core::sync_record& r, const location_walk& at) {
+      const location_walk walk =
+          postings.add_postings(s.postings, l, [&](std::uint32_t i, const core::sync_record& r, const location_walk& at) {
             if (collectives != 0) collectives_.add_call(s.communicators, {i, l}, r, at);
           });
       const location_history& location = rank_->locations[l];
@@ -126,22 +126,12 @@ class rank_engine {
     base::packet_reader in(data, size);
     while (!in.empty()) {
       switch (const auto part = in.get<std::uint32_t>()) {
-        case base::packet_part::sends:
-          messages_.receive_sends(source, in, reply_bytes_);
-          break;
-        case base::packet_part::receives:
-          messages_.receive_replies(source, in);
-          break;
-        case base::packet_part::unmet:
-          messages_.receive_unmet(source, in);
-          break;
-        case base::packet_part::participation:
-          collectives_.receive_participant(source, in);
-          break;
+        case base::packet_part::sends: messages_.receive_sends(source, in, reply_bytes_); break;
+        case base::packet_part::receives: messages_.receive_replies(source, in); break;
+        case base::packet_part::unmet: messages_.receive_unmet(source, in); break;
+        case base::packet_part::participation: collectives_.receive_participant(source, in); break;
         case base::packet_part::give:
-        case base::packet_part::need:
-          clocks_->receive_needs(part, in);
-          break;
+        case base::packet_part::need: clocks_->receive_needs(part, in); break;
         default: {
           const auto location = in.get<std::uint16_t>();
           const auto a = in.get<arrival>();

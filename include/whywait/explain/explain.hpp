@@ -19,7 +19,7 @@ namespace explain {
 namespace detail {
 
 inline outcome explain_over(transport_calls& transport, const rank_history* histories, std::size_t count,
-                                          const options& settings, epoch_memory* memories) {
+                            const options& settings, epoch_memory* memories) {
   forward_scratch scratch;  // declared first, because its memory pool must outlive all lists that use it
   const std::unique_ptr<run_clocks> clocks =
       settings.clocks == nullptr ? nullptr : settings.clocks(histories, count, settings, scratch.merging.memory);
@@ -41,8 +41,7 @@ inline outcome explain_over(transport_calls& transport, const rank_history* hist
   };
   transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).send_postings(to, room); },
                      receive_postings);
-  transport.exchange([&](std::int32_t i, outbox_call to, std::size_t) { at(i).send_remaining_answers(to); },
-                     receive_postings);
+  transport.exchange([&](std::int32_t i, outbox_call to, std::size_t) { at(i).send_remaining_answers(to); }, receive_postings);
   for (std::size_t i = 0; i != count; ++i) engines[i].decide_arrivals(earliest_ns, first_pass);
   first_pass = {};
   transport.exchange(
@@ -50,11 +49,10 @@ inline outcome explain_over(transport_calls& transport, const rank_history* hist
       [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
         at(i).forward().receive_snapshot_requests(source, base::packet_reader(data, size));
       });
-  transport.exchange(
-      [&](std::int32_t i, outbox_call to, std::size_t room) { at(i).forward().send_base_records(to, room); },
-      [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
-        at(i).forward().receive_base_records(base::packet_reader(data, size));
-      });
+  transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).forward().send_base_records(to, room); },
+                     [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
+                       at(i).forward().receive_base_records(base::packet_reader(data, size));
+                     });
   transport.forward([&](std::int32_t i, post_call post) { return at(i).forward().advance(post); },
                     [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                       at(i).forward().receive_snapshots(source, data, size);
@@ -64,9 +62,8 @@ inline outcome explain_over(transport_calls& transport, const rank_history* hist
   if (clocks != nullptr) clocks->compute_delay_costs(transport);
   for (std::uint32_t round = 0; round != settings.classes_per_key; ++round) {
     merging.propose_leaders();
-    transport.reduce(
-        [&](std::int32_t) { return merging.take_proposals(); },
-        [&](std::int32_t, const unsigned char* data, std::size_t size) { merging.merge_proposals(data, size); });
+    transport.reduce([&](std::int32_t) { return merging.take_proposals(); },
+                     [&](std::int32_t, const unsigned char* data, std::size_t size) { merging.merge_proposals(data, size); });
     base::packet leaders;
     transport.broadcast([&](std::int32_t) { return merging.take_proposals(); },
                         [&](std::int32_t i, const unsigned char* data, std::size_t size) {
@@ -77,9 +74,8 @@ inline outcome explain_over(transport_calls& transport, const rank_history* hist
   }
   merging.finish_rounds();
   for (std::size_t i = 0; i != count; ++i) engines[i].place_clock_classes();
-  transport.reduce(
-      [&](std::int32_t i) { return at(i).pack_result(); },
-      [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge_result(data, size); });
+  transport.reduce([&](std::int32_t i) { return at(i).pack_result(); },
+                   [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge_result(data, size); });
   if (clocks != nullptr) clocks->answer_questions(transport, earliest_ns);
   if (count == 0) return {};
   return histories[0].rank == 0 ? engines[0].present_result() : engines[0].totals();

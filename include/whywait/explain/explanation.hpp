@@ -198,27 +198,27 @@ struct delay_costs {
 
 /// The effect of measurement on the run, and the run without it (docs/method.md 4.1).
 struct compensation {
-  bool calibrated = false;       ///< call costs are calibrated (location_history); otherwise only the records are used
-  std::int64_t total_ns = 0;     ///< the run without measurement overhead
-  std::int64_t waiting_ns = 0;   ///< sum of all waits without it
+  bool calibrated = false;  ///< call costs are calibrated (location_history); otherwise only the records are used
+  std::int64_t total_ns = 0;  ///< the run without measurement overhead
+  std::int64_t waiting_ns = 0;  ///< sum of all waits without it
   std::int64_t overhead_ns = 0;  ///< measurement overhead executed by all locations
-  std::int64_t bound_ns = 0;     ///< overhead on the measured critical path, the run is longer by no more (method 4.2)
-  std::int64_t error_ns = 0;     ///< maximum error of total_ns: constants along the worst path, clocks (method 4.2)
-  std::int64_t inversions = 0;   ///< wildcards and Waitany that would have taken another message first
+  std::int64_t bound_ns = 0;  ///< overhead on the measured critical path, the run is longer by no more (method 4.2)
+  std::int64_t error_ns = 0;  ///< maximum error of total_ns: constants along the worst path, clocks (method 4.2)
+  std::int64_t inversions = 0;  ///< wildcards and Waitany that would have taken another message first
 };
 
 /// The result of one analysis: complete on rank 0; on other ranks only the totals are set.
 struct outcome {
-  base::vector<explanation> waits;       ///< most costly first
+  base::vector<explanation> waits;  ///< most costly first
   base::vector<block_meaning> meanings;  ///< of the derived block keys used in `waits`
   std::int64_t locations = 0;
   std::int64_t records = 0;
-  std::int64_t waiting_ns = 0;        ///< sum of all waits
-  std::int64_t location_ns = 0;       ///< sum over locations of recorded time
-  std::int64_t longest_ns = 0;        ///< recorded time of the longest location
+  std::int64_t waiting_ns = 0;  ///< sum of all waits
+  std::int64_t location_ns = 0;  ///< sum over locations of recorded time
+  std::int64_t longest_ns = 0;  ///< recorded time of the longest location
   std::int64_t clock_violations = 0;  ///< causes that arrived after their waiter had left
-  std::int64_t unmatched = 0;         ///< postings without a partner
-  std::int64_t total_ns = 0;          ///< from the first begin to the last end (options::clocks, as all members below)
+  std::int64_t unmatched = 0;  ///< postings without a partner
+  std::int64_t total_ns = 0;  ///< from the first begin to the last end (options::clocks, as all members below)
   compensation without_overhead;
   efficiencies efficiency;
   base::vector<critical_block> critical_path;  ///< largest first

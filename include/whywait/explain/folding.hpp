@@ -25,9 +25,9 @@ namespace explain {
 struct epoch_memory {
   block_table blocks;
   wait_classes classes;
-  shape_leaders leaders;                 ///< of all ranks, in the memory of the first; by key and slot
-  base::vector<merged_class> merged;      ///< on rank 0: all waits so far
-  outcome sums;                          ///< on rank 0: all numbers so far
+  shape_leaders leaders;  ///< of all ranks, in the memory of the first; by key and slot
+  base::vector<merged_class> merged;  ///< on rank 0: all waits so far
+  outcome sums;  ///< on rank 0: all numbers so far
   base::vector<carried_posting> carried;  ///< postings of the last epoch that the next one begins with
 };
 
@@ -38,10 +38,8 @@ void add_by(base::vector<Entry>& into, const base::vector<Entry>& from, Key key,
   for (const Entry& e : from) {
     std::size_t at = 0;
     while (at != into.size() && key(into[at]) != key(e)) ++at;
-    if (at == into.size())
-      into.push_back(e);
-    else
-      add(into[at], e);
+    if (at == into.size()) into.push_back(e);
+    else add(into[at], e);
   }
 }
 
@@ -101,9 +99,8 @@ inline void add_epoch(base::vector<critical_block>& run, const base::vector<crit
         imbalance_ns += more.imbalance_ns;
         visits += more.visits;
       });
-  base::small_stable_sort(run, [](const critical_block& a, const critical_block& b) {
-    return a.ns != b.ns ? a.ns > b.ns : a.block < b.block;
-  });
+  base::small_stable_sort(
+      run, [](const critical_block& a, const critical_block& b) { return a.ns != b.ns ? a.ns > b.ns : a.block < b.block; });
 }
 
 inline void add_epoch(delay_costs& run, const delay_costs& epoch) {
@@ -130,8 +127,8 @@ inline void add_epoch(delay_costs& run, const delay_costs& epoch) {
 /// Adds an epoch to all before it; `waits` and `meanings` are created for each result.
 inline void add_epoch(outcome& run, const outcome& epoch) {
   add_epoch_efficiency(run, epoch);
-  auto& [waits, meanings, locations, records, waiting_ns, location_ns, longest_ns, clock_violations, unmatched,
-         total_ns, without_overhead, efficiency, critical_path, costs, answers, savings] = run;
+  auto& [waits, meanings, locations, records, waiting_ns, location_ns, longest_ns, clock_violations, unmatched, total_ns,
+         without_overhead, efficiency, critical_path, costs, answers, savings] = run;
   static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
   locations = std::max(locations, epoch.locations);
   longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs
@@ -157,8 +154,7 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
       savings, epoch.savings, [](const what_if_answer& a) { return a.question.changes[0].block; },
       [](what_if_answer& a, const what_if_answer& b) { a.saving_ns += b.saving_ns; });
   for (what_if_answer& a : savings) a.total_ns = run.total_ns - a.saving_ns;
-  base::small_stable_sort(savings,
-                          [](const what_if_answer& a, const what_if_answer& b) { return a.saving_ns > b.saving_ns; });
+  base::small_stable_sort(savings, [](const what_if_answer& a, const what_if_answer& b) { return a.saving_ns > b.saving_ns; });
 }
 
 }  // namespace detail

@@ -47,9 +47,8 @@ class forward_pass {
         links_(rank.rank, scratch) {
     lanes_.reserve(rank.locations.size());  // lanes are referred to by address
     for (std::size_t i = 0; i != rank.locations.size(); ++i) {
-      lanes_.emplace_back(
-          location_path(rank, static_cast<std::uint16_t>(i), settings, earliest_ns, blocks, &classes, scratch),
-          scratch.merging.memory);
+      lanes_.emplace_back(location_path(rank, static_cast<std::uint16_t>(i), settings, earliest_ns, blocks, &classes, scratch),
+                          scratch.merging.memory);
     }
   }
 
@@ -160,8 +159,8 @@ class forward_pass {
         l.path.begin(links_.size() + 1);
         if (!l.keep.empty()) small_stable_sort(l.keep);
         if (!l.scouted) continue;
-        l.scout.reset(new location_path(*rank_, static_cast<std::uint16_t>(&l - lanes_.data()), *settings_,
-                                        earliest_ns_, *blocks_, nullptr, *scratch_));
+        l.scout.reset(new location_path(*rank_, static_cast<std::uint16_t>(&l - lanes_.data()), *settings_, earliest_ns_,
+                                        *blocks_, nullptr, *scratch_));
         l.scout->set_arrivals(l.arrivals);
         l.scout->begin(0);
         l.scout_at = progress::between_events;
@@ -170,9 +169,8 @@ class forward_pass {
     run_all_until_stuck(lanes_.size(), [&](std::size_t i) {
       lane& l = lanes_[i];
       const bool moved = run_until_stuck(l.scout_at, scout_events<std::remove_reference_t<Post>>{*this, l, post});
-      return run_until_stuck(
-                 l.path_at,
-                 path_events<std::remove_reference_t<Post>>{*this, l, static_cast<std::uint16_t>(i), post}) ||
+      return run_until_stuck(l.path_at,
+                             path_events<std::remove_reference_t<Post>>{*this, l, static_cast<std::uint16_t>(i), post}) ||
              moved;
     });
     links_.acknowledge_received(post);
@@ -221,7 +219,7 @@ class forward_pass {
     bool scouted = false;
     std::size_t served = 0;
     base::pod_vector<arrival> arrivals;
-    base::pod_vector<service> services;    ///< sorted by record
+    base::pod_vector<service> services;  ///< sorted by record
     base::pod_vector<std::uint32_t> keep;  ///< records at whose beginning the path is kept, once per use
     std::size_t kept = 0;
     location_path path;
@@ -229,9 +227,9 @@ class forward_pass {
     std::unique_ptr<location_path> scout;  ///< null unless snapshots are sent ahead
     std::size_t scout_served = 0;
     std::size_t requested = 0, decided = 0;  ///< number of arrivals requested, of services decided
-    std::size_t passed = 0;                  ///< number of arrivals before the decided services
-    const arrival* last = nullptr;           ///< the last of the passed arrivals that takes over a path
-    base::key_map paths;                     ///< record + 1 -> index in `places` of the kept path
+    std::size_t passed = 0;  ///< number of arrivals before the decided services
+    const arrival* last = nullptr;  ///< the last of the passed arrivals that takes over a path
+    base::key_map paths;  ///< record + 1 -> index in `places` of the kept path
     base::vector<kept_path> places;
     base::pod_vector<std::uint32_t> free;
   };
@@ -261,8 +259,7 @@ class forward_pass {
   template <class Post>
   void send_snapshot(const service& s, const location_path& path, Post& post) {
     links_.send_snapshot(
-        s.link,
-        {s.waiter_record, 0, s.base, s.waiter_location, s.mode, static_cast<std::uint8_t>(path.partial() ? 1 : 0)},
+        s.link, {s.waiter_record, 0, s.base, s.waiter_location, s.mode, static_cast<std::uint8_t>(path.partial() ? 1 : 0)},
         [&path](base::packet& out) { return path.write(out); }, post);
   }
 

@@ -58,12 +58,12 @@ struct forward_scratch {
     return taken;
   }
 
-  class_scratch merging;                 ///< declared first, because its memory pool must outlive all lists that use it
-  base::pod_vector<slot> slots;          ///< snapshots that are not used yet
+  class_scratch merging;  ///< declared first, because its memory pool must outlive all lists that use it
+  base::pod_vector<slot> slots;  ///< snapshots that are not used yet
   base::pod_vector<std::uint32_t> free;  ///< free slots, last in, first out: the last one is still in the cache
   slot taken;
 
-  path_profile incoming;                    ///< the causer's path
+  path_profile incoming;  ///< the causer's path
   base::pod_vector<std::uint32_t> numbers;  ///< block numbers of the last snapshot's entries, by position
   wait_instance instance;
   base::vector<std::uint32_t> term_blocks;  ///< the block numbers of instance.terms

@@ -181,9 +181,9 @@ class link_book {
   base::pod_vector<link> links_;
   base::pod_vector<std::uint32_t> full_;
   std::uint64_t latest_key_ = 0;  ///< key of the latest snapshot if it is not used yet: usually the only one
-  std::uint32_t latest_ = 0;      ///< slot of the latest snapshot
-  base::key_map inbox_;           ///< slots of all other unused snapshots
-  base::packet* out_;             ///< the packet under construction
+  std::uint32_t latest_ = 0;  ///< slot of the latest snapshot
+  base::key_map inbox_;  ///< slots of all other unused snapshots
+  base::packet* out_;  ///< the packet under construction
   forward_scratch* scratch_;
 };
 

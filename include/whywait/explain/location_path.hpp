@@ -147,8 +147,7 @@ class location_path {
       std::uint32_t& number = numbers[i];  // usually the same block as at this position of the last snapshot
       if (number >= blocks_->size()) number = 0;
       const block_table::name& name = (*blocks_)[number];
-      if (name.block != e.name.block || name.within != e.name.within)
-        number = blocks_->intern(e.name.block, e.name.within);
+      if (name.block != e.name.block || name.within != e.name.within) number = blocks_->intern(e.name.block, e.name.within);
       if (number >= incoming.size()) incoming.resize(number + 1);
       path_use& u = incoming[number];
       if (base != nullptr) {
@@ -242,8 +241,7 @@ class location_path {
         unmarked_work += static_cast<std::int64_t>(step.work);
         continue;
       }
-      const auto ns =
-          std::min(core::nearest(static_cast<double>(step.ticks) * walk_.ns_per_tick()), until_ns - now_ns_);
+      const auto ns = std::min(core::nearest(static_cast<double>(step.ticks) * walk_.ns_per_tick()), until_ns - now_ns_);
       spend(step_block(step), static_cast<std::int64_t>(step.visits), ns, static_cast<std::int64_t>(step.work));
     }
     if (until_ns > now_ns_ || unmarked_work != 0) spend(between_block(site), 1, until_ns - now_ns_, unmarked_work);
@@ -333,9 +331,8 @@ class location_path {
   void add_wait(const wait_instance& w, core::stable_key cause) {
     const std::uint32_t site = records_[next_].site;
     const core::stable_key operation = site < here_->call_sites.size() ? here_->call_sites[site] : 0;
-    const std::uint32_t number = w.explained
-                                     ? classes_->add(w, operation, cause, scratch_->term_blocks, blocks_->size())
-                                     : classes_->add_unexplained(w, operation, cause);
+    const std::uint32_t number = w.explained ? classes_->add(w, operation, cause, scratch_->term_blocks, blocks_->size())
+                                             : classes_->add_unexplained(w, operation, cause);
     if (settings_->clocks != nullptr) notes_.push_back({w.record, number, w.wait_ns});
     if (settings_->watch != nullptr) settings_->watch->wait(w);
   }

@@ -125,8 +125,7 @@ class class_merger {
   template <class F>
   void each_class(std::size_t number, F&& f) const {
     const part& mine = parts_[number];
-    for (std::uint32_t c = 0; c != mine.classes->size(); ++c)
-      f(c, class_clock{mine.classes->key(c), slot(mine.first + c)});
+    for (std::uint32_t c = 0; c != mine.classes->size(); ++c) f(c, class_clock{mine.classes->key(c), slot(mine.first + c)});
   }
 
   /// Appends the sums of one rank and of everything merged into it, in the format of class_packet.hpp. Call once.
@@ -173,7 +172,7 @@ class class_merger {
     const rank_history* rank = nullptr;
     const block_table* blocks = nullptr;
     wait_classes* classes = nullptr;
-    base::packet sums;        ///< in the format of class_packet.hpp
+    base::packet sums;  ///< in the format of class_packet.hpp
     std::uint32_t first = 0;  ///< number of its first class in the search
     bool summed = false;
   };
@@ -197,9 +196,8 @@ class class_merger {
       if (classes.kind(c) == wait_classes::shaped) classes.set_slot(c, place);
       if (classes.sums(c).count != 0) placed.push_back({classes.key(c), place, c});
     }
-    sort_short(placed, [](const placed_class& a, const placed_class& b) {
-      return a.key != b.key ? a.key < b.key : a.slot < b.slot;
-    });
+    sort_short(placed,
+               [](const placed_class& a, const placed_class& b) { return a.key != b.key ? a.key < b.key : a.slot < b.slot; });
     out.reserve(out.size() + placed.size() * (sizeof(packed_class) + sizeof(location_share)) +
                 classes.terms() * sizeof(residual_term) + classes.causers() * sizeof(location_share));
     for (std::size_t i = 0, j = 0; i != placed.size(); i = j) {
@@ -230,8 +228,7 @@ class class_merger {
     for (std::size_t i = first; i != last; ++i) {
       const std::uint32_t c = scratch_->placed[i].number;
       head.sums.add(classes.sums(c));
-      add_share(scratch_->waiters,
-                {mine.rank->rank, static_cast<std::int32_t>(classes.location(c)), classes.sums(c).wait_ns});
+      add_share(scratch_->waiters, {mine.rank->rank, static_cast<std::int32_t>(classes.location(c)), classes.sums(c).wait_ns});
       classes.each_causer(c, [this](const location_share& from) { add_share(scratch_->causers, from); });
       classes.each_term(c, [&](std::uint32_t block, const residual_sums& sums) {
         const std::uint32_t place = names_.place(block);
@@ -268,8 +265,8 @@ class class_merger {
   leader_search search_;
   std::unique_ptr<part[]> parts_;
   std::size_t hosted_;
-  base::packet best_;                   ///< the proposals of this round: sorted by key, one per key
-  base::packet found_;                  ///< the leaders of all rounds
+  base::packet best_;  ///< the proposals of this round: sorted by key, one per key
+  base::packet found_;  ///< the leaders of all rounds
   base::pod_vector<std::size_t> ends_;  ///< end of each round's leaders in found_
   name_order names_;
   base::vector<merged_class> merged_;

@@ -54,16 +54,15 @@ class message_orders {
  private:
   // An entry is the number of a channel + 1, shifted, with these flags below.
   enum : std::uint32_t {
-    settles =
-        1,  // complete; so is everything posted before it on its channel, because messages do not overtake each other
+    settles = 1,  // complete; so is everything posted before it on its channel, because messages do not overtake each other
     awaited = 2,  // its receive completes later
     number_shift = 2
   };
   struct message {
     std::uint32_t posting;
     std::uint32_t order;  // an entry, until the orders are computed
-    bool probed;          // by a matched probe: its receive may come later
-    bool over;            // complete in the current part
+    bool probed;  // by a matched probe: its receive may come later
+    bool over;  // complete in the current part
     bool operator<(const message& o) const noexcept { return posting < o.posting; }
   };
   using place = const message*;
@@ -77,8 +76,7 @@ class message_orders {
   void note(const explain::rank_history& rank, const core::sync_record& r) {
     using core::call_role;
     namespace flag = core::sync_flag;
-    if (r.posting == 0 || r.has(flag::cancelled | flag::proc_null | flag::failed) ||
-        r.comm >= rank.communicators.size())
+    if (r.posting == 0 || r.has(flag::cancelled | flag::proc_null | flag::failed) || r.comm >= rank.communicators.size())
       return;
     const explain::communicator& comm = rank.communicators[r.comm];
     if (comm.id == 0) return;
@@ -135,10 +133,8 @@ class message_orders {
     const auto look_back = [&reached](std::uint32_t& entry) {
       if (entry == 0) return;
       std::uint8_t& later = reached[(entry >> number_shift) - 1];
-      if ((entry & settles) != 0)
-        later = 1;
-      else if (later != 0)
-        entry |= settles;
+      if ((entry & settles) != 0) later = 1;
+      else if (later != 0) entry |= settles;
     };
     for (std::size_t i = fresh_.size(); i-- != 0;) look_back(fresh_[i]);
     for (std::size_t i = earlier_.size(); i-- != 0;) look_back(earlier_[i].order);
@@ -164,8 +160,8 @@ class message_orders {
 
   base::key_map channels_;
   base::pod_vector<std::uint32_t> counts_;  // number of settled messages of each channel
-  base::pod_vector<message> known_;         // messages of earlier parts, and pending ones of this part
-  base::pod_vector<message> earlier_;       // posted in earlier parts, not settled there
+  base::pod_vector<message> known_;  // messages of earlier parts, and pending ones of this part
+  base::pod_vector<message> earlier_;  // posted in earlier parts, not settled there
   base::pod_vector<std::uint32_t> probed_;
   base::pod_vector<std::uint32_t> fresh_;  // by posting of this part: entry, then order
   std::uint32_t base_ = 0;

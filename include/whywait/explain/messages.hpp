@@ -81,8 +81,7 @@ class message_book {
     std::uint32_t replies = 0, met = 0;
     for (; met != count; ++met, sent += sizeof(endpoint)) {
       // These probes match the message of the next receive.
-      for (; at != last && at->kind <= posted_receive::shared_probe; ++at)
-        std::memcpy(&at->partner, sent, sizeof(endpoint));
+      for (; at != last && at->kind <= posted_receive::shared_probe; ++at) std::memcpy(&at->partner, sent, sizeof(endpoint));
       if (at == last) break;
       posted_receive& p = *at++;
       std::memcpy(&p.partner, sent, sizeof(endpoint));
@@ -237,8 +236,7 @@ class message_book {
   }
 
   // Written in place: copying a freshly written struct stalls on store forwarding.
-  static void set(message_match& m, const endpoint& partner, record_place here, std::int32_t rank,
-                  bool receiving) noexcept {
+  static void set(message_match& m, const endpoint& partner, record_place here, std::int32_t rank, bool receiving) noexcept {
     m.partner = partner;
     m.record = here.record;
     m.rank = rank;
@@ -260,15 +258,14 @@ class message_book {
   // The index of a record among all records of the rank.
   std::size_t number_of(record_place p) const noexcept {
     std::size_t before = 0;
-    for (std::uint16_t l = 0; l != p.location; ++l)
-      before += static_cast<std::size_t>(rank_->locations[l].records.size());
+    for (std::uint16_t l = 0; l != p.location; ++l) before += static_cast<std::size_t>(rank_->locations[l].records.size());
     return before + p.record;
   }
 
   const rank_history* rank_;
   posting_lists posted_;
   base::pod_vector<message_match> answers_;  ///< matches of own sends and of earlier epochs
-  base::pod_vector<std::uint32_t> open_;     ///< channels that are not completely sent
+  base::pod_vector<std::uint32_t> open_;  ///< channels that are not completely sent
   std::int64_t unmatched_ = 0, receives_left_ = 0;
   bool sending_ = false;
 };

@@ -21,8 +21,8 @@ struct options;
 class run_clocks;
 
 /// Creates the virtual clocks of the ranks that a process hosts; borrows all arguments. `memory`: the pool of the run.
-using make_clocks = std::unique_ptr<run_clocks> (*)(const rank_history* histories, std::size_t count,
-                                                    const options& settings, base::memory_pool& memory);
+using make_clocks = std::unique_ptr<run_clocks> (*)(const rank_history* histories, std::size_t count, const options& settings,
+                                                    base::memory_pool& memory);
 
 /// One wait, before merging.
 struct wait_instance {
@@ -39,14 +39,14 @@ struct wait_instance {
   std::int64_t begin_ns = 0;        ///< shared time at which the wait began
   std::int64_t wait_ns = 0;
   std::int64_t since_ns = INT64_MIN;  ///< when both were last aligned; INT64_MIN: never, or not explained
-  base::vector<residual_term> terms;   ///< every block in which the two paths differ; their sum is wait_ns if explained
+  base::vector<residual_term> terms;  ///< every block in which the two paths differ; their sum is wait_ns if explained
 };
 
 /// The causal path profile of a location at its end: the critical path into that instant.
 struct path_instance {
   std::int32_t rank = 0;
   std::uint32_t location = 0;
-  std::int64_t elapsed_ns = 0;         ///< from the earliest rank's begin to this location's end
+  std::int64_t elapsed_ns = 0;  ///< from the earliest rank's begin to this location's end
   base::vector<residual_term> entries;  ///< causer_ns and causer_visits of every block; causer_ns add up to elapsed_ns
 };
 
@@ -61,20 +61,20 @@ class observer {
 
 /// The settings of one analysis; the same on all ranks.
 struct options {
-  std::int64_t threshold_ns = 1000;   ///< shorter waits are summed, but not explained
-  std::int64_t clock_error_ns = 0;    ///< known error of the shared time; waits under 4 times as long are `bounded`
-  double class_distance = 0.25;       ///< total variation distance within one shape (docs/method.md 1.7)
+  std::int64_t threshold_ns = 1000;  ///< shorter waits are summed, but not explained
+  std::int64_t clock_error_ns = 0;  ///< known error of the shared time; waits under 4 times as long are `bounded`
+  double class_distance = 0.25;  ///< total variation distance within one shape (docs/method.md 1.7)
   std::uint32_t classes_per_key = 8;  ///< maximum number of shapes per (pattern, operation, cause)
-  double kept_share = 0.95;           ///< presentation: terms that make up this part of a wait are kept
-  double least_share = 0.01;          ///< presentation: terms below this part of a wait are dropped
+  double kept_share = 0.95;  ///< presentation: terms that make up this part of a wait are kept
+  double least_share = 0.01;  ///< presentation: terms below this part of a wait are dropped
   std::size_t listed_locations = 16;  ///< waiters and causers named per explanation
-  observer* watch = nullptr;          ///< optional; borrowed
+  observer* watch = nullptr;  ///< optional; borrowed
   /// The virtual clocks: compensation, efficiencies, savings. Null: off, and not compiled. On: `&virtual_clocks` of
   /// <whywait/clocks/virtual_clocks.hpp>; the same on all ranks.
   make_clocks clocks = nullptr;
   base::vector<what_if> questions;  ///< answered by the virtual clocks, in this order
-  std::size_t savings = 8;         ///< number of most explaining blocks for which "twice as fast" is predicted,
-                                   ///< and half as many of the critical path
+  std::size_t savings = 8;  ///< number of most explaining blocks for which "twice as fast" is predicted,
+      ///< and half as many of the critical path
 };
 
 }  // namespace explain

@@ -13,8 +13,7 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 /// Returns `keys` and every key of the outcome that the report has to name, sorted and unique.
-inline base::vector<core::stable_key> keys_to_name(const explain::outcome& found,
-                                                                base::vector<core::stable_key> keys = {}) {
+inline base::vector<core::stable_key> keys_to_name(const explain::outcome& found, base::vector<core::stable_key> keys = {}) {
   for (const explain::block_meaning& m : found.meanings) {
     keys.push_back(m.first);
     keys.push_back(m.second);

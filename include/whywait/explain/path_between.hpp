@@ -106,8 +106,7 @@ class path_joiner {
 
   double gap_before(std::uint64_t k) const {
     const core::sync_record& r = here_.records[k];
-    if (k == 0)
-      return std::max(0.0, static_cast<double>(rank_.clock(r.begin) - rank_.begin_ns) / rank_.clock.ns_per_tick);
+    if (k == 0) return std::max(0.0, static_cast<double>(rank_.clock(r.begin) - rank_.begin_ns) / rank_.clock.ns_per_tick);
     const core::sync_record& before = here_.records[k - 1];
     return std::max(0.0, static_cast<double>(static_cast<std::int64_t>(r.begin - before.begin - before.duration)));
   }
@@ -209,26 +208,19 @@ class path_joiner {
       p.ns = std::llround(static_cast<double>(n.ticks) * rank_.clock.ns_per_tick);
       p.continued = n.is(core::order_flag::continued);
       p.unfinished = n.is(core::order_flag::unfinished);
-      if (n.is_loop())
-        p.what = ran::loop;
-      else if (number == unmarked)
-        p.what = ran::unmarked;
-      else if (number == unordered)
-        p.what = ran::unordered;
-      else if (number >= calls)
-        p.what = ran::call;
-      else
-        p.what = n.is(core::order_flag::region) ? ran::region : ran::step;
+      if (n.is_loop()) p.what = ran::loop;
+      else if (number == unmarked) p.what = ran::unmarked;
+      else if (number == unordered) p.what = ran::unordered;
+      else if (number >= calls) p.what = ran::call;
+      else p.what = n.is(core::order_flag::region) ? ran::region : ran::step;
       if (p.what == ran::call && number - calls < here_.call_sites.size()) p.key = here_.call_sites[number - calls];
-      if (number < rank_.blocks.size())
-        p.key = rank_.blocks[number];
+      if (number < rank_.blocks.size()) p.key = rank_.blocks[number];
       else if (p.what == ran::step && rank_.code.find(number).begin() != nullptr)
         p.key = rank_.code.find(number).begin()->block;
       out.push_back(p);
     });
     for (std::size_t i = out.size(); i-- != 0;)  // children come later, so their times are complete
-      for (std::size_t child = i + 1; child <= i + out[i].body; child += out[child].body + 1)
-        out[i].ns += out[child].ns;
+      for (std::size_t child = i + 1; child <= i + out[i].body; child += out[child].body + 1) out[i].ns += out[child].ns;
   }
 
   struct seen {
@@ -248,8 +240,7 @@ class path_joiner {
 /// What a location ran from the instant `since_ns` (shared time, INT64_MIN: the beginning) to the beginning of its
 /// record `last`, folded: its blocks in order where the order was kept, with the MPI calls between. Reads records,
 /// steps and order of that location only. O(records before `last`); at most 100,000 records and 65,536 different nodes.
-inline picture_side path_between(const rank_history& rank, std::uint32_t location, std::int64_t since_ns,
-                                               std::uint64_t last) {
+inline picture_side path_between(const rank_history& rank, std::uint32_t location, std::int64_t since_ns, std::uint64_t last) {
   if (location >= rank.locations.size()) return {};
   return detail::path_joiner(rank, location)(since_ns, last);
 }

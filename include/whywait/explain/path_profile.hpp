@@ -159,7 +159,7 @@ class alignments {
 
   std::int64_t world_ns_ = INT64_MIN;
   base::pod_vector<entry> recent_;
-  std::size_t used_ = 0;              ///< used elements of recent_
+  std::size_t used_ = 0;  ///< used elements of recent_
   base::pod_vector<block_use> uses_;  ///< rows of the length stride_
   std::size_t stride_ = 0;
   std::uint32_t rows_ = 0, world_ = nowhere;  ///< world_: the row of the last alignment of all ranks

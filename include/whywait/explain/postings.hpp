@@ -65,20 +65,20 @@ class posting_lists {
     struct found {
       message_channel channel;
       core::stable_key key = 0;
-      std::uint32_t latest = 0;                    ///< the last posting that was added
+      std::uint32_t latest = 0;  ///< the last posting that was added
       std::uint32_t count = 0, first = 0, at = 0;  ///< at: where the next posting is added
-      std::uint32_t successor = 0;                 ///< the channel of the next posting, the last time
-      std::uint32_t comm = 0;                      ///< number of the communicator
-      std::int32_t peer = -1;                      ///< the peer's rank in the communicator
-      unsigned posts = ~0u;                        ///< flags of its ordinary postings; ~0: it has none
+      std::uint32_t successor = 0;  ///< the channel of the next posting, the last time
+      std::uint32_t comm = 0;  ///< number of the communicator
+      std::int32_t peer = -1;  ///< the peer's rank in the communicator
+      unsigned posts = ~0u;  ///< flags of its ordinary postings; ~0: it has none
       bool sends = false, in_order = true, probes = false;
     };
     base::key_map numbers;
-    std::uint32_t recent = no_channel;           ///< channel of the previous posting
-    base::pod_vector<found> channels;            ///< in the order of first postings
-    base::pod_vector<std::uint32_t> order;       ///< channels in their final order
+    std::uint32_t recent = no_channel;  ///< channel of the previous posting
+    base::pod_vector<found> channels;  ///< in the order of first postings
+    base::pod_vector<std::uint32_t> order;  ///< channels in their final order
     base::pod_vector<std::uint32_t> of_records;  ///< the channel of each record, or a marker
-    std::size_t added = 0;                       ///< number of records of of_records that were added
+    std::size_t added = 0;  ///< number of records of of_records that were added
   };
 
   /// `all_synchronous`: see message_book.
@@ -158,8 +158,7 @@ class posting_lists {
       const core::call_role role = core::role_of(r.call);
       // Whether a later call of the same location completes it.
       const bool completes_here = r.has(core::sync_flag::complete) && r.completed_by == location && r.completion >= i &&
-                                  r.completion < size && role != core::call_role::send &&
-                                  role != core::call_role::receive;
+                                  r.completion < size && role != core::call_role::send && role != core::call_role::receive;
       const std::uint32_t place = f.at++;
       f.in_order = f.in_order && f.latest <= r.posting;
       f.latest = r.posting;
@@ -188,8 +187,7 @@ class posting_lists {
         p->completion = i;
         p->completed_by = location;
       } else {
-        const record_place over =
-            completes_here ? record_place{r.completion, location} : completion_of({i, location}, r);
+        const record_place over = completes_here ? record_place{r.completion, location} : completion_of({i, location}, r);
         p->completion = over.record;
         p->completed_by = over.location;
       }
@@ -219,9 +217,7 @@ class posting_lists {
     }
     return {r.completion, static_cast<std::uint16_t>(r.completed_by)};
   }
-  const core::sync_record& record(record_place p) const noexcept {
-    return rank_->locations[p.location].records[p.record];
-  }
+  const core::sync_record& record(record_place p) const noexcept { return rank_->locations[p.location].records[p.record]; }
 
   /// Finds a channel of sends or of receives; null if there is none. O(log channels).
   message_channel* find(bool of_sends, std::int32_t peer, core::stable_key comm, std::int32_t tag) noexcept {
@@ -244,14 +240,14 @@ class posting_lists {
   const posted_receive* receives() const noexcept { return receives_; }
   std::size_t receive_count() const noexcept { return receive_count_; }
 
-  base::pod_vector<record_place> met;        ///< matched in an earlier epoch
+  base::pod_vector<record_place> met;  ///< matched in an earlier epoch
   base::pod_vector<record_place> uncertain;  ///< wildcards whose message only the next epoch determines
 
  private:
   static constexpr unsigned posts = core::sync_flag::posts_send | core::sync_flag::posts_receive;
-  static constexpr unsigned peculiar = core::sync_flag::cancelled | core::sync_flag::proc_null |
-                                       core::sync_flag::failed | core::sync_flag::any_source |
-                                       core::sync_flag::any_tag | core::sync_flag::matched | core::sync_flag::met;
+  static constexpr unsigned peculiar = core::sync_flag::cancelled | core::sync_flag::proc_null | core::sync_flag::failed |
+                                       core::sync_flag::any_source | core::sync_flag::any_tag | core::sync_flag::matched |
+                                       core::sync_flag::met;
 
   // Counts a posting on the channel that followed the previous channel the last time, which is the usual case.
   static bool count_as_successor(scratch& s, const core::sync_record& r, std::uint32_t& number) {
@@ -297,8 +293,8 @@ class posting_lists {
     if (r.has(sync_flag::met) || (r.has(sync_flag::matched) && r.posting <= rank_->posted_before)) return met_before;
     const bool of_sends = r.has(sync_flag::posts_send);
     const stable_key key =
-        combine(of_sends ? comm.id : ~comm.id, (static_cast<std::uint64_t>(static_cast<std::uint32_t>(peer)) << 32) |
-                                                   static_cast<std::uint32_t>(r.tag));
+        combine(of_sends ? comm.id : ~comm.id,
+                (static_cast<std::uint64_t>(static_cast<std::uint32_t>(peer)) << 32) | static_cast<std::uint32_t>(r.tag));
     const auto fresh = static_cast<std::uint32_t>(s.channels.size());
     const std::uint32_t number = s.numbers.intern(key, fresh);
     if (number == fresh) {
@@ -322,8 +318,7 @@ class posting_lists {
     const bool few = s.channels.size() <= 32;  // small lists, as on most ranks, are sorted by insertion
     for (std::uint32_t number = 0; number != s.channels.size(); ++number) {
       s.order.push_back(number);
-      for (std::size_t i = number; few && i != 0 && before(number, s.order[i - 1]); --i)
-        std::swap(s.order[i], s.order[i - 1]);
+      for (std::size_t i = number; few && i != 0 && before(number, s.order[i - 1]); --i) std::swap(s.order[i], s.order[i - 1]);
     }
     if (!few) small_stable_sort(s.order, before);
   }
@@ -342,8 +337,7 @@ class posting_lists {
       return x != y ? x < y : a.kind < b.kind;
     });
     for (std::size_t i = 1; i < count; ++i) {
-      const bool shared =
-          first[i - 1].kind == posted_receive::matched_probe && posting(first[i]) == posting(first[i - 1]);
+      const bool shared = first[i - 1].kind == posted_receive::matched_probe && posting(first[i]) == posting(first[i - 1]);
       if (shared) first[i - 1].kind = posted_receive::shared_probe;
     }
   }

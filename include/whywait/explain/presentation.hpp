@@ -56,8 +56,8 @@ inline void cut_residual(explanation& e, const options& settings) {
   });
   std::size_t kept_steps = 0, pairs = 0, alike = 0;
   for (std::size_t i = 0; i != steps.size(); ++i) {
-    const bool same = i != 0 && steps[i].causer_visits == steps[i - 1].causer_visits &&
-                      steps[i].waiter_visits == steps[i - 1].waiter_visits;
+    const bool same =
+        i != 0 && steps[i].causer_visits == steps[i - 1].causer_visits && steps[i].waiter_visits == steps[i - 1].waiter_visits;
     alike = same ? alike + 1 : 1;
     if (!same && ++pairs > 16) break;
     if (alike <= 16) steps[kept_steps++] = steps[i];

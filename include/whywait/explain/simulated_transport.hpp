@@ -23,8 +23,7 @@ namespace explain {
 class simulated_transport {
  public:
   /// `room`: bytes per packet of an exchange; results do not depend on it.
-  explicit simulated_transport(std::int32_t ranks, std::size_t room = std::size_t{16} << 10)
-      : ranks_(ranks), room_(room) {}
+  explicit simulated_transport(std::int32_t ranks, std::size_t room = std::size_t{16} << 10) : ranks_(ranks), room_(room) {}
 
   std::int32_t ranks() const noexcept { return ranks_; }
   std::int32_t hosted() const noexcept { return ranks_; }

@@ -22,8 +22,8 @@ struct snapshot_request {
 /// known without waiting. If the path it took over was the waiter's own, or if there was none, the snapshot can be sent
 /// ahead.
 enum class snapshot_mode : std::uint8_t {
-  whole,    ///< the whole path, sent when the causer has reached that instant
-  own,      ///< the whole path of a causer that never took over another; sent ahead
+  whole,  ///< the whole path, sent when the causer has reached that instant
+  own,  ///< the whole path of a causer that never took over another; sent ahead
   relative  ///< what the causer did since it took over the path of the waiter's record `base`; sent ahead
 };
 

@@ -32,7 +32,7 @@ struct timeline_mark {
 /// first kept event; one whose end was lost or had not come ends at the last. `end_ns`: end of recording, or INT64_MIN
 /// for the last event. Steps have the time of the event before them. O(events).
 inline base::vector<timeline_mark> marks_of(const location_timeline& from, const core::shared_clock& clock,
-                                                         std::int64_t end_ns = INT64_MIN) {
+                                            std::int64_t end_ns = INT64_MIN) {
   base::vector<timeline_mark> marks, open;
   base::vector<std::uint32_t> begun_before;
   marks.reserve(from.events.size());
@@ -46,10 +46,8 @@ inline base::vector<timeline_mark> marks_of(const location_timeline& from, const
     if (e.kind() == core::timeline_event::enter) {
       open.push_back(mark);
     } else if (e.kind() == core::timeline_event::leave) {
-      if (open.empty())
-        begun_before.push_back(mark.block);
-      else
-        open.pop_back();
+      if (open.empty()) begun_before.push_back(mark.block);
+      else open.pop_back();
     }
     marks.push_back(mark);
   }

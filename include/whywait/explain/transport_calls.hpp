@@ -23,8 +23,7 @@ class borrowed<Result(Args...)> {
  public:
   template <class Function, std::enable_if_t<!std::is_same<std::decay_t<Function>, borrowed>::value, int> = 0>
   borrowed(Function&& function)
-      : function_(const_cast<void*>(static_cast<const void*>(&function))),
-        call_([](void* self, Args... args) -> Result {
+      : function_(const_cast<void*>(static_cast<const void*>(&function))), call_([](void* self, Args... args) -> Result {
           return (*static_cast<std::remove_reference_t<Function>*>(self))(std::forward<Args>(args)...);
         }) {}
   Result operator()(Args... args) const { return call_(function_, std::forward<Args>(args)...); }
@@ -67,12 +66,9 @@ class transport_calls_of final : public transport_calls {
  public:
   explicit transport_calls_of(Transport& transport) : transport_(&transport) {}
 
-  std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) override {
-    return transport_->minimum(value);
-  }
+  std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) override { return transport_->minimum(value); }
   void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce, receive_call consume) override {
-    transport_->exchange([&](std::int32_t i, auto&& to, std::size_t room) { produce(i, outbox_call(to), room); },
-                         consume);
+    transport_->exchange([&](std::int32_t i, auto&& to, std::size_t room) { produce(i, outbox_call(to), room); }, consume);
   }
   void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) override {
     transport_->forward([&](std::int32_t i, auto&& post) { return advance(i, post_call(post)); }, receive);

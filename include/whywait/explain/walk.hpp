@@ -31,9 +31,7 @@ class location_walk {
  private:
   static constexpr std::int64_t never = INT64_MIN;
 
-  std::int64_t at(std::int64_t ticks) const noexcept {
-    return std::max(std::min(clock_.at(ticks), until_ns_), from_ns_);
-  }
+  std::int64_t at(std::int64_t ticks) const noexcept { return std::max(std::min(clock_.at(ticks), until_ns_), from_ns_); }
 
   core::shared_clock clock_;
   std::int64_t from_ns_, until_ns_;

@@ -31,25 +31,22 @@ namespace finalize {
 /// Gathers the input of the rules on rank 0. A reduction tree adds up the contributions of one call site on the way.
 /// The result is bounded to 64 MiB of own events in total (at least 1 KiB per rank; none without `with_events`) and to
 /// the 256 most costly call sites. Collective over the transport's ranks.
-inline rules::contribution gather_contributions(finalize::mpi_transport& transport,
-                                                              const explain::rank_history& own,
-                                                              std::int64_t clock_error_ns, bool with_events = true) {
+inline rules::contribution gather_contributions(finalize::mpi_transport& transport, const explain::rank_history& own,
+                                                std::int64_t clock_error_ns, bool with_events = true) {
   constexpr std::size_t most_event_bytes = std::size_t(64) << 20, least_event_bytes = 1024, most_sites = 256;
   constexpr std::int64_t shortest_late_exit_ns = 10000;
   rules::contribution all;
   if (with_events)
-    all = rules::contribution_of(
-        own, std::max(most_event_bytes / static_cast<std::size_t>(transport.ranks()), least_event_bytes));
-  else
-    all.uses = rules::uses_of(own);
+    all = rules::contribution_of(own,
+                                 std::max(most_event_bytes / static_cast<std::size_t>(transport.ranks()), least_event_bytes));
+  else all.uses = rules::uses_of(own);
   rules::completion ends(own, std::max(shortest_late_exit_ns, 2 * clock_error_ns));
   transport.exchange([&](std::int32_t, auto&& to, std::size_t room) { ends.announce(to, room); },
                      [&](std::int32_t, std::int32_t, const unsigned char* data, std::size_t size) { ends.hear(data, size); });
   ends.add_to(all.uses);
-  transport.reduce([&](std::int32_t) { return rules::pack(all); },
-                   [&](std::int32_t, const unsigned char* data, std::size_t size) {
-                     all.merge(rules::unpack_contribution(data, size));
-                   });
+  transport.reduce(
+      [&](std::int32_t) { return rules::pack(all); },
+      [&](std::int32_t, const unsigned char* data, std::size_t size) { all.merge(rules::unpack_contribution(data, size)); });
   rules::keep_most_costly(all.uses, most_sites);
   return all;
 }
@@ -89,9 +86,8 @@ inline void print_lines(const std::string& text) {
 
 /// Evaluates the built-in rules, the rules of the program and those of the files that `wanted` (WHYWAIT_RULES) names.
 /// Errors in rules are printed and counted in `facts.warnings`; they change nothing else. For rank 0.
-inline rules::evaluation advise(const char* wanted, const explain::outcome& found,
-                                              const base::names& names, rules::contribution&& all,
-                                              report::run_facts& facts) {
+inline rules::evaluation advise(const char* wanted, const explain::outcome& found, const base::names& names,
+                                rules::contribution&& all, report::run_facts& facts) {
   try {
     const rules::rules_setting setting = rules::rules_setting::parse(wanted);
     const rules::knowledge known = rules::active_rules(setting, all.events, std::move(all.texts));

@@ -46,12 +46,10 @@ inline report::result analyse(mpi::state& process, epoch& now) {
   for (const unseen_block& b : unseen) keys.push_back(b.key);
   const base::names names = gather_names(keys_to_name(found, std::move(keys)), now.names(), now.team());
   rules::evaluation advice;
-  if (process.rank == 0)
-    advice = advise(process.registry->config.rules, found, names, std::move(contributions), facts);
+  if (process.rank == 0) advice = advise(process.registry->config.rules, found, names, std::move(contributions), facts);
   report::result result = report::assemble(found, names, std::move(facts), advice);
   result.unseen = named(unseen, names);
-  if (data.analysis != nullptr)
-    result.communication = data.analysis->result(&gather_names, now.names(), result.run.warnings);
+  if (data.analysis != nullptr) result.communication = data.analysis->result(&gather_names, now.names(), result.run.warnings);
   answer_questions(process, now.names(), now.team(), now.so_far().calls, now.so_far().asked, found, result);
   now.keep(std::move(found));
   return result;
@@ -76,8 +74,7 @@ inline report::result partial_result(mpi::state& process, const finalize::team& 
                            (so_far.found.records == 0 ? "waits are not explained" : "later waits are not explained"));
   rules::contribution uses;
   uses.uses = so_far.uses;
-  const rules::evaluation advice =
-      advise(process.registry->config.rules, so_far.found, names, std::move(uses), facts);
+  const rules::evaluation advice = advise(process.registry->config.rules, so_far.found, names, std::move(uses), facts);
   return report::assemble(so_far.found, names, std::move(facts), advice);
 }
 
@@ -111,15 +108,15 @@ inline void at_finalize(mpi::state& process) {
     reported = known && wanted.report;
     if (known && wanted.output != nullptr) {
       const std::string problem = report::write_json_file(result, std::string(wanted.output) + ".json");
-      if (!problem.empty()) core::warn(problem.c_str(), wanted.report ? "; the text report is complete" : "; the result is lost");
+      if (!problem.empty())
+        core::warn(problem.c_str(), wanted.report ? "; the text report is complete" : "; the result is lost");
       reported = true;
     }
   } catch (const std::exception& problem) {
     core::warn(reported ? "cannot write the JSON file: " : "cannot write the report: ", "rank 0: ", problem.what());
   }
   // The last resort is the local summary of this rank, which needs no memory.
-  if (!reported && process.hook.on_end != nullptr)
-    process.hook.on_end(process, mpi::end_reason::unexplained, 0);
+  if (!reported && process.hook.on_end != nullptr) process.hook.on_end(process, mpi::end_reason::unexplained, 0);
 }
 
 }  // namespace finalize

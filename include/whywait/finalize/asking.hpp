@@ -41,8 +41,9 @@ struct asked_questions {
   base::vector<whatif::outside_answer> answers_in(const explain::outcome& found) const {
     base::vector<whatif::outside_answer> out;
     for (std::size_t i = 0; i != std::min(clock_of.size(), found.answers.size()); ++i)
-      if (known[i]) out.push_back({clock_of[i], "clocks", static_cast<double>(found.total_ns) * 1e-9,
-                     static_cast<double>(found.answers[i].total_ns) * 1e-9});
+      if (known[i])
+        out.push_back({clock_of[i], "clocks", static_cast<double>(found.total_ns) * 1e-9,
+                       static_cast<double>(found.answers[i].total_ns) * 1e-9});
     return out;
   }
 };
@@ -81,8 +82,8 @@ struct meant_block {
 
 /// Finds the blocks whose names occur in `asked` on any rank. The result is sorted and identical on all ranks.
 /// Collective.
-inline base::pod_vector<meant_block> find_blocks(const base::vector<whatif::question>& asked,
-                                                                 const process_names& own, const finalize::team& all) {
+inline base::pod_vector<meant_block> find_blocks(const base::vector<whatif::question>& asked, const process_names& own,
+                                                 const finalize::team& all) {
   base::pod_vector<meant_block> mine;
   for (std::size_t q = 0; q != asked.size(); ++q)
     for (std::size_t c = 0; c != 1 + asked[q].also.size(); ++c) {
@@ -108,7 +109,7 @@ inline base::pod_vector<meant_block> find_blocks(const base::vector<whatif::ques
 /// looks up the blocks of the epoch that the questions refer to. Costs one agreement if there are no questions.
 /// Collective.
 inline void update_questions(asked_questions& asked, const mpi::state& process, const process_names& own,
-                                    const finalize::team& all) {
+                             const finalize::team& all) {
   if (!asked.read) {
     std::string text;
     if (process.rank == 0 && process.registry->config.whatif != nullptr)

@@ -1,8 +1,8 @@
 #ifndef WHYWAIT_FINALIZE_COLLECT_HPP
 #define WHYWAIT_FINALIZE_COLLECT_HPP
 
-#include <whywait/finalize/process_records.hpp>
 #include <whywait/finalize/own_costs.hpp>
+#include <whywait/finalize/process_records.hpp>
 #include <whywait/mpi/process_state.hpp>
 #include <whywait/record/kept_details.hpp>
 #include <whywait/record/slow_path.hpp>
@@ -63,7 +63,8 @@ inline process_records collect(mpi::state& process, const core::shared_clock& cl
       to.order = more->order.segments();
       to.order_nodes = more->order.nodes();
     }
-    const mpi::thread_state* const thread = static_cast<mpi::thread_state*>(__atomic_load_n(&from.extension[0], __ATOMIC_ACQUIRE));
+    const mpi::thread_state* const thread =
+        static_cast<mpi::thread_state*>(__atomic_load_n(&from.extension[0], __ATOMIC_ACQUIRE));
     if (thread == nullptr) continue;
     beside.sites = &thread->sites;
     to.call_overheads = call_costs(thread->timing, process.calibrated, clock.ns_per_tick);

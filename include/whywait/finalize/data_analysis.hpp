@@ -59,7 +59,7 @@ __attribute__((visibility("default"))) inline data_analysis_maker maker_of_data_
 /// State of the data analysis of a run.
 struct data_so_far {
   std::unique_ptr<data_analysis> analysis;  ///< null if no rank has registered data or the analysis is not linked in
-  bool not_linked = false;                     ///< data is registered but cannot be analysed
+  bool not_linked = false;  ///< data is registered but cannot be analysed
 };
 
 /// Creates the analysis at the end of the first epoch in which some rank has registered an array. Collective.
@@ -75,7 +75,8 @@ inline void create_data_analysis(mpi::state& process, const finalize::team& all,
 
 /// Warning in the report of a run with registered data but without the analysis.
 constexpr const char* data_not_analysed =
-    "data was registered but is not analysed; include <whywait/communication.hpp> beside <whywait/mpi.hpp> in one file of "
+    "data was registered but is not analysed; include <whywait/communication.hpp> beside <whywait/mpi.hpp> in one file "
+    "of "
     "the program";
 
 }  // namespace finalize

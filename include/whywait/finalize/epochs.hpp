@@ -80,8 +80,8 @@ class epoch {
     bound(end);
     for (const core::location_history& l : all_.history.locations) so_far_.run.first_comers += answered_first_comers(l);
     find_code();
-    names_.reset(new process_names(all_, process.registry->sites, process.registry->sources,
-                                   left_out_ ? nullptr : so_far_.code.get()));
+    names_.reset(
+        new process_names(all_, process.registry->sites, process.registry->sources, left_out_ ? nullptr : so_far_.code.get()));
     settings_.clock_error_ns = clock_error_ns_;
     settings_.threshold_ns = std::max(settings_.threshold_ns, 2 * settings_.clock_error_ns);
     settings_.clocks = &clocks::virtual_clocks;
@@ -100,8 +100,7 @@ class epoch {
 
   /// Explains the epoch and adds it to all earlier ones. On rank 0 the result describes the run so far.
   explain::outcome explain() {
-    explain::outcome found =
-        explain::explain_epoch(transport_, &all_.history, &so_far_.memory, 1, settings_);
+    explain::outcome found = explain::explain_epoch(transport_, &all_.history, &so_far_.memory, 1, settings_);
     gather_pictures(found, all_.history, process_.registry->config.path_order, team_);
     if (process_.rank == 0) fold_pictures(so_far_.pictures, found);
     gather_calls(all_.history, so_far_.asked, all_.history.continues, team_, so_far_.calls);
@@ -110,8 +109,7 @@ class epoch {
   }
   /// The additional input of the rules.
   rules::contribution contribute(bool with_events) {
-    rules::contribution all =
-        gather_contributions(transport_, all_.history, settings_.clock_error_ns, with_events);
+    rules::contribution all = gather_contributions(transport_, all_.history, settings_.clock_error_ns, with_events);
     if (process_.rank == 0) fold_uses(so_far_.uses, all.uses);
     return all;
   }
@@ -294,8 +292,7 @@ inline void resolve_wildcards(mpi::state& process) {
 }
 
 /// Hook for operations at which all processes met. Explains the epoch that ends there.
-inline bool at_epoch(mpi::state& process, mpi::thread_state& thread,
-                                   const mpi::meeting_point& end) {
+inline bool at_epoch(mpi::state& process, mpi::thread_state& thread, const mpi::meeting_point& end) {
   resolve_wildcards(process);
   together(process, "the analysis failed, later waits are not explained: ", [&](const finalize::team&) {
     epoch now(process, &end);

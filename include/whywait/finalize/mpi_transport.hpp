@@ -55,8 +55,7 @@ class mpi_transport {
     const auto both = std::make_pair(&produce, &consume);
     using pointers = std::remove_const_t<decltype(both)>;
     run_exchange(
-        &both,
-        [](const void* p, outbox& to, std::size_t room) { (*static_cast<const pointers*>(p)->first)(0, to, room); },
+        &both, [](const void* p, outbox& to, std::size_t room) { (*static_cast<const pointers*>(p)->first)(0, to, room); },
         [](const void* p, std::int32_t source, const unsigned char* data, std::size_t size) {
           (*static_cast<const pointers*>(p)->second)(0, source, data, size);
         });
@@ -119,7 +118,7 @@ class mpi_transport {
 
   // Not a template, so that it is compiled once for all exchanges.
   void run_exchange(const void* both, void (*produce)(const void*, outbox&, std::size_t),
-                                  void (*consume)(const void*, std::int32_t, const unsigned char*, std::size_t)) const {
+                    void (*consume)(const void*, std::int32_t, const unsigned char*, std::size_t)) const {
     const auto n = static_cast<std::size_t>(ranks_);
     const std::size_t room = std::max(static_cast<std::size_t>(team::round_bytes) / n, std::size_t{2048});
     outbox out{std::unique_ptr<packet[]>(new packet[n])};
@@ -155,8 +154,8 @@ class mpi_transport {
         if (in_sum > in_room) in_round.reset(new unsigned char[in_room = in_sum]);
         team_.agree();
       }
-      PMPI_Alltoallv(out_round.data(), out_count.data(), out_at.data(), MPI_BYTE, in_round.get(), in_count.data(),
-                     in_at.data(), MPI_BYTE, comm_);
+      PMPI_Alltoallv(out_round.data(), out_count.data(), out_at.data(), MPI_BYTE, in_round.get(), in_count.data(), in_at.data(),
+                     MPI_BYTE, comm_);
       for (std::size_t i = 0; i != n; ++i) {
         const auto size = static_cast<std::size_t>(in_count[i]);
         if (size != 0) consume(both, static_cast<std::int32_t>(i), in_round.get() + in_at[i], size);
@@ -274,12 +273,12 @@ class mpi_transport {
   int ranks_ = 1;
   packet in_;
   base::pod_vector<std::uint64_t> sent_, received_, expected_;  ///< forward() messages by rank
-  std::unique_ptr<packet[]> pending_;                           ///< unsent data by rank
-  base::pod_vector<std::int32_t> waiting_;                    ///< ranks with unsent data
-  sending* sendings_ = nullptr;                                 ///< pending sends, oldest first
-  sending* last_ = nullptr;                                     ///< tail of `sendings_`
-  sending* spare_ = nullptr;                                    ///< completed sends, whose buffers are reused
-  unsigned spares_ = 0;                                         ///< length of `spare_`
+  std::unique_ptr<packet[]> pending_;  ///< unsent data by rank
+  base::pod_vector<std::int32_t> waiting_;  ///< ranks with unsent data
+  sending* sendings_ = nullptr;  ///< pending sends, oldest first
+  sending* last_ = nullptr;  ///< tail of `sendings_`
+  sending* spare_ = nullptr;  ///< completed sends, whose buffers are reused
+  unsigned spares_ = 0;  ///< length of `spare_`
 };
 
 }  // namespace finalize

@@ -25,8 +25,7 @@ namespace finalize {
 /// Returns names for keys on rank 0. The lowest rank that recorded a key resolves it in its own process, because
 /// address space randomisation and different executables allow no other place. Collective; `keys` is read on rank 0
 /// only.
-inline base::names gather_names(base::vector<core::stable_key> keys, const process_names& own,
-                                                const finalize::team& all) {
+inline base::names gather_names(base::vector<core::stable_key> keys, const process_names& own, const finalize::team& all) {
   all.share(keys);
 
   base::pod_vector<int> owner(keys.size(), all.size());
@@ -39,9 +38,8 @@ inline base::names gather_names(base::vector<core::stable_key> keys, const proce
   base::names names = own.names_of(mine);
 
   const base::packet packed = all.rank() != 0 && !mine.empty() ? report::pack(names) : base::packet();
-  all.gather(packed.data(), packed.size(), [&](const unsigned char* data, std::size_t size) {
-    report::unpack(data, size, names);
-  });
+  all.gather(packed.data(), packed.size(),
+             [&](const unsigned char* data, std::size_t size) { report::unpack(data, size, names); });
   return names;
 }
 

@@ -24,7 +24,7 @@ namespace detail {
 // interval between two readings includes the inner halves, except for a reading that exists only because the call times
 // itself.
 inline core::call_overhead cost_of(double before, double inside, double after, double reading, double error,
-                                                 double ns_per_tick) {
+                                   double ns_per_tick) {
   const auto ns = [&](double ticks) { return std::max(ticks, 0.0) * ns_per_tick; };
   return {ns(before - reading / 2), ns(inside - reading / 2), ns(reading / 2), ns(after - reading / 2), ns(error)};
 }
@@ -110,7 +110,7 @@ inline double slower_reading(const mpi::self_timing& timed, const mpi::calibrati
 /// The cost of one thread's calls, by core::mpi_call. Uses the thread's own timings where there are enough, otherwise
 /// the calibration, corrected for the current cost of a clock reading.
 inline std::vector<core::call_overhead> call_costs(const mpi::self_timing& timed, const mpi::calibration& quiet,
-                                                                 double ns_per_tick) {
+                                                   double ns_per_tick) {
   std::vector<core::call_overhead> costs(static_cast<std::size_t>(core::mpi_call::count_));
   const double slower = slower_reading(timed, quiet);
   for (std::size_t c = 1; c < costs.size(); ++c) {
@@ -122,8 +122,8 @@ inline std::vector<core::call_overhead> call_costs(const mpi::self_timing& timed
     const auto tried = static_cast<std::size_t>(detail::like(call));
     const mpi::own_ticks& t = quiet.calls[tried];
     if (t.sum() == 0) continue;
-    costs[c] = detail::cost_of(t.before + slower, t.inside + slower, t.after + slower, t.reading + slower,
-                               quiet.spread[tried], ns_per_tick);
+    costs[c] = detail::cost_of(t.before + slower, t.inside + slower, t.after + slower, t.reading + slower, quiet.spread[tried],
+                               ns_per_tick);
   }
   return costs;
 }

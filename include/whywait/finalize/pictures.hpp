@@ -22,8 +22,7 @@ inline namespace v0 {
 namespace finalize {
 namespace detail {
 
-inline void put_side(base::packet& out, std::uint32_t wait, bool waiter,
-                                   const explain::picture_side& side) {
+inline void put_side(base::packet& out, std::uint32_t wait, bool waiter, const explain::picture_side& side) {
   base::put(out, wait);
   base::put(out, waiter);
   base::put(out, side.rank);
@@ -50,8 +49,7 @@ inline void take_sides(base::packet_reader in, base::vector<explain::explanation
 /// Fills the pictures of the most costly waits with what both locations of the longest instance ran. Only these two
 /// ranks send data. Complete on rank 0. Collective; `wanted` and `found` are read on rank 0 only. Costs one agreement
 /// without `wanted`.
-inline void gather_pictures(explain::outcome& found, const explain::rank_history& own, bool wanted,
-                                          const finalize::team& all) {
+inline void gather_pictures(explain::outcome& found, const explain::rank_history& own, bool wanted, const finalize::team& all) {
   constexpr std::size_t most = 8;
   base::pod_vector<explain::wait_sample> samples;
   if (wanted)
@@ -65,8 +63,7 @@ inline void gather_pictures(explain::outcome& found, const explain::rank_history
   for (std::uint32_t i = 0; i != samples.size(); ++i) {
     const explain::wait_sample& s = samples[i];
     if (s.wait_ns <= 0) continue;
-    if (s.rank == own.rank)
-      detail::put_side(mine, i, true, explain::path_between(own, s.location, s.since_ns, s.record));
+    if (s.rank == own.rank) detail::put_side(mine, i, true, explain::path_between(own, s.location, s.since_ns, s.record));
     if (s.causer_rank == own.rank)
       detail::put_side(mine, i, false, explain::path_between(own, s.causer_location, s.since_ns, s.causer_record));
   }

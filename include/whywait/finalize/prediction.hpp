@@ -41,7 +41,7 @@ struct label_namer final : whatif::key_namer {
 /// Gathers on rank 0 the calls of all ranks that end before a common time, at most `most_calls`. Returns false if a
 /// rank has no memory to send them. Collective.
 inline bool gather_lines(const explain::rank_history& own, const finalize::team& all, std::uint64_t most_calls,
-                                       base::vector<whatif::traced_line>& lines, bool& all_of_them) {
+                         base::vector<whatif::traced_line>& lines, bool& all_of_them) {
   std::uint64_t total = 0;
   for (const explain::location_history& l : own.locations) total += l.records.size();
   all.all_reduce(&total, 1, MPI_UINT64_T, MPI_SUM);
@@ -60,16 +60,15 @@ inline bool gather_lines(const explain::rank_history& own, const finalize::team&
   bool good = true;
   try {
     base::vector<whatif::traced_line> mine = whatif::trace(own, SIZE_MAX, until);
-    if (all.rank() == 0)
-      lines = std::move(mine);
-    else
-      packed = whatif::pack(mine);
+    if (all.rank() == 0) lines = std::move(mine);
+    else packed = whatif::pack(mine);
   } catch (const std::exception&) {
     good = false;
   }
   // Agree that all ranks can send before any of them sends.
   if (all.lowest_of(!good) >= 0) return false;
-  all.gather(packed.data(), packed.size(), [&](const unsigned char* data, std::size_t size) { whatif::unpack(data, size, lines); });
+  all.gather(packed.data(), packed.size(),
+             [&](const unsigned char* data, std::size_t size) { whatif::unpack(data, size, lines); });
   return true;
 }
 
@@ -84,7 +83,7 @@ struct traced_calls {
 /// Gathers the calls at the end of the first epoch (`goes_on`: others follow) or of the run, if there are questions.
 /// Rank 0 keeps at most 2,000,000 calls of all ranks (about 250 bytes each). Collective.
 inline void gather_calls(const explain::rank_history& own, const asked_questions& asked, bool goes_on,
-                                       const finalize::team& all, traced_calls& into) {
+                         const finalize::team& all, traced_calls& into) {
   constexpr std::uint64_t most_calls = 2000000;
   if (into.asked || asked.all.empty()) return;
   into.asked = true;
@@ -96,14 +95,16 @@ inline void gather_calls(const explain::rank_history& own, const asked_questions
 /// from the log cover its beginning and say so. `found` is the outcome of an analysis that also put the questions to
 /// the virtual clocks. Does nothing without questions. Collective.
 inline void answer_questions(const mpi::state& process, const process_names& history, const finalize::team& all,
-                                           traced_calls calls, const asked_questions& asked,
-                                           const explain::outcome& found, report::result& into) {
+                             traced_calls calls, const asked_questions& asked, const explain::outcome& found,
+                             report::result& into) {
   if (!calls.asked) return;
   const base::names names = gather_names(whatif::keys_of(calls.lines), history, all);
   if (process.rank != 0) return;
   try {
-    if (!calls.gathered) throw models::prediction_error(models::fault::log, "a rank ran out of memory before it sent its calls");
-    const models::run_log log = whatif::join(std::move(calls.lines), static_cast<const whatif::key_namer&>(detail::label_namer(names)));
+    if (!calls.gathered)
+      throw models::prediction_error(models::fault::log, "a rank ran out of memory before it sent its calls");
+    const models::run_log log =
+        whatif::join(std::move(calls.lines), static_cast<const whatif::key_namer&>(detail::label_namer(names)));
     whatif::ask_options options;
     options.outside = asked.answers_in(found);
     into.prediction.answers = whatif::ask(log, asked.all, options);

@@ -33,7 +33,7 @@ class process_names {
   /// or null; `modules` the modules of the process if it is another one, or null. All of them and `all` must outlive
   /// this object.
   process_names(process_records& all, const core::site_table& sites, const core::code_source* sources = nullptr,
-                              const coverage::code_blocks* code = nullptr, const report::module_list* modules = nullptr)
+                const coverage::code_blocks* code = nullptr, const report::module_list* modules = nullptr)
       : sites_(sites), code_(code), modules_(modules) {
     functions_.resize(sites_.size());
     for (const core::code_source* s = sources; s != nullptr; s = s->next)
@@ -73,7 +73,7 @@ class process_names {
  private:
   struct meaning {
     const mpi::call_site_table* calls;  // null: a block
-    std::uint32_t number;                   // of the call site or the block
+    std::uint32_t number;  // of the call site or the block
   };
 
   void add_meaning(core::stable_key key, const meaning& m) {  // the first meaning of a key wins
@@ -110,13 +110,11 @@ class process_names {
         modules_ != nullptr ? modules_->offset_of(site.address) : report::module_offset_of(site.address);
     core::stable_key key = core::combine(core::key_of(code.module), code.offset);
     key = core::combine(key, static_cast<std::uint64_t>(site.call));
-    for (std::uint32_t level = 0; level < site.depth; ++level)
-      key = core::combine(key, sites_[calls.region(site, level)].key);
+    for (std::uint32_t level = 0; level < site.depth; ++level) key = core::combine(key, sites_[calls.region(site, level)].key);
     return key;
   }
 
-  base::place place_of_call(report::symboliser& symbols, const mpi::call_site_table& calls,
-                              std::uint32_t number) const {
+  base::place place_of_call(report::symboliser& symbols, const mpi::call_site_table& calls, std::uint32_t number) const {
     const mpi::call_site& site = calls[number];
     std::string region;
     for (std::uint32_t level = 0; level < site.depth; ++level) {

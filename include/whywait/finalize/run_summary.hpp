@@ -69,19 +69,23 @@ inline std::uint64_t answered_first_comers(const core::location_history& l) {
 /// Sums of this process over all epochs.
 struct run_so_far {
   std::uint64_t first_comers = 0;  ///< answered requests from any source
-  std::int64_t paused_ns = 0;      ///< sum of all pauses
-  std::int64_t unseen_ns = 0;      ///< time between the end of memory and the end of the epoch
+  std::int64_t paused_ns = 0;  ///< sum of all pauses
+  std::int64_t unseen_ns = 0;  ///< time between the end of memory and the end of the epoch
 };
 
 /// Gathers facts about the run that the explanation does not contain, complete on rank 0. `before` holds the sums of
 /// this rank up to now. Collective.
-inline report::run_facts gather_facts(const mpi::state& process,
-                                                    const process_records& all,
-                                                    const run_so_far& before, const finalize::team& team) {
+inline report::run_facts gather_facts(const mpi::state& process, const process_records& all, const run_so_far& before,
+                                      const finalize::team& team) {
   struct {
     std::uint64_t calls, lost, mismatches, full, unordered, first_comers, several;
-  } counts = {all.calls,        all.lost_records + all.lost_steps, 0, all.first_closed_ticks != 0 ? 1u : 0u,
-              all.lost_orders, before.first_comers, __atomic_load_n(&process.several, __ATOMIC_ACQUIRE) ? 1u : 0u};
+  } counts = {all.calls,
+              all.lost_records + all.lost_steps,
+              0,
+              all.first_closed_ticks != 0 ? 1u : 0u,
+              all.lost_orders,
+              before.first_comers,
+              __atomic_load_n(&process.several, __ATOMIC_ACQUIRE) ? 1u : 0u};
   for (const thread_records& l : all.threads) counts.mismatches += l.mismatched_ends;
   team.all_reduce(&counts, 7, MPI_UINT64_T, MPI_SUM);
   double worst_error_ns = all.history.clock.error_ns;

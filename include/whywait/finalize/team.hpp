@@ -139,10 +139,9 @@ class team {
   void reduce(Pack&& pack, Merge&& merge) const {
     auto both = std::make_pair(&pack, &merge);
     using pointers = decltype(both);
-    run_reduce({&both, [](void* p) { return packet((*static_cast<pointers*>(p)->first)()); },
-                [](void* p, const unsigned char* data, std::size_t size) {
-                  (*static_cast<pointers*>(p)->second)(data, size);
-                }});
+    run_reduce(
+        {&both, [](void* p) { return packet((*static_cast<pointers*>(p)->first)()); },
+         [](void* p, const unsigned char* data, std::size_t size) { (*static_cast<pointers*>(p)->second)(data, size); }});
   }
 
   /// Messages are sent and received in pieces of this size.
@@ -207,8 +206,8 @@ class team {
         to = data_.data();
       });
       for (std::uint64_t done = 0; done < size; done += round_bytes)
-        PMPI_Recv(to != nullptr ? to + done : dropped_.get(), static_cast<int>(std::min(size - done, round_bytes)),
-                  MPI_BYTE, peer, data_tag, all_.comm_, MPI_STATUS_IGNORE);
+        PMPI_Recv(to != nullptr ? to + done : dropped_.get(), static_cast<int>(std::min(size - done, round_bytes)), MPI_BYTE,
+                  peer, data_tag, all_.comm_, MPI_STATUS_IGNORE);
       attempt([&] { calls_.take(calls_.self, to, static_cast<std::size_t>(size)); });
     }
     packet pack() {
@@ -240,8 +239,8 @@ class team {
 
   void send(int to, const void* bytes, std::uint64_t size) const {
     for (std::uint64_t done = 0; done < size; done += round_bytes)
-      PMPI_Send(static_cast<const unsigned char*>(bytes) + done, static_cast<int>(std::min(size - done, round_bytes)),
-                MPI_BYTE, to, data_tag, comm_);
+      PMPI_Send(static_cast<const unsigned char*>(bytes) + done, static_cast<int>(std::min(size - done, round_bytes)), MPI_BYTE,
+                to, data_tag, comm_);
   }
 
   MPI_Comm comm_;

@@ -49,8 +49,8 @@ inline void add_up(base::pod_vector<unseen_block>& all) {
 
 /// Sums over all ranks and threads on rank 0, limited to the 32 blocks with the most time. Collective; costs one
 /// agreement if memory sufficed.
-inline base::pod_vector<unseen_block> gather_unseen(const process_records& own,
-                                                                    const core::site_table& sites, const finalize::team& all) {
+inline base::pod_vector<unseen_block> gather_unseen(const process_records& own, const core::site_table& sites,
+                                                    const finalize::team& all) {
   constexpr std::size_t most = 32;
   base::pod_vector<unseen_block> found;
   for (const thread_records& l : own.threads)
@@ -74,16 +74,14 @@ inline base::pod_vector<unseen_block> gather_unseen(const process_records& own,
         std::memcpy(&found[before], data, size);
         detail::add_up(found);
       });
-  base::small_stable_sort(found, [](const unseen_block& a, const unseen_block& b) {
-    return a.ns != b.ns ? a.ns > b.ns : a.visits > b.visits;
-  });
+  base::small_stable_sort(
+      found, [](const unseen_block& a, const unseen_block& b) { return a.ns != b.ns ? a.ns > b.ns : a.visits > b.visits; });
   found.resize(std::min(found.size(), most));
   return found;
 }
 
 /// The same blocks with their names, for the report.
-inline base::vector<report::place_total> named(const base::pod_vector<unseen_block>& found,
-                                                            const base::names& names) {
+inline base::vector<report::place_total> named(const base::pod_vector<unseen_block>& found, const base::names& names) {
   base::vector<report::place_total> out;
   for (const unseen_block& b : found)
     if (const base::place* const where = names.find(b.key))

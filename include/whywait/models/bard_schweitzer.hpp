@@ -35,8 +35,7 @@ inline std::vector<double> bard_schweitzer(const network& net, const std::uint32
           const double m = here.what == station::kind::multi   ? static_cast<double>(here.servers)
                            : here.what == station::kind::rates ? here.rate.back()
                                                                : 1.0;
-          const double alone =
-              here.what == station::kind::rates ? std::max(0.0, d / here.rate.front() - d / m) : d - d / m;
+          const double alone = here.what == station::kind::rates ? std::max(0.0, d / here.rate.front() - d / m) : d - d / m;
           r = d / m * (1.0 + others) + alone;
         }
         residence[s * chains + c] = r;
@@ -63,10 +62,8 @@ inline double bard_schweitzer_error(const network& net, const std::vector<std::u
     for (std::size_t c = 0; c != reduced.size(); ++c) {
       if (reduced[c] >= largest[c]) continue;
       ++reduced[c];
-      if (lattice::points(reduced) > 20000)
-        --reduced[c];
-      else
-        grew = true;
+      if (lattice::points(reduced) > 20000) --reduced[c];
+      else grew = true;
     }
   }
   const lattice exact(net, reduced);

@@ -126,8 +126,7 @@ class branch_mixer {
 /// combined in pairs from the shortest to the longest. The pair rule is not associative, contrary to Kapelnikov et al.
 /// (1987), and this order is the most accurate. Otherwise all are mixed at once, which is exact for single exponential
 /// tasks on any machine. The fluid rule always combines pairs.
-inline segment parallel(std::vector<segment> parts, const machine& where,
-                        parallel_rule rule = parallel_rule::variance_aware) {
+inline segment parallel(std::vector<segment> parts, const machine& where, parallel_rule rule = parallel_rule::variance_aware) {
   parts.erase(std::remove_if(parts.begin(), parts.end(), detail::nothing), parts.end());
   if (parts.empty()) return {};
   std::stable_sort(parts.begin(), parts.end(), [](const segment& a, const segment& b) { return a.mean < b.mean; });

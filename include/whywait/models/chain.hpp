@@ -45,10 +45,10 @@ struct chain {
 
   std::size_t classes = 1, modules = 0;
   std::vector<std::pair<std::uint32_t, double>> begin;  ///< target and probability
-  std::vector<std::uint64_t> first_arc;                 ///< index of the first arc of each state, and one more
+  std::vector<std::uint64_t> first_arc;  ///< index of the first arc of each state, and one more
   std::vector<chain_arc> arcs;
   std::vector<arc_label> labels;
-  std::vector<std::uint32_t> population;   ///< row of `populations` of each state
+  std::vector<std::uint32_t> population;  ///< row of `populations` of each state
   std::vector<std::uint32_t> populations;  ///< rows of classes + modules counts
 
   std::size_t states() const noexcept { return population.size(); }
@@ -59,8 +59,7 @@ struct chain {
   /// The largest count of every class and module, for which a machine must be prepared.
   std::vector<std::uint32_t> largest() const {
     std::vector<std::uint32_t> most(width(), 0);
-    for (std::size_t i = 0; i != populations.size(); ++i)
-      most[i % width()] = std::max(most[i % width()], populations[i]);
+    for (std::size_t i = 0; i != populations.size(); ++i) most[i % width()] = std::max(most[i % width()], populations[i]);
     return most;
   }
 };
@@ -130,10 +129,8 @@ class chain_builder {
                                                            " states; an unbounded program needs a cap on its tasks");
       std::fill(counts_.begin(), counts_.end(), 0u);
       game_.each_active(s, [&](std::uint32_t f, std::uint32_t k) {
-        if (f < p_.tasks.size())
-          counts_[p_.tasks[f].task_class] += k;
-        else
-          counts_[c_.classes + p_.packets[f - p_.tasks.size()].module] += k;
+        if (f < p_.tasks.size()) counts_[p_.tasks[f].task_class] += k;
+        else counts_[c_.classes + p_.packets[f - p_.tasks.size()].module] += k;
       });
       c_.population.push_back(rows_.insert(counts_.data(), c_.populations));
     }

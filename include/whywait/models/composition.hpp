@@ -51,8 +51,7 @@ struct composition {
   }
 };
 
-inline segment segment_of(const composition& c, const machine& where,
-                          parallel_rule rule = parallel_rule::variance_aware);
+inline segment segment_of(const composition& c, const machine& where, parallel_rule rule = parallel_rule::variance_aware);
 
 namespace detail {
 
@@ -60,10 +59,8 @@ namespace detail {
 /// group.
 inline void branches_of(const composition& c, const machine& where, parallel_rule rule, std::vector<segment>& into) {
   for (const composition& part : c.parts) {
-    if (part.what == composition::kind::together)
-      branches_of(part, where, rule, into);
-    else
-      into.push_back(segment_of(part, where, rule));
+    if (part.what == composition::kind::together) branches_of(part, where, rule, into);
+    else into.push_back(segment_of(part, where, rule));
   }
 }
 
@@ -72,21 +69,15 @@ inline void branches_of(const composition& c, const machine& where, parallel_rul
 /// The segment of a structured program by the algebra. Takes microseconds per parallel pair.
 inline segment segment_of(const composition& c, const machine& where, parallel_rule rule) {
   std::vector<segment> parts;
-  if (c.what == composition::kind::together)
-    detail::branches_of(c, where, rule, parts);
+  if (c.what == composition::kind::together) detail::branches_of(c, where, rule, parts);
   else
     for (const composition& part : c.parts) parts.push_back(segment_of(part, where, rule));
   switch (c.what) {
-    case composition::kind::task:
-      return task_segment(where, c.work, c.cv2);
-    case composition::kind::sequence:
-      return sequential(parts);
-    case composition::kind::choice:
-      return exclusive_or(parts, c.weights);
-    case composition::kind::together:
-      return parallel(std::move(parts), where, rule);
-    case composition::kind::loop:
-      break;
+    case composition::kind::task: return task_segment(where, c.work, c.cv2);
+    case composition::kind::sequence: return sequential(parts);
+    case composition::kind::choice: return exclusive_or(parts, c.weights);
+    case composition::kind::together: return parallel(std::move(parts), where, rule);
+    case composition::kind::loop: break;
   }
   if (parts.size() != 1) throw prediction_error(fault::segment, "a loop has one body");
   return repeated(parts.front(), c.again);
@@ -158,8 +149,7 @@ class graph_writer {
         for (const std::string& e : ends) arc(e, join, "", '.', all ? '.' : '+');
         return join;
       }
-      case composition::kind::loop:
-        break;
+      case composition::kind::loop: break;
     }
     if (c.parts.size() != 1) throw prediction_error(fault::segment, "a loop has one body");
     detail::checked_probability(c.again);

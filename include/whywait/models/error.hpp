@@ -47,8 +47,7 @@ class prediction_error : public std::runtime_error {
       : std::runtime_error(number(f) + ": " + message), fault_(f) {}
 
   /// Appends the line of text and a caret under byte `column`.
-  [[gnu::noinline]] prediction_error(fault f, const std::string& message, const std::string& text,
-                                                std::size_t column)
+  [[gnu::noinline]] prediction_error(fault f, const std::string& message, const std::string& text, std::size_t column)
       : std::runtime_error(number(f) + ": " + message + "\n  " + text + "\n  " + std::string(column, ' ') + '^'),
         fault_(f),
         column_(column) {}

@@ -38,8 +38,7 @@ class expression_parser {
     blanks();
     if (at_ == text_.size()) return {};
     expression e = outer();
-    if (at_ != text_.size())
-      fail(fault::syntax, "expected '.', '+'" + std::string(weights_ ? ", '|'" : "") + " or the end");
+    if (at_ != text_.size()) fail(fault::syntax, "expected '.', '+'" + std::string(weights_ ? ", '|'" : "") + " or the end");
     return e;
   }
 
@@ -136,10 +135,8 @@ class expression_parser {
       while (at_ < text_.size() && digit(text_[at_])) {
         digits += text_[at_++];
         if (!behind_point) continue;
-        if (scale > INT64_MAX / 10)
-          fits = false;
-        else
-          scale *= 10;
+        if (scale > INT64_MAX / 10) fits = false;
+        else scale *= 10;
       }
     };
     add(false);

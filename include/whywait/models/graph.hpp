@@ -29,7 +29,7 @@ struct graph_node {
 /// resources); distributed synchronisation is a non-empty `modules`.
 struct control_graph {
   std::vector<graph_node> nodes;
-  std::vector<std::string> start;    ///< tasks enabled at the beginning; if empty, those without prerequisites
+  std::vector<std::string> start;  ///< tasks enabled at the beginning; if empty, those without prerequisites
   std::vector<std::string> classes;  ///< names and order of the classes; if empty, in order of appearance
   std::vector<std::string> modules;  ///< memory modules; empty for centralised synchronisation
 

@@ -60,8 +60,7 @@ class layer {
   std::size_t find(const std::uint64_t* key) const noexcept {
     const std::size_t mask = slots() - 1;
     std::size_t at = hash_units(key, words_) & mask;
-    while (taken(at) && std::memcmp(keys_.data() + at * words_, key, words_ * sizeof(std::uint64_t)) != 0)
-      at = (at + 1) & mask;
+    while (taken(at) && std::memcmp(keys_.data() + at * words_, key, words_ * sizeof(std::uint64_t)) != 0) at = (at + 1) & mask;
     return at;
   }
   void resize(std::size_t slots) {
@@ -95,10 +94,8 @@ class layered_solver {
     layer now(game_.words(), moments), next(game_.words(), moments);
     const double start[3] = {1.0, 0.0, 0.0};
     game_.begin([&](const std::uint64_t* s, double probability) {
-      if (game_.finished(s))
-        end(s, probability);
-      else
-        now.add(s, start, probability);
+      if (game_.finished(s)) end(s, probability);
+      else now.add(s, start, probability);
     });
     counts_.assign(width, 0);
     rate_.assign(width, 0.0);

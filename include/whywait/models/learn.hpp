@@ -48,10 +48,8 @@ class graph_learner {
     std::sort(consumed.begin(), consumed.end());
     ++n.sent[sent];
     for (const std::string& s : sent) receives_[s].insert(t.label);
-    if (consumed.empty())
-      ++n.started;
-    else
-      n.consumed.insert(consumed);
+    if (consumed.empty()) ++n.started;
+    else n.consumed.insert(consumed);
   }
 
   learned_program program(std::size_t runs) const {
@@ -75,8 +73,7 @@ class graph_learner {
     }
     for (const auto& r : receives_)
       if (nodes_.find(r.first) == nodes_.end())
-        p.doubts.push_back("'" + r.first +
-                           "' was sent tokens but never ran: its D rule is not known, its arcs are left out");
+        p.doubts.push_back("'" + r.first + "' was sent tokens but never ran: its D rule is not known, its arcs are left out");
     return p;
   }
 
@@ -89,9 +86,7 @@ class graph_learner {
   };
   using counts = std::map<std::vector<std::string>, std::size_t>;
 
-  static std::string share(std::size_t part, std::size_t all) {
-    return std::to_string(part) + "/" + std::to_string(all);
-  }
+  static std::string share(std::size_t part, std::size_t all) { return std::to_string(part) + "/" + std::to_string(all); }
   static std::string joined(const std::vector<std::string>& names, char by) {
     std::string text;
     for (const std::string& n : names) text += (text.empty() ? "" : std::string(1, by)) + n;

@@ -159,10 +159,8 @@ inline chain lump(const chain& c, const partition& p) {
   for (const auto& b : c.begin) {
     const std::uint32_t target = block_of(b.first);
     auto same = std::find_if(r.begin.begin(), r.begin.end(), [&](const auto& x) { return x.first == target; });
-    if (same != r.begin.end())
-      same->second += b.second;
-    else
-      r.begin.emplace_back(target, b.second);
+    if (same != r.begin.end()) same->second += b.second;
+    else r.begin.emplace_back(target, b.second);
   }
   detail::label_table labels;
   std::vector<std::pair<std::pair<std::uint32_t, std::uint32_t>, double>> sums;

@@ -50,8 +50,7 @@ class machine {
   /// separately. A part whose lattice has more than 1,000,000 points is approximated, see `error()`. Throws P013, P015.
   static machine of(const network& net, const std::vector<std::uint32_t>& largest) {
     net.check();
-    if (largest.size() != net.chains())
-      throw prediction_error(fault::classes, "one largest population per chain is needed");
+    if (largest.size() != net.chains()) throw prediction_error(fault::classes, "one largest population per chain is needed");
     if (net.chains() == 1) {
       machine one = table(throughput(net, std::max<std::uint32_t>(largest[0], 1)));
       one.limit_ = std::max<std::uint32_t>(largest[0], 1);
@@ -82,15 +81,12 @@ class machine {
         if (limit_ != 0 && n[0] > limit_)
           throw prediction_error(fault::population, "population " + std::to_string(n[0]) + " is beyond the " +
                                                         std::to_string(limit_) + " prepared for");
-        rate[0] = n[0] == 0
-                      ? 0.0
-                      : (*numbers_)[std::min<std::size_t>(n[0], numbers_->size()) - 1] / static_cast<double>(n[0]);
+        rate[0] = n[0] == 0 ? 0.0 : (*numbers_)[std::min<std::size_t>(n[0], numbers_->size()) - 1] / static_cast<double>(n[0]);
         return;
       case kind::own:
         for (std::size_t c = 0; c != classes_; ++c) rate[c] = n[c] == 0 ? 0.0 : (*numbers_)[c];
         return;
-      case kind::parts:
-        break;
+      case kind::parts: break;
     }
     std::vector<std::uint32_t> own;
     for (const part& p : *parts_) {
@@ -128,10 +124,8 @@ class machine {
       std::size_t first = chains;
       for (std::size_t c = 0; c != chains; ++c) {
         if (!(net.demand[s][c] > 0.0)) continue;
-        if (first == chains)
-          first = c;
-        else
-          root[find(c)] = find(first);
+        if (first == chains) first = c;
+        else root[find(c)] = find(first);
       }
     }
     std::vector<part> parts;
@@ -153,10 +147,8 @@ class machine {
         }
         if (sum > 0.0) p.net.add(net.stations[s], std::move(demands));
       }
-      if (lattice::points(limit) <= lattice::most_points)
-        p.exact = std::make_shared<const lattice>(p.net, limit);
-      else
-        p.error = bard_schweitzer_error(p.net, limit);
+      if (lattice::points(limit) <= lattice::most_points) p.exact = std::make_shared<const lattice>(p.net, limit);
+      else p.error = bard_schweitzer_error(p.net, limit);
       parts.push_back(std::move(p));
     }
     return parts;
@@ -173,7 +165,7 @@ class machine {
 /// The physical domain. It contains the machine that runs tasks and, with distributed synchronisation, the one that
 /// matches operand packets.
 struct environment {
-  machine tasks;    ///< P/C subnetwork, one class per program class
+  machine tasks;  ///< P/C subnetwork, one class per program class
   machine packets;  ///< M/U subnetwork, one class per module; unused with centralised synchronisation
 };
 

@@ -25,14 +25,10 @@ struct station {
 
   double beta(std::size_t j) const noexcept {
     switch (what) {
-      case kind::queue:
-        return 1.0;
-      case kind::delay:
-        return static_cast<double>(j);
-      case kind::multi:
-        return static_cast<double>(std::min<std::size_t>(j, servers));
-      case kind::rates:
-        return rate[std::min(j, rate.size()) - 1];
+      case kind::queue: return 1.0;
+      case kind::delay: return static_cast<double>(j);
+      case kind::multi: return static_cast<double>(std::min<std::size_t>(j, servers));
+      case kind::rates: return rate[std::min(j, rate.size()) - 1];
     }
     return 1.0;
   }
@@ -59,8 +55,7 @@ struct network {
     std::vector<double> total(chains(), 0.0);
     for (std::size_t s = 0; s != stations.size(); ++s) {
       const std::string name = stations[s].name.empty() ? "station " + std::to_string(s) : stations[s].name;
-      if (demand[s].size() != chains())
-        throw prediction_error(fault::network, name + ": one demand per chain is needed");
+      if (demand[s].size() != chains()) throw prediction_error(fault::network, name + ": one demand per chain is needed");
       for (std::size_t c = 0; c != chains(); ++c) {
         if (!(demand[s][c] >= 0.0) || !std::isfinite(demand[s][c]))
           throw prediction_error(fault::network, name + ": a demand must be a finite number of at least 0");
@@ -75,8 +70,7 @@ struct network {
           throw prediction_error(fault::network, name + ": a rate must be a positive number");
     }
     for (const double d : total)
-      if (!(d > 0.0))
-        throw prediction_error(fault::network, "a chain has no demand anywhere: its throughput is infinite");
+      if (!(d > 0.0)) throw prediction_error(fault::network, "a chain has no demand anywhere: its throughput is infinite");
   }
 };
 
@@ -89,10 +83,8 @@ inline std::vector<double> throughput(const network& net, std::size_t largest) {
   double scale = 0.0, delays = 0.0;
   for (std::size_t s = 0; s != net.stations.size(); ++s) {
     const station& x = net.stations[s];
-    if (x.what == station::kind::delay)
-      delays += net.demand[s][0];
-    else
-      scale = std::max(scale, net.demand[s][0] / x.beta(std::max<std::size_t>(largest, 1)));
+    if (x.what == station::kind::delay) delays += net.demand[s][0];
+    else scale = std::max(scale, net.demand[s][0] / x.beta(std::max<std::size_t>(largest, 1)));
   }
   scale = std::max(scale, delays / static_cast<double>(std::max<std::size_t>(largest, 1)));
   using real = long double;  // the exponent range of 4932 avoids overflow up to populations of about 10,000
@@ -154,8 +146,7 @@ class lattice {
 
   lattice(const network& net, std::vector<std::uint32_t> largest) : largest_(std::move(largest)) {
     net.check();
-    if (net.chains() != largest_.size())
-      throw prediction_error(fault::classes, "one largest population per chain is needed");
+    if (net.chains() != largest_.size()) throw prediction_error(fault::classes, "one largest population per chain is needed");
     const std::size_t n = points(largest_);
     if (n > most_points) throw prediction_error(fault::population, "a lattice of more than 1,000,000 populations");
     stride_.resize(largest_.size());
@@ -169,10 +160,8 @@ class lattice {
     for (std::size_t c = 0; c != scale_.size(); ++c) {
       double delays = 0.0;
       for (std::size_t s = 0; s != net.stations.size(); ++s) {
-        if (net.stations[s].what == station::kind::delay)
-          delays += net.demand[s][c];
-        else
-          scale_[c] = std::max(scale_[c], net.demand[s][c] / net.stations[s].beta(std::max<std::size_t>(all, 1)));
+        if (net.stations[s].what == station::kind::delay) delays += net.demand[s][c];
+        else scale_[c] = std::max(scale_[c], net.demand[s][c] / net.stations[s].beta(std::max<std::size_t>(all, 1)));
       }
       scale_[c] = std::max(scale_[c], delays / static_cast<double>(std::max<std::uint32_t>(largest_[c], 1)));
     }
@@ -215,9 +204,8 @@ class lattice {
     std::size_t i = 0;
     for (std::size_t c = 0; c != largest_.size(); ++c) {
       if (n[c] > largest_[c])
-        throw prediction_error(fault::population, "population " + std::to_string(n[c]) + " of chain " +
-                                                      std::to_string(c) + " is beyond the " +
-                                                      std::to_string(largest_[c]) + " prepared for");
+        throw prediction_error(fault::population, "population " + std::to_string(n[c]) + " of chain " + std::to_string(c) +
+                                                      " is beyond the " + std::to_string(largest_[c]) + " prepared for");
       i += n[c] * stride_[c];
     }
     return i;

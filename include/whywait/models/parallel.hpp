@@ -26,22 +26,19 @@ enum class parallel_rule {
 /// Two segments while both run (Kapelnikov et al. 1987, 5.13, 5.14, 5.17).
 struct joint_flow {
   double rate_a = 0.0, rate_b = 0.0;  ///< tasks per time of each segment
-  std::vector<double> parallelism;    ///< s(k)
+  std::vector<double> parallelism;  ///< s(k)
 };
 
 /// Computes mu'_A, mu'_B and s(k). One class only (P017). Time is the product of the widths.
 inline joint_flow flow_together(const segment& a, const segment& b, const machine& where) {
   if (where.classes() != 1) throw prediction_error(fault::many_classes, "segments in parallel hold for one class");
   joint_flow r;
-  if (a.parallelism.empty() || b.parallelism.empty())
-    throw prediction_error(fault::segment, "a segment without parallelism");
+  if (a.parallelism.empty() || b.parallelism.empty()) throw prediction_error(fault::segment, "a segment without parallelism");
   std::vector<double> each(a.parallelism.size() + b.parallelism.size() - 1, 0.0);  // mu(k) / k
   for (std::size_t k = 1; k != each.size(); ++k) {
     const std::uint32_t n = static_cast<std::uint32_t>(k);
-    if (k > 1 && where.uncontended())
-      each[k] = each[1];
-    else
-      where.per_customer(&n, &each[k]);
+    if (k > 1 && where.uncontended()) each[k] = each[1];
+    else where.per_customer(&n, &each[k]);
   }
   r.parallelism.assign(each.size(), 0.0);
   for (std::size_t i = 0; i != a.parallelism.size(); ++i) {
@@ -67,7 +64,7 @@ inline segment parallel_fluid(const segment& a, const segment& b, const machine&
   const bool a_first = alone_a < alone_b;
   const segment& last = a_first ? b : a;
   const double together = a_first ? alone_a : alone_b;
-  const double done = (a_first ? f.rate_b : f.rate_a) * together;            // tasks of the longer segment until then
+  const double done = (a_first ? f.rate_b : f.rate_a) * together;  // tasks of the longer segment until then
   const double rest = std::max(0.0, last.mean * (1.0 - done / last.tasks));  // Kapelnikov et al. 1987, 5.7, 5.15
   segment r;
   r.tasks = a.tasks + b.tasks;

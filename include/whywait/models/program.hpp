@@ -44,7 +44,7 @@ struct packet_type {
 struct task_outcome {
   double probability = 1.0;
   std::vector<token_delivery> deliveries;  ///< in the order of the E expression
-  std::vector<std::uint32_t> packets;      ///< indices into program::packets, by module
+  std::vector<std::uint32_t> packets;  ///< indices into program::packets, by module
 };
 
 /// One task of a compiled program.
@@ -117,13 +117,10 @@ class program_builder {
       t.name = node.name;
       t.immediate = node.immediate;
       if (node.immediate && p_.distributed())
-        throw prediction_error(fault::immediate_module,
-                               "immediate node '" + node.name + "' needs centralized synchronization");
+        throw prediction_error(fault::immediate_module, "immediate node '" + node.name + "' needs centralized synchronization");
       if (!node.immediate) {
-        if (node.task_class.empty() && !graph_.classes.empty())
-          t.task_class = 0;
-        else
-          t.task_class = named(p_.classes, node.task_class, graph_.classes.empty(), "class");
+        if (node.task_class.empty() && !graph_.classes.empty()) t.task_class = 0;
+        else t.task_class = named(p_.classes, node.task_class, graph_.classes.empty(), "class");
       }
       module_.push_back(p_.distributed() ? named(p_.modules, node.module, false, "module") : 0);
       p_.tasks.push_back(std::move(t));
@@ -141,16 +138,12 @@ class program_builder {
   void place(const expression& e, const token_entry& above, std::uint32_t i, const std::string& text,
              const std::string& where) {
     switch (e.what) {
-      case expression::kind::none:
-        return;
-      case expression::kind::node:
-        needs_[i].push_back({find(e, text, where), above});
-        return;
+      case expression::kind::none: return;
+      case expression::kind::node: needs_[i].push_back({find(e, text, where), above}); return;
       case expression::kind::any:
         for (const expression& part : e.parts) place(part, above, i, text, where);
         return;
-      case expression::kind::all:
-        break;
+      case expression::kind::all: break;
     }
     const std::size_t g = p_.groups.size();
     p_.groups.push_back({{}, above});
@@ -184,10 +177,10 @@ class program_builder {
         [&](const expression& leaf) {
           const std::uint32_t to = find(leaf, text, where);
           if (arcs_.find(arc(i, to)) == arcs_.end())
-            throw prediction_error(fault::arc_mismatch,
-                                   where + " enables '" + leaf.name + "', but D(" + leaf.name + ") does not name '" +
-                                       graph_.nodes[i].name + "'",
-                                   text, leaf.column);
+            throw prediction_error(
+                fault::arc_mismatch,
+                where + " enables '" + leaf.name + "', but D(" + leaf.name + ") does not name '" + graph_.nodes[i].name + "'",
+                text, leaf.column);
           used_[arc(i, to)] = true;
           return to;
         },
@@ -242,8 +235,7 @@ class program_builder {
     if (graph_.start.empty())
       for (std::uint32_t i = 0; i != needs_.size(); ++i)
         if (needs_[i].empty()) p_.start.push_back(i);
-    if (p_.start.empty())
-      throw prediction_error(fault::no_start, "every node needs another one and none is named as start");
+    if (p_.start.empty()) throw prediction_error(fault::no_start, "every node needs another one and none is named as start");
   }
 
   // An optimistic check whether tokens can arrive at all; an AND group completes if every operand can receive a token.
@@ -275,8 +267,7 @@ class program_builder {
       }
     }
     for (std::size_t i = 0; i != live.size(); ++i)
-      if (live[i] == 0)
-        throw prediction_error(fault::unreachable, "node '" + p_.tasks[i].name + "' can never be enabled");
+      if (live[i] == 0) throw prediction_error(fault::unreachable, "node '" + p_.tasks[i].name + "' can never be enabled");
   }
 
   bool has_cycle(bool immediate_only) {

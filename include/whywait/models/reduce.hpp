@@ -118,8 +118,7 @@ class graph_reducer {
 
   static bool certain(const tree& t) noexcept { return t.weight >= 1.0; }
   static bool same(const tree& a, const tree& b) noexcept {
-    return a.what == b.what &&
-           (a.what == kind::none || (a.what == kind::node && a.node == b.node && certain(a) && certain(b)));
+    return a.what == b.what && (a.what == kind::none || (a.what == kind::node && a.node == b.node && certain(a) && certain(b)));
   }
   static void rename(tree& t, std::uint32_t from, std::uint32_t to) {
     if (t.what == kind::node && t.node == from) t.node = to;
@@ -138,8 +137,7 @@ class graph_reducer {
         double sum = 0.0;
         for (const std::size_t i : at) sum += t.parts[i].weight;
         for (std::size_t i = at.size(); i-- > 0;)
-          if (t.parts[at[i]].node != members.front())
-            t.parts.erase(t.parts.begin() + static_cast<std::ptrdiff_t>(at[i]));
+          if (t.parts[at[i]].node != members.front()) t.parts.erase(t.parts.begin() + static_cast<std::ptrdiff_t>(at[i]));
         for (tree& part : t.parts)
           if (part.what == kind::node && part.node == members.front()) part.weight = what == kind::any ? sum : 1.0;
         if (t.parts.size() == 1) {
@@ -163,10 +161,8 @@ class graph_reducer {
     const std::uint32_t next = out.node;
     if (v_[next].in.what != kind::node || v_[next].in.node != u) return false;
     // vertices without time keep nested forks flat, because mixing all branches at once is more accurate
-    if (nothing(v_[u].body))
-      v_[u].branches = std::move(v_[next].branches);
-    else if (!nothing(v_[next].body))
-      v_[u].branches.clear();
+    if (nothing(v_[u].body)) v_[u].branches = std::move(v_[next].branches);
+    else if (!nothing(v_[next].body)) v_[u].branches.clear();
     v_[u].body = sequential(std::vector<segment>{v_[u].body, v_[next].body});
     v_[u].out = std::move(v_[next].out);
     v_[next].live = false;
@@ -192,10 +188,8 @@ class graph_reducer {
       double sum = 0.0;
       for (const std::uint32_t m : members) {
         const std::vector<segment>& inner = v_[m].branches;
-        if (group.what == kind::all && !inner.empty())
-          bodies.insert(bodies.end(), inner.begin(), inner.end());
-        else
-          bodies.push_back(v_[m].body);
+        if (group.what == kind::all && !inner.empty()) bodies.insert(bodies.end(), inner.begin(), inner.end());
+        else bodies.push_back(v_[m].body);
         for (const tree& part : group.parts)
           if (part.what == kind::node && part.node == m) weights.push_back(part.weight);
       }
@@ -275,8 +269,7 @@ inline reduction reduce(const control_graph& g, const std::vector<segment>& of_n
 }
 
 /// Reduces a graph with one exponential task of the machine per node.
-inline reduction reduce(const control_graph& g, const machine& where,
-                        parallel_rule rule = parallel_rule::variance_aware) {
+inline reduction reduce(const control_graph& g, const machine& where, parallel_rule rule = parallel_rule::variance_aware) {
   std::vector<segment> of_node;
   for (const graph_node& n : g.nodes) of_node.push_back(n.immediate ? segment{} : task_segment(where));
   return reduce(g, of_node, where, rule);

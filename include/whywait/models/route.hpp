@@ -29,10 +29,8 @@ struct service_time {
 
   double draw(random_source& r) const noexcept {
     switch (how) {
-      case law::exponential:
-        return mean * r.exponential();
-      case law::constant:
-        return mean;
+      case law::exponential: return mean * r.exponential();
+      case law::constant: return mean;
       case law::erlang: {
         double sum = 0.0;
         for (int k = 0; k < static_cast<int>(shape); ++k) sum += r.exponential();
@@ -42,8 +40,7 @@ struct service_time {
         const double p = 0.5 * (1.0 + std::sqrt((shape - 1.0) / (shape + 1.0)));
         return r.uniform() < p ? mean / (2.0 * p) * r.exponential() : mean / (2.0 * (1.0 - p)) * r.exponential();
       }
-      case law::uniform:
-        return mean * (1.0 + shape * (2.0 * r.uniform() - 1.0));
+      case law::uniform: return mean * (1.0 + shape * (2.0 * r.uniform() - 1.0));
     }
     return mean;
   }
@@ -85,8 +82,7 @@ struct detailed_machine {
         for (const visit& v : r) {
           double sum = 0.0;
           for (const visit_choice& c : v) {
-            if (c.station >= stations.size())
-              throw prediction_error(fault::route, "a visit to a station that does not exist");
+            if (c.station >= stations.size()) throw prediction_error(fault::route, "a visit to a station that does not exist");
             if (!(c.service.mean >= 0.0) || !std::isfinite(c.service.mean))
               throw prediction_error(fault::route, "a service time must be a finite number of at least 0");
             if ((c.service.how == service_time::law::erlang && !(c.service.shape >= 1.0)) ||

@@ -64,7 +64,7 @@ struct run_log {
   base::vector<sync_edge> syncs;
   base::vector<std::int32_t> ranks;  ///< rank of each line; if empty, line i is rank i
   std::string open;  ///< reason why the program may behave differently at other speeds; empty if there is none
-  double measured_seconds = 0.0;    ///< measured duration of the run; 0 if unknown
+  double measured_seconds = 0.0;  ///< measured duration of the run; 0 if unknown
   base::vector<std::string> doubts;  ///< data that was dropped or unmatched while the log was built
 
   std::uint32_t label(const std::string& name) { return index_of(labels, name); }
@@ -91,14 +91,12 @@ struct run_log {
     for (const message_edge& m : messages)
       if (!exists(m.from) || !exists(m.to) || !good(m.seconds) || !good(m.bytes) ||
           (m.rendezvous && (!exists(m.posted) || !exists(m.done))))
-        throw prediction_error(fault::log,
-                               "a message from or to an activity that does not exist, or with a negative time");
+        throw prediction_error(fault::log, "a message from or to an activity that does not exist, or with a negative time");
     for (const sync_edge& s : syncs) {
       bool fine = good(s.seconds) && s.label < labels.size() && (!s.prefix || s.in.size() == s.out.size());
       for (const auto* side : {&s.in, &s.out})
         for (const place& p : *side) fine = fine && exists(p);
-      if (!fine)
-        throw prediction_error(fault::log, "a collective of activities that do not exist, or with a negative time");
+      if (!fine) throw prediction_error(fault::log, "a collective of activities that do not exist, or with a negative time");
     }
   }
 

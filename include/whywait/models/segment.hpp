@@ -115,8 +115,7 @@ Segment exclusive_or(const std::vector<Segment>& parts, const std::vector<double
   double sum = 0.0;
   for (const double w : weights) sum += w;
   if (parts.size() != weights.size() || !(std::fabs(sum - 1.0) <= 1e-9))
-    throw prediction_error(fault::weights_sum,
-                           "the weights of an exclusive-or sum to " + std::to_string(sum) + ", not to 1");
+    throw prediction_error(fault::weights_sum, "the weights of an exclusive-or sum to " + std::to_string(sum) + ", not to 1");
   Segment r = detail::mixture(parts, weights);
   for (std::size_t i = 0; i != parts.size(); ++i) {
     const double apart = parts[i].mean - r.mean;
@@ -142,8 +141,7 @@ Segment repeated(const Segment& body, double again, bool test_first = false, dou
 /// that column is given, otherwise with the remainder to 1. Covers sequence, choice, nested loops and jumps. Exact for
 /// independent visits. Throws P016 if the token cannot leave.
 template <class Segment>
-Segment flowchart(const std::vector<Segment>& parts, const std::vector<std::vector<double>>& routes,
-                  std::size_t entry = 0) {
+Segment flowchart(const std::vector<Segment>& parts, const std::vector<std::vector<double>>& routes, std::size_t entry = 0) {
   const std::size_t n = parts.size();
   if (routes.size() != n || entry >= n)
     throw prediction_error(fault::segment, "a flowchart needs one row of routes per segment");

@@ -16,8 +16,7 @@ namespace models {
 /// Q_sc(n - e_k) - Q_sc(n), exact for product form. The sum over all stations and classes is the mean time minus the
 /// share of operand packets. `packets` is needed for distributed synchronisation only. Throws P014 if the lattice is
 /// too large, and what `solve` throws.
-inline std::vector<std::vector<double>> demand_gradient(const chain& c, const network& tasks,
-                                                        const machine& packets = {}) {
+inline std::vector<std::vector<double>> demand_gradient(const chain& c, const network& tasks, const machine& packets = {}) {
   std::vector<std::uint32_t> largest = c.largest();
   largest.resize(c.classes);
   const lattice points(tasks, largest);
@@ -39,8 +38,7 @@ inline std::vector<std::vector<double>> demand_gradient(const chain& c, const ne
           if (n[of] == 0) continue;
           fewer.assign(n, n + c.classes);
           --fewer[of];
-          sum +=
-              s.row_gradient[r * c.width() + of] * (customers[points.index(n)] - customers[points.index(fewer.data())]);
+          sum += s.row_gradient[r * c.width() + of] * (customers[points.index(n)] - customers[points.index(fewer.data())]);
         }
       }
       gradient[station_at][k] = sum;

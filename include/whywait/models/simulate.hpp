@@ -191,9 +191,7 @@ class detailed_simulator {
     at_[c] = s;
     queue& q = stations_[s];
     switch (m_.stations[s].how) {
-      case server_group::discipline::delay:
-        timers_.push_back({now_ + work, c, false});
-        return;
+      case server_group::discipline::delay: timers_.push_back({now_ + work, c, false}); return;
       case server_group::discipline::first_come:
         if (q.busy < m_.stations[s].servers) {
           ++q.busy;
@@ -201,15 +199,12 @@ class detailed_simulator {
         } else {
           x.work = work;
           x.next = none;
-          if (q.first == none)
-            q.first = c;
-          else
-            customers_[q.last].next = c;
+          if (q.first == none) q.first = c;
+          else customers_[q.last].next = c;
           q.last = c;
         }
         return;
-      case server_group::discipline::sharing:
-        break;
+      case server_group::discipline::sharing: break;
     }
     catch_up(s);
     x.work = q.virtual_time + work;
@@ -220,10 +215,8 @@ class detailed_simulator {
   // Updates the virtual time of a sharing station, which is the work that each customer has received.
   void catch_up(std::uint32_t s) {
     queue& q = stations_[s];
-    if (q.sharing.empty())
-      q.virtual_time = 0.0;
-    else
-      q.virtual_time += (now_ - q.updated) * speed(s);
+    if (q.sharing.empty()) q.virtual_time = 0.0;
+    else q.virtual_time += (now_ - q.updated) * speed(s);
     q.updated = now_;
   }
   double speed(std::uint32_t s) const {
@@ -245,10 +238,8 @@ class detailed_simulator {
     double least = never;
     for (const std::uint32_t c : q.sharing) least = std::min(least, customers_[c].work);
     const double when = now_ + std::max(0.0, least - q.virtual_time) / speed(s);
-    if (mine == timers_.size())
-      timers_.push_back({when, s, true});
-    else
-      timers_[mine].when = when;
+    if (mine == timers_.size()) timers_.push_back({when, s, true});
+    else timers_[mine].when = when;
   }
   std::uint32_t shared_end(std::uint32_t s) {
     catch_up(s);
@@ -377,8 +368,7 @@ inline simulation simulate_reduced(const program& p, const environment& where, c
       }
       statistics.completed(c);
       const task_outcome& o = board.choose(who);
-      if (!p.distributed())
-        board.deliver(o.deliveries, enabled);
+      if (!p.distributed()) board.deliver(o.deliveries, enabled);
       else
         for (const std::uint32_t k : o.packets) present[classes + p.packets[k].module].push_back(k);
     }

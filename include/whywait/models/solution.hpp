@@ -25,8 +25,8 @@ struct solution {
   /// The gradient per row of chain::populations, rows times (classes + modules); empty unless requested.
   std::vector<double> row_gradient;
   double leftover = 0.0;  ///< probability of an end with incomplete operand sets
-  double capped = 0.0;    ///< probability that the task limit ended the run
-  double error = 0.0;     ///< estimated relative error of the mean by iteration; 0 if solved directly
+  double capped = 0.0;  ///< probability that the task limit ended the run
+  double error = 0.0;  ///< estimated relative error of the mean by iteration; 0 if solved directly
   std::size_t states = 0;
   std::size_t arcs = 0;
 };

@@ -54,12 +54,7 @@ namespace detail {
 class chain_solver {
  public:
   chain_solver(const chain& c, const chain_rates& rates, const solve_options& options)
-      : c_(c),
-        rates_(rates),
-        options_(options),
-        parts_(find_components(c)),
-        slot_(c.states(), 0),
-        leave_(c.states(), 0.0) {
+      : c_(c), rates_(rates), options_(options), parts_(find_components(c)), slot_(c.states(), 0), leave_(c.states(), 0.0) {
     for (std::uint32_t s = 0; s != c.states(); ++s) {
       for (std::uint64_t k = c.first_arc[s]; k != c.first_arc[s + 1]; ++k)
         if (c.arcs[k].target != s) leave_[s] += rate(s, k);
@@ -72,17 +67,13 @@ class chain_solver {
   std::vector<double> forward() {
     std::vector<double> y(c_.states(), 0.0);
     for (const auto& b : c_.begin) {
-      if (b.first < chain::capped)
-        y[b.first] += b.second;
-      else
-        exit(b.first, b.second);
+      if (b.first < chain::capped) y[b.first] += b.second;
+      else exit(b.first, b.second);
     }
     factors_.resize(parts_.first.size() - 1);
     for (std::uint32_t k = 0; k + 1 != parts_.first.size(); ++k) {
-      if (parts_.first[k + 1] - parts_.first[k] == 1)
-        spread(parts_.order[parts_.first[k]], y);
-      else
-        forward_loop(k, y);
+      if (parts_.first[k + 1] - parts_.first[k] == 1) spread(parts_.order[parts_.first[k]], y);
+      else forward_loop(k, y);
     }
     return y;
   }
@@ -93,8 +84,7 @@ class chain_solver {
     for (std::uint32_t k = static_cast<std::uint32_t>(parts_.first.size()) - 1; k-- > 0;) {
       if (parts_.first[k + 1] - parts_.first[k] == 1)
         t[parts_.order[parts_.first[k]]] = gather(parts_.order[parts_.first[k]], t, [](std::uint32_t) { return true; });
-      else
-        backward_loop(k, t);
+      else backward_loop(k, t);
     }
     return t;
   }
@@ -118,10 +108,8 @@ class chain_solver {
     const double flow = y[s] / leave_[s];
     for (std::uint64_t k = c_.first_arc[s]; k != c_.first_arc[s + 1]; ++k) {
       const std::uint32_t t = c_.arcs[k].target;
-      if (t >= chain::capped)
-        exit(t, flow * rate(s, k));
-      else if (t != s)
-        y[t] += flow * rate(s, k);
+      if (t >= chain::capped) exit(t, flow * rate(s, k));
+      else if (t != s) y[t] += flow * rate(s, k);
     }
   }
 
@@ -170,22 +158,17 @@ class chain_solver {
           const std::uint32_t t = c_.arcs[k].target;
           if (t == s) continue;
           const double part_of_flow = v * rate(s, k);
-          if (!inside(t, part))
-            *out += part_of_flow;
-          else if (parts_.feedback[t] != 0)
-            into[slot_[t]] += part_of_flow;
-          else
-            flow[place_[t]] += part_of_flow;
+          if (!inside(t, part)) *out += part_of_flow;
+          else if (parts_.feedback[t] != 0) into[slot_[t]] += part_of_flow;
+          else flow[place_[t]] += part_of_flow;
         }
       }
     };
     double ignored = 0.0;
     for (std::uint32_t i = first; i != last; ++i) {
       const std::uint32_t s = parts_.order[i];
-      if (parts_.feedback[s] != 0)
-        arrivals[slot_[s]] += y[s];
-      else
-        flow[i - first] = y[s];
+      if (parts_.feedback[s] != 0) arrivals[slot_[s]] += y[s];
+      else flow[i - first] = y[s];
     }
     pass(arrivals.data(), &ignored);
     for (std::size_t j = 0; j != f.size(); ++j) {
@@ -200,10 +183,8 @@ class chain_solver {
       const double v = y[s] / leave_[s];
       for (std::uint64_t k = c_.first_arc[s]; k != c_.first_arc[s + 1]; ++k) {
         const std::uint32_t t = c_.arcs[k].target;
-        if (t >= chain::capped)
-          exit(t, v * rate(s, k));
-        else if (t != s && !(inside(t, part) && parts_.feedback[t] != 0))
-          y[t] += v * rate(s, k);
+        if (t >= chain::capped) exit(t, v * rate(s, k));
+        else if (t != s && !(inside(t, part) && parts_.feedback[t] != 0)) y[t] += v * rate(s, k);
       }
     }
     factors_[part] = std::move(small);
@@ -279,10 +260,8 @@ class chain_solver {
       const std::uint32_t s = parts_.order[i];
       for (std::uint64_t k = c_.first_arc[s]; k != c_.first_arc[s + 1]; ++k) {
         const std::uint32_t t = c_.arcs[k].target;
-        if (t >= chain::capped)
-          exit(t, y[s] / leave_[s] * rate(s, k));
-        else if (!inside(t, part))
-          y[t] += y[s] / leave_[s] * rate(s, k);
+        if (t >= chain::capped) exit(t, y[s] / leave_[s] * rate(s, k));
+        else if (!inside(t, part)) y[t] += y[s] / leave_[s] * rate(s, k);
       }
     }
   }
@@ -372,8 +351,7 @@ inline solution solve(const chain& c, const chain_rates& rates, const solve_opti
     for (std::size_t i = 0; i != r.populations.size(); ++i) {
       if (kept != 0 && r.populations[kept - 1].first == r.populations[i].first)
         r.populations[kept - 1].second += r.populations[i].second;
-      else
-        r.populations[kept++] = r.populations[i];
+      else r.populations[kept++] = r.populations[i];
     }
     r.populations.resize(kept);
   }

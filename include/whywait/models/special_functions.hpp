@@ -22,8 +22,7 @@ inline double beta_function(double a, double b, double x) noexcept {
   if (!(x > 0.0)) return 0.0;
   if (!(x < 1.0)) return 1.0;
   if (x > (a + 1.0) / (a + b + 2.0)) return 1.0 - beta_function(b, a, 1.0 - x);
-  const double front =
-      std::exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * std::log(x) + b * std::log1p(-x)) / a;
+  const double front = std::exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * std::log(x) + b * std::log1p(-x)) / a;
   constexpr double tiny = 1e-300;
   double c = 1.0, d = 1.0 - (a + b) * x / (a + 1.0);
   d = 1.0 / (std::fabs(d) < tiny ? tiny : d);

@@ -34,20 +34,16 @@ void merge_subset(std::vector<feasible_subset<Name>>& into, std::map<std::vector
   std::vector<Name> key = destinations;
   std::sort(key.begin(), key.end());
   const auto found = known.emplace(std::move(key), into.size());
-  if (found.second)
-    into.push_back({std::move(destinations), probability});
-  else
-    into[found.first->second].probability = into[found.first->second].probability + probability;
+  if (found.second) into.push_back({std::move(destinations), probability});
+  else into[found.first->second].probability = into[found.first->second].probability + probability;
 }
 
 inline std::vector<weight> choice_weights(const expression& e, const std::string& where) {
   weight given(0, 1);
   std::int64_t open = 0;
   for (const expression& part : e.parts) {
-    if (part.weighted)
-      given = given + part.probability;
-    else
-      ++open;
+    if (part.weighted) given = given + part.probability;
+    else ++open;
   }
   const double sum = given.value();
   if (sum > 1.0 + 1e-9 || (open == 0 && sum < 1.0 - 1e-9))
@@ -60,8 +56,7 @@ inline std::vector<weight> choice_weights(const expression& e, const std::string
     // weights within the tolerance are scaled to sum to exactly 1
     if (part.weighted)
       all.push_back(open == 0 && !given.is_one() && given.exact() ? part.probability / given : part.probability);
-    else
-      all.push_back(rest / weight(open, 1));
+    else all.push_back(rest / weight(open, 1));
   }
   return all;
 }
@@ -72,10 +67,8 @@ std::vector<feasible_subset<Name>> subsets_of(const expression& e, const Resolve
   std::map<std::vector<Name>, std::size_t> known;
   subsets result;
   switch (e.what) {
-    case expression::kind::none:
-      return {{{}, weight(1, 1)}};
-    case expression::kind::node:
-      return {{{resolve(e)}, weight(1, 1)}};
+    case expression::kind::none: return {{{}, weight(1, 1)}};
+    case expression::kind::node: return {{{resolve(e)}, weight(1, 1)}};
     case expression::kind::any: {
       const std::vector<weight> weights = choice_weights(e, where);
       for (std::size_t i = 0; i != e.parts.size(); ++i)
@@ -83,8 +76,7 @@ std::vector<feasible_subset<Name>> subsets_of(const expression& e, const Resolve
           merge_subset(result, known, std::move(s.destinations), s.probability * weights[i]);
       return result;
     }
-    case expression::kind::all:
-      break;
+    case expression::kind::all: break;
   }
   result.push_back({{}, weight(1, 1)});
   for (const expression& part : e.parts) {

@@ -106,10 +106,8 @@ class token_game {
             for (const std::uint32_t k : o.packets) put(next.data(), tasks + k);
           }
           const double weight_of_arc = count * o.probability;
-          if (pending.empty())
-            arrive(t.task_class, weight_of_arc, next.data());
-          else
-            settle(next.data(), pending, weight_of_arc, [&](const word* x, double w) { arrive(t.task_class, w, x); });
+          if (pending.empty()) arrive(t.task_class, weight_of_arc, next.data());
+          else settle(next.data(), pending, weight_of_arc, [&](const word* x, double w) { arrive(t.task_class, w, x); });
         }
       } else {
         const packet_type& packet = p_.packets[f - tasks];
@@ -132,9 +130,7 @@ class token_game {
     const std::uint32_t rest = active_bits_ - w * 64;
     return rest >= 64 ? s[w] : s[w] & ((word(1) << rest) - 1);
   }
-  word get(const word* s, std::uint32_t f) const noexcept {
-    return s[fields_[f].at] >> fields_[f].shift & fields_[f].mask;
-  }
+  word get(const word* s, std::uint32_t f) const noexcept { return s[fields_[f].at] >> fields_[f].shift & fields_[f].mask; }
   void take(word* s, std::uint32_t f) const noexcept { s[fields_[f].at] -= word(1) << fields_[f].shift; }
   void put(word* s, std::uint32_t f) const {
     if (get(s, f) == fields_[f].mask) throw field_overflow{f};
@@ -142,10 +138,8 @@ class token_game {
   }
 
   void enable(word* s, std::uint32_t i, std::vector<std::uint32_t>& pending) const {
-    if (p_.tasks[i].immediate)
-      pending.push_back(i);
-    else
-      put(s, i);
+    if (p_.tasks[i].immediate) pending.push_back(i);
+    else put(s, i);
   }
 
   void deliver(word* s, const token_delivery& d, std::vector<std::uint32_t>& pending) const {
@@ -201,8 +195,7 @@ auto with_wide_enough_fields(const program& p, F&& attempt) {
     } catch (const field_overflow& o) {
       if (bits[o.field] == 16) {
         const std::string what = o.field < p.tasks.size() ? "task '" + p.tasks[o.field].name + "'" : "an operand set";
-        throw prediction_error(fault::unbounded,
-                               what + " gathers more than 65,535 customers: the program is unbounded");
+        throw prediction_error(fault::unbounded, what + " gathers more than 65,535 customers: the program is unbounded");
       }
       bits[o.field] = static_cast<std::uint8_t>(bits[o.field] * 2);
     }

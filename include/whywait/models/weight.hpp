@@ -41,14 +41,12 @@ class weight {
   friend weight operator+(const weight& a, const weight& b) noexcept {
     if (!a.exact() || !b.exact()) return approximate(a.value() + b.value());
     // with denominators below 2^63, products need up to 126 bits and the sum one more
-    const detail::int128 n =
-        detail::int128(a.numerator_) * b.denominator_ + detail::int128(b.numerator_) * a.denominator_;
+    const detail::int128 n = detail::int128(a.numerator_) * b.denominator_ + detail::int128(b.numerator_) * a.denominator_;
     return reduced(n, detail::int128(a.denominator_) * b.denominator_);
   }
   friend weight operator-(const weight& a, const weight& b) noexcept {
     if (!a.exact() || !b.exact()) return approximate(a.value() - b.value());
-    const detail::int128 n =
-        detail::int128(a.numerator_) * b.denominator_ - detail::int128(b.numerator_) * a.denominator_;
+    const detail::int128 n = detail::int128(a.numerator_) * b.denominator_ - detail::int128(b.numerator_) * a.denominator_;
     return reduced(n, detail::int128(a.denominator_) * b.denominator_);
   }
   friend weight operator*(const weight& a, const weight& b) noexcept {

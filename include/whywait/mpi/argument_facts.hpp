@@ -94,10 +94,11 @@ inline uint64_t bytes_of(thread_state& thread, int count, MPI_Datatype type) noe
 
 /// Index of a communicator; 0 (world) only for world. About 1 ns if it is that of the call before.
 inline uint32_t index_of(thread_state& thread, MPI_Comm comm) noexcept {
-  if (__builtin_expect(thread.communicator_handle == bits_of(comm) &&
-                           thread.communicator_generation ==
-                               __atomic_load_n(&thread.process->communicator_generation, __ATOMIC_RELAXED) &&
-                           thread.communicator_index != communicator_table::none, 1))
+  if (__builtin_expect(
+          thread.communicator_handle == bits_of(comm) &&
+              thread.communicator_generation == __atomic_load_n(&thread.process->communicator_generation, __ATOMIC_RELAXED) &&
+              thread.communicator_index != communicator_table::none,
+          1))
     return thread.communicator_index;
   return detail::find_communicator(thread, comm);
 }

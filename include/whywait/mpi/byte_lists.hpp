@@ -21,7 +21,7 @@ class byte_lists {
   using piece = core::byte_list::piece;
   static constexpr uint64_t most_pieces = 4096;  ///< in one list
   static constexpr uint32_t most_lists = 4096;
-  static constexpr uint64_t most = 1u << 17;     ///< pieces in all lists
+  static constexpr uint64_t most = 1u << 17;  ///< pieces in all lists
 
   /// The list of these pieces, sorted and disjoint, the first at 0; null: there is no room for another.
   const core::byte_list* keep(const piece* pieces, uint64_t count) noexcept {

@@ -4,9 +4,9 @@
 #include <whywait/mpi/process_state.hpp>
 #include <whywait/record/region.hpp>
 
-#include <new>
 #include <stddef.h>
 #include <stdint.h>
+#include <new>
 
 #ifndef WHYWAIT_DISABLE
 

@@ -245,10 +245,9 @@ class call {
   // Blocks that the compiler counts. Reading them is no time of the program.
   template <class Keep>
   static __attribute__((noinline)) void collect_code(core::registry& registry, const Keep& keep) noexcept {
-    coverage::collect(registry, {const_cast<void*>(static_cast<const void*>(&keep)),
-                                         [](void* self, const core::path_step& step) noexcept {
-                                           (*static_cast<const Keep*>(self))(step);
-                                         }});
+    coverage::collect(registry,
+                      {const_cast<void*>(static_cast<const void*>(&keep)),
+                       [](void* self, const core::path_step& step) noexcept { (*static_cast<const Keep*>(self))(step); }});
   }
 
   static __attribute__((noinline, cold)) uint64_t begin_timing(uint64_t turn) noexcept {
@@ -288,8 +287,8 @@ class call {
     ++thread.lost_steps;
     if (step.block >= core::site_table::capacity) return;  // code that the compiler counts
     if (thread.folded == nullptr) {
-      thread.folded = static_cast<core::path_step*>(
-          core::map_pages(sizeof(core::path_step) * core::site_table::capacity, false));
+      thread.folded =
+          static_cast<core::path_step*>(core::map_pages(sizeof(core::path_step) * core::site_table::capacity, false));
       thread.process->registry->kept.keep_by_site(thread.folded, 0, sizeof(core::path_step));
     }
     if (thread.folded == nullptr) return;
@@ -317,7 +316,7 @@ class call {
   uint64_t begin_ = 0;
   uint64_t duration_ = 0;
   uint64_t entered_ = 0;  // of a call that times itself: first instruction,
-  uint64_t given_ = 0;    // and when MPI had it
+  uint64_t given_ = 0;  // and when MPI had it
   const void* const from_;
   uint32_t site_ = 0;
   uint32_t steps_ = 0;

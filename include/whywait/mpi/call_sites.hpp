@@ -90,8 +90,7 @@ class call_site_table {
       if (call >= static_cast<uint16_t>(core::mpi_call::count_) || site.depth > most_depth) break;
       if (site.depth != 0 && (site.regions > regions || site.depth > regions - site.regions)) break;
       bool named = true;
-      for (uint32_t level = 0; level < site.depth; ++level)
-        named = named && regions_there[site.regions + level] < sites;
+      for (uint32_t level = 0; level < site.depth; ++level) named = named && regions_there[site.regions + level] < sites;
       if (!named) break;
     }
     slots_ = nullptr;

@@ -5,8 +5,8 @@
 #include <whywait/core/kept_layout.hpp>
 #include <whywait/core/shared_clock.hpp>
 #include <whywait/core/stable_key.hpp>
-#include <whywait/mpi/mpi_header.hpp>
 #include <whywait/mpi/clock_start.hpp>
+#include <whywait/mpi/mpi_header.hpp>
 
 #include <stdint.h>
 
@@ -38,9 +38,7 @@ class clock_sync {
   }
 
   /// What `start` found.
-  clock_start compared() const noexcept {
-    return {first_.own, first_.reference, first_.bracket, first_.same_as_reference};
-  }
+  clock_start compared() const noexcept { return {first_.own, first_.reference, first_.bracket, first_.same_as_reference}; }
 
   /// Collective over the same ranks, later; returns this rank's map. May be called several times: each map is linear
   /// from the call before (the first from `start`) to this one.
@@ -88,9 +86,9 @@ class clock_sync {
   struct sample {
     MPI_Comm sharers = MPI_COMM_NULL;  // ranks that read the same counter
     bool same_as_reference = false;
-    uint64_t own = 0;                  // own ticks and rank 0's ticks at one instant
+    uint64_t own = 0;  // own ticks and rank 0's ticks at one instant
     uint64_t reference = 0;
-    uint64_t bracket = 0;              // of own ticks, in which that instant lies
+    uint64_t bracket = 0;  // of own ticks, in which that instant lies
     core::clock_anchor anchor{0, 0, 0};
   };
 
@@ -117,8 +115,7 @@ class clock_sync {
   // has no communicators left: all ranks of a group learn that together.
   static MPI_Comm find_sharers(MPI_Comm comm, int rank) noexcept {
     MPI_Comm node = MPI_COMM_NULL, sharers = MPI_COMM_NULL;
-    if (PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node) != MPI_SUCCESS ||
-        node == MPI_COMM_NULL)
+    if (PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node) != MPI_SUCCESS || node == MPI_COMM_NULL)
       return MPI_COMM_SELF;
     PMPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
     const core::stable_key boot = Clock::invariant() ? core::boot_key() : 0;

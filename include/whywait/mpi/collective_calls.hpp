@@ -91,7 +91,8 @@ __attribute__((noinline, cold)) inline void tell_data(call& here, const core::sy
   data_of_collective out(here, r, known.rank, known.size);
   facts.tell(out);
   const core::call_role role = core::role_of(r.call);
-  if (here.process().windows != nullptr && (role == core::call_role::barrier || role == core::call_role::all_to_all)) out.synchronise();
+  if (here.process().windows != nullptr && (role == core::call_role::barrier || role == core::call_role::all_to_all))
+    out.synchronise();
 }
 
 }  // namespace detail
@@ -314,8 +315,7 @@ __attribute__((cold)) inline int create_later(What what, caller from, Pass& pass
   {
     guard_if guard(here.process().lock, here.process().multiple);
     const uint32_t index = detail::learn_communicator(here.process(), parent);
-    pending* const p =
-        index != communicator_table::none ? here.process().requests.add(bits_of(*request)) : nullptr;
+    pending* const p = index != communicator_table::none ? here.process().requests.add(bits_of(*request)) : nullptr;
     if (p != nullptr) {
       p->new_comm = made;
       p->comm = index;

@@ -127,8 +127,7 @@ class communicator_table {
     while (i < size && world[i] == i) ++i;
     if (i == size) return nullptr;
     const uint64_t bytes = sizeof(int32_t) * static_cast<uint64_t>(size);
-    if (before != nullptr && before->size == size && before->world != nullptr &&
-        memcmp(before->world, world, bytes) == 0)
+    if (before != nullptr && before->size == size && before->world != nullptr && memcmp(before->world, world, bytes) == 0)
       return before->world;
     if (bytes > room_) {
       room_ = bytes > ranks_chunk ? bytes : ranks_chunk;

@@ -19,8 +19,7 @@ namespace detail {
 
 /// Writes into a posting who completed it. The caller holds the lock if there are several threads.
 /// `index`: of the completing record; with `lost` the posting becomes its own completion.
-inline void complete_posting(call& here, pending* p, uint32_t index, bool lost, const MPI_Status* status,
-                             int code) noexcept {
+inline void complete_posting(call& here, pending* p, uint32_t index, bool lost, const MPI_Status* status, int code) noexcept {
   state& process = here.process();
   core::sync_record* const r = p->record;
   if (r != nullptr && !r->has(flag::complete)) {
@@ -51,8 +50,7 @@ inline void complete_posting(call& here, pending* p, uint32_t index, bool lost, 
 }
 
 /// The request is gone (or inactive, if it is persistent).
-inline void finish_request(call& here, pending* p, uint32_t index, bool lost, const MPI_Status* status,
-                           int code) noexcept {
+inline void finish_request(call& here, pending* p, uint32_t index, bool lost, const MPI_Status* status, int code) noexcept {
   complete_posting(here, p, index, lost, status, code);
   p->record = nullptr;
   if (p->persistent) return;
@@ -86,8 +84,7 @@ inline void hold(call& here, request_room& room, int count, const MPI_Request* r
 }
 
 /// Ends `hold` for one entry: done or still pending.
-inline void let_go(call& here, pending* p, bool done, uint32_t index, bool lost, const MPI_Status* status,
-                   int code) noexcept {
+inline void let_go(call& here, pending* p, bool done, uint32_t index, bool lost, const MPI_Status* status, int code) noexcept {
   guard_if guard(here.process().lock, here.several());
   --p->holders;
   if (done) finish_request(here, p, index, lost, status, code);

@@ -105,8 +105,7 @@ class data_of_collective {
     r.op = op;
     r.flags = static_cast<uint8_t>(r.flags | core::data_flag::collective);  // its site is the call
     r.site = here_.site();
-    if (data::data_thread* const thread = data::this_thread())
-      thread->append(r, here_.begun_at() + here_.duration());
+    if (data::data_thread* const thread = data::this_thread()) thread->append(r, here_.begun_at() + here_.duration());
   }
 
   call& here_;

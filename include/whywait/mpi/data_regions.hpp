@@ -8,9 +8,9 @@
 #include <whywait/mpi/call.hpp>
 #include <whywait/mpi/data_types.hpp>
 
-#include <new>
 #include <pthread.h>
 #include <stdint.h>
+#include <new>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -94,7 +94,10 @@ __attribute__((noinline, cold)) inline void shorten_list(core::data_record& r, u
   uint64_t i = 0;
   for (; i != list.count && bytes >= list.pieces[i].end - list.pieces[i].begin; ++i)
     bytes -= list.pieces[i].end - list.pieces[i].begin;
-  const uint64_t end = i == list.count ? list.end() : bytes != 0 ? list.pieces[i].begin + bytes : i == 0 ? 0 : list.pieces[i - 1].end;
+  const uint64_t end = i == list.count ? list.end()
+                       : bytes != 0    ? list.pieces[i].begin + bytes
+                       : i == 0        ? 0
+                                       : list.pieces[i - 1].end;
   if (r.begin + end < r.end) r.end = r.begin + end;
 }
 
@@ -113,12 +116,13 @@ inline void shorten(core::data_record& r, uint64_t bytes) noexcept {
 /// Bytes that a receive got.
 inline uint64_t bytes_received(const MPI_Status& status) noexcept {
   MPI_Count bytes = 0;
-  return PMPI_Get_elements_x(&status, MPI_BYTE, &bytes) == MPI_SUCCESS && bytes >= 0 ? static_cast<uint64_t>(bytes) : ~uint64_t(0);
+  return PMPI_Get_elements_x(&status, MPI_BYTE, &bytes) == MPI_SUCCESS && bytes >= 0 ? static_cast<uint64_t>(bytes)
+                                                                                     : ~uint64_t(0);
 }
 
 /// Completes the record of a transfer and stores it. `order` is the posting; the reader makes an order of it.
-inline void leave_transfer(call& here, core::data_record r, core::data_op op, const core::sync_record& posted,
-                           uint32_t record, unsigned flags, int peer, uint64_t time) noexcept {
+inline void leave_transfer(call& here, core::data_record r, core::data_op op, const core::sync_record& posted, uint32_t record,
+                           unsigned flags, int peer, uint64_t time) noexcept {
   data::data_thread* const thread = data::this_thread();
   if (thread == nullptr || posted.comm > 0xffff) return;
   r.op = op;

@@ -17,12 +17,12 @@ namespace mpi {
 /// The bytes that a datatype really touches, from the address that a call is given: equal pieces at one distance; if they
 /// are not that regular, a list of pieces; if those are too many, only `low` and `high`, which bound them.
 struct type_pattern {
-  int64_t low = 0;      ///< of the first byte touched
-  int64_t high = 0;     ///< behind the last one
-  uint64_t piece = 0;   ///< bytes of a piece
+  int64_t low = 0;  ///< of the first byte touched
+  int64_t high = 0;  ///< behind the last one
+  uint64_t piece = 0;  ///< bytes of a piece
   uint64_t stride = 0;  ///< from one piece to the next, if there are several
-  uint64_t count = 0;   ///< pieces; 0: no bytes at all
-  uint64_t size = 0;    ///< bytes of data
+  uint64_t count = 0;  ///< pieces; 0: no bytes at all
+  uint64_t size = 0;  ///< bytes of data
   bool regular = true;
   const core::byte_list* list = nullptr;  ///< if not regular: from `low` on; null: there are too many pieces
 
@@ -93,8 +93,7 @@ class pattern_builder {
     if (parts_count_ == 0) {
       first_ = more;
     } else {
-      if (parts_ == nullptr)
-        parts_ = static_cast<part*>(core::map_pages(sizeof(part) * byte_lists::most_pieces, false));
+      if (parts_ == nullptr) parts_ = static_cast<part*>(core::map_pages(sizeof(part) * byte_lists::most_pieces, false));
       if (parts_ == nullptr || parts_count_ == byte_lists::most_pieces) forgotten_ = true;
       else parts_[parts_count_] = more;
     }
@@ -130,8 +129,7 @@ class pattern_builder {
     const piece_buffer::piece* const list = all.pieces();
     const uint64_t n = all.count(), piece = list[0].end, stride = n > 1 ? list[1].begin : 0;
     bool regular = true;
-    for (uint64_t i = 0; i != n; ++i)
-      regular = regular && list[i].begin == i * stride && list[i].end - list[i].begin == piece;
+    for (uint64_t i = 0; i != n; ++i) regular = regular && list[i].begin == i * stride && list[i].end - list[i].begin == piece;
     if (regular) {
       all_.regular = true;
       all_.piece = piece;
@@ -210,8 +208,7 @@ __attribute__((noinline, cold)) inline type_pattern ask_pattern(MPI_Datatype typ
 }
 
 __attribute__((noinline, cold)) inline type_pattern pattern_of_derived(MPI_Datatype type, int integers, int addresses,
-                                                                       int types, int combiner,
-                                                                       byte_lists* lists) noexcept {
+                                                                       int types, int combiner, byte_lists* lists) noexcept {
   const size_t room = sizeof(int) * static_cast<size_t>(integers) + sizeof(MPI_Aint) * static_cast<size_t>(addresses) +
                       sizeof(MPI_Datatype) * static_cast<size_t>(types) + 64;
   char* const pages = static_cast<char*>(core::map_pages(room, false));

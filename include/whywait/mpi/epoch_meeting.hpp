@@ -48,8 +48,7 @@ inline uint32_t fullness(const state& process) noexcept {
 /// After a pause: the program's time goes on. What the explanation ran is no part of the program.
 inline void go_on(thread_state& thread) noexcept {
   core::registry& registry = *thread.process->registry;
-  if (registry.sources != nullptr)
-    coverage::collect(registry, {nullptr, [](void*, const core::path_step&) noexcept {}});
+  if (registry.sources != nullptr) coverage::collect(registry, {nullptr, [](void*, const core::path_step&) noexcept {}});
   thread.location->path.resume(core::cycle_clock::now());
 }
 
@@ -77,8 +76,8 @@ inline void begin_records_anew(thread_state& thread, const core::sync_record* ke
   record::location& here = *thread.location;
   const auto steps = here.steps.view();
   if (thread.earlier == nullptr && steps.size() != 0) {
-    thread.earlier = static_cast<core::path_step*>(
-        core::map_pages(sizeof(core::path_step) * core::site_table::capacity, false));
+    thread.earlier =
+        static_cast<core::path_step*>(core::map_pages(sizeof(core::path_step) * core::site_table::capacity, false));
     thread.process->registry->kept.keep_by_site(thread.earlier, 0, sizeof(core::path_step));
   }
   for (uint64_t i = 0; thread.earlier != nullptr && i < steps.size(); ++i) {

@@ -16,8 +16,8 @@ struct epoch_schedule {
   static constexpr uint64_t longest = 128;  ///< operations between two comparisons
 
   uint64_t meetings;  ///< since the last epoch
-  uint64_t waits;     ///< how many of them until the next comparison, less one
-  uint64_t epochs;    ///< that have ended
+  uint64_t waits;  ///< how many of them until the next comparison, less one
+  uint64_t epochs;  ///< that have ended
 
   /// One more: whether to compare now. About 1 ns.
   bool meet() noexcept {

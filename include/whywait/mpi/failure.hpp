@@ -9,8 +9,8 @@ namespace mpi {
 
 /// What went wrong on one rank, told to all. Plain and of fixed size: it travels, and is kept where no memory may be left.
 struct failure {
-  int32_t rank = -1;      ///< in MPI_COMM_WORLD; -1: nothing went wrong
-  char text[252] = "";    ///< "rank 3: std::bad_alloc", cut
+  int32_t rank = -1;  ///< in MPI_COMM_WORLD; -1: nothing went wrong
+  char text[252] = "";  ///< "rank 3: std::bad_alloc", cut
 
   explicit operator bool() const noexcept { return rank >= 0; }
 

@@ -6,8 +6,8 @@
 #include <whywait/core/mpi_calls.hpp>
 #include <whywait/core/sync_record.hpp>
 #include <whywait/mpi/call_sites.hpp>
-#include <whywait/mpi/communicators.hpp>
 #include <whywait/mpi/clock_start.hpp>
+#include <whywait/mpi/communicators.hpp>
 
 #include <stddef.h>
 #include <stdint.h>

@@ -7,12 +7,12 @@
 #include <whywait/mpi/end_hooks.hpp>
 #include <whywait/record/listen.hpp>
 
-#include <new>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
+#include <new>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -57,8 +57,7 @@ inline state* make_state(core::registry* registry) noexcept {
       known->tool_comm = MPI_COMM_NULL;
       if (known->requests.open() && known->messages.open() && known->communicators.open(&registry->kept))
         __atomic_store_n(&registry->extension[0], static_cast<void*>(known), __ATOMIC_RELEASE);
-      else
-        known = nullptr;
+      else known = nullptr;
     }
   } else if (known->layout != sizeof(state)) {
     known = nullptr;  // another version of whywait watches this process

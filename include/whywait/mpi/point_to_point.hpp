@@ -93,9 +93,9 @@ inline int send(What what, caller from, Pass& pass, const void* buffer, int coun
   uint32_t posting = 0;
   int code;
   if (__builtin_expect(several, 0)) {
-    code = detail::post_and_wait(here, posting, [&](MPI_Request* request) {
-      return detail::post_send(what, buffer, count, type, e, request);
-    }, MPI_STATUS_IGNORE);
+    code = detail::post_and_wait(
+        here, posting, [&](MPI_Request* request) { return detail::post_send(what, buffer, count, type, e, request); },
+        MPI_STATUS_IGNORE);
   } else {
     posting = here.process().take_posting();
     code = pass();
@@ -129,9 +129,9 @@ inline int receive(What what, caller from, Pass& pass, void* buffer, int count, 
   uint32_t posting = 0;
   int code;
   if (__builtin_expect(several, 0)) {
-    code = detail::post_and_wait(here, posting, [&](MPI_Request* request) {
-      return PMPI_Irecv(buffer, count, type, e.peer, e.tag, e.comm, request);
-    }, status);
+    code = detail::post_and_wait(
+        here, posting, [&](MPI_Request* request) { return PMPI_Irecv(buffer, count, type, e.peer, e.tag, e.comm, request); },
+        status);
   } else {
     posting = here.process().take_posting();
     code = pass();
@@ -156,8 +156,8 @@ inline int receive(What what, caller from, Pass& pass, void* buffer, int count, 
 /// MPI_Sendrecv_replace does not allow that, so there the order is not known then.
 template <class What, class Pass, class Post>
 inline int exchange(What what, caller from, Pass& pass, Post&& post, const void* send_buffer, int send_count,
-                    MPI_Datatype send_type, envelope to, void* receive_buffer, int receive_count,
-                    MPI_Datatype receive_type, envelope source, MPI_Status*& status) {
+                    MPI_Datatype send_type, envelope to, void* receive_buffer, int receive_count, MPI_Datatype receive_type,
+                    envelope source, MPI_Status*& status) {
   call here(what, from);
   if (!here) return pass();
   MPI_Status own;

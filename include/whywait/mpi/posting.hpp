@@ -37,9 +37,7 @@ inline core::sync_record* store_posting(call& here, unsigned flags, uint32_t pos
 
 /// A handle that MPI gives to many operations at once belongs to operations that are complete already: they
 /// need no entry, their posting is their completion.
-inline bool complete_at_once(call& here, MPI_Request request) noexcept {
-  return here.process().is_shared(bits_of(request));
-}
+inline bool complete_at_once(call& here, MPI_Request request) noexcept { return here.process().is_shared(bits_of(request)); }
 
 /// Whether one message could match request `i` and another one of the same MPI_Startall. Many requests: yes.
 inline bool has_twin(pending* const* entries, int count, int i) noexcept {
@@ -61,8 +59,8 @@ inline bool has_twin(pending* const* entries, int count, int i) noexcept {
 
 /// MPI_Isend, MPI_Ibsend, MPI_Issend, MPI_Irsend, MPI_Irecv: `flags` says posts_send or posts_receive.
 template <class What, class Pass>
-inline int post(What what, caller from, Pass& pass, unsigned flags, const void* buffer, int count, MPI_Datatype type, envelope e,
-                MPI_Request* request) {
+inline int post(What what, caller from, Pass& pass, unsigned flags, const void* buffer, int count, MPI_Datatype type,
+                envelope e, MPI_Request* request) {
   call here(what, from);
   if (!here) return pass();
   here.begin();
@@ -97,16 +95,15 @@ inline int post(What what, caller from, Pass& pass, unsigned flags, const void* 
       detail::file_request(here, entry, r, here.next_index());
       here.finish();
     }
-    if (__builtin_expect(watched && (flags & flag::posts_send) != 0, 0))
-      detail::send_data(here, *r, buffer, count, type);
+    if (__builtin_expect(watched && (flags & flag::posts_send) != 0, 0)) detail::send_data(here, *r, buffer, count, type);
   }
   return code;
 }
 
 /// MPI_Imrecv: the ordinal is that of the matched probe.
 template <class What, class Pass>
-inline int post_matched(What what, caller from, Pass& pass, const void* buffer, int count, MPI_Datatype type, MPI_Message* message,
-                        MPI_Request* request) {
+inline int post_matched(What what, caller from, Pass& pass, const void* buffer, int count, MPI_Datatype type,
+                        MPI_Message* message, MPI_Request* request) {
   call here(what, from);
   if (!here) return pass();
   const uint64_t handle = bits_of(*message);
@@ -120,8 +117,10 @@ inline int post_matched(What what, caller from, Pass& pass, const void* buffer, 
     here.refuse();
     return code;
   }
-  core::sync_record* const r =
-      here.store(found ? flag::posts_receive | flag::matched : null ? unsigned(flag::proc_null) : 0u, known.posting);
+  core::sync_record* const r = here.store(found  ? flag::posts_receive | flag::matched
+                                          : null ? unsigned(flag::proc_null)
+                                                 : 0u,
+                                          known.posting);
   if (r == nullptr) return code;
   r->bytes = bytes_of(here.thread(), count, type);
   r->peer = found ? known.peer : -1;
@@ -129,8 +128,7 @@ inline int post_matched(What what, caller from, Pass& pass, const void* buffer, 
   r->comm = found ? known.comm : 0;
   message_region* const region = watches_data(here) && found ? detail::keep_region(here, buffer, count, type) : nullptr;
   guard_if guard(here.process().lock, here.several());
-  pending* const entry =
-      detail::complete_at_once(here, *request) ? nullptr : here.process().requests.add(bits_of(*request));
+  pending* const entry = detail::complete_at_once(here, *request) ? nullptr : here.process().requests.add(bits_of(*request));
   if (entry == nullptr) {
     here.finish_completed(r);
   } else {

@@ -17,8 +17,7 @@ namespace mpi {
 namespace detail {
 
 /// Remembers the ordinal of a matched probe for the receive of its message.
-inline void keep_message(call& here, MPI_Message message, uint32_t posting, const MPI_Status& status,
-                         MPI_Comm comm) noexcept {
+inline void keep_message(call& here, MPI_Message message, uint32_t posting, const MPI_Status& status, MPI_Comm comm) noexcept {
   const uint32_t index = index_of(here.thread(), comm);
   guard_if guard(here.process().lock, here.several());
   pending* const p = here.process().messages.add(bits_of(message));
@@ -43,8 +42,7 @@ inline bool take_message(call& here, uint64_t handle, pending& found) noexcept {
   return true;
 }
 
-inline void store_probe(call& here, unsigned flags, uint32_t posting, const envelope& e,
-                        const MPI_Status& status) noexcept {
+inline void store_probe(call& here, unsigned flags, uint32_t posting, const envelope& e, const MPI_Status& status) noexcept {
   core::sync_record* const r = here.store(flags, posting);
   if (r == nullptr) return;
   describe(here, r, e, 0);

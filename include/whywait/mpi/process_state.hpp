@@ -16,9 +16,9 @@
 #include <whywait/mpi/spin_lock.hpp>
 #include <whywait/record/location.hpp>
 
-#include <new>
 #include <pthread.h>
 #include <stdint.h>
+#include <new>
 
 #ifndef WHYWAIT_DISABLE
 

@@ -4,10 +4,10 @@
 #include <whywait/core/pages.hpp>
 #include <whywait/core/sync_record.hpp>
 
-#include <boost/intrusive/unordered_set.hpp>
-#include <new>
 #include <stddef.h>
 #include <stdint.h>
+#include <boost/intrusive/unordered_set.hpp>
+#include <new>
 
 namespace whywait {
 inline namespace v0 {
@@ -45,9 +45,7 @@ struct pending_key {
   const uint64_t& operator()(const pending& p) const noexcept { return p.handle; }
 };
 struct pending_hash {
-  size_t operator()(uint64_t handle) const noexcept {
-    return static_cast<size_t>((handle * 0x9e3779b97f4a7c15u) >> 32);
-  }
+  size_t operator()(uint64_t handle) const noexcept { return static_cast<size_t>((handle * 0x9e3779b97f4a7c15u) >> 32); }
 };
 }  // namespace detail
 
@@ -122,9 +120,9 @@ class request_table {
   uint64_t replaced() const noexcept { return replaced_; }
 
  private:
-  using set = boost::intrusive::unordered_set<pending, boost::intrusive::key_of_value<detail::pending_key>,
-                                              boost::intrusive::hash<detail::pending_hash>,
-                                              boost::intrusive::power_2_buckets<true>>;
+  using set =
+      boost::intrusive::unordered_set<pending, boost::intrusive::key_of_value<detail::pending_key>,
+                                      boost::intrusive::hash<detail::pending_hash>, boost::intrusive::power_2_buckets<true>>;
   using bucket = set::bucket_type;
   static constexpr size_t first_buckets = 512;
   static constexpr size_t pool_bytes = 1u << 16;

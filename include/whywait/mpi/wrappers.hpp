@@ -16,6 +16,7 @@
 // have a role function each; R: rare calls, which share the role functions of their kind. Inside the facts
 // the parameters have MPI's names; a status parameter is passed by reference, so that the role function can
 // put one of its own in place of an ignored one.
+// clang-format off
 #define WHYWAIT_MPI_WRAPPERS(X, R)                                                                                  \
   R(Init, (int* argc, char*** argv), (argc, argv), initialise, ())                                                  \
   R(Init_thread, (int* argc, char*** argv, int required, int* provided), (argc, argv, required, provided),          \
@@ -196,35 +197,38 @@
   X(Win_allocate_shared, (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win),         \
     (size, unit, info, comm, base, win), allocate_shared, (, comm, win))                                            \
   X(Win_free, (MPI_Win * win), (win), free_window, (, win))
+// clang-format on
 
-#define WHYWAIT_MPI_SEND(X, name)                                                                       \
-  X(name, (const void* buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm),            \
+#define WHYWAIT_MPI_SEND(X, name)                                                            \
+  X(name, (const void* buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm), \
     (buf, count, type, dest, tag, comm), send, (, buf, count, type, {dest, tag, comm}))
-#define WHYWAIT_MPI_POST(X, pointer, role, kind, name)                                                        \
+#define WHYWAIT_MPI_POST(X, pointer, role, kind, name)                                                         \
   X(name, (pointer buf, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request), \
     (buf, count, type, peer, tag, comm, request), role, (, flag::kind, buf, count, type, {peer, tag, comm}, request))
-#define WHYWAIT_MPI_POSTS(X, pointer, role, kind, a, b, c)                                         \
-  WHYWAIT_MPI_POST(X, pointer, role, kind, a) WHYWAIT_MPI_POST(X, pointer, role, kind, b)         \
-  WHYWAIT_MPI_POST(X, pointer, role, kind, c)
+#define WHYWAIT_MPI_POSTS(X, pointer, role, kind, a, b, c) \
+  WHYWAIT_MPI_POST(X, pointer, role, kind, a)              \
+  WHYWAIT_MPI_POST(X, pointer, role, kind, b) WHYWAIT_MPI_POST(X, pointer, role, kind, c)
 
 // Weak: any number of files may include this. Default visibility: calls from shared libraries are seen even
 // with -fvisibility=hidden (MPICH's mpi.h says nothing). Never inlined, so that the return address is the
 // caller's. clang-format leaves the table alone.
 #define WHYWAIT_MPI_UNPACK(...) __VA_ARGS__
-#define WHYWAIT_MPI_WRAPPER(name, parameters, arguments, role, facts)                        \
-  __attribute__((weak, noinline, visibility("default"))) int MPI_##name parameters {          \
-    using namespace ::whywait::mpi;                                                           \
-    auto pass = [&]() -> int { return PMPI_##name arguments; };                               \
-    return ::whywait::mpi::role(fixed_call<::whywait::core::mpi_call::name>{},                \
-        caller{__builtin_return_address(0), __builtin_frame_address(0)}, pass WHYWAIT_MPI_UNPACK facts); \
+#define WHYWAIT_MPI_WRAPPER(name, parameters, arguments, role, facts)                            \
+  __attribute__((weak, noinline, visibility("default"))) int MPI_##name parameters {             \
+    using namespace ::whywait::mpi;                                                              \
+    auto pass = [&]() -> int { return PMPI_##name arguments; };                                  \
+    return ::whywait::mpi::role(fixed_call<::whywait::core::mpi_call::name>{},                   \
+                                caller{__builtin_return_address(0), __builtin_frame_address(0)}, \
+                                pass WHYWAIT_MPI_UNPACK facts);                                  \
   }
-#define WHYWAIT_MPI_RARE_WRAPPER(name, parameters, arguments, role, facts)                   \
-  __attribute__((weak, noinline, visibility("default"))) int MPI_##name parameters {          \
-    using namespace ::whywait::mpi;                                                           \
-    auto call_mpi = [&]() -> int { return PMPI_##name arguments; };                           \
-    passed_call pass(call_mpi);                                                               \
-    return ::whywait::mpi::role(::whywait::core::mpi_call::name,                              \
-        caller{__builtin_return_address(0), __builtin_frame_address(0)}, pass WHYWAIT_MPI_UNPACK facts); \
+#define WHYWAIT_MPI_RARE_WRAPPER(name, parameters, arguments, role, facts)                       \
+  __attribute__((weak, noinline, visibility("default"))) int MPI_##name parameters {             \
+    using namespace ::whywait::mpi;                                                              \
+    auto call_mpi = [&]() -> int { return PMPI_##name arguments; };                              \
+    passed_call pass(call_mpi);                                                                  \
+    return ::whywait::mpi::role(::whywait::core::mpi_call::name,                                 \
+                                caller{__builtin_return_address(0), __builtin_frame_address(0)}, \
+                                pass WHYWAIT_MPI_UNPACK facts);                                  \
   }
 
 extern "C" {

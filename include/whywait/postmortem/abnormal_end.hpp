@@ -196,7 +196,11 @@ inline void at_end(mpi::state& process, mpi::end_reason reason, int signal) {
   if (wanted.output == nullptr) return;
   char path[4096];
   if (!detail::file_of_rank(wanted.output, process.rank, path, sizeof path) || !write_json(words, path))
-    core::warn("cannot write ", wanted.output, ".rank*.json: ", errno == ENOENT ? "no such folder" : errno == EACCES ? "permission denied" : errno == ENOSPC ? "no space left" : "the file system refused it");
+    core::warn("cannot write ", wanted.output, ".rank*.json: ",
+               errno == ENOENT   ? "no such folder"
+               : errno == EACCES ? "permission denied"
+               : errno == ENOSPC ? "no space left"
+                                 : "the file system refused it");
 }
 
 }  // namespace postmortem

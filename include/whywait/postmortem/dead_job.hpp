@@ -50,8 +50,9 @@ class dead_job {
     if (is_complete()) {
       const std::uint64_t left_out = leave_out_unfinished_collectives(processes_);
       if (left_out != 0)
-        facts.warnings.push_back(base::counted(static_cast<std::int64_t>(left_out), "collective call is", "collective calls are") +
-                                 " not explained: not all ranks had left it");
+        facts.warnings.push_back(
+            base::counted(static_cast<std::int64_t>(left_out), "collective call is", "collective calls are") +
+            " not explained: not all ranks had left it");
       try {
         result = explained(facts);
         explained_ = true;
@@ -59,8 +60,8 @@ class dead_job {
         facts.warnings.push_back(std::string("waits are not explained: ") + problem.what());
       }
     } else if (processes_.front()->header().job != 0) {
-      facts.warnings.push_back("waits are not explained: only " + base::count(static_cast<std::int64_t>(processes_.size())) + " of " +
-                               base::counted(facts.ranks, "rank") + " left their records");
+      facts.warnings.push_back("waits are not explained: only " + base::count(static_cast<std::int64_t>(processes_.size())) +
+                               " of " + base::counted(facts.ranks, "rank") + " left their records");
     }
     if (!explained_) result.run = std::move(facts);
     result.last_words = std::move(last_words);
@@ -83,8 +84,7 @@ class dead_job {
   // since, the second reading is taken now.
   static double rate_of(const core::kept_header& h) noexcept {
     if (h.counter == 0) return 1.0;
-    const bool here =
-        h.boot != 0 && h.boot == core::boot_key() && core::cycle_clock::used() != core::clock_source::monotonic;
+    const bool here = h.boot != 0 && h.boot == core::boot_key() && core::cycle_clock::used() != core::clock_source::monotonic;
     const double rate = core::clock_anchor::rate(h.first, here ? core::clock_anchor::take() : h.last);
     return rate > 1e-3 && rate < 1e3 ? rate : 1.0;
   }
@@ -124,12 +124,16 @@ class dead_job {
       stopped += p->header().stopped != 0 ? 1 : 0;
     }
     facts.mpi_calls = static_cast<std::int64_t>(calls);
-    if (torn != 0) facts.warnings.push_back(base::counted(static_cast<std::int64_t>(torn), "event is", "events are") + " incomplete and ignored: the process ended while it wrote");
+    if (torn != 0)
+      facts.warnings.push_back(base::counted(static_cast<std::int64_t>(torn), "event is", "events are") +
+                               " incomplete and ignored: the process ended while it wrote");
     if (cut != 0)
-      facts.warnings.push_back(base::counted(static_cast<std::int64_t>(cut), "event is", "events are") + " missing or damaged; later events of the same threads are missing");
+      facts.warnings.push_back(base::counted(static_cast<std::int64_t>(cut), "event is", "events are") +
+                               " missing or damaged; later events of the same threads are missing");
     if (stopped != 0)
-      facts.warnings.push_back("no space was left in the folder of WHYWAIT_CRASH on " + base::count(static_cast<std::int64_t>(stopped)) + " of " +
-                               base::counted(facts.ranks, "rank") + "; later events of these ranks are missing");
+      facts.warnings.push_back("no space was left in the folder of WHYWAIT_CRASH on " +
+                               base::count(static_cast<std::int64_t>(stopped)) + " of " + base::counted(facts.ranks, "rank") +
+                               "; later events of these ranks are missing");
     return facts;
   }
 
@@ -196,19 +200,15 @@ class dead_job {
   static std::string how_it_ended(const dead_process& p, const dead_thread& t) {
     if (t.where.finished != 0) return "thread finished";
     switch (p.header().end) {
-      case core::kept_end::abort:
-        return "MPI_Abort";
-      case core::kept_end::exit:
-        return "exit without MPI_Finalize";
-      case core::kept_end::signal:
-        return report::name_of_signal(p.header().signal);
-      default:
-        return p.has_mpi() && p.facts().end_ticks != 0 ? "killed in MPI_Finalize" : "killed";
+      case core::kept_end::abort: return "MPI_Abort";
+      case core::kept_end::exit: return "exit without MPI_Finalize";
+      case core::kept_end::signal: return report::name_of_signal(p.header().signal);
+      default: return p.has_mpi() && p.facts().end_ticks != 0 ? "killed in MPI_Finalize" : "killed";
     }
   }
 
   static void add_blocks(const dead_process& p, std::size_t thread, double ns_per_tick,
-                                       base::vector<report::place_total>& out) {
+                         base::vector<report::place_total>& out) {
     base::pod_vector<core::path_step> sums(p.sites().size());
     const auto count = [&](const core::path_step& step) {
       if (step.block >= sums.size()) return;
@@ -219,8 +219,7 @@ class dead_job {
     };
     const auto& steps = p.records().history.locations[thread].steps;
     for (std::uint64_t i = 0; i < steps.size(); ++i) count(steps[i]);
-    if (p.threads()[thread]->path_is_there)
-      p.threads()[thread]->where.path.peek(p.threads()[thread]->last_ticks, count);
+    if (p.threads()[thread]->path_is_there) p.threads()[thread]->where.path.peek(p.threads()[thread]->last_ticks, count);
     for (std::uint32_t site = 1; site < sums.size(); ++site) {  // site 0 is code outside all blocks
       const core::path_step& sum = sums[site];
       if ((sum.visits | sum.ticks | sum.work) == 0) continue;

@@ -113,8 +113,7 @@ class dead_memory {
     for (std::size_t pieces = 0; log != nullptr && pieces < most_logs; ++pieces) {
       for (std::uint64_t i = 0; i < std::min<std::uint64_t>(log->count, room); ++i) {
         const core::kept_extent e = log->list()[i];
-        if (e.address == 0 || e.bytes == 0 || e.offset % 4096 != 0 || e.address % 4096 != 0 || e.bytes % 4096 != 0)
-          continue;
+        if (e.address == 0 || e.bytes == 0 || e.offset % 4096 != 0 || e.address % 4096 != 0 || e.bytes % 4096 != 0) continue;
         if (e.offset > bytes_ || e.bytes > bytes_ - e.offset || e.address > ~std::uint64_t(0) - e.bytes) continue;
         if ((sum += e.bytes) > bytes_) break;  // the same pages are listed twice
         extents_.push_back(e);
@@ -143,8 +142,7 @@ class dead_memory {
 
   const char* find_bytes(std::uint64_t from, std::uint64_t bytes) const {
     const std::size_t i = extent_of(from);
-    if (i == extents_.size() || bytes > room(reinterpret_cast<const char*>(static_cast<std::uintptr_t>(from))))
-      return nullptr;
+    if (i == extents_.size() || bytes > room(reinterpret_cast<const char*>(static_cast<std::uintptr_t>(from)))) return nullptr;
     const std::uint64_t into = from - extents_[i].address;
     if (bytes <= extents_[i].bytes - into) return content_ + extents_[i].offset + into;
     joined_.push_back(nullptr);

@@ -34,7 +34,7 @@ struct dead_thread {
   /// `head`: the location up to what its recorder keeps by block.
   dead_thread(const char* head, std::size_t bytes)
       : pages(core::map_pages(sizeof(record::location), false)),
-        where(*(pages != nullptr ? new (pages) record::location : throw std::bad_alloc())) {
+        where(*(pages != nullptr ? new(pages) record::location : throw std::bad_alloc())) {
     std::memcpy(static_cast<void*>(&where), head, bytes);
   }
   dead_thread(const dead_thread&) = delete;
@@ -132,8 +132,7 @@ class dead_process {
   void read_modules() {
     const std::uint64_t count = std::min<std::uint64_t>(header().module_count, core::kept_modules::capacity);
     for (std::uint64_t i = 0; i < count; ++i) {
-      const core::kept_module* const m =
-          file_->find_at<core::kept_module>(header().modules + i * sizeof(core::kept_module));
+      const core::kept_module* const m = file_->find_at<core::kept_module>(header().modules + i * sizeof(core::kept_module));
       if (m == nullptr) return;
       report::loaded_module one;
       one.path.assign(m->path, strnlen(m->path, sizeof m->path));
@@ -141,11 +140,11 @@ class dead_process {
       one.begin = m->begin;
       one.end = m->end;
       struct stat now {};
-      one.file_is_same = !one.path.empty() && m->file_bytes != 0 && ::stat(one.path.c_str(), &now) == 0 &&
-                         static_cast<std::uint64_t>(now.st_size) == m->file_bytes &&
-                         static_cast<std::uint64_t>(now.st_mtim.tv_sec) * 1000000000u +
-                                 static_cast<std::uint64_t>(now.st_mtim.tv_nsec) ==
-                             m->file_time_ns;
+      one.file_is_same =
+          !one.path.empty() && m->file_bytes != 0 && ::stat(one.path.c_str(), &now) == 0 &&
+          static_cast<std::uint64_t>(now.st_size) == m->file_bytes &&
+          static_cast<std::uint64_t>(now.st_mtim.tv_sec) * 1000000000u + static_cast<std::uint64_t>(now.st_mtim.tv_nsec) ==
+              m->file_time_ns;
       modules_.add(std::move(one));
     }
   }
@@ -156,7 +155,8 @@ class dead_process {
     std::memcpy(static_cast<void*>(&facts_), remote, sizeof facts_);
     records_.history.rank = header().rank;
     records_.history.ranks = header().ranks;
-    if (records_.history.ranks < 1 || records_.history.ranks > most_ranks || records_.history.rank < 0 || records_.history.rank >= records_.history.ranks)
+    if (records_.history.ranks < 1 || records_.history.ranks > most_ranks || records_.history.rank < 0 ||
+        records_.history.rank >= records_.history.ranks)
       return;
     facts_.communicators.visit_kept(*file_, [&](const mpi::known_communicator& c, const std::int32_t* world) {
       core::communicator to;
@@ -214,7 +214,7 @@ class dead_process {
   }
 
   void read_thread(dead_thread& t, const record::location& remote, core::location_history& to,
-                                 finalize::thread_records& beside) {
+                   finalize::thread_records& beside) {
     record::location& own = t.where;
     t.path_is_there = own.path.adopt(&remote.path, *file_);
     if (is_sane(header().last.ticks)) t.last_ticks = header().last.ticks;
@@ -223,8 +223,7 @@ class dead_process {
     for (std::uint64_t lost : {own.syncs.adopt(*file_, t.sync_chunks, torn)}) t.cut += lost, t.torn += torn ? 1 : 0;
     for (std::uint64_t lost : {own.steps.adopt(*file_, t.step_chunks, torn)}) t.cut += lost, t.torn += torn ? 1 : 0;
     for (std::uint64_t lost : {own.needs.adopt(*file_, t.need_chunks, torn)}) t.cut += lost, t.torn += torn ? 1 : 0;
-    const mpi::thread_facts* const calls =
-        file_->find(static_cast<const mpi::thread_facts*>(own.extension[0]), 1);
+    const mpi::thread_facts* const calls = file_->find(static_cast<const mpi::thread_facts*>(own.extension[0]), 1);
     if (calls != nullptr && header().layout[2] != 0) {
       t.calls_mpi = true;
       std::memcpy(static_cast<void*>(&t.calls), calls, sizeof t.calls);
@@ -256,24 +255,20 @@ class dead_process {
   void cut_bad(dead_thread& t, core::location_history& to) {
     const auto steps = t.where.steps.view();
     std::uint64_t good_steps = 0;
-    while (good_steps < steps.size() && steps[good_steps].block < sites_.size() &&
-           steps[good_steps].within < sites_.size() && steps[good_steps].ticks < most_ticks &&
-           steps[good_steps].visits < most_ticks && steps[good_steps].work < most_ticks)
+    while (good_steps < steps.size() && steps[good_steps].block < sites_.size() && steps[good_steps].within < sites_.size() &&
+           steps[good_steps].ticks < most_ticks && steps[good_steps].visits < most_ticks && steps[good_steps].work < most_ticks)
       ++good_steps;
     const auto records = t.where.syncs.view();
     const auto needs = t.where.needs.view();
     std::uint64_t good = 0, last = facts_.begin_ticks, cursor = 0;
     for (; t.calls_mpi && good < records.size(); ++good) {
       const core::sync_record& r = records[good];
-      if (r.call >= core::mpi_call::count_ || r.site >= t.calls.sites.size() || r.steps < cursor ||
-          r.steps > good_steps)
-        break;
+      if (r.call >= core::mpi_call::count_ || r.site >= t.calls.sites.size() || r.steps < cursor || r.steps > good_steps) break;
       if (!is_sane(r.begin) || r.begin < last || r.duration >= most_ticks) break;
       const bool known = r.comm < records_.history.communicators.size();
       if (!known && r.comm != mpi::communicator_table::none) break;
       if (r.has(core::sync_flag::sparse)) {
-        if (r.peer < 0 || r.tag < 0 ||
-            static_cast<std::uint64_t>(r.tag) + static_cast<std::uint64_t>(r.peer) > needs.size())
+        if (r.peer < 0 || r.tag < 0 || static_cast<std::uint64_t>(r.tag) + static_cast<std::uint64_t>(r.peer) > needs.size())
           break;
       } else if (r.peer < -1 || (known && r.peer >= records_.history.communicators[r.comm].size)) {
         break;

@@ -25,8 +25,7 @@ namespace postmortem {
 
 namespace detail {
 
-inline std::int32_t world_rank(const core::communicator& comm,
-                                             std::int32_t peer) noexcept {
+inline std::int32_t world_rank(const core::communicator& comm, std::int32_t peer) noexcept {
   if (peer < 0 || peer >= comm.size) return -1;
   return comm.world.empty() ? peer : comm.world[static_cast<std::size_t>(peer)];
 }
@@ -36,8 +35,7 @@ inline std::int32_t world_rank(const core::communicator& comm,
 /// Removes the collective operations that some member did not complete. The missing member may have been the last to
 /// arrive, and then the explanation would blame another one. `processes` holds all ranks, by rank. Returns the number
 /// of removed records.
-inline std::uint64_t leave_out_unfinished_collectives(
-    const base::vector<std::unique_ptr<dead_process>>& processes) {
+inline std::uint64_t leave_out_unfinished_collectives(const base::vector<std::unique_ptr<dead_process>>& processes) {
   std::uint64_t out = 0;
   for (const auto& p : processes) {
     // Indexed by communicator. Ids are unique, except for 0, which matches nothing.
@@ -47,8 +45,7 @@ inline std::uint64_t leave_out_unfinished_collectives(
       std::uint64_t least = ~std::uint64_t(0);
       for (std::int32_t i = 0; i < c.size; ++i) {
         const std::int32_t rank = detail::world_rank(c, i);
-        if (rank >= 0 && !c.inter)
-          least = std::min(least, processes[static_cast<std::size_t>(rank)]->collectives_left(c.id));
+        if (rank >= 0 && !c.inter) least = std::min(least, processes[static_cast<std::size_t>(rank)]->collectives_left(c.id));
       }
       complete.push_back(least);
     }
@@ -78,27 +75,22 @@ class dead_wait {
   std::string text() const {
     using core::call_role;
     switch (core::role_of(open_.call)) {
-      case call_role::send:
-        return "to " + peer(open_.comm, open_.peer, open_.tag);
+      case call_role::send: return "to " + peer(open_.comm, open_.peer, open_.tag);
       case call_role::receive:
         if (open_.call == core::mpi_call::Mrecv) return {};
         return "from " + peer(open_.comm, open_.peer, open_.tag);
       case call_role::probe:
-      case call_role::exchange:
-        return "from " + peer(open_.comm, open_.peer, open_.tag);
+      case call_role::exchange: return "from " + peer(open_.comm, open_.peer, open_.tag);
       case call_role::complete_all:
-      case call_role::complete_any:
-        return pending();
+      case call_role::complete_any: return pending();
       case call_role::barrier:
       case call_role::one_to_all:
       case call_role::all_to_one:
       case call_role::all_to_all:
       case call_role::scan:
       case call_role::create:
-      case call_role::finalise:
-        return members();
-      default:
-        return {};
+      case call_role::finalise: return members();
+      default: return {};
     }
   }
 
@@ -134,8 +126,8 @@ class dead_wait {
         continue;
       }
       const std::int32_t peer = r.has(core::sync_flag::any_source) ? -1 : r.peer;
-      first = with_tag(
-          std::string(sends ? "for a send to " : "for a receive from ") + rank_text(communicator(r.comm), peer), r.tag);
+      first = with_tag(std::string(sends ? "for a send to " : "for a receive from ") + rank_text(communicator(r.comm), peer),
+                       r.tag);
     }
     return more == 0 ? first : first + " and " + std::to_string(more) + " more";
   }

@@ -69,7 +69,8 @@ class raw_writer {
   raw_writer& seconds(std::uint64_t ns, bool all) noexcept {
     *this << ns / 1000000000u << ".";
     std::uint64_t rest = ns % 1000000000u;
-    for (std::uint64_t unit = 100000000u; unit >= (all ? 1u : 1000000u); unit /= 10) put(static_cast<char>('0' + rest / unit % 10));
+    for (std::uint64_t unit = 100000000u; unit >= (all ? 1u : 1000000u); unit /= 10)
+      put(static_cast<char>('0' + rest / unit % 10));
     return *this;
   }
   /// Prints a JSON string. Control and non-ASCII characters are replaced by '?'.
@@ -124,8 +125,8 @@ inline raw_writer& place_of(raw_writer& out, const last_call& c) noexcept {
 /// Async-signal-safe.
 inline void print(const last_words& w, int file) noexcept {
   detail::raw_writer out(file);
-  out << "whywait: rank " << static_cast<std::uint64_t>(w.rank) << " of " << static_cast<std::uint64_t>(w.ranks)
-      << " ended by " << w.reason << " after ";
+  out << "whywait: rank " << static_cast<std::uint64_t>(w.rank) << " of " << static_cast<std::uint64_t>(w.ranks) << " ended by "
+      << w.reason << " after ";
   out.seconds(w.ns, false) << " s";
   if (w.inside != nullptr) {
     detail::place_of(out << ", in ", *w.inside) << " for ";

@@ -56,13 +56,12 @@ inline void report_job(dead_job& job, const left_behind_options& options, std::s
     const std::string program = first.program;
     const std::size_t slash = program.rfind('/');
     std::string text = "whywait: " + base::printable(program.substr(slash == std::string::npos ? 0 : slash + 1)) +
-                       ", started " + time_text(first.started_ns) + " on " + base::printable(first.host) +
-                       ", did not finish";
+                       ", started " + time_text(first.started_ns) + " on " + base::printable(first.host) + ", did not finish";
     if (first.job != 0)
       text += " (" + std::to_string(job.processes().size()) + " of " + std::to_string(result.run.ranks) +
               " ranks left their records)";
-    text +=
-        std::string(first.job != 0 ? ". Last activity of each rank" : ". Its last activity") + ":\n" + report::text_of(result.last_words);
+    text += std::string(first.job != 0 ? ". Last activity of each rank" : ". Its last activity") + ":\n" +
+            report::text_of(result.last_words);
     if (!job.explained())
       for (const std::string& w : result.run.warnings) text += "  " + w + "\n";
     std::fputs(text.c_str(), options.text);

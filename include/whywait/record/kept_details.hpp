@@ -8,8 +8,8 @@
 #include <whywait/record/path_order_recorder.hpp>
 #include <whywait/record/timeline_recorder.hpp>
 
-#include <new>
 #include <stdint.h>
+#include <new>
 
 #ifndef WHYWAIT_DISABLE
 

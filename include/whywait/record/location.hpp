@@ -14,9 +14,9 @@
 #include <whywait/record/path_head.hpp>
 #include <whywait/record/path_recorder.hpp>
 
-#include <new>
 #include <pthread.h>
 #include <stdint.h>
+#include <new>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -111,8 +111,7 @@ inline location* make_location(core::registry& registry) noexcept {
   location* made = new (pages) location;  // without (): that would write all of it
   made->finished = 0;
   made->end_ticks = 0;
-  if (!made->steps.open(registry.memory) ||
-      !made->syncs.open(registry.memory) || !made->needs.open(registry.memory)) {
+  if (!made->steps.open(registry.memory) || !made->syncs.open(registry.memory) || !made->needs.open(registry.memory)) {
     core::warn("no address space to record a thread; it is left out");
     return nullptr;  // a few pages stay behind
   }

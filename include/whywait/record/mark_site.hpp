@@ -23,8 +23,7 @@ struct site {
   const char* file;
   uint32_t place;  ///< of its block in a profile; that of block 0 until the first visit and beyond record::near_blocks
 
-  constexpr site(site_kind what, const char* called, const char* in = __builtin_FILE(),
-                 uint32_t at = __builtin_LINE()) noexcept
+  constexpr site(site_kind what, const char* called, const char* in = __builtin_FILE(), uint32_t at = __builtin_LINE()) noexcept
       : kind(what), number(0), line(at), name(called), file(in), place(record::path_head::place_of(0)) {}
 
   uint32_t known_place() const noexcept { return __atomic_load_n(&place, __ATOMIC_RELAXED); }

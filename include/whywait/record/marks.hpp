@@ -3,8 +3,8 @@
 
 #include <whywait/core/module.hpp>
 #include <whywait/core/site_kind.hpp>
-#include <whywait/record/path_head.hpp>
 #include <whywait/record/mark_site.hpp>
+#include <whywait/record/path_head.hpp>
 
 #include <stddef.h>
 #include <stdint.h>
@@ -92,7 +92,7 @@ WHYWAIT_DETAIL_SLOW void slow_end(path_head& at, path_frame* entered, marked_pla
 }
 WHYWAIT_DETAIL_SLOW void slow_list_outer(path_head& at) noexcept { slow().list_outer(at); }
 WHYWAIT_DETAIL_SLOW void slow_next_of(path_head& at, path_frame* entered, marked_place from, site& place,
-                                       path_entry* counted) noexcept {
+                                      path_entry* counted) noexcept {
   slow().next_of(at, entered, from, place, counted);
 }
 WHYWAIT_DETAIL_SLOW void slow_next(site& place, path_entry* counted) noexcept { slow().next(place, counted); }

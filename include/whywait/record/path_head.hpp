@@ -72,7 +72,7 @@ struct path_frame {
 /// profile without a test, so a thread that is not recorded needs a profile to add to as well (location.hpp). The
 /// functions are the hot path of the marks in region.hpp. The caller reads the clock and checks the preconditions.
 struct path_head {
-  location* owner;       ///< where the thread records; null: nowhere
+  location* owner;  ///< where the thread records; null: nowhere
   path_frame* top;
   path_frame* fast_end;  ///< what is entered from here on is entered and left the slow way
 

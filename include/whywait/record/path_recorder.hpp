@@ -35,8 +35,9 @@ class path_recorder {
   path_recorder() noexcept {  // zero already; the arrays are too large to be written
     static_assert(offsetof(path_recorder, profile_) == offsetof(path_recorder, head_) + sizeof(path_head),
                   "the profile begins behind the head");
-    static_assert(offsetof(path_recorder, head_) - offsetof(path_recorder, frames_) - sizeof(frame) == path_head::frames_before_head,
-                  "marks compute where the frames lie");
+    static_assert(
+        offsetof(path_recorder, head_) - offsetof(path_recorder, frames_) - sizeof(frame) == path_head::frames_before_head,
+        "marks compute where the frames lie");
   }
 
   /// Starts outside any region at `now`.
@@ -69,8 +70,7 @@ class path_recorder {
     const entry* const profile = memory.find(&remote->profile_[0], entries);
     const uint32_t* const touched = memory.find(&remote->touched_[0], listed);
     const path_head* const head = memory.find(&remote->head_, 1);
-    if (entries == 0 || profile == nullptr || touched == nullptr || head == nullptr || touched_count_ > listed)
-      return false;
+    if (entries == 0 || profile == nullptr || touched == nullptr || head == nullptr || touched_count_ > listed) return false;
     const uint64_t levels =
         (reinterpret_cast<uintptr_t>(head->top) - reinterpret_cast<uintptr_t>(&remote->frames_[0])) / sizeof(frame);
     if (levels > max_depth) return false;
@@ -139,9 +139,7 @@ class path_recorder {
   }
   uint64_t unmatched_leaves() const noexcept { return unmatched_leaves_; }
   /// Site number of the open region at `level` (0: outermost), for level < depth().
-  uint32_t open_region(uint32_t level) const noexcept {
-    return level < max_depth ? number(frames_[level + 1].region) : 0;
-  }
+  uint32_t open_region(uint32_t level) const noexcept { return level < max_depth ? number(frames_[level + 1].region) : 0; }
   /// Names the stack of open regions, not only the innermost: changes whenever the stack does. For this process
   /// only: site numbers differ between ranks. Not mixed, so not every bit is a hash. One load where it is known,
   /// else 1 ns for each region entered since.
@@ -254,8 +252,8 @@ class path_recorder {
   }
 
   uint32_t touched_count_ = 0;
-  uint32_t deeper_ = 0;        // how many regions beyond max_depth are open
-  bool in_list_ = false;       // the list of touched blocks is being changed
+  uint32_t deeper_ = 0;  // how many regions beyond max_depth are open
+  bool in_list_ = false;  // the list of touched blocks is being changed
   uint64_t opened_ = 0;
   uint64_t unmatched_leaves_ = 0;
   mutable frame frames_[max_depth + 1];  // 0: outside any region

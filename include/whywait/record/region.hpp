@@ -2,9 +2,9 @@
 #define WHYWAIT_RECORD_REGION_HPP
 
 #include <whywait/core/counter.hpp>
+#include <whywait/record/mark_site.hpp>
 #include <whywait/record/marks.hpp>
 #include <whywait/record/path_head.hpp>
-#include <whywait/record/mark_site.hpp>
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,10 +39,13 @@ class [[nodiscard]] region {
       : opened_(begin(place)), place_(record::detail::place_of(place)) {}
   /// A region whose name is known only at run time: a text, or anything with data() and size(). The name is copied at
   /// its first use; at most 500 characters count. Costs about 10 ns more.
-  [[nodiscard]] explicit region(const char* name, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) noexcept
+  [[nodiscard]] explicit region(const char* name, const char* file = __builtin_FILE(),
+                                uint32_t line = __builtin_LINE()) noexcept
       : region(record::detail::name_of(site_kind::region, name, file, line)) {}
-  template <class Text, class = decltype(record::detail::name_of(site_kind::region, *static_cast<const Text*>(nullptr), nullptr, 0))>
-  [[nodiscard]] explicit region(const Text& name, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) noexcept
+  template <class Text,
+            class = decltype(record::detail::name_of(site_kind::region, *static_cast<const Text*>(nullptr), nullptr, 0))>
+  [[nodiscard]] explicit region(const Text& name, const char* file = __builtin_FILE(),
+                                uint32_t line = __builtin_LINE()) noexcept
       : region(record::detail::name_of(site_kind::region, name, file, line)) {}
   __attribute__((always_inline)) ~region() {
     if (__builtin_expect(opened_.entered == nullptr, 0)) return;
@@ -111,10 +114,13 @@ class [[nodiscard]] region {
 /// time: timed like a region, and never blamed as work.
 class [[nodiscard]] waiting : public region {
  public:
-  [[nodiscard]] explicit waiting(const char* name, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) noexcept
+  [[nodiscard]] explicit waiting(const char* name, const char* file = __builtin_FILE(),
+                                 uint32_t line = __builtin_LINE()) noexcept
       : region(record::detail::name_of(site_kind::waiting, name, file, line)) {}
-  template <class Text, class = decltype(record::detail::name_of(site_kind::region, *static_cast<const Text*>(nullptr), nullptr, 0))>
-  [[nodiscard]] explicit waiting(const Text& name, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) noexcept
+  template <class Text,
+            class = decltype(record::detail::name_of(site_kind::region, *static_cast<const Text*>(nullptr), nullptr, 0))>
+  [[nodiscard]] explicit waiting(const Text& name, const char* file = __builtin_FILE(),
+                                 uint32_t line = __builtin_LINE()) noexcept
       : region(record::detail::name_of(site_kind::waiting, name, file, line)) {}
 };
 
@@ -129,8 +135,7 @@ __attribute__((always_inline)) inline void next(site& place) noexcept {
   if (__builtin_expect(innermost == nullptr, 0)) return record::detail::slow_next(place, nullptr);
   record::path_entry* const following = at->at_place(place.known_place());
   if (__builtin_expect(!following->arrive(), 0)) return record::detail::slow_next(place, following);
-  if (innermost->region != following)
-    record::path_head::next(innermost, following, core::plain_counter::now());
+  if (innermost->region != following) record::path_head::next(innermost, following, core::plain_counter::now());
 }
 
 /// Begins an unscoped region; `end` with the same name ends it. For code that cannot use a scope (callbacks,
@@ -139,13 +144,16 @@ __attribute__((always_inline)) inline void next(site& place) noexcept {
 inline void begin(const char* name, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) noexcept {
   if (record::detail::here_offset() == 0) return;
   uint32_t number = 0;
-  static_cast<void>(record::detail::slow().begin_named(record::detail::name_of(site_kind::region, name, file, line), false, number));
+  static_cast<void>(
+      record::detail::slow().begin_named(record::detail::name_of(site_kind::region, name, file, line), false, number));
 }
-template <class Text, class = decltype(record::detail::name_of(site_kind::region, *static_cast<const Text*>(nullptr), nullptr, 0))>
+template <class Text,
+          class = decltype(record::detail::name_of(site_kind::region, *static_cast<const Text*>(nullptr), nullptr, 0))>
 inline void begin(const Text& name, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) noexcept {
   if (record::detail::here_offset() == 0) return;
   uint32_t number = 0;
-  static_cast<void>(record::detail::slow().begin_named(record::detail::name_of(site_kind::region, name, file, line), false, number));
+  static_cast<void>(
+      record::detail::slow().begin_named(record::detail::name_of(site_kind::region, name, file, line), false, number));
 }
 
 /// Ends the innermost region, which must be called `name`. If it is another one, everything up to the
@@ -154,7 +162,8 @@ inline void end(const char* name, const char* file = __builtin_FILE(), uint32_t 
   if (record::detail::here_offset() != 0)
     record::detail::slow().end_named(record::detail::name_of(site_kind::region, name, file, line));
 }
-template <class Text, class = decltype(record::detail::name_of(site_kind::region, *static_cast<const Text*>(nullptr), nullptr, 0))>
+template <class Text,
+          class = decltype(record::detail::name_of(site_kind::region, *static_cast<const Text*>(nullptr), nullptr, 0))>
 inline void end(const Text& name, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) noexcept {
   if (record::detail::here_offset() != 0)
     record::detail::slow().end_named(record::detail::name_of(site_kind::region, name, file, line));
@@ -173,7 +182,8 @@ inline void visit(const char* name, const char* file = __builtin_FILE(), uint32_
   if (record::detail::here_offset() != 0)
     record::detail::slow().visit_named(record::detail::name_of(site_kind::step, name, file, line));
 }
-template <class Text, class = decltype(record::detail::name_of(site_kind::region, *static_cast<const Text*>(nullptr), nullptr, 0))>
+template <class Text,
+          class = decltype(record::detail::name_of(site_kind::region, *static_cast<const Text*>(nullptr), nullptr, 0))>
 inline void visit(const Text& name, const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) noexcept {
   if (record::detail::here_offset() != 0)
     record::detail::slow().visit_named(record::detail::name_of(site_kind::step, name, file, line));

@@ -57,7 +57,8 @@ inline uint32_t number_of(location& at, site_kind kind, const char* name, const 
   return number_by(at, [&] { return at.names.find(core::the_registry()->sites, kind, name, file, line); });
 }
 inline uint32_t number_of(location& at, const dynamic_name& name) noexcept {
-  if (name.size == dynamic_name::terminated || name.text == nullptr) return number_of(at, name.kind, name.text, name.file, name.line);
+  if (name.size == dynamic_name::terminated || name.text == nullptr)
+    return number_of(at, name.kind, name.text, name.file, name.line);
   char copy[most_of_a_name + 1];
   const size_t size = name.size < most_of_a_name ? name.size : most_of_a_name;
   memcpy(copy, name.text, size);
@@ -121,8 +122,7 @@ inline void leave_to(location& at, uint32_t depth) noexcept {
 /// Whether the region entered at `depth` is the innermost; what was forgotten in it is ended, and counted.
 inline bool repair(location& at, uint32_t depth, marked_place place) noexcept {
   if (__builtin_expect(at.path.depth() == depth, 1)) return true;
-  count_mismatch(at, at.path.depth() > depth ? mismatch::fault::not_ended : mismatch::fault::ended_twice,
-                 number_of(place));
+  count_mismatch(at, at.path.depth() > depth ? mismatch::fault::not_ended : mismatch::fault::ended_twice, number_of(place));
   leave_to(at, depth);
   return at.path.depth() == depth;
 }
@@ -174,7 +174,8 @@ __attribute__((visibility("hidden"))) inline void work_mark(uint64_t units) noex
 
 // --- Names that are known only at run time
 
-__attribute__((visibility("hidden"))) inline opened begin_named(const dynamic_name& name, bool scoped, uint32_t& number) noexcept {
+__attribute__((visibility("hidden"))) inline opened begin_named(const dynamic_name& name, bool scoped,
+                                                                uint32_t& number) noexcept {
   location* const at = this_location();
   if (at == nullptr) return not_recorded;
   number = number_of(*at, name);

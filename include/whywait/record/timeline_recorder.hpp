@@ -56,7 +56,8 @@ class timeline {
   void put(Buffer& buffer, core::timeline_event::kind_t kind, uint32_t number, uint64_t ticks) noexcept {
     const uint32_t high = static_cast<uint32_t>(ticks >> 32);
     if (__builtin_expect(high != high_ || (buffer.size() & (Buffer::chunk_events - 1)) == 0, 0)) {
-      if (!buffer.push(core::timeline_event::make(core::timeline_event::clock, 0, high))) return;  // nor is there room for the event
+      if (!buffer.push(core::timeline_event::make(core::timeline_event::clock, 0, high)))
+        return;  // nor is there room for the event
       high_ = high;
     }
     buffer.push(core::timeline_event::make(kind, number, ticks));

@@ -25,14 +25,10 @@ namespace report {
 
 inline const char* name_of(explain::quality q) noexcept {
   switch (q) {
-    case explain::quality::exact:
-      return "exact";
-    case explain::quality::bounded:
-      return "bounded";
-    case explain::quality::order_suspect:
-      return "order_suspect";
-    case explain::quality::hidden_tree:
-      return "hidden_tree";
+    case explain::quality::exact: return "exact";
+    case explain::quality::bounded: return "bounded";
+    case explain::quality::order_suspect: return "order_suspect";
+    case explain::quality::hidden_tree: return "hidden_tree";
   }
   return "bounded";
 }
@@ -61,7 +57,7 @@ inline base::vector<advice_entry> advice_of(const base::vector<rules::finding>& 
 /// not listed; only its time is reported. If an outcome violates residual + unexplained = wait, the difference goes
 /// into the remainder, so that the numbers of a report always add up. O(size of the outcome).
 inline result assemble(const explain::outcome& found, const base::names& known, run_facts facts,
-                                     const rules::evaluation& said = {}) {
+                       const rules::evaluation& said = {}) {
   result out;
   out.run = std::move(facts);
   out.run.locations = found.locations;

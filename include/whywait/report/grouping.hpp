@@ -44,8 +44,7 @@ inline void add_shares(base::vector<location_seconds>& shares, const base::vecto
   }
 }
 
-inline void add_advice(base::vector<advice_entry>& advice, const base::vector<advice_entry>& more,
-                                     const std::string& pattern) {
+inline void add_advice(base::vector<advice_entry>& advice, const base::vector<advice_entry>& more, const std::string& pattern) {
   for (const advice_entry& m : more) {
     std::size_t same = 0;
     while (same != advice.size() && advice[same].problem != m.problem) ++same;
@@ -114,12 +113,10 @@ inline base::vector<wait_group> group_shapes(const base::vector<wait_entry>& wai
       if (g.shapes == 1 || a.problem == sum.pattern || a.seconds >= 0.1 * sum.seconds)  // not from a small shape
         advice.push_back(std::move(a));
     sum.advice = std::move(advice);
-    base::small_stable_sort(sum.advice, [](const advice_entry& a, const advice_entry& b) {
-      return a.saving_seconds > b.saving_seconds;
-    });
+    base::small_stable_sort(sum.advice,
+                            [](const advice_entry& a, const advice_entry& b) { return a.saving_seconds > b.saving_seconds; });
   }
-  base::small_stable_sort(groups,
-                       [](const wait_group& a, const wait_group& b) { return a.sum.seconds > b.sum.seconds; });
+  base::small_stable_sort(groups, [](const wait_group& a, const wait_group& b) { return a.sum.seconds > b.sum.seconds; });
   return groups;
 }
 

@@ -23,8 +23,7 @@ inline std::optional<double> saving_of(const explain::outcome& found, core::stab
   return {};
 }
 
-inline void list_critical_path(const explain::outcome& found, const name_resolver& resolve,
-                                             run_ledger& out) {
+inline void list_critical_path(const explain::outcome& found, const name_resolver& resolve, run_ledger& out) {
   explain::critical_block others;
   for (const explain::critical_block& c : found.critical_path) {
     if (c.ns == 0) continue;  // untimed
@@ -51,8 +50,7 @@ inline void list_critical_path(const explain::outcome& found, const name_resolve
   e.visits = others.visits;
 }
 
-inline void list_delay_costs(const explain::delay_costs& costs, const name_resolver& resolve,
-                                           run_ledger& out) {
+inline void list_delay_costs(const explain::delay_costs& costs, const name_resolver& resolve, run_ledger& out) {
   explain::delay_cost others;
   for (const explain::delay_cost& c : costs.blocks) {
     if (c.short_ns == 0 && c.long_ns == 0) continue;
@@ -81,8 +79,12 @@ inline run_ledger ledger_of(const explain::outcome& found, const name_resolver& 
   out.seconds = base::seconds_of(found.total_ns);
   out.efficiency = found.efficiency;
   const explain::compensation& without = found.without_overhead;
-  out.overhead = {without.calibrated,           base::seconds_of(without.overhead_ns), base::seconds_of(without.bound_ns),
-                  base::seconds_of(without.total_ns), base::seconds_of(without.waiting_ns),  base::seconds_of(without.error_ns),
+  out.overhead = {without.calibrated,
+                  base::seconds_of(without.overhead_ns),
+                  base::seconds_of(without.bound_ns),
+                  base::seconds_of(without.total_ns),
+                  base::seconds_of(without.waiting_ns),
+                  base::seconds_of(without.error_ns),
                   without.inversions};
   list_critical_path(found, resolve, out);
   list_delay_costs(found.costs, resolve, out);

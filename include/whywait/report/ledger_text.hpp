@@ -22,8 +22,8 @@ inline std::string efficiency_text(const explain::efficiencies& e) {
     return " (in nodes " + base::percent(within) + " × between them " + base::percent(between) + ")";
   };
   return "efficiency " + base::percent(e.parallel) + " = load balance " + base::percent(e.load_balance) +
-         nodes(e.balance_in_nodes, e.balance_between_nodes) + " × serialisation " + base::percent(e.serialisation) + " × transfer " +
-         base::percent(e.transfer) + nodes(e.transfer_in_nodes, e.transfer_between_nodes);
+         nodes(e.balance_in_nodes, e.balance_between_nodes) + " × serialisation " + base::percent(e.serialisation) +
+         " × transfer " + base::percent(e.transfer) + nodes(e.transfer_in_nodes, e.transfer_between_nodes);
 }
 
 /// The cost of measuring; empty if the cost of calls was not calibrated.
@@ -33,9 +33,9 @@ inline std::string overhead_text(const run_ledger& r) {
   const double most = o.bound_seconds + o.error_seconds;
   const std::string bound = "at most " + base::duration(most, 2) + " (" + base::percent(most / r.seconds) + ")";
   if (most < 0.01 * r.seconds) return "measuring made the run longer by " + bound;
-  std::string text = "without measuring the run would have taken " + base::duration(o.without_seconds) + " (± " + base::duration(o.error_seconds, 2) +
-                     "), with " +
-                     base::duration(o.waiting_without_seconds) + " of waiting: measuring took " + base::duration(o.seconds, 2) +
+  std::string text = "without measuring the run would have taken " + base::duration(o.without_seconds) + " (± " +
+                     base::duration(o.error_seconds, 2) + "), with " + base::duration(o.waiting_without_seconds) +
+                     " of waiting: measuring took " + base::duration(o.seconds, 2) +
                      " on all ranks and made the run longer by " + bound;
   if (o.inversions > 0)
     text += "; " + base::counted(o.inversions, "receive") + " from any source would have taken another message";
@@ -70,10 +70,9 @@ inline std::string critical_path_text(const run_ledger& r, std::size_t columns) 
   constexpr std::size_t most_blocks = 5, label_columns = 34;
   const std::string margin(4, ' '), deeper(6, ' ');
   const base::duration_scale scale = base::scale_for(r.seconds);
-  const auto line = [&](const std::string& label, const std::string& time, const std::string& above,
-                        const std::string& saved) {
-    const std::string text =
-        base::pad_right(label, deeper.size() + label_columns) + base::pad_left(time, 10) + base::pad_left(above, 12) + base::pad_left(saved, 10);
+  const auto line = [&](const std::string& label, const std::string& time, const std::string& above, const std::string& saved) {
+    const std::string text = base::pad_right(label, deeper.size() + label_columns) + base::pad_left(time, 10) +
+                             base::pad_left(above, 12) + base::pad_left(saved, 10);
     return text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
   };
   std::string out;
@@ -86,7 +85,9 @@ inline std::string critical_path_text(const run_ledger& r, std::size_t columns) 
     if (base::display_width(label.back()) > deeper.size() + label_columns) label.push_back({});
     for (std::size_t i = 0; i + 1 < label.size(); ++i) out += label[i] + "\n";
     out += line(label.back(), scale(e.seconds), e.imbalance_seconds > 0.05 * e.seconds ? scale(e.imbalance_seconds) : "",
-                !e.saving_seconds ? "" : *e.saving_seconds > 0 ? scale(*e.saving_seconds) : "0 s");
+                !e.saving_seconds       ? ""
+                : *e.saving_seconds > 0 ? scale(*e.saving_seconds)
+                                        : "0 s");
     covered += e.seconds;
     ++shown;
   }

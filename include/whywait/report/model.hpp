@@ -38,13 +38,13 @@ struct run_facts {
 
   std::int64_t locations = 0;         ///< threads of ranks that recorded
   double seconds = 0;                 ///< duration of the longest location, or the caller's value if that is larger
-  double unseen_seconds = 0;          ///< part of `seconds` without records: the buffer was full or the analysis failed
-  double location_seconds = 0;        ///< sum of recorded time over the locations ("rank time")
-  double waiting_seconds = 0;         ///< sum of all waits
-  double unexplained_seconds = 0;     ///< remainders of listed waits, and waits too short to list
-  double undescribed_seconds = 0;     ///< time of waits without a rule, which are not listed
+  double unseen_seconds = 0;  ///< part of `seconds` without records: the buffer was full or the analysis failed
+  double location_seconds = 0;  ///< sum of recorded time over the locations ("rank time")
+  double waiting_seconds = 0;  ///< sum of all waits
+  double unexplained_seconds = 0;  ///< remainders of listed waits, and waits too short to list
+  double undescribed_seconds = 0;  ///< time of waits without a rule, which are not listed
   std::int64_t undescribed_waits = 0;
-  std::int64_t unmatched = 0;         ///< messages without a partner
+  std::int64_t unmatched = 0;  ///< messages without a partner
   std::int64_t clock_violations = 0;  ///< causes recorded after the end of their wait
 };
 
@@ -67,19 +67,19 @@ struct residual_entry : named_block, explain::residual_sums {
 
 /// A problem that a rule found, with advice and an upper bound of the saving.
 struct advice_entry {
-  std::string problem;      ///< name given by the rule: "late_sender"
-  std::string text;         ///< the advice
+  std::string problem;  ///< name given by the rule: "late_sender"
+  std::string text;  ///< the advice
   double saving_seconds = 0;
   std::string description;  ///< description of the problem
-  double seconds = 0;       ///< cost according to the rule
+  double seconds = 0;  ///< cost according to the rule
   base::vector<std::string> actions = {};  ///< calls or blocks that cause it: "MPI_Send in calculate (jacobi.cpp:96)"
 };
 
 /// One side of a row of a picture.
 struct picture_cell {
-  std::int64_t count = 1;   ///< consecutive visits in each iteration of the enclosing loops
-  double seconds = 0;       ///< inclusive time of all visits
-  bool continued = false;   ///< it began before the picture
+  std::int64_t count = 1;  ///< consecutive visits in each iteration of the enclosing loops
+  double seconds = 0;  ///< inclusive time of all visits
+  bool continued = false;  ///< it began before the picture
   bool unfinished = false;  ///< it ended after the picture
 };
 
@@ -95,14 +95,14 @@ struct picture_row {
 /// The longest wait of an entry, side by side: what the waiter and the causer ran since both were last in step.
 struct picture {
   location_seconds waiter, causer;  ///< seconds: how long the waiter waited, how long the causer took
-  bool cut = false;                 ///< the begin or the order was not recorded
+  bool cut = false;  ///< the begin or the order was not recorded
   base::vector<picture_row> rows;
 };
 
 /// All waits with the same pattern, operation and cause whose explanation has the same shape.
 /// sum of residual seconds + unexplained_seconds = seconds (to rounding).
 struct wait_entry {
-  std::string pattern;            ///< the schema's word: "late_sender"
+  std::string pattern;  ///< the schema's word: "late_sender"
   std::string quality = "exact";  ///< exact, bounded, order_suspect, hidden_tree
   double seconds = 0;
   double longest_seconds = 0;  ///< the longest single wait
@@ -110,17 +110,17 @@ struct wait_entry {
   bool wrong_order = false;  ///< some of the messages were received in another order than they were sent
   std::int64_t wrong_order_count = 0;
   double wrong_order_seconds = 0;
-  base::place operation;                                 ///< the waiting call
-  base::place cause;                                     ///< the late call
-  std::optional<double> compensated_seconds;       ///< time without the cost of measuring; empty: not computed
-  std::string compensated_quality;                 ///< quality of compensated_seconds; empty: not computed
-  std::optional<double> saving_seconds;            ///< saving of the run if the first block takes half the time
-  double unexplained_seconds = 0;                  ///< remainder, including the terms too small to list
-  double indirect_seconds = 0;                     ///< sum of the inherited parts
-  base::vector<residual_entry> residual;            ///< largest first
+  base::place operation;  ///< the waiting call
+  base::place cause;  ///< the late call
+  std::optional<double> compensated_seconds;  ///< time without the cost of measuring; empty: not computed
+  std::string compensated_quality;  ///< quality of compensated_seconds; empty: not computed
+  std::optional<double> saving_seconds;  ///< saving of the run if the first block takes half the time
+  double unexplained_seconds = 0;  ///< remainder, including the terms too small to list
+  double indirect_seconds = 0;  ///< sum of the inherited parts
+  base::vector<residual_entry> residual;  ///< largest first
   base::vector<location_seconds> waiters, causers;  ///< most first
   base::vector<advice_entry> advice;
-  std::optional<picture> longest;                  ///< the longest wait, with WHYWAIT_PATH=order
+  std::optional<picture> longest;  ///< the longest wait, with WHYWAIT_PATH=order
 
   // Out of line, because many cold places copy and move it and each would compile its own copy.
   wait_entry() = default;

@@ -17,7 +17,7 @@ struct loaded_module {
   std::string path;
   std::uint64_t base = 0;            ///< load address minus address in the file
   std::uint64_t begin = 0, end = 0;  ///< address range of the code
-  bool file_is_same = false;         ///< the file at `path` is unchanged since it was loaded, so its symbols are valid
+  bool file_is_same = false;  ///< the file at `path` is unchanged since it was loaded, so its symbols are valid
 };
 
 /// The modules of another process; module_offset_of reads those of this process from the loader.

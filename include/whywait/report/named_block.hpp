@@ -42,7 +42,8 @@ inline base::vector<std::string> label_of(const named_block& b, std::size_t colu
   std::string code = code_text(b.where);
   if (!code.empty()) code = " (" + code + ")";
   const std::size_t left = columns > base::display_width(code) ? columns - base::display_width(code) : 0;
-  if (base::display_width(name) <= left || left >= 12) return {base::shorten_middle(name, std::max<std::size_t>(left, 12)) + code};
+  if (base::display_width(name) <= left || left >= 12)
+    return {base::shorten_middle(name, std::max<std::size_t>(left, 12)) + code};
   return {base::shorten_middle(name, room), code.substr(code.empty() ? 0 : 1)};
 }
 

@@ -22,7 +22,8 @@ inline base::packet pack(const base::names& all) {
     base::put(out, p.offset);
     base::put(out, p.line);
     base::put(out, p.last_line);
-    for (const std::string* s : {&p.call, &p.name, &p.kind, &p.region, &p.file, &p.function, &p.module}) base::put_text(out, *s);
+    for (const std::string* s : {&p.call, &p.name, &p.kind, &p.region, &p.file, &p.function, &p.module})
+      base::put_text(out, *s);
   }
   return out;
 }

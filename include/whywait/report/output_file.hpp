@@ -83,10 +83,8 @@ class output_file {
   void flush() {
     for (std::size_t done = 0; done < buffer_.size() && error_ == 0;) {
       const ssize_t n = ::write(descriptor_, buffer_.data() + done, buffer_.size() - done);
-      if (n > 0)
-        done += static_cast<std::size_t>(n);
-      else if (n < 0 && errno != EINTR)
-        error_ = errno;
+      if (n > 0) done += static_cast<std::size_t>(n);
+      else if (n < 0 && errno != EINTR) error_ = errno;
     }
     buffer_.clear();
   }

@@ -72,12 +72,11 @@ inline picture_row row_of(const side_row& from, const base::names& known) {
 /// Aligns the two columns: the rows of the longest common subsequence stand side by side, others alone. The subsequence
 /// is weighted, so that rows with equal counts match first. Code outside regions below 1 % of the time is dropped.
 /// O(rows of one side * rows of the other), each at most 600.
-inline picture align(const explain::wait_sample& wait, const explain::wait_picture& sides,
-                                   const base::names& known) {
+inline picture align(const explain::wait_sample& wait, const explain::wait_picture& sides, const base::names& known) {
   constexpr std::size_t most = 600;
   picture out;
   const base::pod_vector<detail::side_row> a = detail::rows_of(sides.waiter, most, out.cut),
-                                      b = detail::rows_of(sides.causer, most, out.cut);
+                                           b = detail::rows_of(sides.causer, most, out.cut);
   out.waiter = {wait.rank, sides.waiter.thread, base::seconds_of(wait.wait_ns)};
   out.causer = {wait.causer_rank, sides.causer.thread, 0};
   std::int64_t longest_ns = wait.wait_ns, causer_ns = 0;

@@ -59,8 +59,8 @@ class picture_writer {
   }
 
   static std::string who(const location_seconds& l, const std::string& what) {
-    return "rank " + std::to_string(l.rank) + (l.thread != 0 ? " thread " + std::to_string(l.thread) : std::string()) +
-           " (" + what + ")";
+    return "rank " + std::to_string(l.rank) + (l.thread != 0 ? " thread " + std::to_string(l.thread) : std::string()) + " (" +
+           what + ")";
   }
 
   // Code that the compiler counts is named by its function.
@@ -110,8 +110,7 @@ class picture_writer {
   static double seconds(const std::optional<picture_cell>& c) noexcept { return c ? c->seconds : 0; }
   double apart(const picture_row& row) const noexcept { return std::fabs(seconds(row.waiter) - seconds(row.causer)); }
   bool differs(const picture_row& row) const noexcept {
-    return !row.waiter || !row.causer || row.waiter->count != row.causer->count ||
-           apart(row) > 0.05 * p_.waiter.seconds;
+    return !row.waiter || !row.causer || row.waiter->count != row.causer->count || apart(row) > 0.05 * p_.waiter.seconds;
   }
 
   // Selects the rows with the largest differences and their enclosing rows, as many as fit; without differences the

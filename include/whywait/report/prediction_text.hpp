@@ -40,8 +40,9 @@ inline std::string prediction_text(const prediction_section& p, std::size_t colu
   if (p.answers.empty()) return {};
   std::string out = "\n    what if  (the run took " + base::duration(p.measured_seconds) + ")\n";
   if (!p.whole_run)
-    out += base::wrap("only the beginning of the run, " + base::duration(p.measured_seconds) + ", was small enough to ask about",
-                columns, "      ", "      ");
+    out +=
+        base::wrap("only the beginning of the run, " + base::duration(p.measured_seconds) + ", was small enough to ask about",
+                   columns, "      ", "      ");
   for (const whatif::answer& a : p.answers) {
     std::string head = base::printable(a.question) + ":  ";
     if (!a.refusal.empty()) {
@@ -49,8 +50,8 @@ inline std::string prediction_text(const prediction_section& p, std::size_t colu
       continue;
     }
     const double saving = a.measured_seconds - a.seconds;
-    head += base::duration(a.seconds) + "  (" + base::duration(a.low_seconds) + " to " + base::duration(a.high_seconds) + "), " +
-            (saving >= 0 ? "saves " : "costs ") + base::duration(std::fabs(saving), 2);
+    head += base::duration(a.seconds) + "  (" + base::duration(a.low_seconds) + " to " + base::duration(a.high_seconds) +
+            "), " + (saving >= 0 ? "saves " : "costs ") + base::duration(std::fabs(saving), 2);
     out += base::wrap(head, columns, "      ", "        ");
     out += base::wrap(by_whom(a), columns, "        ", "        ");
     for (const std::string& note : a.notes) out += base::wrap(base::printable(note), columns, "        ", "        ");
@@ -78,10 +79,8 @@ void write_prediction(Writer& out, const prediction_section& p) {
       out.key("engines").begin_array();
       for (const whatif::engine_answer& e : a.engines) {
         out.begin_object().member("engine", e.engine);
-        if (e.refusal.empty())
-          out.member("seconds", e.seconds).member("unchanged_error", e.baseline_error);
-        else
-          out.member("refusal", e.refusal);
+        if (e.refusal.empty()) out.member("seconds", e.seconds).member("unchanged_error", e.baseline_error);
+        else out.member("refusal", e.refusal);
         out.end_object();
       }
       out.end_array().key("notes").begin_array();

@@ -19,12 +19,12 @@ struct text_options {
   std::size_t columns = 80;
   bool colour = false;
   std::size_t most_waits = 6;  ///< number of waits shown at most
-  double cover = 0.95;          ///< stops after this share of all waiting, unless the next wait is above quiet_below
-  double quiet_below = 0.01;    ///< waiting below this share of rank time is not reported
+  double cover = 0.95;  ///< stops after this share of all waiting, unless the next wait is above quiet_below
+  double quiet_below = 0.01;  ///< waiting below this share of rank time is not reported
   double quiet_seconds = 1e-3;  ///< nor is waiting below this total time
-  std::size_t most_blocks = 8;    ///< timed blocks per wait
-  double small_blocks = 0.03;     ///< blocks below this share of the wait are not shown
-  std::size_t most_steps = 8;     ///< untimed steps and lines per wait, under the enclosing block
+  std::size_t most_blocks = 8;  ///< timed blocks per wait
+  double small_blocks = 0.03;  ///< blocks below this share of the wait are not shown
+  std::size_t most_steps = 8;  ///< untimed steps and lines per wait, under the enclosing block
   std::size_t most_problems = 6;  ///< problems that belong to no single wait
 };
 

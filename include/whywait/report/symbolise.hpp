@@ -69,17 +69,17 @@ struct libdw {
     // NODELETE: the library has thread-local data with destructors; unloading it at exit would gain nothing.
     void* const handle = ::dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (handle == nullptr) return false;
-    const bool complete =
-        find(handle, "dwfl_begin", begin) && find(handle, "dwfl_end", end) &&
-        find(handle, "dwfl_linux_proc_report", linux_proc_report) && find(handle, "dwfl_report_begin", report_begin) &&
-        find(handle, "dwfl_report_elf", report_elf) && find(handle, "dwfl_report_end", report_end) &&
-        find(handle, "dwfl_addrmodule", addrmodule) && find(handle, "dwfl_module_getsrc", module_getsrc) &&
-        find(handle, "dwfl_lineinfo", lineinfo) && find(handle, "dwfl_module_addrname", module_addrname) &&
-        find(handle, "dwfl_module_nextcu", module_nextcu) && find(handle, "dwarf_haspc", haspc) &&
-        find(handle, "dwarf_getsrc_die", getsrc_die) && find(handle, "dwarf_lineno", lineno) &&
-        find(handle, "dwarf_linesrc", linesrc) && find(handle, "dwfl_linux_proc_find_elf", find_elf) &&
-        find(handle, "dwfl_build_id_find_debuginfo", find_debuginfo) &&
-        find(handle, "dwfl_offline_section_address", section_address);
+    const bool complete = find(handle, "dwfl_begin", begin) && find(handle, "dwfl_end", end) &&
+                          find(handle, "dwfl_linux_proc_report", linux_proc_report) &&
+                          find(handle, "dwfl_report_begin", report_begin) && find(handle, "dwfl_report_elf", report_elf) &&
+                          find(handle, "dwfl_report_end", report_end) && find(handle, "dwfl_addrmodule", addrmodule) &&
+                          find(handle, "dwfl_module_getsrc", module_getsrc) && find(handle, "dwfl_lineinfo", lineinfo) &&
+                          find(handle, "dwfl_module_addrname", module_addrname) &&
+                          find(handle, "dwfl_module_nextcu", module_nextcu) && find(handle, "dwarf_haspc", haspc) &&
+                          find(handle, "dwarf_getsrc_die", getsrc_die) && find(handle, "dwarf_lineno", lineno) &&
+                          find(handle, "dwarf_linesrc", linesrc) && find(handle, "dwfl_linux_proc_find_elf", find_elf) &&
+                          find(handle, "dwfl_build_id_find_debuginfo", find_debuginfo) &&
+                          find(handle, "dwfl_offline_section_address", section_address);
     ::dlclose(handle);
     return complete;
   }
@@ -136,12 +136,9 @@ class symboliser {
         const char* file = nullptr;
         if (detail::dwfl_line* const line = dw_.module_getsrc(module, inside))
           file = dw_.lineinfo(line, nullptr, &out.line, nullptr, nullptr, nullptr);
-        else
-          file = search_units(module, inside, out.line);
-        if (file != nullptr && out.line > 0)
-          out.file = file;
-        else
-          out.line = 0;
+        else file = search_units(module, inside, out.line);
+        if (file != nullptr && out.line > 0) out.file = file;
+        else out.line = 0;
       }
     }
     if (out.function.empty() && modules_ == nullptr) {

@@ -64,7 +64,9 @@ class text_writer {
       return std::move(out_);
     }
     const bool quiet = share < o_.quiet_below || run.waiting_seconds < o_.quiet_seconds;
-    if (!quiet) head += " · " + base::percent(share) + " of " + (partly ? "that" : "rank time") + " is waiting (" + base::duration(run.waiting_seconds) + ")";
+    if (!quiet)
+      head += " · " + base::percent(share) + " of " + (partly ? "that" : "rank time") + " is waiting (" +
+              base::duration(run.waiting_seconds) + ")";
     if (run.partial) head += " · PARTIAL";
     paragraph(head, "", bold_on());
     if (run.partial) paragraph("The program did not finish; the report covers what was recorded until its end.", "  ");
@@ -165,8 +167,8 @@ class text_writer {
         std::fabs(*w.compensated_seconds - w.seconds) > 0.01 * w.seconds)
       facts += ", " + base::duration(*w.compensated_seconds) + " without measuring";
     const bool one_line = 4 + base::display_width(head) + 2 + base::display_width(facts) <= o_.columns;
-    out_ += "\n" + base::pad_left(std::to_string(number), 2) + "  " + bold(head) + (one_line ? "  " : "\n" + margin()) +
-            facts + "\n";
+    out_ += "\n" + base::pad_left(std::to_string(number), 2) + "  " + bold(head) + (one_line ? "  " : "\n" + margin()) + facts +
+            "\n";
     places(w);
     paragraph(who_waited(w), margin());
     if (w.wrong_order)
@@ -176,9 +178,8 @@ class text_writer {
     blocks(w, scale);
     if (w.longest) out_ += picture_text(*w.longest, o_.columns, margin());
     if (w.indirect_seconds > 0.01 * w.seconds)
-      paragraph(
-          scale_or_own(scale, w.indirect_seconds) + " of this is inherited: the late side had itself waited for others",
-          margin());
+      paragraph(scale_or_own(scale, w.indirect_seconds) + " of this is inherited: the late side had itself waited for others",
+                margin());
     if (group.largest_seconds < 0.8 * w.seconds)
       paragraph(base::counted(static_cast<std::int64_t>(group.shapes), "shape") + " of explanations added up; the largest is " +
                     base::percent(group.largest_seconds / w.seconds) + " (the JSON file has them apart)",
@@ -196,8 +197,7 @@ class text_writer {
   void advice(const advice_entry& a, const base::duration_scale& scale) {
     if (a.text.empty()) return;
     paragraph("try: " + base::printable(a.text) +
-                  (a.saving_seconds > 0 ? "  (saves at most " + scale_or_own(scale, a.saving_seconds) + ")"
-                                        : std::string()),
+                  (a.saving_seconds > 0 ? "  (saves at most " + scale_or_own(scale, a.saving_seconds) + ")" : std::string()),
               margin(), green(), 5);
   }
 
@@ -260,7 +260,8 @@ class text_writer {
       }
       base::vector<std::string> lines = label(r);
       for (std::string& line : lines) line.insert(0, under ? 2 : 0, ' ');
-      rows.push_back({lines, "", under || r.within.empty() ? remark(r) : remark(r) + ", untimed in " + base::printable(r.within)});
+      rows.push_back(
+          {lines, "", under || r.within.empty() ? remark(r) : remark(r) + ", untimed in " + base::printable(r.within)});
     };
     for (const residual_entry& r : w.residual) {
       if (untimed(r)) continue;
@@ -315,16 +316,16 @@ class text_writer {
   void rest(std::size_t more, bool shown, double covered) {
     const double undescribed = r_.run.undescribed_seconds;
     if (undescribed > 0)
-      out_ += "\n    " + base::counted(r_.run.undescribed_waits, "wait") + " not described by any rule: " +
-              base::duration(undescribed) + " (" + base::percent(undescribed / r_.run.waiting_seconds) + " of the waiting)\n";
+      out_ += "\n    " + base::counted(r_.run.undescribed_waits, "wait") +
+              " not described by any rule: " + base::duration(undescribed) + " (" +
+              base::percent(undescribed / r_.run.waiting_seconds) + " of the waiting)\n";
     const double left = r_.run.waiting_seconds - undescribed - covered;
     if (more == 0 && !(left > 0.001 * r_.run.waiting_seconds)) return;
     const std::string what = more > 0 ? base::counted(more_of(more), shown ? "more kind of wait" : "kind of wait",
-                                                shown ? "more kinds of waits" : "kinds of waits")
+                                                      shown ? "more kinds of waits" : "kinds of waits")
                                       : std::string("other waits, each too short to explain");
     out_ += "\n    " + what + ": " + base::duration(std::max(left, 0.0)) + " (" +
-            base::percent(r_.run.waiting_seconds > 0 ? std::max(left, 0.0) / r_.run.waiting_seconds : 0) +
-            " of the waiting)\n";
+            base::percent(r_.run.waiting_seconds > 0 ? std::max(left, 0.0) / r_.run.waiting_seconds : 0) + " of the waiting)\n";
   }
 
   void footer() {
@@ -332,8 +333,8 @@ class text_writer {
     std::string text = base::counted(run.mpi_calls, "MPI call") + " seen" +
                        (run.epochs > 1 ? " in " + base::counted(run.epochs, "epoch") : "") + ", clock error ";
     text += std::isfinite(run.clock_error_seconds) ? base::duration(run.clock_error_seconds, 2) : "unknown";
-    text +=
-        ", " + base::counted(run.dropped_events, "event") + " dropped, " + base::counted(run.unmatched, "message") + " unmatched";
+    text += ", " + base::counted(run.dropped_events, "event") + " dropped, " + base::counted(run.unmatched, "message") +
+            " unmatched";
     if (run.clock_violations > 0) text += ", " + base::counted(run.clock_violations, "clock violation");
     if (run.waiting_seconds > 0)
       text +=
@@ -364,9 +365,7 @@ class text_writer {
 }  // namespace detail
 
 /// The report as UTF-8 text, most costly waits first. Lines have at most `columns` where names permit.
-inline std::string text_of(const result& r, const text_options& options = {}) {
-  return detail::text_writer(r, options)();
-}
+inline std::string text_of(const result& r, const text_options& options = {}) { return detail::text_writer(r, options)(); }
 
 inline void print_text(const result& r, std::FILE* stream, text_options options) {
   options.colour = wants_colour(stream);

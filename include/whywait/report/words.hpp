@@ -54,8 +54,7 @@ inline std::string unseen_words(const base::vector<place_total>& all) {
 inline std::string quality_words(const std::string& quality) {
   if (quality == "bounded") return "approximate: only a bound is known for a part of it";
   if (quality == "order_suspect") return "uncertain: some messages could not be assigned to their receives";
-  if (quality == "hidden_tree")
-    return "uncertain: MPI may pass this through other ranks, so another rank may have been late";
+  if (quality == "hidden_tree") return "uncertain: MPI may pass this through other ranks, so another rank may have been late";
   return {};
 }
 
@@ -80,8 +79,7 @@ inline rank_words words_for(const base::vector<location_seconds>& list, std::siz
     threads = threads || list[i].thread != 0;
   }
   out.text = base::rank_list(out.ranks, out.others);
-  if (threads && out.ranks.size() == 1 && last - first == 1)
-    out.text += " thread " + std::to_string(list[first].thread);
+  if (threads && out.ranks.size() == 1 && last - first == 1) out.text += " thread " + std::to_string(list[first].thread);
   return out;
 }
 
@@ -95,12 +93,10 @@ inline std::string who_waited(const wait_entry& w) {
   for (const location_seconds& c : w.causers) total += c.seconds;
   std::size_t most = 0;
   double named = 0;
-  while (most < w.causers.size() && w.causers[most].rank >= 0 && named < 0.9 * total)
-    named += w.causers[most++].seconds;
+  while (most < w.causers.size() && w.causers[most].rank >= 0 && named < 0.9 * total) named += w.causers[most++].seconds;
   if (most > 0 && most < w.causers.size() && 4 * most <= 3 * w.causers.size() && named >= 0.9 * total)
     return out + ", mostly for " + words_for(w.causers, 0, most).text + " (" + base::percent(named / total) + ")";
-  if (all.ranks == waiters.ranks && !all.others && !waiters.others && all.ranks.size() > 1)
-    return out + " for one another";
+  if (all.ranks == waiters.ranks && !all.others && !waiters.others && all.ranks.size() > 1) return out + " for one another";
   return out + " for " + all.text;
 }
 
@@ -111,8 +107,11 @@ inline std::string step_words(std::int64_t late, std::int64_t waiting) {
   if (waiting <= 0) return "only the late side ran it: " + base::counted(late, "visit");
   if (late <= 0) return "only the waiting side ran it: " + base::counted(waiting, "visit");
   const double ratio = static_cast<double>(late) / static_cast<double>(waiting);
-  return (ratio < 0.01 ? "under 0.01" : base::fixed(ratio, ratio >= 9.95 ? 0 : ratio >= 1.95 ? 1 : 2)) + "x as often: " +
-         base::counted(late, "visit") + " instead of " + base::count(waiting);
+  return (ratio < 0.01 ? "under 0.01"
+                       : base::fixed(ratio, ratio >= 9.95   ? 0
+                                            : ratio >= 1.95 ? 1
+                                                            : 2)) +
+         "x as often: " + base::counted(late, "visit") + " instead of " + base::count(waiting);
 }
 
 }  // namespace detail
@@ -129,8 +128,8 @@ inline std::string remark(const residual_entry& r) {
   const auto difference = [&] {
     const std::int64_t more = late - waiting;
     return base::counted(more < 0 ? -more : more,
-                   (std::string(more < 0 ? "fewer " : "more ") + noun + (work ? " of work" : "")).c_str(),
-                   (std::string(more < 0 ? "fewer " : "more ") + noun + "s" + (work ? " of work" : "")).c_str());
+                         (std::string(more < 0 ? "fewer " : "more ") + noun + (work ? " of work" : "")).c_str(),
+                         (std::string(more < 0 ? "fewer " : "more ") + noun + "s" + (work ? " of work" : "")).c_str());
   };
   if (r.kind == "step" && r.seconds() == 0 && late != waiting) return detail::step_words(late, waiting);
   if (r.kind == "startup") {
@@ -146,16 +145,11 @@ inline std::string remark(const residual_entry& r) {
                                (each < 0 ? " faster" : " slower");
     const bool by_visits = size > 0 && std::fabs(r.visits_seconds()) >= 0.8 * size;
     const bool by_speed = size > 0 && std::fabs(r.speed_seconds()) >= 0.8 * size;
-    if (late == waiting && by_visits)
-      out = std::string(noun) + "s differ from wait to wait";
-    else if (late == waiting)
-      out = (work ? std::string("same work, ") : "same " + std::string(noun) + "s, ") + slower;
-    else if (by_visits)
-      out = difference();
-    else if (by_speed)
-      out = work ? slower : "each " + std::string(noun) + slower.substr(4);
-    else
-      out = difference() + ", " + slower;
+    if (late == waiting && by_visits) out = std::string(noun) + "s differ from wait to wait";
+    else if (late == waiting) out = (work ? std::string("same work, ") : "same " + std::string(noun) + "s, ") + slower;
+    else if (by_visits) out = difference();
+    else if (by_speed) out = work ? slower : "each " + std::string(noun) + slower.substr(4);
+    else out = difference() + ", " + slower;
   }
   if (r.kind == "waiting") out += (out.empty() ? "" : ", ") + std::string("marked as waiting");
   if (r.inherited_seconds() > 0.1 * std::fabs(r.seconds()) && r.seconds() > 0)

@@ -45,7 +45,8 @@ inline std::string text_of(const knowledge& known, const trouble::entry& t) {
   diagnostics one;  // holds a copy of the source, so that the message shows the line with a caret
   const std::uint32_t source = one.add_source(known.log.source(t.where.source).name, known.log.source(t.where.source).text);
   one.report(t.number, {source, t.where.begin, t.where.end},
-             {t.message, "; the affected events were skipped", t.times > 1 ? ", " + std::to_string(t.times) + " times" : std::string()});
+             {t.message, "; the affected events were skipped",
+              t.times > 1 ? ", " + std::to_string(t.times) + " times" : std::string()});
   return one.list()[0].text();
 }
 
@@ -54,7 +55,8 @@ inline std::string text_of(const knowledge& known, const trouble::entry& t) {
 /// Runs all rules on the outcome of an analysis. `more(store, log, facts)` may add events before the rules run: own
 /// events, recorded calls, facts of other rooms. Linear in waits and events; throws std::bad_alloc.
 template <class More>
-evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks, const base::names& names, const More& more) {
+evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks, const base::names& names,
+                    const More& more) {
   event_store store(known);
   trouble log;
   fact_maker facts(store, found, ranks, names, log);
@@ -71,14 +73,16 @@ evaluation evaluate(const knowledge& known, const explain::outcome& found, std::
     }
     wait_advice& w = out.waits[static_cast<std::size_t>(f.wait)];
     // A pattern is known if a problem is declared for the event type of its name.
-    if (known.types[known.problems[f.rule].type].name == explain::name_of(found.waits[static_cast<std::size_t>(f.wait)].why)) w.known = true;
+    if (known.types[known.problems[f.rule].type].name == explain::name_of(found.waits[static_cast<std::size_t>(f.wait)].why))
+      w.known = true;
     if (f.matters) w.list.push_back(std::move(f));
   }
   for (wait_advice& w : out.waits) {
     base::pod_vector<bool> hidden;
     for (const finding& f : w.list) {
       hidden.push_back(false);
-      for (const finding& other : w.list) hidden.back() = hidden.back() || detail::names(known.problems[other.rule].instead_of, f.problem);
+      for (const finding& other : w.list)
+        hidden.back() = hidden.back() || detail::names(known.problems[other.rule].instead_of, f.problem);
     }
     base::vector<finding> kept;
     for (std::size_t i = 0; i < hidden.size(); ++i)
@@ -91,7 +95,8 @@ evaluation evaluate(const knowledge& known, const explain::outcome& found, std::
   return out;
 }
 
-inline evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks, const base::names& names) {
+inline evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks,
+                           const base::names& names) {
   return evaluate(known, found, ranks, names, [](event_store&, trouble&, auto&) {});
 }
 

@@ -78,7 +78,9 @@ class builder {
           if (back < step || stopped_) return back;
         }
       }
-      if (--budget_ == 0) return stop(code::too_many_tries, "the equalities of this composite event select too little: too many candidates were tried");
+      if (--budget_ == 0)
+        return stop(code::too_many_tries,
+                    "the equalities of this composite event select too little: too many candidates were tried");
       row = next;
     }
     return step;

@@ -17,10 +17,25 @@ namespace rules {
 /// Parameters of a call for tracing rules, in the order of `call_columns()`. Texts are numbers of the store's
 /// text_pool.
 enum class call_field : std::uint8_t {
-  function, region, file, start_time, bytes, line, rank, thread, peer, source, destination, root, tag, communicator, size,
+  function,
+  region,
+  file,
+  start_time,
+  bytes,
+  line,
+  rank,
+  thread,
+  peer,
+  source,
+  destination,
+  root,
+  tag,
+  communicator,
+  size,
   ordinal,   ///< number of the send (receive) on its channel, in posting order from 1
   instance,  ///< number of the collective operation on its communicator, from 1
-  end_time, duration,
+  end_time,
+  duration,
   wait_start_time,  ///< begin of blocking; of a nonblocking operation the begin of the call that completed it
   wait,             ///< number of its `wait` fact, or -1
   matched,          ///< whether the message operation completed
@@ -36,7 +51,8 @@ struct call_values {
 /// Converts calls to simple events by the tracing rules. About 50 ns per event. Not thread safe.
 class call_feeder {
  public:
-  call_feeder(event_store& store, trouble& log) : store_(store), log_(log), first_(static_cast<std::size_t>(core::mpi_call::count_), none) {
+  call_feeder(event_store& store, trouble& log)
+      : store_(store), log_(log), first_(static_cast<std::size_t>(core::mpi_call::count_), none) {
     const base::vector<simple_rule>& rules = store.rules().simples;
     for (auto i = static_cast<std::uint32_t>(rules.size()); i-- > 0;)
       for (const core::mpi_call function : rules[i].functions) {

@@ -73,7 +73,8 @@ class completion {
     for (std::size_t begin = 0, end = 0; begin < heard_.size(); begin = end) {
       std::int64_t last_begin = heard_[begin].begin_ns, first_end = heard_[begin].end_ns;
       for (end = begin; end < heard_.size() && heard_[end].communicator == heard_[begin].communicator &&
-                        heard_[end].instance == heard_[begin].instance; ++end) {
+                        heard_[end].instance == heard_[begin].instance;
+           ++end) {
         last_begin = std::max(last_begin, heard_[end].begin_ns);
         first_end = std::min(first_end, heard_[end].end_ns);
       }
@@ -93,8 +94,8 @@ class completion {
  private:
   // Visits of one instance come from few sites, so a linear pass per site suffices.
   static site_use& of(base::pod_vector<site_use>& found, core::stable_key site) {
-    const auto at = std::lower_bound(found.begin(), found.end(), site,
-                                     [](const site_use& a, core::stable_key k) { return a.site < k; });
+    const auto at =
+        std::lower_bound(found.begin(), found.end(), site, [](const site_use& a, core::stable_key k) { return a.site < k; });
     if (at != found.end() && at->site == site) return *at;
     site_use fresh;
     fresh.site = site;

@@ -130,7 +130,8 @@ class compiler {
         return;
       }
       if (other.kind == kind::own && d.kind == kind::own && !same_own(other, d)) {
-        out_.log.report(code::clash, d.name.where, {"the own event '", name, "' has other parameters in ", out_.log.source(other.where.source).name});
+        out_.log.report(code::clash, d.name.where,
+                        {"the own event '", name, "' has other parameters in ", out_.log.source(other.where.source).name});
         return;
       }
       gone_[found] = true;
@@ -188,7 +189,8 @@ class compiler {
 
   // The Performance Expert paper records these with every event; a parameter of the same name replaces them.
   static const char* const* always(std::size_t& count) noexcept {
-    static constexpr const char* names[] = {"function", "start_time", "duration", "rank", "thread", "region", "file", "line", "wait"};
+    static constexpr const char* names[] = {"function", "start_time", "duration", "rank", "thread",
+                                            "region",   "file",       "line",     "wait"};
     count = sizeof names / sizeof *names;
     return names;
   }
@@ -272,7 +274,8 @@ class compiler {
       if (what.is(type::kind::wrong)) {
         detail::nearest_name near(n.text);
         for (const char* word : {"number", "seconds", "bytes", "text", "boolean"}) near.offer(word);
-        out_.log.report(code::unknown_unit, n.where, {"a parameter of an own event is number, seconds, bytes, text or boolean"}, near);
+        out_.log.report(code::unknown_unit, n.where, {"a parameter of an own event is number, seconds, bytes, text or boolean"},
+                        near);
         good = false;
       }
       t.columns.push_back({std::string(p.name.text), what, false});
@@ -320,7 +323,8 @@ class compiler {
       return;
     }
     if (t.source != event_source::gathered && !d.by.empty()) {
-      out_.log.report(code::aggregate, syntax_.nodes[d.by[0]].where, {"'by' belongs to events that gather: mark the member 'all'"});
+      out_.log.report(code::aggregate, syntax_.nodes[d.by[0]].where,
+                      {"'by' belongs to events that gather: mark the member 'all'"});
       good = false;
     }
     if (!good) {
@@ -330,7 +334,8 @@ class compiler {
     scope names;
     names.subject = "composite event";
     for (std::size_t i = 0; i < d.members.size(); ++i)
-      names.rows.push_back({d.members[i].name.text, &out_.types[member_types[i]].columns, out_.types[member_types[i]].columns.size()});
+      names.rows.push_back(
+          {d.members[i].name.text, &out_.types[member_types[i]].columns, out_.types[member_types[i]].columns.size()});
     expression_compiler expressions(out_, syntax_);
     if (t.source == event_source::gathered) {
       join_step only;

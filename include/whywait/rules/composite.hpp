@@ -81,7 +81,8 @@ class problem {
   problem& saving(std::string_view expression) { return add("saving", expression); }
 
   std::string text() const {
-    return "declare problem for " + event_ + "\n" + (when_.empty() ? "" : "  when " + when_ + "\n") + "  parameters (\n    " + fields_ + " );\n";
+    return "declare problem for " + event_ + "\n" + (when_.empty() ? "" : "  when " + when_ + "\n") + "  parameters (\n    " +
+           fields_ + " );\n";
   }
 
  private:

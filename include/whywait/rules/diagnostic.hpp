@@ -128,7 +128,8 @@ class diagnostics {
     diagnostic out;
     out.number = number;
     out.source = base::printable(from.name);
-    out.line = 1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(line_begin), '\n'));
+    out.line =
+        1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(line_begin), '\n'));
     out.column = 1 + base::code_points(text.substr(line_begin, begin - line_begin));
     out.message = base::printable(base::joined(message));
     out.hint = base::printable(hint);  // it may name something of the same text
@@ -158,7 +159,8 @@ class diagnostics {
 
  private:
   // At most about 100 columns of the line around the caret, because a line may be as long as a file.
-  static std::string excerpt(std::string_view text, std::size_t line_begin, std::size_t line_end, std::size_t begin, std::size_t end) {
+  static std::string excerpt(std::string_view text, std::size_t line_begin, std::size_t line_end, std::size_t begin,
+                             std::size_t end) {
     std::size_t from = line_begin, to = line_end;
     if (begin - from > 70) from = begin - 60;
     while (from > line_begin && from < begin && (static_cast<unsigned char>(text[from]) & 0xc0u) == 0x80) ++from;
@@ -167,7 +169,8 @@ class diagnostics {
     std::string out = "    " + base::printable(text.substr(from, to - from)) + "\n    ";
     out.append(base::display_width(text.substr(from, begin - from)), ' ');
     out += '^';
-    const std::size_t marked = base::display_width(text.substr(begin, std::min(end, to) > begin ? std::min(end, to) - begin : 0));
+    const std::size_t marked =
+        base::display_width(text.substr(begin, std::min(end, to) > begin ? std::min(end, to) - begin : 0));
     if (marked > 1) out.append(marked - 1, '~');
     return out;
   }

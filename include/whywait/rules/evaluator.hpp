@@ -29,9 +29,7 @@ struct findings {
 /// composite events.
 class evaluator {
  public:
-  explicit evaluator(event_store& store) : store_(store), rules_(store.rules()) {
-    wait_type_ = rules_.find("wait");
-  }
+  explicit evaluator(event_store& store) : store_(store), rules_(store.rules()) { wait_type_ = rules_.find("wait"); }
 
   findings evaluate() {
     for (const composite_rule& rule : rules_.composites) {

@@ -118,7 +118,9 @@ class row_writer {
   }
 
   [[gnu::noinline]] row_writer& set(std::string_view name, double value) { return put(name, type::kind::number, value); }
-  [[gnu::noinline]] row_writer& set(std::string_view name, bool value) { return put(name, type::kind::boolean, value ? 1.0 : 0.0); }
+  [[gnu::noinline]] row_writer& set(std::string_view name, bool value) {
+    return put(name, type::kind::boolean, value ? 1.0 : 0.0);
+  }
   [[gnu::noinline]] row_writer& set(std::string_view name, std::string_view value) {
     const std::uint32_t number = store_->texts().intern(value);
     return put(name, type::kind::text, number == text_pool::none ? 0 : number);

@@ -47,7 +47,8 @@ class expression_compiler {
   bool condition(std::uint32_t index, const scope& names, program& result) {
     const type t = compile(index, names, result);
     if (t.is(type::kind::boolean)) return true;
-    if (!t.is(type::kind::wrong)) report(code::wrong_type, from_->nodes[index], {"'when' needs a condition, this is ", t.words()});
+    if (!t.is(type::kind::wrong))
+      report(code::wrong_type, from_->nodes[index], {"'when' needs a condition, this is ", t.words()});
     return false;
   }
 
@@ -164,7 +165,8 @@ class expression_compiler {
         const column& found = (*rows[row].columns)[c];
         if (found.name != n.text) continue;
         if (names_->at_entry && found.at_exit)
-          return report(code::not_at_entry, n, {"'", n.text, "' is known only when the call has ended: make it an 'out' parameter"});
+          return report(code::not_at_entry, n,
+                        {"'", n.text, "' is known only when the call has ended: make it an 'out' parameter"});
         emit(op::load, 1, static_cast<std::uint32_t>(c), 0, static_cast<std::uint8_t>(row));
         return found.what;
       }
@@ -183,8 +185,9 @@ class expression_compiler {
         if (row.name == n.qualifier) near.offer(candidate);
         else if (candidate == n.text && n.qualifier.empty() && owner == nullptr) owner = &row;
       }
-    const std::initializer_list<std::string_view> of_member = {"the member '", n.qualifier, "' has no parameter '", n.text, "'"};
-    const std::initializer_list<std::string_view> of_subject = {"the ", names_->subject, " has no parameter '", n.text, "'"};
+    using words = std::initializer_list<std::string_view>;
+    const words of_member = {"the member '", n.qualifier, "' has no parameter '", n.text, "'"};
+    const words of_subject = {"the ", names_->subject, " has no parameter '", n.text, "'"};
     const auto message = n.qualifier.empty() ? of_subject : of_member;
     if (owner == nullptr) return report(code::unknown_parameter, n, message, near);
     return report(code::unknown_parameter, n, message, base::joined({"did you mean ", owner->name, ".", n.text, "?"}));
@@ -206,16 +209,18 @@ class expression_compiler {
     if (left.is(type::kind::wrong) || right.is(type::kind::wrong)) return type::wrong();
     const bool comparison = n.op >= operation::less;
     if (left.what != right.what)
-      return report(code::wrong_type, n, {comparison ? "cannot compare " : "cannot compute with ", left.words(), " and ", right.words()});
+      return report(code::wrong_type, n,
+                    {comparison ? "cannot compare " : "cannot compute with ", left.words(), " and ", right.words()});
     if (left.is(type::kind::text)) {
       if (n.op == operation::add) {
         emit(op::join, -1, 2);
         return left;
       }
       if (!comparison) return report(code::wrong_type, n, {"texts can be joined with '+' and compared, nothing else"});
-      emit(n.op == operation::less ? op::text_less : n.op == operation::less_equal ? op::text_less_equal
-         : n.op == operation::greater ? op::text_greater : n.op == operation::greater_equal ? op::text_greater_equal
-         : n.op == operation::equal ? op::equal : op::not_equal, -1);
+      // In the order of `operation`, from `less` on.
+      static constexpr op of_texts[] = {op::text_less,          op::text_less_equal, op::text_greater,
+                                        op::text_greater_equal, op::equal,           op::not_equal};
+      emit(of_texts[static_cast<unsigned>(n.op) - static_cast<unsigned>(operation::less)], -1);
       return type::boolean();
     }
     if (left.is(type::kind::boolean)) {
@@ -224,19 +229,20 @@ class expression_compiler {
       emit(n.op == operation::equal ? op::equal : op::not_equal, -1);
       return left;
     }
-    static constexpr op ops[] = {op::drop, op::add, op::subtract, op::multiply, op::divide, op::less, op::less_equal,
-                                 op::greater, op::greater_equal, op::equal, op::not_equal};
+    static constexpr op ops[] = {op::drop,       op::add,     op::subtract,      op::multiply, op::divide,   op::less,
+                                 op::less_equal, op::greater, op::greater_equal, op::equal,    op::not_equal};
     emit(ops[static_cast<std::size_t>(n.op)], -1);
     if (n.op == operation::multiply || n.op == operation::divide) {
       const int sign = n.op == operation::multiply ? 1 : -1;
       const int s = left.seconds + sign * right.seconds, b = left.bytes + sign * right.bytes;
-      if (s < -8 || s > 8 || b < -8 || b > 8) return report(code::wrong_unit, n, {"this has a power of seconds or bytes above 8"});
+      if (s < -8 || s > 8 || b < -8 || b > 8)
+        return report(code::wrong_unit, n, {"this has a power of seconds or bytes above 8"});
       type product = type::number(s, b);
       product.zero = left.zero;
       return product;
     }
-    if (!left.same_unit(right))
-      return report(code::wrong_unit, n, {comparison ? "cannot compare " : n.op == operation::add ? "cannot add " : "cannot subtract ", left.words(), " and ", right.words()});
+    const char* const verb = comparison ? "cannot compare " : n.op == operation::add ? "cannot add " : "cannot subtract ";
+    if (!left.same_unit(right)) return report(code::wrong_unit, n, {verb, left.words(), " and ", right.words()});
     if (comparison) return type::boolean();
     type sum = left.zero ? right : left;
     sum.zero = left.zero && right.zero;
@@ -272,7 +278,10 @@ class expression_compiler {
       return report(code::unknown_function, n, {"there is no function '", n.text, "'"}, near);
     }
     if (n.parts.size() < f->least || n.parts.size() > f->most) {
-      return report(code::wrong_count, n, {"'", n.text, "' takes ", f->least == f->most ? std::string() : std::to_string(f->least) + " to ", std::to_string(f->most), f->most == 1 ? " argument" : " arguments", ", not ", std::to_string(n.parts.size())});
+      return report(
+          code::wrong_count, n,
+          {"'", n.text, "' takes ", f->least == f->most ? std::string() : std::to_string(f->least) + " to ",
+           std::to_string(f->most), f->most == 1 ? " argument" : " arguments", ", not ", std::to_string(n.parts.size())});
     }
     if (f->gathers) return aggregated(n);
     const std::string_view who = n.text;
@@ -282,7 +291,8 @@ class expression_compiler {
         const type t = numeric(n.parts[i], who);
         emit(n.text == "min" ? op::least : op::most, -1);
         if (t.is(type::kind::wrong) || result.is(type::kind::wrong)) result = type::wrong();
-        else if (!result.same_unit(t)) result = report(code::wrong_unit, n, {"'", who, "' of ", result.words(), " and ", t.words()});
+        else if (!result.same_unit(t))
+          result = report(code::wrong_unit, n, {"'", who, "' of ", result.words(), " and ", t.words()});
         else if (result.zero) result = t;
       }
       return result;
@@ -323,7 +333,8 @@ class expression_compiler {
     const type right = visit(n.parts[1]);
     emit(n.text == "contains" ? op::contains : op::starts_with, -1);
     if (left.is(type::kind::wrong) || right.is(type::kind::wrong)) return type::wrong();
-    if (!left.is(type::kind::text) || !right.is(type::kind::text)) return report(code::wrong_type, n, {"'", who, "' needs two texts"});
+    if (!left.is(type::kind::text) || !right.is(type::kind::text))
+      return report(code::wrong_type, n, {"'", who, "' needs two texts"});
     return type::boolean();
   }
 
@@ -342,7 +353,8 @@ class expression_compiler {
     const type right = visit(otherwise);
     (*steps_)[leave].column = here();
     if (left.is(type::kind::wrong) || right.is(type::kind::wrong)) return type::wrong();
-    if (left.what != right.what) return report(code::wrong_type, n, {"the two results of 'if' are ", left.words(), " and ", right.words()});
+    if (left.what != right.what)
+      return report(code::wrong_type, n, {"the two results of 'if' are ", left.words(), " and ", right.words()});
     if (left.is(type::kind::number) && !left.same_unit(right))
       return report(code::wrong_unit, n, {"the two results of 'if' are ", left.words(), " and ", right.words()});
     return left.zero ? right : left;
@@ -364,7 +376,8 @@ class expression_compiler {
       t = one.compile(n.parts[0], inner, a.value);
       if (t.is(type::kind::wrong)) return t;
       if (a.kind == aggregate_kind::distinct) t = type::number();
-      else if (!t.is(type::kind::number)) return report(code::wrong_type, from_->nodes[n.parts[0]], {"'", n.text, "' needs a number, this is ", t.words()});
+      else if (!t.is(type::kind::number))
+        return report(code::wrong_type, from_->nodes[n.parts[0]], {"'", n.text, "' needs a number, this is ", t.words()});
     }
     if (names_->aggregates->size() >= 64) return report(code::too_large, n, {"more than 64 aggregates in one event"});
     emit(op::extra, 1, static_cast<std::uint32_t>(names_->aggregates->size()));

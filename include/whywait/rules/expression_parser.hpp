@@ -51,9 +51,7 @@ class expression_parser {
   bool take_mark(std::string_view mark) { return now_is_mark(mark) && (advance(), true); }
   bool take_word(std::string_view word) { return now_is_word(word) && (advance(), true); }
   bool expect_mark(std::string_view mark) { return take_mark(mark) || expected(base::joined({"'", mark, "'"})); }
-  bool expect_word(const char* word) {
-    return take_word(word) || expected_one_of(base::joined({"'", word, "'"}), {word});
-  }
+  bool expect_word(const char* word) { return take_word(word) || expected_one_of(base::joined({"'", word, "'"}), {word}); }
 
   /// Reports the expected token, once per token. Always returns false.
   bool expected(std::string_view what) { return expected_one_of(what, {}); }
@@ -160,9 +158,11 @@ class expression_parser {
   operation comparing() const noexcept {
     if (now_.kind != token_kind::mark) return operation::none;
     const std::string_view t = now_.text;
-    return t == "<" ? operation::less : t == "<=" ? operation::less_equal : t == ">" ? operation::greater
-         : t == ">=" ? operation::greater_equal : t == "=" || t == "==" ? operation::equal
-         : t == "!=" || t == "<>" ? operation::not_equal : operation::none;
+    if (t == "=" || t == "==") return operation::equal;
+    if (t == "!=" || t == "<>") return operation::not_equal;
+    if (t == "<" || t == "<=") return t.size() == 1 ? operation::less : operation::less_equal;
+    if (t == ">" || t == ">=") return t.size() == 1 ? operation::greater : operation::greater_equal;
+    return operation::none;
   }
 
   std::uint32_t sum() {
@@ -264,7 +264,8 @@ class expression_parser {
       const std::uint32_t part = either();
       if (part == 0) return 0;
       if (parts.size() == limits::arguments) {
-        log_->report(code::wrong_count, out_->nodes[part].where, {"no function takes more than ", std::to_string(limits::arguments), " arguments"});
+        log_->report(code::wrong_count, out_->nodes[part].where,
+                     {"no function takes more than ", std::to_string(limits::arguments), " arguments"});
         wrong_ = true;
         return 0;
       }

@@ -108,7 +108,8 @@ inline std::string list_text(const knowledge& known) {
   for (const problem_rule& p : known.problems) {
     std::string line = "  " + base::printable(p.name);
     if (line.size() < 28) line.append(28 - line.size(), ' ');
-    out += line + " for " + base::printable(known.types[p.type].name) + " (" + base::printable(known.log.source(p.source).name) + ")\n";
+    out += line + " for " + base::printable(known.types[p.type].name) + " (" +
+           base::printable(known.log.source(p.source).name) + ")\n";
   }
   return out;
 }

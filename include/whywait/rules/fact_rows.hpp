@@ -5,8 +5,8 @@
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/ranks.hpp>
 #include <whywait/base/sorting.hpp>
-#include <whywait/explain/block_names.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/explain/block_names.hpp>
 #include <whywait/rules/calls.hpp>
 #include <whywait/rules/place_columns.hpp>
 
@@ -61,7 +61,9 @@ class fact_maker {
 
  private:
   static double seconds(std::int64_t ns) noexcept { return static_cast<double>(ns) / 1e9; }
-  static double ratio(std::int64_t a, std::int64_t b) noexcept { return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0; }
+  static double ratio(std::int64_t a, std::int64_t b) noexcept {
+    return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0;
+  }
 
   /// The key of a wait for readers; its explanations differ only in their shape.
   static core::stable_key kind_of(const explain::explanation& e) noexcept {
@@ -78,11 +80,10 @@ class fact_maker {
     const explain::block_description d = names_.describe(term.block, term.within != 0);
     block_name out{{}, d.kind_name, d.where != nullptr ? code_text(*d.where) : std::string()};
     if (d.kind == explain::block_kind::between)
-      out.text = "the code between " + (d.since_init ? std::string("MPI_Init") : detail::call_of(d.from)) + " and " + detail::call_of(d.where);
-    else if (d.kind == explain::block_kind::call)
-      out.text = "the transfer in " + detail::call_of(d.where);
-    else
-      out.text = base::shorten_middle(base::printable(d.name), 48);
+      out.text = "the code between " + (d.since_init ? std::string("MPI_Init") : detail::call_of(d.from)) + " and " +
+                 detail::call_of(d.where);
+    else if (d.kind == explain::block_kind::call) out.text = "the transfer in " + detail::call_of(d.where);
+    else out.text = base::shorten_middle(base::printable(d.name), 48);
     return out;
   }
 
@@ -149,8 +150,13 @@ class fact_maker {
 
     row_writer w(store_, "wait");
     static constexpr const char* qualities[] = {"exact", "bounded", "order_suspect", "hidden_tree"};
-    w.set("wait", number).set("pattern", explain::name_of(e.why)).set("quality", qualities[static_cast<unsigned>(e.trust) & 3u]);
-    w.set("duration", seconds(e.wait_ns)).set("all_shapes", seconds(all_shapes_[kinds_.find(kind_of(e))])).set("longest", seconds(e.longest_ns)).set("count", e.count);
+    w.set("wait", number)
+        .set("pattern", explain::name_of(e.why))
+        .set("quality", qualities[static_cast<unsigned>(e.trust) & 3u]);
+    w.set("duration", seconds(e.wait_ns))
+        .set("all_shapes", seconds(all_shapes_[kinds_.find(kind_of(e))]))
+        .set("longest", seconds(e.longest_ns))
+        .set("count", e.count);
     w.set("mean", e.count > 0 ? seconds(e.wait_ns) / static_cast<double>(e.count) : 0.0);
     w.set("share", ratio(e.wait_ns, found_.location_ns)).set("share_of_waiting", ratio(e.wait_ns, found_.waiting_ns));
     w.set("wrong_order_count", e.wrong_order_count).set("wrong_order_duration", seconds(e.wrong_order_ns));
@@ -159,7 +165,9 @@ class fact_maker {
     w.set("cause", detail::call_of(cause)).set("cause_call", base::printable(cause != nullptr ? cause->call : std::string()));
     w.set("operation_region", operation != nullptr ? within_text(*operation) : "");
     w.set("cause_region", cause != nullptr ? within_text(*cause) : "");
-    w.set("operation_site", number_of(e.operation)).set("cause_site", number_of(e.cause)).set("same_site", e.operation == e.cause);
+    w.set("operation_site", number_of(e.operation))
+        .set("cause_site", number_of(e.cause))
+        .set("same_site", e.operation == e.cause);
     w.set("nonblocking", operation_call.compare(0, 8, "MPI_Wait") == 0);
     w.set("blocks", blocks).set("blocks_duration", seconds(std::min(named, e.wait_ns))).set("blocks_count", used);
     // The saving by a change of the named blocks; without named blocks the time without a cause in the program's own
@@ -168,15 +176,20 @@ class fact_maker {
     w.set("positive", seconds(positive)).set("more", seconds(more)).set("slower", seconds(slower));
     w.set("in_transfer", seconds(transfer)).set("in_marked_waits", seconds(marked));
     w.set("late_ranks", ranks_text(e.causers)).set("late_ranks_count", late_count).set("late_rank", late_rank);
-    w.set("waiting_ranks", ranks_text(e.waiters)).set("waiting_ranks_count", waiting_count).set("late_share", ratio(most, causing));
+    w.set("waiting_ranks", ranks_text(e.waiters))
+        .set("waiting_ranks_count", waiting_count)
+        .set("late_share", ratio(most, causing));
     if (!terms.empty() && terms[0]->total_ns > 0) {
       const explain::residual_term& top = *terms[0];
       w.set("top", names[0]).set("top_kind", kinds[0]).set("top_duration", seconds(top.total_ns));
       w.set("top_more", seconds(top.visits_ns)).set("top_slower", seconds(top.speed_ns)).set("top_each", each(top));
-      w.set("top_inherited", seconds(top.inherited_ns)).set("top_share", ratio(top.total_ns, positive)).set("top_ratio", speed_ratio(top));
+      w.set("top_inherited", seconds(top.inherited_ns))
+          .set("top_share", ratio(top.total_ns, positive))
+          .set("top_ratio", speed_ratio(top));
       const bool work = top.causer_work > 0 && top.waiter_work > 0;
       w.set("top_late_amount", work ? top.causer_work : top.causer_visits);
-      w.set("top_waiting_amount", work ? top.waiter_work : top.waiter_visits).set("top_unit", work ? "units of work" : "visits");
+      w.set("top_waiting_amount", work ? top.waiter_work : top.waiter_visits)
+          .set("top_unit", work ? "units of work" : "visits");
     }
     w.actions(cause_action, operation_action);
 
@@ -185,10 +198,17 @@ class fact_maker {
       const std::uint32_t place = store_.add_action({{}, names[i], {}, 0, names[i]});
       row_writer b(store_, "block");
       b.set("wait", number).set("name", names[i]).set("kind", kinds[i]).set("place", places[i]);
-      b.set("operation", detail::call_of(operation)).set("cause", detail::call_of(cause)).set("pattern", explain::name_of(e.why));
+      b.set("operation", detail::call_of(operation))
+          .set("cause", detail::call_of(cause))
+          .set("pattern", explain::name_of(e.why));
       b.set("duration", seconds(t.total_ns)).set("more", seconds(t.visits_ns)).set("slower", seconds(t.speed_ns));
-      b.set("inherited", seconds(t.inherited_ns)).set("late_duration", seconds(t.causer_ns)).set("waiting_duration", seconds(t.waiter_ns));
-      b.set("late_visits", t.causer_visits).set("waiting_visits", t.waiter_visits).set("each", each(t)).set("ratio", speed_ratio(t));
+      b.set("inherited", seconds(t.inherited_ns))
+          .set("late_duration", seconds(t.causer_ns))
+          .set("waiting_duration", seconds(t.waiter_ns));
+      b.set("late_visits", t.causer_visits)
+          .set("waiting_visits", t.waiter_visits)
+          .set("each", each(t))
+          .set("ratio", speed_ratio(t));
       b.set("both_ran", t.causer_visits > 0 && t.waiter_visits > 0).set("share", ratio(t.total_ns, e.wait_ns));
       b.set("wait_share", ratio(e.wait_ns, found_.location_ns)).set("wait_duration", seconds(e.wait_ns));
       b.set("late_rank", late_rank).set("one_late_rank", 10 * most >= 8 * causing && causing > 0);
@@ -208,7 +228,8 @@ class fact_maker {
 
  private:
   /// Feeds the mean instance of an explanation as two calls, the late one and the waiting one.
-  void calls(const explain::explanation& e, std::size_t index, std::uint32_t operation, std::uint32_t cause, std::int32_t late_rank) {
+  void calls(const explain::explanation& e, std::size_t index, std::uint32_t operation, std::uint32_t cause,
+             std::int32_t late_rank) {
     using core::mpi_call;
     if (e.count <= 0) return;
     mpi_call waiting = mpi_call::Barrier, late = mpi_call::Barrier;
@@ -259,7 +280,8 @@ class fact_maker {
       }
     }
     const auto weight = static_cast<double>(e.count);
-    feeder_.feed(late, l, cause, rooted || e.why == explain::pattern::late_sender || e.why == explain::pattern::late_receiver ? weight : 1);
+    feeder_.feed(late, l, cause,
+                 rooted || e.why == explain::pattern::late_sender || e.why == explain::pattern::late_receiver ? weight : 1);
     feeder_.feed(waiting, w, operation, weight);
   }
   double text(const std::string& t) {

@@ -36,15 +36,15 @@ struct fact_row {
 // otherwise.
 inline const fact_row* fact_rows(std::size_t& count) noexcept {
   static constexpr fact_row rows[] = {
-      {"run",
-       "number: ranks locations waiting_share unmatched clock_violations; seconds: duration location_time waiting",
+      {"run", "number: ranks locations waiting_share unmatched clock_violations; seconds: duration location_time waiting",
        true},
       {"wait",
        "number: wait count share share_of_waiting wrong_order_count late_ranks_count waiting_ranks_count late_rank late_share "
        "blocks_count top_late_amount top_waiting_amount top_ratio top_share operation_site cause_site;"
        "text: pattern quality operation operation_call operation_region cause cause_call cause_region blocks late_ranks "
        "waiting_ranks top top_kind top_unit;"
-       "seconds: duration all_shapes longest mean wrong_order_duration indirect unexplained blocks_duration avoidable positive more slower "
+       "seconds: duration all_shapes longest mean wrong_order_duration indirect unexplained blocks_duration avoidable positive "
+       "more slower "
        "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits;"
        "boolean: nonblocking same_site",
        false},
@@ -58,14 +58,14 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "number: calls ranks batched messages_per_batch;"
        "text: site call region; bytes: bytes mean_bytes largest; seconds: duration batched_duration",
        false},
-      {"barrier_use",
-       "number: site calls before_collective after_collective idle; text: place region; seconds: duration",
+      {"barrier_use", "number: site calls before_collective after_collective idle; text: place region; seconds: duration",
        false},
       {"completion", "number: late_exits; text: site call region; seconds: duration longest mean", false},
       {"lock",
        "number: wait acquisitions utilisation owners; text: name place; seconds: duration held longest_hold arrival_spread",
        false},
-      {"transfer", "number: count unchanged; text: data place; bytes: bytes unchanged_bytes; seconds: duration unchanged_duration", false},
+      {"transfer",
+       "number: count unchanged; text: data place; bytes: bytes unchanged_bytes; seconds: duration unchanged_duration", false},
   };
   count = sizeof rows / sizeof *rows;
   return rows;

@@ -29,7 +29,11 @@ struct action {
   // Out of line, because many cold places copy and move it and each would compile its own copy.
   action() = default;
   action(std::string call_name, std::string region_name, std::string file_name, int line_number, std::string words)
-      : call(std::move(call_name)), region(std::move(region_name)), file(std::move(file_name)), line(line_number), text(std::move(words)) {}
+      : call(std::move(call_name)),
+        region(std::move(region_name)),
+        file(std::move(file_name)),
+        line(line_number),
+        text(std::move(words)) {}
   [[gnu::noinline]] action(const action&) = default;
   [[gnu::noinline]] action(action&&) = default;
   [[gnu::noinline]] action& operator=(const action&) = default;

@@ -35,7 +35,8 @@ class gatherer {
         key[k] += 0.0;  // -0 and 0 are equal
       }
       for (std::size_t a = 0; a < aggregates && good; ++a)
-        if (!rule_.aggregates[a].value.empty()) good = log_.value(rule_.aggregates[a].value, rows, nullptr, store_.texts(), values[a]);
+        if (!rule_.aggregates[a].value.empty())
+          good = log_.value(rule_.aggregates[a].value, rows, nullptr, store_.texts(), values[a]);
       if (!good) continue;
       const std::uint32_t number = numbers_.number_of(key.data());
       if (number == groups_.size()) {
@@ -91,7 +92,8 @@ class gatherer {
     }
     event_table& out = store_.table(rule_.type);
     if (!store_.take_room(out)) {
-      if (number + 1 == groups_.size()) log_.report(code::too_many_events, rule_.steps[0].filter.where, "too many composite events: this rule stopped here");
+      if (number + 1 == groups_.size())
+        log_.report(code::too_many_events, rule_.steps[0].filter.where, "too many composite events: this rule stopped here");
       return;
     }
     const std::size_t begin = out.cells.size();

@@ -47,7 +47,10 @@ class join_planner {
       if (next == d.members.size()) {
         std::size_t loose = 0;
         while (placed[loose]) ++loose;
-        out_->log.report(code::untied, d.members[loose].name.where, {"nothing ties the member '", d.members[loose].name.text, "' to the others: 'when' needs an equality such as ", d.members[loose].name.text, ".x = ", d.members[0].name.text, ".y"});
+        out_->log.report(
+            code::untied, d.members[loose].name.where,
+            {"nothing ties the member '", d.members[loose].name.text, "' to the others: 'when' needs an equality such as ",
+             d.members[loose].name.text, ".x = ", d.members[0].name.text, ".y"});
         return false;
       }
       placed[next] = true;

@@ -79,7 +79,8 @@ class lexer {
     const std::string_view found = text_.substr(begin, at_ - begin);
     const bool utf8 = base::code_point_at(text_, begin).valid();
     log_->report(code::bad_character, where(begin, at_),
-                 {utf8 ? "'" : "these bytes are not UTF-8", utf8 ? found.substr(0, 40) : std::string_view(), utf8 ? "' means nothing here" : ""});
+                 {utf8 ? "'" : "these bytes are not UTF-8", utf8 ? found.substr(0, 40) : std::string_view(),
+                  utf8 ? "' means nothing here" : ""});
     return make(token_kind::bad, begin, at_);
   }
 
@@ -99,7 +100,9 @@ class lexer {
     if (c == 0xe2 || c == 0xef || (c == 0xe3 && static_cast<unsigned char>(text_[at_ + 1]) == 0x80)) return 0;
     return point.bytes;
   }
-  bool starts(std::string_view what) const noexcept { return at_ + what.size() <= end_ && text_.compare(at_, what.size(), what) == 0; }
+  bool starts(std::string_view what) const noexcept {
+    return at_ + what.size() <= end_ && text_.compare(at_, what.size(), what) == 0;
+  }
   span where(std::size_t begin, std::size_t end) const noexcept {
     return {source_, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
   }
@@ -159,7 +162,8 @@ class lexer {
         t.quote = quote;
         at_ += curly ? 3 : 1;
         if (t.text.size() > limits::string_bytes) {
-          log_->report(code::too_large, where(begin, begin + open), {"this string is longer than ", std::to_string(limits::string_bytes), " bytes"});
+          log_->report(code::too_large, where(begin, begin + open),
+                       {"this string is longer than ", std::to_string(limits::string_bytes), " bytes"});
           t.text = t.text.substr(0, 0);
         } else {
           check_utf8(inside, t.text);

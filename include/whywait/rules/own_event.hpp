@@ -3,11 +3,11 @@
 
 #include <whywait/rules/own_state.hpp>
 
-#include <initializer_list>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
+#include <initializer_list>
 #include <type_traits>
 
 namespace whywait {
@@ -38,11 +38,11 @@ constexpr const char* word_of() noexcept {
   static_assert(std::is_arithmetic<T>::value || std::is_same<T, seconds>::value || std::is_same<T, bytes>::value ||
                     std::is_same<T, const char*>::value,
                 "parameters of own events are numbers, bool, const char*, whywait::seconds or whywait::bytes");
-  return std::is_same<T, bool>::value          ? "boolean"
-         : std::is_arithmetic<T>::value        ? "number"
-         : std::is_same<T, seconds>::value     ? "seconds"
-         : std::is_same<T, bytes>::value       ? "bytes"
-                                               : "text";
+  return std::is_same<T, bool>::value      ? "boolean"
+         : std::is_arithmetic<T>::value    ? "number"
+         : std::is_same<T, seconds>::value ? "seconds"
+         : std::is_same<T, bytes>::value   ? "bytes"
+                                           : "text";
 }
 
 }  // namespace detail

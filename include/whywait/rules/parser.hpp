@@ -22,7 +22,8 @@ class parser : private expression_parser {
   bool parse() {
     const std::string& text = log_->source(source_).text;
     if (text.size() > limits::source_bytes) {
-      log_->report(code::too_large, {source_, 0, 1}, {"more than ", std::to_string(limits::source_bytes), " bytes of rules in one file"});
+      log_->report(code::too_large, {source_, 0, 1},
+                   {"more than ", std::to_string(limits::source_bytes), " bytes of rules in one file"});
       return false;
     }
     while (now_.kind != token_kind::end && !log_->full(source_)) {
@@ -64,7 +65,8 @@ class parser : private expression_parser {
         d.kind = declaration_kind::remove_event;
         return event_name(d);
       }
-      if (!take_word("problem")) return expected_one_of("'problem', 'problems' or 'event' after 'remove'", {"problem", "problems", "event"});
+      if (!take_word("problem"))
+        return expected_one_of("'problem', 'problems' or 'event' after 'remove'", {"problem", "problems", "event"});
       d.kind = declaration_kind::remove_problem;
       if (now_.kind != token_kind::string) return expected("the name of a problem as a string");
       const std::uint32_t text = string(now_);
@@ -105,16 +107,20 @@ class parser : private expression_parser {
     condition(d);
     if (take_word("by")) {
       if (!expect_mark("(")) return false;
-      if (!list([&] {
-            const bool before = wrong_;
-            wrong_ = false;
-            const std::uint32_t key = expression();
-            const bool good = !wrong_;
-            wrong_ = wrong_ || before;
-            if (d.by.size() < limits::members) d.by.push_back(key);
-            else log_->report(code::too_large, out_->nodes[key].where, {"more than ", std::to_string(limits::members), " keys"});
-            return good;
-          }, "',' or ')' after the key"))
+      if (!list(
+              [&] {
+                const bool before = wrong_;
+                wrong_ = false;
+                const std::uint32_t key = expression();
+                const bool good = !wrong_;
+                wrong_ = wrong_ || before;
+                if (d.by.size() < limits::members) d.by.push_back(key);
+                else
+                  log_->report(code::too_large, out_->nodes[key].where,
+                               {"more than ", std::to_string(limits::members), " keys"});
+                return good;
+              },
+              "',' or ')' after the key"))
         return false;
     }
     if (now_is_mark(";")) return true;
@@ -149,10 +155,10 @@ class parser : private expression_parser {
 
   bool parameters(declaration& d, bool directed) {
     if (!take_word("parameters"))
-      return expected_one_of(d.kind == declaration_kind::own         ? "'function' or 'parameters'"
-                             : d.kind == declaration_kind::simple    ? "',' or 'parameters'"
+      return expected_one_of(d.kind == declaration_kind::own                      ? "'function' or 'parameters'"
+                             : d.kind == declaration_kind::simple                 ? "',' or 'parameters'"
                              : d.kind == declaration_kind::problem && d.when == 0 ? "'when' or 'parameters'"
-                                                                     : "'parameters'",
+                                                                                  : "'parameters'",
                              {"parameters", "when", "function", "by"});
     if (!expect_mark("(")) return false;
     return list([&] { return parameter(d, directed); }, "',' or ')' after the parameter");
@@ -226,7 +232,8 @@ class parser : private expression_parser {
     if (!take_word("when")) return;
     d.when = expression();
     if (d.when != 0) return;
-    while (now_.kind != token_kind::end && !now_is_mark(";") && !now_is_word("declare") && !now_is_word("parameters") && !now_is_word("by"))
+    while (now_.kind != token_kind::end && !now_is_mark(";") && !now_is_word("declare") && !now_is_word("parameters") &&
+           !now_is_word("by"))
       advance();
   }
 

@@ -12,9 +12,7 @@ namespace rules {
 namespace detail {
 
 /// A call as advice names it: "MPI_Send (halo.cpp:131)"; "the call" if it is unknown.
-inline std::string call_of(const base::place* p) {
-  return p == nullptr || p->call.empty() ? "the call" : brief_call_text(*p);
-}
+inline std::string call_of(const base::place* p) { return p == nullptr || p->call.empty() ? "the call" : brief_call_text(*p); }
 
 inline action action_at(const base::place* p) {
   if (p == nullptr) return {{}, {}, {}, 0, "a call at an unknown place"};

@@ -29,7 +29,8 @@ class problem_compiler {
     names.subject = "composite event";
     names.rows.push_back({"", &t.columns, t.columns.size()});
     if (t.source == event_source::composite || t.source == event_source::gathered)
-      for (const auto& m : t.members) names.rows.push_back({m.first, &out_.types[m.second].columns, out_.types[m.second].columns.size()});
+      for (const auto& m : t.members)
+        names.rows.push_back({m.first, &out_.types[m.second].columns, out_.types[m.second].columns.size()});
     expression_compiler expressions(out_, syntax_);
     bool good = d.when == 0 || expressions.condition(d.when, names, rule.when);
     const auto given = [&d](std::string_view field, const parameter_syntax* before) {
@@ -68,7 +69,8 @@ class problem_compiler {
         good = good && what.is(type::kind::text);
       } else {
         detail::nearest_name near(field);
-        for (const char* known : {"name", "description", "advice", "duration", "saving", "threshold", "instead_of"}) near.offer(known);
+        for (const char* known : {"name", "description", "advice", "duration", "saving", "threshold", "instead_of"})
+          near.offer(known);
         out_.log.report(code::unknown_field, p.name.where, {"a problem has no field '", field, "'"}, near);
         good = false;
       }

@@ -1,8 +1,8 @@
 #ifndef WHYWAIT_RULES_RULE_MACHINE_HPP
 #define WHYWAIT_RULES_RULE_MACHINE_HPP
 
-#include <whywait/base/units.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/units.hpp>
 #include <whywait/rules/diagnostic.hpp>
 #include <whywait/rules/text_pool.hpp>
 #include <whywait/rules/value_text.hpp>
@@ -21,16 +21,38 @@ enum class op : std::uint8_t {
   push,       ///< value
   load,       ///< rows[row][column]
   extra,      ///< extras[column]: an aggregate or a number of the finding
-  negate, invert, add, subtract, multiply, divide,
-  less, less_equal, greater, greater_equal, equal, not_equal,
-  text_less, text_less_equal, text_greater, text_greater_equal,
-  least, most, absolute, floor, round,
-  jump, jump_if_false, jump_if_false_keep, jump_if_true_keep, drop,
+  negate,
+  invert,
+  add,
+  subtract,
+  multiply,
+  divide,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  equal,
+  not_equal,
+  text_less,
+  text_less_equal,
+  text_greater,
+  text_greater_equal,
+  least,
+  most,
+  absolute,
+  floor,
+  round,
+  jump,
+  jump_if_false,
+  jump_if_false_keep,
+  jump_if_true_keep,
+  drop,
   show,       ///< formats a number for a template; row, column: powers of seconds and bytes + 64, 255: condition
   percent,    ///< formats a share
   count,      ///< formats a count with grouped digits
   join,       ///< concatenates the last `column` texts
-  contains, starts_with
+  contains,
+  starts_with
 };
 
 struct instruction {
@@ -82,42 +104,98 @@ inline fault run(const program& p, const double* const* rows, const double* extr
       case op::extra: *++top = extras[i->column]; break;
       case op::negate: *top = -*top; break;
       case op::invert: *top = truth(*top == 0); break;
-      case op::add: --top; *top += top[1]; if (!std::isfinite(*top)) return fault::overflow; break;
-      case op::subtract: --top; *top -= top[1]; if (!std::isfinite(*top)) return fault::overflow; break;
-      case op::multiply: --top; *top *= top[1]; if (!std::isfinite(*top)) return fault::overflow; break;
+      case op::add:
+        --top;
+        *top += top[1];
+        if (!std::isfinite(*top)) return fault::overflow;
+        break;
+      case op::subtract:
+        --top;
+        *top -= top[1];
+        if (!std::isfinite(*top)) return fault::overflow;
+        break;
+      case op::multiply:
+        --top;
+        *top *= top[1];
+        if (!std::isfinite(*top)) return fault::overflow;
+        break;
       case op::divide:
         --top;
         if (top[1] == 0) return fault::division_by_zero;
         *top /= top[1];
         if (!std::isfinite(*top)) return fault::overflow;
         break;
-      case op::less: --top; *top = truth(*top < top[1]); break;
-      case op::less_equal: --top; *top = truth(*top <= top[1]); break;
-      case op::greater: --top; *top = truth(*top > top[1]); break;
-      case op::greater_equal: --top; *top = truth(*top >= top[1]); break;
-      case op::equal: --top; *top = truth(*top == top[1]); break;
-      case op::not_equal: --top; *top = truth(*top != top[1]); break;
-      case op::text_less: --top; *top = truth(texts[*top] < texts[top[1]]); break;
-      case op::text_less_equal: --top; *top = truth(texts[*top] <= texts[top[1]]); break;
-      case op::text_greater: --top; *top = truth(texts[*top] > texts[top[1]]); break;
-      case op::text_greater_equal: --top; *top = truth(texts[*top] >= texts[top[1]]); break;
-      case op::least: --top; if (top[1] < *top) *top = top[1]; break;
-      case op::most: --top; if (top[1] > *top) *top = top[1]; break;
+      case op::less:
+        --top;
+        *top = truth(*top < top[1]);
+        break;
+      case op::less_equal:
+        --top;
+        *top = truth(*top <= top[1]);
+        break;
+      case op::greater:
+        --top;
+        *top = truth(*top > top[1]);
+        break;
+      case op::greater_equal:
+        --top;
+        *top = truth(*top >= top[1]);
+        break;
+      case op::equal:
+        --top;
+        *top = truth(*top == top[1]);
+        break;
+      case op::not_equal:
+        --top;
+        *top = truth(*top != top[1]);
+        break;
+      case op::text_less:
+        --top;
+        *top = truth(texts[*top] < texts[top[1]]);
+        break;
+      case op::text_less_equal:
+        --top;
+        *top = truth(texts[*top] <= texts[top[1]]);
+        break;
+      case op::text_greater:
+        --top;
+        *top = truth(texts[*top] > texts[top[1]]);
+        break;
+      case op::text_greater_equal:
+        --top;
+        *top = truth(texts[*top] >= texts[top[1]]);
+        break;
+      case op::least:
+        --top;
+        if (top[1] < *top) *top = top[1];
+        break;
+      case op::most:
+        --top;
+        if (top[1] > *top) *top = top[1];
+        break;
       case op::absolute: *top = std::fabs(*top); break;
       case op::floor: *top = std::floor(*top); break;
       case op::round: *top = std::round(*top); break;
       case op::jump: i = begin + i->column - 1; break;
-      case op::jump_if_false: if (*top-- == 0) i = begin + i->column - 1; break;
-      case op::jump_if_false_keep: if (*top == 0) i = begin + i->column - 1; break;
-      case op::jump_if_true_keep: if (*top != 0) i = begin + i->column - 1; break;
+      case op::jump_if_false:
+        if (*top-- == 0) i = begin + i->column - 1;
+        break;
+      case op::jump_if_false_keep:
+        if (*top == 0) i = begin + i->column - 1;
+        break;
+      case op::jump_if_true_keep:
+        if (*top != 0) i = begin + i->column - 1;
+        break;
       case op::drop: --top; break;
       case op::show: {
-        const type shown = i->row == 255 ? type::boolean() : type::number(static_cast<int>(i->row) - 64, static_cast<int>(i->column) - 64);
+        const type shown =
+            i->row == 255 ? type::boolean() : type::number(static_cast<int>(i->row) - 64, static_cast<int>(i->column) - 64);
         *top = texts.intern(value_text(*top, shown));
         break;
       }
       case op::count:
-        *top = texts.intern(*top == std::floor(*top) && std::fabs(*top) < 9e15 ? base::count(static_cast<std::int64_t>(*top)) : base::number(*top));
+        *top = texts.intern(*top == std::floor(*top) && std::fabs(*top) < 9e15 ? base::count(static_cast<std::int64_t>(*top))
+                                                                               : base::number(*top));
         break;
       case op::percent: *top = texts.intern(base::percent(*top)); break;
       case op::join: {
@@ -129,8 +207,14 @@ inline fault run(const program& p, const double* const* rows, const double* extr
         *top = number;
         break;
       }
-      case op::contains: --top; *top = truth(texts[*top].find(texts[top[1]]) != std::string::npos); break;
-      case op::starts_with: --top; *top = truth(texts[*top].compare(0, texts[top[1]].size(), texts[top[1]]) == 0); break;
+      case op::contains:
+        --top;
+        *top = truth(texts[*top].find(texts[top[1]]) != std::string::npos);
+        break;
+      case op::starts_with:
+        --top;
+        *top = truth(texts[*top].compare(0, texts[top[1]].size(), texts[top[1]]) == 0);
+        break;
     }
   }
   result = *top;

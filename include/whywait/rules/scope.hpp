@@ -38,9 +38,10 @@ struct function {
 template <class Visitor>
 void for_each_function(const Visitor& visit) {
   static constexpr function all[] = {
-      {"min", 2, 16}, {"max", 2, 16}, {"abs", 1, 1}, {"floor", 1, 1}, {"round", 1, 1}, {"if", 3, 3}, {"percent", 1, 1},
-      {"text", 1, 1}, {"plural", 3, 3}, {"contains", 2, 2}, {"starts_with", 2, 2}, {"count", 0, 0, true},
-      {"sum", 1, 1, true}, {"mean", 1, 1, true}, {"least", 1, 1, true}, {"most", 1, 1, true}, {"distinct", 1, 1, true}};
+      {"min", 2, 16},        {"max", 2, 16},          {"abs", 1, 1},       {"floor", 1, 1},      {"round", 1, 1},
+      {"if", 3, 3},          {"percent", 1, 1},       {"text", 1, 1},      {"plural", 3, 3},     {"contains", 2, 2},
+      {"starts_with", 2, 2}, {"count", 0, 0, true},   {"sum", 1, 1, true}, {"mean", 1, 1, true}, {"least", 1, 1, true},
+      {"most", 1, 1, true},  {"distinct", 1, 1, true}};
   for (const function& f : all) visit(f);
 }
 

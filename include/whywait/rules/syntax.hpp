@@ -30,7 +30,21 @@ enum class node_kind : std::uint8_t {
   joined       ///< parts: pieces of a template, in order
 };
 
-enum class operation : std::uint8_t { none, add, subtract, multiply, divide, less, less_equal, greater, greater_equal, equal, not_equal, both, either };
+enum class operation : std::uint8_t {
+  none,
+  add,
+  subtract,
+  multiply,
+  divide,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  equal,
+  not_equal,
+  both,
+  either
+};
 
 /// The parts of a node: indices into the same `syntax::nodes`, always smaller than the node's own.
 struct node_parts {
@@ -78,7 +92,16 @@ struct member_syntax {
   bool all = false;
 };
 
-enum class declaration_kind : std::uint8_t { simple, own, composite, problem, remove_problem, remove_problems, remove_event, setting };
+enum class declaration_kind : std::uint8_t {
+  simple,
+  own,
+  composite,
+  problem,
+  remove_problem,
+  remove_problems,
+  remove_event,
+  setting
+};
 
 /// One declaration; `when` is 0 if it has no condition.
 struct declaration {

@@ -80,7 +80,9 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
         if (follows) {
           ++use.batched;
           use.batched_ns += ns;
-          if (i < 2 || !records[i - 2].has(core::sync_flag::posts_send) || records[i - 2].peer != r.peer || records[i - 2].site != r.site) ++use.runs;
+          if (i < 2 || !records[i - 2].has(core::sync_flag::posts_send) || records[i - 2].peer != r.peer ||
+              records[i - 2].site != r.site)
+            ++use.runs;
         }
         communicated = true;
       } else if (core::role_of(r.call) == core::call_role::barrier) {
@@ -99,7 +101,8 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
         communicated = false;
       } else {
         const core::call_role role = core::role_of(r.call);
-        communicated = communicated || (role != core::call_role::local && role != core::call_role::release && role != core::call_role::prepare);
+        communicated = communicated ||
+                       (role != core::call_role::local && role != core::call_role::release && role != core::call_role::prepare);
       }
     }
   }
@@ -160,26 +163,44 @@ inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses,
     const std::uint32_t place = store.add_action(detail::action_at(p));
     if (u.late_exits > 0)
       row_writer(store, "completion")
-          .set("site", detail::call_of(p)).set("call", store.action_of(place).call).set("region", store.action_of(place).region)
-          .set("late_exits", u.late_exits).set("duration", static_cast<double>(u.late_exit_ns) / 1e9)
+          .set("site", detail::call_of(p))
+          .set("call", store.action_of(place).call)
+          .set("region", store.action_of(place).region)
+          .set("late_exits", u.late_exits)
+          .set("duration", static_cast<double>(u.late_exit_ns) / 1e9)
           .set("longest", static_cast<double>(u.longest_late_exit_ns) / 1e9)
-          .set("mean", static_cast<double>(u.late_exit_ns) / 1e9 / static_cast<double>(u.late_exits)).actions(place);
+          .set("mean", static_cast<double>(u.late_exit_ns) / 1e9 / static_cast<double>(u.late_exits))
+          .actions(place);
     if (u.what == site_use::kind::barrier) {
       row_writer(store, "barrier_use")
-          .set("site", facts.site_number(u.site)).set("calls", u.calls).set("before_collective", u.before_collective)
-          .set("after_collective", u.after_collective).set("idle", u.idle).set("duration", static_cast<double>(u.duration_ns) / 1e9)
-          .set("place", detail::call_of(p)).set("region", store.action_of(place).region).actions(place);
+          .set("site", facts.site_number(u.site))
+          .set("calls", u.calls)
+          .set("before_collective", u.before_collective)
+          .set("after_collective", u.after_collective)
+          .set("idle", u.idle)
+          .set("duration", static_cast<double>(u.duration_ns) / 1e9)
+          .set("place", detail::call_of(p))
+          .set("region", store.action_of(place).region)
+          .actions(place);
       continue;
     }
     if (u.calls == 0) continue;
     const auto calls = static_cast<double>(u.calls);
     row_writer(store, "traffic")
-        .set("site", detail::call_of(p)).set("call", store.action_of(place).call).set("region", store.action_of(place).region)
-        .set("calls", u.calls).set("ranks", u.ranks).set("bytes", static_cast<double>(u.bytes))
-        .set("mean_bytes", static_cast<double>(u.bytes) / calls).set("largest", static_cast<double>(u.largest_bytes))
-        .set("duration", static_cast<double>(u.duration_ns) / 1e9).set("batched", u.batched + u.runs)
+        .set("site", detail::call_of(p))
+        .set("call", store.action_of(place).call)
+        .set("region", store.action_of(place).region)
+        .set("calls", u.calls)
+        .set("ranks", u.ranks)
+        .set("bytes", static_cast<double>(u.bytes))
+        .set("mean_bytes", static_cast<double>(u.bytes) / calls)
+        .set("largest", static_cast<double>(u.largest_bytes))
+        .set("duration", static_cast<double>(u.duration_ns) / 1e9)
+        .set("batched", u.batched + u.runs)
         // The first message of a sequence is part of the batch, too.
-        .set("batched_duration", static_cast<double>(u.batched_ns) / 1e9 * (u.batched > 0 ? static_cast<double>(u.batched + u.runs) / static_cast<double>(u.batched) : 0))
+        .set("batched_duration",
+             static_cast<double>(u.batched_ns) / 1e9 *
+                 (u.batched > 0 ? static_cast<double>(u.batched + u.runs) / static_cast<double>(u.batched) : 0))
         .set("messages_per_batch", u.runs > 0 ? static_cast<double>(u.batched + u.runs) / static_cast<double>(u.runs) : 0.0)
         .actions(place);
   }

@@ -59,13 +59,13 @@ inline void write_power(char (&to)[24], const char* unit, int power) noexcept {
 
 inline type_words type::words() const noexcept {
   type_words out;
-  const char* const known = is(kind::wrong)                 ? "something unknown"
-                            : is(kind::text)                ? "a text"
-                            : is(kind::boolean)             ? "true or false"
-                            : seconds == 0 && bytes == 0    ? "a number without unit"
-                            : seconds == 1 && bytes == 0    ? "a duration in seconds"
-                            : seconds == 0 && bytes == 1    ? "a size in bytes"
-                                                            : nullptr;
+  const char* const known = is(kind::wrong)              ? "something unknown"
+                            : is(kind::text)             ? "a text"
+                            : is(kind::boolean)          ? "true or false"
+                            : seconds == 0 && bytes == 0 ? "a number without unit"
+                            : seconds == 1 && bytes == 0 ? "a duration in seconds"
+                            : seconds == 0 && bytes == 1 ? "a size in bytes"
+                                                         : nullptr;
   if (known != nullptr) {
     std::snprintf(out.text, sizeof out.text, "%s", known);
     return out;
@@ -91,12 +91,13 @@ struct unit {
 
 /// The units of the language: 10 us, 2 ms, 64 KiB, 5 %.
 inline const unit* find_unit(std::string_view name) noexcept {
-  static constexpr unit table[] = {
-      {"ns", 1e-9, type::duration()},      {"us", 1e-6, type::duration()},  {"ms", 1e-3, type::duration()},
-      {"s", 1.0, type::duration()},        {"min", 60.0, type::duration()}, {"h", 3600.0, type::duration()},
-      {"B", 1.0, type::size()},            {"KiB", 1024.0, type::size()},   {"MiB", 1048576.0, type::size()},
-      {"GiB", 1073741824.0, type::size()}, {"kB", 1e3, type::size()},       {"MB", 1e6, type::size()},
-      {"GB", 1e9, type::size()},           {"%", 0.01, type::number()}};
+  static constexpr unit table[] = {{"ns", 1e-9, type::duration()},   {"us", 1e-6, type::duration()},
+                                   {"ms", 1e-3, type::duration()},   {"s", 1.0, type::duration()},
+                                   {"min", 60.0, type::duration()},  {"h", 3600.0, type::duration()},
+                                   {"B", 1.0, type::size()},         {"KiB", 1024.0, type::size()},
+                                   {"MiB", 1048576.0, type::size()}, {"GiB", 1073741824.0, type::size()},
+                                   {"kB", 1e3, type::size()},        {"MB", 1e6, type::size()},
+                                   {"GB", 1e9, type::size()},        {"%", 0.01, type::number()}};
   for (const unit& u : table)
     if (name == u.name) return &u;
   return nullptr;

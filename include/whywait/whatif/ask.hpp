@@ -24,7 +24,8 @@ namespace whatif {
 /// An additional model. It predicts the time of the unchanged and the changed program, or returns false and the reason.
 struct engine {
   const char* name;
-  bool (*predict)(const models::run_log& unchanged, const models::run_log& changed, double& before, double& after, std::string& why_not);
+  bool (*predict)(const models::run_log& unchanged, const models::run_log& changed, double& before, double& after,
+                  std::string& why_not);
 };
 
 /// An answer from a model that saw the run itself. It is preferred; the engines check it.
@@ -166,8 +167,7 @@ class answer_builder {
     return e.engine == "replay" && than.engine != "replay";
   }
 
-  engine_answer finish(const answer& a, const std::string& engine, double baseline,
-                                     double predicted) const {
+  engine_answer finish(const answer& a, const std::string& engine, double baseline, double predicted) const {
     engine_answer e;
     e.engine = engine;
     e.baseline_seconds = baseline;
@@ -206,8 +206,7 @@ class answer_builder {
     const step_list steps = steps_of(own_steps ? after : before_);
     if (steps.seconds.size() >= 8)
       a.sampling += run_to_run(steps, own_steps ? after.seconds : before_.seconds, options_.resamples, options_.seed);
-    else
-      a.notes.push_back("the interval excludes the sampling error: the run has no steps to resample");
+    else a.notes.push_back("the interval excludes the sampling error: the run has no steps to resample");
     a.engines.push_back(finish(a, "replay", before_.seconds, seconds));
   }
 
@@ -220,8 +219,7 @@ class answer_builder {
       if (why_not.empty() && detail::by_steps(steps_, exponential, before_seconds, why_not) &&
           detail::by_steps(after, exponential, after_seconds, why_not))
         a.engines.push_back(finish(a, name, before_seconds, after_seconds));
-      else
-        a.engines.push_back(cannot(name, why_not));
+      else a.engines.push_back(cannot(name, why_not));
     }
   }
 
@@ -245,11 +243,9 @@ class answer_builder {
   void assumptions(const question& q, answer& a) const {
     for (const question& also : q.also) assumptions(also, a);
     switch (q.what) {
-      case question::kind::block:
-        break;
+      case question::kind::block: break;
       case question::kind::network:
-        a.notes.push_back(
-            "all time in MPI calls except waiting becomes shorter, including the time of the MPI library itself");
+        a.notes.push_back("all time in MPI calls except waiting becomes shorter, including the time of the MPI library itself");
         break;
       case question::kind::balance:
         a.notes.push_back(q.each_step ? "in every step each rank does the mean work of that step"
@@ -262,9 +258,7 @@ class answer_builder {
                               : "each rank does the same work as now; collectives grow with the logarithm of the ranks");
         a.notes.push_back("shared resources (memory, network) are assumed not to become tighter");
         break;
-      case question::kind::without:
-        a.notes.push_back("assumes that the program is correct without it");
-        break;
+      case question::kind::without: a.notes.push_back("assumes that the program is correct without it"); break;
     }
   }
 
@@ -282,7 +276,7 @@ class answer_builder {
 /// unchanged program. For a question without an answer, `refusal` gives the reason. Throws P022 for an inconsistent
 /// log. Takes several replays per question.
 inline base::vector<answer> ask(const models::run_log& log, const base::vector<question>& questions,
-                                             const ask_options& options = {}) {
+                                const ask_options& options = {}) {
   detail::answer_builder builder(log, options);
   base::vector<answer> result;
   for (std::size_t i = 0; i != questions.size(); ++i) result.push_back(builder.ask(questions[i], i));

@@ -21,8 +21,7 @@ namespace detail {
 class balancer {
  public:
   explicit balancer(const models::run_log& log)
-      : log_(log), kinds_(log.blocks.size() + log.labels.size()), serial_(serial_blocks(log)),
-        unnamed_(log.blocks.size(), 0) {}
+      : log_(log), kinds_(log.blocks.size() + log.labels.size()), serial_(serial_blocks(log)), unnamed_(log.blocks.size(), 0) {}
 
   /// Gives every line with work of a kind the mean of the totals, distributed over the line as recorded.
   void totals(models::run_log& into) const {
@@ -90,9 +89,7 @@ class balancer {
     for (auto& line : into.lines) {
       at.assign(kinds_, 0);
       for (models::activity& a : line)
-        change(a, [&](std::size_t kind, double) {
-          return sum[kind][at[kind]++] / static_cast<double>(lines[kind]);
-        });
+        change(a, [&](std::size_t kind, double) { return sum[kind][at[kind]++] / static_cast<double>(lines[kind]); });
     }
     return true;
   }

@@ -34,17 +34,11 @@ class log_changer {
  private:
   bool one(const question& q, models::run_log& into, std::string& why_not) const {
     switch (q.what) {
-      case question::kind::block:
-        return block(q, into, why_not);
-      case question::kind::network:
-        network_faster(q.factor, into);
-        return true;
-      case question::kind::balance:
-        return balance(into, why_not);
-      case question::kind::ranks:
-        return rank_changer(log_, q_, seed_).apply(into, why_not);
-      case question::kind::without:
-        return without(into, why_not);
+      case question::kind::block: return block(q, into, why_not);
+      case question::kind::network: network_faster(q.factor, into); return true;
+      case question::kind::balance: return balance(into, why_not);
+      case question::kind::ranks: return rank_changer(log_, q_, seed_).apply(into, why_not);
+      case question::kind::without: return without(into, why_not);
     }
     return false;
   }
@@ -107,7 +101,7 @@ class log_changer {
 
 /// Builds the log that a question describes. Returns false and a reason if the log lacks the subject of the question.
 inline bool change(const models::run_log& log, const question& q, models::run_log& into, std::string& why_not,
-                                 std::uint64_t seed = 1) {
+                   std::uint64_t seed = 1) {
   return detail::log_changer(log, q, seed).apply(into, why_not);
 }
 

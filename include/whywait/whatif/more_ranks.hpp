@@ -100,9 +100,8 @@ class rank_changer {
       if (e.to.line != 0) to_root[s] = 0;
       if (e.from.line != 0) from_root[s] = 0;
     }
-    base::small_stable_sort(order, [this](std::uint32_t a, std::uint32_t b) {
-      return log_.messages[a].from.index < log_.messages[b].from.index;
-    });
+    base::small_stable_sort(
+        order, [this](std::uint32_t a, std::uint32_t b) { return log_.messages[a].from.index < log_.messages[b].from.index; });
     for (const std::uint32_t m : order) {
       const models::message_edge& e = log_.messages[m];
       const std::uint64_t sites = sites_of(e);
@@ -132,12 +131,12 @@ class rank_changer {
         return no(why_not, "not all ranks exchange messages with rank 0" + at(w));
       }
       const std::uint32_t d = static_cast<std::uint32_t>(std::abs(w.distance));
-      if (w.pairs == old_ && d * 2 != old_)
-        w.as = shape::ring;
+      if (w.pairs == old_ && d * 2 != old_) w.as = shape::ring;
       else if (w.pairs != old_ - d || !one_sided(w))
-        return no(why_not, "its messages are not between neighbours or with rank 0: their growth is unknown" +
-                               at(w));
-      if (d > 2) return no(why_not, "ranks exchange messages with ranks " + std::to_string(d) + " away: with more ranks the distance may grow" + at(w));
+        return no(why_not, "its messages are not between neighbours or with rank 0: their growth is unknown" + at(w));
+      if (d > 2)
+        return no(why_not, "ranks exchange messages with ranks " + std::to_string(d) +
+                               " away: with more ranks the distance may grow" + at(w));
     }
     return few_directions(why_not);
   }
@@ -191,7 +190,7 @@ class rank_changer {
     first_.assign(old_, base::key_map::none);
     for (std::uint32_t q = 0; q != new_; ++q) {
       const std::uint64_t between = q - border, of = new_ - 2 * border, from = old_ - 2 * border;
-      role_[q] = q < border            ? q
+      role_[q] = q < border           ? q
                  : q >= new_ - border ? old_ - (new_ - q)
                                       : border + static_cast<std::uint32_t>(between * from / of);
       first_[role_[q]] = std::min(first_[role_[q]], q);
@@ -206,10 +205,8 @@ class rank_changer {
       if ((as != shape::gather || p.from != old_ - 1) && (as != shape::scatter || p.to != old_ - 1)) continue;
       for (std::uint32_t m = p.first; m != none; m = next_[m]) {
         const models::message_edge& e = log_.messages[m];
-        if (as == shape::scatter)
-          inserted_.push_back(e.from.index);
-        else if (one_message_calls(e.to))
-          inserted_.push_back(e.to.index);
+        if (as == shape::scatter) inserted_.push_back(e.from.index);
+        else if (one_message_calls(e.to)) inserted_.push_back(e.to.index);
       }
     }
     base::small_stable_sort(inserted_);
@@ -272,8 +269,7 @@ class rank_changer {
     for (std::size_t begin = 0, end; begin != order.size(); begin = end) {
       for (end = begin; end != order.size() && line[order[end]].label == line[order[begin]].label;) ++end;
       for (std::size_t i = end - begin; i > 1; --i)
-        std::swap(line[order[begin + i - 1]],
-                  line[order[begin + random_.below(static_cast<std::uint32_t>(i))]]);
+        std::swap(line[order[begin + i - 1]], line[order[begin + random_.below(static_cast<std::uint32_t>(i))]]);
     }
   }
 
@@ -336,8 +332,8 @@ class rank_changer {
         base::vector<models::place>& now = side == 0 ? x.in : x.out;
         const base::vector<models::place>& others = side == 0 ? s.out : s.in;
         if (members.size() != old_ && (members.size() != 1 || others.size() != old_))
-          return no(why_not, "collectives on a part of the ranks: the growth of the parts is unknown (" +
-                                 log_.labels[s.label] + ")");
+          return no(why_not,
+                    "collectives on a part of the ranks: the growth of the parts is unknown (" + log_.labels[s.label] + ")");
         if (members.size() == 1) {
           const std::uint32_t q = first_[members[0].line];
           if (q == base::key_map::none) return no(why_not, "the root of a collective would not exist");

@@ -43,16 +43,11 @@ struct question {
     }
     std::snprintf(number, sizeof number, "x%g", factor);
     switch (what) {
-      case kind::block:
-        return "block " + name + " " + number;
-      case kind::network:
-        return std::string("network ") + number;
-      case kind::balance:
-        return each_step ? "balance steps" : "balance";
-      case kind::ranks:
-        return std::string("ranks ") + number + (fixed_total ? "" : " weak");
-      case kind::without:
-        return "without " + name;
+      case kind::block: return "block " + name + " " + number;
+      case kind::network: return std::string("network ") + number;
+      case kind::balance: return each_step ? "balance steps" : "balance";
+      case kind::ranks: return std::string("ranks ") + number + (fixed_total ? "" : " weak");
+      case kind::without: return "without " + name;
     }
     return {};
   }
@@ -72,8 +67,7 @@ inline question parse_parts(const std::string& text, std::size_t at, std::size_t
     const std::size_t comma = std::min(text.find(',', at), end);
     while (at < comma && blank(text[at])) ++at;
     const std::size_t equals = comma > at ? text.rfind('=', comma - 1) : std::string::npos;
-    if (equals == std::string::npos || equals < at)
-      throw misread("expected NAME=PART", text, at);
+    if (equals == std::string::npos || equals < at) throw misread("expected NAME=PART", text, at);
     question q;
     q.what = question::kind::block;
     for (std::size_t i = at; i != equals; ++i) {  // collapses runs of blanks
@@ -94,10 +88,8 @@ inline question parse_parts(const std::string& text, std::size_t at, std::size_t
     if (number == last || rest != text.c_str() + last || !(part >= 0.0) || part > 1e6)
       throw misread("expected the part of its time that stays, such as 0.5 or 0", text, number);
     q.factor = 1.0 / part;
-    if (first)
-      all = std::move(q);
-    else
-      all.also.push_back(std::move(q));
+    if (first) all = std::move(q);
+    else all.also.push_back(std::move(q));
     at = comma + 1;
   }
   return all;
@@ -140,7 +132,8 @@ inline base::vector<question> parse_questions(const std::string& text) {
         throw fail(word, "expected a factor such as x2");
       char* rest = nullptr;
       const double f = std::strtod(words[word].data() + 1, &rest);
-      if (rest != words[word].data() + words[word].size() || !(f > 0.0) || !std::isfinite(f)) throw fail(word, "a factor must be a positive number");
+      if (rest != words[word].data() + words[word].size() || !(f > 0.0) || !std::isfinite(f))
+        throw fail(word, "a factor must be a positive number");
       return f;
     };
     const auto name_of = [&](std::size_t last) {

@@ -71,8 +71,7 @@ class log_joiner {
       dropped += t_[l].dropped;
       log_.ranks.push_back(t_[l].rank);
     }
-    if (dropped != 0)
-      log_.doubts.push_back(std::to_string(dropped) + " calls were not kept: the answer is about the others");
+    if (dropped != 0) log_.doubts.push_back(std::to_string(dropped) + " calls were not kept: the answer is about the others");
     log_.lines.resize(t_.size());
   }
 
@@ -140,17 +139,16 @@ class log_joiner {
         constexpr unsigned out = core::sync_flag::proc_null | core::sync_flag::cancelled | core::sync_flag::failed;
         if (sends == takes || (c.flags & out) != 0 || c.communicator == 0 || c.peer < 0) continue;
         const std::int32_t from = sends ? t_[l].rank : c.peer, to = sends ? c.peer : t_[l].rank;
-        const std::uint64_t key =
-            core::combine(core::combine(core::combine(c.communicator, static_cast<std::uint32_t>(from)),
-                                        static_cast<std::uint32_t>(to)),
-                          static_cast<std::uint32_t>(c.tag));
+        const std::uint64_t key = core::combine(
+            core::combine(core::combine(c.communicator, static_cast<std::uint32_t>(from)), static_cast<std::uint32_t>(to)),
+            static_cast<std::uint32_t>(c.tag));
         ends.push_back({key, c.posting | (takes ? receives : 0), {l, i}});
         // A rank that answers requests in order of arrival does different work if the arrival order changes.
         if (takes) {
           asked = (c.flags & core::sync_flag::any_source) != 0 ? c.peer : -1;
         } else if (asked >= 0 && c.peer == asked) {
-          log_.open = "rank " + std::to_string(t_[l].rank) +
-                      " answers whoever asks first (MPI_ANY_SOURCE): who does what may change";
+          log_.open =
+              "rank " + std::to_string(t_[l].rank) + " answers whoever asks first (MPI_ANY_SOURCE): who does what may change";
         }
       }
     }
@@ -163,8 +161,7 @@ class log_joiner {
       unmatched += end - begin - 2 * n;
       for (std::size_t i = 0; i != n; ++i) add_message(ends[begin + i].where, ends[middle + i].where);
     }
-    if (unmatched != 0)
-      log_.doubts.push_back(std::to_string(unmatched) + " sends or receives have no partner in the log");
+    if (unmatched != 0) log_.doubts.push_back(std::to_string(unmatched) + " sends or receives have no partner in the log");
   }
 
   // Finds the call that completed the message posted at `p`. Returns false if it is not in the log.
@@ -190,14 +187,15 @@ class log_joiner {
   // through small and large messages, where a receiver waited and the whole transfer was observed. No message may
   // exceed its observed time.
   void fit_messages() {
-    const auto for_one = [](core::mpi_call c) { return core::role_of(c) == core::call_role::send || c == core::mpi_call::Wait; };
+    const auto for_one = [](core::mpi_call c) {
+      return core::role_of(c) == core::call_role::send || c == core::mpi_call::Wait;
+    };
     double most_buffered = -1.0, least_waiting = 1e300, largest = 0.0;
     for (const models::message_edge& m : log_.messages) {
       const traced_call& done = call(m.done);
       const std::int64_t posted = call(m.posted).enter_ns;
       largest = std::max(largest, m.bytes);
-      if (!m.rendezvous && done.leave_ns < posted && for_one(done.call))
-        most_buffered = std::max(most_buffered, m.bytes);
+      if (!m.rendezvous && done.leave_ns < posted && for_one(done.call)) most_buffered = std::max(most_buffered, m.bytes);
     }
     for (const models::message_edge& m : log_.messages) {
       const traced_call& done = call(m.done);
@@ -258,10 +256,8 @@ class log_joiner {
     std::size_t partial = 0;
     for (std::size_t begin = 0, end; begin != ends.size(); begin = end) {
       for (end = begin; end != ends.size() && ends[end].key == ends[begin].key;) ++end;
-      if (end - begin == static_cast<std::size_t>(call(ends[begin].where).members))
-        add_sync(ends.data() + begin, end - begin);
-      else
-        ++partial;
+      if (end - begin == static_cast<std::size_t>(call(ends[begin].where).members)) add_sync(ends.data() + begin, end - begin);
+      else ++partial;
     }
     base::small_stable_sort(log_.syncs, [](const models::sync_edge& a, const models::sync_edge& b) {
       return a.in.front().index != b.in.front().index ? a.in.front().index < b.in.front().index
@@ -279,10 +275,8 @@ class log_joiner {
       case core::call_role::all_to_all:
       case core::call_role::scan:
       case core::call_role::create:
-      case core::call_role::finalise:
-        return true;
-      default:
-        return false;
+      case core::call_role::finalise: return true;
+      default: return false;
     }
   }
 

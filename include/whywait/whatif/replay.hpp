@@ -101,7 +101,8 @@ class player {
       r_.seconds = std::max(r_.seconds, c.time);
     }
     if (done_ != at_.size())
-      throw models::prediction_error(models::fault::log, "the log waits for itself: a message or collective lies in its own past");
+      throw models::prediction_error(models::fault::log,
+                                     "the log waits for itself: a message or collective lies in its own past");
     base::small_stable_sort(steps_);
     for (const step& s : steps_) {
       r_.step_end.push_back(s.end);
@@ -179,8 +180,7 @@ class player {
   void release(std::uint32_t s) {
     const models::sync_edge& x = log_.syncs[s];
     const double when = sync_ready_[s] + x.seconds;
-    if (x.out.size() == log_.lines.size() && x.in.size() == log_.lines.size())
-      steps_.push_back({when, x.label});
+    if (x.out.size() == log_.lines.size() && x.in.size() == log_.lines.size()) steps_.push_back({when, x.label});
     for (const models::place& p : x.out) arrive(p, when);
   }
 

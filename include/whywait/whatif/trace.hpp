@@ -54,7 +54,7 @@ struct traced_line {
 /// Extracts the lines of one rank from its records. For each location these are the first `most_calls` calls (80 bytes
 /// each, and 16 for each timed block between two calls) that ended before `until_ns` of the shared clock.
 inline base::vector<traced_line> trace(const explain::rank_history& h, std::size_t most_calls = 200000,
-                                                    std::int64_t until_ns = INT64_MAX) {
+                                       std::int64_t until_ns = INT64_MAX) {
   base::vector<traced_line> result;
   for (const explain::location_history& location : h.locations) {
     traced_line line;

@@ -9,6 +9,5 @@ extern "C" module_facts MODULE_FACTS() {
   WHYWAIT_REGION("shared");
   whywait::core::registry* const here = whywait::core::the_registry();
   return {here, whywait::record::this_location(),
-          here->sites.intern(whywait::core::site_kind::region, "shared", "shared.cpp", 1),
-          goes_fast()};
+          here->sites.intern(whywait::core::site_kind::region, "shared", "shared.cpp", 1), goes_fast()};
 }

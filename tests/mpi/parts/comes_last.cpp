@@ -2,16 +2,18 @@
 
 #include <mpi.h>
 
-#include <cstddef>
-#include <cstdlib>
-#include <ctime>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <cstddef>
+#include <cstdlib>
+#include <ctime>
 
 namespace {
 
-std::size_t bytes_for(int ranks) { return sizeof(unsigned) * static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks); }
+std::size_t bytes_for(int ranks) {
+  return sizeof(unsigned) * static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks);
+}
 
 }  // namespace
 

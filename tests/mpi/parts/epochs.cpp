@@ -50,8 +50,8 @@ void say_truth(const std::vector<stamps>& mine, int steps, int rank, int ranks) 
     prepare += of(0, k).napped * (ranks - 1);
     answer += of(ranks - 1, k).napped;
   }
-  std::printf("{\"barrier\": %.9f, \"across\": %.9f, \"end\": %.9f, \"prepare\": %.9f, \"answer\": %.9f}\n", barrier,
-              across, end, prepare, answer);
+  std::printf("{\"barrier\": %.9f, \"across\": %.9f, \"end\": %.9f, \"prepare\": %.9f, \"answer\": %.9f}\n", barrier, across,
+              end, prepare, answer);
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ double now() {
 }
 
 void sleep_for(double seconds) {
-  const timespec t{static_cast<time_t>(seconds), static_cast<long>((seconds - static_cast<double>(static_cast<time_t>(seconds))) * 1e9)};
+  const timespec t{static_cast<time_t>(seconds),
+                   static_cast<long>((seconds - static_cast<double>(static_cast<time_t>(seconds))) * 1e9)};
   nanosleep(&t, nullptr);
 }
 

@@ -50,22 +50,53 @@ void compare(memory_pool* pool, unsigned seed, Make make) {
     switch (random() % 18) {
       case 0: a.push_back(value), b.push_back(value); break;
       case 1: a.emplace_back(value), b.emplace_back(value); break;
-      case 2: if (!b.empty()) a.push_back(a[0]), b.push_back(T(b[0])); break;
-      case 3: if (!b.empty()) a.pop_back(), b.pop_back(); break;
-      case 4: { const std::size_t n = below(b.size() + 20); a.resize(n), b.resize(n); break; }
-      case 5: { const std::size_t n = below(40); a.assign(n, value), b.assign(n, value); break; }
+      case 2:
+        if (!b.empty()) a.push_back(a[0]), b.push_back(T(b[0]));
+        break;
+      case 3:
+        if (!b.empty()) a.pop_back(), b.pop_back();
+        break;
+      case 4: {
+        const std::size_t n = below(b.size() + 20);
+        a.resize(n), b.resize(n);
+        break;
+      }
+      case 5: {
+        const std::size_t n = below(40);
+        a.assign(n, value), b.assign(n, value);
+        break;
+      }
       case 6: a.insert(a.begin() + at, value), b.insert(b.begin() + at, value); break;
       case 7: a.erase(a.begin() + at, a.begin() + at + few), b.erase(b.begin() + at, b.begin() + at + few); break;
-      case 8: if (i != j) a.insert(a.begin() + at, tested[j].begin(), tested[j].end()), b.insert(b.begin() + at, model[j].begin(), model[j].end()); break;
+      case 8:
+        if (i != j)
+          a.insert(a.begin() + at, tested[j].begin(), tested[j].end()),
+              b.insert(b.begin() + at, model[j].begin(), model[j].end());
+        break;
       case 9: a = tested[j], b = whywait::base::vector<T>(model[j]); break;
       case 10: a.swap(tested[j]), b.swap(model[j]); break;
-      case 11: if (i != j) a = std::move(tested[j]), b = std::move(model[j]), tested[j].clear(), model[j].clear(); break;
+      case 11:
+        if (i != j) a = std::move(tested[j]), b = std::move(model[j]), tested[j].clear(), model[j].clear();
+        break;
       case 12: a.reserve(below(300)); break;
       case 13: a.clear(), b.clear(); break;
-      case 14: a.release(), b.clear(); CHECK(a.capacity() == 0); break;
-      case 15: { pod_vector<T> copy(a); copy.push_back(value); CHECK(copy != a); copy.pop_back(); CHECK(copy == a); break; }
-      case 16: if (rest != 0) a.erase(a.begin() + at), b.erase(b.begin() + at); break;
-      default: if (i != j) a.assign(tested[j].begin(), tested[j].end()), b.assign(model[j].begin(), model[j].end());
+      case 14:
+        a.release(), b.clear();
+        CHECK(a.capacity() == 0);
+        break;
+      case 15: {
+        pod_vector<T> copy(a);
+        copy.push_back(value);
+        CHECK(copy != a);
+        copy.pop_back();
+        CHECK(copy == a);
+        break;
+      }
+      case 16:
+        if (rest != 0) a.erase(a.begin() + at), b.erase(b.begin() + at);
+        break;
+      default:
+        if (i != j) a.assign(tested[j].begin(), tested[j].end()), b.assign(model[j].begin(), model[j].end());
     }
     for (std::size_t l = 0; l != lists; ++l) REQUIRE(equal(tested[l], model[l]));
     if (b.size() > 5000) a.release(), b.clear();

@@ -14,10 +14,9 @@ TEST_CASE("text wraps at spaces and a long word stays whole") {
 }
 
 TEST_CASE("amounts align, and wide labels do not move them") {
-  const std::string text = table({{{"compute"}, "+17.2 s", "slower"},
-                                  {{"between A", "    and B_that_is_wide"}, "+1.5 s", ""},
-                                  {{"pack"}, "-0.5 s", ""}},
-                                 40, 2, 12);
+  const std::string text = table(
+      {{{"compute"}, "+17.2 s", "slower"}, {{"between A", "    and B_that_is_wide"}, "+1.5 s", ""}, {{"pack"}, "-0.5 s", ""}},
+      40, 2, 12);
   CHECK(text ==
         "  compute  +17.2 s  slower\n"
         "  between A\n"

@@ -1,7 +1,7 @@
 #include <whywait/base/vector.hpp>
 
-#include <cstddef>
 #include <doctest/doctest.h>
+#include <cstddef>
 #include <list>
 #include <memory>
 #include <new>
@@ -82,9 +82,7 @@ TEST_CASE("random operations leave what they leave in a std::vector") {
         standard.push_back("more");
         break;
       }
-      default:
-        mine.emplace_back(value);
-        standard.emplace_back(value);
+      default: mine.emplace_back(value); standard.emplace_back(value);
     }
     check_same(mine, standard);
   }

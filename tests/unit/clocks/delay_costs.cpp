@@ -1,5 +1,5 @@
-#include <whywait/explain/explain.hpp>
 #include <whywait/clocks/virtual_clocks.hpp>
+#include <whywait/explain/explain.hpp>
 
 #include "../explain/reference_simulation.hpp"
 

@@ -87,15 +87,9 @@ class program {
     };
     for (const entry& e : log) {
       switch (e.what) {
-        case entry::call:
-          handles.push_back(books.call(e.location, e.begin, e.wait, as(e.before), as(e.inside)));
-          break;
-        case entry::junction:
-          junctions.push_back(books.junction());
-          break;
-        case entry::needs:
-          books.needs(event(e.to, true), event(e.from, e.from_end), e.stamp, as(e.cost));
-          break;
+        case entry::call: handles.push_back(books.call(e.location, e.begin, e.wait, as(e.before), as(e.inside))); break;
+        case entry::junction: junctions.push_back(books.junction()); break;
+        case entry::needs: books.needs(event(e.to, true), event(e.from, e.from_end), e.stamp, as(e.cost)); break;
         case entry::synchronise: {
           whywait::base::vector<typename ledger::handle> all;
           for (const int c : e.calls) all.push_back(handles[static_cast<std::size_t>(c)]);
@@ -106,8 +100,8 @@ class program {
           books.meet(handles[static_cast<std::size_t>(e.calls[0])], handles[static_cast<std::size_t>(e.calls[1])]);
           break;
         case entry::chosen:
-          books.chosen(handles[static_cast<std::size_t>(e.to)], event(e.calls[0], false), e.stamp,
-                       event(e.calls[1], false), e.other_stamp);
+          books.chosen(handles[static_cast<std::size_t>(e.to)], event(e.calls[0], false), e.stamp, event(e.calls[1], false),
+                       e.other_stamp);
       }
     }
     for (std::size_t r = 0; r != measured_ends_.size(); ++r) {
@@ -132,8 +126,29 @@ class program {
 
  private:
   enum kind {
-    send, receive, rendezvous, isend, irecv, wait_send, wait_receive, waitall, waitany, synchronise, broadcast, reduce,
-    scan, start, finish, post, access, complete, expose, give, take, lock, unlock
+    send,
+    receive,
+    rendezvous,
+    isend,
+    irecv,
+    wait_send,
+    wait_receive,
+    waitall,
+    waitany,
+    synchronise,
+    broadcast,
+    reduce,
+    scan,
+    start,
+    finish,
+    post,
+    access,
+    complete,
+    expose,
+    give,
+    take,
+    lock,
+    unlock
   };
   struct load {
     ns computing = 0, overhead = 0, inside = 0;
@@ -151,9 +166,7 @@ class program {
     int call = 0;
   };
 
-  ns pick(ns low, ns high) {
-    return low + static_cast<ns>(random_() % static_cast<std::uint64_t>(high - low + 1));
-  }
+  ns pick(ns low, ns high) { return low + static_cast<ns>(random_() % static_cast<std::uint64_t>(high - low + 1)); }
   bool chance(int percent) { return pick(0, 99) < percent; }
   load work() { return {pick(0, 4000), chance(70) ? pick(0, 1500) : 0, chance(30) ? pick(1, 60) : 0}; }
   instant& at(int rank) { return now_[static_cast<std::size_t>(rank)]; }
@@ -211,9 +224,7 @@ class program {
         operations_.back().bytes = pick(0, 500);
         later_on(made(receive, {b}, id));
         break;
-      case 2:
-        push(rendezvous, {a, b}).bytes = pick(0, 3000);
-        break;
+      case 2: push(rendezvous, {a, b}).bytes = pick(0, 3000); break;
       case 3:
         push(isend, {a}).id = id;
         operations_.back().bytes = pick(0, 3000);
@@ -238,9 +249,7 @@ class program {
         later_on(all);
         break;
       }
-      case 6:
-        push(synchronise, group());
-        break;
+      case 6: push(synchronise, group()); break;
       case 7: {
         const kind what = chance(40) ? broadcast : chance(50) ? reduce : scan;
         push(what, group());
@@ -260,9 +269,7 @@ class program {
         push(give, {a}).id = id;
         later_on(made(take, {b}, id));
         break;
-      default:
-        push(lock, {a});
-        push(unlock, {a});
+      default: push(lock, {a}); push(unlock, {a});
     }
   }
 
@@ -352,8 +359,8 @@ class program {
     const auto each = [&](auto&& f) {
       for (std::size_t i = 0; i != o.ranks.size(); ++i) f(i, o.ranks[i], o.loads[i]);
     };
-    const bool joint = o.what == rendezvous || o.what == synchronise || o.what == broadcast || o.what == reduce ||
-                       o.what == scan;
+    const bool joint =
+        o.what == rendezvous || o.what == synchronise || o.what == broadcast || o.what == reduce || o.what == scan;
     whywait::base::vector<instant> begins;
     if (joint) {
       each([&](std::size_t, int rank, const load& x) { compute(rank, x); });
@@ -484,9 +491,7 @@ class program {
         break;
       }
       case post:
-      case give:
-        sent_[o.id] = {begin + (o.what == post ? latency_ : 0), call(r, begin, begin, l, 200)};
-        break;
+      case give: sent_[o.id] = {begin + (o.what == post ? latency_ : 0), call(r, begin, begin, l, 200)}; break;
       case access:
       case take: {
         const sent_message m = sent_[o.id];

@@ -1,12 +1,11 @@
 #include <whywait/base/vector.hpp>
-#include <whywait/explain/explain.hpp>
 #include <whywait/clocks/virtual_clocks.hpp>
+#include <whywait/explain/explain.hpp>
 
 #include "../explain/histories.hpp"
 
 #include <doctest/doctest.h>
 #include <vector>
-
 
 using namespace histories;
 
@@ -305,7 +304,8 @@ TEST_CASE("errors of constants add up along the worst path, and waiting does not
   std::vector<core::call_overhead> each(static_cast<std::size_t>(mpi_call::count_));
   for (core::call_overhead& c : each) c = {2, 0, 0, 0, 1};
   for (int i = 0; i != 2; ++i) r[i].locations[0].call_overheads = each;
-  for (int k = 0; k != 5; ++k) r[0].call(mpi_call::Test, static_cast<std::uint64_t>(10 + 10 * k), static_cast<std::uint64_t>(11 + 10 * k));
+  for (int k = 0; k != 5; ++k)
+    r[0].call(mpi_call::Test, static_cast<std::uint64_t>(10 + 10 * k), static_cast<std::uint64_t>(11 + 10 * k));
   r[0].send(60, 60, 1);
   r[1].receive(20, 60, 0);
   r[0].end_ns = r[1].end_ns = 70;

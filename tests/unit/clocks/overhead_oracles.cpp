@@ -251,8 +251,8 @@ const std::set<std::string> as_recorded = {"p2p_eager", "rendezvous", "irecv_wai
 template <class Books>
 void check_event(const std::string& kind, const json& in, const json& expected) {
   static const std::set<std::string> message = {"p2p_eager", "p2p_piggyback_cost", "semaphore_condvar_future"},
-                                     one = {"irecv_wait_eager", "waitall", "rma_start_complete", "rma_wait", "mutex",
-                                            "rma_lock"};
+                                     one = {"irecv_wait_eager", "waitall", "rma_start_complete",
+                                            "rma_wait",         "mutex",   "rma_lock"};
   if (message.count(kind) != 0) check_message<Books>(in, expected);
   else if (one.count(kind) != 0) check_remote<Books>(in, expected, kind == "irecv_wait_eager" || kind == "waitall");
   else if (kind == "rendezvous") check_rendezvous<Books>(in, expected);
@@ -273,10 +273,10 @@ class vector_program {
  public:
   explicit vector_program(const json& c)
       : c_(c), k_(c.at("constants")), ranks_(c.at("ranks").get<std::size_t>()), books_(ranks_) {
-    static const std::set<std::string> known = {
-        "send",   "isend",      "issend", "ssend",       "irecv", "recv",     "recv_rdv",  "wait",         "waitall",  "barrier",  "nxn",
-        "fence",  "bcast_root", "bcast",  "reduce_root", "reduce", "scan",    "win_post",  "win_start",    "win_wait", "win_complete",
-        "sem_post", "sem_wait", "icoll"};
+    static const std::set<std::string> known = {"send",       "isend",    "issend",       "ssend",    "irecv",    "recv",
+                                                "recv_rdv",   "wait",     "waitall",      "barrier",  "nxn",      "fence",
+                                                "bcast_root", "bcast",    "reduce_root",  "reduce",   "scan",     "win_post",
+                                                "win_start",  "win_wait", "win_complete", "sem_post", "sem_wait", "icoll"};
     for (const json& e : c_.at("events")) {
       const std::string kind = e.at("kind");
       if (known.count(kind) == 0) throw bad_vector("unknown kind \"" + kind + "\"");
@@ -309,7 +309,8 @@ class vector_program {
       same<Books>("w' of " + name(e), books_.wait(call), e["expect"].at("w_prime"));
       same<Books>("x after " + name(e), books_.delay(call), e["expect"].at("x_end"));
       require(books_.exact(call), std::string(name_of_books<Books>()) + ": " + name(e) + " is not exact");
-      require(books_.bounded(call), std::string(name_of_books<Books>()) + ": the delay after " + name(e) + " is above its bound");
+      require(books_.bounded(call),
+              std::string(name_of_books<Books>()) + ": the delay after " + name(e) + " is above its bound");
       waits[e["rank"]] += books_.wait(call);
       all += e["expect"]["w_prime"].get<ns>();
     }
@@ -421,8 +422,8 @@ class vector_program {
   }
   static bool is_collective(const json& request) { return request.at("op") == "icoll" || request["op"] == "coll"; }
   std::string collective_of(const json& request) const {
-    const json& id = request.contains("coll") ? request["coll"]
-                                              : record(request.at(request.contains("post") ? "post" : "match")).at("coll");
+    const json& id =
+        request.contains("coll") ? request["coll"] : record(request.at(request.contains("post") ? "post" : "match")).at("coll");
     return id.get<std::string>();
   }
 
@@ -533,15 +534,16 @@ void count_event(const std::string& kind) {
         kind);
 }
 void count_program(const json& v) {
-  static const std::set<std::string> recorded = {"send",    "isend", "irecv",      "recv",  "barrier",     "nxn",
-                                                 "bcast",   "bcast_root", "reduce", "reduce_root", "scan"};
+  static const std::set<std::string> recorded = {"send",  "isend",      "irecv",  "recv",        "barrier", "nxn",
+                                                 "bcast", "bcast_root", "reduce", "reduce_root", "scan"};
   count("programs through delay_ledger and the virtual clocks", "program");
   for (const json& e : v.at("events")) {
     const std::string kind = e.at("kind");
     bool eager = kind == "wait" || kind == "waitall";
     if (eager)
       for (const json& q : e.at("reqs")) eager = eager && q.contains("sync") && !q["sync"].get<bool>();
-    count(eager || recorded.count(kind) != 0 ? "calls in them, as MPI records them" : "calls in them, written as messages", kind);
+    count(eager || recorded.count(kind) != 0 ? "calls in them, as MPI records them" : "calls in them, written as messages",
+          kind);
   }
 }
 

@@ -1,9 +1,9 @@
 #ifndef WHYWAIT_TESTS_UNIT_CLOCKS_VECTOR_BOOKS_HPP
 #define WHYWAIT_TESTS_UNIT_CLOCKS_VECTOR_BOOKS_HPP
 
-#include <whywait/explain/explain.hpp>
 #include <whywait/clocks/delay_ledger.hpp>
 #include <whywait/clocks/virtual_clocks.hpp>
+#include <whywait/explain/explain.hpp>
 
 #include "../explain/histories.hpp"
 
@@ -222,9 +222,9 @@ class clock_books {
   };
   struct helper {
     std::size_t rank;
-    bool joins;                           ///< a junction; else it passes one message on
+    bool joins;  ///< a junction; else it passes one message on
     std::vector<message> receives, sends;
-    ns at, cost;                          ///< when it sends; overhead before that
+    ns at, cost;  ///< when it sends; overhead before that
   };
   struct edge {
     point to, from;
@@ -348,8 +348,7 @@ class clock_books {
       c.world[static_cast<std::size_t>(other.place)] = static_cast<std::int32_t>(other.rank);
     }
     rank.communicators.push_back(c);
-    core::sync_record& r =
-        rank.call(m.what, static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(leave), name);
+    core::sync_record& r = rank.call(m.what, static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(leave), name);
     r.peer = m.root;
     r.flags = static_cast<std::uint16_t>(m.data);
     r.comm = static_cast<std::uint32_t>(rank.communicators.size() - 1);
@@ -384,15 +383,15 @@ class clock_books {
         send_all(rank, sends, c.what.begin, overhead);
       }
       if (c.sends_synchronously.peer >= 0) {
-        core::sync_record& r =
-            rank.send(static_cast<std::uint64_t>(c.what.begin), static_cast<std::uint64_t>(c.what.leave),
-                      c.sends_synchronously.peer, c.sends_synchronously.tag, call_name(id));
+        core::sync_record& r = rank.send(static_cast<std::uint64_t>(c.what.begin), static_cast<std::uint64_t>(c.what.leave),
+                                         c.sends_synchronously.peer, c.sends_synchronously.tag, call_name(id));
         r.call = core::mpi_call::Ssend;
         r.flags = static_cast<std::uint16_t>(r.flags | histories::flag::synchronous);
         r.overhead = std::exchange(overhead, 0);
       }
       if (in != members_.end()) join(rank, *in, c.what.blocked(), c.what.leave, call_name(id), std::exchange(overhead, 0));
-      if (!c.receives.empty()) receive_all(rank, c.receives, c.what.blocked(), c.what.leave, call_name(id), overhead, c.what.completes);
+      if (!c.receives.empty())
+        receive_all(rank, c.receives, c.what.blocked(), c.what.leave, call_name(id), overhead, c.what.completes);
       send_all(rank, c.sends_after, c.what.leave, overhead);
       send_all(rank, {{static_cast<int>(helpers_[c.probe].rank), c.probe_tag}}, c.what.leave, overhead);
       watch(c.probe, number, c.probe_tag, c.what.leave);

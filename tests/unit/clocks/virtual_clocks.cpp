@@ -1,6 +1,6 @@
 #include <whywait/base/vector.hpp>
-#include <whywait/explain/explain.hpp>
 #include <whywait/clocks/virtual_clocks.hpp>
+#include <whywait/explain/explain.hpp>
 
 #include "../explain/reference_simulation.hpp"
 
@@ -27,9 +27,7 @@ reference::shape random_shape(std::uint64_t seed) {
   return shape;
 }
 
-what_if question(const std::string& block, double factor) {
-  return what_if{{change{core::key_of(block.c_str()), factor}}};
-}
+what_if question(const std::string& block, double factor) { return what_if{{change{core::key_of(block.c_str()), factor}}}; }
 
 }  // namespace
 

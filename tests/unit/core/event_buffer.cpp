@@ -24,9 +24,7 @@ struct adder {
 template <class Policy>
 using small_buffer = event_buffer<std::uint64_t, Policy, small_chunk>;
 
-void check_balance(const event_counts& c) {
-  CHECK(c.recorded == c.kept + c.folded + c.drained + c.dropped + c.overwritten);
-}
+void check_balance(const event_counts& c) { CHECK(c.recorded == c.kept + c.folded + c.drained + c.dropped + c.overwritten); }
 
 }  // namespace
 
@@ -427,9 +425,11 @@ TEST_CASE("a reader takes any number of events, the rest keeps its indices, and 
     const std::uint64_t until = taken + 1 + static_cast<std::uint64_t>(round * 7 % 19);
     std::uint64_t expected = taken;
     bool right = true;
-    CHECK(buffer.drain([&](const std::uint64_t* first, std::uint64_t count) {
-      for (std::uint64_t i = 0; i != count; ++i) right = right && first[i] == expected++;
-    }, until) == until - taken);
+    CHECK(buffer.drain(
+              [&](const std::uint64_t* first, std::uint64_t count) {
+                for (std::uint64_t i = 0; i != count; ++i) right = right && first[i] == expected++;
+              },
+              until) == until - taken);
     CHECK(expected == until);
     taken = until;
     for (std::uint64_t i = taken; i != pushed; ++i) right = right && buffer[i] == i;

@@ -164,13 +164,14 @@ outcome explore(int preemptions, std::uint64_t chunks, std::uint64_t events, int
         ++seen;
       }
     };
-    s.run(prefix,
-          [&] {
-            for (std::uint64_t i = 1; i <= events; ++i) refused += buffer.push(i) ? 0 : 1;
-          },
-          [&] {
-            for (int i = 0; i < drains; ++i) buffer.drain(sink);
-          });
+    s.run(
+        prefix,
+        [&] {
+          for (std::uint64_t i = 1; i <= events; ++i) refused += buffer.push(i) ? 0 : 1;
+        },
+        [&] {
+          for (int i = 0; i < drains; ++i) buffer.drain(sink);
+        });
     buffer.drain(sink);
     const event_counts c = buffer.counts();
     all.in_order = all.in_order && rising;

@@ -64,9 +64,7 @@ TEST_CASE("threads that look for the registry at once make one") {
   CHECK(the_registry() == mine);
 }
 
-TEST_CASE("the clock of the registry is the clock of the module") {
-  CHECK(the_registry()->clock == cycle_clock::used());
-}
+TEST_CASE("the clock of the registry is the clock of the module") { CHECK(the_registry()->clock == cycle_clock::used()); }
 
 TEST_CASE("the end of a thread is noted with its time") {
   location_base location{};

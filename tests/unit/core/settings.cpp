@@ -59,13 +59,9 @@ TEST_CASE("without variables everything has its default") {
 }
 
 TEST_CASE("every variable is read") {
-  const environment e{{"WHYWAIT_ENABLE", "0"},
-                       {"WHYWAIT_REPORT", "none"},
-                       {"WHYWAIT_CLOCK", "monotonic"},
-                       {"WHYWAIT_MEMORY", "2G"},
-                       {"WHYWAIT_OUTPUT", "out/run"},
-                       {"WHYWAIT_COVERAGE", "solve*,-debug*"},
-                       {"WHYWAIT_WHATIF", "balance"}};
+  const environment e{{"WHYWAIT_ENABLE", "0"},      {"WHYWAIT_REPORT", "none"},    {"WHYWAIT_CLOCK", "monotonic"},
+                      {"WHYWAIT_MEMORY", "2G"},     {"WHYWAIT_OUTPUT", "out/run"}, {"WHYWAIT_COVERAGE", "solve*,-debug*"},
+                      {"WHYWAIT_WHATIF", "balance"}};
   const settings s = settings::from_environment();
   CHECK_FALSE(s.enable);
   CHECK(std::string(s.coverage) == "solve*,-debug*");

@@ -22,9 +22,9 @@ TEST_CASE("a record has its flags") {
 }
 
 TEST_CASE("flags are different bits") {
-  const unsigned all[] = {sync_flag::posts_send, sync_flag::posts_receive, sync_flag::any_source,  sync_flag::any_tag,
-                          sync_flag::complete,   sync_flag::cancelled,     sync_flag::proc_null,   sync_flag::contributes,
-                          sync_flag::consumes,   sync_flag::sparse,        sync_flag::matched,     sync_flag::ambiguous,
+  const unsigned all[] = {sync_flag::posts_send, sync_flag::posts_receive, sync_flag::any_source, sync_flag::any_tag,
+                          sync_flag::complete,   sync_flag::cancelled,     sync_flag::proc_null,  sync_flag::contributes,
+                          sync_flag::consumes,   sync_flag::sparse,        sync_flag::matched,    sync_flag::ambiguous,
                           sync_flag::failed,     sync_flag::synchronous};
   unsigned seen = 0;
   for (const unsigned flag : all) {

@@ -75,7 +75,7 @@ TEST_CASE("inner loops are deeper") {
   // 2 -> 3 (head) -> 4 (inner head and body) -> 4 | 5 -> 3 | 6
   flow_graph f;
   f.blocks.resize(7);
-  f.arcs = {{0, 2, true, false}, {2, 3, false, false}, {3, 4, true, false}, {3, 6, false, false},
+  f.arcs = {{0, 2, true, false}, {2, 3, false, false}, {3, 4, true, false},  {3, 6, false, false},
             {4, 4, true, false}, {4, 5, false, false}, {5, 3, false, false}, {6, 1, false, false}};
   const coverage::detail::loop_depths depths(f);
   CHECK(depths.depth == coverage::detail::number_list{0, 0, 0, 1, 2, 1, 0});

@@ -117,7 +117,8 @@ TEST_CASE("a notes file that was cut anywhere is read without harm") {
       coverage::read_gcov_notes(whole.substr(0, length), notes, problem);
       CHECK(notes.functions.size() <= 1);
       for (const coverage::noted_function& f : notes.functions)
-        for (const coverage::flow_graph::arc& a : f.flow.arcs) CHECK((a.from < f.flow.blocks.size() && a.to < f.flow.blocks.size()));
+        for (const coverage::flow_graph::arc& a : f.flow.arcs)
+          CHECK((a.from < f.flow.blocks.size() && a.to < f.flow.blocks.size()));
     }
   }
 }

@@ -29,7 +29,8 @@ struct dealt {
   }
   data::access_pattern infer(const data::index_space& loop, const data::index_space& array) const {
     whywait::base::pod_vector<data::rank_access> list;
-    for (std::size_t r = 0; r != iterations.size(); ++r) list.push_back({static_cast<std::int32_t>(r), &iterations[r], &elements[r]});
+    for (std::size_t r = 0; r != iterations.size(); ++r)
+      list.push_back({static_cast<std::int32_t>(r), &iterations[r], &elements[r]});
     return data::infer_access(loop, array, list);
   }
 };
@@ -86,8 +87,11 @@ TEST_CASE("a star and a box of two dimensions are distinguished") {
 TEST_CASE("transposed, strided, sliced, broadcast and indirect walks have their names") {
   const data::index_space square{{8, 12}}, turned{{12, 8}}, loop{{16}}, long_line{{64}}, matrix{{16, 10}};
   const data::distribution rows({data::block_map(8, 4), {12, 1, 12, {}}}), blocks({data::block_map(16, 4)});
-  CHECK(dealt(square, rows, 4, [](std::uint64_t i, auto&& touch) { touch(i % 12 * 8 + i / 12); }).infer(square, turned).text() == "transposed");
-  CHECK(dealt(loop, blocks, 4, [](std::uint64_t i, auto&& touch) { touch(4 * i + 2); }).infer(loop, long_line).text() == "strided(4)");
+  CHECK(
+      dealt(square, rows, 4, [](std::uint64_t i, auto&& touch) { touch(i % 12 * 8 + i / 12); }).infer(square, turned).text() ==
+      "transposed");
+  CHECK(dealt(loop, blocks, 4, [](std::uint64_t i, auto&& touch) { touch(4 * i + 2); }).infer(loop, long_line).text() ==
+        "strided(4)");
   CHECK(dealt(loop, blocks, 4,
               [](std::uint64_t i, auto&& touch) {
                 for (std::uint64_t j = 0; j != 10; ++j) touch(i * 10 + j);
@@ -107,7 +111,8 @@ TEST_CASE("transposed, strided, sliced, broadcast and indirect walks have their 
               })
             .infer(loop, long_line)
             .text() == "broadcast read");
-  CHECK(dealt(loop, blocks, 4, [](std::uint64_t i, auto&& touch) { touch(i * i % 61); }).infer(loop, long_line).text() == "indirect");
+  CHECK(dealt(loop, blocks, 4, [](std::uint64_t i, auto&& touch) { touch(i * i % 61); }).infer(loop, long_line).text() ==
+        "indirect");
 }
 
 TEST_CASE("in random loops the inferred function accesses exactly the recorded elements") {
@@ -115,14 +120,18 @@ TEST_CASE("in random loops the inferred function accesses exactly the recorded e
   for (std::uint64_t seed = 1; seed != 150; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
-    const auto pick = [&random](std::uint64_t low, std::uint64_t high) { return std::uniform_int_distribution<std::uint64_t>(low, high)(random); };
+    const auto pick = [&random](std::uint64_t low, std::uint64_t high) {
+      return std::uniform_int_distribution<std::uint64_t>(low, high)(random);
+    };
     const bool flat = pick(0, 1) == 0;
     const data::index_space space = flat ? data::index_space{{pick(20, 120)}} : data::index_space{{pick(6, 14), pick(6, 14)}};
     const std::uint64_t parts = pick(1, 4);
     whywait::base::vector<data::dimension_map> maps;
     for (std::size_t d = 0; d != space.extent.size(); ++d) {
       const std::uint64_t n = space.extent[d];
-      maps.push_back(d != 0 ? data::dimension_map{n, 1, n, {}} : pick(0, 1) == 0 ? data::block_map(n, parts) : data::cyclic_map(n, parts, pick(1, 3)));
+      maps.push_back(d != 0            ? data::dimension_map{n, 1, n, {}}
+                     : pick(0, 1) == 0 ? data::block_map(n, parts)
+                                       : data::cyclic_map(n, parts, pick(1, 3)));
     }
     std::set<whywait::base::vector<std::int64_t>> offsets;
     for (std::uint64_t n = pick(1, 4); n != 0; --n) {

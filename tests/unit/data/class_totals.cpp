@@ -11,7 +11,9 @@ namespace data = whywait::data;
 namespace {
 
 data::classified of_rank(std::mt19937_64& random, std::int32_t rank) {
-  const auto pick = [&random](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(random); };
+  const auto pick = [&random](std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+  };
   data::classified out;
   out.ranks = 1;
   out.unmatched = pick(0, 3);

@@ -18,7 +18,8 @@ std::string text_of(const data::class_chain& c, const std::map<core::stable_key,
   for (unsigned i = 0; i != c.depth; ++i) {
     static const char* const kinds[] = {"whole", "low", "high", "slab", "part"};
     const data::transfer_base& b = c.base[i];
-    out += name_of(names, b.data) + ":" + kinds[b.kind & 0xff] + "," + name_of(names, b.from) + "," + name_of(names, b.to) + " <- ";
+    out += name_of(names, b.data) + ":" + kinds[b.kind & 0xff] + "," + name_of(names, b.from) + "," + name_of(names, b.to) +
+           " <- ";
   }
   switch (c.end) {
     case data::origin_kind::init: return out + "init";
@@ -155,7 +156,8 @@ TEST_CASE("data packed into a buffer keeps its name and its origin") {
 TEST_CASE("collectives are one transfer for each pair that exchanges data") {
   program p(4);
   const auto u = p.object("u", {64});
-  const auto collective = [&](int rank, core::data_op op, const std::string& where, unsigned flags, int peer, const data::region& g, std::uint32_t order) {
+  const auto collective = [&](int rank, core::data_op op, const std::string& where, unsigned flags, int peer,
+                              const data::region& g, std::uint32_t order) {
     auto& r = p.add(rank, op, where, u, g);
     r.flags = static_cast<std::uint8_t>(flags | flag::collective);
     r.peer = peer;
@@ -164,7 +166,9 @@ TEST_CASE("collectives are one transfer for each pair that exchanges data") {
   p.write(0, "make", u, all);
   collective(0, core::data_op::send, "bcast", flag::everyone, -1, all, 1);
   for (int r = 1; r != 4; ++r) collective(r, core::data_op::receive, "bcast", 0, 0, all, 1);
-  for (int r = 1; r != 4; ++r) collective(r, core::data_op::send, "gather", 0, 0, {16u * static_cast<unsigned>(r), 16u * static_cast<unsigned>(r) + 16, 0, 0}, 2);
+  for (int r = 1; r != 4; ++r)
+    collective(r, core::data_op::send, "gather", 0, 0,
+               {16u * static_cast<unsigned>(r), 16u * static_cast<unsigned>(r) + 16, 0, 0}, 2);
   collective(0, core::data_op::receive, "gather", flag::everyone | flag::parted, -1, all, 2);
   const auto out = p.classify();
   const auto* bcast = sent_at(out, "bcast");

@@ -90,7 +90,8 @@ data::communication counters(std::uint64_t lines = 1, std::uint64_t most_granule
   const auto sum = p.object("sum", {8 * lines}, 8);
   whywait::base::vector<whywait::base::vector<core::data_record>> records(2);
   std::uint64_t time = 0;
-  const auto add = [&](std::size_t t, core::data_op op, const char* where, std::uint64_t begin, std::uint64_t end) -> core::data_record& {
+  const auto add = [&](std::size_t t, core::data_op op, const char* where, std::uint64_t begin,
+                       std::uint64_t end) -> core::data_record& {
     core::data_record r;
     r.time = ++time;
     r.op = op;
@@ -102,7 +103,8 @@ data::communication counters(std::uint64_t lines = 1, std::uint64_t most_granule
     return records[t].back();
   };
   for (std::uint32_t i = 1; i != 4; ++i) {
-    for (std::uint64_t k = 0; k != 2 * lines; ++k) add(k % 2, core::data_op::write, "relax", k / 2 * 64 + k % 2 * 8, k / 2 * 64 + k % 2 * 8 + 8);
+    for (std::uint64_t k = 0; k != 2 * lines; ++k)
+      add(k % 2, core::data_op::write, "relax", k / 2 * 64 + k % 2 * 8, k / 2 * 64 + k % 2 * 8 + 8);
     for (std::size_t t = 0; t != 2; ++t) {
       core::data_record& r = add(t, core::data_op::synchronise, "swept", 0, 0);
       r.flags = flag::everyone;

@@ -78,8 +78,10 @@ TEST_CASE("a loop leaves one record for each range") {
   const whywait::base::vector<data_record> r = here.all();
   REQUIRE(r.size() == 6);
   CHECK((r[0].op == data_op::read && r[0].begin == 0 && r[0].end == 1600 && r[0].stride == 0));
-  CHECK((r[1].op == data_op::read && r[1].begin == 24 && r[1].end == 24 + 9 * 160 + 8 && r[1].stride == 160 && r[1].piece == 8));
-  CHECK((r[2].op == data_op::write && r[2].begin == 168 && r[2].end == 168 + 7 * 160 + 144 && r[2].stride == 160 && r[2].piece == 144));
+  CHECK(
+      (r[1].op == data_op::read && r[1].begin == 24 && r[1].end == 24 + 9 * 160 + 8 && r[1].stride == 160 && r[1].piece == 8));
+  CHECK((r[2].op == data_op::write && r[2].begin == 168 && r[2].end == 168 + 7 * 160 + 144 && r[2].stride == 160 &&
+         r[2].piece == 144));
   CHECK(r[2].flags == core::data_flag::update);
   CHECK((r[3].op == data_op::iterations && r[3].object == 0 && r[3].begin == 1 && r[3].end == 9 && r[3].stride == 0));
   CHECK((r[4].begin == 0 && r[4].end == 100 && r[4].stride == 8 && r[4].piece == 2));
@@ -202,7 +204,9 @@ TEST_CASE("accesses through a view are recorded as they are made, by random prog
   const unsigned seed = 20261122;
   CAPTURE(seed);
   std::mt19937 random(seed);
-  const auto number = [&](std::size_t low, std::size_t high) { return std::uniform_int_distribution<std::size_t>(low, high)(random); };
+  const auto number = [&](std::size_t low, std::size_t high) {
+    return std::uniform_int_distribution<std::size_t>(low, high)(random);
+  };
   static double first[64 * 70], second[5000];
   static whywait::site place_a(core::site_kind::region, "block a"), place_b(core::site_kind::region, "block b");
   const whywait::registered_array one("first", first, whywait::shape(64, 70)), two("second", second, whywait::shape(5000));
@@ -278,7 +282,8 @@ TEST_CASE("a tracked value records its reads, writes and updates") {
   x[7] /= 2;
   CHECK(sum == 7);
   byte_set read, written, updated;
-  for (const data_record& r : here.all()) put(r.op == data_op::read ? read : r.flags == core::data_flag::update ? updated : written, r);
+  for (const data_record& r : here.all())
+    put(r.op == data_op::read ? read : r.flags == core::data_flag::update ? updated : written, r);
   const auto elements = [](std::initializer_list<std::uint64_t> list) {
     byte_set all;
     for (const std::uint64_t i : list)
@@ -350,5 +355,6 @@ TEST_CASE("distributed arrays record their local part") {
   static float a[3][7];
   const whywait::registered_array array("part", &a[0][0], whywait::shape(whywait::part(3, 6, 12), 7));
   const core::data_object& o = whywait::data::known_state()->objects[array.number()].shape;
-  CHECK((o.global && o.dimensions == 2 && o.extent[0] == 3 && o.first[0] == 6 && o.whole[0] == 12 && o.whole[1] == 7 && o.element_bytes == 4));
+  CHECK((o.global && o.dimensions == 2 && o.extent[0] == 3 && o.first[0] == 6 && o.whole[0] == 12 && o.whole[1] == 7 &&
+         o.element_bytes == 4));
 }

@@ -45,7 +45,9 @@ TEST_CASE("a record never reaches beyond its object") {
 
 TEST_CASE("rows and columns at a border are sides, others are slabs") {
   const core::data_object o = square(64, 32);
-  const auto row = [&](std::uint64_t first, std::uint64_t count) { return data::kind_of(o, {first * 256, (first + count) * 256, 0, 0}); };
+  const auto row = [&](std::uint64_t first, std::uint64_t count) {
+    return data::kind_of(o, {first * 256, (first + count) * 256, 0, 0});
+  };
   const auto column = [&](std::uint64_t first, std::uint64_t count) {
     return data::kind_of(o, {first * 8, 63 * 256 + (first + count) * 8, 256, count * 8});
   };

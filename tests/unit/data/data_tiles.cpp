@@ -4,6 +4,8 @@
 #include <whywait/data.hpp>
 #include <whywait/record.hpp>
 
+#include <sys/wait.h>
+#include <unistd.h>
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -11,10 +13,8 @@
 #include <memory>
 #include <random>
 #include <set>
-#include <sys/wait.h>
 #include <thread>
 #include <tuple>
-#include <unistd.h>
 
 namespace core = whywait::core;
 namespace data = whywait::data;
@@ -34,7 +34,8 @@ void put(touched& all, const data_record& r) {
 }
 void put(touched& all, way how, std::uint32_t object, std::uint64_t begin, std::uint64_t end) {
   const int op = static_cast<int>(how == way::read ? data_op::read : data_op::write);
-  for (std::uint64_t b = begin; b < end; ++b) all[{op, how == way::update ? int(core::data_flag::update) : 0, object}].insert(b);
+  for (std::uint64_t b = begin; b < end; ++b)
+    all[{op, how == way::update ? int(core::data_flag::update) : 0, object}].insert(b);
 }
 
 touched recorded_since(std::uint64_t first) {
@@ -73,7 +74,9 @@ TEST_CASE("accesses of 1 to 64 bytes anywhere are exact, across ends of tiles an
   const unsigned seed = 4096;
   CAPTURE(seed);
   std::mt19937 random(seed);
-  const auto number = [&](std::size_t low, std::size_t high) { return std::uniform_int_distribution<std::size_t>(low, high)(random); };
+  const auto number = [&](std::size_t low, std::size_t high) {
+    return std::uniform_int_distribution<std::size_t>(low, high)(random);
+  };
   constexpr std::size_t size = 5 * data::tile::bytes;
   alignas(4096) static char memory[size];
   for (int round = 0; round != 60; ++round) {

@@ -17,8 +17,8 @@ class names final : public data::naming {
  public:
   std::string data(core::stable_key k) const override { return find(k, {"u", "table"}); }
   std::string place(core::stable_key k) const override {
-    return find(k, {"ring.send", "ring.receive", "a.send", "a.receive", "b.send", "b.receive", "c.send", "c.receive", "tree.send",
-                    "tree.receive", "update", "gather", "scatter"});
+    return find(k, {"ring.send", "ring.receive", "a.send", "a.receive", "b.send", "b.receive", "c.send", "c.receive",
+                    "tree.send", "tree.receive", "update", "gather", "scatter"});
   }
 
  private:
@@ -61,8 +61,10 @@ TEST_CASE("data handed on along a chain should be broadcast, and the chain is re
     CHECK(f[0].transfers == 7);
     CHECK(f[0].bytes == 7 * 64);
     CHECK(f[0].saving_ns == 4000);
-    CHECK(f[0].text == "`u` is handed on from rank to rank, unchanged, up to 7 times (ring.send -> ring.receive); the last rank gets it "
-                       "after 7 messages in a row");
+    CHECK(f[0].text ==
+          "`u` is handed on from rank to rank, unchanged, up to 7 times (ring.send -> ring.receive); the last rank "
+          "gets it "
+          "after 7 messages in a row");
   }
 }
 
@@ -130,8 +132,9 @@ TEST_CASE("a halo that is half read is too large; one without recorded reads is 
     REQUIRE(f.size() == (reads ? 1 : 0));
     if (!reads) continue;
     CHECK(f[0].needless_bytes == 256);
-    CHECK(f[0].text == "50 % of what is received of `u` (low side of dimension 0) at a.receive is overwritten or never "
-                       "read: 256 bytes of 512 bytes");
+    CHECK(f[0].text ==
+          "50 % of what is received of `u` (low side of dimension 0) at a.receive is overwritten or never "
+          "read: 256 bytes of 512 bytes");
     CHECK(f[0].advice == "send only what is read");
   }
 }
@@ -174,14 +177,16 @@ TEST_CASE("data gathered at one rank and forwarded from there should be sent dir
     CHECK(f[0].transfers == 6);
     CHECK(f[0].needless_bytes == 48);
     CHECK(f[0].advice == (to_all ? "use MPI_Allgather" : "let the ranks exchange it directly (MPI_Alltoall, or messages)"));
-    CHECK(f[0].text.find("`u` (part) is gathered at rank 0 from 3 ranks (a.receive) and sent on from there, unchanged, to 3 ranks (b.send)") == 0);
+    CHECK(f[0].text.find("`u` (part) is gathered at rank 0 from 3 ranks (a.receive) and sent on from there, unchanged, "
+                         "to 3 ranks (b.send)") == 0);
   }
 }
 
 TEST_CASE("a rank that computes with gathered data is not a detour") {
   program p(4);
   const auto u = p.object("u", {64});
-  for (int r = 1; r != 4; ++r) p.transfer(r, 0, "a", u, {16u * static_cast<unsigned>(r), 16u * static_cast<unsigned>(r) + 16, 0, 0});
+  for (int r = 1; r != 4; ++r)
+    p.transfer(r, 0, "a", u, {16u * static_cast<unsigned>(r), 16u * static_cast<unsigned>(r) + 16, 0, 0});
   p.write(0, "update", u, all);
   for (int r = 1; r != 4; ++r) p.transfer(0, r, "b", u, all);
   CHECK(found(p, communication_problem::gather_then_scatter).empty());

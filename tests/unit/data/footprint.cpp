@@ -14,7 +14,9 @@ TEST_CASE("a region of a part is the right elements of the whole array") {
   for (std::uint64_t seed = 1; seed != 300; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
-    const auto pick = [&random](std::uint64_t low, std::uint64_t high) { return std::uniform_int_distribution<std::uint64_t>(low, high)(random); };
+    const auto pick = [&random](std::uint64_t low, std::uint64_t high) {
+      return std::uniform_int_distribution<std::uint64_t>(low, high)(random);
+    };
     core::data_object o;
     o.key = 1;
     o.element_bytes = static_cast<std::uint32_t>(pick(1, 2) * 4);

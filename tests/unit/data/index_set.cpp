@@ -35,7 +35,9 @@ TEST_CASE("random unions equal a plain set, in order, disjoint and counted once"
   for (std::uint64_t seed = 1; seed != 300; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
-    const auto pick = [&random](std::uint64_t low, std::uint64_t high) { return std::uniform_int_distribution<std::uint64_t>(low, high)(random); };
+    const auto pick = [&random](std::uint64_t low, std::uint64_t high) {
+      return std::uniform_int_distribution<std::uint64_t>(low, high)(random);
+    };
     data::index_set s;
     std::set<std::uint64_t> plain;
     for (std::uint64_t n = pick(0, 12); n != 0; --n) {

@@ -12,7 +12,8 @@ namespace data = whywait::data;
 namespace {
 
 // The sets that the ranks of an owner function write, element by element.
-whywait::base::vector<data::index_set> written(const data::index_space& space, const data::distribution& d, std::int32_t ranks) {
+whywait::base::vector<data::index_set> written(const data::index_space& space, const data::distribution& d,
+                                               std::int32_t ranks) {
   whywait::base::vector<data::index_set> out(static_cast<std::size_t>(ranks));
   for (std::uint64_t e = 0; e != space.size(); ++e) {
     if (d.owner(e) >= 0) out[static_cast<std::size_t>(d.owner(e))].add({e, 1, 0, 1});
@@ -31,8 +32,8 @@ data::inferred_distribution infer(const data::index_space& space, const whywait:
 
 TEST_CASE("block, cyclic and block-cyclic are inferred from the writes of the ranks") {
   const data::index_space line{{1024}};
-  for (const auto& map : {data::block_map(1024, 8), data::cyclic_map(1024, 8), data::cyclic_map(1024, 8, 4), data::cyclic_map(1024, 8, 64),
-                          data::block_map(1000, 7), data::cyclic_map(1000, 7, 9)}) {
+  for (const auto& map : {data::block_map(1024, 8), data::cyclic_map(1024, 8), data::cyclic_map(1024, 8, 4),
+                          data::cyclic_map(1024, 8, 64), data::block_map(1000, 7), data::cyclic_map(1000, 7, 9)}) {
     const data::index_space space{{map.extent}};
     const auto out = infer(space, written(space, data::distribution({map}), static_cast<std::int32_t>(map.parts)));
     CHECK(out.found.text() == map.text());
@@ -42,7 +43,8 @@ TEST_CASE("block, cyclic and block-cyclic are inferred from the writes of the ra
 
 TEST_CASE("arrays of several dimensions are distributed by each on a grid of ranks") {
   const data::index_space space{{12, 20}};
-  const data::distribution grid({data::block_map(12, 2), data::cyclic_map(20, 4)}), rows({data::block_map(12, 3), {20, 1, 20, {}}});
+  const data::distribution grid({data::block_map(12, 2), data::cyclic_map(20, 4)}),
+      rows({data::block_map(12, 3), {20, 1, 20, {}}});
   CHECK(infer(space, written(space, grid, 8)).found.text() == "(block, cyclic) on 2 x 4 ranks");
   CHECK(infer(space, written(space, rows, 3)).found.text() == "(block, *)");
   // ranks in column-major order
@@ -95,13 +97,18 @@ TEST_CASE("the inferred owners equal a table of all cells") {
   for (std::uint64_t seed = 1; seed != 200; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
-    const auto pick = [&random](std::uint64_t low, std::uint64_t high) { return std::uniform_int_distribution<std::uint64_t>(low, high)(random); };
-    const data::index_space space = pick(0, 1) == 0 ? data::index_space{{pick(8, 200)}} : data::index_space{{pick(4, 20), pick(4, 20)}};
+    const auto pick = [&random](std::uint64_t low, std::uint64_t high) {
+      return std::uniform_int_distribution<std::uint64_t>(low, high)(random);
+    };
+    const data::index_space space =
+        pick(0, 1) == 0 ? data::index_space{{pick(8, 200)}} : data::index_space{{pick(4, 20), pick(4, 20)}};
     whywait::base::vector<data::dimension_map> maps;
     std::uint64_t cells = 1;
     for (const std::uint64_t n : space.extent) {
       const std::uint64_t parts = pick(1, 4), kind = pick(0, 2);
-      maps.push_back(parts == 1 ? data::dimension_map{n, 1, n, {}} : kind == 0 ? data::block_map(n, parts) : data::cyclic_map(n, parts, kind == 1 ? 1 : pick(1, 3)));
+      maps.push_back(parts == 1  ? data::dimension_map{n, 1, n, {}}
+                     : kind == 0 ? data::block_map(n, parts)
+                                 : data::cyclic_map(n, parts, kind == 1 ? 1 : pick(1, 3)));
       cells *= parts;
     }
     whywait::base::vector<std::int32_t> ranks;
@@ -114,7 +121,8 @@ TEST_CASE("the inferred owners equal a table of all cells") {
       for (std::int32_t& owner : table) owner = static_cast<std::int32_t>(pick(0, cells - 1));  // arbitrary owners
     }
     whywait::base::vector<data::index_set> sets(static_cast<std::size_t>(cells));
-    for (std::uint64_t e = 0; e != space.size(); ++e) sets[static_cast<std::size_t>(table[static_cast<std::size_t>(e)])].add({e, 1, 0, 1});
+    for (std::uint64_t e = 0; e != space.size(); ++e)
+      sets[static_cast<std::size_t>(table[static_cast<std::size_t>(e)])].add({e, 1, 0, 1});
     for (auto& s : sets) s.settle();
     const auto out = infer(space, sets);
     double right = 0;

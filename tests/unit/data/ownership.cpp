@@ -13,7 +13,9 @@ TEST_CASE("intervals equal a state per byte") {
   for (std::uint64_t seed = 1; seed != 200; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
-    const auto pick = [&random](std::uint64_t low, std::uint64_t high) { return std::uniform_int_distribution<std::uint64_t>(low, high)(random); };
+    const auto pick = [&random](std::uint64_t low, std::uint64_t high) {
+      return std::uniform_int_distribution<std::uint64_t>(low, high)(random);
+    };
     data::ownership o(100);
     whywait::base::vector<data::byte_state> plain(100);
     for (std::uint32_t step = 1; step != 60; ++step) {
@@ -23,11 +25,13 @@ TEST_CASE("intervals equal a state per byte") {
       const std::uint64_t shape = pick(0, 2);
       if (shape == 0) r.stride = pick(2, 9), r.piece = pick(1, r.stride - 1);
       if (shape == 1) {
-        for (std::uint64_t p = 0; p < r.end - r.begin; p = pieces[list.count++].end + pick(1, 9)) pieces[list.count] = {p, p + pick(1, 9)};
+        for (std::uint64_t p = 0; p < r.end - r.begin; p = pieces[list.count++].end + pick(1, 9))
+          pieces[list.count] = {p, p + pick(1, 9)};
         r.list = &list;
       }
       const bool reads = pick(0, 2) == 0;
-      const data::byte_state state{origin(origin_kind::produced, static_cast<std::uint32_t>(pick(0, 3))), 0, step, 0, pick(0, 1) == 0};
+      const data::byte_state state{origin(origin_kind::produced, static_cast<std::uint32_t>(pick(0, 3))), 0, step, 0,
+                                   pick(0, 1) == 0};
       std::uint64_t unread = 0, found = 0;
       data::for_each_piece(r, [&](std::uint64_t begin, std::uint64_t end) {
         for (; begin != end; ++begin) {

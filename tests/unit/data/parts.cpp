@@ -37,7 +37,8 @@ class random_run {
 
   /// The records up to a time, with only the names that they contain.
   whywait::base::vector<data::rank_data> until(std::uint64_t time, std::deque<whywait::base::vector<core::data_record>>& keep,
-                                     std::deque<const core::data_record*>& chunks, std::uint64_t from = 0, bool all = true) const {
+                                               std::deque<const core::data_record*>& chunks, std::uint64_t from = 0,
+                                               bool all = true) const {
     whywait::base::vector<data::rank_data> out = data_;
     for (std::size_t i = 0; i != data_.size(); ++i) {
       std::uint32_t objects = 0, sites = 0;
@@ -73,7 +74,9 @@ class random_run {
     int tag;
   };
 
-  std::uint64_t pick(std::uint64_t low, std::uint64_t high) { return std::uniform_int_distribution<std::uint64_t>(low, high)(random_); }
+  std::uint64_t pick(std::uint64_t low, std::uint64_t high) {
+    return std::uniform_int_distribution<std::uint64_t>(low, high)(random_);
+  }
   int any_rank() { return static_cast<int>(pick(0, static_cast<std::uint64_t>(made_.ranks()) - 1)); }
   data::region any_region() {
     switch (pick(0, 3)) {
@@ -91,7 +94,8 @@ class random_run {
     const int rank = any_rank();
     const auto object = static_cast<std::uint32_t>(pick(1, 3));
     switch (pick(0, 13)) {
-      case 0: case 1: made_.write(rank, place("loop"), object, any_region()); break;
+      case 0:
+      case 1: made_.write(rank, place("loop"), object, any_region()); break;
       case 2: made_.read(rank, place("loop"), object, any_region()); break;
       case 3: made_.add(rank, core::data_op::write, place("sum"), object, any_region()).flags = flag::update; break;
       case 4: {
@@ -101,17 +105,21 @@ class random_run {
         break;
       }
       case 5: {
-        core::data_record& r = made_.add(rank, core::data_op::iterations, place("loop"), 0, {pick(0, 8), pick(9, 64), pick(1, 3), 0});
+        core::data_record& r =
+            made_.add(rank, core::data_op::iterations, place("loop"), 0, {pick(0, 8), pick(9, 64), pick(1, 3), 0});
         r.piece = 0;
         break;
       }
       case 6: {
-        core::data_record& r = made_.add(rank, core::data_op::synchronise, place("lock"), static_cast<std::uint32_t>(pick(1, 2)), {0, 0, 0, 0});
+        core::data_record& r =
+            made_.add(rank, core::data_op::synchronise, place("lock"), static_cast<std::uint32_t>(pick(1, 2)), {0, 0, 0, 0});
         r.flags = 0;
         break;
       }
       case 7: broadcast(rank, object); break;
-      case 8: case 9: case 10: {
+      case 8:
+      case 9:
+      case 10: {
         if (under_way_.size() > 6) complete();
         const data::region g = any_region();
         message m{rank, any_rank(), 0, g.bytes(), static_cast<int>(pick(0, 1))};
@@ -129,7 +137,8 @@ class random_run {
     under_way_.erase(under_way_.begin() + static_cast<std::ptrdiff_t>(which));
     if (pick(0, 30) == 0) return;  // received into an unregistered buffer
     const std::uint64_t begin = pick(0, bytes - m.length);
-    made_.receive(m.to, m.from, place("receive"), static_cast<std::uint32_t>(pick(1, 4)), {begin, begin + m.length, 0, 0}, m.order, m.tag);
+    made_.receive(m.to, m.from, place("receive"), static_cast<std::uint32_t>(pick(1, 4)), {begin, begin + m.length, 0, 0},
+                  m.order, m.tag);
   }
   void broadcast(int root, std::uint32_t object) {
     const data::region g = any_region();
@@ -200,7 +209,8 @@ std::string words(const data::classified& all) {
     s << "\n";
   }
   for (const data::mixed_share& m : all.mixed) {
-    s << m.data << " " << m.from << " " << m.producer << " " << m.bytes << " " << m.region << " " << static_cast<int>(m.kind) << "\n";
+    s << m.data << " " << m.from << " " << m.producer << " " << m.bytes << " " << m.region << " " << static_cast<int>(m.kind)
+      << "\n";
   }
   struct keys : data::naming {
     std::string data(core::stable_key k) const override { return std::to_string(k); }
@@ -212,7 +222,8 @@ std::string words(const data::classified& all) {
 
 std::string words(const data::placement_report& all) {
   std::ostringstream s;
-  for (const auto& a : all.arrays) s << a.array << " " << a.space.extent[0] << " " << a.placed.text() << " " << a.agreement << "\n";
+  for (const auto& a : all.arrays)
+    s << a.array << " " << a.space.extent[0] << " " << a.placed.text() << " " << a.agreement << "\n";
   for (const auto& l : all.loops) s << l.block << " " << l.schedule.text() << " " << l.agreement << "\n";
   for (const auto& u : all.uses) {
     s << u.loop << " " << u.array << " " << u.access.text() << " " << u.remote.remote << " " << u.measured_remote << "\n";
@@ -320,7 +331,8 @@ TEST_CASE("on 60 random programs the folded parts equal the whole run, and after
     const random_run run(seed, 2 + static_cast<int>(seed % 4), 40 + static_cast<int>(seed % 9) * 40);
     std::mt19937_64 random(seed);
     std::set<std::uint64_t> cuts;
-    for (std::uint64_t n = seed % 7; n != 0; --n) cuts.insert(std::uniform_int_distribution<std::uint64_t>(1, run.end())(random));
+    for (std::uint64_t n = seed % 7; n != 0; --n)
+      cuts.insert(std::uniform_int_distribution<std::uint64_t>(1, run.end())(random));
     cuts.insert(run.end());
     folder pieces(run);
     for (const std::uint64_t cut : cuts) {

@@ -26,12 +26,15 @@ double share(const table_row& row, const whywait::base::vector<whywait::base::ve
 class names final : public data::naming {
  public:
   std::string data(core::stable_key k) const override { return k == key("u") ? "u" : k == key("v") ? "v" : "?"; }
-  std::string place(core::stable_key k) const override { return k == key("update") ? "update" : k == key("fill") ? "fill" : "?"; }
+  std::string place(core::stable_key k) const override {
+    return k == key("update") ? "update" : k == key("fill") ? "fill" : "?";
+  }
 };
 
 // Rank r of 4 writes `u` (n elements of 8 bytes, allocated completely on every rank) as distributed by `data` and
 // updates `v` from it in a loop distributed by `loop`.
-data::placement_report loop_over(std::uint64_t n, const data::dimension_map& data, const data::dimension_map& loop, bool stencil) {
+data::placement_report loop_over(std::uint64_t n, const data::dimension_map& data, const data::dimension_map& loop,
+                                 bool stencil) {
   program p(4);
   const auto u = p.object("u", {n}, 8), v = p.object("v", {n}, 8);
   for (std::uint64_t i = 0; i != n; ++i) {
@@ -49,8 +52,11 @@ data::placement_report loop_over(std::uint64_t n, const data::dimension_map& dat
 
 TEST_CASE("the share of remote accesses is that of the table, for 16 indices on 4 ranks") {
   const auto block = data::block_map(16, 4), cyclic = data::cyclic_map(16, 4), two = data::cyclic_map(16, 4, 2);
-  const table_row table[] = {{16, 4, block, block, 0, 6. / 46},   {16, 4, block, cyclic, 0.75, 34. / 46}, {16, 4, block, two, 0.75, 34. / 46},
-                             {16, 4, cyclic, cyclic, 0, 30. / 46}, {16, 4, two, two, 0, 14. / 46}};
+  const table_row table[] = {{16, 4, block, block, 0, 6. / 46},
+                             {16, 4, block, cyclic, 0.75, 34. / 46},
+                             {16, 4, block, two, 0.75, 34. / 46},
+                             {16, 4, cyclic, cyclic, 0, 30. / 46},
+                             {16, 4, two, two, 0, 14. / 46}};
   for (const table_row& row : table) {
     CHECK(share(row, {{0}}) == doctest::Approx(row.identity).epsilon(1e-12));
     CHECK(share(row, {{-1}, {0}, {1}}) == doctest::Approx(row.stencil).epsilon(1e-12));
@@ -69,11 +75,13 @@ TEST_CASE("a cyclic loop over block-distributed data gets the advice to run in b
   REQUIRE(r.better.size() == 1);
   CHECK(r.better[0].change == data::placement_change::schedule);
   CHECK(data::placement_text(r, r.better[0], names()) ==
-        "loop `update` runs cyclic over `u`, which is block-distributed: 74 % of accesses are remote; a block schedule makes it 13 %");
+        "loop `update` runs cyclic over `u`, which is block-distributed: 74 % of accesses are remote; a block schedule "
+        "makes it 13 %");
   const auto plain = loop_over(16, data::block_map(16, 4), data::cyclic_map(16, 4), false);
   REQUIRE(plain.better.size() == 1);
   CHECK(data::placement_text(plain, plain.better[0], names()) ==
-        "loop `update` runs cyclic over `u`, which is block-distributed: 75 % of accesses are remote; a block schedule makes it 0 %");
+        "loop `update` runs cyclic over `u`, which is block-distributed: 75 % of accesses are remote; a block schedule "
+        "makes it 0 %");
 }
 
 TEST_CASE("data and loop that agree but are wrong for the stencil are both to be changed") {
@@ -82,7 +90,8 @@ TEST_CASE("data and loop that agree but are wrong for the stencil are both to be
   CHECK(r.better[0].change == data::placement_change::both);
   CHECK(r.better[0].moved_bytes == 64 * 8 * 3 / 4);
   CHECK(data::placement_text(r, r.better[0], names()) ==
-        "loop `update` runs cyclic over `u`, which is cyclic-distributed: 66 % of accesses are remote; a block schedule over `u`, "
+        "loop `update` runs cyclic over `u`, which is cyclic-distributed: 66 % of accesses are remote; a block "
+        "schedule over `u`, "
         "block-distributed, makes it 3.2 %, moving 384 bytes once");
 }
 
@@ -136,7 +145,8 @@ TEST_CASE("a loop over columns of an array in blocks of rows is recognised") {
   CHECK(report.uses[0].measured_remote == doctest::Approx(0.75));
   REQUIRE(report.better.size() == 1);
   CHECK(data::placement_text(report, report.better[0], names()) ==
-        "loop `update` runs block over `u`, which is distributed (block, *): 75 % of accesses are remote; `u` distributed (*, block) "
+        "loop `update` runs block over `u`, which is distributed (block, *): 75 % of accesses are remote; `u` "
+        "distributed (*, block) "
         "makes it 0 %, moving 1.50 KiB once");
 }
 

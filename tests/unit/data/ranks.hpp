@@ -39,7 +39,8 @@ class program {
   std::int32_t ranks() const { return static_cast<std::int32_t>(data_.size()); }
 
   /// Registers an array on all ranks and returns its number.
-  std::uint32_t object(const std::string& name, whywait::base::vector<std::uint64_t> extent, std::uint32_t element = 1, bool buffer = false) {
+  std::uint32_t object(const std::string& name, whywait::base::vector<std::uint64_t> extent, std::uint32_t element = 1,
+                       bool buffer = false) {
     core::data_object o;
     o.key = key(name);
     o.element_bytes = element;
@@ -57,7 +58,8 @@ class program {
   }
   data::rank_data& at(std::int32_t r) { return data_[static_cast<std::size_t>(r)]; }
 
-  core::data_record& add(std::int32_t rank, core::data_op op, const std::string& where, std::uint32_t object, const data::region& g) {
+  core::data_record& add(std::int32_t rank, core::data_op op, const std::string& where, std::uint32_t object,
+                         const data::region& g) {
     core::data_record r;
     r.time = ++time_;
     r.op = op;
@@ -77,19 +79,21 @@ class program {
   void read(std::int32_t rank, const std::string& where, std::uint32_t object, const data::region& g) {
     add(rank, core::data_op::read, where, object, g);
   }
-  void copy(std::int32_t rank, const std::string& where, std::uint32_t from, const data::region& a, std::uint32_t to, const data::region& b) {
+  void copy(std::int32_t rank, const std::string& where, std::uint32_t from, const data::region& a, std::uint32_t to,
+            const data::region& b) {
     add(rank, core::data_op::copy_from, where, from, a);
     add(rank, core::data_op::copy_to, where, to, b);
   }
   /// Returns the order of the message.
-  std::uint32_t send(std::int32_t from, std::int32_t to, const std::string& where, std::uint32_t object, const data::region& g, std::int32_t tag = 0) {
+  std::uint32_t send(std::int32_t from, std::int32_t to, const std::string& where, std::uint32_t object, const data::region& g,
+                     std::int32_t tag = 0) {
     core::data_record& r = add(from, core::data_op::send, where, object, g);
     r.peer = to;
     r.tag = tag;
     return r.order = ++orders_[std::make_tuple(from, to, tag)];
   }
-  core::data_record& receive(std::int32_t at, std::int32_t from, const std::string& where, std::uint32_t object, const data::region& g,
-                             std::uint32_t order, std::int32_t tag = 0) {
+  core::data_record& receive(std::int32_t at, std::int32_t from, const std::string& where, std::uint32_t object,
+                             const data::region& g, std::uint32_t order, std::int32_t tag = 0) {
     core::data_record& r = add(at, core::data_op::receive, where, object, g);
     r.peer = from;
     r.tag = tag;

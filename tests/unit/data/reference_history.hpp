@@ -57,14 +57,15 @@ struct sums {
   std::int64_t count = 0, bytes = 0, unchanged = 0, held = 0, arrived = 0, read = 0, most_hops = 0, fan_out = 0;
   std::set<std::pair<int, int>> pairs;
   bool operator==(const sums& o) const {
-    return count == o.count && bytes == o.bytes && unchanged == o.unchanged && held == o.held && arrived == o.arrived && read == o.read &&
-           most_hops == o.most_hops && fan_out == o.fan_out && pairs == o.pairs;
+    return count == o.count && bytes == o.bytes && unchanged == o.unchanged && held == o.held && arrived == o.arrived &&
+           read == o.read && most_hops == o.most_hops && fan_out == o.fan_out && pairs == o.pairs;
   }
 };
 
 class world {
  public:
-  world(std::uint64_t seed, int ranks, int steps) : made(ranks), random_(seed), ranks_(ranks), memory_(static_cast<std::size_t>(ranks)) {
+  world(std::uint64_t seed, int ranks, int steps)
+      : made(ranks), random_(seed), ranks_(ranks), memory_(static_cast<std::size_t>(ranks)) {
     for (int o = 0; o != 3; ++o) made.object(object_name(o), {bytes}, 1, o == 2);
     for (auto& m : memory_) m.assign(3, whywait::base::vector<byte>(bytes));
     for (int i = 0; i != steps; ++i) step();

@@ -20,7 +20,8 @@ struct threads {
     records.resize(count);
     options.granule_bytes = granule;
   }
-  core::data_record& add(std::size_t thread, core::data_op op, const std::string& where, std::uint64_t begin, std::uint64_t end, unsigned flags = 0) {
+  core::data_record& add(std::size_t thread, core::data_op op, const std::string& where, std::uint64_t begin, std::uint64_t end,
+                         unsigned flags = 0) {
     core::data_record r;
     r.time = ++time;
     r.op = op;
@@ -38,10 +39,13 @@ struct threads {
   void write(std::size_t t, const std::string& where, std::uint64_t begin, std::uint64_t end, unsigned flags = 0) {
     add(t, core::data_op::write, where, begin, end, flags);
   }
-  void mark(std::size_t t, const std::string& where, std::uint32_t thing = 1) { add(t, core::data_op::synchronise, where, 0, 0).object = thing; }
+  void mark(std::size_t t, const std::string& where, std::uint32_t thing = 1) {
+    add(t, core::data_op::synchronise, where, 0, 0).object = thing;
+  }
   void barrier(const std::string& where = "barrier") {
     ++order;
-    for (std::size_t t = 0; t != records.size(); ++t) add(t, core::data_op::synchronise, where, 0, 0, flag::everyone).order = order;
+    for (std::size_t t = 0; t != records.size(); ++t)
+      add(t, core::data_op::synchronise, where, 0, 0, flag::everyone).order = order;
   }
   data::sharing_report report() {
     auto& rank = p.finished()[0];
@@ -100,7 +104,8 @@ TEST_CASE("each sharing pattern is recognised in a program with only that patter
   }
   {
     threads t(3);
-    for (std::size_t i = 0; i != 9; ++i) t.mark(i % 3, "lock"), t.read(i % 3, "get", 0, 8), t.write(i % 3, "put", 0, 8), t.mark(i % 3, "unlock");
+    for (std::size_t i = 0; i != 9; ++i)
+      t.mark(i % 3, "lock"), t.read(i % 3, "get", 0, 8), t.write(i % 3, "put", 0, 8), t.mark(i % 3, "unlock");
     CHECK(t.pattern() == sharing_pattern::migratory);
   }
   for (std::size_t readers = 1; readers != 3; ++readers) {
@@ -220,7 +225,8 @@ TEST_CASE("of a large array a sample is watched, and its error is stated") {
   CHECK(r.arrays[0].watched == 1000);
   CHECK(r.arrays[0].standard_error == doctest::Approx(0.5 * std::sqrt(0.99 / 1000)));
   double shared = 0;
-  for (const auto& g : r.groups) shared += g.pattern == sharing_pattern::producer_consumer ? static_cast<double>(g.granules) : 0;
+  for (const auto& g : r.groups)
+    shared += g.pattern == sharing_pattern::producer_consumer ? static_cast<double>(g.granules) : 0;
   CHECK(std::fabs(shared / 1000 - 0.25) <= 3 * r.arrays[0].standard_error);
 }
 
@@ -236,7 +242,8 @@ struct event {
 
 class slow {
  public:
-  slow(const whywait::base::vector<event>& all, std::size_t threads, std::uint64_t granule_bytes) : all_(all), threads_(threads), size_(granule_bytes) {
+  slow(const whywait::base::vector<event>& all, std::size_t threads, std::uint64_t granule_bytes)
+      : all_(all), threads_(threads), size_(granule_bytes) {
     whywait::base::vector<std::uint32_t> epoch(threads, 0);
     std::map<std::uint32_t, std::uint32_t> thing;
     std::map<std::uint32_t, std::uint32_t> arrived;          // barrier order to largest epoch
@@ -402,7 +409,8 @@ class slow {
     if (written_later == 0) return sharing_pattern::read_only;
     if (contended != 0 && apart * 10 >= contended * 9) return sharing_pattern::false_sharing;
     if (updaters.size() > 1 && !plain_writes && plain_readers.size() == 1) return sharing_pattern::reduction;
-    if (writers.size() > 1 && several * 10 <= count && handed_on != 0 && read_write * 10 >= written * 9) return sharing_pattern::migratory;
+    if (writers.size() > 1 && several * 10 <= count && handed_on != 0 && read_write * 10 >= written * 9)
+      return sharing_pattern::migratory;
     if (writers.size() == 1) consumers.erase(*writers.begin());
     if (writers.size() == 1 && !consumers.empty() && contended == 0) {
       return consumers.size() == 1 ? sharing_pattern::producer_consumer : sharing_pattern::producer_consumers;
@@ -428,7 +436,9 @@ TEST_CASE("in random programs patterns and misses are those of the whole history
   for (std::uint64_t seed = 1; seed != 250; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
-    const auto pick = [&random](std::uint64_t low, std::uint64_t high) { return std::uniform_int_distribution<std::uint64_t>(low, high)(random); };
+    const auto pick = [&random](std::uint64_t low, std::uint64_t high) {
+      return std::uniform_int_distribution<std::uint64_t>(low, high)(random);
+    };
     const std::size_t count = static_cast<std::size_t>(pick(2, 4));
     threads t(count, 16, 64);
     t.options.group_distance = -1;  // each granule separately
@@ -436,7 +446,8 @@ TEST_CASE("in random programs patterns and misses are those of the whole history
     for (std::uint64_t n = pick(20, 55); n != 0; --n) {
       const std::size_t who = static_cast<std::size_t>(pick(0, count - 1));
       const std::uint64_t what = pick(0, 9);
-      const std::uint64_t begin = style == 0 ? 16 * pick(0, 3) + 4 * (who % 4) : 4 * pick(0, 15), end = style == 0 ? begin + 4 : std::min<std::uint64_t>(64, begin + 4 * pick(1, 3));
+      const std::uint64_t begin = style == 0 ? 16 * pick(0, 3) + 4 * (who % 4) : 4 * pick(0, 15),
+                          end = style == 0 ? begin + 4 : std::min<std::uint64_t>(64, begin + 4 * pick(1, 3));
       const unsigned flags = style == 1 ? only == 0 ? unsigned{flag::update} | flag::atomic : unsigned{flag::update} : 0u;
       if (what == 0) t.barrier("b" + std::to_string(pick(0, 1)));
       else if (what < 4) t.mark(who, "m" + std::to_string(pick(0, 1)), static_cast<std::uint32_t>(1 + pick(0, 1)));

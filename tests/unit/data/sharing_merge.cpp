@@ -1,6 +1,6 @@
 #include <whywait/base/vector.hpp>
-#include <whywait/data/analysis/sharing_merge.hpp>
 #include <whywait/core/stable_key.hpp>
+#include <whywait/data/analysis/sharing_merge.hpp>
 
 #include <doctest/doctest.h>
 
@@ -13,7 +13,8 @@ namespace core = whywait::core;
 
 namespace {
 
-data::sharing_node node(core::stable_key request, core::stable_key invalidation, whywait::base::vector<core::stable_key> writes) {
+data::sharing_node node(core::stable_key request, core::stable_key invalidation,
+                        whywait::base::vector<core::stable_key> writes) {
   data::sharing_node n;
   n.request = request;
   n.invalidation = invalidation;

@@ -26,7 +26,9 @@ TEST_CASE("every token is taken once, with what it carried, in any order") {
   for (std::uint64_t seed = 1; seed != 100; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
-    const auto pick = [&random](std::uint32_t low, std::uint32_t high) { return std::uniform_int_distribution<std::uint32_t>(low, high)(random); };
+    const auto pick = [&random](std::uint32_t low, std::uint32_t high) {
+      return std::uniform_int_distribution<std::uint32_t>(low, high)(random);
+    };
     data::token_queue q;
     std::map<std::uint32_t, std::uint32_t> waiting;
     std::uint32_t next = 1;

@@ -32,8 +32,8 @@ std::string disagreement(reference::program& truth, const explain::outcome& out,
     ++expected;
     waiting += w.wait_ns;
     wrong.str("");
-    wrong << explain::name_of(w.why) << " of rank " << w.rank << " at record " << w.record << " for rank " << w.causer
-          << ", " << w.wait_ns << " ns: ";
+    wrong << explain::name_of(w.why) << " of rank " << w.rank << " at record " << w.record << " for rank " << w.causer << ", "
+          << w.wait_ns << " ns: ";
     const auto at = found.find({w.rank, w.record});
     if (at == found.end()) return wrong.str() + "not found";
     const explain::wait_instance& f = *at->second;
@@ -51,8 +51,7 @@ std::string disagreement(reference::program& truth, const explain::outcome& out,
     std::size_t named = 0;
     for (const auto& t : f.terms) {
       if (t.visits_ns + t.speed_ns != t.total_ns) return wrong.str() + "visits + speed is not the total";
-      if (t.inherited_ns < 0 || t.inherited_ns > std::max<std::int64_t>(t.total_ns, 0))
-        return wrong.str() + "inherited";
+      if (t.inherited_ns < 0 || t.inherited_ns > std::max<std::int64_t>(t.total_ns, 0)) return wrong.str() + "inherited";
       if (t.causer_visits < 0 || t.waiter_visits < 0 || t.causer_ns < 0 || t.waiter_ns < 0)
         return wrong.str() + "negative side";
       if (t.causer_ns - t.waiter_ns != t.total_ns) return wrong.str() + "sides do not differ by the total";
@@ -107,10 +106,9 @@ TEST_CASE("on 1,500 random programs every wait and its explanation are those of 
     for (const auto& w : truth.histories().notes.waits) ++seen[w.why];
   }
   CHECK(waits > programs(20000));
-  for (const auto p :
-       {explain::pattern::late_sender, explain::pattern::late_receiver, explain::pattern::wait_at_barrier,
-        explain::pattern::wait_at_nxn, explain::pattern::late_broadcast, explain::pattern::early_reduce,
-        explain::pattern::early_scan, explain::pattern::wait_at_finalize}) {
+  for (const auto p : {explain::pattern::late_sender, explain::pattern::late_receiver, explain::pattern::wait_at_barrier,
+                       explain::pattern::wait_at_nxn, explain::pattern::late_broadcast, explain::pattern::early_reduce,
+                       explain::pattern::early_scan, explain::pattern::wait_at_finalize}) {
     CHECK(seen[p] > programs(100));
   }
 }
@@ -159,13 +157,11 @@ std::string words(const explain::outcome& out, const whywait::base::vector<int>&
   s << out.waiting_ns << " " << out.records << " " << out.location_ns << "\n";
   for (const auto& e : out.waits) {
     s << explain::name_of(e.why) << " " << e.operation << " " << e.cause << " " << e.count << " " << e.wait_ns << " "
-      << e.longest_ns << " " << e.wrong_order_ns << " " << e.indirect_ns << " " << e.unexplained_ns << " "
-      << e.first_ns;
+      << e.longest_ns << " " << e.wrong_order_ns << " " << e.indirect_ns << " " << e.unexplained_ns << " " << e.first_ns;
     shares(e.waiters);
     shares(e.causers);
     for (const auto& t : e.residual) {
-      s << " [" << t.block << " " << t.total_ns << " " << t.visits_ns << " " << t.causer_visits << " " << t.inherited_ns
-        << "]";
+      s << " [" << t.block << " " << t.total_ns << " " << t.visits_ns << " " << t.causer_visits << " " << t.inherited_ns << "]";
     }
     s << "\n";
   }
@@ -177,8 +173,8 @@ std::string words(const explain::outcome& out, const whywait::base::vector<int>&
 bool steady(const sync_record& r) {
   const core::call_role role = core::role_of(r.call);
   return role == core::call_role::receive || role == core::call_role::probe || role == core::call_role::barrier ||
-         role == core::call_role::all_to_all || role == core::call_role::one_to_all ||
-         role == core::call_role::all_to_one || role == core::call_role::scan || role == core::call_role::finalise;
+         role == core::call_role::all_to_all || role == core::call_role::one_to_all || role == core::call_role::all_to_one ||
+         role == core::call_role::scan || role == core::call_role::finalise;
 }
 
 std::int64_t largest_change(run& r, const notebook& before, const notebook& after) {

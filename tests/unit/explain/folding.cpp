@@ -1,6 +1,6 @@
 #include <whywait/base/vector.hpp>
-#include <whywait/explain/folding.hpp>
 #include <whywait/clocks/virtual_clocks.hpp>
+#include <whywait/explain/folding.hpp>
 
 #include "reference_simulation.hpp"
 
@@ -13,8 +13,8 @@ using namespace histories;
 namespace {
 
 bool synchronises(const sync_record& r) {
-  return r.comm == 0 && (r.call == mpi_call::Barrier || r.call == mpi_call::Allreduce) &&
-         r.has(flag::contributes) && r.has(flag::consumes);
+  return r.comm == 0 && (r.call == mpi_call::Barrier || r.call == mpi_call::Allreduce) && r.has(flag::contributes) &&
+         r.has(flag::consumes);
 }
 
 /// Cuts a run at some of the operations that synchronise all ranks, like the recorder, and explains the pieces in
@@ -65,8 +65,7 @@ class cutter {
       rank_data& d = pieces.back();
       const location_data& all = of(i).locations[0];
       location_data& l = d.locations[0];
-      const std::uint32_t last =
-          until != nullptr ? (*until)[i] : static_cast<std::uint32_t>(all.records.size()) - 1;
+      const std::uint32_t last = until != nullptr ? (*until)[i] : static_cast<std::uint32_t>(all.records.size()) - 1;
       const std::size_t before = carried_[i].size() + (from_[i] != 0 ? 1 : 0);
       const auto place = [&](std::uint32_t record) {  // index of a record of this epoch
         return static_cast<std::uint32_t>(record - from_[i] + before);
@@ -120,8 +119,7 @@ class cutter {
       views.back().locations[0].carried = before;
     }
     explain::simulated_transport transport(static_cast<std::int32_t>(ranks));
-    const explain::outcome out =
-        explain::explain_epoch(transport, views.data(), memories_.data(), ranks, settings_);
+    const explain::outcome out = explain::explain_epoch(transport, views.data(), memories_.data(), ranks, settings_);
     for (std::size_t i = 0; until != nullptr && i != ranks; ++i) {
       carried_[i].clear();
       for (const explain::carried_posting& c : memories_[i].carried) {
@@ -152,8 +150,8 @@ std::string words(const explain::outcome& out) {
   const auto shares = [&](const whywait::base::vector<explain::location_share>& list) {
     for (const auto& l : list) s << " " << l.rank << ":" << l.ns;
   };
-  s << out.waiting_ns << " " << out.records << " " << out.location_ns << " " << out.longest_ns << " "
-    << out.clock_violations << " " << out.unmatched << " " << out.locations << "\n";
+  s << out.waiting_ns << " " << out.records << " " << out.location_ns << " " << out.longest_ns << " " << out.clock_violations
+    << " " << out.unmatched << " " << out.locations << "\n";
   for (const auto& e : out.waits) {
     s << explain::name_of(e.why) << " " << e.operation << " " << e.cause << " " << e.count << " " << e.wait_ns << " "
       << e.longest_ns << " " << e.indirect_ns << " " << e.unexplained_ns << " " << e.first_ns << " "

@@ -198,7 +198,8 @@ TEST_CASE("many locations are added to a bounded list at once as one by one") {
       whywait::base::vector<explain::location_share> more;
       const auto base = random() % 2 * static_cast<std::uint64_t>(part) * 60;
       for (auto n = random() % 70; n != 0; --n) {
-        explain::add_share(more, {static_cast<std::int32_t>(base + random() % 60) - 1, static_cast<std::int32_t>(random() % 2), 3});
+        explain::add_share(more,
+                           {static_cast<std::int32_t>(base + random() % 60) - 1, static_cast<std::int32_t>(random() % 2), 3});
       }
       explain::add_shares(at_once, more);
       for (const explain::location_share& s : more) explain::add_share(one_by_one, s);

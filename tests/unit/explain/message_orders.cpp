@@ -41,8 +41,11 @@ class process {
         sends_.push_back(last_);
         break;
       }
-      case 2: case 3: case 4: post(pick(3) == 0, peer, tag); break;
-      case 5: case 6: arrive(peer, tag); break;
+      case 2:
+      case 3:
+      case 4: post(pick(3) == 0, peer, tag); break;
+      case 5:
+      case 6: arrive(peer, tag); break;
       case 7: probe(); break;
       default: complete();
     }
@@ -233,15 +236,22 @@ TEST_CASE("reset orders count pending messages on both sides") {
   };
   // Two messages have been received and two are pending, one of which is matched.
   message_orders sender, receiver;
-  take(sender, {make(flag::posts_send | flag::complete, 1), make(flag::posts_send | flag::complete, 2), make(flag::posts_send, 3),
-                make(flag::posts_send, 4)}, 0);
+  take(sender,
+       {make(flag::posts_send | flag::complete, 1), make(flag::posts_send | flag::complete, 2), make(flag::posts_send, 3),
+        make(flag::posts_send, 4)},
+       0);
   CHECK(sender[4] == 4);
-  take(receiver, {make(flag::posts_receive | flag::complete, 1), make(flag::posts_receive | flag::complete, 2), make(flag::posts_receive, 3)}, 0);
+  take(receiver,
+       {make(flag::posts_receive | flag::complete, 1), make(flag::posts_receive | flag::complete, 2),
+        make(flag::posts_receive, 3)},
+       0);
   sender.restart();
   receiver.restart();
   take(sender, {make(flag::posts_send | flag::met, 3), make(flag::posts_send, 4), make(flag::posts_send, 5)}, 4);
-  take(receiver, {make(flag::posts_receive | flag::met | flag::complete, 3), make(flag::posts_receive | flag::complete, 4),
-                  make(flag::posts_receive | flag::complete, 5)}, 3);
+  take(receiver,
+       {make(flag::posts_receive | flag::met | flag::complete, 3), make(flag::posts_receive | flag::complete, 4),
+        make(flag::posts_receive | flag::complete, 5)},
+       3);
   CHECK(receiver[3] == 0);  // no longer known
   CHECK(sender[4] == 1);
   CHECK(receiver[4] == 1);

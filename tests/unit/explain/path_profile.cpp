@@ -12,9 +12,7 @@ using namespace whywait::explain;
 
 TEST_CASE("the most recent alignment that applies is taken; one of all ranks ends the older ones") {
   alignments a;
-  const auto latest = [&a](std::uint64_t who) {
-    return a.latest([who](std::uint64_t w) { return w == who; })[0].ns;
-  };
+  const auto latest = [&a](std::uint64_t who) { return a.latest([who](std::uint64_t w) { return w == who; })[0].ns; };
   CHECK(latest(1) == 0);
   a.remember(1, 10, {{1, 100, 0}});
   a.remember(2, 20, {{1, 200, 0}});
@@ -33,9 +31,7 @@ TEST_CASE("the most recent alignment that applies is taken; one of all ranks end
 TEST_CASE("only the 16 most recent alignments are kept") {
   alignments a;
   for (int i = 1; i != 21; ++i) a.remember(static_cast<std::uint64_t>(i), i, {{0, i, 0}});
-  const auto latest = [&a](std::uint64_t who) {
-    return a.latest([who](std::uint64_t w) { return w == who; })[0].ns;
-  };
+  const auto latest = [&a](std::uint64_t who) { return a.latest([who](std::uint64_t w) { return w == who; })[0].ns; };
   CHECK(latest(4) == 0);
   CHECK(latest(5) == 5);
   CHECK(latest(20) == 20);

@@ -137,8 +137,7 @@ TEST_CASE("regions around calls go on across them, also where nothing else happe
   data.step("pack", 4);
   data.receive(27, 40, 1);  // 2 of the 7 ticks before it are outside any region
   const explain::rank_history rank = order.view(data, 2);
-  CHECK(text(explain::path_between(rank, 0, INT64_MIN, 2)) ==
-        "outer(2xMPI_Send:5 pack:4):25 unmarked:2");
+  CHECK(text(explain::path_between(rank, 0, INT64_MIN, 2)) == "outer(2xMPI_Send:5 pack:4):25 unmarked:2");
   // from the second call on, the begin of `outer` is unknown
   CHECK(text(explain::path_between(rank, 0, 10, 1)) == "..outer..:5");
   CHECK(text(explain::path_between(rank, 0, 10, 2)) == "..outer..:5 MPI_Send:3 ..outer(pack:4):5 unmarked:2");
@@ -160,8 +159,7 @@ TEST_CASE("without an order the picture shows counts and marks them as unordered
   data.receive(96, 100, 1);
   const explain::rank_history rank = order.view(data, 2);
   CHECK(text(explain::path_between(rank, 0, INT64_MIN, 0)) == "unordered(6xcompute:60 9xrefine):60");
-  CHECK(text(explain::path_between(rank, 0, 60, 1)) ==
-        "compute:10 ? ? ? unordered(2xcompute:20 pack:5):25");
+  CHECK(text(explain::path_between(rank, 0, 60, 1)) == "compute:10 ? ? ? unordered(2xcompute:20 pack:5):25");
 }
 
 TEST_CASE("compiler-counted code is shown by lines") {
@@ -201,8 +199,7 @@ TEST_CASE("compiler-counted code is shown by lines") {
   data.send(40, 41, 1);
   explain::rank_history rank = order.view(data, 2);
   rank.code = lines;
-  CHECK(text(explain::path_between(rank, 0, INT64_MIN, 0)) ==
-        "3xcompute 10xrefine outer(7x(compute pack)):40 pack");
+  CHECK(text(explain::path_between(rank, 0, INT64_MIN, 0)) == "3xcompute 10xrefine outer(7x(compute pack)):40 pack");
 }
 
 TEST_CASE("each class keeps its longest wait, with ranks, calls and the last common instant") {

@@ -70,9 +70,9 @@ struct shape {
   /// Every call costs wrapper time before, inside and after it, and every mark has a cost. The histories contain these
   /// constants. The inside cost comes before MPI receives the call.
   bool constants = false;
-  bool apart = false;     ///< some buffered messages are received much later than they are sent
+  bool apart = false;  ///< some buffered messages are received much later than they are sent
   std::map<std::string, double> factors;  ///< duration factor of each block
-  double network = 1;                     ///< duration factor of time in calls that is not waiting
+  double network = 1;  ///< duration factor of time in calls that is not waiting
 };
 
 class program {
@@ -182,12 +182,12 @@ class program {
     bool blocked = false, leaving = false;
     std::int64_t enter = 0, over = 0, overhead = 0;
     whywait::base::vector<std::size_t> completed;  ///< requests that the current call completes
-    std::uint32_t record = 0;            ///< of the current call
+    std::uint32_t record = 0;  ///< of the current call
     whywait::base::vector<request> requests;
-    whywait::base::vector<std::size_t> current;                     ///< requests of the current call
-    whywait::base::vector<std::size_t> posted;                      ///< posted by this rank, not yet completed
+    whywait::base::vector<std::size_t> current;  ///< requests of the current call
+    whywait::base::vector<std::size_t> posted;  ///< posted by this rank, not yet completed
     whywait::base::vector<std::pair<int, std::size_t>> unexpected;  ///< (sender, its request), in order of sending
-    whywait::base::vector<std::size_t> receives;                    ///< posted and unmatched, in order
+    whywait::base::vector<std::size_t> receives;  ///< posted and unmatched, in order
     whywait::base::vector<piece> pieces;
     std::map<std::uint32_t, std::size_t> positions;
     core::stable_key previous_site = 0;
@@ -230,8 +230,8 @@ class program {
   bool chance(int percent) { return pick(0, 99) < percent; }
   // The durations on a rank must not depend on the timing of other ranks.
   std::int64_t draw(int i, std::int64_t low, std::int64_t high) {
-    return low + static_cast<std::int64_t>(durations_[static_cast<std::size_t>(i)]() %
-                                           static_cast<std::uint64_t>(high - low + 1));
+    return low +
+           static_cast<std::int64_t>(durations_[static_cast<std::size_t>(i)]() % static_cast<std::uint64_t>(high - low + 1));
   }
   static std::int64_t scaled(std::int64_t ns, double factor) {
     return ns - std::llround((1 - factor) * static_cast<double>(ns));
@@ -497,17 +497,15 @@ class program {
         r.posted.push_back(post_message(i, o, r.record));
         break;
       case recv:
-        r.record = write(i, mpi_call::Recv, o,
-                         flag::posts_receive | done | (o.wildcard ? unsigned{flag::any_source} : 0u), o.peer, o.tag);
+        r.record = write(i, mpi_call::Recv, o, flag::posts_receive | done | (o.wildcard ? unsigned{flag::any_source} : 0u),
+                         o.peer, o.tag);
         r.current = {post_receive(i, o, r.record)};
         break;
       case irecv:
         r.record = write(i, mpi_call::Irecv, o, flag::posts_receive, o.peer, o.tag);
         r.posted.push_back(post_receive(i, o, r.record));
         break;
-      case probe:
-        r.record = write(i, mpi_call::Probe, o, 0, o.peer, o.tag);
-        break;
+      case probe: r.record = write(i, mpi_call::Probe, o, 0, o.peer, o.tag); break;
       case exchange: {
         const std::uint32_t s = write(i, mpi_call::Sendrecv, o, flag::posts_send | surely, o.peer, o.tag);
         const std::uint32_t q = write(i, mpi_call::Sendrecv, o, flag::posts_receive, o.peer, o.tag);
@@ -557,10 +555,9 @@ class program {
     std::int64_t ready = r.enter;
     whywait::base::vector<std::size_t> completed = r.current;
     if (o.what == probe) {
-      const auto seen =
-          std::find_if(r.unexpected.begin(), r.unexpected.end(), [&](const std::pair<int, std::size_t>& m) {
-            return m.first == o.peer && rank(m.first).requests[m.second].tag == o.tag;
-          });
+      const auto seen = std::find_if(r.unexpected.begin(), r.unexpected.end(), [&](const std::pair<int, std::size_t>& m) {
+        return m.first == o.peer && rank(m.first).requests[m.second].tag == o.tag;
+      });
       if (seen == r.unexpected.end()) return false;
       const request& m = rank(seen->first).requests[seen->second];
       const std::int64_t until = std::max(r.enter, m.posted);
@@ -584,9 +581,8 @@ class program {
     }
     // Decided when the call leaves. A receive posted until then counts, even if the send was buffered.
     r.completed = completed;
-    const bool buffered = std::any_of(completed.begin(), completed.end(), [&r](std::size_t q) {
-      return r.requests[q].sending && !r.requests[q].rendezvous;
-    });
+    const bool buffered = std::any_of(completed.begin(), completed.end(),
+                                      [&r](std::size_t q) { return r.requests[q].sending && !r.requests[q].rendezvous; });
     const std::int64_t transfer = tail(i);
     r.over = ready + (buffered && shape_.certain ? 0 : transfer);
     r.leaving = true;
@@ -671,8 +667,7 @@ class program {
 
   std::int64_t tail(int i) { return shape_.tails ? scaled(draw(i, 1, 8), shape_.network) : 0; }
 
-  void note_wait(explain::pattern why, int i, int causer, std::uint32_t causer_record, std::int64_t until,
-                 int group = -1) {
+  void note_wait(explain::pattern why, int i, int causer, std::uint32_t causer_record, std::int64_t until, int group = -1) {
     state& r = rank(i);
     true_wait w;
     w.why = why;

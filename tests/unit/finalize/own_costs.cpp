@@ -59,7 +59,8 @@ TEST_CASE("the mean of noisy timings is found, and the error is half of the rang
     whywait::base::vector<std::uint64_t> sums;
     double mean = 0;
     for (std::uint32_t i = 0; i < self_timing::kept; ++i) {
-      const auto before = static_cast<std::uint32_t>(50 + random() % 50), after = static_cast<std::uint32_t>(60 + random() % 30);
+      const auto before = static_cast<std::uint32_t>(50 + random() % 50),
+                 after = static_cast<std::uint32_t>(60 + random() % 30);
       timings->note(mpi_call::Wait, before, 5, after, 0);
       sums.push_back(before + 5 + after);
       mean += static_cast<double>(sums.back()) / self_timing::kept;

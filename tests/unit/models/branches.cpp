@@ -19,8 +19,7 @@ TEST_CASE("the mean of the longest of many equal tasks is met for every variatio
     const double shape = 1.0 / cv2, top = 1.0 + 14.0 * std::sqrt(cv2);
     double truth = 0.0;
     const int n = 20000;
-    for (int i = 0; i != n; ++i)
-      truth += top / n * (1.0 - std::pow(gamma_function(shape, shape * top * (i + 0.5) / n), 64));
+    for (int i = 0; i != n; ++i) truth += top / n * (1.0 - std::pow(gamma_function(shape, shape * top * (i + 0.5) / n), 64));
     const segment s = parallel(std::vector<segment>(64, task_segment(own, 1.0, cv2)), own);
     CHECK_MESSAGE(near(s.mean, truth, 0.003), "cv2 " << cv2 << ": " << s.mean << " against " << truth);
   }
@@ -100,10 +99,9 @@ errors against_chains(bool headed) {
   }
   std::sort(e.ours.begin(), e.ours.end());
   std::sort(e.fluid.begin(), e.fluid.end());
-  MESSAGE(e.ours.size() << std::string(headed ? " programs: " : " programs of forks within forks: ")
-                        << 100 * e.median(e.ours) << " % median, " << 100 * e.ours.back()
-                        << " % worst; the report's rule " << 100 * e.median(e.fluid) << " %, " << 100 * e.fluid.back()
-                        << " %");
+  MESSAGE(e.ours.size() << std::string(headed ? " programs: " : " programs of forks within forks: ") << 100 * e.median(e.ours)
+                        << " % median, " << 100 * e.ours.back() << " % worst; the report's rule " << 100 * e.median(e.fluid)
+                        << " %, " << 100 * e.fluid.back() << " %");
   return e;
 }
 

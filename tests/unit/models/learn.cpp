@@ -52,9 +52,7 @@ learned_program learned(const control_graph& g, std::size_t runs, std::uint64_t 
   return learn(all);
 }
 
-double mean_of(const control_graph& g) {
-  return solve(generate(compile(g)), {machine::servers_for_all({1.0}), {}}).mean;
-}
+double mean_of(const control_graph& g) { return solve(generate(compile(g)), {machine::servers_for_all({1.0}), {}}).mean; }
 
 }  // namespace
 
@@ -103,8 +101,7 @@ TEST_CASE("process P with its loop is recovered") {
 }
 
 TEST_CASE("independent arcs become AND with weights, dependent ones a list of sets") {
-  const learned_program apart =
-      learned(control_graph().add("1", "2|1/2.3|1/3").add("2", "", "1").add("3", "", "1"), 2000, 1);
+  const learned_program apart = learned(control_graph().add("1", "2|1/2.3|1/3").add("2", "", "1").add("3", "", "1"), 2000, 1);
   CHECK(apart.graph.nodes[0].enables.find('+') == std::string::npos);
   CHECK(apart.graph.nodes[0].enables.find('.') != std::string::npos);
   const control_graph g =

@@ -92,10 +92,8 @@ control_graph graph_of_case(const json& model) {
     node.needs = n.value("D", "");
     node.module = n.value("module", "");
     if (n.contains("chain")) {
-      if (n["chain"].is_null())
-        node.immediate = true;
-      else
-        node.task_class = n["chain"];
+      if (n["chain"].is_null()) node.immediate = true;
+      else node.task_class = n["chain"];
     }
     g.nodes.push_back(node);
   }
@@ -145,10 +143,8 @@ detailed_machine detailed_of(const json& model, const program& p) {
 environment machine_of(const json& model, const program& p, const std::vector<std::uint32_t>& largest) {
   environment e;
   if (model.contains("rates")) {
-    if (model["rates"].contains("T"))
-      e.tasks = machine::table(model["rates"]["T"].get<std::vector<double>>());
-    else
-      e.tasks = machine::servers_for_all(model["rates"].at("infinite").get<std::vector<double>>());
+    if (model["rates"].contains("T")) e.tasks = machine::table(model["rates"]["T"].get<std::vector<double>>());
+    else e.tasks = machine::servers_for_all(model["rates"].at("infinite").get<std::vector<double>>());
     return e;
   }
   const detailed_machine m = detailed_of(model, p);
@@ -178,8 +174,7 @@ void check_subsets(const json& c) {
     const std::string node = item.key().substr(prefix.size());
     std::map<std::string, std::string> got;
     const std::string text = c.at("model").at("graph").at("nodes").at(node).at("E");
-    for (const auto& s :
-         feasible_subsets<std::string>(parse_enables(text), [](const expression& e) { return e.name; })) {
+    for (const auto& s : feasible_subsets<std::string>(parse_enables(text), [](const expression& e) { return e.name; })) {
       std::vector<std::string> names = s.destinations;
       std::sort(names.begin(), names.end());
       std::string key;
@@ -263,10 +258,8 @@ void check_chain(const json& c) {
   double sum = 0.0;
   for (const double g : s.gradient) sum += g;
   check_near("sum of the gradients", sum, s.mean);
-  if (expect.contains("prob_cap_hit"))
-    check_near("prob_cap_hit", s.capped, expect["prob_cap_hit"]);
-  else
-    expect_true(s.capped <= 0.0, "the cap was hit");
+  if (expect.contains("prob_cap_hit")) check_near("prob_cap_hit", s.capped, expect["prob_cap_hit"]);
+  else expect_true(s.capped <= 0.0, "the cap was hit");
   const json extra = c.value("extra", json::object());
   if (extra.contains("prob_leftover")) check_near("prob_leftover", s.leftover, extra["prob_leftover"]);
   check_subsets(c.contains("extra") ? c : json{{"extra", json::object()}});
@@ -365,7 +358,8 @@ void check_segment(const std::string& what, const segment& s, const json& expect
   check_near(what + ": N", s.tasks, truth.tasks);
   check_near(what + ": T", s.mean, truth.mean);
   for (std::size_t k = 0; k != truth.parallelism.size(); ++k)
-    check_near(what + ": p(" + std::to_string(k) + ")", k < s.parallelism.size() ? s.parallelism[k] : 0.0, truth.parallelism[k]);
+    check_near(what + ": p(" + std::to_string(k) + ")", k < s.parallelism.size() ? s.parallelism[k] : 0.0,
+               truth.parallelism[k]);
 }
 
 // The names of the expected values are expressions over the segments of the vector: "sequential_ABC",

@@ -22,8 +22,7 @@ TEST_CASE("a malformed graph is refused with its number") {
   CHECK(error_of(control_graph().add("a", "").add("b", "b", "b")) == "whywait-P007");
   CHECK(error_of(control_graph().add("a", "a", "a")) == "whywait-P009");
   CHECK(error_of(control_graph()) == "whywait-P009");
-  CHECK(error_of(control_graph().add("a", "b").add_immediate("b", "c", "a+c").add_immediate("c", "b", "b")) ==
-        "whywait-P008");
+  CHECK(error_of(control_graph().add("a", "b").add_immediate("b", "c", "a+c").add_immediate("c", "b", "b")) == "whywait-P008");
   CHECK(error_of(control_graph().add("a", "b|.5+c|.4").add("b", "", "a").add("c", "", "a")) == "whywait-P003");
   control_graph start = control_graph().add("a", "");
   start.start = {"z"};

@@ -20,8 +20,8 @@ solution exact(const composition& c) { return solve(generate(compile(graph_of(c)
 
 TEST_CASE("sequence, choice and loops are exact in every moment") {
   const composition t = composition::task();
-  const composition inner = composition::loop(
-      composition::sequence({t, composition::choice({t, composition::sequence({t, t})}, {0.3, 0.7})}), 0.4);
+  const composition inner =
+      composition::loop(composition::sequence({t, composition::choice({t, composition::sequence({t, t})}, {0.3, 0.7})}), 0.4);
   const composition whole = composition::sequence({t, composition::loop(composition::sequence({inner, t}), 0.75), t});
   const segment s = segment_of(whole, shared());
   const solution truth = exact(whole);

@@ -10,8 +10,7 @@ using test::number_of_error;
 
 namespace {
 
-route through(std::size_t station, double mean, service_time::law how = service_time::law::exponential,
-              double shape = 1.0) {
+route through(std::size_t station, double mean, service_time::law how = service_time::law::exponential, double shape = 1.0) {
   return {{{station, {mean, how, shape}, 1.0, false}}};
 }
 simulation_options runs(std::uint64_t n) {

@@ -15,19 +15,14 @@ namespace {
 environment own(std::size_t classes = 1) { return {machine::servers_for_all(std::vector<double>(classes, 1.0)), {}}; }
 
 control_graph looping(const std::string& again, const std::string& leave) {
-  return control_graph()
-      .add("i", "a")
-      .add("a", "b", "i+b")
-      .add("b", "a|" + again + "+x|" + leave, "a")
-      .add("x", "", "b");
+  return control_graph().add("i", "a").add("a", "b", "i+b").add("b", "a|" + again + "+x|" + leave, "a").add("x", "", "b");
 }
 
 }  // namespace
 
 TEST_CASE("a loop that is left once in 2^50 trips keeps its digits") {
   const double trips = std::ldexp(1.0, 50);
-  const solution s =
-      solve(generate(compile(looping("1125899906842623/1125899906842624", "1/1125899906842624"))), own());
+  const solution s = solve(generate(compile(looping("1125899906842623/1125899906842624", "1/1125899906842624"))), own());
   CHECK(near(s.mean, 2.0 + 2.0 * trips, 1e-12));
   CHECK(near(s.tasks[0], 2.0 + 2.0 * trips, 1e-12));
   // two exponential tasks per trip, a geometric number of trips
@@ -71,8 +66,7 @@ TEST_CASE("the gradients sum to the mean and match differences") {
     up[k] *= std::exp(1e-5);
     down[k] *= std::exp(-1e-5);
     const double slope =
-        (solve(c, {machine::servers_for_all(up), {}}).mean - solve(c, {machine::servers_for_all(down), {}}).mean) /
-        2e-5;
+        (solve(c, {machine::servers_for_all(up), {}}).mean - solve(c, {machine::servers_for_all(down), {}}).mean) / 2e-5;
     CHECK(near(slope, s.gradient[k], 1e-8));
     sum += s.gradient[k];
   }
@@ -116,8 +110,7 @@ TEST_CASE("a fork whose tasks start twice holds two instances in one state") {
 }
 
 TEST_CASE("immediate nodes at the start may begin in several states, or end at once") {
-  const control_graph g =
-      control_graph().add_immediate("s", "a|1/2+b|1/4+(a.b)|1/4").add("a", "", "s").add("b", "", "s");
+  const control_graph g = control_graph().add_immediate("s", "a|1/2+b|1/4+(a.b)|1/4").add("a", "", "s").add("b", "", "s");
   const program p = compile(g);
   const solution s = solve(generate(p), own());
   CHECK(near(s.mean, 0.75 + 0.25 * 1.5));

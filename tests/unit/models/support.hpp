@@ -2,8 +2,8 @@
 #define WHYWAIT_TESTS_UNIT_MODELS_SUPPORT_HPP
 
 #include <whywait/models/composition.hpp>
-#include <whywait/models/random.hpp>
 #include <whywait/models/error.hpp>
+#include <whywait/models/random.hpp>
 
 #include <algorithm>
 #include <cmath>

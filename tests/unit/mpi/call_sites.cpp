@@ -1,7 +1,7 @@
 #include <whywait/mpi/call_sites.hpp>
 
-#include <cstdint>
 #include <doctest/doctest.h>
+#include <cstdint>
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 #include <whywait/mpi/communicators.hpp>
 
-#include <cstdint>
 #include <doctest/doctest.h>
+#include <cstdint>
 
 #include <set>
 

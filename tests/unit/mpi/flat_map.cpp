@@ -1,7 +1,7 @@
 #include <whywait/mpi/flat_map.hpp>
 
-#include <cstdint>
 #include <doctest/doctest.h>
+#include <cstdint>
 
 #include <map>
 #include <random>

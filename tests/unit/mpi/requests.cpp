@@ -1,7 +1,7 @@
 #include <whywait/mpi/requests.hpp>
 
-#include <cstdint>
 #include <doctest/doctest.h>
+#include <cstdint>
 
 #include <map>
 #include <random>

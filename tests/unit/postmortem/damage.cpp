@@ -105,8 +105,7 @@ TEST_CASE("reading damaged files never fails and reports unreadable parts in cle
     options.text = nullptr;
     const std::string said = said_by([&] { reported += report_left_behind(here.path, options); });
     REQUIRE(lines_of(said) <= contents.size());
-    for (std::size_t at = 0; at < said.size(); at = said.find('\n', at) + 1)
-      REQUIRE(said.compare(at, 9, "whywait: ") == 0);
+    for (std::size_t at = 0; at < said.size(); at = said.find('\n', at) + 1) REQUIRE(said.compare(at, 9, "whywait: ") == 0);
   }
   CHECK(reported > 400);  // most damage leaves most of the data intact
 }

@@ -150,8 +150,8 @@ TEST_CASE("with missing ranks there are last words and the reason for the missin
   folder here;
   run("rank", here.path, "1");
   postmortem::dead_job job;
-  job.add(
-      std::make_unique<postmortem::dead_process>(std::make_unique<postmortem::dead_memory>(here.path + "/" + here.files().at(0))));
+  job.add(std::make_unique<postmortem::dead_process>(
+      std::make_unique<postmortem::dead_memory>(here.path + "/" + here.files().at(0))));
   const report::result result = job.report();
   CHECK(!job.explained());
   CHECK(result.waits.empty());

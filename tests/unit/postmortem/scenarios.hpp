@@ -3,9 +3,9 @@
 
 // Programs that end in every possible way. kept_program.hpp starts each as a separate process. For inclusion in one
 // file.
+#include <whywait/mpi/kept_facts.hpp>
 #include <whywait/record.hpp>
 #include <whywait/record/listen.hpp>
-#include <whywait/mpi/kept_facts.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -98,8 +98,7 @@ void rank(int number) {
     here.steps.push(core::path_step{compute, 0, 10, 20 * ms, 0});
     store(core::mpi_call::Send, zero + 20 * ms, 1000, core::sync_flag::posts_send | core::sync_flag::complete, 1, 1);
   } else {
-    store(core::mpi_call::Recv, zero + 1000, 20 * ms + 1000, core::sync_flag::posts_receive | core::sync_flag::complete,
-          0, 1);
+    store(core::mpi_call::Recv, zero + 1000, 20 * ms + 1000, core::sync_flag::posts_receive | core::sync_flag::complete, 0, 1);
     store(core::mpi_call::Barrier, zero + 21 * ms, ms, core::sync_flag::contributes | core::sync_flag::consumes, -1, 2);
   }
   thread->open.frame = thread;

@@ -5,13 +5,13 @@
 
 #include <doctest/doctest.h>
 
+#include <pthread.h>
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <pthread.h>
 #include <string>
 #include <thread>
 #include <vector>

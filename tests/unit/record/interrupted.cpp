@@ -5,14 +5,14 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 #include <csignal>
 #include <cstdint>
 #include <cstring>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <thread>
-#include <time.h>
-#include <unistd.h>
 #include <vector>
 
 #include "recorded.hpp"
@@ -216,9 +216,9 @@ TEST_CASE("with another clock every mark takes the slow path and records the sam
         whywait::end("slow begin");
         const recorded all;
         const std::uint64_t took = core::cycle_clock::now() - begin;
-        right = record::detail::here() == all.here().decoy && all.visits("slow outer") == 1 &&
-                all.visits("slow step") == 10 && all.visits("slow next") == 10 && all.work("slow next") == 20 &&
-                all.visits("slow inner") == 10 && all.visits("slow phase") == 1 && all.visits("slow begin") == 1 &&
+        right = record::detail::here() == all.here().decoy && all.visits("slow outer") == 1 && all.visits("slow step") == 10 &&
+                all.visits("slow next") == 10 && all.work("slow next") == 20 && all.visits("slow inner") == 10 &&
+                all.visits("slow phase") == 1 && all.visits("slow begin") == 1 &&
                 all.ticks("slow outer") + all.ticks("slow next") + all.ticks("slow inner") > 0 &&
                 all.ticks("slow outer") + all.ticks("slow next") + all.ticks("slow inner") <= took &&
                 all.here().mismatched_ends == 0 && all.here().path.depth() == 0;

@@ -58,10 +58,8 @@ TEST_CASE("a region lasts to the end of its scope, and two may share a scope or 
 TEST_CASE("a region is the whole statement of an if without braces") {
   on_new_thread([] {
     for (int i = 0; i < 4; ++i) {
-      if (i == 1)
-        WHYWAIT_REGION("under if");
-      else
-        WHYWAIT_WAIT("under else");
+      if (i == 1) WHYWAIT_REGION("under if");
+      else WHYWAIT_WAIT("under else");
       CHECK(recorded().here().path.depth() == 0);
     }
     CHECK(recorded().visits("under if") == 1);

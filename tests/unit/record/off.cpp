@@ -19,10 +19,8 @@ TEST_CASE("switched off, macros are statements that evaluate nothing") {
   ++only_counted;
   WHYWAIT_REGION("off");
   WHYWAIT_WAIT("off");
-  if (evaluated != 0)
-    WHYWAIT_REGION("off");
-  else
-    WHYWAIT_BLOCK("off");
+  if (evaluated != 0) WHYWAIT_REGION("off");
+  else WHYWAIT_BLOCK("off");
   WHYWAIT_NEXT("off");
   WHYWAIT_WORK(evaluate());
   WHYWAIT_WORK(only_counted);

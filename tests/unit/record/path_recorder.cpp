@@ -272,18 +272,24 @@ TEST_CASE("random nestings equal those of a plain stack, and the times of all bl
     plain.pass(ticks);
     const std::uint32_t deep = step / 20'000 == 3 ? 20 : 3;  // exceeds the maximum depth once
     switch (below(12)) {
-      case 0: case 1: case 2: case 3: {
+      case 0:
+      case 1:
+      case 2:
+      case 3: {
         const std::uint32_t block = 1 + below(40);
         r->enter(block);
         plain.enter(block);
         break;
       }
-      case 4: case 5: case 6:
+      case 4:
+      case 5:
+      case 6:
         if (deep == 20 && below(4) != 0) break;
         r->leave();
         plain.leave();
         break;
-      case 7: case 8: {
+      case 7:
+      case 8: {
         const std::uint32_t block = 100 + below(40);
         r->visit(block);
         plain.visit(block);

@@ -208,7 +208,7 @@ TEST_CASE("a concurrent reader gets every kept event once and in order, with sev
           ++seen[l];
           const std::uint64_t ticks = high[l] | first[i].low;
           const std::uint64_t expected = first[i].kind() == happening::enter ? 3 * std::uint64_t(first[i].number() - 1)
-                                                                       : 3 * std::uint64_t(first[i].number() - 1) + 3;
+                                                                             : 3 * std::uint64_t(first[i].number() - 1) + 3;
           wrong[l] += ticks != expected || ticks < latest[l] ? 1 : 0;
           latest[l] = ticks;
         }

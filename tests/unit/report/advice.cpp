@@ -12,8 +12,7 @@
 
 namespace sample {
 
-report::result reported(const explain::outcome& found, const base::names& known, report::run_facts f,
-                        const std::string& more) {
+report::result reported(const explain::outcome& found, const base::names& known, report::run_facts f, const std::string& more) {
   namespace rules = whywait::rules;
   rules::compiler all;
   rules::add_base(all);
@@ -31,9 +30,7 @@ using namespace sample;
 
 namespace {
 
-report::wait_entry wait_of(explain::explanation e) {
-  return reported(outcome({std::move(e)}), names(), facts()).waits.at(0);
-}
+report::wait_entry wait_of(explain::explanation e) { return reported(outcome({std::move(e)}), names(), facts()).waits.at(0); }
 bool has(const std::string& all, const std::string& part) { return all.find(part) != std::string::npos; }
 
 explain::explanation barrier_wait() {
@@ -56,7 +53,8 @@ TEST_CASE("the finding of a pattern's rule is shown at its waits, with the calls
   CHECK(has(w.advice[0].description, "ranks 1-7 waited for rank 0"));
   CHECK(w.advice[0].saving_seconds == 17.2);
   CHECK(w.advice[0].seconds == 18.9);
-  CHECK(w.advice[0].actions == whywait::base::vector<std::string>{"MPI_Send in exchange (halo.cpp:131)", "MPI_Recv in exchange (halo.cpp:142)"});
+  CHECK(w.advice[0].actions ==
+        whywait::base::vector<std::string>{"MPI_Send in exchange (halo.cpp:131)", "MPI_Recv in exchange (halo.cpp:142)"});
 }
 
 TEST_CASE("every pattern has advice that names the user's block and is bounded by the wait") {
@@ -112,7 +110,8 @@ TEST_CASE("without rules no wait is listed, and the whole waiting time is report
 TEST_CASE("problems that belong to no single wait follow the waits, most saving first") {
   const char* const rules =
       "declare problem for run parameters (name = \"small\", description = \"too few ranks: {ranks}\", duration = 1 s);"
-      "declare problem for run parameters (name = \"large\", description = \"d\", advice = \"a\", duration = 3 s, saving = 2 s);";
+      "declare problem for run parameters (name = \"large\", description = \"d\", advice = \"a\", duration = 3 s, "
+      "saving = 2 s);";
   const report::result r = reported(outcome({late_sender()}), names(), facts(), rules);
   REQUIRE(r.problems.size() == 2);
   CHECK(r.problems[0].problem == "large");

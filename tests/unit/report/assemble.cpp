@@ -82,8 +82,8 @@ TEST_CASE("waiting that no entry lists counts as unexplained") {
 
 TEST_CASE("derived blocks are named by their call sites") {
   explain::explanation e = late_sender();
-  e.residual = {term(between_key, 4 * second, 0, 4, 0), term(100, 3 * second, 0, 4, 0),
-                term(call_key, 2 * second, 0, 4, 0), term(101, second, 0), term(102, second / 2, 0)};
+  e.residual = {term(between_key, 4 * second, 0, 4, 0), term(100, 3 * second, 0, 4, 0), term(call_key, 2 * second, 0, 4, 0),
+                term(101, second, 0), term(102, second / 2, 0)};
   explain::outcome o = outcome({e});
   o.meanings = {{between_key, explain::block_kind::between, waitall, send},
                 {100, explain::block_kind::between, 0, send},

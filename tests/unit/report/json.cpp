@@ -227,8 +227,8 @@ TEST_CASE("the results about data can be parsed again") {
 TEST_CASE("an empty report satisfies the schema and has all sections") {
   const json document = json::parse(report::json_of(report::result{}));
   CHECK(complaints(document) == "");
-  for (const char* key : {"schema", "run", "waits", "problems", "critical_path", "efficiency", "overhead",
-                          "delay_costs", "delay_sums", "communication_classes", "distributions", "sharing", "prediction"}) {
+  for (const char* key : {"schema", "run", "waits", "problems", "critical_path", "efficiency", "overhead", "delay_costs",
+                          "delay_sums", "communication_classes", "distributions", "sharing", "prediction"}) {
     CAPTURE(key);
     CHECK(document.contains(key));
   }
@@ -275,7 +275,10 @@ TEST_CASE("the schema rejects broken documents") {
       {"overhead without its bound", [](json& d) { d["overhead"].erase("bound_seconds"); }},
       {"half of the sums of delays", [](json& d) { d["delay_sums"].erase("terminal_seconds"); }},
       {"an unknown compensated quality", [](json& d) { d["waits"][0]["compensated_quality"] = "good"; }},
-      {"a nested row", [](json& d) { d["sharing"] = {{{"x", json::array()}}}; }},
+      {"a nested row",
+       [](json& d) {
+         d["sharing"] = {{{"x", json::array()}}};
+       }},
   };
   for (const auto& each : damages) {
     const auto& what = each.first;
@@ -325,8 +328,7 @@ TEST_CASE("names with quotes, line feeds and foreign bytes leave a valid documen
 
 TEST_CASE("a file that cannot be written gives one line with the reason") {
   const std::string missing = (std::filesystem::temp_directory_path() / "whywait-no-such-folder" / "x.json").string();
-  CHECK(report::write_json_file(report::result{}, missing) ==
-        "cannot write " + missing + ": No such file or directory");
+  CHECK(report::write_json_file(report::result{}, missing) == "cannot write " + missing + ": No such file or directory");
 }
 
 TEST_CASE("the file holds the document") {

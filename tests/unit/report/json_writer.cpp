@@ -64,10 +64,8 @@ TEST_CASE("values that are not numbers are null, and there is no negative zero")
 }
 
 TEST_CASE("whole numbers keep all digits") {
-  CHECK(read_back(std::numeric_limits<std::int64_t>::min()).get<std::int64_t>() ==
-        std::numeric_limits<std::int64_t>::min());
-  CHECK(read_back(std::numeric_limits<std::uint64_t>::max()).get<std::uint64_t>() ==
-        std::numeric_limits<std::uint64_t>::max());
+  CHECK(read_back(std::numeric_limits<std::int64_t>::min()).get<std::int64_t>() == std::numeric_limits<std::int64_t>::min());
+  CHECK(read_back(std::numeric_limits<std::uint64_t>::max()).get<std::uint64_t>() == std::numeric_limits<std::uint64_t>::max());
 }
 
 TEST_CASE("text is escaped and reads back") {

@@ -39,7 +39,7 @@ TEST_CASE("lines that both sides ran equally often become a range") {
 
 TEST_CASE("different counts, functions or lines in between prevent merging") {
   whywait::base::vector<report::residual_entry> all = {lines(10, 10, 40, 10), lines(12, 12, 90, 10), lines(14, 14, 40, 10),
-                                             lines(15, 15, 40, 10, "g()")};
+                                                       lines(15, 15, 40, 10, "g()")};
   report::merge_lines(all, false);
   REQUIRE(all.size() == 4);
   CHECK(all[0].where.line == 12);  // sorted by difference

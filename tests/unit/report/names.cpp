@@ -10,8 +10,7 @@ using namespace whywait::base;
 using namespace whywait::report;
 
 TEST_CASE("a call site is printed with its region and line") {
-  CHECK(call_text(sample::call("MPI_Recv", "main/exchange", "src/halo.cpp", 142)) ==
-        "MPI_Recv in exchange (halo.cpp:142)");
+  CHECK(call_text(sample::call("MPI_Recv", "main/exchange", "src/halo.cpp", 142)) == "MPI_Recv in exchange (halo.cpp:142)");
   CHECK(call_text(sample::call("MPI_Recv", "main/exchange", "src/halo.cpp", 142), "at") ==
         "MPI_Recv at exchange (halo.cpp:142)");
 }
@@ -27,8 +26,7 @@ TEST_CASE("without regions the function is named, without debug information modu
 }
 
 TEST_CASE("long names lose their middle and the file name stays whole") {
-  place p =
-      sample::call("MPI_Recv", "a_region_with_a_name_that_never_seems_to_end", "dir/a_file_with_a_long_name.cpp", 142);
+  place p = sample::call("MPI_Recv", "a_region_with_a_name_that_never_seems_to_end", "dir/a_file_with_a_long_name.cpp", 142);
   const std::string text = call_text(p, "in", 60);
   CHECK(text == "MPI_Recv in a_regi...o_end (a_file_with_a_long_name.cpp:142)");
   CHECK(display_width(text) == 60);

@@ -37,19 +37,13 @@ picture_node node(ran what, core::stable_key key, std::int64_t ns, std::uint32_t
 explain::wait_picture sides() {
   explain::wait_picture p;
   p.waiter.rank = 1;
-  p.waiter.nodes = {node(ran::region, pack, 2 * ms),
-                    node(ran::loop, 0, 30 * ms, 10, 3),
-                    node(ran::region, compute, 28 * ms, 1, 1),
-                    node(ran::step, step, 0, 4),
-                    node(ran::call, allreduce, 2 * ms),
-                    node(ran::unmarked, 0, 10)};
-  p.causer.nodes = {node(ran::region, pack, 2 * ms),
-                    node(ran::loop, 0, 70 * ms, 10, 3),
-                    node(ran::region, compute, 68 * ms, 1, 1),
-                    node(ran::step, step, 0, 12),
-                    node(ran::call, allreduce, 2 * ms),
-                    node(ran::region, update, 5 * ms),
-                    node(ran::unmarked, 0, 10)};
+  p.waiter.nodes = {node(ran::region, pack, 2 * ms),           node(ran::loop, 0, 30 * ms, 10, 3),
+                    node(ran::region, compute, 28 * ms, 1, 1), node(ran::step, step, 0, 4),
+                    node(ran::call, allreduce, 2 * ms),        node(ran::unmarked, 0, 10)};
+  p.causer.nodes = {
+      node(ran::region, pack, 2 * ms), node(ran::loop, 0, 70 * ms, 10, 3), node(ran::region, compute, 68 * ms, 1, 1),
+      node(ran::step, step, 0, 12),    node(ran::call, allreduce, 2 * ms), node(ran::region, update, 5 * ms),
+      node(ran::unmarked, 0, 10)};
   return p;
 }
 
@@ -60,9 +54,7 @@ explain::wait_sample sample_wait() {
   return s;
 }
 
-std::string as_text(const report::picture& p, std::size_t columns = 80) {
-  return report::picture_text(p, columns, "    ");
-}
+std::string as_text(const report::picture& p, std::size_t columns = 80) { return report::picture_text(p, columns, "    "); }
 
 whywait::base::vector<std::string> lines_of(const std::string& all) {
   whywait::base::vector<std::string> lines;
@@ -148,8 +140,8 @@ TEST_CASE("a long picture is limited to 20 lines and 100 columns and shows the l
     const std::size_t size = 1 + random() % 300;
     for (explain::picture_side* side : {&both.waiter, &both.causer})
       for (std::size_t i = 0; i < size; ++i)
-        side->nodes.push_back(
-            node(ran::region, 1000 + random() % 50, static_cast<std::int64_t>(random() % 1000000), static_cast<std::uint32_t>(1 + random() % 2)));
+        side->nodes.push_back(node(ran::region, 1000 + random() % 50, static_cast<std::int64_t>(random() % 1000000),
+                                   static_cast<std::uint32_t>(1 + random() % 2)));
     both.causer.nodes[random() % size] = node(ran::region, compute, 900 * ms);
     report::picture p = report::align(sample_wait(), both, names());
     p.cut = round % 2 == 0;
@@ -184,7 +176,8 @@ TEST_CASE("alignment keeps every row of both sides in its order") {
     // longest common subsequence by the textbook algorithm
     const auto& a = both.waiter.nodes;
     const auto& b = both.causer.nodes;
-    whywait::base::vector<whywait::base::vector<std::size_t>> lcs(a.size() + 1, whywait::base::vector<std::size_t>(b.size() + 1, 0));
+    whywait::base::vector<whywait::base::vector<std::size_t>> lcs(a.size() + 1,
+                                                                  whywait::base::vector<std::size_t>(b.size() + 1, 0));
     for (std::size_t i = a.size(); i-- != 0;)
       for (std::size_t j = b.size(); j-- != 0;)
         lcs[i][j] = a[i].key == b[j].key ? lcs[i + 1][j + 1] + 1 : std::max(lcs[i + 1][j], lcs[i][j + 1]);

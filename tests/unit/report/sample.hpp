@@ -30,8 +30,7 @@ inline base::place call(const char* name, const char* region, const char* file, 
   return p;
 }
 
-inline base::place block(const char* name, const char* region, const char* file, int line,
-                           const char* kind = "region") {
+inline base::place block(const char* name, const char* region, const char* file, int line, const char* kind = "region") {
   base::place p;
   p.name = name;
   p.kind = kind;
@@ -41,19 +40,7 @@ inline base::place block(const char* name, const char* region, const char* file,
   return p;
 }
 
-enum key : core::stable_key {
-  recv = 1,
-  send,
-  compute,
-  pack,
-  barrier,
-  allreduce,
-  update,
-  waitall,
-  between_key,
-  step,
-  call_key
-};
+enum key : core::stable_key { recv = 1, send, compute, pack, barrier, allreduce, update, waitall, between_key, step, call_key };
 
 inline base::names names() {
   base::names out;
@@ -80,8 +67,8 @@ inline report::run_facts facts(std::int64_t ranks = 8) {
   return f;
 }
 
-inline explain::residual_term term(core::stable_key block, std::int64_t visits_ns, std::int64_t speed_ns,
-                                   std::int64_t late = 0, std::int64_t waiting = 0) {
+inline explain::residual_term term(core::stable_key block, std::int64_t visits_ns, std::int64_t speed_ns, std::int64_t late = 0,
+                                   std::int64_t waiting = 0) {
   explain::residual_term t;
   t.block = block;
   t.total_ns = visits_ns + speed_ns;

@@ -52,8 +52,7 @@ void copy_library(const fs::path& from, const fs::path& to, without what) {
     return s;
   };
   const Elf64_Shdr strings = section(header.e_shstrndx);
-  for (std::size_t i = 0; i < header.e_shnum && (what == without::debug_information || what == without::all_symbols);
-       ++i) {
+  for (std::size_t i = 0; i < header.e_shnum && (what == without::debug_information || what == without::all_symbols); ++i) {
     Elf64_Shdr s = section(i);
     const std::string name = bytes.data() + strings.sh_offset + s.sh_name;
     const bool debug = name.compare(0, 7, ".debug_") == 0;
@@ -184,8 +183,7 @@ TEST_CASE("without libdw the exported names and offsets remain") {
 
 TEST_CASE("the same call has the same module and offset at another address") {
   const library one(without::nothing);
-  const library two(
-      without::nothing);  // a second copy at another address, like address randomisation on another rank
+  const library two(without::nothing);  // a second copy at another address, like address randomisation on another rank
   symboliser look;
   one.call("symbols_plain_call");
   const void* const first_address = seen_address;

@@ -43,10 +43,8 @@ class environment {
     if (const char* const value = std::getenv(name)) value_ = value;
   }
   ~environment() {
-    if (value_)
-      ::setenv(name_, value_->c_str(), 1);
-    else
-      ::unsetenv(name_);
+    if (value_) ::setenv(name_, value_->c_str(), 1);
+    else ::unsetenv(name_);
   }
   environment(const environment&) = delete;
   environment& operator=(const environment&) = delete;
@@ -122,7 +120,8 @@ TEST_CASE("a partially recorded run is not called balanced") {
   report::run_facts part = facts(4);
   part.seconds = 2.31;
   part.unseen_seconds = 2.30;
-  CHECK(text(outcome({e}, 4, second / 100), part) == R"(whywait · 4 ranks · 2.31 s, of which 10.0 ms (0.4 %) is explained
+  CHECK(text(outcome({e}, 4, second / 100), part) ==
+        R"(whywait · 4 ranks · 2.31 s, of which 10.0 ms (0.4 %) is explained
   0.4 % of the rank time that is explained is waiting (160 us); the other 2.30 s
   of the run were not recorded.
 
@@ -137,7 +136,8 @@ TEST_CASE("a partially recorded run is not called balanced") {
   pack.name = "pack";
   with.unseen = {{loop, 190, 1.9, 0}, {pack, 1, 0.1, 0}};
   CHECK(has(report::text_of(with),
-            "    after the record buffer was full, all ranks ran loop (a.cpp:3) 1.90 s (190\n    visits), pack 100 ms (1 visit)\n"));
+            "    after the record buffer was full, all ranks ran loop (a.cpp:3) 1.90 s (190\n    visits), pack 100 ms "
+            "(1 visit)\n"));
   part.unseen_seconds = 2.31;
   CHECK(text(outcome({}, 4, 0), part) == R"(whywait · 4 ranks · 2.31 s, of which nothing is explained
   The waits of this run are not explained.
@@ -225,8 +225,7 @@ TEST_CASE("huge numbers stay readable") {
   e.longest_ns = 99999 * second;
   e.count = 5000000000;
   e.unexplained_ns = 0;
-  e.residual = {term(compute, 0, 123400000 * second, 9000000000, 9000000000),
-                term(pack, 56789 * second, 0, 2600000000, 1400)};
+  e.residual = {term(compute, 0, 123400000 * second, 9000000000, 9000000000), term(pack, 56789 * second, 0, 2600000000, 1400)};
   explain::outcome o = outcome({e}, 100000, 12345 * second);
   o.unmatched = 1;
   o.clock_violations = 3;
@@ -395,10 +394,10 @@ TEST_CASE("many blocks become eight and a sum") {
 TEST_CASE("long names and paths stay within 80 columns, file names whole") {
   base::names known = names();
   const std::string file = "very/deep/path/to/the/sources/of/the/program/finite_volume_flux.cpp";
-  known.add(901, block("compute_the_numerical_flux_over_all_interior_faces_of_the_unstructured_mesh", "main",
-                       file.c_str(), 1234));
-  known.add(900, call("MPI_Neighbor_alltoallw", "exchange_of_halo_layers_between_neighbouring_subdomains", file.c_str(),
-                      98765));
+  known.add(901,
+            block("compute_the_numerical_flux_over_all_interior_faces_of_the_unstructured_mesh", "main", file.c_str(), 1234));
+  known.add(900,
+            call("MPI_Neighbor_alltoallw", "exchange_of_halo_layers_between_neighbouring_subdomains", file.c_str(), 98765));
   explain::explanation e = late_sender();
   e.operation = e.cause = 900;
   e.residual[0].block = 901;
@@ -448,10 +447,8 @@ TEST_CASE("colour adds nothing but colour") {
   const std::string coloured = text(outcome({late_sender()}), facts(), colour);
   std::string stripped;
   for (std::size_t i = 0; i < coloured.size(); ++i) {
-    if (coloured[i] == '\033')
-      i = coloured.find('m', i);
-    else
-      stripped += coloured[i];
+    if (coloured[i] == '\033') i = coloured.find('m', i);
+    else stripped += coloured[i];
   }
   CHECK(coloured != stripped);
   CHECK(stripped == text(outcome({late_sender()})));

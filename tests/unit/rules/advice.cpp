@@ -7,13 +7,14 @@
 namespace {
 
 namespace rules = sample::rules;
-using sample::explain::pattern;
 using sample::term;
+using sample::explain::pattern;
 
 bool contains(const std::string& text, const char* what) { return text.find(what) != std::string::npos; }
 
 sample::explain::explanation late_sender() {
-  return sample::wait(pattern::late_sender, sample::recv, sample::send, {term(sample::compute, 0, 1600, 900, 900, 3000, 1400), term(sample::pack, 150, 0, 26, 14)}, 250);
+  return sample::wait(pattern::late_sender, sample::recv, sample::send,
+                      {term(sample::compute, 0, 1600, 900, 900, 3000, 1400), term(sample::pack, 150, 0, 26, 14)}, 250);
 }
 
 }  // namespace
@@ -25,7 +26,9 @@ TEST_CASE("advice names the user's own calls and blocks, and saves at most what 
   REQUIRE(e.waits[0].list.size() == 1);
   const rules::finding& f = e.waits[0].list[0];
   CHECK(f.problem == "late_sender");
-  CHECK(f.advice == "call MPI_Send (halo.cpp:131) before compute_interior if the message does not depend on it, or post the receive early with MPI_Irecv and wait for it after other work");
+  CHECK(f.advice ==
+        "call MPI_Send (halo.cpp:131) before compute_interior if the message does not depend on it, or post the "
+        "receive early with MPI_Irecv and wait for it after other work");
   CHECK(f.saving == doctest::Approx(1.6));
   CHECK(f.seconds == doctest::Approx(2.0));
   REQUIRE(f.actions.size() == 2);
@@ -69,14 +72,17 @@ TEST_CASE("removing the rule of a pattern makes its waits unknown") {
 
 TEST_CASE("a rule of the user replaces the built-in one of the same name") {
   const auto e = sample::evaluate(sample::outcome({late_sender()}),
-                                  "declare problem for late_sender parameters (name = \"late_sender\", advice = \"ask {w.late_ranks}\", duration = w.duration);");
+                                  "declare problem for late_sender parameters (name = \"late_sender\", advice = \"ask "
+                                  "{w.late_ranks}\", duration = w.duration);");
   REQUIRE(e.waits[0].list.size() == 1);
   CHECK(e.waits[0].list[0].advice == "ask rank 0");
 }
 
 TEST_CASE("more visits and slower visits are different problems and replace the general advice") {
-  const auto more = sample::wait(pattern::wait_at_nxn, sample::allreduce, sample::allreduce, {term(sample::compute, 1800, 0, 9000, 6000, 5400, 3600)});
-  const auto slower = sample::wait(pattern::wait_at_nxn, sample::allreduce, sample::allreduce, {term(sample::compute, 0, 1800, 9000, 9000, 5400, 3600)});
+  const auto more = sample::wait(pattern::wait_at_nxn, sample::allreduce, sample::allreduce,
+                                 {term(sample::compute, 1800, 0, 9000, 6000, 5400, 3600)});
+  const auto slower = sample::wait(pattern::wait_at_nxn, sample::allreduce, sample::allreduce,
+                                   {term(sample::compute, 0, 1800, 9000, 9000, 5400, 3600)});
   const auto e = sample::evaluate(sample::outcome({more, slower}));
   CHECK(sample::find(e.waits[0].list, "uneven_work") != nullptr);
   CHECK(sample::find(e.waits[0].list, "wait_at_nxn") == nullptr);
@@ -85,9 +91,10 @@ TEST_CASE("more visits and slower visits are different problems and replace the 
 }
 
 TEST_CASE("a rank that is slow in every block is a problem of the run") {
-  const auto w = sample::wait(pattern::wait_at_barrier, sample::barrier, sample::barrier,
-                              {term(sample::compute, 0, 900, 100, 100, 3900, 3000), term(sample::pack, 0, 600, 100, 100, 2600, 2000),
-                               term(sample::update, 0, 300, 100, 100, 1300, 1000)});
+  const auto w =
+      sample::wait(pattern::wait_at_barrier, sample::barrier, sample::barrier,
+                   {term(sample::compute, 0, 900, 100, 100, 3900, 3000), term(sample::pack, 0, 600, 100, 100, 2600, 2000),
+                    term(sample::update, 0, 300, 100, 100, 1300, 1000)});
   const auto e = sample::evaluate(sample::outcome({w}));
   const rules::finding* const f = sample::find(e.problems, "slow_rank");
   REQUIRE(f != nullptr);
@@ -96,13 +103,16 @@ TEST_CASE("a rank that is slow in every block is a problem of the run") {
 }
 
 TEST_CASE("the paper's rule finds late senders of a whole run, with the paper's actions and share") {
-  auto late_receiver = sample::wait(pattern::late_receiver, sample::send, sample::recv, {term(sample::compute, 0, 1132, 9, 9, 2000, 868)});
+  auto late_receiver =
+      sample::wait(pattern::late_receiver, sample::send, sample::recv, {term(sample::compute, 0, 1132, 9, 9, 2000, 868)});
   auto first = late_sender();
   first.wait_ns = 23184 * sample::ms;
   const auto e = sample::evaluate(sample::outcome({first, late_receiver}), sample::paper_rule());
   const rules::finding* const f = sample::find(e.problems, "Поздняя посылка сообщения");
   REQUIRE(f != nullptr);
-  CHECK(f->description == "Функция посылки сообщения вызывается позднее функции приема. Из-за этого блокирующая функция приема вынуждена простаивать.");
+  CHECK(f->description ==
+        "Функция посылки сообщения вызывается позднее функции приема. Из-за этого блокирующая функция приема вынуждена "
+        "простаивать.");
   CHECK(f->seconds == doctest::Approx(23.184));
   CHECK(f->instances == 100);
   REQUIRE(f->actions.size() == 2);
@@ -110,7 +120,8 @@ TEST_CASE("the paper's rule finds late senders of a whole run, with the paper's 
   CHECK(f->actions[0].region == "calculate");
   CHECK(f->actions[1].call == "MPI_Recv");
   CHECK(f->actions[1].region == "calculate");
-  CHECK(contains(rules::text_of(*f), "58 % of rank time: MPI_Send in calculate (halo.cpp:131), MPI_Recv in calculate (halo.cpp:142)"));
+  CHECK(contains(rules::text_of(*f),
+                 "58 % of rank time: MPI_Send in calculate (halo.cpp:131), MPI_Recv in calculate (halo.cpp:142)"));
   // late send first, late receive second, as in the paper
   CHECK(e.waits[0].list[0].problem == "late_sender");
   CHECK(e.waits[1].list[0].problem == "late_receiver");
@@ -140,7 +151,8 @@ TEST_CASE("names from the program cannot put control characters into advice") {
 
 TEST_CASE("a fault at run time is a message with line and caret") {
   const auto e = sample::evaluate(sample::outcome({late_sender()}),
-                                  "declare problem for late_sender when w.duration / (w.count - 100) > 1 s parameters (name = \"x\", duration = w.duration);");
+                                  "declare problem for late_sender when w.duration / (w.count - 100) > 1 s parameters "
+                                  "(name = \"x\", duration = w.duration);");
   REQUIRE(e.messages.size() == 1);
   CHECK(contains(e.messages[0], "more.rules:1:38: whywait-R060: this divides by zero"));
   CHECK(contains(e.messages[0], "^~~~"));

@@ -39,7 +39,9 @@ struct world {
 }  // namespace
 
 TEST_CASE("a member that is not shared belongs to one composite event only, the earliest first") {
-  world w("declare composite event pair member (left as l, right as r) when l.key = r.key parameters (a = l.value, b = r.value);");
+  world w(
+      "declare composite event pair member (left as l, right as r) when l.key = r.key parameters (a = l.value, b = "
+      "r.value);");
   for (int i = 0; i < 3; ++i) w.event("left", 1, i);
   for (int i = 0; i < 2; ++i) w.event("right", 1, 10 + i);
   w.run();
@@ -51,7 +53,9 @@ TEST_CASE("a member that is not shared belongs to one composite event only, the 
 }
 
 TEST_CASE("a shared member may belong to several composite events") {
-  world w("declare composite event pair member (left as l, shared right as r) when l.key = r.key parameters (a = l.value);");
+  world w(
+      "declare composite event pair member (left as l, shared right as r) when l.key = r.key parameters (a = "
+      "l.value);");
   for (int i = 0; i < 3; ++i) w.event("left", 1, i);
   w.event("right", 1, 10);
   w.run();
@@ -59,8 +63,9 @@ TEST_CASE("a shared member may belong to several composite events") {
 }
 
 TEST_CASE("two rules may use the same event: adding a rule takes nothing from another") {
-  world w("declare composite event p member (left as l, right as r) when l.key = r.key;"
-          "declare composite event q member (left as l, right as r) when l.key = r.key;");
+  world w(
+      "declare composite event p member (left as l, right as r) when l.key = r.key;"
+      "declare composite event q member (left as l, right as r) when l.key = r.key;");
   w.event("left", 1, 0);
   w.event("right", 1, 0);
   w.run();
@@ -69,8 +74,10 @@ TEST_CASE("two rules may use the same event: adding a rule takes nothing from an
 }
 
 TEST_CASE("the rest of a condition is looked at for every candidate, also keys that are computed") {
-  world w("declare composite event pair member (left as l, right as r) when l.key + 1 = r.key * 2 and l.value > r.value and r.value > 0"
-          " parameters (b = r.value);");
+  world w(
+      "declare composite event pair member (left as l, right as r) when l.key + 1 = r.key * 2 and l.value > r.value "
+      "and r.value > 0"
+      " parameters (b = r.value);");
   w.event("left", 1, 5);
   w.event("right", 1, 9);
   w.event("right", 1, 0);
@@ -81,8 +88,9 @@ TEST_CASE("the rest of a condition is looked at for every candidate, also keys t
 }
 
 TEST_CASE("composite events may be members of composite events in any order of declaration") {
-  world w("declare composite event outer member (inner as i, right as r) when i.k = r.key parameters (v = i.v + r.value);"
-          "declare composite event inner member (left as l) when l.value > 1 parameters (k = l.key, v = l.value);");
+  world w(
+      "declare composite event outer member (inner as i, right as r) when i.k = r.key parameters (v = i.v + r.value);"
+      "declare composite event inner member (left as l) when l.value > 1 parameters (k = l.key, v = l.value);");
   w.event("left", 1, 5);
   w.event("left", 2, 1);
   w.event("right", 1, 2);
@@ -93,9 +101,10 @@ TEST_CASE("composite events may be members of composite events in any order of d
 }
 
 TEST_CASE("gathering events makes one for each key, with weights") {
-  world w("declare composite event g member (all left as l) when l.value >= 0 by (l.key)"
-          " parameters (k = l.key, n = count(), s = sum(l.value), m = mean(l.value), a = least(l.value), b = most(l.value),"
-          " d = distinct(l.value), twice = s * 2);");
+  world w(
+      "declare composite event g member (all left as l) when l.value >= 0 by (l.key)"
+      " parameters (k = l.key, n = count(), s = sum(l.value), m = mean(l.value), a = least(l.value), b = most(l.value),"
+      " d = distinct(l.value), twice = s * 2);");
   w.event("left", 1, 2, 3);
   w.event("left", 2, 7);
   w.event("left", 1, 4);
@@ -114,8 +123,9 @@ TEST_CASE("gathering events makes one for each key, with weights") {
 }
 
 TEST_CASE("a rule that divides by zero is reported once and skips only the affected event") {
-  world w("declare composite event p member (left as l) parameters (q = 1 / l.value);"
-          "declare problem for p parameters (name = \"x\", duration = q * 1 s);");
+  world w(
+      "declare composite event p member (left as l) parameters (q = 1 / l.value);"
+      "declare problem for p parameters (name = \"x\", duration = q * 1 s);");
   w.event("left", 1, 0);
   w.event("left", 1, 4);
   w.event("left", 1, 0);
@@ -128,7 +138,9 @@ TEST_CASE("a rule that divides by zero is reported once and skips only the affec
 }
 
 TEST_CASE("a condition that selects too little is stopped instead of trying all pairs") {
-  world w("declare composite event p member (shared left as l, shared right as r) when l.key = r.key and l.value + r.value < 0;");
+  world w(
+      "declare composite event p member (shared left as l, shared right as r) when l.key = r.key and l.value + r.value "
+      "< 0;");
   for (int i = 0; i < 20000; ++i) {
     w.event("left", 1, i);
     w.event("right", 1, i);
@@ -152,8 +164,9 @@ TEST_CASE("rules over rules cannot eat up the memory") {
 }
 
 TEST_CASE("a composite event stands for as many as its members do, from the first on") {
-  world w("declare composite event p member (left as l, right as r) when l.key = r.key parameters (v = l.value);"
-          "declare problem for p parameters (name = \"x\", duration = v * 1 s);");
+  world w(
+      "declare composite event p member (left as l, right as r) when l.key = r.key parameters (v = l.value);"
+      "declare problem for p parameters (name = \"x\", duration = v * 1 s);");
   w.event("left", 1, 2, 100);
   w.event("right", 1, 0, 100);
   w.event("left", 2, 3);
@@ -173,7 +186,9 @@ TEST_CASE("minus zero and zero are the same key") {
 }
 
 TEST_CASE("findings of one problem are merged by their actions and weighted") {
-  world w("declare problem for left when value > 0 parameters (name = \"x\", description = \"{instances}: {value}\", duration = value * 1 s);");
+  world w(
+      "declare problem for left when value > 0 parameters (name = \"x\", description = \"{instances}: {value}\", "
+      "duration = value * 1 s);");
   const auto a = w.store.add_action({"a", "", "", 0, "a"}), b = w.store.add_action({"b", "", "", 0, "b"});
   rules::row_writer(w.store, "left").set("value", 1).actions(a).weight(10);
   rules::row_writer(w.store, "left").set("value", 3).actions(b);

@@ -29,7 +29,8 @@ base::pod_vector<rules::site_use> uses_of(whywait::base::vector<sample::rank>& r
   for (bool more = true; more;) {
     more = false;
     whywait::base::vector<packet> in(ranks.size());
-    for (rules::completion& c : all) c.announce([&](std::int32_t to) -> packet& { return in[static_cast<std::size_t>(to)]; }, room);
+    for (rules::completion& c : all)
+      c.announce([&](std::int32_t to) -> packet& { return in[static_cast<std::size_t>(to)]; }, room);
     for (std::size_t r = 0; r < ranks.size(); ++r) {
       more = more || !in[r].empty();
       all[r].hear(in[r].data(), in[r].size());
@@ -119,9 +120,8 @@ TEST_CASE("slow completion is a problem of its call site") {
     ranks[1].call(mpi_call::Barrier, 100 * i, 100 * i + 20, 2);
   }
   const auto uses = uses_of(ranks, 10000, 4096);
-  const auto said = sample::evaluate_with(sample::outcome({}), [&](auto& store, auto& facts) {
-    rules::add_uses(store, uses, sample::names(), facts);
-  });
+  const auto said = sample::evaluate_with(
+      sample::outcome({}), [&](auto& store, auto& facts) { rules::add_uses(store, uses, sample::names(), facts); });
   const rules::finding* const f = sample::find(said.problems, "slow_completion");
   REQUIRE(f != nullptr);
   CHECK(f->seconds == doctest::Approx(1.0));

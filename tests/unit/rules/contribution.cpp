@@ -63,8 +63,7 @@ TEST_CASE("contributions of ranks arrive unchanged through any reduction tree") 
       }
     }
     for (std::size_t step = 1; step < ranks; step *= 2)
-      for (std::size_t r = 0; r + step < ranks; r += 2 * step)
-        all[r].merge(passed_on(all[r + step]));
+      for (std::size_t r = 0; r + step < ranks; r += 2 * step) all[r].merge(passed_on(all[r + step]));
 
     const rules::contribution& root = all[0];
     REQUIRE(root.uses.size() == sums.size());

@@ -6,19 +6,21 @@
 
 #include <doctest/doctest.h>
 
+#include <unistd.h>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
-#include <unistd.h>
 
 namespace {
 
 namespace rules = sample::rules;
 
 rules::evaluation with_own(const rules::knowledge& known, const whywait::base::vector<rules::own_packet>& packets) {
-  return rules::evaluate(known, sample::outcome({}), 4, sample::names(), [&](rules::event_store& store, rules::trouble&, auto&) {
-    for (std::size_t rank = 0; rank < packets.size(); ++rank) CHECK(rules::add_own_events(packets[rank], static_cast<std::int64_t>(rank), store));
-  });
+  return rules::evaluate(known, sample::outcome({}), 4, sample::names(),
+                         [&](rules::event_store& store, rules::trouble&, auto&) {
+                           for (std::size_t rank = 0; rank < packets.size(); ++rank)
+                             CHECK(rules::add_own_events(packets[rank], static_cast<std::int64_t>(rank), store));
+                         });
 }
 
 /// Enables own events, like <whywait/mpi.hpp>.
@@ -37,16 +39,32 @@ TEST_CASE("own events are inert unless recording is enabled") {
 
 TEST_CASE("a library's own events reach its own rules: solver restarted 40 times because tolerance was unreachable") {
   const listening on;
-  static whywait::event<double, double, whywait::seconds, const char*> restarted("solver_restart", {"residual", "tolerance", "lost", "method"});
+  static whywait::event<double, double, whywait::seconds, const char*> restarted("solver_restart",
+                                                                                 {"residual", "tolerance", "lost", "method"});
   for (int i = 0; i < 40; ++i) restarted(1e-7, 1e-12, {0.05}, "cg");
   restarted(1e-13, 1e-12, {0.05}, "cg");
-  rules::add(rules::own_event("solver_restart").with("residual", "number").with("tolerance", "number").with("lost", "seconds")
-                 .with("method", "text").text() +
-                 rules::composite("unreachable").all("solver_restart", "r").when("r.residual > r.tolerance").by("r.method")
-                 .with("method", "r.method").with("restarts", "count()").with("lost", "sum(r.lost)").with("best", "least(r.residual)").text() +
-                 rules::problem("unreachable").when("restarts >= 10").name("solver_restarts")
+  rules::add(rules::own_event("solver_restart")
+                     .with("residual", "number")
+                     .with("tolerance", "number")
+                     .with("lost", "seconds")
+                     .with("method", "text")
+                     .text() +
+                 rules::composite("unreachable")
+                     .all("solver_restart", "r")
+                     .when("r.residual > r.tolerance")
+                     .by("r.method")
+                     .with("method", "r.method")
+                     .with("restarts", "count()")
+                     .with("lost", "sum(r.lost)")
+                     .with("best", "least(r.residual)")
+                     .text() +
+                 rules::problem("unreachable")
+                     .when("restarts >= 10")
+                     .name("solver_restarts")
                      .description("solver restarted {restarts} times because tolerance was unreachable")
-                     .advice("ask {method} for {best} or more").duration("lost").text(),
+                     .advice("ask {method} for {best} or more")
+                     .duration("lost")
+                     .text(),
              "solver library");
   const rules::own_packet packet = rules::pack_own_events();
   const rules::knowledge known = rules::active_rules({}, {packet, packet});
@@ -133,7 +151,8 @@ TEST_CASE("a file of rules is read; one that cannot be read gives one clear line
 }
 
 TEST_CASE("the list names every problem and where it is declared") {
-  const rules::knowledge known = sample::knowledge("declare problem for wait parameters (name = \"mine\", duration = duration);");
+  const rules::knowledge known =
+      sample::knowledge("declare problem for wait parameters (name = \"mine\", duration = duration);");
   const std::string list = rules::list_text(known);
   CHECK(list.find("late_sender                for late_sender (built-in/messages)") != std::string::npos);
   CHECK(list.find("mine                       for wait (more.rules)") != std::string::npos);

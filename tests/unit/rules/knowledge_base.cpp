@@ -16,7 +16,6 @@
 // does not. The user-visible text is in docs/rules/<problem>.md and is compared word for word.
 namespace {
 
-
 namespace rules = sample::rules;
 
 struct scenario {
@@ -60,7 +59,10 @@ rules::row_writer wait_fact(rules::event_store& store, const std::string& patter
   const double duration = nearly ? 0.39 : 2.0;
   w.set("wait", 0).set("pattern", pattern).set("duration", duration).set("count", 100).set("share", duration / 40);
   w.set("operation", calls_of(pattern).first).set("cause", calls_of(pattern).second).set("operation_site", 7);
-  w.set("blocks", "compute_interior").set("blocks_count", 1).set("blocks_duration", duration * 0.9).set("avoidable", duration * 0.9);
+  w.set("blocks", "compute_interior")
+      .set("blocks_count", 1)
+      .set("blocks_duration", duration * 0.9)
+      .set("avoidable", duration * 0.9);
   w.set("unexplained", duration * 0.1).set("positive", duration * 0.9);
   w.set("late_ranks", "rank 0").set("late_ranks_count", 1).set("waiting_ranks", "ranks 1-3").set("waiting_ranks_count", 3);
   return w;
@@ -68,63 +70,130 @@ rules::row_writer wait_fact(rules::event_store& store, const std::string& patter
 
 void block_fact(rules::event_store& store, const char* name, double ratio, int late_rank) {
   rules::row_writer(store, "block")
-      .set("name", name).set("kind", "region").set("place", "halo.cpp:88").set("both_ran", true).set("one_late_rank", true)
-      .set("late_rank", late_rank).set("duration", 0.5).set("slower", 0.5).set("late_duration", 1.0).set("ratio", ratio).set("ranks", 4);
+      .set("name", name)
+      .set("kind", "region")
+      .set("place", "halo.cpp:88")
+      .set("both_ran", true)
+      .set("one_late_rank", true)
+      .set("late_rank", late_rank)
+      .set("duration", 0.5)
+      .set("slower", 0.5)
+      .set("late_duration", 1.0)
+      .set("ratio", ratio)
+      .set("ranks", 4);
 }
 
 whywait::base::vector<scenario> scenarios() {
   whywait::base::vector<scenario> all;
   // Every built-in pattern of the design is a rule.
-  for (const char* pattern : {"late_sender", "late_receiver", "wait_at_barrier", "wait_at_nxn", "late_broadcast", "early_reduce",
-                              "early_scan", "wait_at_create", "wait_at_fence", "late_post", "early_wait", "late_complete",
-                              "window_lock_contention", "nonblocking_collective", "progress", "polling", "wait_at_finalize",
-                              "mutex_contention", "condition_variable", "thread_barrier", "latch", "semaphore", "future", "join"})
+  for (const char* pattern : {"late_sender",
+                              "late_receiver",
+                              "wait_at_barrier",
+                              "wait_at_nxn",
+                              "late_broadcast",
+                              "early_reduce",
+                              "early_scan",
+                              "wait_at_create",
+                              "wait_at_fence",
+                              "late_post",
+                              "early_wait",
+                              "late_complete",
+                              "window_lock_contention",
+                              "nonblocking_collective",
+                              "progress",
+                              "polling",
+                              "wait_at_finalize",
+                              "mutex_contention",
+                              "condition_variable",
+                              "thread_barrier",
+                              "latch",
+                              "semaphore",
+                              "future",
+                              "join"})
     all.push_back({pattern, [pattern](rules::event_store& s, rules::trouble&, bool nearly) { wait_fact(s, pattern, nearly); }});
   all.push_back({"wrong_order", [](rules::event_store& s, rules::trouble&, bool nearly) {
-    wait_fact(s, "late_sender").set("wrong_order_duration", nearly ? 0.2 : 1.5).set("wrong_order_count", 30);
-  }});
+                   wait_fact(s, "late_sender").set("wrong_order_duration", nearly ? 0.2 : 1.5).set("wrong_order_count", 30);
+                 }});
   all.push_back({"serialised_pipeline", [](rules::event_store& s, rules::trouble&, bool nearly) {
-    wait_fact(s, "late_sender").set("indirect", nearly ? 1.0 : 1.6).set("late_ranks", "ranks 0-2").set("late_ranks_count", 3);
-  }});
+                   wait_fact(s, "late_sender")
+                       .set("indirect", nearly ? 1.0 : 1.6)
+                       .set("late_ranks", "ranks 0-2")
+                       .set("late_ranks_count", 3);
+                 }});
   const auto traffic = [](rules::event_store& s, double mean, double batched) {
-    rules::row_writer(s, "traffic").set("site", "MPI_Send (halo.cpp:131)").set("calls", 8000).set("ranks", 4).set("mean_bytes", mean)
-        .set("duration", 2.0).set("batched", batched).set("batched_duration", 1.5).set("messages_per_batch", 8);
+    rules::row_writer(s, "traffic")
+        .set("site", "MPI_Send (halo.cpp:131)")
+        .set("calls", 8000)
+        .set("ranks", 4)
+        .set("mean_bytes", mean)
+        .set("duration", 2.0)
+        .set("batched", batched)
+        .set("batched_duration", 1.5)
+        .set("messages_per_batch", 8);
   };
-  all.push_back({"small_messages", [traffic](rules::event_store& s, rules::trouble&, bool nearly) { traffic(s, nearly ? 1024 : 64, 0); }});
-  all.push_back({"aggregate_messages", [traffic](rules::event_store& s, rules::trouble&, bool nearly) { traffic(s, 2048, nearly ? 3999 : 7000); }});
+  all.push_back({"small_messages",
+                 [traffic](rules::event_store& s, rules::trouble&, bool nearly) { traffic(s, nearly ? 1024 : 64, 0); }});
+  all.push_back({"aggregate_messages",
+                 [traffic](rules::event_store& s, rules::trouble&, bool nearly) { traffic(s, 2048, nearly ? 3999 : 7000); }});
   all.push_back({"redundant_transfer", [](rules::event_store& s, rules::trouble&, bool nearly) {
-    rules::row_writer(s, "transfer").set("data", "temperature").set("place", "MPI_Send (halo.cpp:131)").set("count", nearly ? 9 : 1000)
-        .set("unchanged", nearly ? 9 : 800).set("unchanged_bytes", 1.5 * 1048576).set("unchanged_duration", 1.2);
-  }});
-  all.push_back({"needless_barrier", [](rules::event_store& s, rules::trouble&, bool nearly) {
-    wait_fact(s, "wait_at_barrier");
-    rules::row_writer(s, "barrier_use").set("site", 7).set("calls", 100).set("before_collective", nearly ? 99 : 100);
-  }});
+                   rules::row_writer(s, "transfer")
+                       .set("data", "temperature")
+                       .set("place", "MPI_Send (halo.cpp:131)")
+                       .set("count", nearly ? 9 : 1000)
+                       .set("unchanged", nearly ? 9 : 800)
+                       .set("unchanged_bytes", 1.5 * 1048576)
+                       .set("unchanged_duration", 1.2);
+                 }});
+  all.push_back(
+      {"needless_barrier", [](rules::event_store& s, rules::trouble&, bool nearly) {
+         wait_fact(s, "wait_at_barrier");
+         rules::row_writer(s, "barrier_use").set("site", 7).set("calls", 100).set("before_collective", nearly ? 99 : 100);
+       }});
   all.push_back({"slow_completion", [](rules::event_store& s, rules::trouble&, bool nearly) {
-    rules::row_writer(s, "completion").set("site", "MPI_Allreduce (main.cpp:44)").set("late_exits", nearly ? 10 : 300)
-        .set("longest", 0.02).set("duration", nearly ? 0.39 : 0.9);
-  }});
+                   rules::row_writer(s, "completion")
+                       .set("site", "MPI_Allreduce (main.cpp:44)")
+                       .set("late_exits", nearly ? 10 : 300)
+                       .set("longest", 0.02)
+                       .set("duration", nearly ? 0.39 : 0.9);
+                 }});
   all.push_back({"lock_is_a_queue", [](rules::event_store& s, rules::trouble&, bool nearly) {
-    wait_fact(s, "mutex_contention");
-    rules::row_writer(s, "lock").set("wait", 0).set("name", "table_lock").set("utilisation", nearly ? 0.7 : 0.9).set("owners", 4)
-        .set("acquisitions", 1000).set("held", 3.0);
-  }});
+                   wait_fact(s, "mutex_contention");
+                   rules::row_writer(s, "lock")
+                       .set("wait", 0)
+                       .set("name", "table_lock")
+                       .set("utilisation", nearly ? 0.7 : 0.9)
+                       .set("owners", 4)
+                       .set("acquisitions", 1000)
+                       .set("held", 3.0);
+                 }});
   all.push_back({"uneven_work", [](rules::event_store& s, rules::trouble&, bool nearly) {
-    wait_fact(s, "wait_at_nxn").set("positive", 2.0).set("more", nearly ? 1.2 : 1.8)
-        .set("top", "compute_interior").set("top_more", 1.8).set("top_late_amount", 9000).set("top_waiting_amount", 6000).set("top_unit", "visits");
-  }});
+                   wait_fact(s, "wait_at_nxn")
+                       .set("positive", 2.0)
+                       .set("more", nearly ? 1.2 : 1.8)
+                       .set("top", "compute_interior")
+                       .set("top_more", 1.8)
+                       .set("top_late_amount", 9000)
+                       .set("top_waiting_amount", 6000)
+                       .set("top_unit", "visits");
+                 }});
   all.push_back({"slower_visits", [](rules::event_store& s, rules::trouble&, bool nearly) {
-    wait_fact(s, "wait_at_nxn").set("positive", 2.0).set("slower", 1.8)
-        .set("top", "compute_interior").set("top_slower", 1.8).set("top_ratio", nearly ? 1.1 : 1.5).set("top_each", 0.0002);
-  }});
+                   wait_fact(s, "wait_at_nxn")
+                       .set("positive", 2.0)
+                       .set("slower", 1.8)
+                       .set("top", "compute_interior")
+                       .set("top_slower", 1.8)
+                       .set("top_ratio", nearly ? 1.1 : 1.5)
+                       .set("top_each", 0.0002);
+                 }});
   all.push_back({"slow_rank", [](rules::event_store& s, rules::trouble&, bool nearly) {
-    block_fact(s, "compute_interior", 1.30, 2);
-    block_fact(s, "pack_halo", 1.25, 2);
-    block_fact(s, nearly ? "pack_halo" : "update", 1.32, 2);
-  }});
+                   block_fact(s, "compute_interior", 1.30, 2);
+                   block_fact(s, "pack_halo", 1.25, 2);
+                   block_fact(s, nearly ? "pack_halo" : "update", 1.32, 2);
+                 }});
   all.push_back({"slow_block", [](rules::event_store& s, rules::trouble&, bool nearly) {
-    for (int rank = 0; rank < (nearly ? 2 : 3); ++rank) block_fact(s, "compute_interior", 1.5 + 0.1 * rank, rank);
-  }});
+                   for (int rank = 0; rank < (nearly ? 2 : 3); ++rank)
+                     block_fact(s, "compute_interior", 1.5 + 0.1 * rank, rank);
+                 }});
   return all;
 }
 
@@ -145,7 +214,8 @@ rules::findings run(const rules::knowledge& known, const scenario& s, bool nearl
 }
 
 std::string shown(const rules::finding& f) {
-  return f.problem + ": " + f.description + "\ntry: " + f.advice + " (saves at most " + sample::base::duration(f.saving) + ")\n";
+  return f.problem + ": " + f.description + "\ntry: " + f.advice + " (saves at most " + sample::base::duration(f.saving) +
+         ")\n";
 }
 
 /// The block between ```text and ``` of a card.

@@ -32,14 +32,16 @@ TEST_CASE("the built-in knowledge base has no errors") {
 }
 
 TEST_CASE("a message has file, line and column, and the line with a caret under the error") {
-  CHECK(sample::messages("declare problem for wait\n  when duration > > 2 s\n  parameters (name = \"x\", duration = duration);") ==
+  CHECK(sample::messages(
+            "declare problem for wait\n  when duration > > 2 s\n  parameters (name = \"x\", duration = duration);") ==
         "my.rules:2:19: whywait-R010: expected a value, found '>'\n"
         "      when duration > > 2 s\n"
         "                      ^\n");
 }
 
 TEST_CASE("the column counts characters, not bytes") {
-  CHECK(says(sample::messages("declare problem for wait parameters (name = \"жёлтый\", duration = durration);"), "my.rules:1:66: whywait-R021"));
+  CHECK(says(sample::messages("declare problem for wait parameters (name = \"жёлтый\", duration = durration);"),
+             "my.rules:1:66: whywait-R021"));
 }
 
 TEST_CASE("one run shows several errors, in every declaration") {
@@ -80,7 +82,9 @@ TEST_CASE("each error has its number") {
       {"R025", "declare simple event x parameters (a = float);"},
       {"R026", "remove problem \"late_sendr\";"},
       {"R027", "set treshold = 1 %;"},
-      {"R030", "declare problem for wait parameters (name = \"x\", duration = 1 s); declare problem for wait parameters (name = \"x\", duration = 1 s);"},
+      {"R030",
+       "declare problem for wait parameters (name = \"x\", duration = 1 s); declare problem for wait parameters (name "
+       "= \"x\", duration = 1 s);"},
       {"R030", "declare composite event wait member (block as b);"},
       {"R031", "declare problem for wait parameters (name = \"x\");"},
       {"R031", "declare problem for wait parameters (duration = 1 s);"},
@@ -107,7 +111,9 @@ TEST_CASE("each error has its number") {
 
 TEST_CASE("nesting and size are bounded with clear errors") {
   const std::string head = "declare problem for wait parameters (name = \"x\", duration = ";
-  const auto nested = [&](std::size_t depth) { return head + std::string(depth, '(') + "1 s" + std::string(depth, ')') + ");"; };
+  const auto nested = [&](std::size_t depth) {
+    return head + std::string(depth, '(') + "1 s" + std::string(depth, ')') + ");";
+  };
   CHECK(sample::messages(nested(150)).empty());
   CHECK(says(sample::messages(nested(100000)), "whywait-R011"));
   std::string minus = head;

@@ -25,7 +25,8 @@ struct rank {
     history.locations.emplace_back();
     history.locations[0].call_sites = {send, recv, barrier, waitall};
   }
-  std::uint32_t call(core::mpi_call what, unsigned begin, unsigned end, std::uint32_t site, unsigned flags = 0, std::int32_t peer = -1, std::int32_t tag = 0) {
+  std::uint32_t call(core::mpi_call what, unsigned begin, unsigned end, std::uint32_t site, unsigned flags = 0,
+                     std::int32_t peer = -1, std::int32_t tag = 0) {
     core::sync_record r{};
     r.begin = begin;
     r.duration = end - begin;

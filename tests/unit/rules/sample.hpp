@@ -63,8 +63,9 @@ inline whywait::base::names names() {
 }
 
 /// One residual term, from what both sides ran.
-inline explain::residual_term term(core::stable_key block, std::int64_t more_ms, std::int64_t slower_ms, std::int64_t late_visits,
-                                   std::int64_t waiting_visits, std::int64_t late_ms = 0, std::int64_t waiting_ms = 0) {
+inline explain::residual_term term(core::stable_key block, std::int64_t more_ms, std::int64_t slower_ms,
+                                   std::int64_t late_visits, std::int64_t waiting_visits, std::int64_t late_ms = 0,
+                                   std::int64_t waiting_ms = 0) {
   explain::residual_term t;
   t.block = block;
   t.visits_ns = more_ms * ms;
@@ -78,8 +79,8 @@ inline explain::residual_term term(core::stable_key block, std::int64_t more_ms,
 }
 
 /// Ranks 1 to 3 wait for rank 0; the residual adds up to the wait.
-inline explain::explanation wait(explain::pattern why, key operation, key cause, whywait::base::vector<explain::residual_term> residual,
-                                 std::int64_t unexplained_ms = 0) {
+inline explain::explanation wait(explain::pattern why, key operation, key cause,
+                                 whywait::base::vector<explain::residual_term> residual, std::int64_t unexplained_ms = 0) {
   explain::explanation e;
   e.why = why;
   e.operation = operation;
@@ -123,7 +124,8 @@ inline rules::evaluation evaluate(const explain::outcome& o, const std::string& 
 template <class Fill>
 rules::evaluation evaluate_with(const explain::outcome& o, const Fill& fill, const std::string& more = {}) {
   const rules::knowledge k = knowledge(more);
-  return rules::evaluate(k, o, 4, names(), [&](rules::event_store& store, rules::trouble&, auto& facts) { fill(store, facts); });
+  return rules::evaluate(k, o, 4, names(),
+                         [&](rules::event_store& store, rules::trouble&, auto& facts) { fill(store, facts); });
 }
 
 inline const rules::finding* find(const whywait::base::vector<rules::finding>& list, const std::string& problem) {

@@ -10,8 +10,8 @@
 namespace {
 
 namespace rules = sample::rules;
-using sample::core::mpi_call;
 using sample::rank;
+using sample::core::mpi_call;
 namespace flag = sample::core::sync_flag;
 
 rules::evaluation evaluate(const sample::explain::outcome& o, const whywait::base::pod_vector<rules::site_use>& uses) {
@@ -58,7 +58,8 @@ TEST_CASE("a barrier before a collective that holds all ranks is needless, one t
     }
     return rules::uses_of(r.done());
   };
-  auto wait = sample::wait(sample::explain::pattern::wait_at_barrier, sample::barrier, sample::barrier, {sample::term(sample::compute, 0, 1000, 9, 9, 2000, 1000)});
+  auto wait = sample::wait(sample::explain::pattern::wait_at_barrier, sample::barrier, sample::barrier,
+                           {sample::term(sample::compute, 0, 1000, 9, 9, 2000, 1000)});
   const auto fires = evaluate(sample::outcome({wait}), uses(false));
   REQUIRE(sample::find(fires.waits[0].list, "needless_barrier") != nullptr);
   CHECK(sample::find(fires.waits[0].list, "wait_at_barrier") == nullptr);

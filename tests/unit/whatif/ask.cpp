@@ -21,8 +21,7 @@ struct imagined {
   bool barrier = true, halo = false;
 
   double load(std::uint32_t rank) const {
-    return ranks == 1 ? 1.0
-                      : 1.0 + imbalance * (1.0 - 2.0 * static_cast<double>(rank) / static_cast<double>(ranks - 1));
+    return ranks == 1 ? 1.0 : 1.0 + imbalance * (1.0 - 2.0 * static_cast<double>(rank) / static_cast<double>(ranks - 1));
   }
 
   run_log run(std::uint64_t seed) const {
@@ -84,8 +83,8 @@ void put(score& s, const imagined& now, const imagined& then, const question& q,
   s.inside += truth >= a.low_seconds && truth <= a.high_seconds;
   s.close += std::fabs(off) <= 0.05;
   if (!(truth >= a.low_seconds && truth <= a.high_seconds))
-    MESSAGE(a.question << ": " << off << " " << a.sampling << " " << a.spread << " " << a.baseline_error << " cv "
-                       << now.cv << " imb " << now.imbalance << " halo " << now.halo);
+    MESSAGE(a.question << ": " << off << " " << a.sampling << " " << a.spread << " " << a.baseline_error << " cv " << now.cv
+                       << " imb " << now.imbalance << " halo " << now.halo);
   s.worst = std::max(s.worst, std::fabs(off));
   CHECK(a.low_seconds <= a.seconds);
   CHECK(a.seconds <= a.high_seconds);
@@ -216,7 +215,8 @@ TEST_CASE("several changes at once save more than each of them") {
   imagined now;
   now.cv = 0.05;
   const run_log log = now.run(5);
-  const whywait::base::vector<answer> a = ask(log, parse_questions("compute=0.5; pack=0; compute=0.5,pack=0,network=0; block pack x2"));
+  const whywait::base::vector<answer> a =
+      ask(log, parse_questions("compute=0.5; pack=0; compute=0.5,pack=0,network=0; block pack x2"));
   for (const answer& x : a) REQUIRE_MESSAGE(x.answered, x.refusal);
   CHECK(a[2].question == "compute=0.5,pack=0,network=0");
   CHECK(a[0].question == "block compute x2");

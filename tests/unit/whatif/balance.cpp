@@ -60,7 +60,8 @@ TEST_CASE("a block is balanced over the ranks for any following call") {
 
 TEST_CASE("work that one rank does alone stays with it") {
   // both enter prepare, but the second has nothing to do in it
-  const run_log log = lines_of({{part(0, 8, {{1, 8}}), part(1, 2, {{0, 2}})}, {part(0, 1e-6, {{1, 1e-6}}), part(1, 6, {{0, 6}})}});
+  const run_log log =
+      lines_of({{part(0, 8, {{1, 8}}), part(1, 2, {{0, 2}})}, {part(0, 1e-6, {{1, 1e-6}}), part(1, 6, {{0, 6}})}});
   CHECK(serial_blocks(log) == whywait::base::pod_vector<char>{0, 1, 0});
   for (const bool steps : {false, true}) {
     const run_log even = evened(log, steps);

@@ -65,9 +65,7 @@ run_log written_for(std::uint32_t ranks, double work, void (*program)(written&))
   return p.log;
 }
 
-std::string refusal(const run_log& log, const char* question) {
-  return ask(log, parse_questions(question)).front().refusal;
-}
+std::string refusal(const run_log& log, const char* question) { return ask(log, parse_questions(question)).front().refusal; }
 
 }  // namespace
 

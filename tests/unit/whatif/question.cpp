@@ -10,7 +10,8 @@ using namespace whywait::whatif;
 
 TEST_CASE("questions are read and written in one notation") {
   const whywait::base::vector<question> q = parse_questions(
-      "block compute interior x2;network x1.5 ; balance;; balance steps; ranks x4 weak; ranks x2; without MPI_Barrier;");
+      "block compute interior x2;network x1.5 ; balance;; balance steps; ranks x4 weak; ranks x2; without "
+      "MPI_Barrier;");
   REQUIRE(q.size() == 7);
   CHECK(q[0].what == question::kind::block);
   CHECK(q[0].name == "compute interior");
@@ -23,7 +24,8 @@ TEST_CASE("questions are read and written in one notation") {
 }
 
 TEST_CASE("parts of time that stay are the same questions in another notation, and several at once are one") {
-  const whywait::base::vector<question> q = parse_questions("compute  interior = 0.5; network=0.25 ; a=0,network = 0, b=2;operator===0.1");
+  const whywait::base::vector<question> q =
+      parse_questions("compute  interior = 0.5; network=0.25 ; a=0,network = 0, b=2;operator===0.1");
   REQUIRE(q.size() == 4);
   CHECK(q[0].text() == "block compute interior x2");
   CHECK(q[1].text() == "network x4");
@@ -42,10 +44,18 @@ TEST_CASE("parts of time that stay are the same questions in another notation, a
 }
 
 TEST_CASE("a question that is not understood is shown with its place") {
-  for (const char* text :
-       {"faster", "block x2", "block a", "block a 2", "network", "network x0", "network x-1", "network xinf",
-        "balance now", "balance steps now", "ranks two", "ranks x2 weak weak", "without", "balance; what", "block a x2y", "a=", "=1", "a=x2", "a=-1", "a=0.5,",
-        "a=0.5,b", "a=nan", "a=1e7", "a=0.5 b=1x"})
+  for (const char* text : {"faster",      "block x2",
+                           "block a",     "block a 2",
+                           "network",     "network x0",
+                           "network x-1", "network xinf",
+                           "balance now", "balance steps now",
+                           "ranks two",   "ranks x2 weak weak",
+                           "without",     "balance; what",
+                           "block a x2y", "a=",
+                           "=1",          "a=x2",
+                           "a=-1",        "a=0.5,",
+                           "a=0.5,b",     "a=nan",
+                           "a=1e7",       "a=0.5 b=1x"})
     CHECK_MESSAGE(test::number_of_error([&] { parse_questions(text); }) == "whywait-P023", text);
   try {
     parse_questions("balance; netwrk x2");

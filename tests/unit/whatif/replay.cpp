@@ -42,8 +42,7 @@ TEST_CASE("a barrier releases all ranks when the last one arrives") {
 TEST_CASE("a broadcast delays only the ranks that arrive before the root") {
   run_log log;
   const std::uint32_t code = log.label("code"), broadcast = log.label("MPI_Bcast");
-  const place root = log.add(0, {code, 2.0, 0.0}), early = log.add(1, {code, 1.0, 0.0}),
-              late = log.add(2, {code, 5.0, 0.0});
+  const place root = log.add(0, {code, 2.0, 0.0}), early = log.add(1, {code, 1.0, 0.0}), late = log.add(2, {code, 5.0, 0.0});
   log.syncs.push_back({broadcast, {root}, {early, late}, 0.5});
   const replayed r = replay(log);
   CHECK(near(r.waiting_seconds, 1.5));

@@ -20,16 +20,15 @@ WHYWAIT_NO_COVERAGE __attribute__((always_inline)) inline bool same_chunk(const 
   typedef uint64_t pair __attribute__((vector_size(16), aligned(8), may_alias));
   const pair* const x = reinterpret_cast<const pair*>(a);
   const pair* const y = reinterpret_cast<const pair*>(b);
-  const pair different = ((x[0] ^ y[0]) | (x[1] ^ y[1])) | ((x[2] ^ y[2]) | (x[3] ^ y[3])) |
-                         ((x[4] ^ y[4]) | (x[5] ^ y[5])) | ((x[6] ^ y[6]) | (x[7] ^ y[7]));
+  const pair different = ((x[0] ^ y[0]) | (x[1] ^ y[1])) | ((x[2] ^ y[2]) | (x[3] ^ y[3])) | ((x[4] ^ y[4]) | (x[5] ^ y[5])) |
+                         ((x[6] ^ y[6]) | (x[7] ^ y[7]));
   return (different[0] | different[1]) == 0;
 }
 
 /// Reports the changed words in the range `from` to `to` of a span. `f` is a function that does not begin after the
 /// range. Returns the last such function.
-WHYWAIT_NO_COVERAGE inline uint32_t collect_changed(const core::code_source& self, const core::counted_span& span,
-                                                    uint32_t f, uint32_t from, uint32_t to,
-                                                    const core::step_sink& sink) noexcept {
+WHYWAIT_NO_COVERAGE inline uint32_t collect_changed(const core::code_source& self, const core::counted_span& span, uint32_t f,
+                                                    uint32_t from, uint32_t to, const core::step_sink& sink) noexcept {
   const uint64_t* const begin = span.counters + from;
   const uint64_t* const end = span.counters + to;
   const uint32_t behind_all = span.function + span.functions;
@@ -86,8 +85,7 @@ class arcs_of_object {
   /// recorded.
   WHYWAIT_NO_COVERAGE bool open(uint32_t functions, uint32_t counters, const char* data_file, uint32_t stamp) noexcept {
     if (counters == 0) return false;
-    functions_ = static_cast<core::counted_function*>(
-        core::map_pages(sizeof(core::counted_function) * functions, false));
+    functions_ = static_cast<core::counted_function*>(core::map_pages(sizeof(core::counted_function) * functions, false));
     spans_ = static_cast<core::counted_span*>(core::map_pages(sizeof(core::counted_span) * functions, false));
     known_ = static_cast<uint64_t*>(core::map_pages(sizeof(uint64_t) * (counters + most_gap * functions), false));
     if (functions_ != nullptr && spans_ != nullptr && known_ != nullptr)

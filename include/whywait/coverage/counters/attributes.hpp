@@ -4,11 +4,9 @@
 /// Attribute that keeps the compiler from adding counters and callbacks to a function, as in `WHYWAIT_NO_COVERAGE void
 /// f();`.
 #if defined(__clang__)
-#define WHYWAIT_NO_COVERAGE \
-  __attribute__((no_profile_instrument_function, no_instrument_function, no_sanitize("coverage")))
+#define WHYWAIT_NO_COVERAGE __attribute__((no_profile_instrument_function, no_instrument_function, no_sanitize("coverage")))
 #else
-#define WHYWAIT_NO_COVERAGE \
-  __attribute__((no_profile_instrument_function, no_instrument_function, no_sanitize_coverage))
+#define WHYWAIT_NO_COVERAGE __attribute__((no_profile_instrument_function, no_instrument_function, no_sanitize_coverage))
 #endif
 
 #endif

@@ -31,7 +31,7 @@ struct thread_blocks {
 /// State that the callbacks of one module share.
 struct module_blocks {
   core::code_source* source;  // null if nothing is recorded
-  uintptr_t* addresses;       // guards only
+  uintptr_t* addresses;  // guards only
   pthread_once_t once;
 };
 
@@ -44,15 +44,17 @@ __attribute__((visibility("hidden"))) inline module_blocks guard_module = {nullp
 __attribute__((visibility("hidden"))) inline uint32_t guard_count = 0;
 
 WHYWAIT_NO_COVERAGE inline void report_counts(thread_blocks& here, const core::code_source& self,
-                                          const core::step_sink& sink) noexcept {
+                                              const core::step_sink& sink) noexcept {
   here.counts.collect([&](uint32_t block, uint64_t count) noexcept {
     sink.take(sink.self, core::path_step{self.first + block, 0, count, 0, 0});
   });
 }
-WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"))) inline void collect_addresses(core::code_source& self, const core::step_sink& sink) noexcept {
+WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"))) inline void collect_addresses(core::code_source& self,
+                                                                                        const core::step_sink& sink) noexcept {
   report_counts(address_blocks, self, sink);
 }
-WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"))) inline void collect_guards(core::code_source& self, const core::step_sink& sink) noexcept {
+WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"))) inline void collect_guards(core::code_source& self,
+                                                                                     const core::step_sink& sink) noexcept {
   report_counts(guard_blocks, self, sink);
 }
 
@@ -95,8 +97,7 @@ WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"), cold)) inline void open
 WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"), cold)) inline void open_guard_module() noexcept {
   const uint32_t size = guard_count + 1;  // guard numbers begin at 1
   void* const addresses = core::map_pages(sizeof(uintptr_t) * size, false);
-  core::code_source* const made =
-      addresses != nullptr ? make_source(core::code_source::kind::guards, size) : nullptr;
+  core::code_source* const made = addresses != nullptr ? make_source(core::code_source::kind::guards, size) : nullptr;
   if (made == nullptr) return;
   guard_module.addresses = static_cast<uintptr_t*>(addresses);
   made->addresses = guard_module.addresses;
@@ -109,8 +110,9 @@ WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"), cold)) inline void open
 
 /// Prepares the first callback of a thread in this module. Returns false if nothing is recorded, or recording has not
 /// begun.
-WHYWAIT_NO_COVERAGE __attribute__((noinline, cold, visibility("hidden"))) inline bool is_open(thread_blocks& here, module_blocks& module,
-                                                                                             void (*open_module)()) noexcept {
+WHYWAIT_NO_COVERAGE __attribute__((noinline, cold, visibility("hidden"))) inline bool is_open(thread_blocks& here,
+                                                                                              module_blocks& module,
+                                                                                              void (*open_module)()) noexcept {
   if (here.silent) return false;
   if (here.counts.capacity() != 0) return true;
   here.silent = true;
@@ -128,8 +130,9 @@ WHYWAIT_NO_COVERAGE __attribute__((noinline, cold, visibility("hidden"))) inline
 }
 
 /// Whether a block on the slow path is counted. With WHYWAIT_PATH=order it is also appended to the path order.
-WHYWAIT_NO_COVERAGE __attribute__((noinline, cold, visibility("hidden"))) inline bool take(thread_blocks& here, const module_blocks& module,
-                                                                                          uintptr_t block) noexcept {
+WHYWAIT_NO_COVERAGE __attribute__((noinline, cold, visibility("hidden"))) inline bool take(thread_blocks& here,
+                                                                                           const module_blocks& module,
+                                                                                           uintptr_t block) noexcept {
   if (block >= here.counts.capacity()) return false;
   const uint64_t number = module.source->first + block;
   if (!here.ordered || number > record::most_appended) return true;
@@ -156,13 +159,15 @@ WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"), always_inline)) inline 
 
 /// Counts the block to which the compiler gave the number `guard`, from 1 on; 0 is none. Counts are per thread. About 1
 /// ns.
-WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"), always_inline)) inline void visit_guard(uint32_t guard, uintptr_t address) noexcept {
+WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"), always_inline)) inline void visit_guard(uint32_t guard,
+                                                                                                 uintptr_t address) noexcept {
   detail::thread_blocks& here = detail::guard_blocks;
   if (__builtin_expect(guard >= here.counts.size(), 0)) {
     if (!detail::is_open(here, detail::guard_module, &detail::open_guard_module)) return;
     if (!detail::take(here, detail::guard_module, guard)) return;
   }
-  if (__builtin_expect(here.counts.visit(guard), 0)) __atomic_store_n(detail::guard_module.addresses + guard, address, __ATOMIC_RELAXED);
+  if (__builtin_expect(here.counts.visit(guard), 0))
+    __atomic_store_n(detail::guard_module.addresses + guard, address, __ATOMIC_RELAXED);
 }
 
 }  // namespace coverage

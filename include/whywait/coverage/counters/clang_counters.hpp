@@ -33,28 +33,31 @@ __attribute__((visibility("hidden"))) inline object_counters current_object = {}
 
 // Replaces clang's profile library. No data files are written, and no library needs to be linked.
 extern "C" {
-WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used, cold)) void llvm_gcov_init(void (*write)(),
-                                                                                                void (*)()) {
+WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used, cold)) void llvm_gcov_init(void (*write)(), void (*)()) {
   using namespace whywait::coverage::detail;
   current_object = object_counters();
   write();
-  if (!current_object.made.open(current_object.functions, current_object.counters, current_object.data_file, current_object.stamp)) return;
+  if (!current_object.made.open(current_object.functions, current_object.counters, current_object.data_file,
+                                current_object.stamp))
+    return;
   current_object.taking = true;
   write();
   current_object.made.close();
 }
-WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used, cold)) void llvm_gcda_start_file(
-    const char* data_file, uint32_t, uint32_t stamp) {
+WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used, cold)) void llvm_gcda_start_file(const char* data_file,
+                                                                                                      uint32_t,
+                                                                                                      uint32_t stamp) {
   whywait::coverage::detail::current_object.data_file = data_file;
   whywait::coverage::detail::current_object.stamp = stamp;
 }
-WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used, cold)) void llvm_gcda_emit_function(
-    uint32_t ident, uint32_t checksum, uint32_t) {
+WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used, cold)) void llvm_gcda_emit_function(uint32_t ident,
+                                                                                                         uint32_t checksum,
+                                                                                                         uint32_t) {
   whywait::coverage::detail::current_object.ident = ident;
   whywait::coverage::detail::current_object.checksum = checksum;
 }
-WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used, cold)) void llvm_gcda_emit_arcs(
-    uint32_t count, uint64_t* counters) {
+WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used, cold)) void llvm_gcda_emit_arcs(uint32_t count,
+                                                                                                     uint64_t* counters) {
   using namespace whywait::coverage::detail;
   ++current_object.functions;
   current_object.counters += count;

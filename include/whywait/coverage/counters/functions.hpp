@@ -46,8 +46,8 @@ class function_table {
         return __builtin_expect(site != 0, 1) ? site : name(function, slot);
       }
       uintptr_t none = 0;
-      if (known == 0 && __atomic_compare_exchange_n(&entries_[slot].function, &none, function, false, __ATOMIC_ACQ_REL,
-                                                    __ATOMIC_ACQUIRE))
+      if (known == 0 &&
+          __atomic_compare_exchange_n(&entries_[slot].function, &none, function, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return name(function, slot);
       if (none == function) return name(function, slot);
     }
@@ -85,7 +85,8 @@ __attribute__((visibility("hidden"))) inline pthread_once_t functions_once = PTH
 // Whether the thread is inside a hook. Code that a hook calls may be instrumented and must not recurse.
 __attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local bool inside_hook = false;
 
-WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"))) inline void collect_nothing(core::code_source&, const core::step_sink&) noexcept {}
+WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"))) inline void collect_nothing(core::code_source&,
+                                                                                      const core::step_sink&) noexcept {}
 
 WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"), cold)) inline void open_functions() noexcept {
   function_table opened;
@@ -109,7 +110,8 @@ WHYWAIT_NO_COVERAGE __attribute__((visibility("hidden"))) inline void enter_func
   if (record::location* const here = record::this_location()) {
     if (detail::functions.entries() == nullptr) pthread_once(&detail::functions_once, &detail::open_functions);
     if (detail::functions.entries() != nullptr)
-      if (const uint32_t site = detail::functions.find(reinterpret_cast<uintptr_t>(function))) record::detail::enter_slowly(*here, site);
+      if (const uint32_t site = detail::functions.find(reinterpret_cast<uintptr_t>(function)))
+        record::detail::enter_slowly(*here, site);
   }
   detail::inside_hook = false;
 }

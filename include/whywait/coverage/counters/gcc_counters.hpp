@@ -46,8 +46,9 @@ struct gcov_object {
 WHYWAIT_NO_COVERAGE __attribute__((cold)) inline bool understood(uint32_t version) noexcept {
   const unsigned compiler = ((version >> 24) - 'A') * 10 + ((version >> 16) & 0xff) - '0';
   if (compiler == __GNUC__ && compiler >= 10 && compiler <= 13) return true;
-  core::warn("unsupported g++ coverage counters; the blocks of this file are not counted; "
-             "compile all files with one version from 10 to 13");
+  core::warn(
+      "unsupported g++ coverage counters; the blocks of this file are not counted; "
+      "compile all files with one version from 10 to 13");
   return false;
 }
 
@@ -94,8 +95,9 @@ WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used, cold)) int 
                                                                                               char* const* arguments) {
   return execvp(file, arguments);
 }
-WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used, cold)) int __gcov_execve(
-    const char* path, char* const* arguments, char* const* environment) {
+WHYWAIT_NO_COVERAGE __attribute__((weak, visibility("hidden"), used, cold)) int __gcov_execve(const char* path,
+                                                                                              char* const* arguments,
+                                                                                              char* const* environment) {
   return execve(path, arguments, environment);
 }
 }

@@ -7,11 +7,11 @@
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/core/code_source.hpp>
+#include <whywait/core/rank_history.hpp>
 #include <whywait/core/site.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/coverage/names/code_filter.hpp>
 #include <whywait/coverage/names/gcov_notes.hpp>
-#include <whywait/core/rank_history.hpp>
 #include <whywait/report/symbolise.hpp>
 
 #include <algorithm>
@@ -94,8 +94,7 @@ class code_blocks {
     } else if (read_gcov_notes(bytes, notes, why) && notes.stamp != source.stamp) {
       why = "is of another compilation than the program";
     }
-    if (!why.empty() && problem.empty())
-      problem = "blocks that the compiler counts are left out: " + path + " " + why;
+    if (!why.empty() && problem.empty()) problem = "blocks that the compiler counts are left out: " + path + " " + why;
     return why.empty();
   }
 
@@ -123,7 +122,7 @@ class code_blocks {
 
   // The blocks of each counter of a function.
   base::vector<terms> forms_of(const core::code_source& source, const core::counted_function& function,
-                              const noted_function& noted) {
+                               const noted_function& noted) {
     base::vector<terms> forms(function.count);
     base::place p;
     p.kind = "step";
@@ -162,8 +161,8 @@ class code_blocks {
     p.line = p.last_line = code.line;
     p.module = std::move(code.module);
     p.offset = code.offset;
-    const core::stable_key line = core::combine(
-        core::combine(core::key_of(p.file.c_str()), core::key_of(p.function.c_str())), static_cast<std::uint64_t>(p.line));
+    const core::stable_key line = core::combine(core::combine(core::key_of(p.file.c_str()), core::key_of(p.function.c_str())),
+                                                static_cast<std::uint64_t>(p.line));
     places_.add(key, std::move(p));
     code_.add(number, {{key, 1}}, lines_.intern(line, number));
   }

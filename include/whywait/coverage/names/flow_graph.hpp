@@ -73,8 +73,12 @@ inline counter_form add(const counter_form& a, const counter_form& b, std::int64
 class flow_solver {
  public:
   explicit flow_solver(const flow_graph& flow)
-      : in_(flow.blocks.size()), out_(flow.blocks.size()), forms_(flow.arcs.size()), counts_(flow.blocks.size()),
-        known_(flow.arcs.size()), solved_(flow.blocks.size()) {
+      : in_(flow.blocks.size()),
+        out_(flow.blocks.size()),
+        forms_(flow.arcs.size()),
+        counts_(flow.blocks.size()),
+        known_(flow.arcs.size()),
+        solved_(flow.blocks.size()) {
     std::uint32_t counter = 0;
     for (std::uint32_t a = 0; a != flow.arcs.size(); ++a) {
       out_[flow.arcs[a].from].push_back(a);

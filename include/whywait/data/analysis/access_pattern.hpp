@@ -33,8 +33,8 @@ enum class access_kind : std::uint8_t {
 struct access_pattern {
   access_kind kind = access_kind::indirect;
   base::vector<base::vector<std::int64_t>> offsets;  ///< one vector by dimension for each (offsets); one number (slices)
-  std::size_t dimension = 0;                       ///< slices
-  std::int64_t scale = 1, shift = 0;               ///< strided
+  std::size_t dimension = 0;  ///< slices
+  std::int64_t scale = 1, shift = 0;  ///< strided
 
   bool has_function() const noexcept { return kind <= access_kind::transposed; }
 
@@ -42,7 +42,9 @@ struct access_pattern {
   std::string text() const {
     switch (kind) {
       case access_kind::offsets: return only_zero() ? "contiguous" : "stencil with offsets " + offsets_text();
-      case access_kind::slices: return (only_zero() ? "slices of dimension " : "stencil over dimension ") + std::to_string(dimension) + (only_zero() ? "" : " with offsets " + offsets_text());
+      case access_kind::slices:
+        return (only_zero() ? "slices of dimension " : "stencil over dimension ") + std::to_string(dimension) +
+               (only_zero() ? "" : " with offsets " + offsets_text());
       case access_kind::strided: return "strided(" + std::to_string(scale) + ")";
       case access_kind::transposed: return "transposed";
       case access_kind::broadcast_read: return "broadcast read";
@@ -78,7 +80,8 @@ struct rank_access {
 };
 
 /// Element at a distance by dimension; false if that is outside.
-inline bool shifted(const index_space& space, std::uint64_t e, const base::vector<std::int64_t>& by, std::uint64_t& out) noexcept {
+inline bool shifted(const index_space& space, std::uint64_t e, const base::vector<std::int64_t>& by,
+                    std::uint64_t& out) noexcept {
   out = 0;
   std::uint64_t factor = 1;
   for (std::size_t d = space.extent.size(); d-- != 0;) {
@@ -115,13 +118,15 @@ inline base::vector<base::vector<std::int64_t>> all_offsets(std::size_t dimensio
     for (const std::int64_t k : o) n += std::abs(k);
     return n;
   };
-  base::small_stable_sort(out, [&](const auto& a, const auto& b) { return length(a) != length(b) ? length(a) < length(b) : a < b; });
+  base::small_stable_sort(out,
+                          [&](const auto& a, const auto& b) { return length(a) != length(b) ? length(a) < length(b) : a < b; });
   return out;
 }
 
 // The shortest offsets that explain what was touched: each leads from every iteration to something touched (or outside),
 // together they reach all of it.
-inline base::vector<base::vector<std::int64_t>> find_offsets(const index_space& space, const base::pod_vector<rank_access>& ranks) {
+inline base::vector<base::vector<std::int64_t>> find_offsets(const index_space& space,
+                                                             const base::pod_vector<rank_access>& ranks) {
   struct seen {
     const rank_access* of;
     std::uint64_t element;
@@ -185,7 +190,8 @@ inline bool find_stride(const base::pod_vector<rank_access>& ranks, std::int64_t
 /// Up to 512 iterations and elements of each rank are looked at: all, if there are no more. Throws std::bad_alloc.
 inline access_pattern infer_access(const index_space& loop, const index_space& array, base::pod_vector<rank_access> ranks) {
   access_pattern out;
-  ranks.erase(std::remove_if(ranks.begin(), ranks.end(), [](const rank_access& r) { return r.iterations->empty() || r.elements->empty(); }),
+  ranks.erase(std::remove_if(ranks.begin(), ranks.end(),
+                             [](const rank_access& r) { return r.iterations->empty() || r.elements->empty(); }),
               ranks.end());
   if (ranks.empty()) return out;
   const auto all = [&ranks](auto&& holds) { return std::all_of(ranks.begin(), ranks.end(), holds); };
@@ -201,7 +207,8 @@ inline access_pattern infer_access(const index_space& loop, const index_space& a
       return out;
     }
   }
-  if (loop.extent.size() == 2 && array.extent.size() == 2 && loop.extent[0] == array.extent[1] && loop.extent[1] == array.extent[0]) {
+  if (loop.extent.size() == 2 && array.extent.size() == 2 && loop.extent[0] == array.extent[1] &&
+      loop.extent[1] == array.extent[0]) {
     const bool turned = all([&](const rank_access& r) {
       bool fits = r.iterations->size() == r.elements->size();
       r.iterations->sample(detail::pattern_samples, [&](std::uint64_t i) {
@@ -237,7 +244,8 @@ inline access_pattern infer_access(const index_space& loop, const index_space& a
 
 /// Calls `each(iteration, element)` for the accesses of a loop; all, or of `most` evenly spread iterations (elements, for slices).
 template <class Each>
-void for_each_access(const access_pattern& f, const index_space& loop, const index_space& array, std::uint64_t most, Each&& each) {
+void for_each_access(const access_pattern& f, const index_space& loop, const index_space& array, std::uint64_t most,
+                     Each&& each) {
   const std::uint64_t n = f.kind == access_kind::slices ? array.size() : loop.size();
   // An odd step near the golden ratio falls in with no regular distribution.
   const std::uint64_t step = n <= most ? 1 : static_cast<std::uint64_t>(static_cast<double>(n) * 0.6180339887498949) | 1;

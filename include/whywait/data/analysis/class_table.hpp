@@ -20,9 +20,7 @@ struct transfer_base {
   std::uint32_t kind = 0;     ///< kind_of_region::code()
   std::uint32_t reserved = 0;
 
-  core::stable_key key() const noexcept {
-    return core::combine(core::combine(data, kind), core::combine(from, to));
-  }
+  core::stable_key key() const noexcept { return core::combine(core::combine(data, kind), core::combine(from, to)); }
   bool operator==(const transfer_base& o) const noexcept {
     return data == o.data && from == o.from && to == o.to && kind == o.kind;
   }
@@ -35,7 +33,7 @@ struct class_chain {
   transfer_base base[most];
   std::uint32_t depth = 0;
   origin_kind end = origin_kind::init;
-  bool loop = false;              ///< transfers of this class follow on others of it: a relay loop
+  bool loop = false;  ///< transfers of this class follow on others of it: a relay loop
   core::stable_key producer = 0;  ///< block, if `end` is produced
 
   /// The same for equal chains, whatever `loop`.

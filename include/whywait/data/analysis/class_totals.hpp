@@ -63,14 +63,14 @@ struct class_sums {
   std::int64_t unchanged_ns = 0;     ///< duration of these
   std::int64_t held = 0;             ///< of `unchanged`: the receiver still had it, unwritten
   std::int64_t held_bytes = 0;
-  std::int64_t read_bytes = 0;       ///< received bytes that were read, sent on or unpacked before they were overwritten
-  std::int64_t watched_bytes = 0;    ///< received bytes of arrays of which reads were recorded at all
+  std::int64_t read_bytes = 0;  ///< received bytes that were read, sent on or unpacked before they were overwritten
+  std::int64_t watched_bytes = 0;  ///< received bytes of arrays of which reads were recorded at all
   std::int64_t hops_sum = 0;
-  std::int64_t pairs = 0;            ///< distinct (sender, receiver)
-  std::int64_t receivers = 0;        ///< distinct
-  std::int64_t most_hops = 0;        ///< transfers since the data was written, at most
-  std::int64_t fan_out = 0;          ///< ranks that got the same data from one sender, at most
-  std::int64_t busiest_receiver = 0; ///< transfers that one rank received, at most
+  std::int64_t pairs = 0;  ///< distinct (sender, receiver)
+  std::int64_t receivers = 0;  ///< distinct
+  std::int64_t most_hops = 0;  ///< transfers since the data was written, at most
+  std::int64_t fan_out = 0;  ///< ranks that got the same data from one sender, at most
+  std::int64_t busiest_receiver = 0;  ///< transfers that one rank received, at most
 
   void add(const class_sums& o) noexcept {
     count += o.count;
@@ -97,7 +97,7 @@ struct class_sums {
 struct transfer_class {
   class_chain chain;
   class_sums sums;
-  rank_counts senders;    ///< `sums.pairs` and `sums.receivers` are exact, these lists hold the largest
+  rank_counts senders;  ///< `sums.pairs` and `sums.receivers` are exact, these lists hold the largest
   rank_counts receivers;
 
   core::stable_key key() const noexcept { return chain.key(); }
@@ -106,10 +106,10 @@ struct transfer_class {
 /// What data of mixed origin is made of: a part of definitions 2.1's MIXED.
 struct mixed_share {
   core::stable_key data = 0;
-  core::stable_key from = 0;      ///< sending block
+  core::stable_key from = 0;  ///< sending block
   core::stable_key producer = 0;  ///< block, if `kind` is produced; class key, if it is relay
   std::int64_t bytes = 0;
-  std::uint32_t region = 0;       ///< kind_of_region::code()
+  std::uint32_t region = 0;  ///< kind_of_region::code()
   origin_kind kind = origin_kind::init;
 
   bool same(const mixed_share& o) const noexcept {
@@ -123,8 +123,8 @@ struct classified {
   base::vector<transfer_class> classes;  ///< once finished: by waiting, then bytes, both falling, then key
   base::pod_vector<mixed_share> mixed;
   std::int64_t unmatched = 0;  ///< receives whose sender had no record of the data, and sends without a receive
-  std::int64_t dropped = 0;    ///< records that name no known object, site or rank
-  std::int64_t coarse = 0;     ///< arrays on some rank whose history was too fine to be kept exactly
+  std::int64_t dropped = 0;  ///< records that name no known object, site or rank
+  std::int64_t coarse = 0;  ///< arrays on some rank whose history was too fine to be kept exactly
   std::int64_t ranks = 0;
 
   void merge(classified&& o) {
@@ -211,8 +211,8 @@ struct classified {
 
  private:
   static core::stable_key order(const mixed_share& m) noexcept {
-    return core::combine(core::combine(m.data, m.from),
-                         core::combine(m.producer, static_cast<std::uint64_t>(m.region) << 8 | static_cast<std::uint64_t>(m.kind)));
+    return core::combine(core::combine(m.data, m.from), core::combine(m.producer, static_cast<std::uint64_t>(m.region) << 8 |
+                                                                                      static_cast<std::uint64_t>(m.kind)));
   }
 };
 

@@ -165,10 +165,9 @@ classified classes_so_far(Transport& transport, const base::vector<classifier*>&
   base::vector<classified> found;
   for (const classifier* const c : all) found.push_back(c->result(over));
   const auto at = [&found](std::int32_t i) -> classified& { return found[static_cast<std::size_t>(i)]; };
-  transport.reduce([&](std::int32_t i) { return at(i).pack(); },
-                   [&](std::int32_t i, const unsigned char* data, std::size_t size) {
-                     at(i).merge(classified::unpack(data, size));
-                   });
+  transport.reduce(
+      [&](std::int32_t i) { return at(i).pack(); },
+      [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge(classified::unpack(data, size)); });
   if (found.empty()) return {};
   found[0].present();
   return std::move(found[0]);

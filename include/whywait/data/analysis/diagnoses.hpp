@@ -104,7 +104,7 @@ class class_relations {
 inline std::int32_t only_rank(const rank_counts& ranks) { return ranks.list().size() == 1 ? ranks.list()[0].rank : -1; }
 
 inline void relay_chain(const transfer_class& c, const classified& all, const naming& names,
-                                      base::vector<communication_finding>& out) {
+                        base::vector<communication_finding>& out) {
   const std::int64_t hops = c.sums.most_hops;
   if (c.chain.depth < 2 || hops < 3) return;
   std::int64_t chains = 0, first_senders = 0, reached = 0, transfers = 0, bytes = 0, duration = 0, wait = 0;
@@ -139,15 +139,16 @@ inline void relay_chain(const transfer_class& c, const classified& all, const na
   const std::int64_t mean = transfers != 0 ? duration / transfers : 0;
   f.saving_ns = std::min(wait, mean * (hops - steps) * std::max<std::int64_t>(chains, 1));
   const bool many = first_senders > 1;
-  f.text = data_text(c.chain.base[0], names) + " is handed on from rank to rank, unchanged, up to " + base::count(hops) + " times (" +
-           names.place(c.chain.base[0].from) + " -> " + names.place(c.chain.base[0].to) + "); the last rank gets it after " +
-           base::count(hops) + " messages in a row";
-  f.advice = std::string("use ") + (many ? "MPI_Allgather" : "MPI_Bcast") + ": " + base::counted(steps, "step", "steps") + " instead of " + base::count(hops);
+  f.text = data_text(c.chain.base[0], names) + " is handed on from rank to rank, unchanged, up to " + base::count(hops) +
+           " times (" + names.place(c.chain.base[0].from) + " -> " + names.place(c.chain.base[0].to) +
+           "); the last rank gets it after " + base::count(hops) + " messages in a row";
+  f.advice = std::string("use ") + (many ? "MPI_Allgather" : "MPI_Bcast") + ": " + base::counted(steps, "step", "steps") +
+             " instead of " + base::count(hops);
   out.push_back(std::move(f));
 }
 
 inline void unchanged_data(const transfer_class& c, const diagnosis_options& o, const naming& names,
-                                         base::vector<communication_finding>& out) {
+                           base::vector<communication_finding>& out) {
   const class_sums& s = c.sums;
   if (s.unchanged < 2 || static_cast<double>(s.unchanged) < o.least_share * static_cast<double>(s.count)) return;
   communication_finding f;
@@ -156,24 +157,27 @@ inline void unchanged_data(const transfer_class& c, const diagnosis_options& o, 
   f.transfers = f.needless_transfers = s.unchanged;
   f.bytes = f.needless_bytes = s.unchanged_bytes;
   f.saving_ns = s.unchanged_ns;
-  f.text = base::count(s.unchanged) + " of " + base::count(s.count) + " transfers of " + data_text(c.chain.base[0], names) + " (" +
-           names.place(c.chain.base[0].from) + " -> " + names.place(c.chain.base[0].to) +
-           ") repeated data that the sender had sent to the same rank before and that was not written since: " + base::memory(s.unchanged_bytes);
+  f.text = base::count(s.unchanged) + " of " + base::count(s.count) + " transfers of " + data_text(c.chain.base[0], names) +
+           " (" + names.place(c.chain.base[0].from) + " -> " + names.place(c.chain.base[0].to) +
+           ") repeated data that the sender had sent to the same rank before and that was not written since: " +
+           base::memory(s.unchanged_bytes);
   if (s.held == s.unchanged) {
     f.advice = "send it only when it has changed: the receiver still has it";
   } else if (s.held == 0) {
     f.advice = "keep a copy at the receiver, whose buffer is used for something else in between";
   } else {
-    f.advice = "send it only when it has changed, and keep a copy at the receiver (which still had it " + base::counted(s.held, "time", "times") + ")";
+    f.advice = "send it only when it has changed, and keep a copy at the receiver (which still had it " +
+               base::counted(s.held, "time", "times") + ")";
   }
   out.push_back(std::move(f));
 }
 
 inline void large_halo(const transfer_class& c, const diagnosis_options& o, const naming& names,
-                                     base::vector<communication_finding>& out) {
+                       base::vector<communication_finding>& out) {
   const class_sums& s = c.sums;
   const std::int64_t idle = s.watched_bytes - s.read_bytes;
-  if (s.watched_bytes <= 0 || static_cast<double>(idle) < std::max(o.least_share, 0.01) * static_cast<double>(s.watched_bytes)) return;
+  if (s.watched_bytes <= 0 || static_cast<double>(idle) < std::max(o.least_share, 0.01) * static_cast<double>(s.watched_bytes))
+    return;
   communication_finding f;
   f.problem = communication_problem::large_halo;
   f.subject = c.key();
@@ -183,14 +187,15 @@ inline void large_halo(const transfer_class& c, const diagnosis_options& o, cons
   if (s.read_bytes == 0) f.needless_transfers = s.count;
   const double share = static_cast<double>(idle) / static_cast<double>(s.watched_bytes);
   f.saving_ns = static_cast<std::int64_t>(static_cast<double>(s.duration_ns - s.wait_ns) * share);
-  f.text = base::percent(share) + " of what is received of " + data_text(c.chain.base[0], names) + " at " + names.place(c.chain.base[0].to) +
-           " is overwritten or never read: " + base::memory(idle) + " of " + base::memory(s.watched_bytes);
+  f.text = base::percent(share) + " of what is received of " + data_text(c.chain.base[0], names) + " at " +
+           names.place(c.chain.base[0].to) + " is overwritten or never read: " + base::memory(idle) + " of " +
+           base::memory(s.watched_bytes);
   f.advice = s.read_bytes == 0 ? "do not send it" : "send only what is read";
   out.push_back(std::move(f));
 }
 
 inline void tiny_messages(const transfer_class& c, const diagnosis_options& o, const naming& names,
-                                        base::vector<communication_finding>& out) {
+                          base::vector<communication_finding>& out) {
   const class_sums& s = c.sums;
   if (s.pairs == 0 || s.count < o.tiny_count * s.pairs || s.bytes > o.tiny_bytes * s.count) return;
   const std::int64_t enough = std::max(s.pairs, (s.bytes + o.batch_bytes - 1) / o.batch_bytes);
@@ -201,18 +206,18 @@ inline void tiny_messages(const transfer_class& c, const diagnosis_options& o, c
   f.bytes = s.bytes;
   f.needless_transfers = s.count - enough;
   if (f.needless_transfers <= 0) return;
-  f.saving_ns = static_cast<std::int64_t>(static_cast<double>(s.duration_ns - s.wait_ns) * static_cast<double>(f.needless_transfers) /
-                                          static_cast<double>(s.count));
-  f.text = base::count(s.count) + " messages with " + base::memory(s.bytes / s.count) + " each carry " + data_text(c.chain.base[0], names) + " from " +
-           names.place(c.chain.base[0].from) + " to " + names.place(c.chain.base[0].to) + " between " + base::counted(s.pairs, "pair", "pairs") +
-           " of ranks";
-  f.advice = "collect what goes to the same rank and send it at once: " + base::memory(o.batch_bytes) + " a message make " + base::count(enough) +
-             " of them";
+  f.saving_ns = static_cast<std::int64_t>(static_cast<double>(s.duration_ns - s.wait_ns) *
+                                          static_cast<double>(f.needless_transfers) / static_cast<double>(s.count));
+  f.text = base::count(s.count) + " messages with " + base::memory(s.bytes / s.count) + " each carry " +
+           data_text(c.chain.base[0], names) + " from " + names.place(c.chain.base[0].from) + " to " +
+           names.place(c.chain.base[0].to) + " between " + base::counted(s.pairs, "pair", "pairs") + " of ranks";
+  f.advice = "collect what goes to the same rank and send it at once: " + base::memory(o.batch_bytes) + " a message make " +
+             base::count(enough) + " of them";
   out.push_back(std::move(f));
 }
 
 inline void gather_then_scatter(const transfer_class& c, const class_relations& relations, const naming& names,
-                                              base::vector<communication_finding>& out) {
+                                base::vector<communication_finding>& out) {
   const std::int32_t root = only_rank(c.senders);
   if (root < 0 || c.sums.receivers < 2) return;
   const base::pod_vector<const transfer_class*> before = relations.before(c);
@@ -235,8 +240,9 @@ inline void gather_then_scatter(const transfer_class& c, const class_relations& 
   f.saving_ns = c.sums.duration_ns;
   const bool all_get_all = c.sums.fan_out > 1;
   f.text = data_text(c.chain.base[0], names) + " is gathered at rank " + std::to_string(root) + " from " +
-           base::counted(static_cast<std::int64_t>(sources.list().size()), "rank", "ranks") + " (" + names.place(before[0]->chain.base[0].to) +
-           ") and sent on from there, unchanged, to " + base::counted(c.sums.receivers, "rank", "ranks") + " (" + names.place(c.chain.base[0].from) +
+           base::counted(static_cast<std::int64_t>(sources.list().size()), "rank", "ranks") + " (" +
+           names.place(before[0]->chain.base[0].to) + ") and sent on from there, unchanged, to " +
+           base::counted(c.sums.receivers, "rank", "ranks") + " (" + names.place(c.chain.base[0].from) +
            "): " + base::memory(c.sums.bytes) + " pass through one rank";
   f.advice = all_get_all ? "use MPI_Allgather" : "let the ranks exchange it directly (MPI_Alltoall, or messages)";
   out.push_back(std::move(f));
@@ -248,7 +254,7 @@ inline void gather_then_scatter(const transfer_class& c, const class_relations& 
 /// transfers. Savings are bounds, and of one class they do not add up. O(classes^2) comparisons of keys. Throws
 /// std::bad_alloc.
 inline base::vector<communication_finding> diagnose(const classified& all, const naming& names,
-                                                                 const diagnosis_options& options = {}) {
+                                                    const diagnosis_options& options = {}) {
   base::vector<communication_finding> out;
   const detail::class_relations relations(all);
   for (const transfer_class& c : all.classes) {

@@ -82,12 +82,13 @@ inline const distribution* find_declared(const base::vector<declared_distributio
 /// `iterations` records say, else as it writes the array of which it writes most. About 1 ms a loop and array. Throws
 /// std::bad_alloc.
 inline placement_report examine_footprints(base::vector<footprint> all, std::int32_t ranks,
-                                                         const base::vector<declared_distribution>& declared = {}) {
+                                           const base::vector<declared_distribution>& declared = {}) {
   placement_report out;
   const base::vector<detail::joint_footprint> joint = detail::join_footprints(all);
   const auto array_of = [&out](core::stable_key key) {
     return static_cast<std::size_t>(
-        std::find_if(out.arrays.begin(), out.arrays.end(), [key](const placed_array& a) { return a.array == key; }) - out.arrays.begin());
+        std::find_if(out.arrays.begin(), out.arrays.end(), [key](const placed_array& a) { return a.array == key; }) -
+        out.arrays.begin());
   };
   base::pod_vector<const detail::joint_footprint*> writer;
   for (const detail::joint_footprint& j : joint) {
@@ -128,7 +129,8 @@ inline placement_report examine_footprints(base::vector<footprint> all, std::int
     placed_loop loop;
     loop.block = joint[begin].block;
     loop.space = runs->space;
-    if (runs->array != 0) loop.space = out.arrays.size() != array_of(runs->array) ? out.arrays[array_of(runs->array)].space : runs->space;
+    if (runs->array != 0)
+      loop.space = out.arrays.size() != array_of(runs->array) ? out.arrays[array_of(runs->array)].space : runs->space;
     if (const distribution* const d = detail::find_declared(declared, loop.block)) {
       loop.schedule = *d;
       loop.agreement = 1;
@@ -144,7 +146,8 @@ inline placement_report examine_footprints(base::vector<footprint> all, std::int
       use.loop = out.loops.size();
       use.array = array_of(j.array);
       const placed_array& a = out.arrays[use.array];
-      const bool all_same = j.sets.size() > 1 && std::all_of(j.sets.begin(), j.sets.end(), [&](const rank_set& s) { return *s.set == *j.sets[0].set; });
+      const bool all_same = j.sets.size() > 1 && std::all_of(j.sets.begin(), j.sets.end(),
+                                                             [&](const rank_set& s) { return *s.set == *j.sets[0].set; });
       if (j.kind == footprint_kind::update && all_same) {
         use.access.kind = access_kind::reduction;
       } else if (!j.bounds) {
@@ -189,22 +192,25 @@ inline placement_report examine_footprints(base::vector<footprint> all, std::int
 /// number of the first of them; `ranks`: of the run. Memory on rank 0: 32 bytes a run of each rank, block and array.
 /// Throws std::bad_alloc and what the transport throws.
 template <class Transport>
-placement_report examine_together(Transport& transport, base::vector<base::vector<footprint>> found, std::int32_t first, std::int32_t ranks,
-                                  const base::vector<declared_distribution>& declared = {}) {
+placement_report examine_together(Transport& transport, base::vector<base::vector<footprint>> found, std::int32_t first,
+                                  std::int32_t ranks, const base::vector<declared_distribution>& declared = {}) {
   transport.reduce(
       [&](std::int32_t i) {
         base::packet out;
         pack_footprints(found[static_cast<std::size_t>(i)], out);
         return out;
       },
-      [&](std::int32_t i, const unsigned char* data, std::size_t size) { unpack_footprints(data, size, found[static_cast<std::size_t>(i)]); });
+      [&](std::int32_t i, const unsigned char* data, std::size_t size) {
+        unpack_footprints(data, size, found[static_cast<std::size_t>(i)]);
+      });
   if (found.empty() || first != 0) return {};
   return examine_footprints(std::move(found[0]), ranks, declared);
 }
 
 /// Examines the records of a whole run. Throws std::invalid_argument for a wrong number of ranks.
 template <class Transport>
-placement_report examine(Transport& transport, const rank_data* ranks, std::size_t count, const base::vector<declared_distribution>& declared = {}) {
+placement_report examine(Transport& transport, const rank_data* ranks, std::size_t count,
+                         const base::vector<declared_distribution>& declared = {}) {
   if (count != static_cast<std::size_t>(transport.hosted())) {
     throw std::invalid_argument("whywait-X002: the transport hosts another number of ranks");
   }
@@ -214,10 +220,12 @@ placement_report examine(Transport& transport, const rank_data* ranks, std::size
     book.take_all();
     found.push_back(book.result());
   }
-  return examine_together(transport, std::move(found), count != 0 ? ranks[0].rank : -1, count != 0 ? ranks[0].ranks : 0, declared);
+  return examine_together(transport, std::move(found), count != 0 ? ranks[0].rank : -1, count != 0 ? ranks[0].ranks : 0,
+                          declared);
 }
 template <class Transport>
-placement_report examine(Transport& transport, const base::vector<rank_data>& ranks, const base::vector<declared_distribution>& declared = {}) {
+placement_report examine(Transport& transport, const base::vector<rank_data>& ranks,
+                         const base::vector<declared_distribution>& declared = {}) {
   return examine(transport, ranks.data(), ranks.size(), declared);
 }
 
@@ -227,16 +235,19 @@ inline std::string placement_text(const placement_report& report, const better_p
   const array_use& u = report.uses[b.use];
   const auto distributed = [](const distribution& d) {
     const std::string t = d.text();
-    return t[0] == '(' ? "distributed " + t : d.kind() == distribution_kind::regular && d.dimensions()[0].parts > 1 ? t + "-distributed" : t;
+    return t[0] == '('                                                             ? "distributed " + t
+           : d.kind() == distribution_kind::regular && d.dimensions()[0].parts > 1 ? t + "-distributed"
+                                                                                   : t;
   };
   const std::string array = "`" + names.data(report.arrays[u.array].array) + "`", then = base::percent(b.remote);
-  std::string out = "loop `" + names.place(report.loops[u.loop].block) + "` runs " + report.loops[u.loop].schedule.text() + " over " + array +
-                    ", which is " + distributed(report.arrays[u.array].placed) + ": " + base::percent(u.remote.share()) +
-                    " of accesses are remote; ";
+  std::string out = "loop `" + names.place(report.loops[u.loop].block) + "` runs " + report.loops[u.loop].schedule.text() +
+                    " over " + array + ", which is " + distributed(report.arrays[u.array].placed) + ": " +
+                    base::percent(u.remote.share()) + " of accesses are remote; ";
   if (b.change == placement_change::schedule) return out + "a " + b.schedule.text() + " schedule makes it " + then;
   const std::string moves = ", moving " + base::memory(static_cast<std::int64_t>(b.moved_bytes)) + " once";
   if (b.change == placement_change::data) return out + array + " " + distributed(b.placed) + " makes it " + then + moves;
-  return out + "a " + b.schedule.text() + " schedule over " + array + ", " + distributed(b.placed) + ", makes it " + then + moves;
+  return out + "a " + b.schedule.text() + " schedule over " + array + ", " + distributed(b.placed) + ", makes it " + then +
+         moves;
 }
 
 }  // namespace data

@@ -24,7 +24,7 @@ struct footprint {
   core::stable_key array = 0, block = 0;
   std::int32_t rank = 0;
   footprint_kind kind = footprint_kind::read;
-  bool bounds = false;      ///< only bounds were recorded: irregular or indirect
+  bool bounds = false;  ///< only bounds were recorded: irregular or indirect
   std::uint32_t element_bytes = 1;
   index_space space;
   index_set set;
@@ -47,7 +47,8 @@ void for_each_run(const core::data_object& o, const region& r, Each&& each) {
     const bool strided = !r.contiguous() && r.list == nullptr && r.stride % element == 0;
     if (strided) {
       const auto piece = elements(r.begin, r.begin + r.piece);
-      const std::uint64_t last = r.begin + (r.pieces() - 1) * r.stride, whole = last + r.piece <= r.end ? r.pieces() : r.pieces() - 1;
+      const std::uint64_t last = r.begin + (r.pieces() - 1) * r.stride,
+                          whole = last + r.piece <= r.end ? r.pieces() : r.pieces() - 1;
       if (whole != 0) each(index_run{piece.first + shift, piece.second - piece.first, r.stride / element, whole});
       if (whole != r.pieces()) {
         const auto rest = elements(last, r.end);
@@ -99,12 +100,14 @@ class footprint_book {
     const bool iterates = r.op == core::data_op::iterations;
     if ((r.op != core::data_op::read && r.op != core::data_op::write && !iterates) || r.has(core::data_flag::sampled)) return;
     if (r.object >= rank_->objects.size() || r.site >= rank_->sites.size() || (r.object == 0 && !iterates)) return;
-    const auto kind = iterates                             ? footprint_kind::iterations
-                      : r.op == core::data_op::read        ? footprint_kind::read
-                      : r.has(core::data_flag::update)     ? footprint_kind::update
-                                                           : footprint_kind::write;
+    const auto kind = iterates                         ? footprint_kind::iterations
+                      : r.op == core::data_op::read    ? footprint_kind::read
+                      : r.has(core::data_flag::update) ? footprint_kind::update
+                                                       : footprint_kind::write;
     const core::stable_key who = core::combine(core::combine(r.site, r.object), static_cast<std::uint64_t>(kind));
-    const core::stable_key what = core::combine(core::combine(r.begin, r.end), core::combine(r.stride, r.piece | (r.has(core::data_flag::bounds) ? std::uint64_t{1} << 32 : 0)));
+    const core::stable_key what =
+        core::combine(core::combine(r.begin, r.end),
+                      core::combine(r.stride, r.piece | (r.has(core::data_flag::bounds) ? std::uint64_t{1} << 32 : 0)));
     if (seen_.size() >= most_seen) seen_ = {};
     ++next_;
     if (seen_.intern(core::combine(who, what), next_) != next_) return;
@@ -120,7 +123,8 @@ class footprint_book {
       if (r.object != 0) {
         f.element_bytes = o.element_bytes;
         const unsigned dims = std::min<unsigned>(std::max<unsigned>(o.dimensions, 1), core::data_object::most_dimensions);
-        for (unsigned d = 0; d != dims; ++d) f.space.extent.push_back(std::max<std::uint64_t>(1, o.global ? o.whole[d] : o.extent[d]));
+        for (unsigned d = 0; d != dims; ++d)
+          f.space.extent.push_back(std::max<std::uint64_t>(1, o.global ? o.whole[d] : o.extent[d]));
       } else {
         f.space.extent.push_back(1);
       }
@@ -131,7 +135,8 @@ class footprint_book {
     if (r.object != 0) {
       for_each_run(o, region_of(r, o.bytes()), [&f](const index_run& run) { f.set.add(run); });
     } else if (r.begin < r.end) {
-      const std::uint64_t step = r.stride == 0 ? 1 : r.stride, piece = r.piece == 0 ? (r.stride == 0 ? r.end - r.begin : 1) : r.piece;
+      const std::uint64_t step = r.stride == 0 ? 1 : r.stride,
+                          piece = r.piece == 0 ? (r.stride == 0 ? r.end - r.begin : 1) : r.piece;
       f.set.add({r.begin, piece, step, r.stride == 0 ? 1 : (r.end - r.begin + step - 1) / step});
       f.space.extent[0] = std::max(f.space.extent[0], r.end);
     }

@@ -39,7 +39,8 @@ class holdings {
     }
     reads_recorded_.resize(rank_->objects.size(), 0);
     uses_.resize(rank_->objects.size());
-    for (std::size_t s = produced_.size(); s < rank_->sites.size(); ++s) produced_.push_back(classes_->produced(rank_->sites[s]));
+    for (std::size_t s = produced_.size(); s < rank_->sites.size(); ++s)
+      produced_.push_back(classes_->produced(rank_->sites[s]));
   }
 
   /// Whether another part of the run may begin with these stamps: they are numbers of 32 bits.
@@ -105,7 +106,8 @@ class holdings {
 
   /// A transfer of class `c` brought the region. `data`: what it is, kept where the object only carries it.
   /// Returns the stamp that the bytes have from now on.
-  std::uint32_t arrive(const core::data_record& r, const region& part, std::uint32_t c, std::uint32_t data, std::uint16_t hops) {
+  std::uint32_t arrive(const core::data_record& r, const region& part, std::uint32_t c, std::uint32_t data,
+                       std::uint16_t hops) {
     use& u = use_of(r.object, c);
     const auto bytes = static_cast<std::int64_t>(part.bytes());
     u.arrived += bytes;
@@ -114,7 +116,8 @@ class holdings {
       u.read += bytes;
       owned_[r.object].assign(part, {produced_[r.site], 0, stamp_, 0, false});
     } else {
-      owned_[r.object].assign(part, {origin(origin_kind::relay, c), rank_->objects[r.object].buffer ? data : 0, stamp_, hops, true});
+      owned_[r.object].assign(part,
+                              {origin(origin_kind::relay, c), rank_->objects[r.object].buffer ? data : 0, stamp_, hops, true});
     }
     return stamp_;
   }

@@ -65,11 +65,11 @@ class index_set {
       base::pod_vector<interval> list;
       list.reserve(static_cast<std::size_t>(pieces));
       for (const index_run& r : runs_) {
-        for (std::uint64_t k = 0; k != r.count; ++k) list.push_back({r.first + k * r.stride, r.first + k * r.stride + r.length});
+        for (std::uint64_t k = 0; k != r.count; ++k)
+          list.push_back({r.first + k * r.stride, r.first + k * r.stride + r.length});
       }
-      base::small_stable_sort(list, [](const interval& a, const interval& b) {
-        return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
-      });
+      base::small_stable_sort(
+          list, [](const interval& a, const interval& b) { return a.begin != b.begin ? a.begin < b.begin : a.end < b.end; });
       std::size_t kept = 0;
       for (std::size_t i = 1; i < list.size(); ++i) {
         if (list[i].begin <= list[kept].end) list[kept].end = std::max(list[kept].end, list[i].end);

@@ -103,7 +103,7 @@ inline inferred_distribution infer_distribution(const index_space& space, base::
     dimension_map chosen{n, 1, n, {}};
     if (parts > 1) {
       base::vector<dimension_map> candidates = {block_map(n, parts), cyclic_map(n, parts),
-                                               cyclic_map(n, parts, groups[0].runs()[0].length)};
+                                                cyclic_map(n, parts, groups[0].runs()[0].length)};
       dimension_map uneven{n, parts, 1, {}};
       for (const index_set& g : groups) uneven.starts.push_back(g.first());
       candidates.push_back(uneven);
@@ -163,7 +163,8 @@ inline inferred_distribution infer_distribution(const index_space& space, base::
   std::size_t next = 0;
   for (std::size_t b = 0; b + 1 < borders.size(); ++b) {
     for (; next != pieces.size() && pieces[next].begin <= borders[b]; ++next) open.push_back(pieces[next]);
-    open.erase(std::remove_if(open.begin(), open.end(), [&](const distribution::piece& p) { return p.end <= borders[b]; }), open.end());
+    open.erase(std::remove_if(open.begin(), open.end(), [&](const distribution::piece& p) { return p.end <= borders[b]; }),
+               open.end());
     std::int32_t lowest = distribution::nobody;
     for (const auto& p : open) {
       if (lowest == distribution::nobody || p.rank < lowest) lowest = p.rank;

@@ -174,7 +174,7 @@ class ownership {
     const std::size_t i = find(begin);
     std::size_t j = i;
     while (end_of(j) < end) ++j;
-    const bool left = list_[i].begin < begin, right = end_of(j) > end;
+    const bool left = list_[i].begin<begin, right = end_of(j)> end;
     if (i == j && !left && !right) {
       list_[i].state = state;
       return;

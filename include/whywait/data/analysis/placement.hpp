@@ -27,8 +27,8 @@ struct access_count {
 
 /// rho(distribution, schedule) of definitions 2.3: the share of accesses (i, f(i)) with owner(f(i)) != schedule(i). An
 /// element or iteration that nobody has, or all have, counts as here.
-inline access_count count_remote(const distribution& data, const distribution& schedule, const access_pattern& f, const index_space& loop,
-                                 const index_space& array) {
+inline access_count count_remote(const distribution& data, const distribution& schedule, const access_pattern& f,
+                                 const index_space& loop, const index_space& array) {
   access_count out;
   for_each_access(f, loop, array, placement_samples, [&](std::uint64_t i, std::uint64_t e) {
     const std::int32_t runs = schedule.owner(i), has = data.owner(e);
@@ -41,7 +41,7 @@ inline access_count count_remote(const distribution& data, const distribution& s
 /// What to try instead: in every dimension that has enough indices block, cyclic, and block-cyclic with the given block
 /// sizes; blocks in the two slowest dimensions at once, if the ranks make a grid.
 inline base::vector<distribution> candidate_distributions(const index_space& space, const base::vector<std::int32_t>& ranks,
-                                                                       const base::vector<std::uint64_t>& blocks) {
+                                                          const base::vector<std::uint64_t>& blocks) {
   base::vector<distribution> out;
   const auto parts = static_cast<std::uint64_t>(ranks.size());
   const auto undivided = [&space] {
@@ -94,7 +94,7 @@ struct array_use {
   std::size_t loop = 0, array = 0;
   access_pattern access;
   double measured_remote = 0;  ///< share of the distinct elements that ranks touched and do not have
-  access_count remote;         ///< by the access function; zero if there is none
+  access_count remote;  ///< by the access function; zero if there is none
 };
 
 enum class placement_change : std::uint8_t { none, schedule, data, both };
@@ -103,9 +103,9 @@ enum class placement_change : std::uint8_t { none, schedule, data, both };
 struct better_placement {
   std::size_t use = 0;
   placement_change change = placement_change::none;
-  distribution schedule, placed;     ///< after the change
-  double remote = 0;                 ///< share of accesses that are then remote
-  std::uint64_t moved_bytes = 0;     ///< by the redistribution, once; 0 for a new schedule alone
+  distribution schedule, placed;  ///< after the change
+  double remote = 0;  ///< share of accesses that are then remote
+  std::uint64_t moved_bytes = 0;  ///< by the redistribution, once; 0 for a new schedule alone
 };
 
 namespace detail {
@@ -121,9 +121,10 @@ struct placement_problem {
     for (const array_use& u : *uses) {
       const bool other_schedule = schedule != nullptr && u.loop == loop, other_data = data != nullptr && u.array == array;
       if (!u.access.has_function() || (!other_schedule && !other_data && u.loop != loop && u.array != array)) continue;
-      remote += count_remote(other_data ? *data : (*arrays)[u.array].placed, other_schedule ? *schedule : (*loops)[u.loop].schedule,
-                             u.access, (*loops)[u.loop].space, (*arrays)[u.array].space)
-                    .remote;
+      remote +=
+          count_remote(other_data ? *data : (*arrays)[u.array].placed, other_schedule ? *schedule : (*loops)[u.loop].schedule,
+                       u.access, (*loops)[u.loop].space, (*arrays)[u.array].space)
+              .remote;
     }
     return remote;
   }
@@ -134,7 +135,8 @@ inline std::uint64_t moved_bytes(const placed_array& a, const distribution& to) 
   const std::uint64_t step = n <= most ? 1 : static_cast<std::uint64_t>(static_cast<double>(n) * 0.6180339887498949) | 1;
   std::uint64_t moved = 0, e = 0;
   for (std::uint64_t k = 0; k != most; ++k, e = (e + step) % n) moved += a.placed.owner(e) != to.owner(e) ? 1 : 0;
-  return static_cast<std::uint64_t>(static_cast<double>(moved) / static_cast<double>(most) * static_cast<double>(n) * a.element_bytes);
+  return static_cast<std::uint64_t>(static_cast<double>(moved) / static_cast<double>(most) * static_cast<double>(n) *
+                                    a.element_bytes);
 }
 
 }  // namespace detail
@@ -143,8 +145,10 @@ inline std::uint64_t moved_bytes(const placed_array& a, const distribution& to) 
 /// within 0.01 of the best the cheapest is taken: a new schedule costs nothing, new placement moves data, both do both.
 /// A schedule is judged by all arrays that its loop touches, a placement by all loops that touch the array: a change
 /// that makes those worse is none.
-inline base::vector<better_placement> improve_placement(const base::vector<placed_array>& arrays, const base::vector<placed_loop>& loops,
-                                                                     const base::vector<array_use>& uses, const base::vector<std::int32_t>& ranks) {
+inline base::vector<better_placement> improve_placement(const base::vector<placed_array>& arrays,
+                                                        const base::vector<placed_loop>& loops,
+                                                        const base::vector<array_use>& uses,
+                                                        const base::vector<std::int32_t>& ranks) {
   base::vector<better_placement> out;
   const detail::placement_problem problem{&arrays, &loops, &uses};
   const auto blocks_of = [](const distribution& d) {
@@ -183,7 +187,9 @@ inline base::vector<better_placement> improve_placement(const base::vector<place
     if (found.empty()) continue;
     double best = 1;
     for (const better_placement& b : found) best = std::min(best, b.remote);
-    found.erase(std::remove_if(found.begin(), found.end(), [best](const better_placement& b) { return b.remote > best + 0.01; }), found.end());
+    found.erase(
+        std::remove_if(found.begin(), found.end(), [best](const better_placement& b) { return b.remote > best + 0.01; }),
+        found.end());
     base::small_stable_sort(found, [](const better_placement& x, const better_placement& y) {
       return x.change != y.change ? x.change < y.change : x.remote < y.remote;
     });

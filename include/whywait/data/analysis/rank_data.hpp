@@ -32,9 +32,9 @@ struct location_data {
 struct rank_data {
   std::int32_t rank = 0;
   std::int32_t ranks = 1;
-  base::vector<core::data_object> objects;      ///< meaning of data_record::object; [0] is unused
-  base::vector<core::stable_key> sites;         ///< meaning of data_record::site
-  std::vector<explain::communicator> groups;   ///< meaning of data_record::group
+  base::vector<core::data_object> objects;  ///< meaning of data_record::object; [0] is unused
+  base::vector<core::stable_key> sites;  ///< meaning of data_record::site
+  std::vector<explain::communicator> groups;  ///< meaning of data_record::group
   base::vector<location_data> locations;
 };
 

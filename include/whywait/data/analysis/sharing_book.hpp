@@ -106,7 +106,8 @@ class sharing_book {
     access.update = r.has(core::data_flag::update);
     access.atomic = r.has(core::data_flag::atomic);
     const auto serve = [&] {
-      if (done != UINT64_MAX && watched(r.object, done)) use(a.list[static_cast<std::size_t>(done / a.every)], access, rank_->sites[r.site]);
+      if (done != UINT64_MAX && watched(r.object, done))
+        use(a.list[static_cast<std::size_t>(done / a.every)], access, rank_->sites[r.site]);
     };
     for_each_piece(region_of(r, rank_->objects[r.object].bytes()), [&](std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t g = begin / size; g * size < end; g = next_of(a, r.object, g)) {
@@ -144,7 +145,8 @@ class sharing_book {
         group_granule(out.groups, leaders, s.array, chosen(a, i, g), p, a.list[g].graph, options_.group_distance);
       }
     }
-    base::small_stable_sort(out.groups, [](const sharing_group& x, const sharing_group& y) { return x.graph.misses() > y.graph.misses(); });
+    base::small_stable_sort(out.groups,
+                            [](const sharing_group& x, const sharing_group& y) { return x.graph.misses() > y.graph.misses(); });
     out.nodes = nodes_;
     out.dropped = dropped_;
     return out;
@@ -279,8 +281,8 @@ class sharing_book {
         if (o.number < w.number) before = std::max(before, o.number);
       }
       const bool awaited = before == 0 || std::any_of(g.users.begin(), g.users.end(), [&](const user& u) {
-        return u.thread != w.thread && before <= u.seen(w.thread) && u.seen(w.thread) < w.number;
-      });
+                             return u.thread != w.thread && before <= u.seen(w.thread) && u.seen(w.thread) < w.number;
+                           });
       if (later < 8 || awaited) kept.push_back(w);
     }
     g.writes.swap(kept);

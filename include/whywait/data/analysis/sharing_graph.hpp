@@ -21,7 +21,7 @@ namespace data {
 struct sharing_node {
   static constexpr std::size_t most_writes = 8;
 
-  core::stable_key request = 0;       ///< R: block of the access; 0 in the node that stands for INIT
+  core::stable_key request = 0;  ///< R: block of the access; 0 in the node that stands for INIT
   core::stable_key invalidation = 0;  ///< I: synchronisation that made the thread's copy invalid; 0: it had none
   base::vector<core::stable_key> writes;  ///< W: blocks of the visible writes, sorted; at most eight
 
@@ -116,20 +116,21 @@ inline double distance(const sharing_graph& a, const sharing_graph& b) {
 struct sharing_group {
   core::stable_key array = 0;
   sharing_pattern pattern = sharing_pattern::untouched;
-  std::uint64_t granules = 0;       ///< that were watched
+  std::uint64_t granules = 0;  ///< that were watched
   std::uint64_t first_granule = 0;  ///< the lowest
-  sharing_graph graph;              ///< counts of all; threads of all
+  sharing_graph graph;  ///< counts of all; threads of all
 };
 
 /// Puts a granule into the first group of its array with the same pattern, the same nodes and a graph within
 /// `most_distance` of the group's first granule; else opens one. `leaders[i]` is the graph of the first granule of
 /// `groups[i]`.
 inline void group_granule(base::vector<sharing_group>& groups, base::vector<sharing_graph>& leaders, core::stable_key array,
-                                        std::uint64_t granule, sharing_pattern pattern, const sharing_graph& graph, double most_distance) {
+                          std::uint64_t granule, sharing_pattern pattern, const sharing_graph& graph, double most_distance) {
   const base::pod_vector<std::uint32_t> nodes = graph.nodes();
   for (std::size_t i = 0; i != groups.size(); ++i) {
     sharing_group& g = groups[i];
-    if (g.array != array || g.pattern != pattern || leaders[i].nodes() != nodes || distance(leaders[i], graph) > most_distance) continue;
+    if (g.array != array || g.pattern != pattern || leaders[i].nodes() != nodes || distance(leaders[i], graph) > most_distance)
+      continue;
     ++g.granules;
     g.first_granule = std::min(g.first_granule, granule);
     for (const sharing_edge& e : graph.edges) g.graph.count(e.from, e.to, e.count);

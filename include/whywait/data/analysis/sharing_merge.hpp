@@ -33,7 +33,8 @@ inline void merge(sharing_report& into, sharing_report&& from, double group_dist
     for (node_threads& t : g.graph.threads) t.node = number[t.node];
     const base::pod_vector<std::uint32_t> nodes = g.graph.nodes();
     const auto same = std::find_if(into.groups.begin(), into.groups.end(), [&](const sharing_group& o) {
-      return o.array == g.array && o.pattern == g.pattern && o.graph.nodes() == nodes && distance(o.graph, g.graph) <= group_distance;
+      return o.array == g.array && o.pattern == g.pattern && o.graph.nodes() == nodes &&
+             distance(o.graph, g.graph) <= group_distance;
     });
     if (same == into.groups.end()) {
       into.groups.push_back(std::move(g));
@@ -44,9 +45,11 @@ inline void merge(sharing_report& into, sharing_report&& from, double group_dist
     for (const sharing_edge& e : g.graph.edges) same->graph.count(e.from, e.to, e.count);
     for (const node_threads& t : g.graph.threads) same->graph.touch(t.node, t.readers, t.writers);
   }
-  base::small_stable_sort(into.groups, [](const sharing_group& x, const sharing_group& y) { return x.graph.misses() > y.graph.misses(); });
+  base::small_stable_sort(into.groups,
+                          [](const sharing_group& x, const sharing_group& y) { return x.graph.misses() > y.graph.misses(); });
   for (const shared_array& a : from.arrays) {
-    const auto same = std::find_if(into.arrays.begin(), into.arrays.end(), [&](const shared_array& o) { return o.array == a.array; });
+    const auto same =
+        std::find_if(into.arrays.begin(), into.arrays.end(), [&](const shared_array& o) { return o.array == a.array; });
     if (same == into.arrays.end()) {
       into.arrays.push_back(a);
       continue;

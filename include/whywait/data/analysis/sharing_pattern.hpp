@@ -14,23 +14,49 @@ namespace data {
 
 /// Who uses a piece of shared memory how: the table of definitions 2.4 (after Munin; Weber and Gupta), first match.
 enum class sharing_pattern : std::uint8_t {
-  untouched, private_data, read_only, false_sharing, reduction, migratory, producer_consumer, producer_consumers,
-  synchronisation, write_shared, read_mostly, mixed
+  untouched,
+  private_data,
+  read_only,
+  false_sharing,
+  reduction,
+  migratory,
+  producer_consumer,
+  producer_consumers,
+  synchronisation,
+  write_shared,
+  read_mostly,
+  mixed
 };
 
 inline const char* name_of(sharing_pattern p) noexcept {
-  static const char* const names[] = {"untouched", "private", "read-only", "false sharing", "reduction", "migratory",
-                                      "producer-consumer 1:1", "producer-consumer 1:n", "synchronisation", "write-shared",
-                                      "read-mostly", "mixed"};
+  static const char* const names[] = {"untouched",
+                                      "private",
+                                      "read-only",
+                                      "false sharing",
+                                      "reduction",
+                                      "migratory",
+                                      "producer-consumer 1:1",
+                                      "producer-consumer 1:n",
+                                      "synchronisation",
+                                      "write-shared",
+                                      "read-mostly",
+                                      "mixed"};
   return names[static_cast<unsigned>(p)];
 }
 
 inline const char* advice_for(sharing_pattern p) noexcept {
-  static const char* const texts[] = {
-      "", "make it thread-local", "replicate it", "pad and align what different threads write", "give each thread a partial result",
-      "pass ownership with the lock, keep it with its data", "push it, or use two buffers", "push it, or use two buffers",
-      "back off, or spread it over several", "order the writers: overlapping writes without synchronisation between them",
-      "use read-copy-update or a sequence lock", ""};
+  static const char* const texts[] = {"",
+                                      "make it thread-local",
+                                      "replicate it",
+                                      "pad and align what different threads write",
+                                      "give each thread a partial result",
+                                      "pass ownership with the lock, keep it with its data",
+                                      "push it, or use two buffers",
+                                      "push it, or use two buffers",
+                                      "back off, or spread it over several",
+                                      "order the writers: overlapping writes without synchronisation between them",
+                                      "use read-copy-update or a sequence lock",
+                                      ""};
   return texts[static_cast<unsigned>(p)];
 }
 
@@ -170,7 +196,8 @@ class sharing_history {
 
   base::vector<epoch> epochs_;
   std::uint64_t threads_ = 0, writers_ = 0, consumers_ = 0, last_writers_ = 0, plain_readers_ = 0, updaters_ = 0;
-  std::uint64_t count_ = 0, several_ = 0, contended_ = 0, apart_ = 0, overlapping_ = 0, write_epochs_ = 0, read_write_ = 0, handed_on_ = 0;
+  std::uint64_t count_ = 0, several_ = 0, contended_ = 0, apart_ = 0, overlapping_ = 0, write_epochs_ = 0, read_write_ = 0,
+                handed_on_ = 0;
   bool written_later_ = false, atomic_only_ = true, plain_writes_ = false;
 };
 

@@ -34,10 +34,10 @@ struct sent_data {
 /// run on behalf of the message.
 struct token {
   core::stable_key channel = 0;
-  std::uint32_t order = 0;   ///< of the first
+  std::uint32_t order = 0;  ///< of the first
   std::uint32_t count = 1;
   std::uint32_t offer = 0;
-  std::uint32_t fan_out = 1; ///< number of ranks to which this rank sent the same data
+  std::uint32_t fan_out = 1;  ///< number of ranks to which this rank sent the same data
   std::uint16_t hops = 1;
   std::uint8_t unchanged = 0;
   std::uint8_t reserved = 0;

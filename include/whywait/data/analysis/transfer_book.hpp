@@ -84,7 +84,8 @@ class transfer_book {
         case token_part::offer: {
           const auto s = in.get<sent_data>();
           if (from.offers.size() <= s.number) from.offers.resize(s.number + 1);
-          from.offers[s.number] = {here_.data_number(s.data, s.kind), s.from, classes_.import(s.previous), base::key_map::none, 0};
+          from.offers[s.number] = {here_.data_number(s.data, s.kind), s.from, classes_.import(s.previous), base::key_map::none,
+                                   0};
           break;
         }
         case token_part::tokens: {
@@ -201,9 +202,9 @@ class transfer_book {
   struct link {
     std::int32_t rank = 0;
     bool ended = false;
-    base::pod_vector<std::uint8_t> told; ///< by own offer: this rank knows it
+    base::pod_vector<std::uint8_t> told;  ///< by own offer: this rank knows it
     base::pod_vector<heard_offer> offers;
-    base::pod_vector<std::int64_t> received; ///< transfers by class
+    base::pod_vector<std::int64_t> received;  ///< transfers by class
     announcements announced;
   };
   struct mixed_bytes {
@@ -212,7 +213,7 @@ class transfer_book {
     std::int64_t bytes;
   };
   struct sent_before {
-    std::uint32_t stamp = 0;   ///< of the newest byte; valid if `known`
+    std::uint32_t stamp = 0;  ///< of the newest byte; valid if `known`
     std::uint32_t fan_out = 0;
     std::uint32_t data = 0;
     bool known = false;
@@ -275,8 +276,8 @@ class transfer_book {
       base::put(out, static_cast<std::uint32_t>(token_part::tokens));
       base::put(out, std::uint32_t{1});
       base::put(out, token{channel, r.order, 1, number, any.fan_out,
-                              static_cast<std::uint16_t>(std::min<unsigned>(relayed ? now.state.hops + 1u : 1u, 0xffff)),
-                              static_cast<std::uint8_t>(unchanged ? 1 : 0), 0, 0});
+                           static_cast<std::uint16_t>(std::min<unsigned>(relayed ? now.state.hops + 1u : 1u, 0xffff)),
+                           static_cast<std::uint8_t>(unchanged ? 1 : 0), 0, 0});
     });
   }
 
@@ -372,7 +373,7 @@ class transfer_book {
   bool wait_for_all_;
   class_table classes_;
   holdings here_;
-  base::pod_vector<class_sums> totals_;                   ///< by class
+  base::pod_vector<class_sums> totals_;  ///< by class
   base::vector<link> links_;
   token_queues queues_;
   base::pod_vector<offer> offers_;

@@ -34,7 +34,11 @@ namespace data {
 class communication_analysis final : public finalize::data_analysis {
  public:
   explicit communication_analysis(mpi::state& process)
-      : process_(process), team_(process.tool_comm), history_(process), classes_(history_.data()), footprints_(history_.data()) {}
+      : process_(process),
+        team_(process.tool_comm),
+        history_(process),
+        classes_(history_.data()),
+        footprints_(history_.data()) {}
 
   explain::observer* begin(const explain::rank_history& epoch) override {
     history_.take(process_, epoch);
@@ -60,7 +64,7 @@ class communication_analysis final : public finalize::data_analysis {
   }
 
   std::shared_ptr<const report::section> result(finalize::name_gatherer gather, const finalize::process_names& history,
-                                                              base::vector<std::string>& warnings) override {
+                                                base::vector<std::string>& warnings) override {
     const std::int32_t rank = process_.rank, ranks = process_.size;
     finalize::mpi_transport transport(team_);
     const data::classified classes = data::classes_so_far(transport, {&classes_}, over_);
@@ -69,15 +73,16 @@ class communication_analysis final : public finalize::data_analysis {
     add_up(transport, shared, options_);
     data::sharing_report nodes = nodes_.result();
     add_up(transport, nodes, options_);
-    const base::names names =
-        gather(rank == 0 ? data::keys_of(classes, placed, {&shared, &nodes}) : base::vector<core::stable_key>(), history, team_);
+    const base::names names = gather(
+        rank == 0 ? data::keys_of(classes, placed, {&shared, &nodes}) : base::vector<core::stable_key>(), history, team_);
     const data_losses lost = history_.losses(process_);
     std::uint64_t losses[] = {lost.records, lost.registrations, lost.unknown_ranges, lost.unordered, nodes_.cut() ? 1u : 0u};
     team_.all_reduce(losses, 5, MPI_UINT64_T, MPI_SUM);
     if (rank != 0) return nullptr;
     warn(classes, shared, {losses[0], losses[1], losses[2], losses[3]}, warnings);
     if (losses[4] != 0)
-      warnings.push_back("memory sharing between ranks covers only parts of the run: there are too many records of shared arrays");
+      warnings.push_back(
+          "memory sharing between ranks covers only parts of the run: there are too many records of shared arrays");
     const data::data_naming named(names);
     data::communication found;
     data::add_classes(found, classes, named);
@@ -127,21 +132,24 @@ class communication_analysis final : public finalize::data_analysis {
     };
     if (lost.records != 0)
       warnings.push_back(amount(lost.records, "record", "records") +
-                         " of data dropped because the record buffer was full; transfers and sharing are incomplete; increase WHYWAIT_MEMORY");
+                         " of data dropped because the record buffer was full; transfers and sharing are incomplete; "
+                         "increase WHYWAIT_MEMORY");
     if (lost.registrations != 0)
-      warnings.push_back(amount(lost.registrations, "array was", "arrays were") + " not registered and not analysed: too many arrays");
+      warnings.push_back(amount(lost.registrations, "array was", "arrays were") +
+                         " not registered and not analysed: too many arrays");
     if (lost.unknown_ranges != 0)
-      warnings.push_back(amount(lost.unknown_ranges, "accessed range was", "accessed ranges were") + " ignored: in no registered array");
+      warnings.push_back(amount(lost.unknown_ranges, "accessed range was", "accessed ranges were") +
+                         " ignored: in no registered array");
     if (lost.unordered != 0)
       warnings.push_back(amount(lost.unordered, "message", "messages") +
                          " with registered data not followed: the call buffer was full; increase WHYWAIT_MEMORY");
     if (classes.unmatched != 0)
       warnings.push_back(base::counted(classes.unmatched, "transfer", "transfers") +
                          " of registered data not followed: the buffer of the other side is in no registered array");
-    const std::int64_t dropped = std::max(classes.dropped, static_cast<std::int64_t>(shared.dropped)) - static_cast<std::int64_t>(lost.unordered);
+    const std::int64_t dropped =
+        std::max(classes.dropped, static_cast<std::int64_t>(shared.dropped)) - static_cast<std::int64_t>(lost.unordered);
     if (dropped > 0)
-      warnings.push_back(base::counted(dropped, "record", "records") +
-                         " of data ignored: unknown array, place or rank");
+      warnings.push_back(base::counted(dropped, "record", "records") + " of data ignored: unknown array, place or rank");
     if (classes.coarse != 0)
       warnings.push_back("the history of " + base::counted(classes.coarse, "array", "arrays") +
                          " was too fine to store exactly; the origin of some data is unknown");
@@ -154,9 +162,9 @@ class communication_analysis final : public finalize::data_analysis {
   data::classifier classes_;
   data::footprint_book footprints_;
   std::unique_ptr<data::sharing_book> sharing_;  // of threads
-  base::pod_vector<std::uint8_t> records_;            // by location: it ever had any
-  std::size_t shared_by_ = 0;                    // number of threads with records
-  bool over_ = false;                            // the run
+  base::pod_vector<std::uint8_t> records_;  // by location: it ever had any
+  std::size_t shared_by_ = 0;  // number of threads with records
+  bool over_ = false;  // the run
   node_sharing nodes_{options_};
   const explain::rank_history* epoch_ = nullptr;
   std::unique_ptr<explain::wait_list> waits_;

@@ -26,7 +26,7 @@ struct data_losses {
   std::uint64_t records = 0;         ///< had no memory
   std::uint64_t registrations = 0;   ///< had no number or no address space
   std::uint64_t unknown_ranges = 0;  ///< of marks, in no registered array
-  std::uint64_t unordered = 0;       ///< messages whose place among the others is not known: memory for calls ran out
+  std::uint64_t unordered = 0;  ///< messages whose place among the others is not known: memory for calls ran out
 };
 
 /// Whether this process ever registered an array: without one there is nothing to collect.
@@ -131,7 +131,8 @@ class data_history {
     const std::uint64_t begin = thread.taken, before = begin >> buffer::shift << buffer::shift, size = records.size();
     // Of another thread: what names something newer than this part, or is the first half of a copy, is left for the
     // next.
-    for (end = begin; end != size && (still || is_known(records[end], part)); ++end) {}
+    for (end = begin; end != size && (still || is_known(records[end], part)); ++end) {
+    }
     if (!still && end != begin && records[end - 1].op == core::data_op::copy_from) --end;
     calls_[at.index].resize(calls.call_sites.size(), 0);
     for (std::uint64_t i = begin; i != end; ++i) settle(records[i], calls_[at.index], calls.call_sites, part.blocks);
@@ -142,13 +143,14 @@ class data_history {
   }
 
   bool is_known(const core::data_record& r, const explain::rank_history& part) const noexcept {
-    return (r.op == core::data_op::synchronise || r.object < all_.objects.size()) && (is_of_call(r) || r.site < part.blocks.size());
+    return (r.op == core::data_op::synchronise || r.object < all_.objects.size()) &&
+           (is_of_call(r) || r.site < part.blocks.size());
   }
   static bool is_of_call(const core::data_record& r) noexcept {
     return r.op == core::data_op::send || r.op == core::data_op::receive || r.has(core::data_flag::collective);
   }
-  void settle(core::data_record& r, base::pod_vector<std::uint32_t>& numbers,
-              const std::vector<core::stable_key>& call_sites, const std::vector<core::stable_key>& blocks) {
+  void settle(core::data_record& r, base::pod_vector<std::uint32_t>& numbers, const std::vector<core::stable_key>& call_sites,
+              const std::vector<core::stable_key>& blocks) {
     const bool copy = r.op == core::data_op::copy_from || r.op == core::data_op::copy_to, of_call = is_of_call(r);
     r.site = of_call ? number_of(numbers, call_sites, r.site) : number_of(blocks_, blocks, r.site);
     if (!of_call || copy || (r.order = orders_[r.order]) != 0) return;
@@ -156,7 +158,8 @@ class data_history {
     ++unordered_;
   }
   // From a number in the process (or of the location) to that in `sites`; 0: not given yet.
-  std::uint32_t number_of(base::pod_vector<std::uint32_t>& numbers, const std::vector<core::stable_key>& keys, std::uint32_t site) {
+  std::uint32_t number_of(base::pod_vector<std::uint32_t>& numbers, const std::vector<core::stable_key>& keys,
+                          std::uint32_t site) {
     if (site >= numbers.size() || site >= keys.size()) return ~std::uint32_t{0};
     if (numbers[site] != 0) return numbers[site];
     const auto fresh = static_cast<std::uint32_t>(all_.sites.size());
@@ -168,10 +171,10 @@ class data_history {
   data::rank_data all_;
   explain::message_orders orders_;
   base::key_map site_numbers_;
-  base::pod_vector<std::uint32_t> blocks_;                             // by number of the block
-  base::vector<base::pod_vector<std::uint32_t>> calls_;                 // by location, by number of the call site
-  base::vector<base::pod_vector<const core::data_record*>> chunks_;     // by location: of the records at hand
-  base::pod_vector<std::uint64_t> ends_;                               // by location: what follows is of the next part
+  base::pod_vector<std::uint32_t> blocks_;  // by number of the block
+  base::vector<base::pod_vector<std::uint32_t>> calls_;  // by location, by number of the call site
+  base::vector<base::pod_vector<const core::data_record*>> chunks_;  // by location: of the records at hand
+  base::pod_vector<std::uint64_t> ends_;  // by location: what follows is of the next part
   std::uint64_t lost_records_ = 0, unordered_ = 0;
 };
 

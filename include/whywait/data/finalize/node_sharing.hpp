@@ -38,7 +38,8 @@ class node_sharing {
 
   /// Adds the records of an epoch, if anything is shared. Collective.
   void fold(const data::rank_data& own, const explain::rank_history& calls, const finalize::team& all) {
-    const bool any = std::any_of(own.objects.begin(), own.objects.end(), [](const core::data_object& o) { return o.memory != 0; });
+    const bool any =
+        std::any_of(own.objects.begin(), own.objects.end(), [](const core::data_object& o) { return o.memory != 0; });
     if (all.lowest_of(any) < 0) return;
     const finalize::node_team node(all);
     if (node) node->together([&] { fold_node(own, calls, *node); });
@@ -177,7 +178,8 @@ class node_sharing {
       const std::uint32_t known = bound_numbers_.intern(name_of(o), fresh);
       if (known == fresh) bounds_.emplace_back();
       bound& b = bounds_[known];
-      const std::uint64_t begin = o.memory_offset / 64 * 64, end = o.memory_offset + o.bytes();  // pieces are cache lines
+      const std::uint64_t begin = o.memory_offset / 64 * 64,
+                          end = o.memory_offset + o.bytes();  // pieces are cache lines
       if (begin >= b.begin && end <= b.end) return;
       b.shape = o;
       b.begin = std::min(begin, b.begin);

@@ -11,9 +11,9 @@
 /// element and the extents, slowest dimension first. For a distributed array use `whywait::part(here, first, whole)` as
 /// extent. The macro is one declaration. Registration and its end cost 4 us together among 1000 arrays, less among
 /// fewer. For members, static and heap arrays use an object of class whywait::data.
-#define WHYWAIT_DATA(name, pointer, ...)                                       \
-  const ::whywait::registered_array WHYWAIT_DETAIL_JOIN(whywait_data_, __COUNTER__) {      \
-    "" name, pointer, ::whywait::shape(__VA_ARGS__), __builtin_FILE(), __LINE__ \
+#define WHYWAIT_DATA(name, pointer, ...)                                              \
+  const ::whywait::registered_array WHYWAIT_DETAIL_JOIN(whywait_data_, __COUNTER__) { \
+    "" name, pointer, ::whywait::shape(__VA_ARGS__), __builtin_FILE(), __LINE__       \
   }
 
 /// Records that the loop `name` (a string literal) read or wrote these ranges (whywait::range) in total. One event

@@ -46,7 +46,7 @@ class registered_array {
   registered_array() noexcept = default;
   template <class T>
   registered_array(const char* name, const T* pointer, const shape& extent, const char* file = __builtin_FILE(),
-       uint32_t line = __builtin_LINE()) noexcept
+                   uint32_t line = __builtin_LINE()) noexcept
       : registered_array(name, pointer, data::size_of_element<T>::value, extent, false, file, line) {}
   registered_array(registered_array&& other) noexcept : pointer_(other.pointer_), number_(other.number_) { other.number_ = 0; }
   registered_array& operator=(registered_array&& other) noexcept {
@@ -64,7 +64,7 @@ class registered_array {
   /// prints.
   template <class T>
   static registered_array sampled(const char* name, const T* pointer, const shape& extent, const char* file = __builtin_FILE(),
-                      uint32_t line = __builtin_LINE()) noexcept {
+                                  uint32_t line = __builtin_LINE()) noexcept {
     return registered_array(name, pointer, data::size_of_element<T>::value, extent, true, file, line);
   }
 
@@ -81,8 +81,8 @@ class registered_array {
   uint32_t number() const noexcept { return number_; }
 
  private:
-  __attribute__((noinline, cold)) registered_array(const char* name, const void* pointer, uint32_t element_bytes, const shape& extent,
-                                       bool sampled, const char* file, uint32_t line) noexcept
+  __attribute__((noinline, cold)) registered_array(const char* name, const void* pointer, uint32_t element_bytes,
+                                                   const shape& extent, bool sampled, const char* file, uint32_t line) noexcept
       : pointer_(pointer), number_(0) {
     core::registry* const registry = core::the_registry();
     if (registry == nullptr || !registry->config.enable) return;

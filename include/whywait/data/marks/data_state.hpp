@@ -4,9 +4,9 @@
 #include <whywait/core/registry.hpp>
 #include <whywait/data/marks/objects.hpp>
 
-#include <new>
 #include <pthread.h>
 #include <stdint.h>
+#include <new>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -41,7 +41,9 @@ __attribute__((noinline, cold)) inline data_state* make_state(core::registry& re
       known = made;
       __atomic_store_n(&registry.extension[state_slot], static_cast<void*>(made), __ATOMIC_RELEASE);
     } else {
-      core::warn("cannot reserve address space for registered data; it is not recorded; raise the limit of virtual memory (ulimit -v)");
+      core::warn(
+          "cannot reserve address space for registered data; it is not recorded; raise the limit of virtual memory "
+          "(ulimit -v)");
     }
   }
   pthread_mutex_unlock(&registry.mutex);
@@ -51,7 +53,8 @@ __attribute__((noinline, cold)) inline data_state* make_state(core::registry& re
 
 /// The state of this process; null if no array was ever registered. One load once the registry exists.
 inline data_state* state_of(const core::registry& registry) noexcept {
-  data_state* const known = static_cast<data_state*>(__atomic_load_n(&registry.extension[detail::state_slot], __ATOMIC_ACQUIRE));
+  data_state* const known =
+      static_cast<data_state*>(__atomic_load_n(&registry.extension[detail::state_slot], __ATOMIC_ACQUIRE));
   return known != nullptr && known->layout == sizeof(data_state) ? known : nullptr;
 }
 inline data_state* known_state() noexcept {

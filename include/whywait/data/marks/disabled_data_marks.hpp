@@ -28,7 +28,8 @@ class registered_array {
   WHYWAIT_DETAIL_NOTHING registered_array& operator=(registered_array&&) noexcept { return *this; }
   WHYWAIT_DETAIL_NOTHING ~registered_array() {}
   template <class T>
-  WHYWAIT_DETAIL_NOTHING static registered_array sampled(const char*, const T*, const shape&, const char* = nullptr, uint32_t = 0) noexcept {
+  WHYWAIT_DETAIL_NOTHING static registered_array sampled(const char*, const T*, const shape&, const char* = nullptr,
+                                                         uint32_t = 0) noexcept {
     return registered_array();
   }
   WHYWAIT_DETAIL_NOTHING void end() noexcept {}

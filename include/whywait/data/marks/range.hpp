@@ -17,7 +17,8 @@ struct part {
   /// Accepts any arithmetic types.
   template <class A, class B, class C>
   constexpr part(A here_count, B first_here, C whole_count) noexcept
-      : here(static_cast<uint64_t>(here_count)), first(static_cast<uint64_t>(first_here)),
+      : here(static_cast<uint64_t>(here_count)),
+        first(static_cast<uint64_t>(first_here)),
         whole(static_cast<uint64_t>(whole_count)) {}
 };
 
@@ -133,8 +134,14 @@ struct size_of_element<const void> {
 /// counts bytes.
 template <class T, class A, class B = uint64_t, class C = uint64_t>
 constexpr data_range range(T* first, A count, B stride = 1, C piece = 1) noexcept {
-  return {first, static_cast<uint64_t>(count), static_cast<uint64_t>(stride), static_cast<uint64_t>(piece),
-          data::size_of_element<T>::value, false, 0, box({0, 0})};
+  return {first,
+          static_cast<uint64_t>(count),
+          static_cast<uint64_t>(stride),
+          static_cast<uint64_t>(piece),
+          data::size_of_element<T>::value,
+          false,
+          0,
+          box({0, 0})};
 }
 /// A box of the registered array whose element {0, 0, ...} is at `array`.
 template <class T>

@@ -113,8 +113,8 @@ inline bool each_region(data_state& process, const data_range& range, Emit&& emi
 }  // namespace detail
 
 /// Appends one record for each region of `ranges`. About 65 ns each, with one clock reading for all.
-__attribute__((noinline)) inline void record_ranges(data_thread& here, core::data_op op, uint32_t block, const data_range* ranges,
-                                           unsigned count) noexcept {
+__attribute__((noinline)) inline void record_ranges(data_thread& here, core::data_op op, uint32_t block,
+                                                    const data_range* ranges, unsigned count) noexcept {
   here.flush();
   const uint64_t now = core::cycle_clock::now();
   for (unsigned i = 0; i != count; ++i)
@@ -128,7 +128,7 @@ __attribute__((noinline)) inline void record_ranges(data_thread& here, core::dat
 /// Records a copy between the range and the contiguous bytes at `buffer`, as copy_from and copy_to for each region. The
 /// array that contains `buffer` becomes a buffer.
 __attribute__((noinline)) inline void record_copy(data_thread& here, uint32_t block, const void* buffer,
-                                                const data_range& range, bool packs) noexcept {
+                                                  const data_range& range, bool packs) noexcept {
   here.flush();
   data_state& process = here.process();
   address_piece around;

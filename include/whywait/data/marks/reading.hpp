@@ -39,13 +39,15 @@ inline uint64_t fullness(const core::registry& registry) noexcept {
   const data_state* const process = state_of(registry);
   if (process == nullptr || process->memory.limit() == 0) return 0;
   uint64_t records = 0;
-  for_each_thread(registry, [&records](const core::location_base&, const data_thread& t) { records += t.records.size() - t.taken; });
+  for_each_thread(registry,
+                  [&records](const core::location_base&, const data_thread& t) { records += t.records.size() - t.taken; });
   return records * sizeof(core::data_record) * 1000000 / process->memory.limit();
 }
 
 /// Discards everything recorded until now.
 inline void drop_all(const core::registry& registry) noexcept {
-  for_each_thread(registry, [](const core::location_base& at, data_thread& t) noexcept { t.forget(t.records.size(), is_still(at)); });
+  for_each_thread(registry,
+                  [](const core::location_base& at, data_thread& t) noexcept { t.forget(t.records.size(), is_still(at)); });
 }
 
 }  // namespace data

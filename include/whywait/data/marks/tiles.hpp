@@ -24,9 +24,9 @@ typedef uint64_t shadow_word __attribute__((may_alias));
 
 /// The part of an array in a tile, with the address of the array at the time when the tile was entered.
 struct tile_part {
-  uint64_t begin;          ///< addresses that the array owns
+  uint64_t begin;  ///< addresses that the array owns
   uint64_t end;
-  uint64_t base;           ///< address of the first byte of the array
+  uint64_t base;  ///< address of the first byte of the array
   const uint64_t* sample;  ///< sampled granules; null if all accesses are recorded
   uint32_t object;
 };
@@ -38,12 +38,12 @@ struct tile {
   static constexpr unsigned words = unsigned(bytes / 64);
 
   uint64_t key;
-  uint64_t first;           ///< address of its first byte
-  const tile_part* parts;   ///< sorted, disjoint
-  uint32_t part_count;      ///< 0 if no array is recorded here
-  uint32_t version;         ///< version of the registered arrays for which `parts` holds
-  uint32_t next;            ///< next in its hash chain
-  uint32_t place;           ///< slot in the table
+  uint64_t first;  ///< address of its first byte
+  const tile_part* parts;  ///< sorted, disjoint
+  uint32_t part_count;  ///< 0 if no array is recorded here
+  uint32_t version;  ///< version of the registered arrays for which `parts` holds
+  uint32_t next;  ///< next in its hash chain
+  uint32_t place;  ///< slot in the table
   bool dirty;
   alignas(64) shadow_word bits[words];
 };
@@ -53,8 +53,8 @@ struct tile {
 /// touched as it is used; trivial type.
 class tile_table {
  public:
-  static constexpr uint32_t capacity = 1u << 14;   ///< tiles; 9 MB, which cover 64 MB of arrays
-  static constexpr uint32_t always = 64;           ///< tiles that do not count towards the budget
+  static constexpr uint32_t capacity = 1u << 14;  ///< tiles; 9 MB, which cover 64 MB of arrays
+  static constexpr uint32_t always = 64;  ///< tiles that do not count towards the budget
 
   /// Reserves 13 MB of address space; returns false if that fails.
   bool open(data_objects& objects, core::memory_budget& budget) noexcept {
@@ -71,7 +71,8 @@ class tile_table {
   /// A key that is unique per thread. It combines the address of the tile with the position of the region in the
   /// thread's profile.
   static uint64_t key_of(uint64_t address, const record::path_entry* region) noexcept {
-    static_assert(sizeof(record::path_entry) == 32 && core::site_table::capacity == 1u << 16, "16 bits from the fifth on say which");
+    static_assert(sizeof(record::path_entry) == 32 && core::site_table::capacity == 1u << 16,
+                  "16 bits from the fifth on say which");
     return (address >> tile::shift) + (reinterpret_cast<uintptr_t>(region) << 43);
   }
   /// The table slot of a key, for each kind of access, and whether the slot holds its tile.
@@ -90,8 +91,7 @@ class tile_table {
   template <uint32_t Bytes>
   __attribute__((always_inline)) void mark(access how, uint64_t place, uint64_t address) noexcept {
     shadow_byte* const at = reinterpret_cast<shadow_byte*>(biases_[static_cast<unsigned>(how)][place] + (address >> 3));
-    if constexpr (Bytes < 8)
-      *at = static_cast<shadow_byte>(*at | ((1u << Bytes) - 1) << (address & 7));
+    if constexpr (Bytes < 8) *at = static_cast<shadow_byte>(*at | ((1u << Bytes) - 1) << (address & 7));
     else
       for (uint32_t i = 0; i != Bytes / 8; ++i) at[i] = static_cast<shadow_byte>(0xff);
   }
@@ -107,7 +107,8 @@ class tile_table {
 
   /// Makes the table slot refer to the tile of an address. Returns false if tables are full; the caller must then flush
   /// all tiles and call `drop`. Tiles are flushed in rising `order`, and those of equal order by address.
-  __attribute__((noinline)) bool enter(access how, uint64_t address, const record::path_entry* region, uint32_t order) noexcept {
+  __attribute__((noinline)) bool enter(access how, uint64_t address, const record::path_entry* region,
+                                       uint32_t order) noexcept {
     const uint64_t key = key_of(address, region);
     const auto place = static_cast<uint32_t>(place_of(key));
     const auto kind = static_cast<unsigned>(how);
@@ -262,7 +263,8 @@ class tile_table {
         if (sorted) return from;
         const uint32_t end = middle != dirty_count_ ? end_of_run(from, middle) : middle;
         uint32_t a = i, b = middle;
-        while (a != middle || b != end) to[out++] = b == end || (a != middle && from[a].order <= from[b].order) ? from[a++] : from[b++];
+        while (a != middle || b != end)
+          to[out++] = b == end || (a != middle && from[a].order <= from[b].order) ? from[a++] : from[b++];
         i = end;
       }
       entry* const other = from;
@@ -272,7 +274,8 @@ class tile_table {
     }
   }
   uint32_t end_of_run(const entry* list, uint32_t i) const noexcept {
-    while (++i != dirty_count_ && list[i - 1].order <= list[i].order) {}
+    while (++i != dirty_count_ && list[i - 1].order <= list[i].order) {
+    }
     return i;
   }
 
@@ -289,10 +292,10 @@ class tile_table {
   core::memory_budget* budget_ = nullptr;
   // uninitialised, because it is large
   alignas(64) shadow_word nowhere_[tile::words];
-  uint64_t keys_[3][places];    // 0 if empty
+  uint64_t keys_[3][places];  // 0 if empty
   uint64_t biases_[3][places];  // address of the tile's bits minus the offset that the address adds
   uint32_t chains_[3][places];
-  uint32_t shown_[3 * places];   // slots that refer to a tile
+  uint32_t shown_[3 * places];  // slots that refer to a tile
 };
 
 }  // namespace data

@@ -93,7 +93,10 @@ inline std::string shares_text(const base::vector<origin_share>& shares) {
   for (std::size_t i = 0; i != shares.size() && i != 4; ++i) {
     const origin_share& s = shares[i];
     out += i == 0 ? "" : ", ";
-    out += s.origin == "produced" ? "produced by `" + s.name + "`" : s.origin == "init" ? "there from the beginning" : s.origin == "relay" ? "received" : s.origin;
+    out += s.origin == "produced" ? "produced by `" + s.name + "`"
+           : s.origin == "init"   ? "there from the beginning"
+           : s.origin == "relay"  ? "received"
+                                  : s.origin;
     out += " " + base::percent(static_cast<double>(s.bytes) / static_cast<double>(std::max<std::int64_t>(all, 1)));
   }
   return out;
@@ -127,7 +130,8 @@ inline communication_class class_of(const data::transfer_class& c, const data::c
   if (c.chain.end != data::origin_kind::mixed) return out;
   for (const data::mixed_share& m : all.mixed) {
     if (m.data != b.data || m.from != b.from || m.region != b.kind) continue;
-    out.shares.push_back({name_of(m.kind), m.kind == data::origin_kind::produced ? names.place(m.producer) : std::string(), m.bytes});
+    out.shares.push_back(
+        {name_of(m.kind), m.kind == data::origin_kind::produced ? names.place(m.producer) : std::string(), m.bytes});
   }
   base::small_stable_sort(out.shares, [](const origin_share& x, const origin_share& y) { return x.bytes > y.bytes; });
   if (!out.shares.empty()) out.why += ": " + shares_text(out.shares);
@@ -162,7 +166,8 @@ inline void add_placements(communication& to, const data::placement_report& foun
   static const char* const changes[] = {"none", "schedule", "data", "both"};
   base::vector<array_placement> arrays;
   for (const data::placed_array& a : found.arrays) {
-    arrays.push_back({names.data(a.array), a.space.extent, static_cast<std::int64_t>(a.element_bytes), a.placed.text(), a.agreement, {}});
+    arrays.push_back(
+        {names.data(a.array), a.space.extent, static_cast<std::int64_t>(a.element_bytes), a.placed.text(), a.agreement, {}});
   }
   base::pod_vector<double> worst(arrays.size(), -1);
   for (std::size_t i = 0; i != found.uses.size(); ++i) {
@@ -207,7 +212,7 @@ inline bool meets(const std::string& pattern) {
 /// Adds who shares memory: what several are at at once first, then by misses. `who` says what the threads of the report
 /// are: "thread", or "rank".
 inline void add_sharing(communication& to, const data::sharing_report& found, const data::sharing_options& options,
-                                      const char* who, const data_naming& names) {
+                        const char* who, const data_naming& names) {
   const auto numbers = [](std::uint64_t bits) {
     base::vector<std::int32_t> out;
     for (std::int32_t t = 0; t != 64; ++t)
@@ -261,7 +266,7 @@ inline void add_sharing(communication& to, const data::sharing_report& found, co
 
 /// All keys that the report names, sorted.
 inline base::vector<core::stable_key> keys_of(const data::classified& all, const data::placement_report& placed,
-                                                           const base::vector<const data::sharing_report*>& shared) {
+                                              const base::vector<const data::sharing_report*>& shared) {
   base::vector<core::stable_key> keys;
   for (const data::transfer_class& c : all.classes) {
     for (unsigned i = 0; i != c.chain.depth; ++i)

@@ -32,7 +32,9 @@ inline void write_class(report::json_document& out, const communication_class& c
   report::detail::write_place(out, "to", c.to);
   out.member("origin", c.origin).member("why", c.why).member("loop", c.loop);
   out.member("count", c.count).member("bytes", c.bytes).member("seconds", c.seconds).member("wait_seconds", c.wait_seconds);
-  out.member("unchanged_count", c.unchanged_count).member("unchanged_bytes", c.unchanged_bytes).member("held_count", c.held_count);
+  out.member("unchanged_count", c.unchanged_count)
+      .member("unchanged_bytes", c.unchanged_bytes)
+      .member("held_count", c.held_count);
   out.member("read_bytes", c.read_bytes).member("watched_bytes", c.watched_bytes);
   out.member("most_hops", c.most_hops).member("fan_out", c.fan_out).member("pairs", c.pairs);
   write_rank_transfers(out, "senders", c.senders);

@@ -86,8 +86,8 @@ struct array_placement {
 
 /// A miss: an access to data without a valid copy (figure 3 of the Carnival paper). Element [0] of a list is the begin.
 struct sharing_miss {
-  std::string request;              ///< R: where
-  std::string invalidation;         ///< I: the synchronisation that made the writes visible; empty: it never had a copy
+  std::string request;  ///< R: where
+  std::string invalidation;  ///< I: the synchronisation that made the writes visible; empty: it never had a copy
   base::vector<std::string> writes;  ///< W: where they were made
   base::vector<std::int32_t> readers, writers;  ///< threads or ranks that used the data afterwards
 };
@@ -103,7 +103,7 @@ struct sharing_entry {
   std::string data;
   std::string pattern;  ///< "false sharing", ...
   std::string advice;
-  std::string who;      ///< what the numbers of readers and writers mean: "thread" or "rank"
+  std::string who;  ///< what the numbers of readers and writers mean: "thread" or "rank"
   std::int64_t granules = 0, first_granule = 0, granule_bytes = 64;
   std::int64_t granules_watched = 0, granules_of_array = 0;
   double standard_error = 0;  ///< of the share of granules with this pattern; 0: all were watched
@@ -115,8 +115,8 @@ struct sharing_entry {
 /// Why data was sent, and why it was not there already: the part of a report about registered data.
 struct communication {
   base::vector<communication_class> classes;  ///< most waiting first, then most bytes
-  base::vector<array_placement> arrays;       ///< most remote first
-  base::vector<sharing_entry> sharing;        ///< what several are at at once first, then by misses
+  base::vector<array_placement> arrays;  ///< most remote first
+  base::vector<sharing_entry> sharing;  ///< what several are at at once first, then by misses
 };
 
 }  // namespace data

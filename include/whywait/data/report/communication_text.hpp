@@ -54,7 +54,8 @@ class communication_writer {
     }
     if (left != 0)
       paragraph(base::counted(count(left), "more class", "more classes") + " of transfers with " + base::memory(left_bytes) +
-                    " (the JSON file has all)", 8);
+                    " (the JSON file has all)",
+                8);
   }
 
   void one_class(const communication_class& c, std::size_t number) {
@@ -79,7 +80,9 @@ class communication_writer {
     paragraph(facts, 8);
     for (const communication_problem_entry& p : c.problems) {
       paragraph(base::printable(p.text), 8);
-      paragraph("try: " + base::printable(p.advice) + (p.saving_seconds > 0 ? " (saves at most " + base::duration(p.saving_seconds) + ")" : ""), 8, 5);
+      paragraph("try: " + base::printable(p.advice) +
+                    (p.saving_seconds > 0 ? " (saves at most " + base::duration(p.saving_seconds) + ")" : ""),
+                8, 5);
     }
   }
 
@@ -93,7 +96,8 @@ class communication_writer {
           ++more;
           continue;
         }
-        paragraph(base::printable(u.better->text) + (u.better->saving_seconds > 0 ? " (saves at most " + base::duration(u.better->saving_seconds) + ")" : ""),
+        paragraph(base::printable(u.better->text) +
+                      (u.better->saving_seconds > 0 ? " (saves at most " + base::duration(u.better->saving_seconds) + ")" : ""),
                   8);
       }
     }

@@ -70,7 +70,8 @@ inline std::string sharing_table(const sharing_entry& s, std::size_t columns) {
     for (const std::size_t to : shown) {
       std::string cell;
       for (const sharing_transition& t : s.transitions) {
-        if (t.from == static_cast<std::int64_t>(from) && t.to == static_cast<std::int64_t>(to) && t.count != 0) cell = base::fixed(t.share, 2);
+        if (t.from == static_cast<std::int64_t>(from) && t.to == static_cast<std::int64_t>(to) && t.count != 0)
+          cell = base::fixed(t.share, 2);
       }
       any = any || !cell.empty();
       line += base::pad_left(cell, 6);
@@ -78,7 +79,9 @@ inline std::string sharing_table(const sharing_entry& s, std::size_t columns) {
     line.resize(line.find_last_not_of(' ') + 1);
     if (any) out += line + "\n";
   }
-  if (shown.size() + 1 < s.nodes.size()) out += margin + base::counted(static_cast<std::int64_t>(s.nodes.size() - 1 - shown.size()), "rarer node") + " (the JSON file has all)\n";
+  if (shown.size() + 1 < s.nodes.size())
+    out += margin + base::counted(static_cast<std::int64_t>(s.nodes.size() - 1 - shown.size()), "rarer node") +
+           " (the JSON file has all)\n";
   return out;
 }
 
@@ -104,10 +107,12 @@ inline std::string sharing_summary(const base::vector<sharing_entry>& all, const
   base::small_stable_sort(patterns, [](const pattern_sum& a, const pattern_sum& b) { return a.granules > b.granules; });
   std::string text = "`" + base::printable(data) + "`: ";
   for (std::size_t i = 0; i != patterns.size(); ++i)
-    text += (i == 0 ? "" : ", ") + *patterns[i].pattern + " " + base::percent(static_cast<double>(patterns[i].granules) / static_cast<double>(sum));
+    text += (i == 0 ? "" : ", ") + *patterns[i].pattern + " " +
+            base::percent(static_cast<double>(patterns[i].granules) / static_cast<double>(sum));
   text += " of " + base::counted(sum, "piece") + " of " + std::to_string(any->granule_bytes) + " bytes";
   if (any->granules_watched < any->granules_of_array)
-    text += " looked at, a sample of " + base::count(any->granules_of_array) + ": standard error at most " + base::percent(any->standard_error);
+    text += " looked at, a sample of " + base::count(any->granules_of_array) + ": standard error at most " +
+            base::percent(any->standard_error);
   return text;
 }
 
@@ -131,13 +136,17 @@ inline std::string sharing_text(const base::vector<sharing_entry>& all, std::siz
       ++more;
       continue;
     }
-    const std::string head = "`" + base::printable(s.data) + "`: " + s.pattern + " in " +
-                             base::counted(s.granules, "piece") + ", " + base::counted(s.misses, "miss", "misses");
-    out += base::wrap(head, columns, base::pad_left(std::to_string(++tables), 6) + " ", std::string(10, ' ')) + sharing_table(s, columns);
+    const std::string head = "`" + base::printable(s.data) + "`: " + s.pattern + " in " + base::counted(s.granules, "piece") +
+                             ", " + base::counted(s.misses, "miss", "misses");
+    out += base::wrap(head, columns, base::pad_left(std::to_string(++tables), 6) + " ", std::string(10, ' ')) +
+           sharing_table(s, columns);
     const bool inherent = s.pattern.compare(0, 17, "producer-consumer") == 0;  // one memory is how they tell each other
-    if (!s.advice.empty() && !inherent) out += base::wrap("try: " + base::printable(s.advice), columns, std::string(8, ' '), std::string(13, ' '));
+    if (!s.advice.empty() && !inherent)
+      out += base::wrap("try: " + base::printable(s.advice), columns, std::string(8, ' '), std::string(13, ' '));
   }
-  if (more != 0) out += std::string(8, ' ') + base::counted(static_cast<std::int64_t>(more), "more group") + " of pieces (the JSON file has all)\n";
+  if (more != 0)
+    out += std::string(8, ' ') + base::counted(static_cast<std::int64_t>(more), "more group") +
+           " of pieces (the JSON file has all)\n";
   return out;
 }
 

@@ -54,10 +54,8 @@ class token_board {
   }
 
   void enable(std::uint32_t task, std::vector<std::uint32_t>& enabled) {
-    if (p_.tasks[task].immediate)
-      deliver(choose(task).deliveries, enabled);
-    else
-      enabled.push_back(task);
+    if (p_.tasks[task].immediate) deliver(choose(task).deliveries, enabled);
+    else enabled.push_back(task);
   }
 
   const program& p_;

@@ -15,9 +15,7 @@ int assemble(const int* cells, int count) {
   }
   if (sum > 0) {
   }
-  {
-    ++refined;
-  }
+  { ++refined; }
   return sum;
 }
 
