@@ -34,7 +34,7 @@ std::vector<double> waited(const whywait::report::result& so_far, int ranks) {
   for (const auto& wait : so_far.waits) {
     double computing = 0;
     for (const auto& term : wait.residual)
-      if (term.block == "compute_rows") computing += term.seconds;
+      if (term.block == "compute_rows") computing += term.seconds();
     const double share = std::min(1.0, std::max(0.0, computing / wait.seconds));
     for (const auto& waiter : wait.waiters)
       if (waiter.rank >= 0) seconds[static_cast<std::size_t>(waiter.rank)] += waiter.seconds * share;
