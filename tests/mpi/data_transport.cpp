@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
   std::size_t classes = 0;
   for (std::uint64_t seed = 1; seed != 40; ++seed) {
     reference::world program(seed, size, 150);
-    std::vector<data::rank_data>& all = program.made.finished();
+    whywait::base::vector<data::rank_data>& all = program.made.finished();
     whywait::finalize::mpi_transport transport(MPI_COMM_WORLD);
     const data::classified found = data::classify(transport, &all[static_cast<std::size_t>(rank)], 1);
     const data::placement_report where = data::examine(transport, &all[static_cast<std::size_t>(rank)], 1);

@@ -115,7 +115,7 @@ TEST_CASE("work of a single rank is neither shared nor repeated") {
 
 TEST_CASE("messages that are not understood are refused with their call") {
   CHECK(refusal(written_for(2, 1.0, pipeline), "ranks x2").find("fewer than 3 ranks") != std::string::npos);
-  CHECK(refusal(written_for(4, 1.0, pipeline), "ranks x1.1").find("not a number of ranks") != std::string::npos);
+  CHECK(refusal(written_for(4, 1.0, pipeline), "ranks x1.1").find("not a valid number of ranks") != std::string::npos);
   CHECK(refusal(written_for(3, 1.0, ring_and_root), "ranks x2").find("every other") != std::string::npos);
   CHECK(refusal(written_for(8, 1.0, ring_and_root), "ranks x0.5").find("rank 0") != std::string::npos);
   const auto among = [](std::uint32_t ranks, const std::function<bool(std::uint32_t, std::uint32_t)>& talk) {
