@@ -38,7 +38,7 @@ class function_table {
 
   /// The site of a function; 0 if the tables are full.
   WHYWAIT_NO_COVERAGE uint32_t find(uintptr_t function) noexcept {
-    uint32_t slot = static_cast<uint32_t>(core::spread(uint64_t(function)) >> 48);
+    uint32_t slot = static_cast<uint32_t>((uint64_t(function) * core::spread_factor) >> 48);
     for (uint32_t tries = 0; tries < 64; ++tries, slot = (slot + 1) & (capacity - 1)) {
       const uintptr_t known = __atomic_load_n(&entries_[slot].function, __ATOMIC_ACQUIRE);
       if (known == function) {
