@@ -148,7 +148,7 @@ int main(int argc, char** argv) {
     naps = 0;
     for (const auto& wait : so_far.waits)
       for (const auto& term : wait.residual)
-        if (term.block == "nap" && term.seconds > 0) naps += term.seconds;
+        if (term.block == "nap" && term.seconds() > 0) naps += term.seconds();
     const bool grows = so_far.run.waiting_seconds >= before && so_far.run.seconds > seconds && so_far.run.seconds <= wall;
     // except for three, because a rank may be descheduled between its announcement and the wait, and be last
     const bool found = naps >= nap_seconds * (round + 1 - 3) * (ranks - 1);

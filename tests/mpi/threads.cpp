@@ -117,10 +117,10 @@ int main(int argc, char** argv) {
   CHECK(process().requests.size() == 0 && process().messages.size() == 0 && process().open_wildcards == 0);
   int ambiguous = 0;
   const auto all = whywait::finalize::collect(process());
-  for (const auto& l : all.locations)
+  for (const auto& l : all.history.locations)
     for (std::uint64_t i = 0; i < l.records.size(); ++i) ambiguous += l.records[i].has(flag::ambiguous);
   CHECK(ambiguous == 0);
-  CHECK(all.locations.size() == threads + 1);
+  CHECK(all.history.locations.size() == threads + 1);
   MPI_Finalize();
   return result();
 }

@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
 
   namespace core = whywait::core;
   const core::registry& registry = *core::the_registry();
-  const std::vector<whywait::explain::location_timeline> threads = whywait::finalize::take_timelines(registry);
+  const whywait::base::vector<whywait::explain::location_timeline> threads = whywait::finalize::take_timelines(registry);
   MPI_Finalize();
   expect(threads.size() == 1, "one thread recorded");
   if (threads.size() != 1) return 1;

@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
   whywait::finalize::mpi_transport transport(MPI_COMM_WORLD);
   const auto compare = [&](run& r, std::uint64_t seed) {
     const explain::outcome expected = r.explain();
-    const std::vector<explain::rank_history> all = r.views();
+    const whywait::base::vector<explain::rank_history> all = r.views();
     const explain::outcome found = explain::explain(transport, all[static_cast<std::size_t>(rank)], run::exact());
     if (rank == 0 && !same(expected, found)) {
       std::printf("transport: program %llu differs\n", static_cast<unsigned long long>(seed));
