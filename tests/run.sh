@@ -4,6 +4,7 @@
 #
 #   tests/run.sh                        everything
 #   tests/run.sh openmpi asan           only these configurations (presets of CMakePresets.json)
+#   tests/run.sh asan-mpi tsan-mpi      the MPI programs under sanitizers, which take long
 #   tests/run.sh openmpi -- -L build    arguments after -- go to ctest
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -16,7 +17,7 @@ done
 [ $# -eq 0 ] || shift
 if [ "${#configurations[@]}" -eq 0 ]; then
   # g++ and Open MPI with everything; then what differs: the other MPI, the other compiler and standard, sanitizers over
-  # all rooms and MPI programs, the generated headers, and the corpora of the fuzz targets (CMakePresets.json says what)
+  # the unit tests of all rooms, the generated headers, and the corpora of the fuzz targets (CMakePresets.json says what)
   configurations=(openmpi mpich clang asan tsan single fuzz)
 fi
 
