@@ -27,7 +27,9 @@ constexpr int loop_line = __LINE__ + 4;
 __attribute__((noinline)) void work(int n) {
   double sum = 0;
   // the line below
-  for (int i = 0; i < n; ++i) sum += 1.0 / (i + 1.0);
+  for (int i = 0; i < n; ++i) {
+    sum += 1.0 / (i + 1.0);
+  }
   sink = sum;
 }
 
@@ -35,7 +37,9 @@ constexpr int branch_line = __LINE__ + 4;
 __attribute__((noinline)) void refine(int n) {
   double sum = 0;
   // the line below
-  for (int i = 0; i < n; ++i) sum += 2.0 / (i + 2.0);
+  for (int i = 0; i < n; ++i) {
+    sum += 2.0 / (i + 2.0);
+  }
   sink = sum;
 }
 

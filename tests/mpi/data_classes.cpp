@@ -3,7 +3,7 @@
 // environment: WHYWAIT_OUTPUT=out
 // stderr ~ `table`\s+is\s+handed\s+on\s+from\s+rank\s+to\s+rank,\s+unchanged,\s+up\s+to\s+3\s+times;\s+the\s+last\s+rank\s+gets\s+it\s+after\s+3\s+messages\s+in\s+a\s+row
 // stderr ~ try: use MPI_Bcast: 2 steps instead of 3
-// stderr ~ 27\s+of\s+30\s+transfers\s+of\s+`edge`\s+carried\s+what\s+the\s+same\s+rank\s+had\s+sent\s+to\s+the\s+same\s+rank\s+before\s+and\s+nobody\s+had\s+written\s+since
+// stderr ~ 27\s+of\s+30\s+transfers\s+of\s+`edge`\s+repeated\s+data\s+that\s+the\s+sender\s+had\s+sent\s+to\s+the\s+same\s+rank\s+before\s+and\s+that\s+was\s+not\s+written\s+since
 // stderr ~ try: send it only when it has changed: the receiver still has it
 // stderr ~ 75\s+%\s+of\s+what\s+is\s+received\s+of\s+`halo`\s+at\s+MPI_Recv\s+in\s+halos\s+\(data_classes\.cpp:\d+\)\s+is\s+overwritten\s+or\s+never\s+read:\s+1\.50\s+KiB\s+of\s+2\s+KiB
 // stderr ~ ^        produced by `fill`; 1 pair of ranks$
