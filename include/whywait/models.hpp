@@ -1,7 +1,8 @@
 #ifndef WHYWAIT_MODELS_HPP
 #define WHYWAIT_MODELS_HPP
 
-/// \file Models of parallel programs: the methodology of Kapelnikov, Muntz and Ercegovac (UCLA CSD-870038, 1987) with
+/// \file
+/// Models of parallel programs: the methodology of Kapelnikov, Muntz and Ercegovac (UCLA CSD-870038, 1987) with
 /// exact Markov chains, segment algebra, queueing networks and simulation. Usable alone: no MPI, no recording.
 /// docs/internals/models.md.
 

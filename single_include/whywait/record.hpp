@@ -225,9 +225,12 @@ namespace core {
 /// Never an address (those differ per process), never 0.
 using stable_key = uint64_t;
 
+/// 2^64 divided by the golden ratio, odd. An enumerator, because a constant would be in the object code of every file.
+enum : uint64_t { spread_factor = 0x9e3779b97f4a7c15u };
+
 /// Multiplicative hash (Fibonacci hashing): the upper bits depend on all bits of `x`. Hash tables take their index from
-/// the upper bits.
-__attribute__((always_inline)) constexpr uint64_t spread(uint64_t x) noexcept { return x * 0x9e3779b97f4a7c15u; }
+/// the upper bits. Functions that must not be instrumented multiply by `spread_factor` themselves.
+__attribute__((always_inline)) constexpr uint64_t spread(uint64_t x) noexcept { return x * spread_factor; }
 
 /// Mixes two keys, order matters (the finaliser of splitmix64).
 constexpr stable_key combine(stable_key first, stable_key second) noexcept {

@@ -333,9 +333,12 @@ namespace core {
 /// Never an address (those differ per process), never 0.
 using stable_key = uint64_t;
 
+/// 2^64 divided by the golden ratio, odd. An enumerator, because a constant would be in the object code of every file.
+enum : uint64_t { spread_factor = 0x9e3779b97f4a7c15u };
+
 /// Multiplicative hash (Fibonacci hashing): the upper bits depend on all bits of `x`. Hash tables take their index from
-/// the upper bits.
-__attribute__((always_inline)) constexpr uint64_t spread(uint64_t x) noexcept { return x * 0x9e3779b97f4a7c15u; }
+/// the upper bits. Functions that must not be instrumented multiply by `spread_factor` themselves.
+__attribute__((always_inline)) constexpr uint64_t spread(uint64_t x) noexcept { return x * spread_factor; }
 
 /// Mixes two keys, order matters (the finaliser of splitmix64).
 constexpr stable_key combine(stable_key first, stable_key second) noexcept {
@@ -43839,7 +43842,7 @@ class function_table {
 
   /// The site of a function; 0 if the tables are full.
   WHYWAIT_NO_COVERAGE uint32_t find(uintptr_t function) noexcept {
-    uint32_t slot = static_cast<uint32_t>(core::spread(uint64_t(function)) >> 48);
+    uint32_t slot = static_cast<uint32_t>((uint64_t(function) * core::spread_factor) >> 48);
     for (uint32_t tries = 0; tries < 64; ++tries, slot = (slot + 1) & (capacity - 1)) {
       const uintptr_t known = __atomic_load_n(&entries_[slot].function, __ATOMIC_ACQUIRE);
       if (known == function) {

@@ -3,6 +3,9 @@
 #include "counted.hpp"
 #include "user/whywait/loop.hpp"
 
+// The tests count lines.
+// clang-format off
+
 namespace {
 
 constexpr int loop_line = __LINE__ + 4;
@@ -18,15 +21,18 @@ constexpr int third_line = __LINE__ + 5, other_line = third_line + 2;
 int branches(int n) {
   int sum = 0;
   for (int i = 0; i < n; ++i) {
-    if (i % 3 == 0) sum += i;
-    else sum ^= i;
+    if (i % 3 == 0)
+      sum += i;
+    else
+      sum ^= i;
   }
   return sum;
 }
 
 constexpr int sum_line = __LINE__ + 4;
 int recursion(int n) {
-  if (n < 2) return n;
+  if (n < 2)
+    return n;
   return recursion(n - 1) + recursion(n - 2);
 }
 
@@ -35,8 +41,10 @@ int open_loop(int n, void (*sync)(int)) {
   int sum = 0;
   for (int i = 0; i < n; ++i) {
     sum += i ^ n;
-    if (i % 2 == 0) sync(i);
-    else sync(i);
+    if (i % 2 == 0)
+      sync(i);
+    else
+      sync(i);
   }
   return sum;
 }
@@ -63,8 +71,9 @@ int catching(int n) {
   }
 }
 
-const counted_code all = {&loop,      loop_line, &branches, third_line,   other_line, &recursion, sum_line,
-                          &open_loop, open_line, &skipped,  skipped_line, &catching,  &in_folder, in_folder_line};
+const counted_code all = {&loop,    loop_line,  &branches, third_line, other_line,  &recursion,
+                          sum_line, &open_loop, open_line, &skipped,   skipped_line, &catching,
+                          &in_folder, in_folder_line};
 
 }  // namespace
 
