@@ -93,7 +93,7 @@ void comm_fold(benchmark::State& state, Step step) {
   const std::int64_t transfers = state.range(0);
   for (auto _ : state) {
     const std::size_t before = mallinfo2().uordblks;
-    std::vector<data::rank_data> data;
+    base::vector<data::rank_data> data;
     for (std::int32_t r = 0; r != ranks; ++r) data.push_back(rank_of(r));
     std::vector<std::unique_ptr<data::transfer_book>> books;
     std::vector<std::vector<base::packet>> boxes(ranks, std::vector<base::packet>(ranks));
@@ -138,7 +138,7 @@ BENCHMARK(comm_fold_relay)->Arg(1000000)->Unit(benchmark::kMillisecond)->Iterati
 
 // Classification from stored records, with announcements, transport and merging.
 void comm_classify(benchmark::State& state) {
-  std::vector<data::rank_data> data;
+  base::vector<data::rank_data> data;
   std::vector<std::vector<core::data_record>> records(ranks);
   for (std::int32_t r = 0; r != ranks; ++r) data.push_back(rank_of(r));
   for (std::uint32_t i = 1; i <= static_cast<std::uint32_t>(state.range(0) / (2 * ranks)); ++i) {
@@ -169,10 +169,10 @@ void comm_parts(benchmark::State& state) {
     for (auto& r : records) r.reserve(steps * 6);
     const std::size_t before = mallinfo2().uordblks;
     std::size_t early = 0;
-    std::vector<data::rank_data> data;
+    base::vector<data::rank_data> data;
     for (std::int32_t r = 0; r != ranks; ++r) data.push_back(rank_of(r));
     std::vector<std::unique_ptr<data::classifier>> own;
-    std::vector<data::classifier*> all;
+    base::vector<data::classifier*> all;
     std::vector<data::footprint_book> loops;
     for (data::rank_data& d : data) {
       d.locations.resize(1);
@@ -235,7 +235,7 @@ BENCHMARK(comm_fold_columns)->Arg(20000)->Unit(benchmark::kMillisecond)->Iterati
 // Distributions, schedules and access patterns of a stencil loop over two matrices on many ranks. Items are ranks.
 void comm_examine(benchmark::State& state) {
   const auto count = static_cast<std::int32_t>(state.range(0));
-  std::vector<data::footprint> all;
+  base::vector<data::footprint> all;
   for (std::int32_t r = 0; r != count; ++r) {
     const auto first = static_cast<std::uint64_t>(r) * 64;
     for (const auto kind : {data::footprint_kind::write, data::footprint_kind::read}) {

@@ -152,8 +152,8 @@ void ask_8_ranks_1000_steps(benchmark::State& state) {
 }
 
 /// Calls as traced on two ranks. There are steps of work, messages between the ranks and a barrier every hundred calls.
-std::vector<traced_line> traced(std::size_t calls_a_rank) {
-  std::vector<traced_line> lines(2);
+whywait::base::vector<traced_line> traced(std::size_t calls_a_rank) {
+  whywait::base::vector<traced_line> lines(2);
   for (std::int32_t r = 0; r != 2; ++r) {
     traced_line& l = lines[static_cast<std::size_t>(r)];
     l.rank = r;
@@ -191,11 +191,11 @@ std::vector<traced_line> traced(std::size_t calls_a_rank) {
 
 // a million records of each of two ranks; builds the log and answers three questions
 void ask_2_ranks_1000000_records(benchmark::State& state) {
-  const std::vector<question> questions = parse_questions("block compute x2; balance; network x2");
+  const whywait::base::vector<question> questions = parse_questions("block compute x2; balance; network x2");
   double seconds = 0.0;
   for (auto _ : state) {
     state.PauseTiming();
-    std::vector<traced_line> lines = traced(1000000);
+    whywait::base::vector<traced_line> lines = traced(1000000);
     state.ResumeTiming();
     const run_log log = join(std::move(lines), [](whywait::core::stable_key k) {
       return k == 9 ? std::string("compute") : "call " + std::to_string(k);
