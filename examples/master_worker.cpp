@@ -5,7 +5,7 @@
 // The workers wait for the master although the design leaves no rank idle, and the report names `prepare_task` as
 // the cause. At the end the master waits for one long task, and the report names `solve_task` on the last worker.
 // Work is simulated by sleeping, so that its duration is known on a machine with fewer cores than ranks.
-#include <whywait/record.hpp>  // use whywait_observe(target) of CMake, or link src/observe.cpp
+#include <whywait/record.hpp>  // use whywait_observe(target) of CMake, or link cmake/observe.cpp
 
 #include <mpi.h>
 

@@ -6,7 +6,7 @@
 // WHYWAIT_WORK counts the particles, so that the report can distinguish *more particles* from *slower particles*.
 // Here each particle costs the same on all ranks, and all waits are caused by more work. Pushing a particle
 // sleeps for 5 microseconds, so that its cost is known on a machine with fewer cores than ranks.
-#include <whywait/record.hpp>  // use whywait_observe(target) of CMake, or link src/observe.cpp
+#include <whywait/record.hpp>  // use whywait_observe(target) of CMake, or link cmake/observe.cpp
 
 #include <mpi.h>
 
