@@ -11,6 +11,7 @@
 #include <whywait/finalize/mpi_transport.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/rules/advice.hpp>
+#include <whywait/rules/call_rows.hpp>
 #include <whywait/rules/collective_completion.hpp>
 #include <whywait/rules/contribution.hpp>
 
@@ -39,7 +40,7 @@ inline rules::contribution gather_contributions(finalize::mpi_transport& transpo
   if (with_events)
     all = rules::contribution_of(own,
                                  std::max(most_event_bytes / static_cast<std::size_t>(transport.ranks()), least_event_bytes));
-  else all.uses = rules::uses_of(own);
+  else all.uses = rules::uses_of(own), all.calls = rules::calls_of(own);
   rules::completion ends(own, std::max(shortest_late_exit_ns, 2 * clock_error_ns));
   transport.exchange([&](std::int32_t, auto&& to, std::size_t room) { ends.announce(to, room); },
                      [&](std::int32_t, std::int32_t, const unsigned char* data, std::size_t size) { ends.hear(data, size); });
@@ -69,10 +70,23 @@ inline void fold_uses(base::pod_vector<rules::site_use>& so_far, base::pod_vecto
   epoch = so_far;
 }
 
+/// The same for the calls.
+inline void fold_calls(rules::call_table& so_far, rules::call_table& epoch) {
+  constexpr std::size_t most_sites = 256;
+  so_far.merge(epoch);
+  so_far.keep_sites(most_sites);
+  epoch = so_far;
+}
+
 /// The call sites whose names the rules need.
 inline base::vector<core::stable_key> keys_of(const rules::contribution& all) {
   base::vector<core::stable_key> keys;
   for (const rules::site_use& use : all.uses) keys.push_back(use.site);
+  core::stable_key last = 0;
+  for (const rules::folded_calls& c : all.calls.kinds) {
+    if (c.kind.site != last) keys.push_back(c.kind.site);
+    last = c.kind.site;
+  }
   return keys;
 }
 
@@ -95,8 +109,9 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
     std::uint64_t dropped = 0;
     for (const rules::own_packet& packet : all.events) dropped += rules::dropped_events(packet);
     rules::evaluation evaluated =
-        rules::evaluate(known, found, facts.ranks, names, [&](rules::event_store& store, rules::trouble&, auto& made) {
+        rules::evaluate(known, found, facts.ranks, names, [&](rules::event_store& store, rules::trouble& log, auto& made) {
           rules::add_uses(store, all.uses, names, made);
+          rules::add_calls(store, log, all.calls, names, made);
           for (std::size_t i = 0; i < all.events.size(); ++i) rules::add_own_events(all.events[i], all.ranks[i], store);
         });
     const base::vector<rules::diagnostic>& errors = known.log.list();
@@ -109,6 +124,9 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
     if (dropped != 0)
       facts.warnings.push_back(base::counted(static_cast<std::int64_t>(dropped), "own event was", "own events were") +
                                " dropped because the event buffer was full; rules do not see them");
+    if (all.calls.others.count != 0)
+      facts.warnings.push_back("rules over single calls do not see " + base::counted(all.calls.others.count, "call") +
+                               ", because there are too many kinds of them");
     return evaluated;
   } catch (const std::exception& problem) {
     facts.warnings.push_back(std::string("the rules failed (") + problem.what() + "); the report has no advice");

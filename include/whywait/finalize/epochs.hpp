@@ -41,6 +41,7 @@ namespace finalize {
 struct explained_so_far {
   explain::epoch_memory memory;
   base::pod_vector<rules::site_use> uses;    ///< on rank 0
+  rules::call_table calls_by_kind;       ///< on rank 0
   base::vector<kept_picture> pictures;   ///< on rank 0
   explain::outcome found;               ///< on rank 0: outcome of all complete epochs
   data_so_far data;
@@ -110,7 +111,10 @@ class epoch {
   /// The additional input of the rules.
   rules::contribution contribute(bool with_events) {
     rules::contribution all = gather_contributions(transport_, all_.history, settings_.clock_error_ns, with_events);
-    if (process_.rank == 0) fold_uses(so_far_.uses, all.uses);
+    if (process_.rank == 0) {
+      fold_uses(so_far_.uses, all.uses);
+      fold_calls(so_far_.calls_by_kind, all.calls);
+    }
     return all;
   }
 

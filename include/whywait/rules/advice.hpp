@@ -59,7 +59,7 @@ evaluation evaluate(const knowledge& known, const explain::outcome& found, std::
                     const More& more) {
   event_store store(known);
   trouble log;
-  fact_maker facts(store, found, ranks, names, log);
+  fact_maker facts(store, found, ranks, names);
   facts.make();
   more(store, log, facts);
   findings all = evaluator(store).evaluate();

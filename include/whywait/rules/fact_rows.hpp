@@ -7,7 +7,7 @@
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/explain/block_names.hpp>
-#include <whywait/rules/calls.hpp>
+#include <whywait/rules/event_store.hpp>
 #include <whywait/rules/place_columns.hpp>
 
 #include <algorithm>
@@ -33,12 +33,11 @@ inline std::string ranks_text(const base::vector<explain::location_share>& share
 }
 
 /// Converts the outcome of an analysis to facts: one `run`, a `wait` per explanation (numbered as in the outcome) and a
-/// `block` per residual term. Tracing rules receive the calls of the mean instance of each explanation, with the count
-/// as weight, so that rules over sends, receives and collectives see a whole run in a few rows.
+/// `block` per residual term, and a `point_to_point` per explanation of a wait for a message, with its count as weight.
 class fact_maker {
  public:
-  fact_maker(event_store& store, const explain::outcome& found, std::int64_t ranks, const base::names& known, trouble& log)
-      : store_(store), found_(found), ranks_(ranks), names_(found, known), feeder_(store, log) {}
+  fact_maker(event_store& store, const explain::outcome& found, std::int64_t ranks, const base::names& known)
+      : store_(store), found_(found), ranks_(ranks), names_(found, known) {}
 
   void make() {
     store_.location_time = seconds(found_.location_ns);
@@ -215,7 +214,7 @@ class fact_maker {
       b.set("late_ranks", ranks_text(e.causers)).set("ranks", ranks_);
       b.actions(place);
     }
-    calls(e, index, operation_action, cause_action, late_rank);
+    message(e, number, operation_action, cause_action);
   }
 
   double number_of(core::stable_key key) {
@@ -227,73 +226,28 @@ class fact_maker {
   double site_number(core::stable_key key) { return number_of(key); }
 
  private:
-  /// Feeds the mean instance of an explanation as two calls, the late one and the waiting one.
-  void calls(const explain::explanation& e, std::size_t index, std::uint32_t operation, std::uint32_t cause,
-             std::int32_t late_rank) {
-    using core::mpi_call;
-    if (e.count <= 0) return;
-    mpi_call waiting = mpi_call::Barrier, late = mpi_call::Barrier;
-    switch (e.why) {
-      case explain::pattern::late_sender: waiting = mpi_call::Recv, late = mpi_call::Send; break;
-      case explain::pattern::late_receiver: waiting = mpi_call::Send, late = mpi_call::Recv; break;
-      case explain::pattern::wait_at_barrier: break;
-      case explain::pattern::wait_at_nxn: waiting = late = mpi_call::Allreduce; break;
-      case explain::pattern::late_broadcast: waiting = late = mpi_call::Bcast; break;
-      case explain::pattern::early_reduce: waiting = late = mpi_call::Reduce; break;
-      case explain::pattern::early_scan: waiting = late = mpi_call::Scan; break;
-      case explain::pattern::wait_at_create: waiting = late = mpi_call::Comm_dup; break;
-      case explain::pattern::wait_at_finalize:
-      case explain::pattern::count_: return;
-    }
-    const double mean = seconds(e.wait_ns) / static_cast<double>(e.count);
-    const std::int32_t waiter = e.waiters.empty() ? 0 : e.waiters[0].rank;
-    const bool rooted = e.why == explain::pattern::late_broadcast || e.why == explain::pattern::early_reduce;
-    const double root = !rooted ? -1 : e.why == explain::pattern::late_broadcast ? late_rank : waiter;
-    call_values w, l;
-    for (call_values* c : {&w, &l}) {
-      call_values& v = *c;
-      v[call_field::communicator] = -1;  // joins with no recorded call
-      v[call_field::ordinal] = v[call_field::instance] = static_cast<double>(index) + 1;
-      v[call_field::tag] = 0;
-      v[call_field::root] = root;
-      v[call_field::size] = 2;
-      v[call_field::wait] = static_cast<double>(index);
-      v[call_field::matched] = 1;
-      const bool waits = c == &w;
-      const double start = seconds(e.first_ns) + (waits ? 0 : mean);
-      v[call_field::start_time] = v[call_field::wait_start_time] = start;
-      v[call_field::end_time] = seconds(e.first_ns) + mean;
-      v[call_field::duration] = waits ? mean : 0;
-      const action& at = store_.action_of(waits ? operation : cause);
-      v[call_field::function] = text(at.call);
-      v[call_field::region] = text(at.region);
-      v[call_field::file] = text(at.file);
-      v[call_field::line] = at.line;
-      v[call_field::rank] = waits ? waiter : late_rank;
-      v[call_field::peer] = waits ? late_rank : waiter;
-    }
-    if (e.why == explain::pattern::late_sender || e.why == explain::pattern::late_receiver) {
-      const bool sender = e.why == explain::pattern::late_sender;
-      for (call_values* c : {&w, &l}) {
-        (*c)[call_field::source] = sender ? late_rank : waiter;
-        (*c)[call_field::destination] = sender ? waiter : late_rank;
-      }
-    }
-    const auto weight = static_cast<double>(e.count);
-    feeder_.feed(late, l, cause,
-                 rooted || e.why == explain::pattern::late_sender || e.why == explain::pattern::late_receiver ? weight : 1);
-    feeder_.feed(waiting, w, operation, weight);
-  }
-  double text(const std::string& t) {
-    const std::uint32_t number = store_.texts().intern(t);
-    return number == text_pool::none ? 0 : number;
+  // The mean wait for a message, from the instant at which the earlier side was ready. Of the side that came late only
+  // that instant is known.
+  void message(const explain::explanation& e, double index, std::uint32_t operation, std::uint32_t cause) {
+    const bool sender_late = e.why == explain::pattern::late_sender;
+    if (e.count <= 0 || (!sender_late && e.why != explain::pattern::late_receiver)) return;
+    const double ready = seconds(e.first_ns), late = ready + seconds(e.wait_ns) / static_cast<double>(e.count);
+    const double send = sender_late ? late : ready, receive = sender_late ? ready : late;
+    row_writer(store_, "point_to_point")
+        .set("wait", index)
+        .set("count", e.count)
+        .set("send_start_time", send)
+        .set("send_wait_start_time", send)
+        .set("recv_start_time", receive)
+        .set("recv_wait_start_time", receive)
+        .weight(static_cast<double>(e.count))
+        .actions(cause, operation);
   }
 
   event_store& store_;
   const explain::outcome& found_;
   std::int64_t ranks_;
   explain::block_names names_;
-  call_feeder feeder_;
   base::key_map sites_;                ///< number of each call site
   base::key_map kinds_;                ///< indices in all_shapes_
   base::pod_vector<std::int64_t> all_shapes_;  ///< time of all waits of one kind

@@ -61,11 +61,8 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
       {"barrier_use", "number: site calls before_collective after_collective idle; text: place region; seconds: duration",
        false},
       {"completion", "number: late_exits; text: site call region; seconds: duration longest mean", false},
-      {"lock",
-       "number: wait acquisitions utilisation owners; text: name place; seconds: duration held longest_hold arrival_spread",
-       false},
-      {"transfer",
-       "number: count unchanged; text: data place; bytes: bytes unchanged_bytes; seconds: duration unchanged_duration", false},
+      {"point_to_point",
+       "number: wait count; seconds: send_start_time send_wait_start_time recv_start_time recv_wait_start_time", false},
   };
   count = sizeof rows / sizeof *rows;
   return rows;
@@ -73,9 +70,9 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
 
 // Parameters of a call for tracing rules; those after `out:` are known only at its end.
 inline const char* call_row() noexcept {
-  return "text: function region file; seconds: start_time; bytes: bytes;"
-         "number: line rank thread peer source destination root tag communicator size ordinal instance;"
-         "out: seconds: end_time duration wait_start_time; number: wait; boolean: matched";
+  return "text: function region file; bytes: bytes;"
+         "number: line site rank thread peer source destination root tag communicator size;"
+         "out: seconds: duration longest; number: count";
 }
 
 inline base::vector<column> columns_of(std::string_view text) {

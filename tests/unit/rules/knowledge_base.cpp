@@ -34,22 +34,7 @@ std::pair<const char*, const char*> calls_of(const std::string& pattern) {
       {"early_reduce", {"MPI_Reduce (main.cpp:50)", "MPI_Reduce (main.cpp:50)"}},
       {"early_scan", {"MPI_Scan (main.cpp:52)", "MPI_Scan (main.cpp:52)"}},
       {"wait_at_create", {"MPI_Comm_split (main.cpp:9)", "MPI_Comm_split (main.cpp:9)"}},
-      {"wait_at_fence", {"MPI_Win_fence (rma.cpp:20)", "MPI_Win_fence (rma.cpp:20)"}},
-      {"late_post", {"MPI_Win_start (rma.cpp:31)", "MPI_Win_post (rma.cpp:44)"}},
-      {"early_wait", {"MPI_Win_wait (rma.cpp:46)", "MPI_Win_complete (rma.cpp:35)"}},
-      {"late_complete", {"MPI_Win_wait (rma.cpp:46)", "MPI_Win_complete (rma.cpp:35)"}},
-      {"window_lock_contention", {"MPI_Win_lock (rma.cpp:60)", "MPI_Win_unlock (rma.cpp:66)"}},
-      {"nonblocking_collective", {"MPI_Wait (main.cpp:70)", "MPI_Iallreduce (main.cpp:61)"}},
-      {"progress", {"MPI_Wait (main.cpp:70)", "MPI_Iallreduce (main.cpp:61)"}},
-      {"polling", {"MPI_Test (main.cpp:75)", "MPI_Send (halo.cpp:131)"}},
-      {"wait_at_finalize", {"MPI_Finalize (main.cpp:99)", "MPI_Finalize (main.cpp:99)"}},
-      {"mutex_contention", {"lock (queue.hpp:21)", "unlock (queue.hpp:29)"}},
-      {"condition_variable", {"wait (queue.hpp:40)", "notify_one (queue.hpp:33)"}},
-      {"thread_barrier", {"arrive_and_wait (pool.hpp:15)", "arrive_and_wait (pool.hpp:15)"}},
-      {"latch", {"wait (pool.hpp:18)", "count_down (pool.hpp:27)"}},
-      {"semaphore", {"acquire (pool.hpp:40)", "release (pool.hpp:52)"}},
-      {"future", {"get (load.hpp:8)", "set_value (load.hpp:30)"}},
-      {"join", {"join (pool.hpp:60)", "the end of the thread"}}};
+      {"wait_at_finalize", {"MPI_Finalize (main.cpp:99)", "MPI_Finalize (main.cpp:99)"}}};
   return all.at(pattern);
 }
 
@@ -86,30 +71,8 @@ void block_fact(rules::event_store& store, const char* name, double ratio, int l
 whywait::base::vector<scenario> scenarios() {
   whywait::base::vector<scenario> all;
   // Every built-in pattern of the design is a rule.
-  for (const char* pattern : {"late_sender",
-                              "late_receiver",
-                              "wait_at_barrier",
-                              "wait_at_nxn",
-                              "late_broadcast",
-                              "early_reduce",
-                              "early_scan",
-                              "wait_at_create",
-                              "wait_at_fence",
-                              "late_post",
-                              "early_wait",
-                              "late_complete",
-                              "window_lock_contention",
-                              "nonblocking_collective",
-                              "progress",
-                              "polling",
-                              "wait_at_finalize",
-                              "mutex_contention",
-                              "condition_variable",
-                              "thread_barrier",
-                              "latch",
-                              "semaphore",
-                              "future",
-                              "join"})
+  for (const char* pattern : {"late_sender", "late_receiver", "wait_at_barrier", "wait_at_nxn", "late_broadcast",
+                              "early_reduce", "early_scan", "wait_at_create", "wait_at_finalize"})
     all.push_back({pattern, [pattern](rules::event_store& s, rules::trouble&, bool nearly) { wait_fact(s, pattern, nearly); }});
   all.push_back({"wrong_order", [](rules::event_store& s, rules::trouble&, bool nearly) {
                    wait_fact(s, "late_sender").set("wrong_order_duration", nearly ? 0.2 : 1.5).set("wrong_order_count", 30);
@@ -135,15 +98,6 @@ whywait::base::vector<scenario> scenarios() {
                  [traffic](rules::event_store& s, rules::trouble&, bool nearly) { traffic(s, nearly ? 1024 : 64, 0); }});
   all.push_back({"aggregate_messages",
                  [traffic](rules::event_store& s, rules::trouble&, bool nearly) { traffic(s, 2048, nearly ? 3999 : 7000); }});
-  all.push_back({"redundant_transfer", [](rules::event_store& s, rules::trouble&, bool nearly) {
-                   rules::row_writer(s, "transfer")
-                       .set("data", "temperature")
-                       .set("place", "MPI_Send (halo.cpp:131)")
-                       .set("count", nearly ? 9 : 1000)
-                       .set("unchanged", nearly ? 9 : 800)
-                       .set("unchanged_bytes", 1.5 * 1048576)
-                       .set("unchanged_duration", 1.2);
-                 }});
   all.push_back(
       {"needless_barrier", [](rules::event_store& s, rules::trouble&, bool nearly) {
          wait_fact(s, "wait_at_barrier");
@@ -155,16 +109,6 @@ whywait::base::vector<scenario> scenarios() {
                        .set("late_exits", nearly ? 10 : 300)
                        .set("longest", 0.02)
                        .set("duration", nearly ? 0.39 : 0.9);
-                 }});
-  all.push_back({"lock_is_a_queue", [](rules::event_store& s, rules::trouble&, bool nearly) {
-                   wait_fact(s, "mutex_contention");
-                   rules::row_writer(s, "lock")
-                       .set("wait", 0)
-                       .set("name", "table_lock")
-                       .set("utilisation", nearly ? 0.7 : 0.9)
-                       .set("owners", 4)
-                       .set("acquisitions", 1000)
-                       .set("held", 3.0);
                  }});
   all.push_back({"uneven_work", [](rules::event_store& s, rules::trouble&, bool nearly) {
                    wait_fact(s, "wait_at_nxn")

@@ -6,7 +6,7 @@ inline namespace v0 {
 namespace rules {
 namespace problems {
 
-/// Problems of collective operations: those of the paper, nonblocking ones, barriers that order nothing.
+/// Problems of collective operations: those of the paper, and barriers that order nothing.
 inline const char* collectives() noexcept {
   return R"rules(
 declare composite event wait_at_barrier member ( wait as w ) when w.pattern = 'wait_at_barrier';
@@ -68,30 +68,6 @@ declare problem for wait_at_finalize parameters (
   description = "{w.waiting_ranks} were done before {w.late_ranks} and waited in {w.operation}.",
   advice = if(w.blocks_count = 0, "give some work of {w.late_ranks} to the ranks that finish first",
            "give some of {w.blocks} to the ranks that finish first"),
-  duration = w.duration,
-  saving = w.avoidable );
-
-declare composite event nonblocking_collective member ( wait as w ) when w.pattern = 'nonblocking_collective';
-declare problem for nonblocking_collective parameters (
-  name = "nonblocking_collective",
-  description = "{w.operation} waited for a collective that {w.late_ranks} started late ({w.cause}).",
-  advice = if(w.blocks_count = 0, "start the collective ({w.cause}) earlier on {w.late_ranks}", "call {w.cause} before {w.blocks} on {w.late_ranks}, or move {w.operation} behind more work"),
-  duration = w.duration,
-  saving = w.avoidable );
-
-declare composite event progress member ( wait as w ) when w.pattern = 'progress';
-declare problem for progress parameters (
-  name = "progress",
-  description = "Everybody had started and {w.operation} still blocked: the transfer made no progress while the program computed.",
-  advice = "call MPI_Test now and then during the work ahead of {w.operation}, or let MPI use a progress thread",
-  duration = w.duration,
-  saving = w.duration );
-
-declare composite event polling member ( wait as w ) when w.pattern = 'polling';
-declare problem for polling parameters (
-  name = "polling",
-  description = "{w.operation} asked again and again without other work in between: it waited for {w.late_ranks}.",
-  advice = if(w.blocks_count = 0, "do other work between two calls of {w.operation}", "call {w.cause} before {w.blocks}, or do other work between two calls of {w.operation}"),
   duration = w.duration,
   saving = w.avoidable );
 

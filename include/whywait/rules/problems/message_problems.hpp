@@ -67,14 +67,6 @@ declare problem for traffic
   advice = "put the {messages_per_batch} messages that {site} sends to one rank in a row into one (MPI_Pack, or a datatype over
             all of it)",
   duration = batched_duration, saving = batched_duration * (1 - 1 / messages_per_batch) );
-
-declare problem for transfer
-  when count >= 10 and unchanged >= 50 % * count
-  parameters (
-  name = "redundant_transfer",
-  description = "{percent(unchanged / count)} of the transfers of {data} from {place} carried what the receiver had already.",
-  advice = "send {data} at {place} only after it was written: {unchanged_bytes} went out unchanged",
-  duration = unchanged_duration );
 )rules";
 }
 
