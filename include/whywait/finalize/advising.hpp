@@ -33,7 +33,8 @@ namespace finalize {
 /// The result is bounded to 64 MiB of own events in total (at least 1 KiB per rank; none without `with_events`) and to
 /// the 256 most costly call sites. Collective over the transport's ranks.
 inline rules::contribution gather_contributions(finalize::mpi_transport& transport, const explain::rank_history& own,
-                                                std::int64_t clock_error_ns, bool with_events = true) {
+                                                std::int64_t clock_error_ns, rules::code_table&& code,
+                                                bool with_events = true) {
   constexpr std::size_t most_event_bytes = std::size_t(64) << 20, least_event_bytes = 1024, most_sites = 256;
   constexpr std::int64_t shortest_late_exit_ns = 10000;
   rules::contribution all;
@@ -41,6 +42,7 @@ inline rules::contribution gather_contributions(finalize::mpi_transport& transpo
     all = rules::contribution_of(own,
                                  std::max(most_event_bytes / static_cast<std::size_t>(transport.ranks()), least_event_bytes));
   else all.uses = rules::uses_of(own), all.calls = rules::calls_of(own);
+  all.code = std::move(code);
   rules::completion ends(own, std::max(shortest_late_exit_ns, 2 * clock_error_ns));
   transport.exchange([&](std::int32_t, auto&& to, std::size_t room) { ends.announce(to, room); },
                      [&](std::int32_t, std::int32_t, const unsigned char* data, std::size_t size) { ends.hear(data, size); });
@@ -108,12 +110,17 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
     if (setting.list) detail::print_lines(rules::list_text(known));
     std::uint64_t dropped = 0;
     for (const rules::own_packet& packet : all.events) dropped += rules::dropped_events(packet);
-    rules::evaluation evaluated =
-        rules::evaluate(known, found, facts.ranks, names, [&](rules::event_store& store, rules::trouble& log, auto& made) {
-          rules::add_uses(store, all.uses, names, made);
-          rules::add_calls(store, log, all.calls, names, made);
-          for (std::size_t i = 0; i < all.events.size(); ++i) rules::add_own_events(all.events[i], all.ranks[i], store);
-        });
+    rules::program_facts program;
+    program.code = &all.code;
+    for (const rules::site_use& u : all.uses)
+      if (u.what == rules::site_use::kind::send) program.sites.push_back({u.site, u.calls, u.own_before_ns});
+    rules::evaluation evaluated = rules::evaluate(known, found, facts.ranks, names, program,
+                                                  [&](rules::event_store& store, rules::trouble& log, auto& made) {
+                                                    rules::add_uses(store, all.uses, names, made);
+                                                    rules::add_calls(store, log, all.calls, names, made);
+                                                    for (std::size_t i = 0; i < all.events.size(); ++i)
+                                                      rules::add_own_events(all.events[i], all.ranks[i], store);
+                                                  });
     const base::vector<rules::diagnostic>& errors = known.log.list();
     for (const rules::diagnostic& error : errors) detail::print_lines(error.text());
     for (const std::string& message : evaluated.messages) detail::print_lines(message);

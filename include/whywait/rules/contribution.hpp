@@ -6,6 +6,7 @@
 #include <whywait/base/vector.hpp>
 #include <whywait/rules/call_kinds.hpp>
 #include <whywait/rules/extend.hpp>
+#include <whywait/rules/own_code.hpp>
 #include <whywait/rules/own_packet.hpp>
 #include <whywait/rules/traffic.hpp>
 
@@ -25,6 +26,7 @@ namespace rules {
 struct contribution {
   base::pod_vector<site_use> uses;    ///< sorted by site, summed over ranks
   call_table calls;
+  code_table code;
   base::vector<rule_text> texts;  ///< each once
   base::vector<own_packet> events;
   base::pod_vector<std::int32_t> ranks;  ///< the rank of each element of `events`
@@ -33,6 +35,7 @@ struct contribution {
   void merge(contribution&& others) {
     merge_uses(uses, others.uses);
     calls.merge(others.calls);
+    code.merge(others.code);
     for (rule_text& t : others.texts) {
       bool known = false;
       for (const rule_text& mine : texts) known = known || mine == t;
@@ -63,6 +66,8 @@ inline base::packet pack(const contribution& c) {
   base::put_all(out, c.uses);
   base::put_all(out, c.calls.kinds);
   base::put(out, c.calls.others);
+  base::put_all(out, c.code.blocks);
+  base::put(out, c.code.whole);
   base::put(out, static_cast<std::uint32_t>(c.texts.size()));
   for (const rule_text& t : c.texts) {
     base::put_text(out, t.name);
@@ -83,6 +88,8 @@ inline contribution unpack_contribution(const unsigned char* data, std::size_t s
     base::get_all(from, out.uses);
     base::get_all(from, out.calls.kinds);
     out.calls.others = from.get<folded_calls>();
+    base::get_all(from, out.code.blocks);
+    out.code.whole = from.get<code_use>();
     for (auto n = from.get<std::uint32_t>(); n-- > 0;) {
       const std::string_view name = from.text(), text = from.text();
       out.texts.push_back({std::string(name), std::string(text)});

@@ -122,7 +122,7 @@ class evaluator {
       }
       sum& all = sums_[number];
       all.seconds += weight * duration;
-      all.saving += weight * std::max(0.0, std::min(saving, duration));
+      all.saving += weight * std::max(0.0, rule.root.empty() ? std::min(saving, duration) : saving);
       all.instances += weight;
       if (duration > all.longest) {
         all.longest = duration;
@@ -175,6 +175,7 @@ class evaluator {
     const double* const* const rows = rows_of(rules_.types[rule.type], rule.type, found.row).data();
     out.description = text(rule.description, rows, extras);
     out.advice = text(rule.advice, rows, extras);
+    out.root = text(rule.root, rows, extras);
     return out;
   }
   std::string text(const program& p, const double* const* rows, const double* extras) {

@@ -43,6 +43,7 @@ rules::row_writer wait_fact(rules::event_store& store, const std::string& patter
   rules::row_writer w(store, "wait");
   const double duration = nearly ? 0.39 : 2.0;
   w.set("wait", 0).set("pattern", pattern).set("duration", duration).set("count", 100).set("share", duration / 40);
+  w.set("sends_after_work", true).set("operation_call", "MPI_Recv");
   w.set("operation", calls_of(pattern).first).set("cause", calls_of(pattern).second).set("operation_site", 7);
   w.set("blocks", "compute_interior")
       .set("blocks_count", 1)
@@ -59,6 +60,7 @@ void block_fact(rules::event_store& store, const char* name, double ratio, int l
       .set("kind", "region")
       .set("place", "halo.cpp:88")
       .set("both_ran", true)
+      .set("same_work", true)
       .set("one_late_rank", true)
       .set("late_rank", late_rank)
       .set("duration", 0.5)
@@ -107,37 +109,48 @@ whywait::base::vector<scenario> scenarios() {
                    rules::row_writer(s, "completion")
                        .set("site", "MPI_Allreduce (main.cpp:44)")
                        .set("late_exits", nearly ? 10 : 300)
+                       .set("ranks", 4)
                        .set("longest", 0.02)
                        .set("duration", nearly ? 0.39 : 0.9);
                  }});
-  all.push_back({"uneven_work", [](rules::event_store& s, rules::trouble&, bool nearly) {
-                   wait_fact(s, "wait_at_nxn")
-                       .set("positive", 2.0)
-                       .set("more", nearly ? 1.2 : 1.8)
-                       .set("top", "compute_interior")
-                       .set("top_more", 1.8)
-                       .set("top_late_amount", 9000)
-                       .set("top_waiting_amount", 6000)
-                       .set("top_unit", "visits");
+  const auto spread = [](rules::event_store& s, const char* lead, const char* excess) {
+    wait_fact(s, "late_sender")
+        .set("lead", lead)
+        .set("excess", excess)
+        .set("top", "compute_interior")
+        .set("top_kind", "region")
+        .set("top_place", "halo.cpp:88")
+        .set("top_duration", 1.8)
+        .set("code_rank", 0)
+        .set("code_ratio", 1.5)
+        .set("units_ratio", 1.49)
+        .set("above_mean", 0.6)
+        .set("code_delay", 0.5)
+        .set("code_processors", 2)
+        .set("late_share", 0.4)
+        .set("late_ranks_count", 3)
+        .set("late_ranks", "ranks 0-2")
+        .set("sends_after_work", false);
+  };
+  all.push_back({"uneven_work", [spread](rules::event_store& s, rules::trouble&, bool nearly) {
+                   spread(s, nearly ? "even" : "one", "units");
                  }});
-  all.push_back({"slower_visits", [](rules::event_store& s, rules::trouble&, bool nearly) {
-                   wait_fact(s, "wait_at_nxn")
-                       .set("positive", 2.0)
-                       .set("slower", 1.8)
-                       .set("top", "compute_interior")
-                       .set("top_slower", 1.8)
-                       .set("top_ratio", nearly ? 1.1 : 1.5)
-                       .set("top_each", 0.0002);
+  all.push_back({"slower_visits", [spread](rules::event_store& s, rules::trouble&, bool nearly) {
+                   spread(s, "one", nearly ? "both" : "speed");
+                 }});
+  all.push_back({"shared_processor", [spread](rules::event_store& s, rules::trouble&, bool nearly) {
+                   spread(s, "one", nearly ? "speed" : "shared");
+                 }});
+  all.push_back({"serial_work", [spread](rules::event_store& s, rules::trouble&, bool nearly) {
+                   spread(s, nearly ? "one" : "alone", "visits");
                  }});
   all.push_back({"slow_rank", [](rules::event_store& s, rules::trouble&, bool nearly) {
                    block_fact(s, "compute_interior", 1.30, 2);
                    block_fact(s, "pack_halo", 1.25, 2);
                    block_fact(s, nearly ? "pack_halo" : "update", 1.32, 2);
                  }});
-  all.push_back({"slow_block", [](rules::event_store& s, rules::trouble&, bool nearly) {
-                   for (int rank = 0; rank < (nearly ? 2 : 3); ++rank)
-                     block_fact(s, "compute_interior", 1.5 + 0.1 * rank, rank);
-                 }});
+  all.push_back({"slow_block",
+                 [spread](rules::event_store& s, rules::trouble&, bool nearly) { spread(s, nearly ? "one" : "even", ""); }});
   return all;
 }
 

@@ -84,7 +84,7 @@ declare problem for needless_barrier parameters (
                 "the call before was a collective operation that held all ranks already.",
                 "nobody communicated since the one before.")),
   advice = "remove {w.operation}; if it orders files or output, say so in a comment",
-  duration = w.duration, saving = w.unexplained );
+  duration = w.duration, saving = w.unexplained / max(1, w.waiting_ranks_count) );
 
 # Everybody has arrived and left late all the same: the operation itself takes time after the last arrival.
 declare problem for completion parameters (
@@ -92,7 +92,7 @@ declare problem for completion parameters (
   description = "{late_exits} times a rank left {site} later than the first, up to {longest}, although all had arrived: the
                  library passes the result on.",
   advice = "check where the ranks of {site} run: they leave it at different times although all had arrived",
-  duration = duration );
+  duration = duration, saving = duration / max(1, ranks) );
 )rules";
 }
 
