@@ -124,7 +124,9 @@ class epoch {
   rules::contribution contribute(bool with_events) {
     rules::add_own_code(so_far_.code_of_rank, all_.history);
     rules::processor_use processor = processor_use_of_process();
+    processor.ran_ns -= so_far_.at_start.ran_ns;
     processor.delay_ns -= so_far_.at_start.delay_ns;
+    processor.passed_ns -= so_far_.at_start.passed_ns;
     rules::contribution all =
         gather_contributions(transport_, all_.history, settings_.clock_error_ns,
                              rules::code_of(all_.history.rank, so_far_.code_of_rank, processor), with_events);

@@ -226,8 +226,10 @@ class fact_maker {
     if (longest_waiter > 0) avoidable = std::min(avoidable, longest_waiter);
     if (used > 0 && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
     w.set("avoidable", seconds(avoidable)).set("ranks", ranks_);
+    // Without facts about the program it may work before its sends.
     w.set("sends_after_work",
-          e.count > 0 && 2 * program_.mean_ns_before(e.cause) * static_cast<double>(e.count) >= static_cast<double>(e.wait_ns));
+          program_.code == nullptr || (e.count > 0 && 2 * program_.mean_ns_before(e.cause) * static_cast<double>(e.count) >=
+                                                          static_cast<double>(e.wait_ns)));
     w.set("positive", seconds(positive)).set("more", seconds(more)).set("slower", seconds(slower));
     w.set("in_transfer", seconds(transfer)).set("in_marked_waits", seconds(marked));
     w.set("late_ranks", guilty_text(e.causers)).set("late_ranks_count", late_count).set("late_rank", late_rank);
@@ -293,6 +295,7 @@ class fact_maker {
   }
 
  public:
+  std::int64_t ranks() const noexcept { return ranks_; }
   /// The number of a call site in facts (`operation_site`, `barrier_use.site`).
   double site_number(core::stable_key key) { return number_of(key); }
 

@@ -25,10 +25,21 @@ struct rank_code {
   std::int64_t ns = 0, visits = 0, work = 0;
 };
 
-/// What the scheduler did to a rank.
+/// What the scheduler did to the main thread of a rank.
 struct processor_use {
-  std::int64_t delay_ns = 0;    ///< the rank was ready to run, and had no processor
+  std::int64_t ran_ns = 0;      ///< it had a processor
+  std::int64_t delay_ns = 0;    ///< it was ready to run, and had none
+  std::int64_t passed_ns = 0;   ///< wall time meanwhile
   std::int32_t processors = 0;  ///< that it may use; 0: unknown
+
+  /// The part of `delay_ns` in its own code, of which it ran `own_ns`. MPI polls, so it slept outside MPI; what remains of
+  /// its own code is delayed in proportion.
+  std::int64_t delay_in(std::int64_t own_ns) const noexcept {
+    const std::int64_t slept = std::max<std::int64_t>(passed_ns - ran_ns - delay_ns, 0), ready = ran_ns + delay_ns;
+    if (ready <= 0 || own_ns <= slept) return 0;
+    const double share = std::min(1.0, static_cast<double>(own_ns - slept) / static_cast<double>(ready));
+    return static_cast<std::int64_t>(share * static_cast<double>(delay_ns));
+  }
 };
 
 /// One block of code on all ranks that ran it: in total, and on the rank with the most time in it. Sent between ranks as
@@ -38,7 +49,7 @@ struct code_use {
   std::int64_t ns = 0, visits = 0, work = 0;
   std::int64_t most_ns = 0, most_visits = 0, most_work = 0;
   std::int64_t most_whole_ns = 0;  ///< time of that rank in all blocks
-  std::int64_t most_delay_ns = 0;  ///< time that it was ready to run without a processor
+  std::int64_t most_delay_ns = 0;  ///< of its own code: ready to run without a processor
   std::int64_t second_ns = 0;      ///< time of the rank with the second most
   std::int32_t ranks = 0, counting_ranks = 0;  ///< ranks that ran it; of these, with units of work
   std::int32_t most_rank = -1, most_processors = 0;
@@ -153,7 +164,7 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
     u.visits = u.most_visits = c.visits;
     u.work = u.most_work = c.work;
     u.most_whole_ns = whole_ns;
-    u.most_delay_ns = processor.delay_ns;
+    u.most_delay_ns = processor.delay_in(whole_ns);
     u.most_processors = processor.processors;
     u.most_rank = rank;
     u.ranks = 1;

@@ -195,7 +195,7 @@ inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses,
           .set("call", store.action_of(place).call)
           .set("region", store.action_of(place).region)
           .set("late_exits", u.late_exits)
-          .set("ranks", u.ranks)
+          .set("ranks", facts.ranks())
           .set("duration", static_cast<double>(u.late_exit_ns) / 1e9)
           .set("longest", static_cast<double>(u.longest_late_exit_ns) / 1e9)
           .set("mean", static_cast<double>(u.late_exit_ns) / 1e9 / static_cast<double>(u.late_exits))

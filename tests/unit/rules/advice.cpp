@@ -28,7 +28,8 @@ TEST_CASE("advice names the user's own calls and blocks, and saves at most what 
   const rules::finding& f = e.waits[0].list[0];
   CHECK(f.problem == "late_sender");
   CHECK(f.advice ==
-        "make compute_interior shorter on rank 0, or post the receive early with MPI_Irecv and wait for it after other work");
+        "call MPI_Send (halo.cpp:131) before compute_interior if the message does not depend on it, or post the "
+        "receive early with MPI_Irecv and wait for it after other work");
   CHECK(f.seconds == doctest::Approx(2.0));
   REQUIRE(f.actions.size() == 2);
   CHECK(f.actions[0].text == "MPI_Send in calculate (halo.cpp:131)");
@@ -50,8 +51,7 @@ TEST_CASE("code between two calls is named by them") {
   o.meanings = {{sample::between, sample::explain::block_kind::between, sample::waitall, sample::send}};
   const auto e = sample::evaluate(o);
   REQUIRE(e.waits[0].list.size() == 1);
-  CHECK(contains(e.waits[0].list[0].advice,
-                 "make the code between MPI_Waitall (halo.cpp:20) and MPI_Send (halo.cpp:131) shorter"));
+  CHECK(contains(e.waits[0].list[0].advice, "before the code between MPI_Waitall (halo.cpp:20) and MPI_Send (halo.cpp:131)"));
 }
 
 TEST_CASE("a wait below the threshold gets no advice, and the threshold can be set") {
@@ -114,11 +114,36 @@ TEST_CASE("the ranks' own code decides what kind of problem a wait is") {
   CHECK(evaluate(1.05, 0, 3).waits[1].list.size() == 1);
 }
 
+TEST_CASE("a rank that had no processor is not slow code") {
+  rules::processor_use busy, sleeping;
+  busy.ran_ns = 500 * sample::ms, busy.delay_ns = 500 * sample::ms, busy.passed_ns = 1000 * sample::ms;
+  CHECK(busy.delay_in(800 * sample::ms) == 400 * sample::ms);
+  sleeping.ran_ns = 100 * sample::ms, sleeping.delay_ns = 300 * sample::ms, sleeping.passed_ns = 1000 * sample::ms;
+  CHECK(sleeping.delay_in(600 * sample::ms) == 0);  // it slept all the time outside MPI, and polled in MPI
+  const auto problem = [](const rules::processor_use& processor, std::int64_t work) {
+    rules::code_table code;
+    for (int rank = 0; rank < 4; ++rank) {
+      const base::pod_vector<rules::rank_code> own = {{sample::compute, (rank == 2 ? 2 : 1) * 1000 * sample::ms, 900, work}};
+      code.merge(rules::code_of(rank, own, rank == 2 ? processor : rules::processor_use()));
+    }
+    const rules::code_use* const use = code.find(sample::compute);
+    return std::string(rules::code_spread::of(use, code.whole, 4, 1000 * sample::ms).excess);
+  };
+  rules::processor_use half;
+  half.ran_ns = half.delay_ns = 1000 * sample::ms, half.passed_ns = 2000 * sample::ms;
+  CHECK(problem(half, 0) == "shared");
+  CHECK(problem(half, 100) == "shared");
+  CHECK(problem({}, 0) == "unknown");
+  CHECK(problem({}, 100) == "speed");
+}
+
 TEST_CASE("send earlier is advice for work between the last completion and the send only") {
   const auto o = sample::outcome({late_sender()});
   const rules::knowledge known = sample::knowledge();
   const auto advice = [&](std::int64_t own_ms) {
     rules::program_facts program;
+    const rules::code_table code;
+    program.code = &code;
     program.sites = {{sample::send, 100, 100 * own_ms * sample::ms}};
     return rules::evaluate(known, o, 4, sample::names(), program, [](rules::event_store&, rules::trouble&, auto&) {})
         .waits[0]
@@ -202,7 +227,7 @@ TEST_CASE("names from the program cannot put control characters into advice") {
   names.add(sample::compute, compute);
   const rules::knowledge known = sample::knowledge();
   const auto e = rules::evaluate(known, o, 4, names);
-  CHECK(contains(e.waits[0].list.at(0).advice, "make a?[31mb? shorter"));
+  CHECK(contains(e.waits[0].list.at(0).advice, "before a?[31mb? if the"));
 }
 
 TEST_CASE("a fault at run time is a message with line and caret") {

@@ -125,6 +125,7 @@ whywait::base::vector<scenario> scenarios() {
         .set("code_ratio", 1.5)
         .set("units_ratio", 1.49)
         .set("above_mean", 0.6)
+        .set("ranks", 4)
         .set("code_delay", 0.5)
         .set("code_processors", 2)
         .set("late_share", 0.4)

@@ -30,7 +30,7 @@ declare problem for uneven when w.excess = 'speed' parameters (
   description = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}, at the same number of units of work.",
   advice = "find what makes a unit of work in {w.top} slower on rank {w.code_rank}: other data, memory, a slower or shared core;
             more even counts will not help",
-  duration = w.duration, saving = w.above_mean );
+  duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
 
 # The scheduler is the cause: the rank had work to do and no processor.
 declare problem for uneven when w.excess = 'shared' parameters (
@@ -40,7 +40,7 @@ declare problem for uneven when w.excess = 'shared' parameters (
   description = "rank {w.code_rank} was ready to run for {w.code_delay} without a processor, so that {w.top} took {w.code_ratio} times as
                  long as on the others" + if(w.code_processors > 0, "; it may use {plural(w.code_processors, 'processor', 'processors')}.", "."),
   advice = "give each rank a processor of its own: start fewer ranks on this machine, check the binding, stop what else runs there",
-  duration = w.duration, saving = w.above_mean );
+  duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
 
 # One rank runs the block, the others wait: Amdahl's law.
 declare composite event serial member ( wait as w ) when w.lead = 'alone' and w.top_kind != 'between';
