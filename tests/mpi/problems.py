@@ -43,7 +43,7 @@ NOT_SAID = {
     "chain": ["slow_block", "serialised_pipeline", "slower_visits", "slow_rank"],
     "halo": ["slow_block", "serialised_pipeline", "slower_visits", "slow_rank", "wrong_order"],
     "uneven": ["slower_visits", "slow_rank"],
-    "place": ["slow_block"],
+    "place": ["slow_block", "uneven_work"],
     "turns": ["uneven_work", "slow_rank"],
 }
 

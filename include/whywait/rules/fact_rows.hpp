@@ -258,7 +258,7 @@ class fact_maker {
       w.set("code_delay", seconds(use != nullptr ? use->most_delay_ns : 0));
       w.set("units_ratio", spread.units_ratio).set("visits_ratio", spread.visits_ratio);
       w.set("above_mean", seconds(std::min(path != nullptr ? path->imbalance_ns : std::min(top.total_ns, longest_waiter),
-                                           use != nullptr ? spread.above_mean_ns : INT64_MAX)));
+                                           spread.above_mean_ns)));
       w.set("top_waiting_amount", work ? top.waiter_work : top.waiter_visits)
           .set("top_unit", work ? "units of work" : "visits");
     }

@@ -37,7 +37,7 @@ struct code_spread {
                             ///< speed), shared (it waited for a processor), unknown
   std::int32_t rank = -1;   ///< the rank with the most time
   double ratio = 0;         ///< its time to the mean of the others; 0: the others have none
-  std::int64_t above_mean_ns = 0;  ///< its time above the mean of all, which balancing it would save at most
+  std::int64_t above_mean_ns = INT64_MAX;  ///< its time above the mean of all, which balancing saves at most; not of even
   double units_ratio = 0, visits_ratio = 0;  ///< likewise; 0: unknown
 
   /// `ranks`: those that could run the block. `wait_ns`: of the rank that waited most.
@@ -53,7 +53,6 @@ struct code_spread {
     };
     out.rank = use->most_rank;
     out.ratio = ratio(use->ns, use->most_ns);
-    out.above_mean_ns = use->most_ns - use->ns / ranks;
     const auto most = static_cast<double>(use->most_ns);
     const double others = mean_of_others(use->ns, use->most_ns), excess = most - others;
     // A rank that has more of this block may have less of another: then it is not late because of it.
@@ -61,10 +60,13 @@ struct code_spread {
         whole.ranks < 2 ? excess
                         : static_cast<double>(use->most_whole_ns) -
                               static_cast<double>(whole.ns - use->most_whole_ns) / static_cast<double>(whole.ranks - 1);
-    if (excess < 0.1 * most || 2 * whole_excess < excess || 2 * excess < static_cast<double>(wait_ns)) {
+    // Several blocks may add up to the wait: then the whole must be enough for it, and this block a good part.
+    const auto wait = static_cast<double>(wait_ns);
+    if (excess < 0.1 * most || 2 * whole_excess < excess || 2 * std::max(excess, whole_excess) < wait || 5 * excess < wait) {
       out.lead = "even";
       return out;
     }
+    out.above_mean_ns = use->most_ns - use->ns / ranks;
     out.lead = others < 0.05 * most ? "alone" : most - static_cast<double>(use->second_ns) >= 0.5 * excess ? "one" : "several";
     if (use->counting_ranks == use->ranks) out.units_ratio = ratio(use->work, use->most_work);
     out.visits_ratio = ratio(use->visits, use->most_visits);

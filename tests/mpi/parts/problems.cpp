@@ -152,7 +152,7 @@ void shared() {
 }
 void place() {
   int in = 1, out = 0;
-  const int ms = rank == 2 ? 26 : 20;
+  const int ms = rank == 2 ? 32 : 20;
   for (int i = 0; i < 10; ++i) {
     {
       WHYWAIT_REGION("read");

@@ -106,6 +106,9 @@ TEST_CASE("the ranks' own code decides what kind of problem a wait is") {
         "uneven_work: rank 2 takes 3 times as long as the others in compute_interior (3 times the units of work).");
   CHECK(advice_of(evaluate(3, 100, 3)) ==
         "slower_visits: rank 2 takes 3 times as long as the others in compute_interior, at the same number of units of work.");
+  // Two blocks of the same rank add up to the wait.
+  CHECK(contains(advice_of(evaluate(1.4, 140, 3.4)), "uneven_work: rank 2 takes 1.40 times"));
+  CHECK(contains(advice_of(evaluate(1.4, 140, 3)), "late_sender"));
   // As much in total: no rank has more to do.
   CHECK(contains(advice_of(evaluate(3, 0, 1)), "late_sender"));
   CHECK(contains(advice_of(evaluate(1.05, 0, 3)), "late_sender"));

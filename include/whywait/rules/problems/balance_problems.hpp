@@ -10,7 +10,8 @@ namespace problems {
 inline const char* balance() noexcept {
   return R"rules(
 # The ranks do different amounts of the block that made the late side late: the difference is the cause, whatever waits.
-declare composite event uneven member ( wait as w ) when w.lead = 'one' or w.lead = 'several';
+declare composite event uneven member ( wait as w )
+  when (w.lead = 'one' or w.lead = 'several') and w.top_kind != 'waiting';
 declare problem for uneven when w.excess != 'speed' and w.excess != 'shared' parameters (
   name = "uneven_work",
   instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, wrong_order",
@@ -18,7 +19,8 @@ declare problem for uneven when w.excess != 'speed' and w.excess != 'shared' par
   description = if(w.lead = 'one', "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}",
                    "some ranks take up to {w.code_ratio} times as long as the others in {w.top}, rank {w.code_rank} most")
                 + if(w.excess = 'units', " ({w.units_ratio} times the units of work).", if(w.excess = 'visits', " ({w.visits_ratio} times the visits).",
-                     if(w.excess = 'both', " ({w.units_ratio} times the units of work, and each takes longer).", " (with as many visits)."))),
+                     if(w.excess = 'both', " ({w.units_ratio} times the units of work, and each takes longer).",
+                     if(abs(w.visits_ratio - 1) < 10 %, " (with as many visits).", " ({w.visits_ratio} times the visits, and each takes longer).")))),
   advice = if(w.lead = 'one', "give some of {w.top} on rank {w.code_rank} to the other ranks: balance it by cost, not by count",
               "balance {w.top} over the ranks, by cost and not by count")
            + if(w.excess = 'unknown', "; if all ranks have as much to do in it, which WHYWAIT_WORK would show, find what makes it slower there", ""),
@@ -43,7 +45,7 @@ declare problem for uneven when w.excess = 'shared' parameters (
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
 
 # One rank runs the block, the others wait: Amdahl's law.
-declare composite event serial member ( wait as w ) when w.lead = 'alone' and w.top_kind != 'between';
+declare composite event serial member ( wait as w ) when w.lead = 'alone' and w.top_kind != 'between' and w.top_kind != 'waiting';
 declare problem for serial parameters (
   name = "serial_work",
   instead_of = "late_sender, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, uneven_work",
@@ -56,7 +58,7 @@ declare problem for serial parameters (
 declare composite event slow_place
   member ( all block as b )
   when b.both_ran and b.same_work and b.one_late_rank and b.late_duration > 0 s and b.ratio > 0 and b.slower != 0
-       and b.kind = 'region'
+       and b.kind != 'waiting'
   by ( b.late_rank )
   parameters ( rank = b.late_rank, blocks = distinct(b.name), least_ratio = least(b.ratio), most_ratio = most(b.ratio),
                lost = sum(b.slower), ranks = most(b.ranks) );
@@ -70,7 +72,7 @@ declare problem for slow_place when blocks >= 3 and least_ratio > 1.1 and most_r
 # All ranks do as much of the block in total, but not at the same time: the lead moves.
 declare composite event varying_block member ( wait as w )
   when w.lead = 'even' and w.late_ranks_count >= 2 and w.late_share < 70 % and not w.sends_after_work
-       and (w.top_kind = 'region' or w.top_kind = 'between') and w.top_duration - w.top_inherited > 40 % * w.duration;
+       and w.top_kind != 'waiting' and w.top_duration - w.top_inherited > 40 % * w.duration;
 declare problem for varying_block parameters (
   name = "slow_block",
   instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce",
