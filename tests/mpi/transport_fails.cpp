@@ -1,5 +1,6 @@
 // ranks: 1 2 4
 // ranks of mpich: 1 2
+// flags: -O1
 // One or two ranks fail anywhere inside a transport and its team. All ranks leave together with the same reason,
 // nothing is pending, and the same communicator then completes a round without failures. Plain MPI without
 // interception.
