@@ -5,6 +5,7 @@
 #   tests/run.sh                        what continuous integration runs
 #   tests/run.sh openmpi asan           only these configurations (presets of CMakePresets.json)
 #   tests/run.sh openmpi -- -L build    arguments after -- go to ctest
+#   WHYWAIT_JOBS=4 tests/run.sh         builds and tests with 4 processes instead of 2
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -25,6 +26,7 @@ if command -v ccache >/dev/null; then
   export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 fi
 jobs="${WHYWAIT_JOBS:-2}"
+unset WHYWAIT_JOBS  # no setting of the programs, which would report it
 [ -t 1 ] || export TERM=dumb
 # the programs' temporary files, so that killed ones leave none; a short path, because Open MPI puts sockets there
 TMPDIR="$(mktemp -d "${TMPDIR:-/tmp}/whywait.XXXXXX")"
