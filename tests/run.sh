@@ -4,6 +4,7 @@
 #
 #   tests/run.sh                        what continuous integration runs
 #   tests/run.sh openmpi asan           only these configurations (presets of CMakePresets.json)
+#   tests/run.sh tsan headers           what takes too long for it: ThreadSanitizer over everything, every header alone
 #   tests/run.sh openmpi -- -L build    arguments after -- go to ctest
 #   WHYWAIT_JOBS=4 tests/run.sh         builds and tests with 4 processes instead of 2
 set -euo pipefail

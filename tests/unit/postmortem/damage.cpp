@@ -3,6 +3,7 @@
 #include "kept_program.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 
 #include <cstring>
 #include <random>
@@ -14,16 +15,14 @@ namespace {
 /// Returns what `work` writes to standard error.
 template <class Work>
 std::string said_by(Work work) {
-  char name[] = "/tmp/whywait_said_XXXXXX";
-  const int file = mkstemp(name);
+  const int file = memfd_create("said", MFD_CLOEXEC);
   const int before = dup(2);
   dup2(file, 2);
   work();
   dup2(before, 2);
   close(before);
+  const std::string said = read_all("/proc/self/fd/" + std::to_string(file));
   close(file);
-  const std::string said = read_all(name);
-  unlink(name);
   return said;
 }
 
