@@ -25,14 +25,15 @@ enum class pattern : std::uint8_t {
   early_scan,
   wait_at_create,
   wait_at_finalize,
+  wait_for_progress,
   count_
 };
 
 /// The schema's word, for example "late_sender". Static storage.
 inline const char* name_of(pattern p) noexcept {
-  static constexpr const char* names[] = {"late_sender", "late_receiver",  "wait_at_barrier",
-                                          "wait_at_nxn", "late_broadcast", "early_reduce",
-                                          "early_scan",  "wait_at_create", "wait_at_finalize"};
+  static constexpr const char* names[] = {"late_sender",      "late_receiver",    "wait_at_barrier", "wait_at_nxn",
+                                          "late_broadcast",   "early_reduce",     "early_scan",      "wait_at_create",
+                                          "wait_at_finalize", "wait_for_progress"};
   return p < pattern::count_ ? names[static_cast<unsigned>(p)] : "unknown";
 }
 

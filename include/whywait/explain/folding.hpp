@@ -7,11 +7,13 @@
 #include <whywait/explain/class_leaders.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/messages.hpp>
+#include <whywait/explain/progress.hpp>
 #include <whywait/explain/wait_classes.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace whywait {
 inline namespace v0 {
@@ -25,6 +27,7 @@ namespace explain {
 struct epoch_memory {
   block_table blocks;
   wait_classes classes;
+  std::unique_ptr<progress_votes> progress;  ///< of all ranks and epochs, in the memory of the first
   shape_leaders leaders;  ///< of all ranks, in the memory of the first; by key and slot
   base::vector<merged_class> merged;  ///< on rank 0: all waits so far
   outcome sums;  ///< on rank 0: all numbers so far
