@@ -66,7 +66,7 @@ class rank_engine {
         settings_(&settings),
         messages_(rank, clocks != nullptr, forward.merging.memory),
         collectives_(rank, forward.merging.memory),
-        progress_(rank, settings.threshold_ns, forward.merging.memory),
+        progress_(rank, std::max(settings.threshold_ns, settings.progress_ns), forward.merging.memory),
         memory_(&memory),
         clocks_(clocks),
         scratch_(&forward),
@@ -115,7 +115,7 @@ class rank_engine {
     }
     replies_.clear();
     reply_bytes_.clear();
-    collectives_.send_answers(settings_->threshold_ns, false, to, clocks_);
+    collectives_.send_answers(*settings_, false, to, clocks_);
     messages_.send_postings(to, room);
     collectives_.send_participants(to, room);
   }
@@ -123,7 +123,7 @@ class rank_engine {
   // Stage 3, producer.
   template <class Outbox>
   void send_remaining_answers(Outbox&& to) {
-    collectives_.send_answers(settings_->threshold_ns, true, to, clocks_);
+    collectives_.send_answers(*settings_, true, to, clocks_);
   }
 
   // Stages 2 and 3, consumer.
@@ -251,6 +251,7 @@ class rank_engine {
 
   outcome present_result() {
     if (clocks_ != nullptr) clocks_->report(totals_, merging_->merged_classes());
+    if (memory_->progress != nullptr) totals_.progress = memory_->progress->facts();
     detail::add_epoch(memory_->sums, totals_);
     base::vector<merged_class>& all = memory_->merged;
     class_merger::add_epoch(all, merging_->merged_classes());

@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/core/sync_record.hpp>
+#include <whywait/explain/explanation.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -129,6 +130,21 @@ struct progress_votes {
       if (dependent(c)) return true;
     }
     return false;
+  }
+
+  /// The classes that depend on their partners, joined by direction and distance.
+  base::vector<progress_fact> facts() const {
+    base::vector<progress_fact> found;
+    for (std::size_t first = 0; first != progress_class::count; first += 64) {
+      progress_fact f{progress_class::sends(first), progress_class::within_node(first), 0, 0};
+      for (std::size_t c = first; c != first + 64; ++c) {
+        if (!dependent(c)) continue;
+        if (f.calls == 0) f.least_bytes = progress_class::least_bytes(c);
+        f.calls += by_entry[c];
+      }
+      if (f.calls != 0) found.push_back(f);
+    }
+    return found;
   }
 
   /// Counts one blocked call, with all messages that it completed. A call that ended by an entry speaks for the message

@@ -76,7 +76,7 @@ class progress_book {
       const core::sync_record& posting = rank_->locations[x.at.location].records[x.at.record];
       const core::sync_record& r = rank_->locations[x.over.location].records[x.over.record];
       if (!waits(core::role_of(r.call))) return;
-      const blocked b{rank_->clock(posting.begin), rank_->clock(r.begin + r.duration), x.over.record, x.over.location};
+      const blocked_part b{rank_->clock(posting.begin), rank_->clock(r.begin + r.duration), x.over.record, x.over.location};
       queries_.push_back({x.peer, static_cast<std::uint32_t>(blocked_.size()), x.number, true});
       blocked_.push_back(b);
     });
@@ -96,7 +96,7 @@ class progress_book {
       base::packet& out = to(q.peer);
       if (out.size() >= room) return;
       put(out, base::packet_part::progress_query);
-      const blocked& b = blocked_[q.number];
+      const blocked_part& b = blocked_[q.number];
       put(out, question{b.since_ns, b.leave_ns, q.number, rank_->node, q.kind, q.first});
     }
     queries_.clear();
@@ -161,7 +161,7 @@ class progress_book {
  private:
   static constexpr std::uint32_t none = 0xffffffffu;
 
-  struct blocked {
+  struct blocked_part {
     std::int64_t since_ns, leave_ns;
     std::uint32_t record;
     std::uint16_t location;
@@ -272,12 +272,12 @@ class progress_book {
   }
 
   blocked_call observed(const answer& a) const noexcept {
-    const blocked& b = blocked_[a.number];
+    const blocked_part& b = blocked_[a.number];
     return {b.since_ns, b.leave_ns, a.entry.begin_ns, a.inside_ns, a.outside_ns};
   }
 
   void add(const answer& a, bool certain, message_book& messages) {
-    const blocked& b = blocked_[a.number];
+    const blocked_part& b = blocked_[a.number];
     message_match m;
     m.partner = a.entry;
     if (!certain) m.partner.flags |= endpoint_flag::partial;
@@ -297,7 +297,7 @@ class progress_book {
 
   const rank_history* rank_;
   std::int64_t threshold_ns_;
-  base::pod_vector<blocked> blocked_;
+  base::pod_vector<blocked_part> blocked_;
   base::pod_vector<query> queries_;
   std::size_t sent_ = 0;
   base::pod_vector<answer> answers_;
