@@ -29,7 +29,7 @@ namespace explain {
 /// Not thread safe.
 class progress_book {
  public:
-  /// A call that is blocked for less than twice `threshold_ns` is not examined.
+  /// A call that is blocked for less than `threshold_ns` is not examined.
   progress_book(const rank_history& rank, std::int64_t threshold_ns, base::memory_pool& pool)
       : rank_(&rank),
         threshold_ns_(std::max<std::int64_t>(threshold_ns, 1)),
@@ -55,7 +55,7 @@ class progress_book {
         for (; m != matches.size() && matches[m].location == l && matches[m].record == i; ++m) {
           if (matches[m].partner.begin_ns < walk.leave_ns()) since_ns = std::max(since_ns, matches[m].partner.begin_ns);
         }
-        const bool blocked = waits(core::role_of(r.call)) && walk.leave_ns() - since_ns >= 2 * threshold_ns_;
+        const bool blocked = waits(core::role_of(r.call)) && walk.leave_ns() - since_ns >= threshold_ns_;
         numbers.push_back(blocked ? static_cast<std::uint32_t>(blocked_.size()) : none);
         if (blocked) blocked_.push_back({since_ns, walk.leave_ns(), i, l});
       }

@@ -41,7 +41,7 @@ class progress_finder {
   }
 
  private:
-  static constexpr std::int64_t threshold_ns = 1000;
+  static constexpr std::int64_t threshold_ns = 5000;
 
   struct side {
     models::place at;  ///< the call that completed the message
@@ -87,7 +87,7 @@ class progress_finder {
   void examine(const models::place& at, std::uint32_t partner, const models::message_edge& m, bool sends) {
     const traced_call& c = call(at);
     const std::int64_t since_ns = since_[number_of(at)];
-    if (partner == at.line || !waits(c) || c.leave_ns - since_ns < 2 * threshold_ns) return;
+    if (partner == at.line || !waits(c) || c.leave_ns - since_ns < threshold_ns) return;
     const explain::mpi_entries& all = entries_[partner];
     const std::size_t entry = all.last_until(c.leave_ns);
     explain::blocked_call b{since_ns, c.leave_ns, INT64_MIN, 0, t_[partner].begin_ns};
