@@ -53,7 +53,8 @@ class progress_book {
         walk.step(r);
         std::int64_t since_ns = walk.begin_ns();
         for (; m != matches.size() && matches[m].location == l && matches[m].record == i; ++m) {
-          if (matches[m].partner.begin_ns < walk.leave_ns()) since_ns = std::max(since_ns, matches[m].partner.begin_ns);
+          const std::int64_t posted_ns = matches[m].partner.begin_ns;
+          if (matches[m].receiving || posted_ns < walk.leave_ns()) since_ns = std::max(since_ns, posted_ns);
         }
         const bool blocked = waits(core::role_of(r.call)) && walk.leave_ns() - since_ns >= threshold_ns_;
         numbers.push_back(blocked ? static_cast<std::uint32_t>(blocked_.size()) : none);
@@ -239,7 +240,7 @@ class progress_book {
     for (std::uint16_t l = 0; l != entries_.size(); ++l) {
       const mpi_entries& all = entries_[l];
       const location_history& here = rank_->locations[l];
-      std::size_t at = all.last_until(q.leave_ns);
+      std::size_t at = all.last_until(q.leave_ns - 1);
       if (at == mpi_entries::none) continue;
       if (q.first) {
         at = all.first_in(q.since_ns, q.leave_ns);

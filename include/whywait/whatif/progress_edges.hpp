@@ -72,7 +72,7 @@ class progress_finder {
   bool posted(const models::message_edge& m) const { return call(m.posted).enter_ns < call(m.done).leave_ns; }
   void need(const models::place& p, std::int64_t ns) {
     std::int64_t& since = since_[number_of(p)];
-    if (ns < call(p).leave_ns) since = std::max(since, ns);
+    if (ns <= call(p).leave_ns) since = std::max(since, ns);
   }
   static bool waits(const traced_call& c) {
     using core::call_role;
@@ -89,7 +89,7 @@ class progress_finder {
     const std::int64_t since_ns = since_[number_of(at)];
     if (partner == at.line || !waits(c) || c.leave_ns - since_ns < threshold_ns) return;
     const explain::mpi_entries& all = entries_[partner];
-    const std::size_t entry = all.last_until(c.leave_ns);
+    const std::size_t entry = all.last_until(c.leave_ns - 1);
     explain::blocked_call b{since_ns, c.leave_ns, INT64_MIN, 0, t_[partner].begin_ns};
     if (entry != explain::mpi_entries::none) {
       b.entry_ns = all[entry].begin_ns;
