@@ -9,6 +9,7 @@
 #include <whywait/report/run_ledger.hpp>
 #include <whywait/report/section.hpp>
 #include <whywait/report/thread_end.hpp>
+#include <whywait/report/verdict.hpp>
 #include <whywait/whatif/answer.hpp>
 
 #include <cstdint>
@@ -143,6 +144,7 @@ struct prediction_section {
 /// The contents of a report; docs/schema.json describes its JSON form. Sections without content are written empty.
 struct result {
   run_facts run;
+  base::vector<verdict_entry> verdict;  ///< what makes the run long, largest saving first; at most three
   base::vector<wait_entry> waits;  ///< most costly first
   base::vector<advice_entry> problems;  ///< problems that belong to no single wait, largest saving first
   run_ledger ledger;  ///< efficiencies, cost of measuring, critical path, delay costs
