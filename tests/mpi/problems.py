@@ -28,6 +28,7 @@ PLAYS = {
     "small_messages": ["small_messages"],
     "bursts": ["aggregate_messages"],
     "large": ["slow_completion"],
+    "progress": ["wait_for_progress"],
     "chain": ["uneven_work"],
     "halo": ["uneven_work"],
 }

@@ -173,6 +173,19 @@ void place() {
   }
 }
 
+// A message of 1 MiB moves while both sides are in MPI. Both sides work as much, in turn, after they have posted.
+void progress() {
+  std::vector<char> in(1 << 20), out(1 << 20);
+  const int bytes = static_cast<int>(in.size());
+  for (int i = 0; i < 10; ++i) {
+    MPI_Request requests[2];
+    MPI_Irecv(in.data(), bytes, MPI_CHAR, other(), 11, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(out.data(), bytes, MPI_CHAR, other(), 11, MPI_COMM_WORLD, &requests[1]);
+    if ((i % 2 == 0) == first()) work(15);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  }
+}
+
 // Rank 1 has three times the work of the others; they wait for messages. The truth: balanced, the run takes 300 ms less.
 constexpr int steps = 40;
 void solve(int step_of_rank) {
@@ -239,6 +252,7 @@ constexpr play plays[] = {{"order", order},
                           {"small_messages", small_messages},
                           {"bursts", bursts},
                           {"large", large},
+                          {"progress", progress},
                           {"chain", chain},
                           {"halo", halo}};
 

@@ -28,6 +28,7 @@ std::pair<const char*, const char*> calls_of(const std::string& pattern) {
   static const std::map<std::string, std::pair<const char*, const char*>> all = {
       {"late_sender", {"MPI_Recv (halo.cpp:142)", "MPI_Send (halo.cpp:131)"}},
       {"late_receiver", {"MPI_Send (halo.cpp:131)", "MPI_Recv (halo.cpp:142)"}},
+      {"wait_for_progress", {"MPI_Wait (halo.cpp:150)", "MPI_Waitall (halo.cpp:20)"}},
       {"wait_at_barrier", {"MPI_Barrier (main.cpp:30)", "MPI_Barrier (main.cpp:30)"}},
       {"wait_at_nxn", {"MPI_Allreduce (main.cpp:44)", "MPI_Allreduce (main.cpp:44)"}},
       {"late_broadcast", {"MPI_Bcast (main.cpp:12)", "MPI_Bcast (main.cpp:12)"}},
@@ -73,8 +74,8 @@ void block_fact(rules::event_store& store, const char* name, double ratio, int l
 whywait::base::vector<scenario> scenarios() {
   whywait::base::vector<scenario> all;
   // Every built-in pattern of the design is a rule.
-  for (const char* pattern : {"late_sender", "late_receiver", "wait_at_barrier", "wait_at_nxn", "late_broadcast",
-                              "early_reduce", "early_scan", "wait_at_create", "wait_at_finalize"})
+  for (const char* pattern : {"late_sender", "late_receiver", "wait_for_progress", "wait_at_barrier", "wait_at_nxn",
+                              "late_broadcast", "early_reduce", "early_scan", "wait_at_create", "wait_at_finalize"})
     all.push_back({pattern, [pattern](rules::event_store& s, rules::trouble&, bool nearly) { wait_fact(s, pattern, nearly); }});
   all.push_back({"wrong_order", [](rules::event_store& s, rules::trouble&, bool nearly) {
                    wait_fact(s, "late_sender").set("wrong_order_duration", nearly ? 0.2 : 1.5).set("wrong_order_count", 30);

@@ -30,6 +30,15 @@ declare problem for late_receiver parameters (
   duration = w.duration,
   saving = w.avoidable );
 
+declare composite event wait_for_progress member ( wait as w ) when w.pattern = 'wait_for_progress';
+declare problem for wait_for_progress parameters (
+  name = "wait_for_progress",
+  description = "both sides had called MPI, and {w.operation} went on only when {w.late_ranks} entered MPI again ({w.cause}).",
+  advice = if(w.blocks_count > 0, "call MPI_Test now and then in {w.blocks}, ", "call MPI_Test now and then during the work ahead of {w.cause}, ")
+           + "or let MPI use a progress thread",
+  duration = w.duration,
+  saving = w.avoidable );
+
 declare composite event wrong_order member ( wait as w )
   when w.pattern = 'late_sender' and w.wrong_order_duration > 10 % * w.duration
        and (w.operation_call = 'MPI_Recv' or w.operation_call = 'MPI_Wait');
