@@ -47,6 +47,7 @@ class checker:
         self.delays()
         self.prediction(self.report["prediction"])
         self.communication()
+        self.not_understood()
         for i, end in enumerate(self.report.get("last_words", [])):
             place = f"last_words[{i}]"
             self.expect(run["partial"], place, "of a run that is not partial")
@@ -143,6 +144,11 @@ class checker:
         for name, value in x.items():
             if isinstance(value, float):
                 self.expect(0 <= value <= 1 + 1e-6 or name in ("serialisation", "transfer"), place, name, value)
+        for name, value in x.items():
+            if name.endswith("_range"):
+                least, greatest = value
+                self.expect(most(least, x[name[:-6]]) and most(x[name[:-6]], greatest), place, x[name[:-6]], "of", name[:-6],
+                            "is not between", least, "and", greatest)
         if "parallel" not in x:
             return
         self.expect(abs(x["parallel"] - x["load_balance"] * x["communication"]) < 1e-4, place,
@@ -239,11 +245,16 @@ class checker:
                             "of", t["count"], "transitions from", t["from"])
 
     def not_understood(self):
-        """Share of rank time, or None if the report does not state it."""
-        run = self.run
-        if "not_understood_seconds" not in run:
-            return None
-        return run["not_understood_seconds"] / max(self.run["location_seconds"], TINY)
+        n, whole = self.report.get("not_understood"), self.run["location_seconds"]
+        if n is None:
+            return
+        place = "not_understood"
+        self.expect(most(n["seconds"], whole), place, n["seconds"], "of", whole, "s of rank time")
+        self.expect(abs(n["share"] * whole - n["seconds"]) <= TINY + 1e-5 * whole, place, "share", n["share"], "is not", n["seconds"],
+                    "of", whole)
+        self.expect(most(n["polling_seconds"], n["seconds"]), place, "more polling than all of it")
+        self.expect(most(sum(c["seconds"] for c in n["calls"]), n["seconds"]), place, "calls are more than", n["seconds"])
+        self.locations("not_understood.ranks", n["ranks"], n["seconds"])
 
     def words(self):
         run, text = self.run, re.sub(r"\s+", " ", self.text)
@@ -257,8 +268,8 @@ class checker:
         self.expect(parallel >= 0.9, place, "at an efficiency of", parallel)
         share = run["waiting_seconds"] / max(run["location_seconds"], TINY)
         self.expect(share < 0.1, place, "with", share, "of rank time waiting")
-        unknown = self.not_understood()
-        self.expect(unknown is None or unknown <= 0.01, place, "with", unknown, "of rank time not understood")
+        unknown = self.report.get("not_understood", {}).get("share", 0)
+        self.expect(unknown < 0.01, place, "with", unknown, "of rank time not understood")
         self.expect(run.get("unseen_seconds", 0) <= 0.01 * run["seconds"] + TINY, place, "of a run that was explained in part")
 
 
@@ -277,8 +288,8 @@ FREE = re.compile(r"""
            |undescribed_waits|clock_error_seconds|unchanged_error|bytes|unchanged_bytes|moved_bytes|pairs|fan_out|most_hops
            |inversions|records|ranks|rank|extent|element_bytes|granule_bytes|granules|first_granule|granules_of_array|misses
            |writers|readers)$
-    |(^|\.)(settings|picture|unseen|last_words|engines|shares)\.
-    |^overhead\.(waiting_without_seconds|error_seconds|seconds)$ |\.compensated_seconds$ |^run\.unseen_seconds$""", re.VERBOSE)
+    |(^|\.)(settings|picture|unseen|last_words|engines|shares|calls)\.
+    |^overhead\.(waiting_without_seconds|error_seconds|seconds)$ |^not_understood\.scheduler_seconds$ |\.compensated_seconds$ |^run\.unseen_seconds$""", re.VERBOSE)
 
 
 def numbers(value, path=""):
