@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
         for (int m = 0; m < messages; ++m) {
           one();
           const double end = stamps::now();
-          if (end - begin > 0.02) log.add(name, begin, end);  // only calls that block until the filter is done
+          if (m == 0 || end - begin > 0.02) log.add(name, begin, end);  // the first one and those that block
           begin = end;
         }
       };

@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
         if (one_each) std::thread(task).join();
         else task();
       });
-      if (rank == 1) MPI_Send(&value, 1, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD);
+      if (rank == 1) log("MPI_Send", [&] { MPI_Send(&value, 1, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD); });
       if (rank == 0) log("MPI_Recv", [&] { MPI_Recv(&value, 1, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); });
     }
   });
