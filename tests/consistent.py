@@ -134,7 +134,7 @@ class checker:
         for e in path:
             place = f"critical_path {e['block']}"
             self.expect(most(e["imbalance_seconds"], max(0.0, e["seconds"])), place, "has more imbalance than time")
-            self.expect(most(e.get("saving_seconds", 0), 0.505 * max(0.0, e["seconds"]) + 1e-5), place, "saves", e.get("saving_seconds"),
+            self.expect(most(e.get("saving_seconds", 0), 0.5 * max(0.0, e["seconds"]) + 1e-3 * run), place, "saves", e.get("saving_seconds"),
                         "when it takes half of", e["seconds"], "s")
 
     def efficiency(self):
@@ -203,7 +203,6 @@ class checker:
             runs = [p["measured_seconds"], self.report["overhead"].get("run_seconds", p["measured_seconds"])]
             self.expect(any(close(a["saving_seconds"], run - a["seconds"], run) for run in runs), place, "saves",
                         a["saving_seconds"], "of", p["measured_seconds"], "which leaves", a["seconds"])
-            self.expect(abs(runs[0] - runs[1]) <= 0.01 * runs[0] or not p["whole_run"], place, "the run took", runs)
             engine = [e for e in a["engines"] if e["engine"] == a["engine"]]
             self.expect(engine and "refusal" not in engine[0] and close(engine[0]["seconds"], a["seconds"]), place,
                         "is not the answer of", a["engine"])
