@@ -220,9 +220,9 @@ class clock_pass {
   void finish(lane& l, std::size_t number, const clock_need* need) {
     const std::uint32_t record = l.clocks.record();
     explain::wait_note* const first = l.note;
-    std::int64_t measured_ns = 0;
-    for (; l.note != l.notes_end && l.note->record == record; ++l.note) measured_ns += l.note->wait_ns;
-    measured_ns = std::max<std::int64_t>(0, measured_ns - l.clocks.inside_ns());
+    std::int64_t all_ns = 0;
+    for (; l.note != l.notes_end && l.note->record == record; ++l.note) all_ns += l.note->wait_ns;
+    std::int64_t measured_ns = std::max<std::int64_t>(0, all_ns - l.clocks.inside_ns());
     const clock_stamp* stamp = nullptr;
     bool inverted = false;
     if (need != nullptr) {
@@ -239,9 +239,12 @@ class clock_pass {
     // A call with a late sender may have been blocked longer, by a receiver.
     const std::int64_t longer_ns = std::max<std::int64_t>(0, waited.measured_ns - measured_ns);
     const std::int64_t waited_ns = std::max<std::int64_t>(0, waited.without_ns - longer_ns);
+    std::int64_t left_ns = waited_ns;
     for (explain::wait_note* n = first; n != l.note; ++n) {
-      // One call has one wait; if there are several, the first takes the whole.
-      n->wait_ns = n == first ? waited_ns : 0;
+      // Several waits of one call are shortened by the same factor.
+      const double share = all_ns > 0 ? static_cast<double>(n->wait_ns) / static_cast<double>(all_ns) : 1.0;
+      n->wait_ns = n + 1 == l.note ? left_ns : std::min(left_ns, core::nearest(share * static_cast<double>(waited_ns)));
+      left_ns -= n->wait_ns;
       n->record = static_cast<std::uint32_t>(inverted          ? explain::quality::order_suspect
                                              : need == nullptr ? explain::quality::bounded
                                                                : explain::quality::exact);

@@ -33,9 +33,10 @@ class clock_stage final : public explain::rank_clocks {
         placed_(*scratch.memory),
         pass_(rank, needs_, meetings_, notes_, scratch) {}
 
-  void add_collective(const explain::participant* all, std::size_t count,
-                      const base::pod_vector<std::int32_t>& needs) override {
+  void add_collective(const explain::participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs,
+                      const base::pod_vector<explain::relay_wait>& relays) override {
     meetings_.plan(all, count, needs);
+    meetings_.plan_relays(all, count, relays);
   }
   void send_needs(explain::outbox_call to) override { meetings_.send_needs(to); }
   void receive_needs(std::uint32_t part, base::packet_reader& in) override {

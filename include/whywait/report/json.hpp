@@ -90,6 +90,16 @@ void write_run(Writer& out, const run_facts& run) {
       .member("clock", run.clock)
       .member("clock_error_seconds", run.clock_error_seconds);
   out.member("clock_violations", run.clock_violations).member("partial", run.partial);
+  out.key("progress").begin_array();
+  for (const explain::progress_fact& p : run.progress) {
+    out.begin_object()
+        .member("waiter", p.sends ? "sender" : "receiver")
+        .member("within_node", p.within_node)
+        .member("least_bytes", static_cast<std::int64_t>(p.least_bytes))
+        .member("calls", p.calls)
+        .end_object();
+  }
+  out.end_array();
   out.key("settings").begin_object();
   for (const auto& [name, value] : run.settings) out.member(name, value);
   out.end_object().key("warnings").begin_array();

@@ -45,6 +45,7 @@ struct run_facts {
   double undescribed_seconds = 0;  ///< time of waits without a rule, which are not listed
   std::int64_t undescribed_waits = 0;
   std::int64_t unmatched = 0;  ///< messages without a partner
+  base::vector<explain::progress_fact> progress;  ///< messages that need their partner in MPI
   std::int64_t clock_violations = 0;  ///< causes recorded after the end of their wait
 };
 

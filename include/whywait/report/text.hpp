@@ -341,6 +341,7 @@ class text_writer {
           ", " + base::percent(std::max(run.unexplained_seconds, 0.0) / run.waiting_seconds) + " of the waiting unexplained";
     out_ += "\n";
     paragraph(text, "    ", faint());
+    for (const explain::progress_fact& p : run.progress) paragraph(progress_words(p), "    ", faint());
     const std::string overhead = overhead_text(r_.ledger);
     if (!overhead.empty()) paragraph(overhead, "    ", faint());
     warnings();
