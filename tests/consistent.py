@@ -285,7 +285,7 @@ def contradictions(report, text=None):
 FREE = re.compile(r"""
     (^|\.)(line|last_line|offset|visits|work|depth|count|first_comers|unmatched|clock_violations|dropped_events|mpi_calls|epochs
            |pid|thread|causer_visits|waiter_visits|causer_work|waiter_work|inherited_seconds|wrong_order_count
-           |undescribed_waits|clock_error_seconds|unchanged_error|bytes|unchanged_bytes|moved_bytes|pairs|fan_out|most_hops
+           |undescribed_waits|clock_error_seconds|unchanged_error|bytes|unchanged_bytes|moved_bytes|least_bytes|calls|pairs|fan_out|most_hops
            |inversions|records|ranks|rank|extent|element_bytes|granule_bytes|granules|first_granule|granules_of_array|misses
            |writers|readers)$
     |(^|\.)(settings|picture|unseen|last_words|engines|shares|calls)\.
