@@ -60,7 +60,8 @@ class checker:
     def totals(self):
         run, waits = self.run, self.report["waits"]
         listed = sum(w["seconds"] for w in waits)
-        self.expect(run["locations"] >= run["ranks"] or run["partial"] or run["locations"] == 0, "run", "fewer locations than ranks")
+        self.expect(run["locations"] >= run["ranks"] or run["partial"] or run["locations"] == 0, "run",
+                    "fewer locations than ranks")
         self.expect(most(run["location_seconds"], run["locations"] * run["seconds"]), "run",
                     "location_seconds", run["location_seconds"], "of", run["locations"], "locations x", run["seconds"], "s")
         self.expect(most(run["waiting_seconds"], run["location_seconds"]), "run", "more waiting than rank time:",
@@ -73,7 +74,8 @@ class checker:
         unlisted = run["waiting_seconds"] - listed - run["undescribed_seconds"]
         self.expect(most(run["unexplained_seconds"], run["waiting_seconds"]), "run", "more unexplained than waiting")
         self.expect(close(run["unexplained_seconds"], unexplained + unlisted, run["waiting_seconds"]), "run",
-                    "unexplained_seconds", run["unexplained_seconds"], "are not", unexplained, "of waits plus", unlisted, "unlisted")
+                    "unexplained_seconds", run["unexplained_seconds"], "are not", unexplained, "of waits plus", unlisted,
+                    "unlisted")
         self.expect(run["mpi_calls"] > 0 or not waits or any(w["pattern"] in THREADS for w in waits), "run",
                     "MPI waits without MPI calls")
         self.expect(all(a["seconds"] >= b["seconds"] - TINY for a, b in zip(waits, waits[1:])), "waits", "not the largest first")
@@ -98,7 +100,8 @@ class checker:
         self.expect(most(wait["longest_seconds"], self.run["seconds"]), place, "a wait is longer than the run")
         self.expect(wait.get("wrong_order_count", 0) <= wait["count"] and
                     most(wait.get("wrong_order_seconds", 0), seconds), place, "more in wrong order than there is")
-        self.expect(wait.get("wrong_order", False) == (wait.get("wrong_order_count", 0) > 0), place, "wrong_order without a count")
+        self.expect(wait.get("wrong_order", False) == (wait.get("wrong_order_count", 0) > 0), place,
+                    "wrong_order without a count")
         self.expect(most(wait.get("saving_seconds", 0), self.run["seconds"]), place, "saves more than the run takes")
         self.expect(close(wait["indirect_seconds"], sum(r["inherited_seconds"] for r in wait["residual"]), seconds) or
                     most(wait["indirect_seconds"], seconds), place, "inherited", wait["indirect_seconds"], "of", seconds)
@@ -134,8 +137,8 @@ class checker:
         for e in path:
             place = f"critical_path {e['block']}"
             self.expect(most(e["imbalance_seconds"], max(0.0, e["seconds"])), place, "has more imbalance than time")
-            self.expect(most(e.get("saving_seconds", 0), 0.5 * max(0.0, e["seconds"]) + 1e-3 * run), place, "saves", e.get("saving_seconds"),
-                        "when it takes half of", e["seconds"], "s")
+            self.expect(most(e.get("saving_seconds", 0), 0.5 * max(0.0, e["seconds"]) + 1e-3 * run), place, "saves",
+                        e.get("saving_seconds"), "when it takes half of", e["seconds"], "s")
 
     def efficiency(self):
         x = self.report["efficiency"]
@@ -186,7 +189,8 @@ class checker:
         self.expect(close(total, parts, self.run["waiting_seconds"]), "delay_costs", "add up to", total, "of", parts)
         self.expect(close(sums["propagating_seconds"] + sums["terminal_seconds"], parts, self.run["waiting_seconds"]),
                     "delay_sums", "propagating and terminal are not", parts)
-        self.expect(most(parts, self.run["waiting_seconds"]), "delay_sums", parts, "of", self.run["waiting_seconds"], "s of waiting")
+        self.expect(most(parts, self.run["waiting_seconds"]), "delay_sums", parts, "of", self.run["waiting_seconds"],
+                    "s of waiting")
 
     def prediction(self, p):
         if not p:
@@ -250,8 +254,8 @@ class checker:
             return
         place = "not_understood"
         self.expect(most(n["seconds"], whole), place, n["seconds"], "of", whole, "s of rank time")
-        self.expect(abs(n["share"] * whole - n["seconds"]) <= TINY + 1e-5 * whole, place, "share", n["share"], "is not", n["seconds"],
-                    "of", whole)
+        self.expect(abs(n["share"] * whole - n["seconds"]) <= TINY + 1e-5 * whole, place, "share", n["share"], "is not",
+                    n["seconds"], "of", whole)
         self.expect(most(n["polling_seconds"], n["seconds"]), place, "more polling than all of it")
         self.expect(most(sum(c["seconds"] for c in n["calls"]), n["seconds"]), place, "calls are more than", n["seconds"])
         self.locations("not_understood.ranks", n["ranks"], n["seconds"])
@@ -285,11 +289,12 @@ def contradictions(report, text=None):
 FREE = re.compile(r"""
     (^|\.)(line|last_line|offset|visits|work|depth|count|first_comers|unmatched|clock_violations|dropped_events|mpi_calls|epochs
            |pid|thread|causer_visits|waiter_visits|causer_work|waiter_work|inherited_seconds|wrong_order_count
-           |undescribed_waits|clock_error_seconds|unchanged_error|bytes|unchanged_bytes|moved_bytes|least_bytes|calls|pairs|fan_out|most_hops
-           |inversions|records|ranks|rank|extent|element_bytes|granule_bytes|granules|first_granule|granules_of_array|misses
-           |writers|readers)$
+           |undescribed_waits|clock_error_seconds|unchanged_error|bytes|unchanged_bytes|moved_bytes|least_bytes|calls|pairs
+           |fan_out|most_hops|inversions|records|ranks|rank|extent|element_bytes|granule_bytes|granules|first_granule
+           |granules_of_array|misses|writers|readers)$
     |(^|\.)(settings|picture|unseen|last_words|engines|shares|calls)\.
-    |^overhead\.(waiting_without_seconds|error_seconds|seconds)$ |^not_understood\.scheduler_seconds$ |\.compensated_seconds$ |^run\.unseen_seconds$""", re.VERBOSE)
+    |^overhead\.(waiting_without_seconds|error_seconds|seconds)$ |^not_understood\.scheduler_seconds$
+    |\.compensated_seconds$ |^run\.unseen_seconds$""", re.VERBOSE)
 
 
 def numbers(value, path=""):
@@ -324,7 +329,8 @@ def main():
     failures = []
     for path in options.reports:
         report = json.loads(path.read_text(encoding="utf-8"))
-        failures += [f"{path}: {f}" for f in contradictions(report, options.text.read_text(encoding="utf-8") if options.text else None)]
+        text = options.text.read_text(encoding="utf-8") if options.text else None
+        failures += [f"{path}: {f}" for f in contradictions(report, text)]
         if options.can_fail:
             kinds = {}
             for member in numbers(report):

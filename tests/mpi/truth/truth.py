@@ -133,6 +133,12 @@ def no_visits(r, block):
     visits = sum(abs(t["visits_seconds"]) for w in r.waits for t in w["residual"] if t["block"] == block)
     if visits > 0.05 * r.waiting:
         yield f"{percent(visits / r.waiting)} of the waiting by visits of {block} that were not there"
+    if r.run["ranks"] == 2:  # more ranks share what they inherit
+        true = max(sum(name == block for *_, name in all_) for all_ in r.work)
+        for side in "causer_visits", "waiter_visits":
+            told = sum(t[side] for w in r.waits for t in w["residual"] if t["block"] == block)
+            if told > 1.05 * true:
+                yield f"{told} {side.replace('_', ' ')} of {block}, of which there were {true}"
     said = re.findall(rf"{block} .*\n?.*?(\d+ (?:more|fewer) visits?)", r.text)
     if said:
         yield f"the text says {said[0]} of {block}"
