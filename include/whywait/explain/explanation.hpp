@@ -235,6 +235,7 @@ struct outcome {
   base::vector<critical_block> critical_path;  ///< largest first
   delay_costs costs;
   base::vector<what_if_answer> answers;  ///< to options::questions
+  base::vector<balance_answer> balances;  ///< blocks with the largest imbalance, largest saving first
   base::vector<what_if_answer> savings;  ///< the most costly blocks twice as fast, largest saving first
 };
 

@@ -150,7 +150,12 @@ void write_json(const result& r, Sink sink) {
   json_document out{json_sink(sink)};
   out.begin_object().member("schema", "whywait/1");
   detail::write_run(out, r.run);
-  out.key("waits").begin_array();
+  out.key("verdict").begin_array();
+  for (const verdict_entry& v : r.verdict) {
+    out.begin_object().member("text", v.text).member("block", v.block).member("rank", v.rank).member("ratio", v.ratio);
+    out.member("saving_seconds", v.saving_seconds).end_object();
+  }
+  out.end_array().key("waits").begin_array();
   for (const wait_entry& w : r.waits) detail::write_wait(out, w);
   out.end_array();
   detail::write_advice(out, "problems", r.problems);

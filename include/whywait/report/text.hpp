@@ -70,6 +70,7 @@ class text_writer {
     if (run.partial) head += " · PARTIAL";
     paragraph(head, "", bold_on());
     if (run.partial) paragraph("The program did not finish; the report covers what was recorded until its end.", "  ");
+    for (const verdict_entry& v : r_.verdict) paragraph(base::printable(v.text), "  ", bold_on());
     const bool parallel = run.locations > 1 && r_.ledger.efficiency.parallel > 0;
     if (quiet) {
       if (parallel && r_.ledger.efficiency.parallel < 0.9) efficiency();

@@ -228,3 +228,23 @@ TEST_CASE("the clocks let a member of a broadcast wait for its relay") {
   REQUIRE(out.answers.size() == 1);
   CHECK(out.answers[0].total_ns == 35 * ms + 20 * us);
 }
+
+TEST_CASE("the clocks predict what balancing a block saves") {
+  run r(2);
+  simulate(r, {});
+  explain::options settings = usual();
+  settings.clocks = &clocks::virtual_clocks;
+  const explain::outcome out = r.explain(settings);
+  run changed(2);
+  halo h;
+  h.fast_ns = h.slow_ns = (h.fast_ns + h.slow_ns) / 2;
+  simulate(changed, h);
+  REQUIRE_FALSE(out.balances.empty());
+  const explain::balance_answer& b = out.balances[0];
+  CHECK(b.block == core::key_of("interior"));
+  CHECK(b.rank == 1);
+  CHECK(b.ranks == 2);
+  CHECK(b.most_ns == 200 * ms);
+  CHECK(b.sum_ns == 300 * ms);
+  CHECK(out.total_ns - b.saving_ns == doctest::Approx(double(changed[1].end_ns)).epsilon(0.01));
+}
