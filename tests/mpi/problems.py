@@ -15,6 +15,7 @@ import sys
 PLAYS = {
     "order": ["late_sender"],
     "synchronous": ["late_receiver"],
+    "progress": ["wait_for_progress"],
     "wrong_order": ["wrong_order"],
     "relay": ["serialised_pipeline"],
     "collectives": ["late_broadcast", "early_reduce", "early_scan", "wait_at_create"],
@@ -28,7 +29,6 @@ PLAYS = {
     "small_messages": ["small_messages"],
     "bursts": ["aggregate_messages"],
     "large": ["slow_completion"],
-    "progress": ["wait_for_progress"],
     "chain": ["uneven_work"],
     "halo": ["uneven_work"],
 }

@@ -28,7 +28,7 @@ std::pair<const char*, const char*> calls_of(const std::string& pattern) {
   static const std::map<std::string, std::pair<const char*, const char*>> all = {
       {"late_sender", {"MPI_Recv (halo.cpp:142)", "MPI_Send (halo.cpp:131)"}},
       {"late_receiver", {"MPI_Send (halo.cpp:131)", "MPI_Recv (halo.cpp:142)"}},
-      {"wait_for_progress", {"MPI_Wait (halo.cpp:150)", "MPI_Waitall (halo.cpp:20)"}},
+      {"wait_for_progress", {"MPI_Waitall (halo.cpp:150)", "MPI_Waitall (halo.cpp:150)"}},
       {"wait_at_barrier", {"MPI_Barrier (main.cpp:30)", "MPI_Barrier (main.cpp:30)"}},
       {"wait_at_nxn", {"MPI_Allreduce (main.cpp:44)", "MPI_Allreduce (main.cpp:44)"}},
       {"late_broadcast", {"MPI_Bcast (main.cpp:12)", "MPI_Bcast (main.cpp:12)"}},

@@ -33,9 +33,12 @@ declare problem for late_receiver parameters (
 declare composite event wait_for_progress member ( wait as w ) when w.pattern = 'wait_for_progress';
 declare problem for wait_for_progress parameters (
   name = "wait_for_progress",
-  description = "both sides had called MPI, and {w.operation} went on only when {w.late_ranks} entered MPI again ({w.cause}).",
-  advice = if(w.blocks_count > 0, "call MPI_Test now and then in {w.blocks}, ", "call MPI_Test now and then during the work ahead of {w.cause}, ")
-           + "or let MPI use a progress thread",
+  description = "{w.waiting_ranks} had posted what {w.operation} needs, but it did not complete until {w.late_ranks} called MPI again
+                 ({w.cause}).",
+  advice = if(w.blocks_count > 0, "let {w.late_ranks} call MPI_Test now and then in {w.blocks}, or make {w.blocks} shorter there",
+              "let {w.late_ranks} call MPI_Test now and then ahead of {w.cause}")
+           + if(w.nonblocking, "; or give {w.waiting_ranks} work to do ahead of {w.operation}", "")
+           + "; some MPI libraries have a progress thread",
   duration = w.duration,
   saving = w.avoidable );
 
