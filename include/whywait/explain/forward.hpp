@@ -208,9 +208,9 @@ class forward_pass {
     snapshot_mode mode;
   };
   struct kept_path {
-    explicit kept_path(base::memory_pool& pool) : profile(pool) {}
+    explicit kept_path(base::memory_pool& pool) : state(pool) {}
     std::uint32_t uses = 0;
-    path_profile profile;
+    location_path::state state;
   };
   struct lane {
     lane(location_path p, base::memory_pool& pool)
@@ -259,7 +259,9 @@ class forward_pass {
   template <class Post>
   void send_snapshot(const service& s, const location_path& path, Post& post) {
     links_.send_snapshot(
-        s.link, {s.waiter_record, 0, s.base, s.waiter_location, s.mode, static_cast<std::uint8_t>(path.partial() ? 1 : 0)},
+        s.link,
+        {s.waiter_record, 0, s.base, s.waiter_location, s.mode, static_cast<std::uint8_t>(path.partial() ? 1 : 0),
+         path.stretch()},
         [&path](base::packet& out) { return path.write(out); }, post);
   }
 
@@ -271,7 +273,7 @@ class forward_pass {
     }
     kept_path& k = l.places[l.free.back()];
     k.uses = uses;
-    k.profile = l.path.profile();
+    l.path.keep(k.state);
     l.paths.intern(std::uint64_t{l.path.record()} + 1, l.free.back());
     l.free.pop_back();
   }
@@ -348,7 +350,7 @@ class forward_pass {
     if (head.mode == snapshot_mode::relative) {
       const std::uint32_t base = l.paths.find(std::uint64_t{head.base} + 1);
       if (base == base::key_map::none) throw std::logic_error("whywait-X005: a path was not kept");
-      l.path.adopt(a, &l.places[base].profile);
+      l.path.adopt(a, &l.places[base].state);
       if (--l.places[base].uses == 0) {
         l.paths.erase(std::uint64_t{head.base} + 1);
         l.free.push_back(base);
