@@ -129,7 +129,7 @@ class forward_pass {
           if (last == nullptr) {
             s.mode = snapshot_mode::own;
           } else if (last->causer_rank == link.rank && last->causer_record <= s.waiter_record &&
-                     s.waiter_record - last->causer_record <= kept_records) {
+                     s.waiter_record - last->causer_record <= kept_records && s.record <= stretch_end(l, last->record)) {
             base::packet& out = to(link.rank);
             if (out.size() >= room) return;
             s.mode = snapshot_mode::relative;
@@ -229,6 +229,7 @@ class forward_pass {
     std::size_t requested = 0, decided = 0;  ///< number of arrivals requested, of services decided
     std::size_t passed = 0;  ///< number of arrivals before the decided services
     const arrival* last = nullptr;  ///< the last of the passed arrivals that takes over a path
+    std::uint64_t stretch_end = 0;  ///< the first operation of all after one of them
     base::key_map paths;  ///< record + 1 -> index in `places` of the kept path
     base::vector<kept_path> places;
     base::pod_vector<std::uint32_t> free;
@@ -252,6 +253,16 @@ class forward_pass {
     all.resize(services.size());
     for (const service& s : services) all[places[s.record]++] = s;
     services.swap(all);
+  }
+
+  // The first operation of all after a record of a lane. The own visits that a relative snapshot is compared by are
+  // those of one stretch.
+  std::uint64_t stretch_end(lane& l, std::uint32_t record) const {
+    const auto& records = rank_->locations[static_cast<std::size_t>(&l - lanes_.data())].records;
+    if (l.stretch_end > record) return l.stretch_end;
+    l.stretch_end = std::uint64_t{record} + 1;
+    while (l.stretch_end < records.size() && !location_steps::of_all(*rank_, records[l.stretch_end])) ++l.stretch_end;
+    return l.stretch_end;
   }
 
   static bool takes_over(const arrival& a) noexcept { return a.has(arrival_flag::adopt) && !a.has(arrival_flag::last); }

@@ -52,7 +52,7 @@ class location_path {
     profile_.reserve(std::max<std::size_t>(16, blocks_->size()));
     if (classes_ != nullptr) aligned_.reserve(others, profile_.capacity());
     own_.reserve(profile_.capacity());
-    if (rank_->locations.size() != 1) own_.set_stretch(own_visits::undivided);
+    if (!steps_.meets_all()) own_.set_stretch(own_visits::undivided);
     steps_.begin();
     path_use& startup = use_of(blocks_->startup());
     startup.visits = 1;
@@ -126,8 +126,8 @@ class location_path {
     for (std::uint32_t b = 0; b != size; ++b) {
       const own_use own = own_[b];
       snapshot_entry e{(*blocks_)[b], b < profile_.size() ? profile_[b] : path_use{}, own.here, own.total};
-      if (e.use.nothing() && own.sum() == 0 && own.total == 0) continue;
       e.use.extra += static_cast<double>(own.sum());
+      if (e.use.nothing() && e.use.extra == 0 && own.total == 0) continue;
       put(out, e);
       ++count;
     }
@@ -174,11 +174,11 @@ class location_path {
       if (wait_ns <= 0) continue;
       add_wait(begin_wait(a, wait_ns), a.site);
     }
-    const bool of_all = steps_.of_all(steps_[place_.next]);
+    if (ends_stretch(steps_[place_.next])) {
+      own_.next_stretch();
+      expect_stretch();
+    }
     steps_.end_record(place_, spender{*this});
-    if (!of_all) return;
-    own_.next_stretch();
-    expect_stretch();
   }
 
  private:
@@ -220,18 +220,24 @@ class location_path {
       path.own_.add(block, visits, ns);
     }
   };
-  // Counts the visits of the stretch that begins here.
+  bool ends_stretch(const core::sync_record& r) const noexcept {
+    return own_.stretch() != own_visits::undivided && location_steps::of_all(*rank_, r);
+  }
+  // Counts the visits of the stretch that begins here. It ends inside the next operation of all, where all ranks are
+  // together; the rest of that call belongs to the next stretch.
   void expect_stretch() {
     const auto expect = [this](std::uint32_t block, std::int64_t visits, std::int64_t, std::int64_t) {
       own_.expect(block, visits);
     };
-    for (bool more = true; more && ahead_.next < steps_.size();) {
-      more = !steps_.of_all(steps_[ahead_.next]);
+    if (inside_) steps_.end_record(ahead_, expect);
+    inside_ = false;
+    while (ahead_.next < steps_.size()) {
       steps_.begin_record(ahead_, expect);
+      inside_ = ends_stretch(steps_[ahead_.next]);
+      if (inside_) return;
       steps_.end_record(ahead_, expect);
-      ahead_.now_ns = std::max(ahead_.now_ns, ahead_.walk.leave_ns());
-      if (ahead_.next == steps_.size()) steps_.end(ahead_, expect);
     }
+    steps_.end(ahead_, expect);
   }
 
   // Converts the snapshot in forward_scratch::taken to a profile, by the block numbers of this rank.
@@ -303,10 +309,8 @@ class location_path {
       residual_term& t = w.terms.emplace_back();
       t.block = (*blocks_)[b].block;
       t.within = (*blocks_)[b].within;
-      const own_use own = own_[b];
-      const double mean = own.here > 0 ? static_cast<double>(own.ns) / static_cast<double>(own.here) : 0;
-      static_cast<residual_sums&>(t) = difference(mine.since(base[b]), theirs.since(base[b]), theirs.own_ns,
-                                                  {theirs.extra - mine.extra, own.total, scratch_->totals[b], mean});
+      const same_place at(own_[b], mine, theirs, base[b], scratch_->totals[b]);
+      static_cast<residual_sums&>(t) = difference(mine.since(base[b]), theirs.since(base[b]), theirs.own_ns, at);
       scratch_->term_blocks.push_back(b);
     }
     add_wait(w, a.site);
@@ -371,6 +375,7 @@ class location_path {
   forward_scratch* scratch_;
   std::int64_t earliest_ns_, leave_ns_ = 0;
   location_steps::place place_, ahead_;  ///< ahead_: the end of the current stretch
+  bool inside_ = false;                  ///< ahead_ is inside the operation that ends it
   const base::pod_vector<arrival>* arrivals_ = nullptr;
   std::size_t at_ = 0;
   path_profile profile_;

@@ -71,12 +71,21 @@ class location_steps {
     compute(at, steps_.size(), std::max(rank_->end_ns, at.now_ns), 0xffffffffu, spend);
   }
 
-  /// Whether all ranks pass a record, each in the same order: an operation of all. Threads cannot be assigned to such
-  /// operations.
-  bool of_all(const core::sync_record& r) const noexcept {
-    if (rank_->locations.size() != 1 || r.comm >= rank_->communicators.size() || r.has(core::sync_flag::failed)) return false;
-    const communicator& comm = rank_->communicators[r.comm];
-    if (comm.id == 0 || comm.inter || comm.size != rank_->ranks) return false;
+  /// Whether this location takes part in every operation of all ranks that its rank takes part in.
+  bool meets_all() const noexcept {
+    for (const location_history& other : rank_->locations) {
+      if (&other == here_) continue;
+      for (std::uint64_t i = 0; i != other.records.size(); ++i) {
+        if (of_all(*rank_, other.records[i])) return false;
+      }
+    }
+    return true;
+  }
+  /// Whether a record is an operation of all ranks, which all of them pass in the same order.
+  static bool of_all(const rank_history& rank, const core::sync_record& r) noexcept {
+    if (r.comm >= rank.communicators.size() || r.has(core::sync_flag::failed)) return false;
+    const communicator& comm = rank.communicators[r.comm];
+    if (comm.id == 0 || comm.inter || comm.size != rank.ranks) return false;
     using core::call_role;
     switch (core::role_of(r.call)) {
       case call_role::barrier:

@@ -5,6 +5,7 @@
 #include <whywait/core/nearest.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/interval_diff.hpp>
+#include <whywait/explain/own_visits.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -33,6 +34,19 @@ struct same_place {
   double more = 0;  ///< visits that the causer's path has more than the waiter's path
   std::int64_t waiter_total = 0, causer_total = 0;  ///< visits of the two locations in their current stretches
   double waiter_mean = 0;  ///< time of a visit by the waiter itself; 0: unknown
+
+  same_place() = default;
+  /// `own`: of the waiter. `base`: both when they were last aligned. `total`: own_use::total of the causer. What the
+  /// causer executed itself is compared by the visits of both locations. Along inherited paths other locations took
+  /// part, and only `extra` compares their visits, with an error where paths cross while one side is ahead.
+  same_place(const own_use& own, const path_use& waiter, const path_use& causer, const block_use& base,
+             std::int64_t total) noexcept
+      : more(causer.extra - waiter.extra), waiter_total(own.total), causer_total(total) {
+    if (own.here > 0) waiter_mean = static_cast<double>(own.ns) / static_cast<double>(own.here);
+    const block_use since = causer.since(base);
+    const bool alone = since.ns > 0 && causer.own_ns >= since.ns && since.visits <= total && own.total > 0;
+    if (alone) more = static_cast<double>(since.visits) - own_visits::share(own.total, since.visits, total);
+  }
 };
 
 namespace detail {

@@ -55,7 +55,8 @@ inline void join_directions(base::vector<residual_term>& residual) {
 
 namespace detail {
 
-// Unmarked code between two calls that only one of the two sides passed.
+// Unmarked code between two calls that only one of the two sides passed. Up to a tenth of its visits may be on the other
+// side, because a class also holds waits between ranks that both pass it.
 struct one_sided_code {
   std::size_t term;
   core::stable_key first, second;
@@ -68,11 +69,11 @@ inline std::int64_t passes(const base::vector<one_sided_code>& all, std::size_t 
                            const base::vector<residual_term>& terms) {
   std::int64_t begun = 0, most = 0;
   for (const one_sided_code& c : all) {
-    if (c.group != group || c.late != late) continue;
+    if (c.group != group) continue;
     const std::int64_t visits = late ? terms[c.term].causer_visits : terms[c.term].waiter_visits;
     most = std::max(most, visits);
     const bool follows = std::any_of(all.begin(), all.end(), [&](const one_sided_code& o) {
-      return o.group == group && o.late == late && o.term != c.term && o.second == c.first;
+      return o.group == group && o.late == c.late && o.term != c.term && o.second == c.first;
     });
     if (!follows) begun += visits;
   }
@@ -90,11 +91,12 @@ inline void merge_same_code(explanation& e, const base::vector<block_meaning>& m
   base::vector<detail::one_sided_code> all;
   for (std::size_t i = 0; i != e.residual.size(); ++i) {
     const residual_term& t = e.residual[i];
-    if (t.within != 0 || (t.causer_visits != 0) == (t.waiter_visits != 0)) continue;
+    if (t.within != 0 || t.causer_visits == t.waiter_visits) continue;
+    if (std::min(t.causer_visits, t.waiter_visits) * 10 > std::max(t.causer_visits, t.waiter_visits)) continue;
     const auto m = std::lower_bound(meanings.begin(), meanings.end(), t.block,
                                     [](const block_meaning& a, core::stable_key key) { return a.key < key; });
     if (m == meanings.end() || m->key != t.block || m->kind != block_kind::between) continue;
-    all.push_back({i, m->first, m->second, t.causer_visits != 0, all.size()});
+    all.push_back({i, m->first, m->second, t.causer_visits > t.waiter_visits, all.size()});
   }
   // A site 0 is the begin or the end of recording, which is a common place.
   for (detail::one_sided_code& a : all) {

@@ -5,7 +5,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
+#include <vector>
 
 using namespace histories;
 
@@ -81,7 +83,7 @@ TEST_CASE("one side passes a further call in the same code: the pieces are compa
 
 TEST_CASE("code without a common call stays apart, and so does code that only one side has") {
   explain::explanation e;
-  e.count = 10;
+  e.count = 5;
   const auto add = [&e](const char* first, const char* second, const explain::residual_sums& s) {
     explain::residual_term t;
     static_cast<explain::residual_sums&>(t) = s;
