@@ -262,8 +262,8 @@ class rank_engine {
     } else {
       presented.swap(all);
     }
-    result.waits = present(presented, *settings_);
     collect_meanings();
+    result.waits = present(presented, meanings_, *settings_);
     base::pod_vector<core::stable_key> used;
     for (const explanation& e : result.waits) {
       for (const residual_term& t : e.residual) {

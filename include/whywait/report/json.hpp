@@ -46,6 +46,7 @@ void write_residual(Writer& out, const residual_entry& r) {
   write_block(out, r);
   out.member("seconds", r.seconds()).member("visits_seconds", r.visits_seconds()).member("speed_seconds", r.speed_seconds());
   out.member("causer_visits", r.causer_visits).member("waiter_visits", r.waiter_visits);
+  out.member("lead_visits", r.lead_visits);
   out.member("causer_work", r.causer_work).member("waiter_work", r.waiter_work);
   out.member("causer_seconds", r.causer_seconds()).member("waiter_seconds", r.waiter_seconds());
   out.member("inherited_seconds", r.inherited_seconds()).end_object();

@@ -262,8 +262,10 @@ class text_writer {
       base::vector<std::string> lines = label(r);
       for (std::string& line : lines) line.insert(0, under ? 2 : 0, ' ');
       rows.push_back(
-          {lines, "", under || r.within.empty() ? remark(r) : remark(r) + ", untimed in " + base::printable(r.within)});
+          {lines, "",
+           under || r.within.empty() ? remark(r, false) : remark(r, false) + ", untimed in " + base::printable(r.within)});
     };
+    bool lead_named = false;  // all blocks of one step have the same lead
     for (const residual_entry& r : w.residual) {
       if (untimed(r)) continue;
       if (timed == o_.most_blocks || (r.kind != "step" && std::fabs(r.seconds()) < o_.small_blocks * w.seconds)) {
@@ -272,7 +274,8 @@ class text_writer {
         continue;
       }
       ++timed;
-      rows.push_back({label(r), amount(scale, r.seconds()), remark(r)});
+      rows.push_back({label(r), amount(scale, r.seconds()), remark(r, !lead_named)});
+      lead_named = lead_named || r.lead_visits != 0;
       std::size_t under = 0;
       for (std::size_t i = 0; i < w.residual.size(); ++i) {
         if (!untimed(w.residual[i]) || told[i] || w.residual[i].within != r.block) continue;
