@@ -11,6 +11,7 @@
 #include <whywait/report/prediction_text.hpp>
 #include <whywait/report/printing.hpp>
 #include <whywait/report/section.hpp>
+#include <whywait/report/trust.hpp>
 
 #include <cstddef>
 #include <string>
@@ -76,7 +77,8 @@ void write_wait(Writer& out, const wait_entry& w) {
 }
 
 template <class Writer>
-void write_run(Writer& out, const run_facts& run) {
+void write_run(Writer& out, const result& r) {
+  const run_facts& run = r.run;
   out.key("run").begin_object();
   out.member("ranks", run.ranks).member("locations", run.locations).member("seconds", run.seconds);
   if (run.unseen_seconds > 0) out.member("unseen_seconds", run.unseen_seconds);
@@ -90,6 +92,7 @@ void write_run(Writer& out, const run_facts& run) {
       .member("clock", run.clock)
       .member("clock_error_seconds", run.clock_error_seconds);
   out.member("clock_violations", run.clock_violations).member("partial", run.partial);
+  out.member("nothing_worth_changing", nothing_worth_changing(r));
   out.key("settings").begin_object();
   for (const auto& [name, value] : run.settings) out.member(name, value);
   out.end_object().key("warnings").begin_array();
@@ -110,6 +113,21 @@ void write_totals(Writer& out, const char* name, const base::vector<place_total>
         .member("work", b.work)
         .end_object();
   out.end_array();
+}
+
+template <class Writer>
+void write_not_understood(Writer& out, const result& r) {
+  const not_understood& n = r.not_understood;
+  out.key("not_understood").begin_object().member("seconds", n.seconds).member("share", understood_by(r, false));
+  out.member("scheduler_seconds", n.scheduler_seconds).member("polling_seconds", n.polling_seconds).key("calls").begin_array();
+  for (const place_total& c : n.calls) {
+    out.begin_object();
+    write_place_members(out, c.where, true);
+    out.member("seconds", c.seconds).member("count", c.visits).end_object();
+  }
+  out.end_array();
+  write_locations(out, "ranks", n.ranks);
+  out.end_object();
 }
 
 template <class Writer>
@@ -139,12 +157,14 @@ template <class Sink>
 void write_json(const result& r, Sink sink) {
   json_document out{json_sink(sink)};
   out.begin_object().member("schema", "whywait/1");
-  detail::write_run(out, r.run);
+  detail::write_run(out, r);
   out.key("waits").begin_array();
   for (const wait_entry& w : r.waits) detail::write_wait(out, w);
   out.end_array();
   detail::write_advice(out, "problems", r.problems);
-  detail::write_ledger(out, r.ledger);
+  detail::write_not_understood(out, r);
+  const efficiency_ranges limits = ranges_of(r.ledger.efficiency, r.not_understood, r.ledger.seconds);
+  detail::write_ledger(out, r.ledger, is_weakened(r) ? &limits : nullptr);
   detail::write_communication(out, r);
   detail::write_prediction(out, r.prediction);
   if (!r.unseen.empty()) detail::write_totals(out, "unseen", r.unseen);

@@ -6,6 +6,7 @@
 #include <whywait/base/vector.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/report/named_block.hpp>
+#include <whywait/report/not_understood.hpp>
 #include <whywait/report/run_ledger.hpp>
 #include <whywait/report/section.hpp>
 #include <whywait/report/thread_end.hpp>
@@ -46,13 +47,6 @@ struct run_facts {
   std::int64_t undescribed_waits = 0;
   std::int64_t unmatched = 0;  ///< messages without a partner
   std::int64_t clock_violations = 0;  ///< causes recorded after the end of their wait
-};
-
-/// Time that one location waited or made others wait. Rank -1 stands for all locations that are not listed.
-struct location_seconds {
-  std::int32_t rank = 0;
-  std::int32_t thread = 0;
-  double seconds = 0;
 };
 
 /// One block of an explanation: the additional time of the late side relative to the waiting side; may be negative.
@@ -144,6 +138,7 @@ struct result {
   run_facts run;
   base::vector<wait_entry> waits;  ///< most costly first
   base::vector<advice_entry> problems;  ///< problems that belong to no single wait, largest saving first
+  report::not_understood not_understood;  ///< MPI time without an explanation
   run_ledger ledger;  ///< efficiencies, cost of measuring, critical path, delay costs
   std::shared_ptr<const section> communication;  ///< a communication_section if the program registered data, else null
   prediction_section prediction;
