@@ -82,6 +82,8 @@ void write_run(Writer& out, const result& r) {
   out.key("run").begin_object();
   out.member("ranks", run.ranks).member("locations", run.locations).member("seconds", run.seconds);
   if (run.unseen_seconds > 0) out.member("unseen_seconds", run.unseen_seconds);
+  if (run.other_threads > 0)
+    out.member("other_threads", run.other_threads).member("other_thread_seconds", run.other_thread_seconds);
   out.member("location_seconds", run.location_seconds).member("waiting_seconds", run.waiting_seconds);
   out.member("unexplained_seconds", run.unexplained_seconds);
   out.member("undescribed_seconds", run.undescribed_seconds).member("undescribed_waits", run.undescribed_waits);

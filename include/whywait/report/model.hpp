@@ -37,10 +37,14 @@ struct run_facts {
   base::vector<std::pair<std::string, std::string>> settings;  ///< WHYWAIT_* variables as they were set
   base::vector<std::string> warnings;  ///< one sentence each: mismatched regions, memory limit reached, ...
 
-  std::int64_t locations = 0;         ///< threads of ranks that recorded
+  std::int64_t other_threads = 0;     ///< threads with marks that never called MPI
+  double other_thread_seconds = 0;    ///< their time in marked work; no part of rank time
+
+  std::int64_t locations = 0;         ///< threads that called MPI
   double seconds = 0;                 ///< duration of the longest location, or the caller's value if that is larger
   double unseen_seconds = 0;  ///< part of `seconds` without records: the buffer was full or the analysis failed
-  double location_seconds = 0;  ///< sum of recorded time over the locations ("rank time")
+  double location_seconds =
+      0;  ///< rank time: that of the ranks, and of further threads from their first to their last MPI call
   double waiting_seconds = 0;  ///< sum of all waits
   double unexplained_seconds = 0;  ///< remainders of listed waits, and waits too short to list
   double undescribed_seconds = 0;  ///< time of waits without a rule, which are not listed

@@ -346,6 +346,9 @@ class text_writer {
     text += ", " + base::counted(run.dropped_events, "event") + " dropped, " + base::counted(run.unmatched, "message") +
             " unmatched";
     if (run.clock_violations > 0) text += ", " + base::counted(run.clock_violations, "clock violation");
+    if (run.other_threads > 0)
+      text += ", " + base::counted(run.other_threads, "thread") + " without MPI calls ran marked code for " +
+              base::duration(run.other_thread_seconds) + " (no part of rank time)";
     if (run.waiting_seconds > 0)
       text +=
           ", " + base::percent(std::max(run.unexplained_seconds, 0.0) / run.waiting_seconds) + " of the waiting unexplained";
