@@ -4,8 +4,9 @@
 #
 #   tests/run.sh                        what continuous integration runs
 #   tests/run.sh openmpi asan           only these configurations (presets of CMakePresets.json)
-#   tests/run.sh clang asan tsan asan-mpi tsan-mpi    clang 16 and C++20, and sanitizers over all rooms and MPI programs
+#   tests/run.sh tsan headers           what takes too long for it: ThreadSanitizer over everything, every header alone
 #   tests/run.sh openmpi -- -L build    arguments after -- go to ctest
+#   WHYWAIT_JOBS=4 tests/run.sh         builds and tests with 4 processes instead of 2
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -16,9 +17,9 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
 done
 [ $# -eq 0 ] || shift
 if [ "${#configurations[@]}" -eq 0 ]; then
-  # g++ and Open MPI with everything; then what differs: the other MPI, the generated headers with clang, and the corpora
-  # of the fuzz targets under sanitizers (CMakePresets.json says what)
-  configurations=(openmpi mpich single fuzz)
+  # g++ and Open MPI with everything; then what differs: the other MPI, clang, the generated headers, and sanitizers over
+  # all rooms, MPI programs and fuzz targets, or over all that has threads (CMakePresets.json says what)
+  configurations=(openmpi mpich clang single asan threads)
 fi
 
 scripts/dependencies.sh tests
@@ -26,7 +27,12 @@ if command -v ccache >/dev/null; then
   export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 fi
 jobs="${WHYWAIT_JOBS:-2}"
+unset WHYWAIT_JOBS  # no setting of the programs, which would report it
 [ -t 1 ] || export TERM=dumb
+# the programs' temporary files, so that killed ones leave none; a short path, because Open MPI puts sockets there
+TMPDIR="$(mktemp -d "${TMPDIR:-/tmp}/whywait.XXXXXX")"
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
 
 mkdir -p build
 log=build/run.log
@@ -53,4 +59,4 @@ done
     echo "subdirs(\"$configuration\")"
   done
 } >build/CTestTestfile.cmake
-exec ctest --test-dir build --output-on-failure --no-tests=error --timeout 300 -j "$jobs" "$@"
+ctest --test-dir build --output-on-failure --no-tests=error --timeout 300 -j "$jobs" "$@"

@@ -4,7 +4,7 @@
     headers.py compiler -std=c++NN [options ...]              each hot header, alone
     headers.py --together compiler -std=c++NN [options ...]   all headers in one file
 
-That every header compiles alone is checked by the target all_verify_interface_header_sets.
+header_sets.py checks that every header compiles alone.
 """
 import sys
 

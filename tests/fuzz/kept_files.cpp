@@ -22,7 +22,7 @@ namespace {
 
 struct whole_files {
   whole_files() {
-    folder there;
+    temporary_folder there;
     run("rank", there.path, "0");
     run("rank", there.path, "1");
     run("SIGKILL", there.path);
@@ -37,7 +37,7 @@ struct whole_files {
         if (contents.back()[i] != 0) used.back().push_back(i);
     }
   }
-  whywait::base::vector<std::string> names;
+  std::vector<std::string> names;
   std::vector<std::string> contents;
   std::vector<std::vector<std::size_t>> used;  // bits of empty pages are no damage
 };
@@ -78,7 +78,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (std::size_t f = 0; f < damaged.size(); ++f)
     if ((data[0] >> f & 1) != 0) damaged[f].resize(damaged[f].size() * (data[0] >> 3) / 32);
 
-  folder here;
+  temporary_folder here;
   for (std::size_t f = 0; f < damaged.size(); ++f) write_file(here.path + "/" + whole.names[f], damaged[f]);
   whywait::left_behind_options options;
   options.text = nullptr;

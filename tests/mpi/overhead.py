@@ -55,7 +55,8 @@ def main():
     options.add_argument("--robust", action="store_true")
     options = options.parse_args([a for a in sys.argv[1:split] if a])
     launcher = sys.argv[split + 1:]
-    directory = pathlib.Path(tempfile.mkdtemp(prefix="overhead."))
+    scratch = tempfile.TemporaryDirectory(prefix="overhead.")
+    directory = pathlib.Path(scratch.name)
 
     def run(arguments):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("WHYWAIT_")}

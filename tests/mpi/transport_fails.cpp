@@ -1,5 +1,6 @@
 // ranks: 1 2 4
 // ranks of mpich: 1 2
+// flags: -O1
 // One or two ranks fail anywhere inside a transport and its team. All ranks leave together with the same reason,
 // nothing is pending, and the same communicator then completes a round without failures. Plain MPI without
 // interception.
@@ -31,7 +32,10 @@ struct trap {
 
 class a_round {
  public:
-  a_round(MPI_Comm comm, std::vector<trap> traps) : team_(comm), transport_(team_), traps_(std::move(traps)) {}
+  a_round(MPI_Comm comm, std::vector<trap> traps) : team_(comm), transport_(team_), traps_(std::move(traps)) {
+    large_ = traps_.size() != 1;
+    for (const trap& t : traps_) large_ = large_ || t.countdown != 0 || t.place == "produce" || t.place == "consume";
+  }
 
   bool fired() const { return fired_; }
   const std::vector<std::string>& wrong() const { return wrong_; }
@@ -43,7 +47,7 @@ class a_round {
       expect(transport_.minimum([&](std::int32_t) { return pass("minimum"), std::int64_t{-7} * rank; }) == -7 * (ranks - 1),
              "minimum");
       exchange(10);
-      exchange(3 << 20);  // far more than the initial buffer
+      exchange(large_ ? 3 << 20 : 30 << 10);  // far more than the initial buffer; slow, so only where it may fail
       forward();
       std::uint64_t sum = static_cast<std::uint64_t>(rank);
       transport_.reduce([&](std::int32_t) { return pass("pack"), number(sum, rank == 1 ? 3 << 20 : 8); },
@@ -161,6 +165,7 @@ class a_round {
   std::vector<trap> traps_;
   std::vector<std::string> wrong_;
   bool fired_ = false;
+  bool large_ = false;
 };
 
 int bad = 0;

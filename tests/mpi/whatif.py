@@ -78,7 +78,8 @@ def main():
     options = options.parse_args([a for a in sys.argv[1:split] if a])
     launcher = sys.argv[split + 1:]
     programs = dict(p.split("=", 1) for p in options.program)
-    directory = pathlib.Path(tempfile.mkdtemp(prefix="whatif."))
+    scratch = tempfile.TemporaryDirectory(prefix="whatif.")
+    directory = pathlib.Path(scratch.name)
 
     def run(program, arguments, ranks, question=None):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("WHYWAIT_")}

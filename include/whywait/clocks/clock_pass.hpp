@@ -57,7 +57,8 @@ class clock_pass {
         classes_(*scratch.memory) {}
 
   /// Prepares a pass; call before each.
-  void begin(const clock_plan& plan, const node_map& nodes) {
+  /// `own`: what the rank did itself, by block, ascending.
+  void begin(const clock_plan& plan, const node_map& nodes, const base::pod_vector<explain::block_time>& own) {
     plan_ = &plan;
     clocks_ = plan.clocks();
     meetings_->begin_pass();
@@ -71,13 +72,21 @@ class clock_pass {
     }
     const base::vector<base::vector<bool>> leaving =
         plan.asks_nodes() ? nodes.leaving(*rank_) : base::vector<base::vector<bool>>();
+    plan.parts_of(
+        [&own](core::stable_key block) {
+          const auto at = std::lower_bound(own.begin(), own.end(), block,
+                                           [](const explain::block_time& b, core::stable_key key) { return b.block < key; });
+          return at != own.end() && at->block == block ? at->ns : std::int64_t{0};
+        },
+        parts_);
     lanes_.clear();
     lanes_.reserve(rank_->locations.size());
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       const explain::location_history& here = rank_->locations[l];
-      lanes_.emplace_back(plan, rank_->begin_ns, *scratch_->memory);
+      lanes_.emplace_back(plan, parts_, rank_->begin_ns, *scratch_->memory);
       lane& to = lanes_.back();
-      to.clocks.legs().read(*rank_, here, plan, block_numbers, leaving.empty() ? nullptr : &leaving[l], scratch_->spends);
+      to.clocks.legs().read(*rank_, here, plan, block_numbers, parts_, leaving.empty() ? nullptr : &leaving[l],
+                            scratch_->spends);
       for (clock_need& n : book_->needs(l)) {
         n.any = core::role_of(here.records[n.record].call) == core::call_role::complete_any;
         n.received = 0;
@@ -128,7 +137,8 @@ class clock_pass {
   static constexpr std::uint32_t nothing = clock_need::unknown;
 
   struct lane {
-    lane(const clock_plan& plan, std::int64_t begin_ns, base::memory_pool& memory) : clocks(plan, begin_ns, memory) {}
+    lane(const clock_plan& plan, const base::pod_vector<double>& parts, std::int64_t begin_ns, base::memory_pool& memory)
+        : clocks(plan, parts, begin_ns, memory) {}
     clock_need *need = nullptr, *needs_end = nullptr;  ///< the next need, and the end
     const clock_give *give = nullptr, *gives_end = nullptr;
     explain::wait_note *note = nullptr, *notes_end = nullptr;
@@ -221,9 +231,9 @@ class clock_pass {
   void finish(lane& l, std::size_t number, const clock_need* need) {
     const std::uint32_t record = l.clocks.record();
     explain::wait_note* const first = l.note;
-    std::int64_t measured_ns = 0;
-    for (; l.note != l.notes_end && l.note->record == record; ++l.note) measured_ns += l.note->wait_ns;
-    measured_ns = std::max<std::int64_t>(0, measured_ns - l.clocks.inside_ns());
+    std::int64_t all_ns = 0;
+    for (; l.note != l.notes_end && l.note->record == record; ++l.note) all_ns += l.note->wait_ns;
+    std::int64_t measured_ns = std::max<std::int64_t>(0, all_ns - l.clocks.inside_ns());
     const clock_stamp* stamp = nullptr;
     bool inverted = false;
     if (need != nullptr) {
@@ -240,9 +250,12 @@ class clock_pass {
     // A call with a late sender may have been blocked longer, by a receiver.
     const std::int64_t longer_ns = std::max<std::int64_t>(0, waited.measured_ns - measured_ns);
     const std::int64_t waited_ns = std::max<std::int64_t>(0, waited.without_ns - longer_ns);
+    std::int64_t left_ns = waited_ns;
     for (explain::wait_note* n = first; n != l.note; ++n) {
-      // One call has one wait; if there are several, the first takes the whole.
-      n->wait_ns = n == first ? waited_ns : 0;
+      // Several waits of one call are shortened by the same factor.
+      const double share = all_ns > 0 ? static_cast<double>(n->wait_ns) / static_cast<double>(all_ns) : 1.0;
+      n->wait_ns = n + 1 == l.note ? left_ns : std::min(left_ns, core::nearest(share * static_cast<double>(waited_ns)));
+      left_ns -= n->wait_ns;
       n->record = static_cast<std::uint32_t>(inverted          ? explain::quality::order_suspect
                                              : need == nullptr ? explain::quality::bounded
                                                                : explain::quality::exact);
@@ -319,6 +332,7 @@ class clock_pass {
   const clock_plan* plan_ = nullptr;
   std::size_t clocks_ = 0, open_ = 0;
   base::vector<lane> lanes_;
+  base::pod_vector<double> parts_;  ///< clock_plan::parts_of this rank
   base::pod_vector<meeting_book::reply> replies_;
   base::pod_vector<class_sum> classes_;
   clock_result result_;

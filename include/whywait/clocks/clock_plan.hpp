@@ -2,6 +2,7 @@
 #define WHYWAIT_CLOCKS_CLOCK_PLAN_HPP
 
 #include <whywait/base/key_map.hpp>
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/clocks/clock_stamp.hpp>
 #include <whywait/explain/history.hpp>
@@ -33,6 +34,7 @@ class clock_plan {
         const auto fresh = static_cast<std::uint32_t>(asked_.size());
         const std::uint32_t number = numbers_.intern(c.block, fresh);
         asked_.push_back({1 - c.factor, static_cast<std::uint32_t>(clock), none});
+        if (c.mean_ns > 0) balanced_.push_back({fresh, c.block, c.mean_ns});
         if (number == fresh) continue;
         asked_[fresh].next = asked_[number].next;
         asked_[number].next = fresh;
@@ -49,10 +51,20 @@ class clock_plan {
   bool asks() const noexcept { return !asked_.empty(); }
   bool asks_nodes() const noexcept { return !node_network_.empty(); }
 
+  /// The parts that one rank saves, for `spend`: a balanced block depends on the rank's own time in it, `own_ns(block)`.
+  template <class Own>
+  void parts_of(Own&& own_ns, base::pod_vector<double>& parts) const {
+    parts.clear();
+    for (const saving& s : asked_) parts.push_back(s.part);
+    for (const balanced& b : balanced_) {
+      const std::int64_t own = own_ns(b.block);
+      parts[b.number] = own > 0 ? 1 - static_cast<double>(b.mean_ns) / static_cast<double>(own) : 0;
+    }
+  }
   /// Calls saved(clock, ns) with the part of the time in a block that each clock saves.
   template <class Saved>
-  void spend(std::uint32_t number, std::int64_t ns, Saved&& saved) const {
-    for (; number != none; number = asked_[number].next) saved(asked_[number].clock, share(asked_[number].part, ns));
+  void spend(std::uint32_t number, std::int64_t ns, const base::pod_vector<double>& parts, Saved&& saved) const {
+    for (; number != none; number = asked_[number].next) saved(asked_[number].clock, share(parts[number], ns));
   }
   /// `leaves`: the call communicates with another node.
   void spend_network(std::int64_t ns, bool leaves, clock_bank<most_clocks>& x) const noexcept {
@@ -69,6 +81,12 @@ class clock_plan {
     std::uint32_t next;  ///< the next saving of the same block
   };
 
+  struct balanced {
+    std::uint32_t number;  ///< in asked_
+    core::stable_key block;
+    std::int64_t mean_ns;
+  };
+
   static std::int64_t share(double part, std::int64_t ns) noexcept {
     return part == 0 ? 0 : core::nearest(part * static_cast<double>(ns));
   }
@@ -76,6 +94,7 @@ class clock_plan {
   bool compensates_;
   std::size_t clocks_;
   base::vector<saving> network_, node_network_, asked_;
+  base::pod_vector<balanced> balanced_;
   base::key_map numbers_;  ///< the first saving in asked_ of each block
 };
 

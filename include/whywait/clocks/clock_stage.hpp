@@ -2,6 +2,7 @@
 #define WHYWAIT_CLOCKS_CLOCK_STAGE_HPP
 
 #include <whywait/base/vector.hpp>
+#include <whywait/clocks/block_balance.hpp>
 #include <whywait/clocks/clock_pass.hpp>
 #include <whywait/clocks/cost_pass.hpp>
 #include <whywait/clocks/critical_path.hpp>
@@ -33,9 +34,10 @@ class clock_stage final : public explain::rank_clocks {
         placed_(*scratch.memory),
         pass_(rank, needs_, meetings_, notes_, scratch) {}
 
-  void add_collective(const explain::participant* all, std::size_t count,
-                      const base::pod_vector<std::int32_t>& needs) override {
+  void add_collective(const explain::participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs,
+                      const base::pod_vector<explain::relay_wait>& relays) override {
     meetings_.plan(all, count, needs);
+    meetings_.plan_relays(all, count, relays);
   }
   void send_needs(explain::outbox_call to) override { meetings_.send_needs(to); }
   void receive_needs(std::uint32_t part, base::packet_reader& in) override {
@@ -52,6 +54,7 @@ class clock_stage final : public explain::rank_clocks {
   }
   void add_explained_location(std::uint16_t location, explain::explained_location what) override {
     path_.add(what.end_ns, std::move(what.path), cost_pass_.add_location(location, what));
+    own_ = path_.spent;
     notes_.push_back(std::move(what.notes));
   }
   const explain::rank_history& rank() const noexcept { return *rank_; }
@@ -65,7 +68,9 @@ class clock_stage final : public explain::rank_clocks {
 
   /// On rank 0: chooses the blocks to predict savings for: those that explain most, then half as many others of its own
   /// path.
-  base::packet choose_blocks() const {
+  /// `balances`: the blocks to predict the saving of balancing for.
+  base::packet choose_blocks(base::pod_vector<explain::balance_answer>&& balances) {
+    balances_ = std::move(balances);
     base::vector<std::pair<core::stable_key, std::int64_t>> blocks;
     for (const explain::merged_class& c : merging_->merged_classes()) {
       for (const explain::residual_term& t : c.sum.residual) {
@@ -95,9 +100,13 @@ class clock_stage final : public explain::rank_clocks {
       if (std::none_of(blocks.begin(), blocks.end(), same)) blocks.emplace_back(path[i].block, 0);
     }
     base::packet out;
+    put(out, static_cast<std::uint64_t>(blocks.size()));
     for (const auto& b : blocks) put(out, b.first);
+    put_all(out, balances_);
     return out;
   }
+  /// What this rank did itself, by block, ascending; before the first pass.
+  const base::pod_vector<explain::block_time>& own_times() const noexcept { return own_; }
   /// Lists all questions: the ideal network, with `ideal` 2 also the network within nodes; those of the settings; those
   /// of the blocks in `in`.
   static base::vector<explain::what_if> questions(const explain::options& settings, std::size_t ideal, base::packet_reader in) {
@@ -105,9 +114,15 @@ class clock_stage final : public explain::rank_clocks {
     all[0].changes.push_back({explain::network_key(), 0.0});
     if (ideal == 2) all[1].changes.push_back({explain::node_network_key(), 0.0});
     all.insert(all.end(), settings.questions.begin(), settings.questions.end());
-    while (!in.empty()) {
+    for (auto blocks = in.get<std::uint64_t>(); blocks != 0; --blocks) {
       all.emplace_back();
       all.back().changes.push_back({in.get<core::stable_key>(), 0.5});
+    }
+    base::pod_vector<explain::balance_answer> balances;
+    get_all(in, balances);
+    for (const explain::balance_answer& b : balances) {
+      all.emplace_back();
+      all.back().changes.push_back({b.block, 1.0, block_balance::mean_ns(b)});
     }
     return all;
   }
@@ -121,7 +136,7 @@ class clock_stage final : public explain::rank_clocks {
     questions_ = &questions;
     ideal_ = ideal;
     asked_ = asked;
-    pass_.begin(plan, nodes);
+    pass_.begin(plan, nodes, own_);
   }
   clock_pass& pass() noexcept { return pass_; }
 
@@ -177,7 +192,15 @@ class clock_stage final : public explain::rank_clocks {
     result.efficiency = efficiency_;
     result.critical_path = path_.present(locations_);
     result.costs = costs_.present();
-    for (std::size_t q = ideal_; q < ends_.size(); ++q) {
+    const std::size_t balanced = ends_.size() - std::min(ends_.size(), balances_.size());
+    for (std::size_t q = balanced; q < ends_.size(); ++q) {
+      result.balances.push_back(balances_[q - balanced]);
+      result.balances.back().saving_ns = total_ns_ - ends_[q];
+    }
+    base::small_stable_sort(result.balances, [](const explain::balance_answer& a, const explain::balance_answer& b) {
+      return a.saving_ns > b.saving_ns;
+    });
+    for (std::size_t q = ideal_; q < balanced; ++q) {
       auto& list = q < ideal_ + settings_->questions.size() ? result.answers : result.savings;
       list.push_back({(*questions_)[q], ends_[q], total_ns_ - ends_[q]});
     }
@@ -239,6 +262,8 @@ class clock_stage final : public explain::rank_clocks {
   clock_pass pass_;
   clock_result result_;
   bool result_taken_ = false;
+  base::pod_vector<explain::block_time> own_;  ///< what this rank did itself, by block
+  base::pod_vector<explain::balance_answer> balances_;  ///< on rank 0: the last questions
   base::vector<std::int64_t> ends_;  ///< end of the run for every question
   explain::compensation without_;
   explain::efficiencies efficiency_;

@@ -64,15 +64,16 @@ class cost_pass {
         latest = walk.begin_ns();
       }
       std::int64_t go = walk.begin_ns(), adopted = go;
-      for (const std::size_t first = a; a != arrivals.size() && arrivals[a].record == i; ++a) {
+      for (; a != arrivals.size() && arrivals[a].record == i; ++a) {
         const explain::arrival& w = arrivals[a];
-        const std::int64_t wait_ns = std::min(w.need_ns, walk.leave_ns()) - walk.begin_ns();
-        if (wait_ns > 0) go = std::max(go, walk.begin_ns() + wait_ns);
+        const std::int64_t from_ns = go;  // a second wait begins where the first one ends
+        const std::int64_t wait_ns = std::min(w.need_ns, walk.leave_ns()) - from_ns;
+        if (wait_ns > 0) go = from_ns + wait_ns;
         if (!w.has(explain::arrival_flag::adopt)) continue;
         if (!w.has(explain::arrival_flag::last)) {
-          if (a == first) adopted = std::max(adopted, w.need_ns);  // of several causes the first one counts
+          adopted = std::max(adopted, w.need_ns);
           wait k;  // also without length, because the causer counts the messages
-          k.begin_ns = walk.begin_ns();
+          k.begin_ns = from_ns;
           k.ns = static_cast<double>(std::max<std::int64_t>(wait_ns, 0));
           k.before_ns = l.waited_ns;
           l.waited_ns += k.ns;

@@ -100,6 +100,18 @@ class meeting_book {
     }
   }
 
+  /// Plans the needs of members that waited for a relay.
+  void plan_relays(const explain::participant* all, std::size_t count, const base::pod_vector<explain::relay_wait>& relays) {
+    for (const explain::relay_wait& r : relays) {
+      const explain::participant& held = all[r.waiter];
+      for (std::size_t i = 0; i != count; ++i) {
+        if (all[i].world != r.causer_rank || all[i].record != r.causer_record) continue;
+        add_need(held);
+        add_give(all[i], clock_give{all[i].record, held.world, held.record, static_cast<std::uint32_t>(held.location)});
+      }
+    }
+  }
+
   /// Sends what was planned since the last call.
   template <class Outbox>
   void send_needs(Outbox&& to) {

@@ -186,7 +186,7 @@ class need_book {
     bool buffered = false;
     const bool any = role == core::call_role::complete_any;
     for (const explain::message_match* m = first; m != last; ++m) {
-      const bool sure = m->receiving || (m->partner.flags & explain::endpoint_flag::synchronous) != 0;
+      const bool sure = m->receiving || m->progress || (m->partner.flags & explain::endpoint_flag::synchronous) != 0;
       const bool blamed = cause != nullptr && cause->causer_rank == m->rank && cause->causer_record == m->partner.record &&
                           cause->causer_location == m->partner.location &&
                           m->partner.begin_ns > given_at(rank_->locations[location], record, walk);
@@ -195,8 +195,9 @@ class need_book {
         buffered = true;
       } else if (!any) {
         add_request(location, record, *m);
-      } else if (earliest == nullptr || m->partner.begin_ns < earliest->partner.begin_ns) {
-        earliest = m;
+      } else if (earliest == nullptr || (m->progress && !earliest->progress) ||
+                 (m->progress == earliest->progress && m->partner.begin_ns < earliest->partner.begin_ns)) {
+        earliest = m;  // the partner's entry comes after the posting
       }
     }
     if (any && !buffered && earliest != nullptr) add_request(location, record, *earliest);
@@ -223,7 +224,7 @@ class need_book {
   static constexpr unsigned no_size = 64;
 
   static unsigned size(const explain::message_match& m) noexcept {
-    return m.receiving ? 0 : static_cast<unsigned>(m.partner.flags) >> explain::endpoint_flag::size_shift;
+    return m.receiving || m.progress ? 0 : static_cast<unsigned>(m.partner.flags) >> explain::endpoint_flag::size_shift;
   }
 
   // Finds the smallest size of messages whose senders waited for late receivers, because they were not buffered.
@@ -238,9 +239,12 @@ class need_book {
     std::uint32_t at = 0;
     for (std::size_t m = 0; m != count; ++m) {
       const explain::message_match& of = matches[m];
-      const bool alone =
-          (m == 0 || matches[m - 1].record != of.record) && (m + 1 == count || matches[m + 1].record != of.record);
-      if (size(of) == 0 || !alone) continue;
+      if (size(of) == 0) continue;
+      const auto other = [&](std::size_t n) { return matches[n].record == of.record && !matches[n].progress; };
+      std::size_t before = m, after = m + 1;
+      while (before != 0 && matches[before - 1].record == of.record && matches[before - 1].progress) --before;
+      while (after != count && matches[after].record == of.record && matches[after].progress) ++after;
+      if ((before != 0 && other(before - 1)) || (after != count && other(after))) continue;
       for (; at <= of.record; ++at) walk.step(here.records[at]);
       while (a != arrivals.size() && arrivals[a].record < of.record) ++a;
       if (of.partner.begin_ns > walk.leave_ns()) {

@@ -48,22 +48,36 @@ class clock_stages final : public explain::run_clocks {
           at(i).needs().receive_requests(source, base::packet_reader(data, size));
         });
     base::vector<node_map> nodes(stages_.size());
-    for (std::size_t i = 0; i != nodes.size(); ++i) nodes[i].add(stages_[i]->rank());
-    transport.reduce([&](std::int32_t i) { return packed(nodes[static_cast<std::size_t>(i)], {}); },
-                     [&](std::int32_t i, const unsigned char* data, std::size_t size) {
-                       base::packet_reader in(data, size);
-                       nodes[static_cast<std::size_t>(i)].join(in);
-                     });
+    base::vector<block_balance> balances(stages_.size());
+    for (std::size_t i = 0; i != nodes.size(); ++i) {
+      nodes[i].add(stages_[i]->rank());
+      balances[i].set(stages_[i]->rank().rank, stages_[i]->own_times());
+    }
+    transport.reduce(
+        [&](std::int32_t i) {
+          base::packet more;
+          balances[static_cast<std::size_t>(i)].write(more);
+          return packed(nodes[static_cast<std::size_t>(i)], more);
+        },
+        [&](std::int32_t i, const unsigned char* data, std::size_t size) {
+          base::packet_reader in(data, size);
+          nodes[static_cast<std::size_t>(i)].join(in);
+          balances[static_cast<std::size_t>(i)].join(in);
+        });
     node_map all;
     std::size_t ideal = 1;
-    transport.broadcast([&](std::int32_t i) { return packed(nodes[static_cast<std::size_t>(i)], at(i).choose_blocks()); },
-                        [&](std::int32_t, const unsigned char* data, std::size_t size) {
-                          if (!questions_.empty()) return;  // the same for all hosted ranks
-                          base::packet_reader in(data, size);
-                          all.join(in);
-                          ideal = all.several() ? 2 : 1;
-                          questions_ = clock_stage::questions(*settings_, ideal, in);
-                        });
+    transport.broadcast(
+        [&](std::int32_t i) {
+          return packed(nodes[static_cast<std::size_t>(i)],
+                        at(i).choose_blocks(balances[static_cast<std::size_t>(i)].candidates(most_balanced)));
+        },
+        [&](std::int32_t, const unsigned char* data, std::size_t size) {
+          if (!questions_.empty()) return;  // the same for all hosted ranks
+          base::packet_reader in(data, size);
+          all.join(in);
+          ideal = all.several() ? 2 : 1;
+          questions_ = clock_stage::questions(*settings_, ideal, in);
+        });
     for (std::size_t asked = 0; asked != questions_.size();) {
       const bool first = asked == 0;
       const std::size_t count = std::min(questions_.size() - asked, most_clocks - (first ? 1 : 0));
@@ -83,6 +97,8 @@ class clock_stages final : public explain::run_clocks {
   }
 
  private:
+  static constexpr std::size_t most_balanced = 4;  ///< blocks for which balancing is predicted
+
   static base::packet packed(const node_map& nodes, const base::packet& more) {
     base::packet out;
     nodes.write(out);

@@ -17,7 +17,7 @@ class chunked_view {
 
   T& operator[](uint64_t index) const noexcept { return chunks_[index >> shift_][index & ((uint64_t(1) << shift_) - 1)]; }
   uint64_t size() const noexcept { return size_; }
-  /// Where it is said in which chunk an element lies.
+  /// Address of the table entry of the chunk that contains an element.
   const void* entry_of(uint64_t index) const noexcept { return chunks_ + (index >> shift_); }
   bool empty() const noexcept { return size_ == 0; }
 

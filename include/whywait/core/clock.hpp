@@ -53,8 +53,8 @@ __attribute__((noinline, cold)) inline uint64_t ticks_otherwise() noexcept {
 }
 }  // namespace detail
 
-/// The clock of all records: the plain counter, or what `use` chose because the counter cannot be trusted or
-/// WHYWAIT_CLOCK says so. Ticks are converted when they are read, never where they are taken.
+/// The clock of all records: the plain counter, or what `use` selected because the counter is unreliable or
+/// WHYWAIT_CLOCK requests it. Ticks are converted by readers, never where they are recorded.
 struct cycle_clock {
   static uint64_t now() noexcept {
     if (__builtin_expect(detail::module_clock != 0, 0)) return detail::ticks_otherwise();
@@ -72,7 +72,7 @@ struct cycle_clock {
   }
 
   /// Whether the counter may be read and its ticks pass at one rate on all processors, whatever `now` reads.
-  /// Costs a cpuid and a system call: ask once.
+  /// Costs a cpuid and a system call, so callers keep the result.
   static bool invariant() noexcept {
 #if defined(__x86_64__)
     unsigned a, b, c, d;

@@ -17,17 +17,17 @@ struct step_sink {
 
 /// The counters that g++ keeps of one function (-fprofile-arcs): one for each arc that cannot be derived.
 struct counted_function {
-  uint32_t ident;           ///< number and checksum by which the notes file (.gcno) knows it
+  uint32_t ident;           ///< number and checksum that identify it in the notes file (.gcno)
   uint32_t checksum;
   uint32_t first;           ///< of its counters, in the source
   uint32_t count;
   const uint64_t* counters;  ///< the compiler's; only ever read
 };
 
-/// Counters that lie together in memory, with at most a few other words between functions: looked through in one go.
+/// Counters that lie together in memory, with at most a few other words between functions, scanned in one pass.
 struct counted_span {
   const uint64_t* counters;
-  uint64_t* known;    ///< what they said at the last synchronisation
+  uint64_t* known;    ///< their values at the last synchronisation
   uint32_t words;
   uint32_t function;  ///< the first in it; functions are in the order of their addresses
   uint32_t functions;

@@ -49,8 +49,8 @@ enum class data_op : uint8_t {
 namespace data_flag {
 enum : uint8_t {
   /// `peer` is unused: one transfer to (from) each other member of `group`, in the order of its ranks.
-  /// `synchronise`: a barrier; its participants write the same `order`, all before any of them goes on. Without the flag who
-  /// comes later to the same thing sees what those wrote that came earlier: the end and the begin of a lock, a mark.
+  /// `synchronise`: a barrier; its participants write the same `order`, all before any of them continues. Without the flag
+  /// later participants see the writes of earlier ones, as with the end and the begin of a lock.
   everyone = 1u << 0,
   /// With `everyone`: member i gets (brings) the i-th of equal contiguous parts; alltoall, scatter, gather, allgather.
   parted = 1u << 1,
@@ -66,7 +66,7 @@ enum : uint8_t {
   listed = 1u << 5,
   /// Made with atomic operations.
   atomic = 1u << 6,
-  /// Of an array of which tracked accesses are recorded by sample: says who shares, not what all was touched.
+  /// Belongs to an array whose tracked accesses are sampled: shows which threads share, not all touched elements.
   sampled = 1u << 7
 };
 }
@@ -83,8 +83,8 @@ struct data_record {
   uint32_t object = 0;  ///< number in the process
   uint32_t site = 0;  ///< block or call, number in the process
   uint32_t record = 0;  ///< sync record of the location that made (send) or completed (receive) the transfer, plus 1; 0: none
-  /// Messages: the k-th that was posted on (group, source, destination, tag) in its direction, from 1, counting those without
-  /// data records, too (sync_record::posting has the order). Collectives: the k-th of the group.
+  /// Messages: the k-th that was posted on (group, source, destination, tag) in its direction, from 1, including those without
+  /// data records (sync_record::posting has the order). Collectives: the k-th of the group.
   uint32_t order = 0;
   int32_t peer = -1;  ///< rank in `group`: destination or source
   int32_t tag = 0;

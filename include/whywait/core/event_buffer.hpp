@@ -14,9 +14,9 @@ inline namespace v0 {
 namespace core {
 
 /// Events of one thread in chunks, written without lock, allocation or system call in the common case (about
-/// 1 ns: claim, fill, publish). One thread writes; any number may look by index (`view`) at what nobody
-/// drained; or one thread drains, and its empty chunks are written again. `Policy` says what happens when
-/// memory is short: fold<Folder>, drop_newest, overwrite_oldest, block; all that is lost is counted.
+/// 1 ns: claim, fill, publish). One thread writes; any number may read undrained events by index (`view`), or
+/// one thread drains, and its empty chunks are reused. `Policy` selects what happens when
+/// memory is short: fold<Folder>, drop_newest, overwrite_oldest, block; all losses are counted.
 /// Event: trivial. Nothing throws.
 template <class Event, class Policy = drop_newest, uint32_t ChunkBytes = (1u << 16), class Atomics = machine_atomics>
 class event_buffer {
@@ -93,7 +93,7 @@ class event_buffer {
 
   /// Event by index; only what is neither drained, overwritten nor folded.
   Event& operator[](uint64_t index) noexcept { return chunk_at(index >> shift)[index & (chunk_events - 1)]; }
-  /// All events by index; for buffers that nobody drains.
+  /// All events by index; for buffers that are never drained.
   chunked_view<const Event> view() const noexcept {
     static_assert(Policy::action == when_full::drop, "other policies write chunks again");
     return {const_cast<const Event* const*>(chunks_), shift, size()};
@@ -157,8 +157,8 @@ class event_buffer {
     }
   }
 
-  /// While nobody writes, looks or drains: forgets all events and begins anew in the same chunks, at index 0. Keeps no
-  /// more of them than these events needed, so that buffers of one budget do not take it from each other for good.
+  /// Drops all events and restarts in the same chunks at index 0. No thread may write, read or drain meanwhile. Keeps no
+  /// more chunks than these events needed, so that buffers of one budget do not take it from each other for good.
   void rewind() noexcept {
     static_assert(Policy::action == when_full::drop, "other policies write chunks again");
     if (chunks_ == nullptr) return;
@@ -179,10 +179,10 @@ class event_buffer {
     Atomics::store(&size_, uint64_t(0));
   }
 
-  /// Policy `block`: nobody will drain any more; the writer stops waiting and drops instead. Any thread.
+  /// Policy `block`: there is no reader any more, so that the writer drops instead of waiting. Any thread.
   void reader_left() noexcept { Atomics::store(&no_reader_, true); }
 
-  /// Where the events went; exact while nobody writes or drains.
+  /// What became of the events; exact while no thread writes or drains.
   event_counts counts() const noexcept {
     const uint64_t recorded = size();
     event_counts c{recorded + dropped(),
@@ -251,7 +251,7 @@ class event_buffer {
     ++owned_;
     return static_cast<Event*>(pages);
   }
-  // The table of chunks is kept, too, page by page, for a reader begins there.
+  // The table of chunks is kept as well, page by page, because readers start there.
   void note_chunk(uint64_t number, Event* chunk) noexcept {
     const uint64_t place = number & (max_chunks - 1);
     if (budget_->keeper() != nullptr)

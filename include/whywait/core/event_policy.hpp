@@ -25,7 +25,7 @@ struct drop_newest {
   struct folder {};
 };
 
-/// Keeps the end: the oldest chunk that nobody reads is written again.
+/// Keeps the end: the oldest chunk without a reader is overwritten.
 struct overwrite_oldest {
   static constexpr when_full action = when_full::overwrite;
   struct folder {};
@@ -38,7 +38,7 @@ struct block {
   struct folder {};
 };
 
-/// Where the events of a buffer went. While nobody writes or drains:
+/// What became of the events of a buffer. While no thread writes or drains:
 /// recorded == kept + folded + drained + dropped + overwritten, exactly.
 struct event_counts {
   uint64_t recorded;     ///< claims, successful or not

@@ -24,17 +24,17 @@ namespace whywait {
 inline namespace v0 {
 namespace core {
 
-/// A file under some of the process's pages: what they hold outlives the process however it ends, SIGKILL included,
-/// because the kernel and not the process writes shared file pages. The recording thread pays nothing while it writes;
-/// `keep` is for the slow paths where memory is taken. Space is reserved before a page is put under use, so a full
-/// file system gives one line and memory that is not kept, never SIGBUS. The file is locked as long as its
-/// process lives (flock), which is how a reader tells what was left behind. Closed until `open`: then everything here
-/// does nothing. Threads may keep pages at the same time. Not for signal handlers.
+/// A file mapped under some pages of the process. Their content outlives the process even after SIGKILL, because the
+/// kernel writes shared file pages. Recording into them costs nothing extra; `keep` belongs to the slow paths that
+/// allocate memory. Space is reserved before a page is used, so that a full file system causes one warning and
+/// memory that is not kept, but never SIGBUS. The file is locked (flock) while its process runs, so that a reader
+/// can distinguish the files of ended processes. Before `open` all functions do nothing. Threads may keep pages at
+/// the same time. Not for signal handlers.
 class kept_file {
   static size_t whole_pages(size_t bytes) noexcept { return (bytes + 4095) & ~size_t(4095); }
 
  public:
-  /// Makes the file in `directory`. False, with one line on standard error if `speaks`, if that cannot be done.
+  /// Creates the file in `directory`. Returns false on failure, after a warning if `speaks`.
   [[gnu::cold]] bool open(const char* directory, bool counter, bool speaks) noexcept {
     char absolute[4096];  // the program may change its folder
     if (realpath(directory, absolute) == nullptr) return refuse(directory, speaks);
@@ -64,9 +64,9 @@ class kept_file {
   kept_header* header() const noexcept { return is_open() ? header_ : nullptr; }
   const char* name() const noexcept { return name_; }
 
-  /// Puts file pages under these pages, which nobody has written yet: whole pages from map_pages (so `bytes` may be
-  /// rounded up), or a part that begins at a page. If there is no space the memory stays as it was and nothing further
-  /// will be kept, so what is found later is a prefix.
+  /// Replaces these unwritten pages by pages of the file: whole pages from map_pages (so that `bytes` may be rounded
+  /// up), or a part that begins at a page. Without space the memory stays as it is, and no later pages are kept, so
+  /// that the file holds a prefix.
   void keep(void* pages, size_t bytes) noexcept {
     if (!is_open() || pages == nullptr || bytes == 0) return;
     pthread_mutex_lock(&mutex_);
@@ -124,7 +124,7 @@ class kept_file {
     pthread_mutex_unlock(&mutex_);
   }
 
-  /// The name that says whose it is, once that is known: job and rank.
+  /// Renames the file after job and rank, once they are known.
   [[gnu::cold]] void rename_to(uint64_t job, int32_t rank) noexcept {
     if (!is_open()) return;
     char fresh[sizeof name_];
@@ -173,7 +173,7 @@ class kept_file {
   };
   static constexpr uint32_t most_arrays = 1u << 16;
 
-  // Space at the end of the file, there before anybody touches it. 0: there is none (errno says why).
+  // Allocates space at the end of the file before it is used. 0: there is none (errno has the reason).
   uint64_t reserve(size_t bytes) noexcept {
     if (bytes > limit_ || end_ > limit_ - bytes) return errno = EFBIG, none;  // else the kernel sends SIGXFSZ
     int error;

@@ -14,8 +14,8 @@ namespace whywait {
 inline namespace v0 {
 namespace core {
 
-// What stands in a file of kept_file: a header, then pages of the process, and a log that says at which address
-// of the process each of them was, like the program headers of a core file. Pointers in them are those of the process.
+// The layout of a kept_file: a header, pages of the process, and a log with the address of each page in the process,
+// like the program headers of a core file. Pointers in the pages are those of the process.
 
 __attribute__((visibility("hidden"))) inline constexpr char kept_magic[8] = {'w', 'h', 'y', 'w', 'a', 'i', 't', '1'};
 

@@ -19,12 +19,12 @@ namespace core {
 struct kept_module {
   uint64_t base;        ///< what was added to the addresses in the file (dlpi_addr)
   uint64_t begin, end;  ///< its code
-  uint64_t file_bytes;  ///< of the file then, and when it was changed: another file tells nothing; 0: no file
+  uint64_t file_bytes;  ///< size of the file; with the time of its last change it detects a replaced file; 0: no file
   uint64_t file_time_ns;
   char path[216];  ///< empty: too long
 };
 
-/// The modules of the process, in the file that outlives it. Only grows: code of a closed library was code, too.
+/// The modules of the process, in the file that outlives it. Closed libraries stay listed, because their code has run.
 class kept_modules {
  public:
   static constexpr uint32_t capacity = 1u << 12;

@@ -21,7 +21,7 @@ namespace core {
 
 struct registry;
 
-/// What one module (executable, shared library, plugin) and the recorder of the process tell each other. Each module
+/// Connects one module (executable, shared library, plugin) with the recorder of the process. Each module
 /// has exactly one card. A module that only contains marks has no recorder of its own: its card stays empty, and its
 /// marks do nothing, until the recorder attaches it.
 struct module_card {
@@ -49,7 +49,7 @@ inline constexpr uint32_t mark_interface = 1;
 }  // namespace whywait
 
 // The card of this module. Weak and hidden: one for each module, however many files of it include whywait. An ELF note
-// (a loaded program header, so it needs no symbol table) says where it is. Modules find each other although plugins
+// (a loaded program header, so it needs no symbol table) has its address. Modules find each other although plugins
 // are loaded with RTLD_LOCAL, symbols are hidden and the executable exports nothing.
 extern "C" {
 __attribute__((weak, visibility("hidden"), used)) whywait::core::module_card whywait_v0_module = {

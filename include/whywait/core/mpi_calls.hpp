@@ -103,21 +103,21 @@ namespace core {
 
 /// What a call does to the order of events; the wait states of the explanation depend on nothing else.
 enum class call_role : uint8_t {
-  local,         ///< synchronises nobody
+  local,         ///< synchronises no ranks
   initialise,    ///< MPI_Init*: completion only, never a wait
   finalise,      ///< MPI_Finalize: waits for all
   send,          ///< posts and completes a send
   receive,       ///< posts and completes a receive
   exchange,      ///< completes a send and a receive posted by the same call (two further records)
   probe,         ///< waits for a message without receiving it
-  test_probe,    ///< asks for a message
+  test_probe,    ///< checks for a message
   post_send,     ///< posts a send
   post_receive,  ///< posts a receive
   prepare,       ///< makes a persistent request
   start,         ///< posts what a persistent request describes
   complete_all,  ///< waits until all given requests are complete
   complete_any,  ///< waits until one of the given requests is complete
-  test,          ///< asks whether requests are complete
+  test,          ///< checks whether requests are complete
   barrier,       ///< all wait for all
   one_to_all,    ///< non-roots wait for the root
   all_to_one,    ///< the root waits for all

@@ -64,16 +64,16 @@ class path_folder : private detail::path_nodes {
     pending_ = true;
   }
 
-  /// Time of the innermost region; outside any it belongs to nobody.
+  /// Adds time to the innermost region; time outside any region is dropped.
   void spend(uint64_t ticks) noexcept {
     if (!full_ && open_ != 0 && static_cast<int64_t>(ticks) > 0) list_[open_ - 1].ticks += ticks;
   }
 
-  /// What `finish` gave elsewhere, continued here: `nodes` in preorder, as they are or renumbered. Regions that go on are
-  /// left open, those that began before are entered only if they are not open here.
+  /// Continues a path that `finish` of another folder returned: `nodes` in preorder, unchanged or renumbered. Unfinished
+  /// regions stay open; regions that began earlier are entered only if they are not open here.
   void append(const order_node* nodes, uint32_t count) noexcept { append(nodes, count, 0); }
 
-  /// Number of open regions that were told.
+  /// Number of open regions.
   uint32_t depth() const noexcept {
     uint32_t depth = 0;
     for (uint32_t o = open_; o != 0; o = list_[o - 1].outer) ++depth;
@@ -81,13 +81,13 @@ class path_folder : private detail::path_nodes {
   }
   /// Symbol of the innermost open region; 0: none.
   uint32_t innermost() const noexcept { return open_ != 0 ? list_[open_ - 1].symbol : 0; }
-  /// At most so many nodes will `finish` give.
+  /// Upper bound of the number of nodes that `finish` returns.
   uint32_t size() const noexcept { return size_ + used_ + (following_ ? list_[size_ - 1].length : 0); }
   bool empty() const noexcept { return size_ == 0 && lost_ == 0; }
   /// Events since memory was used up.
   uint64_t lost() const noexcept { return lost_; }
 
-  /// Ends the path: calls sink(const order_node&) in preorder, regions still open marked unfinished, and begins anew.
+  /// Ends the path: calls sink(const order_node&) in preorder, open regions marked unfinished, then starts a new path.
   template <class Sink>
   void finish(Sink&& sink) noexcept {
     settle();
@@ -221,7 +221,7 @@ class path_folder : private detail::path_nodes {
     return true;
   }
 
-  // `width` nodes from `at` on, and the same once more: a loop.
+  // Whether `width` nodes from `at` on repeat, which makes them a loop.
   bool twice(uint32_t at, uint32_t width) noexcept {
     for (uint32_t i = 0; i < width; ++i)
       if (!same(list_[at + i], list_[at + width + i])) return false;
@@ -292,8 +292,8 @@ class path_folder : private detail::path_nodes {
   bool pending_ = false;  // the last node may still grow: it is not remembered
   bool following_ = false;  // the last node is a loop and its next round has begun: so far
   bool full_ = false;
-  uint32_t round_at_ = 0;  // so many nodes of its body,
-  uint32_t round_count_ = 0;  // and so many visits of the next one
+  uint32_t round_at_ = 0;  // nodes of its body that this round has passed
+  uint32_t round_count_ = 0;  // visits of the next node
 };
 
 }  // namespace core

@@ -49,8 +49,8 @@ inline call_overhead overhead_of(const location_history& location, mpi_call call
   return at < location.call_overheads.size() ? location.call_overheads[at] : call_overhead{};
 }
 
-/// Steps of code that the compiler counts: what is counted (an arc of the control flow, an address) is not what a
-/// reader is told (lines), but a linear form of it. Numbers beyond those of marked places.
+/// Steps of code that the compiler counts. The counters count arcs of the control flow or addresses; reported lines are
+/// linear forms of them. Their numbers follow those of marked places.
 class counted_code {
  public:
   struct term {

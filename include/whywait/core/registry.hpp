@@ -26,8 +26,8 @@ namespace whywait {
 inline namespace v0 {
 namespace core {
 
-/// What the process knows of a thread that records; the recorder derives its state from it. Lives until the
-/// process ends, so that it can be read after its thread is gone.
+/// The state of a recording thread that all rooms share; the recorder derives its own state from it. Lives until the
+/// process ends, so that it can be read after its thread has ended.
 struct location_base {
   location_base* next;  ///< the location before this one; the list only grows at its head
   uint32_t index;       ///< order of creation in the process, from 0
@@ -49,7 +49,7 @@ struct registry {
   pthread_key_t thread_key;  ///< value: the thread's location_base
   location_base* locations;  ///< newest first
   uint32_t location_count;
-  void* (*make_details)(registry&) noexcept;  ///< record::details for a new thread, or null; null: nobody reads them
+  void* (*make_details)(registry&) noexcept;  ///< record::details for a new thread, or null; null: there is no reader
   uint32_t listening;  ///< 1 once a recorder reads what is recorded (record::listen)
   void* extension[4];  ///< one per room that keeps state for the whole process: [0] MPI, [1] rules, [2] data; null after fork
   code_source* sources;  ///< code that the compiler counts, newest first; the list only grows at its head
@@ -126,7 +126,7 @@ __attribute__((visibility("hidden"))) inline void pin_this_module() noexcept {
 // A forked child keeps the sites (the program's static numbers name them) and nothing else: its locations are
 // its own, those of the parent stay with the parent, and no room's state survives, so it ends silently.
 // Runs in the module that made the registry: its slot is set.
-__attribute__((visibility("hidden"))) inline registry* at_fork = nullptr;  // pages in a file would be the parent's, too
+__attribute__((visibility("hidden"))) inline registry* at_fork = nullptr;  // pages in a file would be shared with the parent
 
 __attribute__((visibility("hidden"))) inline void before_fork() noexcept {
   registry& own = *whywait_v0_module.shared;

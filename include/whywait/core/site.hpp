@@ -33,7 +33,7 @@ class site_table {
   static constexpr uint32_t overflow = 1;
 
   /// Reserves address space (about 4 MB, touched as it fills). False if there is none.
-  /// `keeper`: keeps the sites for a reader after a crash; null: nobody does.
+  /// `keeper`: keeps the sites for a reader after a crash; null: they are not kept.
   bool open(kept_file* keeper = nullptr) noexcept {
     infos_ = static_cast<site_info*>(map_pages(sizeof(site_info) * capacity, false));
     slots_ = static_cast<uint32_t*>(map_pages(sizeof(uint32_t) * slot_count, false));
@@ -46,7 +46,7 @@ class site_table {
     return true;
   }
 
-  /// The number of a site, the same for the same (kind, name, file, line) whichever library asks. Null names
+  /// The number of a site, the same for the same (kind, name, file, line) in all libraries. Null names
   /// count as empty. Any thread.
   uint32_t intern(site_kind kind, const char* name, const char* file, uint32_t line) noexcept {
     if (name == nullptr) name = "";
@@ -87,7 +87,7 @@ class site_table {
     size_ = static_cast<uint32_t>(own.size());
   }
 
-  /// Around fork(2): nobody may be adding a site while the process is copied.
+  /// Locked around fork(2), so that no thread is adding a site while the process is copied.
   void lock() noexcept { pthread_mutex_lock(&mutex_); }
   void unlock() noexcept { pthread_mutex_unlock(&mutex_); }
 
@@ -104,7 +104,7 @@ class site_table {
  private:
   static constexpr uint32_t slot_count = capacity * 2;
 
-  static site_info no_site() noexcept { return {"", "", 0, site_kind::none, 0}; }  // has a name, too
+  static site_info no_site() noexcept { return {"", "", 0, site_kind::none, 0}; }  // with an empty name
   static site_info overflow_site() noexcept {
     return {"(more than 65534 sites)", "", 0, site_kind::region, key_of("overflow")};
   }

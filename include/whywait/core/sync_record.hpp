@@ -18,7 +18,7 @@ enum : uint16_t {
   any_tag = 1u << 3,        ///< posted with MPI_ANY_TAG; `tag` holds the real tag once complete
   complete = 1u << 4,       ///< the posted operation was seen to complete: `completion` is valid
   cancelled = 1u << 5,      ///< completed by cancellation: matches nothing
-  proc_null = 1u << 6,      ///< the peer is MPI_PROC_NULL: synchronises nobody
+  proc_null = 1u << 6,      ///< the peer is MPI_PROC_NULL: synchronises no ranks
   contributes = 1u << 7,    ///< collective: this rank sends more than zero bytes to others
   consumes = 1u << 8,       ///< collective: this rank receives more than zero bytes from others
   sparse = 1u << 9,  ///< Alltoallv/w: needs only some ranks: `peer` entries from `tag` in the location's needs
@@ -34,8 +34,8 @@ enum : uint16_t {
 /// What one MPI call left behind, one cache line, plain data. Written by its own location only, except
 /// `completion`, `completed_by`, `peer`, `tag` and the flags of a posting that another thread completes.
 ///
-/// A *posting* record (posts_send, posts_receive) says when a message operation was initiated; the record
-/// of the call that completed it is named by `completion`. A blocking send or receive is its own completion.
+/// A *posting* record (posts_send, posts_receive) has the time when a message operation was initiated; `completion`
+/// is the number of the record of the completing call. A blocking send or receive is its own completion.
 /// MPI_Sendrecv leaves three records with the same `begin`: two postings of no duration, then the call itself.
 struct sync_record {
   uint64_t begin;  ///< enter of the call, clock ticks

@@ -23,13 +23,13 @@ template <class... Parts>
   line[length++] = '\n';
   const int error = errno;
   const auto whole = write(2, line, length);
-  (void)whole;  // nobody is left to tell
+  (void)whole;  // a failure cannot be reported
   errno = error;
 }
 
-/// Whether the launcher of a parallel program, asked through the variables that Open MPI, MPICH, Slurm and
-/// PMIx set before the program starts, calls this process the first; true without a launcher. So that
-/// what concerns all processes is said once, before MPI_Init.
+/// Whether this is the first process of a parallel program, from the variables that Open MPI, MPICH, Slurm and
+/// PMIx set before the program starts; true without a launcher. Before MPI_Init it limits warnings about all
+/// processes to one process.
 [[gnu::cold]] inline bool first_of_the_launch() noexcept {
   const char* const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
   for (const char* name : ranks)

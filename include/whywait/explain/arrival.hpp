@@ -40,7 +40,7 @@ inline std::uint16_t size_of(std::uint64_t bytes) noexcept {
 }
 }  // namespace endpoint_flag
 
-/// A message from one of its two sides: the call that completed it here, and the instant that this call needed there.
+/// A message from one of its two sides: the call that completed it here, and an instant that this call needed there.
 struct message_match {
   static constexpr std::uint32_t nowhere = 0xffffffffu;  ///< the partner's record, in an earlier epoch
 
@@ -49,6 +49,7 @@ struct message_match {
   std::int32_t rank = 0;       ///< the partner's world rank
   std::uint16_t location = 0;  ///< the location here that completed it
   bool receiving = true;       ///< this side received the message; otherwise it sent it
+  bool progress = false;       ///< the partner was needed again after both sides were posted (progress_book.hpp)
 };
 
 namespace arrival_flag {
@@ -57,11 +58,13 @@ enum : std::uint8_t {
   all = 1u << 1,          ///< all members were synchronised
   last = 1u << 2,         ///< this location itself came last
   wrong_order = 1u << 3,  ///< late sender whose message was received before one that was sent earlier
+  relay = 1u << 5,        ///< collective: not needed by definition, but by the tree that the library uses
   violation = 1u << 4     ///< the cause came after the waiter had left: the clocks disagree
 };
 }
 
-/// The cause of waiting of one record: the record of another location whose beginning it needed.
+/// One cause of waiting of a record: the record of another location whose beginning it needed. A record that waited for
+/// two instants one after the other has two, in this order; then both take over the path of their causer.
 struct arrival {
   std::int64_t need_ns = 0;   ///< beginning of the last needed participant, or of the first if any of them suffices
   core::stable_key site = 0;  ///< call site of the causer

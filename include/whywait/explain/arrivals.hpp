@@ -86,10 +86,18 @@ class arrival_rule {
     const message_match* sender = nullptr;    // the latest late sender
     const message_match* receiver = nullptr;  // the latest late receiver
     const message_match* first_done = nullptr;
+    const message_match* progress = nullptr;  // the entry of a partner that was needed last
     bool at_once = false;
     int late = 0;
     for (const message_match* m = first; m != last; ++m) {
       const std::int64_t t = m->partner.begin_ns;
+      if (m->progress) {
+        if (progress == nullptr || t > progress->partner.begin_ns ||
+            (t == progress->partner.begin_ns && earlier_rank(*m, *progress))) {
+          progress = m;
+        }
+        continue;
+      }
       // A receive that was posted after the send had returned did not block it: the message was buffered.
       const bool matters = m->receiving || t < walk.leave_ns();
       if (!matters || t <= walk.begin_ns()) {
@@ -106,23 +114,35 @@ class arrival_rule {
         best = m;
       }
     }
-    if (any && at_once) return;
     // Scalasca's rule: a call with a late sender has no late receiver.
-    const message_match* cause = any ? first_done : sender != nullptr ? sender : receiver;
-    if (cause == nullptr) return;
+    const message_match* cause = any && at_once ? nullptr : any ? first_done : sender != nullptr ? sender : receiver;
+    // What follows the last posting is a wait for progress, until the partner's last entry into MPI.
+    const std::int64_t posted_ns = cause == nullptr ? walk.begin_ns() : std::max(walk.begin_ns(), cause->partner.begin_ns);
+    if (progress != nullptr && progress->partner.begin_ns - posted_ns < settings_->threshold_ns) progress = nullptr;
+    if (progress != nullptr && posted_ns - walk.begin_ns() < settings_->threshold_ns) cause = nullptr;
+    if (cause != nullptr) {
+      add(*cause, index, cause->receiving ? pattern::late_sender : pattern::late_receiver);
+      if (late > 1) result_.back().trust = std::max(result_.back().trust, quality::bounded);
+      if (finish(walk) && cause->receiving) remember(result_.back(), result_.size() - 1);
+    }
+    if (progress == nullptr) return;
+    add(*progress, index, pattern::wait_for_progress);
+    finish(walk);
+  }
+
+  void add(const message_match& cause, std::uint32_t index, pattern why) {
     result_.emplace_back();  // written in place: copying a freshly written struct stalls on store forwarding
     arrival& a = result_.back();
-    a.need_ns = cause->partner.begin_ns;
-    a.site = cause->partner.site;
+    a.need_ns = cause.partner.begin_ns;
+    a.site = cause.partner.site;
     a.record = index;
-    a.causer_record = cause->partner.record;
-    a.causer_rank = cause->rank;
-    a.causer_location = cause->partner.location;
-    a.why = cause->receiving ? pattern::late_sender : pattern::late_receiver;
+    a.causer_record = cause.partner.record;
+    a.causer_rank = cause.rank;
+    a.causer_location = cause.partner.location;
+    a.why = why;
     a.flags = arrival_flag::adopt;
-    if (late > 1 || (cause->partner.flags & endpoint_flag::partial) != 0) a.trust = quality::bounded;
-    if ((cause->partner.flags & endpoint_flag::ambiguous) != 0) a.trust = quality::order_suspect;
-    if (finish(walk) && a.why == pattern::late_sender) remember(a, result_.size() - 1);
+    if ((cause.partner.flags & endpoint_flag::partial) != 0) a.trust = quality::bounded;
+    if ((cause.partner.flags & endpoint_flag::ambiguous) != 0) a.trust = quality::order_suspect;
   }
 
   // Clamps the last wait into its call and decides whether the causer's path is needed. Returns true for a wait.

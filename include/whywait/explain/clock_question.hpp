@@ -16,10 +16,12 @@ constexpr core::stable_key network_key() noexcept { return core::combine(1, 0x6e
 /// The key of the network within nodes: calls whose messages, or whose communicator, stay within one node.
 constexpr core::stable_key node_network_key() noexcept { return core::combine(2, 0x6e6574776f726bu); }
 
-/// One change of a hypothetical run: `block` takes `factor` times as long (0.5: twice as fast, 0: no time).
+/// One change of a hypothetical run: `block` takes `factor` times as long (0.5: twice as fast, 0: no time). With `mean_ns`
+/// it is balanced instead: each rank that runs it spends that time in it, distributed over the run as now.
 struct change {
   core::stable_key block = 0;  ///< key of a region, step or derived block, or network_key()
   double factor = 1.0;
+  std::int64_t mean_ns = 0;
 };
 
 /// A hypothetical run with all these changes.
@@ -33,6 +35,16 @@ struct what_if_answer {
   what_if question;
   std::int64_t total_ns = 0;   ///< time of the hypothetical run
   std::int64_t saving_ns = 0;  ///< time of the run without changes minus total_ns
+};
+
+/// What balancing one block over the ranks that run it would save.
+struct balance_answer {
+  core::stable_key block = 0;
+  std::int32_t rank = 0;       ///< the rank that spends most time in it
+  std::int32_t ranks = 0;      ///< number of ranks that run it
+  std::int64_t most_ns = 0;    ///< time of that rank in it
+  std::int64_t sum_ns = 0;     ///< time of all ranks in it
+  std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
 };
 
 /// The efficiencies of POP (Rosas, Gimenez, Labarta 2014), 0 to 1: parallel = load_balance * communication and

@@ -18,6 +18,7 @@ struct message_match;
 struct merged_class;
 struct outcome;
 struct participant;
+struct relay_wait;
 class class_merger;
 
 // The interface between the explanation and the virtual clocks (clocks/virtual_clocks.hpp), so that programs that do
@@ -59,8 +60,10 @@ class rank_clocks {
  public:
   virtual ~rank_clocks() = default;
 
-  /// Adds one collective operation of which this rank is the home: all participants, by rank.
-  virtual void add_collective(const participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs) = 0;
+  /// Adds one collective operation of which this rank is the home: all participants, by rank, and those that waited for a
+  /// relay.
+  virtual void add_collective(const participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs,
+                              const base::pod_vector<relay_wait>& relays) = 0;
   /// Sends the resulting needs to the participants as packet_part::give and need, which `receive_needs` reads there.
   virtual void send_needs(outbox_call to) = 0;
   virtual void receive_needs(std::uint32_t part, base::packet_reader& in) = 0;

@@ -23,7 +23,7 @@ namespace explain {
 class collective_book {
  public:
   collective_book(const rank_history& rank, base::memory_pool& pool)
-      : rank_(&rank), ordinals_(pool), own_(pool), here_(pool), needs_(pool) {}
+      : rank_(&rank), ordinals_(pool), own_(pool), here_(pool), needs_(pool), relays_(pool) {}
 
   /// Whether a record is a collective that is matched by order. Comm_create_group is called by a group only,
   /// communicators may be freed in any order, and MPI_Init synchronises before recording begins.
@@ -128,7 +128,7 @@ class collective_book {
   /// On the home rank: answers the instances whose participants have all arrived, or with `rest` all instances. Passes
   /// them to `clocks`, if not null. O(n log n) in the participants since the last call, plus those left over.
   template <class Outbox>
-  void send_answers(std::int64_t threshold_ns, bool rest, Outbox&& to, rank_clocks* clocks) {
+  void send_answers(const options& settings, bool rest, Outbox&& to, rank_clocks* clocks) {
     if (here_.size() == seen_ && !rest) return;
     small_stable_sort(here_, [](const participant& a, const participant& b) {
       if (a.comm != b.comm) return a.comm < b.comm;
@@ -140,14 +140,18 @@ class collective_book {
       std::size_t j = i + 1;
       while (j != here_.size() && here_[j].comm == here_[i].comm && here_[j].ordinal == here_[i].ordinal) ++j;
       if (rest || j - i >= static_cast<std::size_t>(std::max(here_[i].size, 0))) {
-        const collective_rule rule(here_.data() + i, j - i, needs_, threshold_ns);
+        collective_rule rule(here_.data() + i, j - i, needs_, settings);
+        relays_.clear();
         rule([&](const participant& p, const arrival& a) {
+          if (a.has(arrival_flag::relay)) {
+            relays_.push_back({static_cast<std::uint32_t>(&p - &here_[i]), a.causer_rank, a.causer_record});
+          }
           base::packet& out = to(p.world);
           put(out, base::packet_part::answer);
           put(out, p.location);
           put(out, a);
         });
-        if (clocks != nullptr) clocks->add_collective(here_.data() + i, j - i, needs_);
+        if (clocks != nullptr) clocks->add_collective(here_.data() + i, j - i, needs_, relays_);
         i = j;
       }
       for (; i != j; ++i) {
@@ -185,6 +189,7 @@ class collective_book {
   base::pod_vector<participant> here_;
   std::size_t seen_ = 0;  ///< sorted participants of incomplete instances in here_
   base::pod_vector<std::int32_t> needs_;
+  base::pod_vector<relay_wait> relays_;  ///< of the current instance
 };
 
 }  // namespace explain

@@ -6,6 +6,7 @@
 #include <whywait/base/sorting.hpp>
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/history.hpp>
+#include <whywait/explain/options.hpp>
 #include <whywait/explain/walk.hpp>
 
 #include <algorithm>
@@ -34,17 +35,33 @@ struct participant {
   std::uint16_t partial = 0;
 };
 
+/// A member of a collective that waited for a relay.
+struct relay_wait {
+  std::uint32_t waiter;         ///< index among the participants
+  std::int32_t causer_rank;     ///< world rank
+  std::uint32_t causer_record;
+};
+
 /// Decides which participant each participant of one collective needed last (docs/method.md 1.2). `all` is one
 /// instance, sorted by rank; results are passed to answer(participant, arrival). O(n log n), sparse collectives plus
 /// their needs.
+///
+/// Libraries pass data on through other members, along trees that depend on the library, the size and the number of ranks.
+/// A member that stays blocked although all that it needs by definition has arrived waits for such a relay: it returns
+/// soon after the relay has entered. So the cause is the last member that entered before the return, and what follows is
+/// transfer (docs/method.md 1.9). Such a wait has `arrival_flag::relay` and follows the other wait of the call, if any.
 class collective_rule {
  public:
   collective_rule(const participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs,
-                  std::int64_t threshold_ns)
-      : all_(all), count_(count), needs_(&needs), threshold_ns_(threshold_ns) {}
+                  const options& settings)
+      : all_(all),
+        count_(count),
+        needs_(&needs),
+        threshold_ns_(settings.threshold_ns),
+        least_relay_ns_(std::max(settings.threshold_ns, settings.relay_ns)) {}
 
   template <class Answer>
-  void operator()(Answer&& answer) const {
+  void operator()(Answer&& answer) {
     using core::call_role;
     if (count_ < 2) return;
     const call_role role = core::role_of(all_[0].call);
@@ -52,6 +69,7 @@ class collective_rule {
       if ((all_[i].flags & core::sync_flag::failed) != 0) return;  // a failed call does not imply any order
       if (core::role_of(all_[i].call) != role) return;             // records were lost: not one operation
     }
+    sort_entries();
     switch (role) {
       case call_role::barrier: return synchronise(pattern::wait_at_barrier, answer);
       case call_role::finalise: return synchronise(pattern::wait_at_finalize, answer);
@@ -68,6 +86,46 @@ class collective_rule {
   }
 
  private:
+  // The members in the order of their entries.
+  void sort_entries() {
+    entries_.reserve(count_);
+    for (std::size_t i = 0; i != count_; ++i) entries_.push_back(all_ + i);
+    small_stable_sort(entries_, [](const participant* a, const participant* b) { return a->enter_ns < b->enter_ns; });
+  }
+
+  // The member for which p waited after everything that it needs by definition had arrived at `since_ns`; null if there
+  // is none. `certain`: no other member entered so close before that it may have been the cause as well.
+  const participant* relay_of(const participant& p, std::int64_t since_ns, bool& certain) const {
+    const auto later = [](std::int64_t t, const participant* q) { return t < q->enter_ns; };
+    auto at = std::upper_bound(entries_.begin(), entries_.end(), p.leave_ns, later);
+    if (at != entries_.begin() && *(at - 1) == &p) --at;
+    if (at == entries_.begin()) return nullptr;
+    const participant* const last = *(at - 1);
+    const std::int64_t wait_ns = last->enter_ns - since_ns, rest_ns = p.leave_ns - last->enter_ns;
+    if (wait_ns < least_relay_ns_ || wait_ns < rest_ns) return nullptr;
+    const std::int64_t close_ns = last->enter_ns - std::max(rest_ns, wait_ns / 8);
+    certain = at - 1 == entries_.begin() || *(at - 2) == &p || (*(at - 2))->enter_ns < std::max(close_ns, since_ns + 1);
+    return last;
+  }
+
+  // Answers with what p needs by definition, and with the relay that it waited for after that.
+  template <class Answer>
+  void wait_and_relay(const participant& p, const participant* cause, pattern why, quality least, Answer&& answer) const {
+    const bool waits = cause != nullptr && cause->enter_ns > p.enter_ns;
+    const std::int64_t since_ns = waits ? cause->enter_ns : p.enter_ns;
+    bool certain = false;
+    const participant* const relay = relay_of(p, since_ns, certain);
+    // A wait below the threshold is part of the longer one.
+    if (waits && (relay == nullptr || since_ns - p.enter_ns >= threshold_ns_)) {
+      wait(p, cause, why, relay == nullptr ? least : quality::exact, answer);
+    }
+    if (relay == nullptr) return;
+    arrival a = needed(p, *relay, pattern::wait_for_progress);
+    a.trust = std::max(a.trust, certain ? quality::exact : quality::hidden_tree);
+    a.flags = arrival_flag::adopt | arrival_flag::relay;
+    answer(p, a);
+  }
+
   static bool has(const participant& p, unsigned flag) noexcept { return (p.flags & flag) != 0; }
 
   // Whether all were inside at one instant. Equality counts: with a coarse clock the last may enter when the first
@@ -145,9 +203,9 @@ class collective_rule {
           }
         }
       } else if (!has(all_[i], core::sync_flag::consumes)) {
-        continue;
+        cause = nullptr;
       }
-      wait(all_[i], cause, pattern::wait_at_nxn, quality::exact, answer);
+      wait_and_relay(all_[i], cause, pattern::wait_at_nxn, quality::exact, answer);
     }
   }
 
@@ -155,18 +213,15 @@ class collective_rule {
   void from_root(Answer&& answer) const {
     const participant* root = member(all_[0].root);
     if (root == nullptr) return;
-    // A library may forward the data through other ranks. If one of them entered between the root and the end of p's
-    // call, p may have waited for it as well, which the call does not show.
-    base::pod_vector<std::int64_t> enters;
-    enters.reserve(count_);
-    for (std::size_t i = 0; i != count_; ++i) enters.push_back(all_[i].enter_ns);
-    small_stable_sort(enters);
     for (std::size_t i = 0; i != count_; ++i) {
       const participant& p = all_[i];
-      if (&p == root || !has(p, core::sync_flag::consumes)) continue;
-      const std::int64_t* const later = std::upper_bound(enters.begin(), enters.end(), root->enter_ns);
-      const bool hidden = later != enters.end() && *later <= p.leave_ns && root->enter_ns > p.enter_ns;
-      wait(p, root, pattern::late_broadcast, hidden ? quality::hidden_tree : quality::exact, answer);
+      const bool needs_root = &p != root && has(p, core::sync_flag::consumes);
+      // A member that entered between the root and the return may have passed the data on, although no wait for it shows.
+      const auto later = std::upper_bound(entries_.begin(), entries_.end(), root->enter_ns,
+                                          [](std::int64_t t, const participant* q) { return t < q->enter_ns; });
+      const bool hidden = later != entries_.end() && (*later)->enter_ns <= p.leave_ns;
+      wait_and_relay(p, needs_root ? root : nullptr, pattern::late_broadcast, hidden ? quality::hidden_tree : quality::exact,
+                     answer);
     }
   }
 
@@ -180,14 +235,17 @@ class collective_rule {
       if (all_ + i == root || !has(all_[i], core::sync_flag::contributes)) continue;
       if (last == nullptr || all_[i].enter_ns > last->enter_ns) last = all_ + i;
     }
-    wait(*root, last, pattern::early_reduce, quality::exact, answer);
+    for (std::size_t i = 0; i != count_; ++i) {
+      wait_and_relay(all_[i], all_ + i == root ? last : nullptr, pattern::early_reduce, quality::exact, answer);
+    }
   }
 
   template <class Answer>
   void scan(Answer&& answer) const {
     const participant* last = nullptr;
     for (std::size_t i = 0; i != count_; ++i) {
-      if (has(all_[i], core::sync_flag::consumes)) wait(all_[i], last, pattern::early_scan, quality::exact, answer);
+      const participant* const needed_last = has(all_[i], core::sync_flag::consumes) ? last : nullptr;
+      wait_and_relay(all_[i], needed_last, pattern::early_scan, quality::exact, answer);
       if (!has(all_[i], core::sync_flag::contributes)) continue;
       if (last == nullptr || all_[i].enter_ns > last->enter_ns) last = all_ + i;
     }
@@ -211,7 +269,8 @@ class collective_rule {
   const participant* all_;
   std::size_t count_;
   const base::pod_vector<std::int32_t>* needs_;
-  std::int64_t threshold_ns_;
+  std::int64_t threshold_ns_, least_relay_ns_;
+  base::pod_vector<const participant*> entries_;
 };
 
 }  // namespace explain

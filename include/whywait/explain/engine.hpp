@@ -12,6 +12,7 @@
 #include <whywait/explain/merging.hpp>
 #include <whywait/explain/messages.hpp>
 #include <whywait/explain/presentation.hpp>
+#include <whywait/explain/progress_book.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -31,6 +32,9 @@ namespace explain {
 ///     and where late receives were posted. Members of a collective send their part to its home rank, one of the
 ///     members. Home ranks send the arrivals (the last to come) to the members, and the needs of the virtual clocks.
 ///  3. send_remaining_answers -> receive_postings: home ranks answer collectives of which some members are missing.
+///     find_blocked, then send_progress -> receive_progress: ranks whose calls stayed blocked ask their partners when these
+///     were in MPI. The votes of all ranks decide which messages need that (progress.hpp). With the virtual clocks, a
+///     second exchange asks for the entries that such messages needed without having waited.
 ///  4. decide_arrivals: for each record, whether it waited, for which record of which rank, and why (arrivals.hpp).
 ///  5. send_snapshot_requests -> receive_snapshot_requests: waiters request the causal paths of their causers.
 ///  6. send_base_records -> receive_base_records: causers send the records at which a waiter has to keep its own path,
@@ -63,6 +67,7 @@ class rank_engine {
         settings_(&settings),
         messages_(rank, clocks != nullptr, forward.merging.memory),
         collectives_(rank, forward.merging.memory),
+        progress_(rank, std::max(settings.threshold_ns, settings.progress_ns), forward.merging.memory),
         memory_(&memory),
         clocks_(clocks),
         scratch_(&forward),
@@ -111,7 +116,7 @@ class rank_engine {
     }
     replies_.clear();
     reply_bytes_.clear();
-    collectives_.send_answers(settings_->threshold_ns, false, to, clocks_);
+    collectives_.send_answers(*settings_, false, to, clocks_);
     messages_.send_postings(to, room);
     collectives_.send_participants(to, room);
   }
@@ -119,7 +124,7 @@ class rank_engine {
   // Stage 3, producer.
   template <class Outbox>
   void send_remaining_answers(Outbox&& to) {
-    collectives_.send_answers(settings_->threshold_ns, true, to, clocks_);
+    collectives_.send_answers(*settings_, true, to, clocks_);
   }
 
   // Stages 2 and 3, consumer.
@@ -144,8 +149,28 @@ class rank_engine {
     if (reply_bytes_.size() != before) replies_.push_back({source, reply_bytes_.size()});
   }
 
+  // Between stages 3 and 4.
+  void find_blocked(scratch& s) {
+    messages_.matches(s.places, s.matches);
+    progress_.find_blocked(messages_.postings(), s.matches, s.places);
+  }
+  template <class Outbox>
+  void send_progress(Outbox&& to, std::size_t room) {
+    progress_.send(to, room);
+  }
+  void receive_progress(std::int32_t source, const unsigned char* data, std::size_t size) {
+    progress_.receive(source, data, size);
+  }
+  void count_progress(progress_votes& votes) { progress_.count(votes); }
+  void add_progress_waits(const progress_votes& votes) {
+    progress_.add_waits(votes, messages_);
+    if (clocks_ != nullptr) progress_.find_unblocked(messages_.postings(), votes);
+  }
+
   // Stage 4. Afterwards every wait is known.
   void decide_arrivals(std::int64_t earliest_ns, scratch& s) {
+    progress_.add_others(messages_);
+    progress_.release();
     if (rank_->continues) memory_->carried = messages_.carried();
     totals_.unmatched = messages_.unmatched();
     messages_.matches(s.places, s.matches);
@@ -227,6 +252,7 @@ class rank_engine {
 
   outcome present_result() {
     if (clocks_ != nullptr) clocks_->report(totals_, merging_->merged_classes());
+    if (memory_->progress != nullptr) totals_.progress = memory_->progress->facts();
     detail::add_epoch(memory_->sums, totals_);
     base::vector<merged_class>& all = memory_->merged;
     class_merger::add_epoch(all, merging_->merged_classes());
@@ -248,6 +274,7 @@ class rank_engine {
     }
     for (const critical_block& c : result.critical_path) used.push_back(c.block);
     for (const delay_cost& c : result.costs.blocks) used.push_back(c.block);
+    for (const balance_answer& b : result.balances) used.push_back(b.block);
     for (const what_if_answer& a : result.savings) used.push_back(a.question.changes[0].block);
     if (clocks_ != nullptr) clocks_->mark_savings(result);
     small_stable_sort(used);
@@ -284,6 +311,7 @@ class rank_engine {
   const options* settings_;
   message_book messages_;
   collective_book collectives_;
+  progress_book progress_;
   epoch_memory* memory_;
   rank_clocks* clocks_;
   forward_scratch* scratch_;

@@ -18,6 +18,43 @@ namespace explain {
 
 namespace detail {
 
+// The votes of all ranks, and of earlier epochs.
+inline void learn_progress(transport_calls& transport, base::vector<rank_engine>& engines, const options& settings,
+                           epoch_memory* memories, rank_engine::scratch& first_pass) {
+  const auto at = [&engines](std::int32_t i) -> rank_engine& { return engines[static_cast<std::size_t>(i)]; };
+  const auto exchange = [&] {
+    transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).send_progress(to, room); },
+                       [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+                         at(i).receive_progress(source, data, size);
+                       });
+  };
+  for (rank_engine& e : engines) e.find_blocked(first_pass);
+  exchange();
+  progress_votes epoch;
+  for (rank_engine& e : engines) e.count_progress(epoch);
+  const auto packed = [](const progress_votes& votes) {
+    base::packet out;
+    put(out, votes);
+    return out;
+  };
+  transport.reduce([&](std::int32_t i) { return i == 0 ? packed(epoch) : base::packet(); },
+                   [&](std::int32_t, const unsigned char* data, std::size_t size) {
+                     if (size != 0) epoch.add(base::packet_reader(data, size).get<progress_votes>());
+                   });
+  transport.broadcast(
+      [&](std::int32_t) {
+        if (memories[0].progress != nullptr) epoch.add(*memories[0].progress);
+        return packed(epoch);
+      },
+      [&](std::int32_t, const unsigned char* data, std::size_t size) {
+        epoch = base::packet_reader(data, size).get<progress_votes>();
+      });
+  if (engines.empty()) return;
+  memories[0].progress.reset(new progress_votes(epoch));
+  for (rank_engine& e : engines) e.add_progress_waits(*memories[0].progress);
+  if (settings.clocks != nullptr && epoch.any()) exchange();
+}
+
 inline outcome explain_over(transport_calls& transport, const rank_history* histories, std::size_t count,
                             const options& settings, epoch_memory* memories) {
   forward_scratch scratch;  // declared first, because its memory pool must outlive all lists that use it
@@ -42,6 +79,7 @@ inline outcome explain_over(transport_calls& transport, const rank_history* hist
   transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).send_postings(to, room); },
                      receive_postings);
   transport.exchange([&](std::int32_t i, outbox_call to, std::size_t) { at(i).send_remaining_answers(to); }, receive_postings);
+  learn_progress(transport, engines, settings, memories, first_pass);
   for (std::size_t i = 0; i != count; ++i) engines[i].decide_arrivals(earliest_ns, first_pass);
   first_pass = {};
   transport.exchange(

@@ -25,14 +25,15 @@ enum class pattern : std::uint8_t {
   early_scan,
   wait_at_create,
   wait_at_finalize,
+  wait_for_progress,
   count_
 };
 
 /// The schema's word, for example "late_sender". Static storage.
 inline const char* name_of(pattern p) noexcept {
-  static constexpr const char* names[] = {"late_sender", "late_receiver",  "wait_at_barrier",
-                                          "wait_at_nxn", "late_broadcast", "early_reduce",
-                                          "early_scan",  "wait_at_create", "wait_at_finalize"};
+  static constexpr const char* names[] = {"late_sender",      "late_receiver",    "wait_at_barrier", "wait_at_nxn",
+                                          "late_broadcast",   "early_reduce",     "early_scan",      "wait_at_create",
+                                          "wait_at_finalize", "wait_for_progress"};
   return p < pattern::count_ ? names[static_cast<unsigned>(p)] : "unknown";
 }
 
@@ -207,6 +208,15 @@ struct compensation {
   std::int64_t inversions = 0;  ///< wildcards and Waitany that would have taken another message first
 };
 
+/// Messages that complete only while their partner is in MPI: those of one direction, from a size on. Learnt from calls
+/// that stayed blocked (progress.hpp).
+struct progress_fact {
+  bool sends = false;        ///< the sender waits; otherwise the receiver
+  bool within_node = false;  ///< between ranks of one node; otherwise between nodes
+  std::uint64_t least_bytes = 0;
+  std::int64_t calls = 0;  ///< calls that showed it
+};
+
 /// The result of one analysis: complete on rank 0; on other ranks only the totals are set.
 struct outcome {
   base::vector<explanation> waits;  ///< most costly first
@@ -218,12 +228,14 @@ struct outcome {
   std::int64_t longest_ns = 0;  ///< recorded time of the longest location
   std::int64_t clock_violations = 0;  ///< causes that arrived after their waiter had left
   std::int64_t unmatched = 0;  ///< postings without a partner
+  base::vector<progress_fact> progress;  ///< empty: no message was found to depend on its partner's calls
   std::int64_t total_ns = 0;  ///< from the first begin to the last end (options::clocks, as all members below)
   compensation without_overhead;
   efficiencies efficiency;
   base::vector<critical_block> critical_path;  ///< largest first
   delay_costs costs;
   base::vector<what_if_answer> answers;  ///< to options::questions
+  base::vector<balance_answer> balances;  ///< blocks with the largest imbalance, largest saving first
   base::vector<what_if_answer> savings;  ///< the most costly blocks twice as fast, largest saving first
 };
 

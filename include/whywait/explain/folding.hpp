@@ -7,11 +7,13 @@
 #include <whywait/explain/class_leaders.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/messages.hpp>
+#include <whywait/explain/progress.hpp>
 #include <whywait/explain/wait_classes.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace whywait {
 inline namespace v0 {
@@ -25,6 +27,7 @@ namespace explain {
 struct epoch_memory {
   block_table blocks;
   wait_classes classes;
+  std::unique_ptr<progress_votes> progress;  ///< of all ranks and epochs, in the memory of the first
   shape_leaders leaders;  ///< of all ranks, in the memory of the first; by key and slot
   base::vector<merged_class> merged;  ///< on rank 0: all waits so far
   outcome sums;  ///< on rank 0: all numbers so far
@@ -127,8 +130,8 @@ inline void add_epoch(delay_costs& run, const delay_costs& epoch) {
 /// Adds an epoch to all before it; `waits` and `meanings` are created for each result.
 inline void add_epoch(outcome& run, const outcome& epoch) {
   add_epoch_efficiency(run, epoch);
-  auto& [waits, meanings, locations, records, waiting_ns, location_ns, longest_ns, clock_violations, unmatched, total_ns,
-         without_overhead, efficiency, critical_path, costs, answers, savings] = run;
+  auto& [waits, meanings, locations, records, waiting_ns, location_ns, longest_ns, clock_violations, unmatched, progress,
+         total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, savings] = run;
   static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
   locations = std::max(locations, epoch.locations);
   longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs
@@ -137,6 +140,7 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   location_ns += epoch.location_ns;
   clock_violations += epoch.clock_violations;
   unmatched += epoch.unmatched;
+  progress = epoch.progress;  // learnt from all epochs so far
   total_ns += epoch.total_ns;
   add_epoch(without_overhead, epoch.without_overhead);
   add_epoch(critical_path, epoch.critical_path);
@@ -149,6 +153,16 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
       answers[i].saving_ns += epoch.answers[i].saving_ns;
     }
   }
+  add_by(
+      balances, epoch.balances, [](const balance_answer& b) { return b.block; },
+      [](balance_answer& a, const balance_answer& b) {
+        if (b.most_ns > a.most_ns) a.rank = b.rank;
+        a.ranks = std::max(a.ranks, b.ranks);
+        a.most_ns += b.most_ns;
+        a.sum_ns += b.sum_ns;
+        a.saving_ns += b.saving_ns;
+      });
+  base::small_stable_sort(balances, [](const balance_answer& a, const balance_answer& b) { return a.saving_ns > b.saving_ns; });
   // A block without a question in one epoch counts as no saving there, so the sum is a lower bound.
   add_by(
       savings, epoch.savings, [](const what_if_answer& a) { return a.question.changes[0].block; },

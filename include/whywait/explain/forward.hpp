@@ -70,7 +70,9 @@ class forward_pass {
         base::packet& out = to(a.causer_rank);
         if (out.size() >= room) return;
         links_.of(a.causer_rank);  // creates the link now, so that `advance` can reserve memory for all links
-        put(out, snapshot_request{a.causer_record, a.record, a.causer_location, static_cast<std::uint16_t>(l),
+        const bool second = at != 0 && arrivals[at - 1].record == a.record && takes_over(arrivals[at - 1]);
+        const auto here = static_cast<std::uint16_t>(l | (second ? unsigned{second_wait} : 0u));
+        put(out, snapshot_request{a.causer_record, a.record, a.causer_location, here,
                                   static_cast<std::uint16_t>(a.flags & arrival_flag::all),
                                   static_cast<std::uint16_t>(lanes_.size() == 1 ? 1 : 0)});
       }
@@ -186,7 +188,8 @@ class forward_pass {
       explained_location what(scratch_->merging.memory);
       what.caused.reserve(lanes_[l].services.size());
       for (const service& s : lanes_[l].services) {
-        what.caused.push_back({s.record, links_[s.link].rank, s.waiter_location});
+        const auto waiter = static_cast<std::uint16_t>(s.waiter_location & ~unsigned{second_wait});
+        what.caused.push_back({s.record, links_[s.link].rank, waiter});
       }
       lanes_[l].path.report(what);
       clocks.add_explained_location(static_cast<std::uint16_t>(l), std::move(what));
@@ -297,8 +300,7 @@ class forward_pass {
     }
     bool ready() const noexcept { return true; }
     void finish() {
-      const arrival* a = l.scout->due();
-      if (a != nullptr && takes_over(*a)) l.scout->take_over(*a);
+      for (const arrival* a = l.scout->due(); a != nullptr && takes_over(*a); a = l.scout->due()) l.scout->take_over(*a);
       l.scout->finish_record();
     }
   };
@@ -310,7 +312,6 @@ class forward_pass {
     lane& l;
     std::uint16_t number;
     Post& post;
-    const arrival* adopted = nullptr;  ///< the arrival whose snapshot is in forward_scratch::taken
 
     bool begin_next() {
       if (!l.path.begin_next()) return false;
@@ -323,21 +324,24 @@ class forward_pass {
       for (std::size_t& s = l.served; s != l.services.size() && l.services[s].record <= l.path.record(); ++s) {
         const service& due = l.services[s];
         if (due.mode == snapshot_mode::whole && !pass.links_.may_send(due.link, due.mode)) return false;
-        if (!due.all) l.path.publish(pass.links_[due.link].rank, due.waiter_location);
+        if (!due.all) {
+          l.path.publish(pass.links_[due.link].rank, static_cast<std::uint16_t>(due.waiter_location & ~unsigned{second_wait}));
+        }
         if (due.mode == snapshot_mode::whole) pass.send_snapshot(due, l.path, post);
         moved = true;
       }
       return true;
     }
+    // Takes over the snapshots of the record's causers, one after the other.
     bool ready() {
-      const arrival* const a = l.path.due();
-      adopted = a != nullptr && takes_over(*a) ? a : nullptr;
-      return adopted == nullptr || pass.links_.receive_snapshot(number, a->record);
+      for (const arrival* a = l.path.due(); a != nullptr && takes_over(*a); a = l.path.due()) {
+        const unsigned second = l.path.took_over() ? unsigned{second_wait} : 0u;
+        if (!pass.links_.receive_snapshot(static_cast<std::uint16_t>(number | second), a->record)) return false;
+        pass.adopt(l, *a, post);
+      }
+      return true;
     }
-    void finish() {
-      if (adopted != nullptr) pass.adopt(l, *adopted, post);
-      l.path.finish_record();
-    }
+    void finish() { l.path.finish_record(); }
   };
 
   // Replaces the path by the snapshot in forward_scratch::taken.

@@ -102,6 +102,11 @@ class location_path {
     return at_ < arrivals_->size() && (*arrivals_)[at_].record == next_ ? &(*arrivals_)[at_] : nullptr;
   }
 
+  /// Whether the current record has taken over a path already.
+  bool took_over() const noexcept {
+    return at_ != 0 && (*arrivals_)[at_ - 1].record == next_ && (*arrivals_)[at_ - 1].has(arrival_flag::adopt);
+  }
+
   /// Records that a snapshot of the current profile is sent to a location; from now on both are aligned here.
   void publish(std::int32_t rank, std::uint16_t location) {
     aligned_.remember(location_key(rank, location), now_ns_, profile_);

@@ -179,13 +179,18 @@ class message_book {
     std::size_t records = 0;
     for (const location_history& l : rank_->locations) records += static_cast<std::size_t>(l.records.size());
     places.assign(records + 1, 0);
-    each_match([&](const endpoint&, record_place p, std::int32_t, bool) { ++places[number_of(p) + 1]; });
+    each_match([&](const endpoint&, record_place p, std::int32_t, bool, bool) { ++places[number_of(p) + 1]; });
     for (std::size_t i = 1; i != places.size(); ++i) places[i] += places[i - 1];
     found.resize(places.back());
-    each_match([&](const endpoint& partner, record_place p, std::int32_t rank, bool receiving) {
-      set(found[places[number_of(p)]++], partner, p, rank, receiving);
+    each_match([&](const endpoint& partner, record_place p, std::int32_t rank, bool receiving, bool progress) {
+      message_match& m = found[places[number_of(p)]++];
+      set(m, partner, p, rank, receiving);
+      m.progress = progress;
     });
   }
+
+  /// Adds a match that did not come from the exchange of postings.
+  void add_match(const message_match& m) { answers_.push_back(m); }
 
   /// Frees the memory.
   void release() noexcept {
@@ -225,7 +230,7 @@ class message_book {
       endpoint before;
       before.begin_ns = rank_->begin_ns;
       before.record = message_match::nowhere;
-      answers_.push_back({before, over.record, rank_->rank, over.location, r.has(core::sync_flag::posts_receive)});
+      answers_.push_back({before, over.record, rank_->rank, over.location, r.has(core::sync_flag::posts_receive), false});
     }
   }
 
@@ -242,6 +247,7 @@ class message_book {
     m.rank = rank;
     m.location = here.location;
     m.receiving = receiving;
+    m.progress = false;
   }
 
   template <class Function>
@@ -250,10 +256,12 @@ class message_book {
       const message_channel& c = posted_.channel(n);
       for (std::uint32_t i = c.first; i != c.next; ++i) {
         const posted_receive& p = posted_.receives()[i];
-        if (p.completed_by != record_place::nowhere) function(p.partner, {p.completion, p.completed_by}, c.peer, true);
+        if (p.completed_by != record_place::nowhere) function(p.partner, {p.completion, p.completed_by}, c.peer, true, false);
       }
     }
-    for (const message_match& m : answers_) function(m.partner, {m.record, m.location}, m.rank, m.receiving);
+    for (const message_match& m : answers_) {
+      function(m.partner, {m.record, m.location}, m.rank, m.receiving, m.progress);
+    }
   }
   // The index of a record among all records of the rank.
   std::size_t number_of(record_place p) const noexcept {

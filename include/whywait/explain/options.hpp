@@ -62,6 +62,8 @@ class observer {
 /// The settings of one analysis; the same on all ranks.
 struct options {
   std::int64_t threshold_ns = 1000;  ///< shorter waits are summed, but not explained
+  std::int64_t progress_ns = 5000;  ///< shorter waits for an entry of the partner are taken for transfer
+  std::int64_t relay_ns = 10000;  ///< the same for members that a collective needs only because of its tree
   std::int64_t clock_error_ns = 0;  ///< known error of the shared time; waits under 4 times as long are `bounded`
   double class_distance = 0.25;  ///< total variation distance within one shape (docs/method.md 1.7)
   std::uint32_t classes_per_key = 8;  ///< maximum number of shapes per (pattern, operation, cause)

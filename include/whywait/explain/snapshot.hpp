@@ -13,10 +13,13 @@ namespace explain {
 /// A waiter's request for the causer's path at the beginning of one of the causer's records.
 struct snapshot_request {
   std::uint32_t causer_record, waiter_record;
-  std::uint16_t causer_location, waiter_location;
+  std::uint16_t causer_location, waiter_location;  ///< the waiter's may have second_wait
   std::uint16_t all;     ///< not 0: an operation that synchronised all its members
   std::uint16_t single;  ///< not 0: the waiter's rank has only one location
 };
+
+/// In a waiter's location: the snapshot serves the second of two waits of one record.
+constexpr std::uint16_t second_wait = 0x8000u;
 
 /// How a snapshot is made. The causer's path consists of the path it last took over and of what it did since, which is
 /// known without waiting. If the path it took over was the waiter's own, or if there was none, the snapshot can be sent
@@ -32,7 +35,7 @@ struct snapshot_head {
   std::uint32_t record;
   std::uint32_t entries;
   std::uint32_t base;  ///< relative: the waiter's record whose path the causer took over
-  std::uint16_t location;
+  std::uint16_t location;  ///< may have second_wait
   snapshot_mode mode;
   std::uint8_t partial;  ///< not 0: the causer lost records
 };

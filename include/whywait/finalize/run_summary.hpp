@@ -108,12 +108,21 @@ inline report::run_facts gather_facts(const mpi::state& process, const process_r
   double longest_ns[2] = {between(all.begin_ticks, all.last_ticks) - static_cast<double>(before.paused_ns),
                           static_cast<double>(before.unseen_ns) + between(all.end_ticks, all.last_ticks)};
   team.all_reduce(longest_ns, 2, MPI_DOUBLE, MPI_MAX);
+  // Tests that find nothing are not recorded. Each costs what recording a call costs, but for the record.
+  double poll_ns = 0;
+  if (!all.history.locations.empty()) {
+    const core::call_overhead each = overhead_of(all.history.locations[0], core::mpi_call::Test);
+    poll_ns = static_cast<double>(all.failed_polls) * (each.before_ns + each.inside_ns + each.back_ns + each.after_ns);
+  }
+  team.all_reduce(&poll_ns, 1, MPI_DOUBLE, MPI_MAX);
 
   report::run_facts facts;
   if (longest_ns[1] > 0 || process.failed) {  // otherwise the records cover the run
     facts.seconds = longest_ns[0] * 1e-9;
     facts.unseen_seconds = longest_ns[1] * 1e-9;
   }
+  facts.pause_seconds = static_cast<double>(std::max<std::int64_t>(0, before.paused_ns)) * 1e-9;
+  facts.poll_seconds = poll_ns * 1e-9;
   facts.ranks = process.size;
   facts.mpi = detail::library_version();
   facts.mpi_calls = static_cast<std::int64_t>(counts.calls);

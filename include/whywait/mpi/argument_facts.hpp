@@ -12,8 +12,8 @@ namespace whywait {
 inline namespace v0 {
 namespace mpi {
 
-// What the wrappers ask MPI about arguments. Only after the program's call has succeeded with them: a question
-// about a bad handle would call the program's error handler once more.
+// What the wrappers query from MPI about arguments. Only after the program's call has succeeded with them: a query
+// with a bad handle would call the program's error handler a second time.
 
 namespace detail {
 

@@ -33,8 +33,8 @@ class byte_lists {
     return found;
   }
 
-  /// `list` n times, each `step` bytes behind the one before: what `remember` was told, if it was not told of too many
-  /// others since.
+  /// Returns the stored result for `list` repeated n times at a distance of `step` bytes, unless later calls of
+  /// `remember` have replaced it.
   bool recall(const core::byte_list* list, uint64_t n, int64_t step, const core::byte_list*& all) noexcept {
     lock_.lock();
     const repeated& r = place_of(list, n, step);

@@ -15,8 +15,8 @@ inline namespace v0 {
 namespace mpi {
 namespace detail {
 
-/// A thread's recorder that nobody will read, in the place of its own as long as this lives: what is recorded
-/// meanwhile is gone afterwards. False: there is no address space.
+/// Replaces a thread's recorder by one without a reader during its lifetime, so that records of that time are
+/// dropped. False: there is no address space.
 class recorder_for_trial {
  public:
   explicit recorder_for_trial(state& process) noexcept

@@ -94,7 +94,7 @@ class call {
     if (__builtin_expect(entered_ != 0, 0)) given_ = read_clock();
   }
 
-  /// What the call is about, for who reads it while it lasts: whom it may be waiting for.
+  /// Stores communicator, peer and tag of the open call for readers of another thread: what it may be waiting for.
   __attribute__((always_inline)) void about(uint64_t comm, int peer, int tag) noexcept {
     thread_->open.comm = comm;
     thread_->open.peer = peer;
@@ -110,7 +110,7 @@ class call {
     site_ = thread_->sites.count(from_, what_, where().path, duration_);
   }
 
-  /// A call that is told from the clock only once it is known to matter: successful polls.
+  /// Reads the clock of a call late, once it turns out to matter: successful polls.
   void happened_now() noexcept {
     begin();
     if (__builtin_expect(entered_ != 0, 0)) entered_ = given_ = begin_;  // what was before is MPI's as well
@@ -176,8 +176,8 @@ class call {
   void duration(uint64_t ticks) noexcept { duration_ = ticks; }
 
  private:
-  // Whether the open call is still on the stack: an error handler may have left it by longjmp. Then its frame is
-  // not above this one, or somebody has written over its return address.
+  // Whether the open call is still on the stack. An error handler may have left it by longjmp; then its frame is
+  // not above this one, or its return address has been overwritten.
   static bool is_inside(const open_call& outer, const void* frame) noexcept {
     if (reinterpret_cast<uintptr_t>(outer.frame) <= reinterpret_cast<uintptr_t>(frame)) return false;
 #if defined(__x86_64__)
@@ -262,7 +262,7 @@ class call {
   }
   static __attribute__((noinline, cold)) uint64_t read_clock() noexcept { return core::cycle_clock::now(); }
 
-  // One of many calls. Its record says what the four readings took that others do without.
+  // Runs for one of many calls. Its record has the cost of the four clock readings that other calls skip.
   static __attribute__((noinline, cold)) void time_itself(thread_state& thread, core::mpi_call what, uint64_t entered,
                                                           uint64_t begin, uint64_t given, uint64_t leave) noexcept {
     const uint64_t now = core::cycle_clock::now();

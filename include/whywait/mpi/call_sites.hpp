@@ -14,8 +14,8 @@ namespace whywait {
 inline namespace v0 {
 namespace mpi {
 
-/// A place in the program that calls MPI, told apart by return address and stack of open regions, and what
-/// all its calls took together (exact also when single records were lost).
+/// A place in the program that calls MPI, identified by return address and stack of open regions, and the
+/// total time of its calls (exact even if single records were lost).
 struct call_site {
   const void* address;    ///< return address into the caller
   core::stable_key path;  ///< path_recorder::path() at the call
@@ -35,7 +35,7 @@ class call_site_table {
   static constexpr uint32_t most_depth = 64;
 
   /// Reserves address space (about 20 MB, touched as it fills). False if there is none.
-  /// `keeper`: keeps the sites for a reader after a crash, and in `modules` what they lie in; null: nobody does.
+  /// `keeper`: keeps the sites for a reader after a crash, and in `modules` their modules; null: they are not kept.
   bool open(core::kept_file* keeper = nullptr, core::kept_modules* modules = nullptr) noexcept {
     keeper_ = keeper;
     modules_ = modules;

@@ -44,7 +44,7 @@ class clock_sync {
   /// from the call before (the first from `start`) to this one.
   core::shared_clock finish(MPI_Comm comm) noexcept {
     const sample last = measure(comm);
-    // rank 0 knows the rate of its own counter; time 0 is its first reading
+    // rank 0 provides the rate of its own counter; time 0 is its first reading
     struct {
       double rate;
       uint64_t origin;
@@ -66,7 +66,7 @@ class clock_sync {
       const uint64_t widest = previous_.bracket > last.bracket ? previous_.bracket : last.bracket;
       map.error_ns = static_cast<double>(widest) / 2 * map.ns_per_tick;
     }
-    // the leader of each clock speaks for all that read it
+    // the leader of each clock sends the map to all ranks that read the clock
     PMPI_Bcast(&map, static_cast<int>(sizeof map), MPI_BYTE, 0, first_.sharers);
     previous_ = last;
     free(last.sharers);
@@ -158,7 +158,7 @@ class clock_sync {
 
   static void serve(MPI_Comm comm, int count) noexcept {
     for (; count > 0; --count) {
-      int peer = MPI_ANY_SOURCE;  // whoever comes next, then that one to the end
+      int peer = MPI_ANY_SOURCE;  // the first message selects the peer of all rounds
       for (int i = 0; i < rounds; ++i) {
         uint64_t now = 0;
         MPI_Status status;

@@ -34,7 +34,7 @@ class communicator_table {
   static constexpr uint32_t none = ~uint32_t(0);
   static constexpr uint32_t capacity = 1u << 20;
 
-  /// `keeper`: keeps them for a reader after a crash; null: nobody does.
+  /// `keeper`: keeps them for a reader after a crash; null: they are not kept.
   bool open(core::kept_file* keeper = nullptr) noexcept {
     keeper_ = keeper;
     by_handle_.keep_in(keeper);

@@ -17,7 +17,7 @@ namespace mpi {
 
 namespace detail {
 
-/// Writes into a posting who completed it. The caller holds the lock if there are several threads.
+/// Stores in a posting which call completed it. The caller holds the lock if there are several threads.
 /// `index`: of the completing record; with `lost` the posting becomes its own completion.
 inline void complete_posting(call& here, pending* p, uint32_t index, bool lost, const MPI_Status* status, int code) noexcept {
   state& process = here.process();
@@ -317,7 +317,7 @@ inline int test_all(What what, caller from, Pass& pass, int count, MPI_Request* 
   return code;
 }
 
-/// MPI_Request_get_status: completes without freeing; leaves a record the first time it says yes.
+/// MPI_Request_get_status: completes without freeing; leaves a record when it first reports completion.
 template <class What, class Pass>
 inline int get_status(What what, caller from, Pass& pass, MPI_Request request, const int* found, MPI_Status*& status) {
   call here(what, from);

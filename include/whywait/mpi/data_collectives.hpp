@@ -12,8 +12,8 @@ namespace whywait {
 inline namespace v0 {
 namespace mpi {
 
-/// Leaves the data records of one collective, as its facts tell what this rank sent to whom and got from whom. One record
-/// where one says it all, else one for each rank. The part of a rank for itself is a copy.
+/// Leaves the data records of one collective, from the facts about what this rank sent to and received from each rank. One
+/// record where that suffices, else one for each rank. The part of a rank for itself is a copy.
 class data_of_collective {
  public:
   const int rank;

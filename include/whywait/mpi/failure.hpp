@@ -7,7 +7,7 @@ namespace whywait {
 inline namespace v0 {
 namespace mpi {
 
-/// What went wrong on one rank, told to all. Plain and of fixed size: it travels, and is kept where no memory may be left.
+/// A failure of one rank, sent to all ranks. Plain and of fixed size, because it is sent and stored when memory is short.
 struct failure {
   int32_t rank = -1;  ///< in MPI_COMM_WORLD; -1: nothing went wrong
   char text[252] = "";  ///< "rank 3: std::bad_alloc", cut

@@ -15,7 +15,7 @@ namespace mpi {
 /// empty map. Not thread-safe. About 2 ns a look-up.
 class flat_map {
  public:
-  /// Keeps the table for a reader after a crash; while it is empty. Null: nobody does.
+  /// Keeps the table for a reader after a crash. Call it while the table is empty. Null: it is not kept.
   void keep_in(core::kept_file* keeper) noexcept { keeper_ = keeper; }
 
   /// The value of `key`, or null. Valid until the next `set` or `erase`.

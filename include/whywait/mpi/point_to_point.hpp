@@ -13,8 +13,8 @@ namespace whywait {
 inline namespace v0 {
 namespace mpi {
 
-// Blocking point-to-point calls. `from` says who called, `pass` makes the
-// call that the program asked for, with the arguments as they are at that moment.
+// Blocking point-to-point calls. `from` is the caller, `pass` makes the
+// call of the program, with the arguments as they are at that moment.
 //
 // Ordinals must follow the order in which MPI sees the operations (overhead.md 4.3). While one thread calls
 // MPI, taking the ordinal just before the call does that. Once several do, a blocking call is posted by its
@@ -29,7 +29,7 @@ struct envelope {
 
 namespace detail {
 
-/// Fills what a posting says about its message. `e` as the program gave it.
+/// Fills the fields of a posting that describe its message. `e` as the program passed it.
 inline unsigned describe(call& here, core::sync_record* r, const envelope& e, uint64_t bytes) noexcept {
   const uint32_t comm = index_of(here.thread(), e.comm);
   r->bytes = bytes;

@@ -57,7 +57,7 @@ inline bool has_twin(pending* const* entries, int count, int i) noexcept {
 
 }  // namespace detail
 
-/// MPI_Isend, MPI_Ibsend, MPI_Issend, MPI_Irsend, MPI_Irecv: `flags` says posts_send or posts_receive.
+/// MPI_Isend, MPI_Ibsend, MPI_Issend, MPI_Irsend, MPI_Irecv: `flags` is posts_send or posts_receive.
 template <class What, class Pass>
 inline int post(What what, caller from, Pass& pass, unsigned flags, const void* buffer, int count, MPI_Datatype type,
                 envelope e, MPI_Request* request) {

@@ -28,7 +28,7 @@ inline void keep_message(call& here, MPI_Message message, uint32_t posting, cons
   p->comm = index;
 }
 
-/// What the matched probe of a message said; false if no wrapper saw it. The entry is used up.
+/// The result of the matched probe of a message; false if no wrapper saw it. Removes the entry.
 inline bool take_message(call& here, uint64_t handle, pending& found) noexcept {
   guard_if guard(here.process().lock, here.several());
   pending* const p = here.process().messages.find(handle);
@@ -52,7 +52,7 @@ inline void store_probe(call& here, unsigned flags, uint32_t posting, const enve
 
 }  // namespace detail
 
-/// MPI_Probe. Its ordinal tells which later receive takes the message it saw.
+/// MPI_Probe. Its ordinal identifies the later receive that takes the same message.
 template <class What, class Pass>
 inline int probe(What what, caller from, Pass& pass, envelope e, MPI_Status*& status) {
   call here(what, from);

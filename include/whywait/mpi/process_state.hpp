@@ -49,7 +49,7 @@ struct hooks {
   /// MPI_Abort, exit() without MPI_Finalize, or a fatal signal (`signal`: its number, else 0). Once in a process,
   /// not collective. After a signal only async-signal-safe calls are allowed.
   void (*on_end)(state&, end_reason, int signal);
-  /// In an operation at which all processes met, after it: collective over state.tool_comm. False: nobody explained.
+  /// After an operation at which all processes met: collective over state.tool_comm. False: nothing was explained.
   bool (*on_epoch)(state&, thread_state&, const meeting_point&);
 };
 
@@ -70,7 +70,7 @@ struct thread_state : thread_facts {
   uint32_t communicator_index;
   struct {
     uint64_t handle;
-    int64_t bytes;  // -1: derived, ask each time, for its handle may come back with another meaning
+    int64_t bytes;  // -1: derived, queried each time, because its handle may be reused for another type
   } types[16];
   uint64_t carried;         // first records, out of earlier epochs
   void* scratch;            // for arrays of requests; grows outside the common case

@@ -14,7 +14,7 @@
 
 #ifndef WHYWAIT_DISABLE
 
-// The table of wrappers: name, parameters, arguments, role function and the facts it is told. X: calls of inner loops, which
+// The table of wrappers: name, parameters, arguments, role function and the facts it receives. X: calls of inner loops, which
 // have a role function each; R: rare calls, which share the role functions of their kind. Inside the facts
 // the parameters have MPI's names; a status parameter is passed by reference, so that the role function can
 // put one of its own in place of an ignored one.
@@ -212,7 +212,7 @@
   WHYWAIT_MPI_POST(X, pointer, role, kind, b) WHYWAIT_MPI_POST(X, pointer, role, kind, c)
 
 // Weak: any number of files may include this. Default visibility: calls from shared libraries are seen even
-// with -fvisibility=hidden (MPICH's mpi.h says nothing). Never inlined, so that the return address is the
+// with -fvisibility=hidden (MPICH's mpi.h sets none). Never inlined, so that the return address is the
 // caller's. clang-format leaves the table alone.
 #define WHYWAIT_MPI_UNPACK(...) __VA_ARGS__
 #define WHYWAIT_MPI_WRAPPER(name, parameters, arguments, role, facts)                            \

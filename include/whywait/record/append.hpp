@@ -11,8 +11,8 @@ namespace whywait {
 inline namespace v0 {
 namespace record {
 
-/// Whether the calling thread keeps the order of its path: whoever counts blocks by other means than the path recorder
-/// then tells each with `append`, too.
+/// Whether the calling thread keeps the order of its path. Then other counters of blocks than the path recorder call
+/// `append` for each visit.
 inline bool keeps_order() noexcept {
   const location* const here = this_location();
   return here != nullptr && here->more != nullptr && here->more->ordered;
@@ -20,9 +20,9 @@ inline bool keeps_order() noexcept {
 
 constexpr uint32_t most_appended = (1u << 28) - 1;
 
-/// One visit of a block that somebody else counts (the compiler's callbacks), for the order of the path only: it
-/// counts nothing. At most `most_appended`. About 8 ns where `keeps_order`; else nothing. What runs inside it and calls it again is
-/// left out.
+/// Appends one visit of a block to the path order without counting it, for blocks that the compiler's callbacks count.
+/// `block` is at most `most_appended`. About 8 ns where `keeps_order`, else nothing. Calls from inside a call are
+/// dropped.
 inline void append(uint32_t block) noexcept {
   location* const here = this_location();
   if (here == nullptr || here->more == nullptr) return;

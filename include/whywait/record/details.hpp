@@ -11,8 +11,8 @@ namespace record {
 
 struct location;
 
-/// Who wants more of a thread's marks than its path profile (kept_details.hpp): told of each before the path recorder is
-/// told the same. Pointers, so that files with marks need not include what is behind them.
+/// Callbacks for more of a thread's marks than its path profile (kept_details.hpp), called before the path recorder.
+/// Pointers, so that files with marks need not include the implementation.
 struct details {
   void (*enter)(location&, uint32_t number, uint64_t now) noexcept;
   void (*leave)(location&, uint64_t now) noexcept;

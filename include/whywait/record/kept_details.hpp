@@ -17,8 +17,8 @@ namespace whywait {
 inline namespace v0 {
 namespace record {
 
-/// What a thread keeps beside its path profile if WHYWAIT_PATH or WHYWAIT_TIMELINE ask for it. A mark in a signal
-/// handler that interrupts another one is left out here (counted), never in the profile. Written by its thread only.
+/// What a thread keeps beside its path profile because of WHYWAIT_PATH or WHYWAIT_TIMELINE. A mark in a signal
+/// handler that interrupts another mark is missing here (counted), but not in the profile. Written by its thread only.
 struct kept_details : details {
   bool timed = false;
   bool timed_steps = false;
@@ -30,7 +30,7 @@ struct kept_details : details {
 
   static kept_details* of(const location& at) noexcept { return static_cast<kept_details*>(at.more); }
 
-  /// For registry::make_details. Null if the settings ask for nothing, or if there is no address space.
+  /// For registry::make_details. Null if the settings request nothing, or if there is no address space.
   static void* make(core::registry& registry) noexcept {
     const core::settings& config = registry.config;
     if (!config.path_order && config.timeline == core::settings::timeline_choice::none) return nullptr;
@@ -114,8 +114,8 @@ struct kept_details : details {
   };
 };
 
-/// Lets threads that begin to record from now on keep what the settings ask for. Before `listen`, by whoever will read
-/// it.
+/// Makes threads that start recording from now on keep what the settings request. The reader calls it before
+/// `listen`.
 inline void keep_details() noexcept {
   if (core::registry* registry = core::the_registry())
     __atomic_store_n(&registry->make_details, &kept_details::make, __ATOMIC_RELEASE);

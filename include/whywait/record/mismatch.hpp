@@ -18,7 +18,7 @@ struct mismatch {
     none,
     never_begun,   ///< whywait::end(name), but no open region is called so: nothing was ended
     wrong_order,   ///< whywait::end(name), but another region is innermost: both and all between were ended
-    not_ended,     ///< a scope was left while a whywait::begin in it was still open: that was ended, too
+    not_ended,     ///< a scope was left while a whywait::begin in it was still open: both were ended
     ended_twice,   ///< a scope was left whose region whywait::end had already ended
     nothing_before, ///< whywait::next(place), but no region is open: only the visit was counted
     never_ended    ///< whywait::begin(name) without whywait::end(name) when the run or its thread ended

@@ -10,8 +10,8 @@ namespace whywait {
 inline namespace v0 {
 namespace record {
 
-/// Numbers of places whose names are known only at run time. A text mostly comes from the same address again: that
-/// says where to look, and comparing the texts says whether it is the one, so an address may be used again for
+/// Numbers of places whose names are known only at run time. A text mostly comes from the same address again, so the
+/// address selects the entry. The texts are compared as well, because an address may be reused for
 /// another text. About 5 ns where site_table::intern costs 30 or more. One thread; zeroed memory is an empty cache.
 class name_cache {
  public:

@@ -13,11 +13,11 @@ namespace whywait {
 inline namespace v0 {
 namespace record {
 
-/// In which order one thread ran its blocks between its sync records, folded as it runs. About 47 ns for each region and
-/// 8 ns for each block more than without; a block in an order that does not fold 62 ns. Written by its thread only;
+/// The order in which one thread ran its blocks between its sync records, folded while it runs. Adds about 47 ns to a
+/// region and 8 ns to a block; 62 ns to a block in an order that does not fold. Written by its thread only;
 /// finished segments may be read by any.
 ///
-/// Nobody tells it of synchronisations: an event belongs to the segment before the next sync record, and the first
+/// It receives no synchronisations: an event belongs to the segment before the next sync record, and the first
 /// event after a record ends the segment before it, whose times are in that record. A segment without events is not
 /// kept: its time belongs to the innermost region.
 class path_order {
@@ -33,8 +33,8 @@ class path_order {
     segments_.release();
   }
 
-  // Each before the path recorder is told the same: `here` is a location, with its open regions (`path`) and its
-  // sync records (`syncs`).
+  // Each is called before the same function of the path recorder. `here` is a location, with its open regions (`path`)
+  // and its sync records (`syncs`).
 
   template <class Location>
   void enter(const Location& here, uint32_t number, uint64_t now) noexcept {

@@ -121,7 +121,7 @@ class path_recorder {
     if (!e->arrive()) touch(e, innermost());
   }
 
-  /// After path_head::leave, if that says so.
+  /// Follows path_head::leave where that returns true.
   void touch_outer() noexcept { touch(head_.top->region, 0); }
 
   /// Site number of the innermost region; 0 outside any.
@@ -172,7 +172,7 @@ class path_recorder {
     in_list_ = false;
   }
 
-  /// `close` for the case that it has nothing to tell: only code outside any region ran. False: call `close`.
+  /// A cheap `close` for segments in which only code outside any region ran. False: call `close`.
   bool close_if_outside(uint64_t now) noexcept {
     if (touched_count_ != 0 || head_.top != frames_) return false;
     profile_[0].ticks = timed - now;

@@ -127,7 +127,7 @@ inline bool repair(location& at, uint32_t depth, marked_place place) noexcept {
   return at.path.depth() == depth;
 }
 
-// --- The slow paths of the marks in region.hpp: marks.hpp says when.
+// --- The slow paths of the marks in region.hpp. marks.hpp selects them.
 
 // A visit that was counted in `nowhere` or in a decoy stays there, where it is never read. Two threads that take from
 // the same number could make it negative, as if the block were listed.

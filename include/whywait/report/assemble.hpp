@@ -65,6 +65,7 @@ inline result assemble(const explain::outcome& found, const base::names& known, 
   out.run.location_seconds = base::seconds_of(found.location_ns);
   out.run.waiting_seconds = base::seconds_of(found.waiting_ns);
   out.run.unmatched = found.unmatched;
+  out.run.progress = found.progress;
   out.run.clock_violations = found.clock_violations;
 
   const detail::name_resolver resolve(found, known);
@@ -122,6 +123,9 @@ inline result assemble(const explain::outcome& found, const base::names& known, 
     out.waits.push_back(std::move(w));
   }
   if (found.total_ns != 0) out.ledger = detail::ledger_of(found, resolve);
+  out.ledger.overhead.pause_seconds = out.run.pause_seconds;
+  out.ledger.overhead.poll_seconds = out.run.poll_seconds;
+  out.verdict = detail::verdict_of(found, resolve);
   out.problems = detail::advice_of(said.problems);
   out.run.undescribed_seconds = base::seconds_of(undescribed_ns);
   out.run.unexplained_seconds = base::seconds_of(remainder_ns + std::max<std::int64_t>(unlisted_ns, 0));

@@ -95,6 +95,16 @@ void write_run(Writer& out, const result& r) {
       .member("clock_error_seconds", run.clock_error_seconds);
   out.member("clock_violations", run.clock_violations).member("partial", run.partial);
   out.member("nothing_worth_changing", nothing_worth_changing(r));
+  out.key("progress").begin_array();
+  for (const explain::progress_fact& p : run.progress) {
+    out.begin_object()
+        .member("waiter", p.sends ? "sender" : "receiver")
+        .member("within_node", p.within_node)
+        .member("least_bytes", static_cast<std::int64_t>(p.least_bytes))
+        .member("calls", p.calls)
+        .end_object();
+  }
+  out.end_array();
   out.key("settings").begin_object();
   for (const auto& [name, value] : run.settings) out.member(name, value);
   out.end_object().key("warnings").begin_array();
@@ -160,7 +170,12 @@ void write_json(const result& r, Sink sink) {
   json_document out{json_sink(sink)};
   out.begin_object().member("schema", "whywait/1");
   detail::write_run(out, r);
-  out.key("waits").begin_array();
+  out.key("verdict").begin_array();
+  for (const verdict_entry& v : r.verdict) {
+    out.begin_object().member("text", v.text).member("block", v.block).member("rank", v.rank).member("ratio", v.ratio);
+    out.member("saving_seconds", v.saving_seconds).end_object();
+  }
+  out.end_array().key("waits").begin_array();
   for (const wait_entry& w : r.waits) detail::write_wait(out, w);
   out.end_array();
   detail::write_advice(out, "problems", r.problems);

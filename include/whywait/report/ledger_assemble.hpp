@@ -85,6 +85,8 @@ inline run_ledger ledger_of(const explain::outcome& found, const name_resolver& 
                   base::seconds_of(without.total_ns),
                   base::seconds_of(without.waiting_ns),
                   base::seconds_of(without.error_ns),
+                  0,
+                  0,
                   without.inversions};
   list_critical_path(found, resolve, out);
   list_delay_costs(found.costs, resolve, out);

@@ -49,7 +49,7 @@ void write_ledger(Writer& out, const run_ledger& r, const efficiency_ranges* lim
     out.member("calibrated", o.calibrated).member("seconds", o.seconds).member("bound_seconds", o.bound_seconds);
     out.member("run_seconds", r.seconds).member("without_seconds", o.without_seconds);
     out.member("waiting_without_seconds", o.waiting_without_seconds).member("error_seconds", o.error_seconds);
-    out.member("inversions", o.inversions);
+    out.member("pause_seconds", o.pause_seconds).member("poll_seconds", o.poll_seconds).member("inversions", o.inversions);
   }
   out.end_object().key("delay_costs").begin_array();
   for (const delay_entry& e : r.delay_costs) {

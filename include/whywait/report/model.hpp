@@ -10,6 +10,7 @@
 #include <whywait/report/run_ledger.hpp>
 #include <whywait/report/section.hpp>
 #include <whywait/report/thread_end.hpp>
+#include <whywait/report/verdict.hpp>
 #include <whywait/whatif/answer.hpp>
 
 #include <cstdint>
@@ -30,6 +31,8 @@ struct run_facts {
   std::int64_t mpi_calls = 0;       ///< calls seen on all ranks; 0 means that interception did not work
   std::int64_t dropped_events = 0;  ///< records dropped because the buffer was full
   std::int64_t epochs = 1;          ///< number of epochs that were explained separately
+  double pause_seconds = 0;         ///< wall time of the pauses between epochs
+  double poll_seconds = 0;          ///< most of one rank: the cost of tests and probes that found nothing
   std::int64_t first_comers = 0;    ///< wildcard receives served in order of arrival
   std::string clock;                ///< source of time stamps: "tsc", "clock_gettime"
   double clock_error_seconds = 0;   ///< estimated error between clocks of two ranks; NaN: unknown
@@ -50,6 +53,7 @@ struct run_facts {
   double undescribed_seconds = 0;  ///< time of waits without a rule, which are not listed
   std::int64_t undescribed_waits = 0;
   std::int64_t unmatched = 0;  ///< messages without a partner
+  base::vector<explain::progress_fact> progress;  ///< messages that need their partner in MPI
   std::int64_t clock_violations = 0;  ///< causes recorded after the end of their wait
 };
 
@@ -140,6 +144,7 @@ struct prediction_section {
 /// The contents of a report; docs/schema.json describes its JSON form. Sections without content are written empty.
 struct result {
   run_facts run;
+  base::vector<verdict_entry> verdict;  ///< what makes the run long, largest saving first; at most three
   base::vector<wait_entry> waits;  ///< most costly first
   base::vector<advice_entry> problems;  ///< problems that belong to no single wait, largest saving first
   report::not_understood not_understood;  ///< MPI time without an explanation

@@ -58,7 +58,7 @@ inline objection first_objection(const result& r, const text_options& o = {}) no
   return objection::none;
 }
 inline bool nothing_worth_changing(const result& r, const text_options& o = {}) noexcept {
-  return first_objection(r, o) == objection::none && r.problems.empty();
+  return first_objection(r, o) == objection::none && r.problems.empty() && r.verdict.empty();
 }
 
 /// What is said about the waiting in place of "nothing worth changing".

@@ -50,6 +50,15 @@ inline std::string unseen_words(const base::vector<place_total>& all) {
   return text;
 }
 
+/// One sentence about messages that depend on their partner.
+inline std::string progress_words(const explain::progress_fact& p) {
+  const std::string size =
+      p.least_bytes < 2 ? std::string() : "of " + base::memory(static_cast<double>(p.least_bytes)) + " or more ";
+  return std::string(p.sends ? "sends " : "receives ") + size + (p.within_node ? "within a node" : "between nodes") +
+         " complete only while the " + (p.sends ? "receiver" : "sender") + " is in MPI (seen in " +
+         base::counted(p.calls, "call") + ")";
+}
+
 /// A quality in words; empty for "exact".
 inline std::string quality_words(const std::string& quality) {
   if (quality == "bounded") return "approximate: only a bound is known for a part of it";

@@ -243,6 +243,7 @@ class fact_maker {
       case explain::pattern::early_scan: waiting = late = mpi_call::Scan; break;
       case explain::pattern::wait_at_create: waiting = late = mpi_call::Comm_dup; break;
       case explain::pattern::wait_at_finalize:
+      case explain::pattern::wait_for_progress:
       case explain::pattern::count_: return;
     }
     const double mean = seconds(e.wait_ns) / static_cast<double>(e.count);

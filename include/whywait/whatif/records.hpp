@@ -6,6 +6,7 @@
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/models/run_log.hpp>
+#include <whywait/whatif/progress_edges.hpp>
 #include <whywait/whatif/trace.hpp>
 
 #include <algorithm>
@@ -29,6 +30,7 @@ class log_joiner {
     match_messages();
     fit_messages();
     match_collectives();
+    progress_edges(t_, log_);
     attribute_calls();
     for (const traced_line& line : t_)
       log_.measured_seconds = std::max(log_.measured_seconds, static_cast<double>(line.end_ns - origin_) * 1e-9);
@@ -325,6 +327,7 @@ class log_joiner {
       arrive(m.to, left(m), m.seconds);
       if (m.rendezvous) arrive(m.done, left(m), m.seconds);
     }
+    for (const models::entry_edge& e : log_.entries) arrive(e.to, call(e.from).enter_ns, 0.0);
     for (const models::sync_edge& s : log_.syncs) {
       std::int64_t last = INT64_MIN;
       if (!s.prefix)

@@ -81,6 +81,7 @@ class player {
         sync_missing_(log.syncs.size(), 0),
         messages_(at_.size(), log.messages.size()),
         syncs_(at_.size(), log.syncs.size() * log.lines.size()),
+        entries_(at_.size(), log.entries.size()),
         lines_(log.lines.size()) {}
 
   replayed play() {
@@ -134,6 +135,10 @@ class player {
       halves_[m] = 2;
       messages_.add(at_(x.posted), m);
       ++missing_[at_(x.done)];
+    }
+    for (std::uint32_t e = 0; e != log_.entries.size(); ++e) {
+      entries_.add(at_(log_.entries[e].from), e);
+      ++missing_[at_(log_.entries[e].to)];
     }
     for (std::uint32_t s = 0; s != log_.syncs.size(); ++s) {
       sync_missing_[s] = log_.syncs[s].in.size();
@@ -198,6 +203,7 @@ class player {
       c.time += line[c.next].work_seconds;
       play.messages_.each(place(), [&](std::uint32_t m) { play.begin_message(m, c.time); });
       play.syncs_.each(place(), [&](std::uint32_t s) { play.begin_sync(s, l, c.time); });
+      play.entries_.each(place(), [&](std::uint32_t e) { play.arrive(play.log_.entries[e].to, c.time); });
       return true;
     }
     bool send(bool&) const noexcept { return true; }
@@ -231,7 +237,7 @@ class player {
   base::pod_vector<double> sync_ready_;
   base::pod_vector<std::size_t> sync_missing_;
   base::vector<base::pod_vector<double>> begun_;  // begin times of the members of each scan
-  edge_lists messages_, syncs_;
+  edge_lists messages_, syncs_, entries_;
   base::pod_vector<cursor> lines_;
   base::pod_vector<std::uint32_t> work_;
   base::pod_vector<step> steps_;

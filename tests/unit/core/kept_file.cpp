@@ -3,7 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <dirent.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -19,31 +18,11 @@
 #include <string>
 #include <vector>
 
+#include "../../temporary_folder.hpp"
+
 using namespace whywait::core;
 
 namespace {
-
-/// A temporary folder, removed with its content.
-struct folder {
-  folder() {
-    char name[] = "/tmp/whywait_test_XXXXXX";
-    REQUIRE(mkdtemp(name) != nullptr);
-    path = name;
-  }
-  ~folder() {
-    for (const std::string& name : files()) unlink((path + "/" + name).c_str());
-    rmdir(path.c_str());
-  }
-  std::vector<std::string> files() const {
-    std::vector<std::string> found;
-    DIR* const list = opendir(path.c_str());
-    while (const dirent* entry = readdir(list))
-      if (entry->d_name[0] != '.') found.push_back(entry->d_name);
-    closedir(list);
-    return found;
-  }
-  std::string path;
-};
 
 std::string read_all(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -81,7 +60,7 @@ bool dies_after(Work work) {
 }  // namespace
 
 TEST_CASE("the content of kept pages is in the file after SIGKILL, and other pages are not") {
-  folder here;
+  temporary_folder here;
   char* const pages = static_cast<char*>(map_pages(3 * 4096, false));
   REQUIRE(pages != nullptr);
   REQUIRE(dies_after([&] {
@@ -101,7 +80,7 @@ TEST_CASE("the content of kept pages is in the file after SIGKILL, and other pag
 }
 
 TEST_CASE("a normal end leaves no file, and a file that cannot be made is refused") {
-  folder here;
+  temporary_folder here;
   kept_file file;
   REQUIRE(file.open(here.path.c_str(), true, true));
   CHECK(file.is_open());
@@ -120,7 +99,7 @@ TEST_CASE("a normal end leaves no file, and a file that cannot be made is refuse
 }
 
 TEST_CASE("memory that fills from its begin is kept step by step, that of an array by site as sites are added") {
-  folder here;
+  temporary_folder here;
   constexpr std::size_t reserved = 1 << 20;
   char* const fills = static_cast<char*>(map_pages(reserved, false));
   std::uint64_t* const by_site = static_cast<std::uint64_t*>(map_pages(sizeof(std::uint64_t) * 65536, false));
@@ -152,7 +131,7 @@ TEST_CASE("memory that fills from its begin is kept step by step, that of an arr
 }
 
 TEST_CASE("if the file cannot grow, memory continues without it") {
-  folder here;
+  temporary_folder here;
   REQUIRE(dies_after([&] {
     const int quiet = ::open("/dev/null", O_WRONLY);
     dup2(quiet, 2);
@@ -178,7 +157,7 @@ TEST_CASE("if the file cannot grow, memory continues without it") {
 }
 
 TEST_CASE("released pages make room for others") {
-  folder here;
+  temporary_folder here;
   kept_file file;
   REQUIRE(file.open(here.path.c_str(), true, true));
   struct stat before, after;
@@ -199,7 +178,7 @@ TEST_CASE("released pages make room for others") {
 }
 
 TEST_CASE("a file with more pieces than its first log holds all of them") {
-  folder here;
+  temporary_folder here;
   kept_file file;
   REQUIRE(file.open(here.path.c_str(), true, true));
   constexpr int pieces = 3000;
@@ -213,7 +192,7 @@ TEST_CASE("a file with more pieces than its first log holds all of them") {
 }
 
 TEST_CASE("an event buffer's chunks are kept, and the memory budget holds") {
-  folder here;
+  temporary_folder here;
   kept_file file;
   REQUIRE(file.open(here.path.c_str(), true, true));
   memory_budget budget;
@@ -241,7 +220,7 @@ TEST_CASE("an event buffer's chunks are kept, and the memory budget holds") {
 }
 
 TEST_CASE("a forked child has the same content for itself and never writes its parent's file") {
-  folder here;
+  temporary_folder here;
   kept_file file;
   REQUIRE(file.open(here.path.c_str(), true, true));
   char* const pages = static_cast<char*>(map_pages(8192, false));

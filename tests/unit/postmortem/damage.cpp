@@ -3,6 +3,7 @@
 #include "kept_program.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 
 #include <cstring>
 #include <random>
@@ -14,16 +15,14 @@ namespace {
 /// Returns what `work` writes to standard error.
 template <class Work>
 std::string said_by(Work work) {
-  char name[] = "/tmp/whywait_said_XXXXXX";
-  const int file = mkstemp(name);
+  const int file = memfd_create("said", MFD_CLOEXEC);
   const int before = dup(2);
   dup2(file, 2);
   work();
   dup2(before, 2);
   close(before);
+  const std::string said = read_all("/proc/self/fd/" + std::to_string(file));
   close(file);
-  const std::string said = read_all(name);
-  unlink(name);
   return said;
 }
 
@@ -40,7 +39,7 @@ std::size_t lines_of(const std::string& text) {
 }  // namespace
 
 TEST_CASE("each foreign file is refused with one line") {
-  folder here;
+  temporary_folder here;
   write_file(here.path + "/whywait.a.kept", "");
   write_file(here.path + "/whywait.b.kept", "something else");
   write_file(here.path + "/whywait.c.kept", std::string(100'000, 'x'));
@@ -51,11 +50,11 @@ TEST_CASE("each foreign file is refused with one line") {
   CHECK(lines_of(said) == 3);
   CHECK(said.find("whywait.a.kept is too short") != std::string::npos);
   CHECK(said.find("whywait.c.kept was not written by whywait") != std::string::npos);
-  CHECK(here.files() == whywait::base::vector<std::string>{"other.kept"});
+  CHECK(here.files() == std::vector<std::string>{"other.kept"});
 }
 
 TEST_CASE("a file of another version is named and stays") {
-  folder here;
+  temporary_folder here;
   run("SIGKILL", here.path);
   const std::string path = here.path + "/" + here.files().at(0);
   std::string content = read_all(path);
@@ -74,11 +73,11 @@ TEST_CASE("reading damaged files never fails and reports unreadable parts in cle
   CAPTURE(seed);
   INFO("repeat with KEPT_TEST_SEED=", seed);
   std::mt19937 random(seed);
-  folder whole;
+  temporary_folder whole;
   run("rank", whole.path, "0");
   run("rank", whole.path, "1");
   run("SIGKILL", whole.path);
-  whywait::base::vector<std::string> names = whole.files(), contents;
+  std::vector<std::string> names = whole.files(), contents;
   REQUIRE(names.size() == 3);
   for (const std::string& name : names) contents.push_back(read_all(whole.path + "/" + name));
   // positions of non-empty data; changes of empty pages are harmless
@@ -89,7 +88,7 @@ TEST_CASE("reading damaged files never fails and reports unreadable parts in cle
   int reported = 0;
   for (int round = 0; round < 400; ++round) {
     CAPTURE(round);
-    folder here;
+    temporary_folder here;
     for (std::size_t f = 0; f < contents.size(); ++f) {
       std::string damaged = contents[f];
       const int flips = round % 3 == 0 ? 1 : static_cast<int>(1u << (random() % 10));

@@ -10,7 +10,7 @@ using namespace whywait;
 TEST_CASE("all that was recorded is found, however the process ended") {
   for (const char* end : {"return", "_exit", "SIGKILL", "SIGSEGV", "exec"}) {
     CAPTURE(end);
-    folder here;
+    temporary_folder here;
     const int status = run(end, here.path);
     CHECK((WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)) == (std::string(end) == "SIGKILL"   ? SIGKILL
                                                                              : std::string(end) == "SIGSEGV" ? SIGSEGV
@@ -24,7 +24,7 @@ TEST_CASE("all that was recorded is found, however the process ended") {
 }
 
 TEST_CASE("the records of an ended thread are found") {
-  folder here;
+  temporary_folder here;
   run("thread", here.path);
   const auto process = only(here);
   CHECK(visits(*process, "work") == 1000);
@@ -33,7 +33,7 @@ TEST_CASE("the records of an ended thread are found") {
 }
 
 TEST_CASE("a forked child keeps nothing, and nothing of it is in its parent's file") {
-  folder here;
+  temporary_folder here;
   run("fork", here.path);
   const auto process = only(here);
   CHECK(visits(*process, "work") == 2000);
@@ -44,7 +44,7 @@ TEST_CASE("a forked child keeps nothing, and nothing of it is in its parent's fi
 }
 
 TEST_CASE("an event that had only begun to be written is counted and left out") {
-  folder here;
+  temporary_folder here;
   run("torn", here.path);
   const auto process = only(here);
   CHECK(records(*process) == 3000);
@@ -54,14 +54,14 @@ TEST_CASE("an event that had only begun to be written is counted and left out") 
 }
 
 TEST_CASE("thousands of places keep their names") {
-  folder here;
+  temporary_folder here;
   run("sites", here.path);
   const auto process = only(here);
   for (int i = 0; i < 5000; i += 7) REQUIRE(visits(*process, "place " + std::to_string(i)) == 1);
 }
 
 TEST_CASE("WHYWAIT_MEMORY limits kept records") {
-  folder here;
+  temporary_folder here;
   setenv("WHYWAIT_MEMORY", "128K", 1);
   run("memory", here.path);
   unsetenv("WHYWAIT_MEMORY");
@@ -72,7 +72,7 @@ TEST_CASE("WHYWAIT_MEMORY limits kept records") {
 }
 
 TEST_CASE("the report of a process without MPI names its open regions and its places, and its file is removed") {
-  folder here;
+  temporary_folder here;
   run("open regions", here.path);
   std::FILE* const text = std::tmpfile();
   left_behind_options options;
@@ -80,7 +80,7 @@ TEST_CASE("the report of a process without MPI names its open regions and its pl
   options.output = here.path + "/out";
   CHECK(report_left_behind(here.path, options) == 1);
   CHECK(report_left_behind(here.path, options) == 0);
-  CHECK(here.files() == whywait::base::vector<std::string>{"out.json"});
+  CHECK(here.files() == std::vector<std::string>{"out.json"});
   std::rewind(text);
   char buffer[4096] = "";
   CHECK(std::fread(buffer, 1, sizeof buffer - 1, text) > 0);
@@ -95,28 +95,32 @@ TEST_CASE("the report of a process without MPI names its open regions and its pl
 }
 
 TEST_CASE("a process that runs is left alone, also while others in its folder are reported") {
-  folder here;
+  temporary_folder here;
   const pid_t alive = start("stays", here.path);
+  const auto stop = [&] {
+    kill(alive, SIGKILL);
+    waitpid(alive, nullptr, 0);
+  };
   const auto has_its_name = [&] {  // the file has a temporary name first
-    const whywait::base::vector<std::string> names = here.files();
+    const std::vector<std::string> names = here.files();
     return names.size() == 1 && names[0].find(".kept") != std::string::npos;
   };
   while (!has_its_name() && waitpid(alive, nullptr, WNOHANG) == 0) usleep(10'000);
-  const whywait::base::vector<std::string> before = here.files();
+  const std::vector<std::string> before = here.files();
+  if (before.size() != 1) stop();
   REQUIRE(before.size() == 1);
   run("SIGKILL", here.path);
   left_behind_options options;
   options.text = nullptr;
   CHECK(report_left_behind(here.path, options) == 1);
   CHECK(here.files() == before);
-  kill(alive, SIGKILL);
-  waitpid(alive, nullptr, 0);
+  stop();
   CHECK(report_left_behind(here.path, options) == 1);
   CHECK(here.files().empty());
 }
 
 TEST_CASE("two ranks that were killed are explained like two that came to their end, unfinished barriers left out") {
-  folder here;
+  temporary_folder here;
   run("rank", here.path, "0");
   run("rank", here.path, "1");
   postmortem::dead_job job;
@@ -147,7 +151,7 @@ TEST_CASE("two ranks that were killed are explained like two that came to their 
 }
 
 TEST_CASE("with missing ranks there are last words and the reason for the missing explanation") {
-  folder here;
+  temporary_folder here;
   run("rank", here.path, "1");
   postmortem::dead_job job;
   job.add(std::make_unique<postmortem::dead_process>(

@@ -6,7 +6,6 @@
 
 #include <doctest/doctest.h>
 
-#include <dirent.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,31 +16,9 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <vector>
 
-/// A temporary folder, removed with its content.
-struct folder {
-  folder() {
-    char name[] = "/tmp/whywait_test_XXXXXX";
-    const char* const made = mkdtemp(name);
-    REQUIRE(made != nullptr);
-    path = made;
-  }
-  ~folder() {
-    for (const std::string& name : files()) unlink((path + "/" + name).c_str());
-    rmdir(path.c_str());
-  }
-  folder(const folder&) = delete;
-  folder& operator=(const folder&) = delete;
-  whywait::base::vector<std::string> files() const {
-    whywait::base::vector<std::string> found;
-    DIR* const list = opendir(path.c_str());
-    while (const dirent* entry = readdir(list))
-      if (entry->d_name[0] != '.') found.push_back(entry->d_name);
-    closedir(list);
-    return found;
-  }
-  std::string path;
-};
+#include "../../temporary_folder.hpp"
 
 inline std::string read_all(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -68,8 +45,8 @@ inline int run(const char* name, const std::string& directory, const char* argum
 }
 
 /// The only kept process in the folder.
-inline std::unique_ptr<whywait::postmortem::dead_process> only(const folder& where) {
-  const whywait::base::vector<std::string> files = where.files();
+inline std::unique_ptr<whywait::postmortem::dead_process> only(const temporary_folder& where) {
+  const std::vector<std::string> files = where.files();
   REQUIRE(files.size() == 1);
   auto file = std::make_unique<whywait::postmortem::dead_memory>(where.path + "/" + files[0]);
   REQUIRE(file->readable() == whywait::postmortem::dead_memory::state::readable);

@@ -11,25 +11,16 @@
 #include <sys/resource.h>
 #include <csignal>
 
+#include "../../temporary_folder.hpp"
+
 namespace fs = std::filesystem;
 using whywait::report::output_file;
 
 namespace {
 
-/// A temporary folder, removed with its content.
-struct folder {
-  fs::path path;
-  folder() {
-    std::string name = (fs::temp_directory_path() / "whywait-test-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path = name;
-  }
-  ~folder() {
-    std::error_code ignored;
-    fs::permissions(path, fs::perms::owner_all, ignored);
-    fs::remove_all(path, ignored);
-  }
-  std::size_t files() const {
+struct folder : temporary_folder {
+  const fs::path path = temporary_folder::path;
+  std::size_t files() const {  // with hidden ones
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(path), fs::directory_iterator()));
   }
 };

@@ -16,6 +16,8 @@
 #include <iterator>
 #include <string>
 
+#include "../../temporary_folder.hpp"
+
 using namespace whywait::base;
 using namespace whywait::report;
 namespace fs = std::filesystem;
@@ -76,17 +78,13 @@ class library {
   explicit library(without what, const char* name = "libplugin.so") {
     const char* const original = std::getenv("WHYWAIT_FIXTURE_SYMBOLS");
     REQUIRE_MESSAGE(original != nullptr, "WHYWAIT_FIXTURE_SYMBOLS must name the library made of fixtures/symbols.cpp");
-    std::string folder = (fs::temp_directory_path() / "whywait-symbols-XXXXXX").string();
-    REQUIRE(::mkdtemp(folder.data()) != nullptr);
-    folder_ = folder;
-    copy_library(original, folder_ / name, what);
-    handle_ = ::dlopen((folder_ / name).c_str(), RTLD_NOW | RTLD_LOCAL);
+    const fs::path path = fs::path(folder_.path) / name;
+    copy_library(original, path, what);
+    handle_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     REQUIRE_MESSAGE(handle_ != nullptr, ::dlerror());
   }
   ~library() {
     if (handle_ != nullptr) ::dlclose(handle_);
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
   }
   library(const library&) = delete;
   library& operator=(const library&) = delete;
@@ -99,7 +97,7 @@ class library {
   }
 
  private:
-  fs::path folder_;
+  temporary_folder folder_;
   void* handle_ = nullptr;
 };
 

@@ -79,7 +79,7 @@ declare problem for nonblocking_collective parameters (
   duration = w.duration,
   saving = w.avoidable );
 
-declare composite event progress member ( wait as w ) when w.pattern = 'progress';
+declare composite event progress member ( wait as w ) when w.pattern = 'wait_for_progress';
 declare problem for progress parameters (
   name = "progress",
   description = "Everybody had started and {w.operation} still blocked: the transfer made no progress while the program computed.",

@@ -1,0 +1,195 @@
+#ifndef WHYWAIT_EXPLAIN_PROGRESS_HPP
+#define WHYWAIT_EXPLAIN_PROGRESS_HPP
+
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/core/sync_record.hpp>
+#include <whywait/explain/explanation.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+// Whether messages make progress while their partner is outside MPI is not known in advance: it depends on the library,
+// the network, the size and free buffers. It is learnt from the run (docs/method.md 1.9).
+
+/// Messages that behave alike: those of one direction and size class, within a node or between nodes.
+struct progress_class {
+  static constexpr std::size_t count = 256;
+
+  /// `bytes` of a message are classed by their number of binary digits.
+  static std::uint8_t number_of(bool sends, bool within_node, std::uint64_t bytes) noexcept {
+    const unsigned digits = bytes == 0 ? 0 : std::min(63u, static_cast<unsigned>(64 - __builtin_clzll(bytes)));
+    return static_cast<std::uint8_t>((sends ? 128u : 0u) | (within_node ? 64u : 0u) | digits);
+  }
+  static bool sends(std::size_t number) noexcept { return (number & 128u) != 0; }
+  static bool within_node(std::size_t number) noexcept { return (number & 64u) != 0; }
+  /// The smallest message of the class.
+  static std::uint64_t least_bytes(std::size_t number) noexcept {
+    const unsigned digits = number & 63u;
+    return digits == 0 ? 0 : std::uint64_t{1} << (digits - 1);
+  }
+};
+
+/// When one location was in MPI, by the index of its calls.
+class mpi_entries {
+ public:
+  struct entry {
+    std::int64_t begin_ns, leave_ns;
+    bool only_posts;  ///< it does not stay long enough to complete earlier messages
+  };
+  static constexpr std::size_t none = ~std::size_t{0};
+
+  void reserve(std::size_t calls) { all_.reserve(calls); }
+  /// Calls must come in the order of their beginnings.
+  void add(std::int64_t begin_ns, std::int64_t leave_ns, core::mpi_call call) {
+    using core::call_role;
+    const call_role role = core::role_of(call);
+    all_.push_back(
+        {begin_ns, leave_ns, role == call_role::post_send || role == call_role::post_receive || role == call_role::start});
+  }
+  const entry& operator[](std::size_t i) const noexcept { return all_[i]; }
+
+  /// The last call that began by an instant, or `none`. O(log calls).
+  std::size_t last_until(std::int64_t ns) const noexcept { return after(ns) == 0 ? none : after(ns) - 1; }
+  /// The first call that began in an interval and did more than post, or `none`. O(log calls + postings in between).
+  std::size_t first_in(std::int64_t since_ns, std::int64_t until_ns) const noexcept {
+    std::size_t i = after(since_ns - 1);
+    while (i != all_.size() && all_[i].only_posts && all_[i].begin_ns <= until_ns) ++i;
+    return i == all_.size() || all_[i].begin_ns > until_ns ? none : i;
+  }
+  /// Time in MPI from `since_ns` to the beginning of a call. Of very many calls the last ones stand for all.
+  std::int64_t inside_ns(std::size_t last, std::int64_t since_ns) const noexcept {
+    const std::int64_t until_ns = all_[last].begin_ns;
+    std::int64_t sum_ns = 0;
+    std::size_t i = last;
+    for (std::size_t n = 0; i != 0 && n != most_visited; ++n) {
+      const entry& e = all_[--i];
+      if (e.leave_ns <= since_ns) return sum_ns;
+      sum_ns += std::max<std::int64_t>(0, std::min(e.leave_ns, until_ns) - std::max(e.begin_ns, since_ns));
+    }
+    const std::int64_t seen_ns = until_ns - std::max(since_ns, all_[i].begin_ns);
+    if (i == 0 || seen_ns <= 0) return sum_ns;
+    const double share = static_cast<double>(sum_ns) / static_cast<double>(seen_ns);
+    return static_cast<std::int64_t>(share * static_cast<double>(until_ns - since_ns));
+  }
+
+ private:
+  static constexpr std::size_t most_visited = 64;
+
+  std::size_t after(std::int64_t ns) const noexcept {
+    return static_cast<std::size_t>(
+        std::upper_bound(all_.begin(), all_.end(), ns, [](std::int64_t t, const entry& e) { return t < e.begin_ns; }) -
+        all_.begin());
+  }
+
+  base::pod_vector<entry> all_;
+};
+
+/// A call that stayed blocked after all that it needed by definition had arrived, and what one partner did meanwhile.
+struct blocked_call {
+  std::int64_t since_ns;    ///< from here on nothing but progress or transfer was missing
+  std::int64_t leave_ns;    ///< the call returned
+  std::int64_t entry_ns;    ///< the partner's last entry into MPI before that; INT64_MIN: none
+  std::int64_t inside_ns;   ///< time that the partner spent in MPI from `since_ns` to that entry
+  std::int64_t outside_ns;  ///< since when the partner was outside MPI at `leave_ns`; INT64_MAX: it was inside
+
+  /// The call may have waited for the partner's entry: the partner was outside MPI for most of the time before it.
+  bool may_have_waited(std::int64_t threshold_ns) const noexcept {
+    const std::int64_t wait_ns = entry_ns - since_ns;
+    return entry_ns != INT64_MIN && wait_ns >= threshold_ns && 2 * inside_ns <= wait_ns;
+  }
+  /// The return followed soon after the entry, compared with the time that the call had been blocked.
+  bool ended_by_entry(std::int64_t threshold_ns) const noexcept {
+    return may_have_waited(threshold_ns) && entry_ns - since_ns >= leave_ns - entry_ns;
+  }
+  /// The call returned although the partner had been outside MPI for most of the blocked time.
+  bool ended_without_partner() const noexcept {
+    return outside_ns != INT64_MAX && 2 * (leave_ns - std::max(outside_ns, since_ns)) > leave_ns - since_ns;
+  }
+};
+
+/// What the blocked calls of a run say about each class of messages. Each call counts with the time that it was blocked:
+/// short delays of a transfer say little. Plain sums that ranks add up.
+struct progress_votes {
+  std::uint64_t by_entry_ns[progress_class::count] = {};
+  std::uint64_t without_partner_ns[progress_class::count] = {};
+  std::uint32_t by_entry[progress_class::count] = {};  ///< number of calls
+
+  /// Whether messages of the class complete only when the partner is in MPI.
+  bool dependent(std::size_t number) const noexcept { return by_entry_ns[number] > 2 * without_partner_ns[number]; }
+  /// Whether nearly all observations agree.
+  bool certain(std::size_t number) const noexcept {
+    return by_entry[number] >= 3 && by_entry_ns[number] >= 8 * without_partner_ns[number];
+  }
+  bool any() const noexcept {
+    for (std::size_t c = 0; c != progress_class::count; ++c) {
+      if (dependent(c)) return true;
+    }
+    return false;
+  }
+
+  /// The classes that depend on their partners, joined by direction and distance.
+  base::vector<progress_fact> facts() const {
+    base::vector<progress_fact> found;
+    for (std::size_t first = 0; first != progress_class::count; first += 64) {
+      progress_fact f{progress_class::sends(first), progress_class::within_node(first), 0, 0};
+      for (std::size_t c = first; c != first + 64; ++c) {
+        if (!dependent(c)) continue;
+        if (f.calls == 0) f.least_bytes = progress_class::least_bytes(c);
+        f.calls += by_entry[c];
+      }
+      if (f.calls != 0) found.push_back(f);
+    }
+    return found;
+  }
+
+  /// Counts one blocked call, with all messages that it completed. A call that ended by an entry speaks for the message
+  /// of the partner that entered last, one that no partner can have ended speaks against all. If it completed sends and
+  /// receives, it counts for the sends, because receives of the same exchange arrive before.
+  struct message {
+    blocked_call call;
+    std::uint8_t number;  ///< progress_class
+  };
+  void count(const message* all, std::size_t size, std::int64_t threshold_ns) noexcept {
+    const message* last = nullptr;
+    bool alone = size != 0, sends = false;
+    for (const message* m = all; m != all + size; ++m) {
+      sends = sends || progress_class::sends(m->number);
+      alone = alone && m->call.ended_without_partner();
+      if (!m->call.ended_by_entry(threshold_ns)) continue;
+      const bool later = last == nullptr || m->call.entry_ns > last->call.entry_ns;
+      const bool prefer = last != nullptr && m->call.entry_ns == last->call.entry_ns && progress_class::sends(m->number);
+      if (later || prefer) last = m;
+    }
+    if (last != nullptr) {
+      ++by_entry[last->number];
+      by_entry_ns[last->number] += blocked_ns(*last);
+    } else if (alone) {
+      for (const message* m = all; m != all + size; ++m) {
+        if (!sends || progress_class::sends(m->number)) without_partner_ns[m->number] += blocked_ns(*m);
+      }
+    }
+  }
+  void add(const progress_votes& o) noexcept {
+    for (std::size_t c = 0; c != progress_class::count; ++c) {
+      by_entry[c] += o.by_entry[c];
+      by_entry_ns[c] += o.by_entry_ns[c];
+      without_partner_ns[c] += o.without_partner_ns[c];
+    }
+  }
+
+ private:
+  static std::uint64_t blocked_ns(const message& m) noexcept {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, m.call.leave_ns - m.call.since_ns));
+  }
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

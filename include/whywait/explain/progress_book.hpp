@@ -1,0 +1,315 @@
+#ifndef WHYWAIT_EXPLAIN_PROGRESS_BOOK_HPP
+#define WHYWAIT_EXPLAIN_PROGRESS_BOOK_HPP
+
+#include <whywait/base/packet.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
+#include <whywait/explain/arrival.hpp>
+#include <whywait/explain/history.hpp>
+#include <whywait/explain/messages.hpp>
+#include <whywait/explain/postings.hpp>
+#include <whywait/explain/progress.hpp>
+#include <whywait/explain/walk.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The calls of one rank that stayed blocked after their messages were posted on both sides, and what their partners did
+/// meanwhile. Such a call may have waited until the partner entered MPI again. The rank asks each partner for its entries;
+/// what the answers of all ranks have in common decides which messages depend on their partner (progress.hpp). The
+/// resulting needs are added to the matches of the rank.
+///
+/// Memory: 24 bytes per blocked call and 72 per message that it completed; on the partner, 24 per record once it is asked.
+/// Not thread safe.
+class progress_book {
+ public:
+  /// A call that is blocked for less than `threshold_ns` is not examined.
+  progress_book(const rank_history& rank, std::int64_t threshold_ns, base::memory_pool& pool)
+      : rank_(&rank),
+        threshold_ns_(std::max<std::int64_t>(threshold_ns, 1)),
+        blocked_(pool),
+        queries_(pool),
+        answers_(pool),
+        replies_(pool),
+        entries_() {}
+
+  /// Lists the blocked calls and the messages that they completed. `matches`: by location and record. `numbers`: buffer.
+  void find_blocked(const posting_lists& posted, const base::pod_vector<message_match>& matches,
+                    base::pod_vector<std::uint32_t>& numbers) {
+    numbers.clear();
+    std::size_t m = 0;
+    for (std::uint16_t l = 0; l != rank_->locations.size(); ++l) {
+      const location_history& here = rank_->locations[l];
+      first_.push_back(static_cast<std::uint32_t>(numbers.size()));
+      location_walk walk(*rank_);
+      for (std::uint32_t i = 0; i != here.records.size(); ++i) {
+        const core::sync_record& r = here.records[i];
+        walk.step(r);
+        std::int64_t since_ns = walk.begin_ns();
+        for (; m != matches.size() && matches[m].location == l && matches[m].record == i; ++m) {
+          const std::int64_t posted_ns = matches[m].partner.begin_ns;
+          if (matches[m].receiving || posted_ns < walk.leave_ns()) since_ns = std::max(since_ns, posted_ns);
+        }
+        const bool blocked = waits(core::role_of(r.call)) && walk.leave_ns() - since_ns >= threshold_ns_;
+        numbers.push_back(blocked ? static_cast<std::uint32_t>(blocked_.size()) : none);
+        if (blocked) blocked_.push_back({since_ns, walk.leave_ns(), i, l});
+      }
+    }
+    if (blocked_.empty()) return;
+    each_message(posted, [&](const message& x) {
+      const std::uint32_t number = numbers[first_[x.over.location] + x.over.record];
+      if (number != none) queries_.push_back({x.peer, number, x.number, false});
+    });
+  }
+
+  /// Lists the messages that depend on their partner although they did not wait for it: under another hypothesis they
+  /// might. Call after `add_waits`.
+  void find_unblocked(const posting_lists& posted, const progress_votes& votes) {
+    votes_ = &votes;
+    each_message(posted, [&](const message& x) {
+      if (!votes.dependent(x.number) && !votes.dependent(x.number | 64u)) return;
+      const core::sync_record& posting = rank_->locations[x.at.location].records[x.at.record];
+      const core::sync_record& r = rank_->locations[x.over.location].records[x.over.record];
+      if (!waits(core::role_of(r.call))) return;
+      const blocked_part b{rank_->clock(posting.begin), rank_->clock(r.begin + r.duration), x.over.record, x.over.location};
+      queries_.push_back({x.peer, static_cast<std::uint32_t>(blocked_.size()), x.number, true});
+      blocked_.push_back(b);
+    });
+  }
+
+  /// Producer of the exchange: replies to received queries, then the rank's own. Fills no packet much beyond `room` bytes.
+  template <class Outbox>
+  void send(Outbox&& to, std::size_t room) {
+    for (const reply& r : replies_) {
+      base::packet& out = to(r.rank);
+      put(out, base::packet_part::progress_answer);
+      put(out, r.what);
+    }
+    replies_.clear();
+    for (; sent_ != queries_.size(); ++sent_) {
+      const query& q = queries_[sent_];
+      base::packet& out = to(q.peer);
+      if (out.size() >= room) return;
+      put(out, base::packet_part::progress_query);
+      const blocked_part& b = blocked_[q.number];
+      put(out, question{b.since_ns, b.leave_ns, q.number, rank_->node, q.kind, q.first});
+    }
+    queries_.clear();
+    sent_ = 0;
+  }
+
+  /// Consumer of the exchange.
+  void receive(std::int32_t source, const unsigned char* data, std::size_t size) {
+    base::packet_reader in(data, size);
+    while (!in.empty()) {
+      if (in.get<std::uint32_t>() == base::packet_part::progress_query) {
+        const auto q = in.get<question>();
+        answer a = look_up(q);
+        if (a.entry.begin_ns != INT64_MIN || !q.first) replies_.push_back({source, a});
+      } else {
+        answers_.push_back(in.get<answer>());
+        answers_.back().rank = source;
+      }
+    }
+  }
+
+  /// Counts what the blocked calls of this rank say.
+  void count(progress_votes& votes) {
+    small_stable_sort(answers_, [](const answer& a, const answer& b) {
+      return a.number != b.number ? a.number < b.number : a.entry.begin_ns < b.entry.begin_ns;
+    });
+    base::pod_vector<progress_votes::message> messages;
+    for (std::size_t i = 0; i != answers_.size();) {
+      const std::uint32_t number = answers_[i].number;
+      messages.clear();
+      for (; i != answers_.size() && answers_[i].number == number; ++i) {
+        messages.push_back({observed(answers_[i]), answers_[i].kind});
+      }
+      votes.count(messages.data(), messages.size(), threshold_ns_);
+    }
+  }
+
+  /// Adds a need for each message that waited for an entry of its partner.
+  void add_waits(const progress_votes& votes, message_book& messages) {
+    for (const answer& a : answers_) {
+      if (!votes.dependent(a.kind) || !observed(a).may_have_waited(threshold_ns_)) continue;
+      add(a, votes.certain(a.kind), messages);
+    }
+    clear();
+  }
+  /// Adds a need for each message of `find_unblocked`.
+  void add_others(message_book& messages) {
+    for (const answer& a : answers_) add(a, true, messages);
+    clear();
+  }
+
+  /// Frees the memory.
+  void release() noexcept {
+    clear();
+    blocked_.release();
+    queries_.release();
+    answers_.release();
+    replies_.release();
+    entries_ = {};
+  }
+
+ private:
+  static constexpr std::uint32_t none = 0xffffffffu;
+
+  struct blocked_part {
+    std::int64_t since_ns, leave_ns;
+    std::uint32_t record;
+    std::uint16_t location;
+  };
+  struct query {
+    std::int32_t peer;
+    std::uint32_t number;  ///< in blocked_
+    std::uint8_t kind;     ///< progress_class, without `within_node`
+    bool first;            ///< asks for the first entry instead of the last one
+  };
+  struct question {
+    std::int64_t since_ns, leave_ns;
+    std::uint32_t number;
+    std::int32_t node;
+    std::uint8_t kind;
+    bool first;
+  };
+  struct answer {
+    endpoint entry;
+    std::int64_t inside_ns, outside_ns;
+    std::uint32_t number;
+    std::int32_t rank;
+    std::uint8_t kind;
+  };
+  struct reply {
+    std::int32_t rank;
+    answer what;
+  };
+  struct message {
+    std::int32_t peer;
+    record_place at, over;  ///< its posting, and the call that completed it
+    std::uint8_t number;
+  };
+
+  static bool waits(core::call_role role) noexcept {
+    using core::call_role;
+    return role == call_role::send || role == call_role::receive || role == call_role::exchange ||
+           role == call_role::complete_all || role == call_role::complete_any;
+  }
+
+  template <class Function>
+  void each_message(const posting_lists& posted, Function&& function) const {
+    for (std::size_t n = 0; n != posted.channels(); ++n) {
+      const message_channel& c = posted.channel(n);
+      if (c.peer == rank_->rank && rank_->locations.size() == 1) continue;
+      const bool sends = n < posted.send_channels();
+      for (std::uint32_t i = c.first; i != c.last; ++i) {
+        message x{c.peer, {0, 0}, {0, record_place::nowhere}, 0};
+        if (sends) {
+          const endpoint& e = posted.sends()[i];
+          x.at = {e.record, e.location};
+          x.over = posted.completion_of(x.at, posted.record(x.at));
+        } else {
+          const posted_receive& p = posted.receives()[i];
+          if (p.kind != posted_receive::receive) continue;
+          x.at = {p.record, p.location};
+          x.over = {p.completion, p.completed_by};
+        }
+        if (x.over.location == record_place::nowhere) continue;
+        x.number = progress_class::number_of(sends, false, posted.record(x.at).bytes);
+        function(x);
+      }
+    }
+  }
+
+  // What this rank did while the questioner was blocked. Entries of all threads count. O(log records).
+  answer look_up(const question& q) {
+    if (entries_.empty()) list_entries();
+    answer a{};
+    a.entry.begin_ns = INT64_MIN;
+    a.number = q.number;
+    a.outside_ns = INT64_MIN;
+    a.kind = static_cast<std::uint8_t>(q.kind | (q.node >= 0 && q.node == rank_->node ? 64u : 0u));
+    if (q.first && !votes_->dependent(a.kind)) return a;
+    for (std::uint16_t l = 0; l != entries_.size(); ++l) {
+      const mpi_entries& all = entries_[l];
+      const location_history& here = rank_->locations[l];
+      std::size_t at = all.last_until(q.leave_ns - 1);
+      if (at == mpi_entries::none) continue;
+      if (q.first) {
+        at = all.first_in(q.since_ns, q.leave_ns);
+        if (at == mpi_entries::none) continue;
+        if (a.entry.begin_ns != INT64_MIN && a.entry.begin_ns <= all[at].begin_ns) continue;
+      } else {
+        a.outside_ns = std::max(a.outside_ns, all[at].leave_ns <= q.leave_ns ? all[at].leave_ns : INT64_MAX);
+        if (a.entry.begin_ns != INT64_MIN && a.entry.begin_ns >= all[at].begin_ns) continue;
+        a.inside_ns = all.inside_ns(at, q.since_ns);
+      }
+      a.entry = {all[at].begin_ns, site_of(here, here.records[at]), static_cast<std::uint32_t>(at), l, 0};
+      if (here.dropped > 0) a.entry.flags = endpoint_flag::partial;
+    }
+    if (a.outside_ns == INT64_MIN) a.outside_ns = rank_->begin_ns;
+    return a;
+  }
+
+  void list_entries() {
+    entries_.reserve(rank_->locations.size());
+    for (const location_history& here : rank_->locations) {
+      entries_.emplace_back();
+      mpi_entries& all = entries_.back();
+      all.reserve(static_cast<std::size_t>(here.records.size()));
+      location_walk walk(*rank_);
+      for (std::uint64_t i = 0; i != here.records.size(); ++i) {
+        walk.step(here.records[i]);
+        all.add(walk.begin_ns(), walk.leave_ns(), here.records[i].call);
+      }
+    }
+  }
+
+  blocked_call observed(const answer& a) const noexcept {
+    const blocked_part& b = blocked_[a.number];
+    return {b.since_ns, b.leave_ns, a.entry.begin_ns, a.inside_ns, a.outside_ns};
+  }
+
+  void add(const answer& a, bool certain, message_book& messages) {
+    const blocked_part& b = blocked_[a.number];
+    message_match m;
+    m.partner = a.entry;
+    if (!certain) m.partner.flags |= endpoint_flag::partial;
+    m.record = b.record;
+    m.location = b.location;
+    m.rank = a.rank;
+    m.receiving = false;
+    m.progress = true;
+    messages.add_match(m);
+  }
+
+  void clear() noexcept {
+    blocked_.clear();
+    answers_.clear();
+    first_.clear();
+  }
+
+  const rank_history* rank_;
+  std::int64_t threshold_ns_;
+  base::pod_vector<blocked_part> blocked_;
+  base::pod_vector<query> queries_;
+  std::size_t sent_ = 0;
+  base::pod_vector<answer> answers_;
+  base::pod_vector<reply> replies_;
+  base::vector<mpi_entries> entries_;              ///< by location; empty until the rank is asked
+  base::pod_vector<std::uint32_t> first_;          ///< number of each location's first record among all of the rank
+  const progress_votes* votes_ = nullptr;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

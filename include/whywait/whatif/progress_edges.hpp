@@ -1,0 +1,148 @@
+#ifndef WHYWAIT_WHATIF_PROGRESS_EDGES_HPP
+#define WHYWAIT_WHATIF_PROGRESS_EDGES_HPP
+
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
+#include <whywait/explain/progress.hpp>
+#include <whywait/models/run_log.hpp>
+#include <whywait/whatif/trace.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace whywait {
+inline namespace v0 {
+namespace whatif {
+namespace detail {
+
+/// Finds the messages that complete only when their partner is in MPI, as explain/progress_book.hpp does, and adds the
+/// entries that they needed to the log. `log.messages` must be complete.
+class progress_finder {
+ public:
+  progress_finder(const base::vector<traced_line>& lines, models::run_log& log) : t_(lines), log_(log) {}
+
+  void operator()() {
+    list_calls();
+    for (const models::message_edge& m : log_.messages) {
+      examine(m.done, m.to.line, m, true);
+      examine(m.to, m.from.line, m, false);
+    }
+    count();
+    for (const side& s : sides_) {
+      if (!votes_.dependent(s.number)) continue;
+      if (s.blocked.may_have_waited(threshold_ns)) add(s.at, s.partner, s.entry);
+    }
+    for (const models::message_edge& m : log_.messages) {
+      add_first(m.done, m.to.line, m, true);
+      add_first(m.to, m.from.line, m, false);
+    }
+  }
+
+ private:
+  static constexpr std::int64_t threshold_ns = 5000;
+
+  struct side {
+    models::place at;  ///< the call that completed the message
+    std::uint32_t partner;
+    std::size_t entry;
+    explain::blocked_call blocked;
+    std::uint8_t number;
+  };
+
+  const traced_call& call(const models::place& p) const { return t_[p.line].calls[p.index]; }
+  std::size_t number_of(const models::place& p) const { return first_[p.line] + p.index; }
+
+  void list_calls() {
+    for (const traced_line& line : t_) {
+      first_.push_back(since_.size());
+      entries_.emplace_back();
+      entries_.back().reserve(line.calls.size());
+      for (const traced_call& c : line.calls) {
+        since_.push_back(c.enter_ns);
+        entries_.back().add(c.enter_ns, c.leave_ns, c.call);
+      }
+    }
+    for (const models::message_edge& m : log_.messages) {
+      need(m.to, call(m.from).enter_ns);
+      if (posted(m)) need(m.done, call(m.posted).enter_ns);
+    }
+  }
+  bool posted(const models::message_edge& m) const { return call(m.posted).enter_ns < call(m.done).leave_ns; }
+  void need(const models::place& p, std::int64_t ns) {
+    std::int64_t& since = since_[number_of(p)];
+    if (ns <= call(p).leave_ns) since = std::max(since, ns);
+  }
+  static bool waits(const traced_call& c) {
+    using core::call_role;
+    const call_role role = core::role_of(c.call);
+    return role == call_role::send || role == call_role::receive || role == call_role::exchange ||
+           role == call_role::complete_all || role == call_role::complete_any;
+  }
+  static std::uint8_t class_of(const models::message_edge& m, bool sends) {
+    return explain::progress_class::number_of(sends, false, static_cast<std::uint64_t>(m.bytes));
+  }
+
+  void examine(const models::place& at, std::uint32_t partner, const models::message_edge& m, bool sends) {
+    const traced_call& c = call(at);
+    const std::int64_t since_ns = since_[number_of(at)];
+    if (partner == at.line || !waits(c) || c.leave_ns - since_ns < threshold_ns) return;
+    const explain::mpi_entries& all = entries_[partner];
+    const std::size_t entry = all.last_until(c.leave_ns - 1);
+    explain::blocked_call b{since_ns, c.leave_ns, INT64_MIN, 0, t_[partner].begin_ns};
+    if (entry != explain::mpi_entries::none) {
+      b.entry_ns = all[entry].begin_ns;
+      b.inside_ns = all.inside_ns(entry, since_ns);
+      b.outside_ns = all[entry].leave_ns <= c.leave_ns ? all[entry].leave_ns : INT64_MAX;
+    }
+    sides_.push_back({at, partner, entry, b, class_of(m, sends)});
+  }
+
+  void count() {
+    base::small_stable_sort(sides_, [this](const side& a, const side& b) { return number_of(a.at) < number_of(b.at); });
+    base::pod_vector<explain::progress_votes::message> messages;
+    for (std::size_t i = 0; i != sides_.size();) {
+      const std::size_t number = number_of(sides_[i].at);
+      messages.clear();
+      for (; i != sides_.size() && number_of(sides_[i].at) == number; ++i) {
+        messages.push_back({sides_[i].blocked, sides_[i].number});
+      }
+      votes_.count(messages.data(), messages.size(), threshold_ns);
+    }
+  }
+
+  // Under another hypothesis a message may wait that did not: for the first entry after both sides were posted.
+  void add_first(const models::place& at, std::uint32_t partner, const models::message_edge& m, bool sends) {
+    if (partner == at.line || !votes_.dependent(class_of(m, sends)) || !waits(call(at))) return;
+    std::int64_t since_ns = call(m.from).enter_ns;
+    if (posted(m)) since_ns = std::max(since_ns, call(m.posted).enter_ns);
+    const std::size_t entry = entries_[partner].first_in(since_ns, call(at).leave_ns);
+    if (entry != explain::mpi_entries::none) add(at, partner, entry);
+  }
+
+  void add(const models::place& at, std::uint32_t partner, std::size_t entry) {
+    log_.entries.push_back({{partner, static_cast<std::uint32_t>(entry)}, at});
+  }
+
+  const base::vector<traced_line>& t_;
+  models::run_log& log_;
+  base::pod_vector<std::size_t> first_;    ///< number of each line's first call
+  base::pod_vector<std::int64_t> since_;   ///< from here on a call waited for nothing but progress or transfer
+  base::vector<explain::mpi_entries> entries_;
+  base::pod_vector<side> sides_;
+  explain::progress_votes votes_;
+};
+
+}  // namespace detail
+
+/// Adds to `log.entries` which calls could not end before a partner had entered MPI again.
+inline void progress_edges(const base::vector<traced_line>& lines, models::run_log& log) {
+  detail::progress_finder(lines, log)();
+}
+
+}  // namespace whatif
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,250 @@
+#include <whywait/clocks/virtual_clocks.hpp>
+#include <whywait/explain/progress.hpp>
+
+#include "histories.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace histories;
+using whywait::explain::pattern;
+
+namespace {
+
+constexpr std::int64_t ms = 1000000, us = 1000;
+
+struct halo {
+  int steps = 20;
+  std::uint64_t bytes = 65536;
+  std::int64_t fast_ns = 5 * ms, slow_ns = 10 * ms, transfer_ns = 20 * us;
+  bool dependent = true;    ///< sends complete when the receiver enters MPI again; otherwise after transfer_ns
+  std::int64_t tail_ns = 0; ///< additional time of each send, without the receiver
+};
+
+/// Two ranks post a receive and a send, compute, and wait for both. Rank 1 computes longer. A simulation of its own: it
+/// includes nothing of the room. Returns how long rank 0 was blocked after both sides had posted.
+std::int64_t simulate(run& r, const halo& h) {
+  std::int64_t now[2] = {1000, 1000};
+  std::int64_t blocked_ns = 0;
+  for (int step = 0; step != h.steps; ++step) {
+    std::int64_t posted[2], enters[2], leaves[2];
+    std::uint32_t requests[2][2];
+    for (int i = 0; i != 2; ++i) {
+      requests[i][0] = r[i].post_receive(std::uint64_t(now[i]), std::uint64_t(now[i]) + 100, 1 - i);
+      posted[i] = now[i] + 200;
+      requests[i][1] = r[i].post_send(std::uint64_t(posted[i]), std::uint64_t(posted[i]) + 100, 1 - i);
+      for (const std::uint32_t q : requests[i]) r[i].locations[0].records[q].bytes = h.bytes;
+      const std::int64_t work_ns = i == 0 ? h.fast_ns : h.slow_ns;
+      r[i].step("interior", std::uint64_t(work_ns));
+      enters[i] = posted[i] + 100 + work_ns;
+    }
+    for (int i = 0; i != 2; ++i) {
+      // What it receives was sent before it waits, or arrives when its partner posts.
+      std::int64_t done = std::max(enters[i], posted[1 - i]);
+      const std::int64_t sent = h.dependent ? enters[1 - i] : std::max(posted[0], posted[1]);
+      leaves[i] = std::max(done, sent + h.tail_ns) + h.transfer_ns;
+      if (i == 0 && h.dependent) blocked_ns += std::max<std::int64_t>(0, sent - done);
+    }
+    for (int i = 0; i != 2; ++i) {
+      r[i].call(mpi_call::Waitall, std::uint64_t(enters[i]), std::uint64_t(leaves[i]));
+      for (const std::uint32_t q : requests[i]) r[i].completes(q);
+      now[i] = leaves[i] + 100;
+    }
+  }
+  for (int i = 0; i != 2; ++i) r[i].end_ns = now[i] + 1000;
+  return blocked_ns;
+}
+
+explain::options usual() {
+  explain::options settings;
+  settings.kept_share = 1;
+  settings.least_share = 0;
+  return settings;
+}
+
+std::int64_t time_of(const explain::outcome& out, pattern why) {
+  std::int64_t sum_ns = 0;
+  for (const auto& e : out.waits) sum_ns += e.why == why ? e.wait_ns : 0;
+  return sum_ns;
+}
+
+}  // namespace
+
+TEST_CASE("a send that completes at the receiver's next entry is a wait for progress, explained by the receiver's work") {
+  run r(2);
+  const std::int64_t blocked_ns = simulate(r, {});
+  REQUIRE(blocked_ns > 90 * ms);
+  const explain::outcome out = r.explain(usual());
+  CHECK(time_of(out, pattern::wait_for_progress) == doctest::Approx(double(blocked_ns)).epsilon(0.01));
+  CHECK(time_of(out, pattern::late_sender) < blocked_ns / 100);
+  REQUIRE_FALSE(out.waits.empty());
+  const explain::explanation& e = out.waits[0];
+  CHECK(e.why == pattern::wait_for_progress);
+  CHECK(e.trust == explain::quality::exact);
+  CHECK(e.waiters.at(0).rank == 0);
+  CHECK(e.causers.at(0).rank == 1);
+  CHECK(total(e.residual, "interior") == doctest::Approx(double(e.wait_ns)).epsilon(0.02));
+  REQUIRE(out.progress.size() == 1);
+  CHECK(out.progress[0].sends);
+  CHECK(out.progress[0].least_bytes == 65536);
+  CHECK(out.progress[0].calls == 20);
+}
+
+TEST_CASE("a transfer that needs no partner is no wait for progress, however long it takes") {
+  run r(2);
+  halo h;
+  h.dependent = false;
+  h.tail_ns = 8 * ms;  // longer than the faster rank computes, shorter than the slower one
+  simulate(r, h);
+  const explain::outcome out = r.explain(usual());
+  CHECK(time_of(out, pattern::wait_for_progress) == 0);
+  CHECK(out.progress.empty());
+}
+
+TEST_CASE("small messages that are sent at once depend on no partner") {
+  run r(2);
+  halo h;
+  h.bytes = 8;
+  h.dependent = false;
+  simulate(r, h);
+  const explain::outcome out = r.explain(usual());
+  CHECK(time_of(out, pattern::wait_for_progress) == 0);
+  CHECK(out.progress.empty());
+}
+
+TEST_CASE("the virtual clocks know that the send needs its receiver") {
+  run r(2);
+  simulate(r, {});
+  explain::options settings = usual();
+  settings.clocks = &clocks::virtual_clocks;
+  explain::what_if half;
+  half.changes.push_back({core::key_of("interior"), 0.5});
+  settings.questions.push_back(half);
+  const explain::outcome out = r.explain(settings);
+  run changed(2);
+  halo h;
+  h.fast_ns /= 2;
+  h.slow_ns /= 2;
+  simulate(changed, h);
+  REQUIRE(out.answers.size() == 1);
+  CHECK(out.answers[0].total_ns == doctest::Approx(double(changed[1].end_ns)).epsilon(0.01));
+  // the critical path is the work of the slower rank
+  REQUIRE_FALSE(out.critical_path.empty());
+  CHECK(out.critical_path[0].block == core::key_of("interior"));
+  CHECK(out.critical_path[0].ns == doctest::Approx(20.0 * 10 * ms).epsilon(0.02));
+}
+
+TEST_CASE("the slower rank needs its partner too, once it is the faster one") {
+  run r(2);
+  simulate(r, {});
+  explain::options settings = usual();
+  settings.clocks = &clocks::virtual_clocks;
+  explain::what_if much_faster;  // only rank 1 runs a block of this name below
+  much_faster.changes.push_back({core::key_of("only 1"), 0.1});
+  settings.questions.push_back(much_faster);
+  for (core::path_step& s : r[1].locations[0].steps) s.block = r[1].number("only 1");
+  const explain::outcome out = r.explain(settings);
+  run changed(2);
+  halo h;
+  h.slow_ns /= 10;
+  simulate(changed, h);
+  REQUIRE(out.answers.size() == 1);
+  CHECK(out.answers[0].total_ns == doctest::Approx(double(changed[0].end_ns)).epsilon(0.02));
+}
+
+TEST_CASE("a late posting comes first, then the wait for progress") {
+  run r(2);
+  for (int k = 0; k != 4; ++k) {
+    const std::uint64_t t = std::uint64_t(k) * 100 * ms + 1000;
+    r[0].send(t, t + 12520 * us, 1).bytes = 1 << 20;
+    r[1].step("before", 10 * ms);
+    const std::uint32_t posted = r[1].post_receive(t + 10 * ms, t + 10 * ms + 200, 0);
+    r[1].locations[0].records[posted].bytes = 1 << 20;
+    r[1].step("after", 2500 * us);
+    r[1].call(mpi_call::Wait, t + 12500 * us, t + 12530 * us);
+    r[1].completes(posted);
+    for (int i = 0; i != 2; ++i) r[i].call(mpi_call::Barrier, t + 90 * ms, t + 90 * ms + 100).flags = flag::contributes;
+  }
+  for (int i = 0; i != 2; ++i) r[i].end_ns = 500 * ms;
+  const explain::outcome out = r.explain(usual());
+  CHECK(time_of(out, pattern::late_receiver) == 40 * ms);
+  CHECK(time_of(out, pattern::wait_for_progress) == doctest::Approx(10.0 * ms).epsilon(0.001));
+  std::int64_t before_ns = 0, after_ns = 0;
+  for (const auto& e : out.waits) {
+    (e.why == pattern::late_receiver ? before_ns : after_ns) +=
+        total(e.residual, e.why == pattern::late_receiver ? "before" : "after");
+  }
+  CHECK(before_ns == doctest::Approx(40.0 * ms).epsilon(0.01));
+  CHECK(after_ns == doctest::Approx(10.0 * ms).epsilon(0.01));
+}
+
+TEST_CASE("a member that waits for a relay of a broadcast is not blamed itself") {
+  run r(3);
+  // data goes from 0 over 1 to 2; rank 1 is late by its own work
+  for (int i = 0; i != 3; ++i) {
+    r[i].step(i == 1 ? "solve" : "other", std::uint64_t(i == 1 ? 50 * ms : ms));
+    const std::uint64_t enter = std::uint64_t(i == 1 ? 50 * ms : ms) + 1000;
+    const std::uint64_t leave = i == 0 ? enter + 2000 : std::uint64_t(50 * ms) + 1000 + 20 * us * std::uint64_t(i);
+    r[i].collective(mpi_call::Bcast, enter, leave, 0, i == 0 ? flag::contributes : flag::consumes);
+    r[i].end_ns = 60 * ms;
+  }
+  const explain::outcome out = r.explain(usual());
+  CHECK(r.notes.wait_of(0, 0) == 0);
+  CHECK(r.notes.wait_of(2, 0) == 49 * ms);
+  REQUIRE(out.waits.size() == 1);
+  CHECK(out.waits[0].why == pattern::wait_for_progress);
+  CHECK(out.waits[0].causers.at(0).rank == 1);
+  CHECK(out.waits[0].trust == explain::quality::exact);
+  CHECK(total(out.waits[0].residual, "solve") == 50 * ms);
+  CHECK(total(out.waits[0].residual, "other") == -ms);
+}
+
+TEST_CASE("a relay that cannot be told from another member makes the wait uncertain") {
+  run r(4);
+  for (int i = 0; i != 4; ++i) {
+    const std::uint64_t enter = 1000 + std::uint64_t(i == 1 ? 50 * ms : i == 2 ? 49 * ms : ms);
+    r[i].collective(mpi_call::Bcast, enter, std::uint64_t(50 * ms) + 1000 + 30 * us, 0,
+                    i == 0 ? flag::contributes : flag::consumes);
+    r[i].end_ns = 60 * ms;
+  }
+  const explain::outcome out = r.explain(usual());
+  CHECK(r.notes.wait_of(3, 0) == 49 * ms);
+  for (const auto& e : out.waits) CHECK(e.trust == explain::quality::hidden_tree);
+}
+
+TEST_CASE("the clocks let a member of a broadcast wait for its relay") {
+  run r(3);
+  for (int i = 0; i != 3; ++i) {
+    r[i].step(i == 1 ? "solve" : "other", std::uint64_t(i == 1 ? 50 * ms : ms));
+    const std::uint64_t enter = std::uint64_t(i == 1 ? 50 * ms : ms);
+    r[i].collective(mpi_call::Bcast, enter, std::uint64_t(50 * ms) + 20 * us, 0, i == 0 ? flag::contributes : flag::consumes);
+    r[i].end_ns = std::int64_t(50 * ms) + 20 * us + (i == 2 ? 10 * ms : 0);
+  }
+  explain::options settings = usual();
+  settings.clocks = &clocks::virtual_clocks;
+  explain::what_if half;
+  half.changes.push_back({core::key_of("solve"), 0.5});
+  settings.questions.push_back(half);
+  const explain::outcome out = r.explain(settings);
+  REQUIRE(out.answers.size() == 1);
+  CHECK(out.answers[0].total_ns == 35 * ms + 20 * us);
+}
+
+TEST_CASE("the clocks predict what balancing a block saves") {
+  run r(2);
+  simulate(r, {});
+  explain::options settings = usual();
+  settings.clocks = &clocks::virtual_clocks;
+  const explain::outcome out = r.explain(settings);
+  run changed(2);
+  halo h;
+  h.fast_ns = h.slow_ns = (h.fast_ns + h.slow_ns) / 2;
+  simulate(changed, h);
+  REQUIRE_FALSE(out.balances.empty());
+  const explain::balance_answer& b = out.balances[0];
+  CHECK(b.block == core::key_of("interior"));
+  CHECK(b.rank == 1);
+  CHECK(b.ranks == 2);
+  CHECK(b.most_ns == 200 * ms);
+  CHECK(b.sum_ns == 300 * ms);
+  CHECK(out.total_ns - b.saving_ns == doctest::Approx(double(changed[1].end_ns)).epsilon(0.01));
+}
