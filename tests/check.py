@@ -15,7 +15,8 @@ Checks are lines of FILE, alone (*.check) or as comments in a source file ("// s
 
 In a .check file each line "run: ..." (read by CMake: ranks, arguments, environment, timeout) begins a run;
 --run N selects the N-th. {ranks} stands for the number of ranks. The program runs in its own empty directory, without
-the caller's WHYWAIT_* variables. After S seconds it is killed with all its children, which is a failure.
+the caller's WHYWAIT_* variables. Without WHYWAIT_OUTPUT it is set, so that every program writes its report, and no report
+may contradict itself (consistent.py). After S seconds it is killed with all its children, which is a failure.
 """
 import argparse
 import json
@@ -26,6 +27,8 @@ import shutil
 import signal
 import subprocess
 import sys
+
+import consistent
 
 CHECK = re.compile(r"^(?://\s*)?(?:(exit)\s+(0|nonzero|any)"
                    r"|(stdout|stderr|file\s+\S+)\s+(!?~)\s+(.+)"
@@ -55,6 +58,22 @@ def read_checks(path, run):
     return checks
 
 
+def contradictions(directory, text):
+    """What cannot be true in the reports that the program wrote; its text is considered if there is one report."""
+    found, reports = [], {}
+    for path in sorted(directory.glob("*.json")):
+        try:
+            report = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue  # for a check "json NAME"
+        if isinstance(report, dict) and report.get("schema") == "whywait/1" and "problems" in report:  # not the last words of one rank
+            reports[path.name] = report
+    alone = len(reports) == 1 and len(re.findall("^whywait · ", text, re.MULTILINE)) == 1
+    for name, report in reports.items():
+        found += [f"{name}: {c}" for c in consistent.contradictions(report, text if alone else None)]
+    return found
+
+
 def main():
     split = sys.argv.index("--")
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -76,6 +95,7 @@ def main():
         environment[name] = value
     directory = options.directory
     if directory:
+        environment.setdefault("WHYWAIT_OUTPUT", "report")
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir(parents=True)
 
@@ -125,6 +145,9 @@ def main():
                     json.loads(path.read_text(encoding="utf-8"))
                 except (OSError, ValueError) as problem:
                     failures.append(f"{place}: {path.name}: {problem}")
+
+    if directory:
+        failures += contradictions(directory, err)
 
     print(f"$ {' '.join(command)}")
     print(f"--- stdout\n{out}--- stderr\n{err}--- exit {child.returncode}")

@@ -80,6 +80,8 @@ inline report::result partial_result(mpi::state& process, const finalize::team& 
                            (so_far.found.records == 0 ? "waits are not explained" : "later waits are not explained"));
   rules::contribution uses;
   uses.uses = so_far.uses;
+  uses.calls = so_far.calls_by_kind;
+  uses.code = so_far.code_of_all;
   const rules::evaluation advice = advise(process.registry->config.rules, so_far.found, names, std::move(uses), facts);
   return report::assemble(so_far.found, names, std::move(facts), advice);
 }

@@ -17,6 +17,7 @@
 #include <whywait/finalize/pictures.hpp>
 #include <whywait/finalize/prediction.hpp>
 #include <whywait/finalize/process_names.hpp>
+#include <whywait/finalize/processor_time.hpp>
 #include <whywait/finalize/run_summary.hpp>
 #include <whywait/finalize/time_not_understood.hpp>
 #include <whywait/finalize/together.hpp>
@@ -42,6 +43,10 @@ namespace finalize {
 struct explained_so_far {
   explain::epoch_memory memory;
   base::pod_vector<rules::site_use> uses;    ///< on rank 0
+  rules::call_table calls_by_kind;       ///< on rank 0
+  base::pod_vector<rules::rank_code> code_of_rank;  ///< what this rank itself did
+  rules::code_table code_of_all;         ///< on rank 0
+  rules::processor_use at_start;         ///< when MPI_Init ended
   base::vector<kept_picture> pictures;   ///< on rank 0
   explain::outcome found;               ///< on rank 0: outcome of all complete epochs
   data_so_far data;
@@ -61,6 +66,14 @@ struct explained_so_far {
 inline explained_so_far& so_far_of(mpi::state& process) {
   if (process.so_far == nullptr) process.so_far = new explained_so_far();
   return *static_cast<explained_so_far*>(process.so_far);
+}
+
+/// Hook of MPI_Init: what the scheduler did so far does not count.
+inline void at_start(mpi::state& process) noexcept {
+  try {
+    so_far_of(process).at_start = processor_use_of_process();
+  } catch (const std::bad_alloc&) {  // then start-up counts
+  }
 }
 
 /// Frees the state after the last epoch, so that a leak checker does not report it.
@@ -113,8 +126,19 @@ class epoch {
   }
   /// The additional input of the rules.
   rules::contribution contribute(bool with_events) {
-    rules::contribution all = gather_contributions(transport_, all_.history, settings_.clock_error_ns, with_events);
-    if (process_.rank == 0) fold_uses(so_far_.uses, all.uses);
+    rules::add_own_code(so_far_.code_of_rank, all_.history);
+    rules::processor_use processor = processor_use_of_process();
+    processor.ran_ns -= so_far_.at_start.ran_ns;
+    processor.delay_ns -= so_far_.at_start.delay_ns;
+    processor.passed_ns -= so_far_.at_start.passed_ns;
+    rules::contribution all =
+        gather_contributions(transport_, all_.history, settings_.clock_error_ns,
+                             rules::code_of(all_.history.rank, so_far_.code_of_rank, processor), with_events);
+    if (process_.rank == 0) {
+      fold_uses(so_far_.uses, all.uses);
+      fold_calls(so_far_.calls_by_kind, all.calls);
+      so_far_.code_of_all = all.code;
+    }
     return all;
   }
 

@@ -44,12 +44,17 @@ inline void add_shares(base::vector<location_seconds>& shares, const base::vecto
   }
 }
 
-inline void add_advice(base::vector<advice_entry>& advice, const base::vector<advice_entry>& more, const std::string& pattern) {
+// Savings are wall time: together no more than the rank that waited most could gain.
+inline void add_advice(base::vector<advice_entry>& advice, const base::vector<advice_entry>& more, const std::string& pattern,
+                       const base::vector<location_seconds>& waiters) {
+  double longest = 0;
+  for (const location_seconds& s : waiters) longest = std::max(longest, s.seconds);
   for (const advice_entry& m : more) {
     std::size_t same = 0;
     while (same != advice.size() && advice[same].problem != m.problem) ++same;
     if (same != advice.size()) {
-      advice[same].saving_seconds += m.saving_seconds;  // the text stays that of the most costly shape
+      const double both = advice[same].saving_seconds + m.saving_seconds;  // the text stays that of the most costly shape
+      advice[same].saving_seconds = std::max(std::max(advice[same].saving_seconds, m.saving_seconds), std::min(both, longest));
       advice[same].seconds += m.seconds;
     } else if (m.problem != pattern || advice.empty()) {  // a special advice replaces that of the pattern
       advice.push_back(advice_entry(m));
@@ -91,7 +96,7 @@ inline base::vector<wait_group> group_shapes(const base::vector<wait_entry>& wai
     for (const residual_entry& r : w.residual) detail::add_term(sum.residual, r);
     detail::add_shares(sum.waiters, w.waiters);
     detail::add_shares(sum.causers, w.causers);
-    detail::add_advice(sum.advice, w.advice, w.pattern);
+    detail::add_advice(sum.advice, w.advice, w.pattern, sum.waiters);
   }
   for (wait_group& g : groups) {
     wait_entry& sum = g.sum;

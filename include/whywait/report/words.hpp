@@ -100,6 +100,9 @@ inline std::string who_waited(const wait_entry& w) {
   if (all.ranks.empty()) return out;
   double total = 0;
   for (const location_seconds& c : w.causers) total += c.seconds;
+  const location_seconds& first = w.causers[0];
+  if (w.causers.size() > 1 && first.rank >= 0 && first.seconds >= 0.6 * total)
+    return out + ", mostly for " + words_for(w.causers, 0, 1).text + " (" + base::percent(first.seconds / total) + ")";
   std::size_t most = 0;
   double named = 0;
   while (most < w.causers.size() && w.causers[most].rank >= 0 && named < 0.9 * total) named += w.causers[most++].seconds;

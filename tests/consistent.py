@@ -1,0 +1,352 @@
+#!/usr/bin/env python3
+"""Whether a report contradicts itself.
+
+    consistent.py FILE.json [--text FILE]    checks one report, with its text if there is one
+    consistent.py --can-fail FILE.json ...   damages each number of correct reports and expects that it is noticed
+
+tests/check.py calls contradictions() for every report that a program writes.
+"""
+import argparse
+import copy
+import json
+import pathlib
+import re
+import sys
+
+TINY = 1e-6  # seconds; numbers are rounded to nanoseconds and added
+
+
+def close(a, b, scale=0.0):
+    return abs(a - b) <= TINY + 1e-6 * max(abs(a), abs(b), abs(scale))
+
+
+def most(a, b):
+    """Whether a <= b."""
+    return a <= b or close(a, b)
+
+
+class checker:
+    def __init__(self, report, text):
+        self.report, self.text, self.found = report, text, []
+        self.run = report["run"]
+
+    def expect(self, good, place, *words):
+        if not good:
+            self.found.append(f"{place}: " + " ".join(f"{w:.9g}" if isinstance(w, float) else str(w) for w in words))
+
+    def all(self):
+        run = self.run
+        self.totals()
+        for i, wait in enumerate(self.report["waits"]):
+            self.wait(f"waits[{i}]", wait)
+        for i, problem in enumerate(self.report["problems"]):
+            self.advice(f"problems[{i}]", problem)
+        self.critical_path()
+        self.efficiency()
+        self.overhead()
+        self.delays()
+        self.prediction(self.report["prediction"])
+        self.communication()
+        self.not_understood()
+        for i, end in enumerate(self.report.get("last_words", [])):
+            place = f"last_words[{i}]"
+            self.expect(run["partial"], place, "of a run that is not partial")
+            self.expect(end["rank"] < run["ranks"], place, "rank", end["rank"], "of", run["ranks"])
+            self.expect(most(end.get("since_seconds", 0), end["seconds"]), place, "the last call begins after the end")
+        if self.text is not None:
+            self.words()
+        return self.found
+
+    def totals(self):
+        run, waits = self.run, self.report["waits"]
+        listed = sum(w["seconds"] for w in waits)
+        self.expect(run["locations"] >= run["ranks"] or run["partial"] or run["locations"] == 0, "run",
+                    "fewer locations than ranks")
+        self.expect(most(run["location_seconds"], run["locations"] * run["seconds"]), "run",
+                    "location_seconds", run["location_seconds"], "of", run["locations"], "locations x", run["seconds"], "s")
+        self.expect(most(run["waiting_seconds"], run["location_seconds"]), "run", "more waiting than rank time:",
+                    run["waiting_seconds"], run["location_seconds"])
+        self.expect(most(run["waiting_seconds"], run["locations"] * run["seconds"]), "run", "more waiting than locations x run")
+        self.expect(most(run.get("unseen_seconds", 0), run["seconds"]), "run", "unseen_seconds above seconds")
+        self.expect(most(listed + run["undescribed_seconds"], run["waiting_seconds"]), "run", "waits and undescribed_seconds are",
+                    listed + run["undescribed_seconds"], "of", run["waiting_seconds"], "s of waiting")
+        unexplained = sum(w["unexplained_seconds"] for w in waits)
+        unlisted = run["waiting_seconds"] - listed - run["undescribed_seconds"]
+        self.expect(most(run["unexplained_seconds"], run["waiting_seconds"]), "run", "more unexplained than waiting")
+        self.expect(close(run["unexplained_seconds"], unexplained + unlisted, run["waiting_seconds"]), "run",
+                    "unexplained_seconds", run["unexplained_seconds"], "are not", unexplained, "of waits plus", unlisted,
+                    "unlisted")
+        self.expect(run["mpi_calls"] > 0 or not waits or any(w["pattern"] in THREADS for w in waits), "run",
+                    "MPI waits without MPI calls")
+        self.expect(all(a["seconds"] >= b["seconds"] - TINY for a, b in zip(waits, waits[1:])), "waits", "not the largest first")
+
+    def locations(self, place, all_, total):
+        self.expect(all(-1 <= l["rank"] < self.run["ranks"] for l in all_), place, "a rank beyond", self.run["ranks"])
+        listed = [(l["rank"], l["thread"]) for l in all_ if l["rank"] >= 0]
+        self.expect(len(listed) == len(set(listed)), place, "a location twice")
+        for l in all_:
+            self.expect(l["rank"] < 0 or most(l["seconds"], self.run["seconds"]) or place.endswith("causers"), place,
+                        "rank", l["rank"], "waited longer than the run")
+        self.expect(close(sum(l["seconds"] for l in all_), total), place, "add up to", sum(l["seconds"] for l in all_),
+                    "of", total)
+
+    def wait(self, place, wait):
+        seconds, explained = wait["seconds"], sum(r["seconds"] for r in wait["residual"])
+        self.expect(close(explained + wait["unexplained_seconds"], seconds, sum(abs(r["seconds"]) for r in wait["residual"])),
+                    place, "the residual", explained, "and", wait["unexplained_seconds"], "unexplained are not", seconds)
+        self.expect(wait["count"] >= 1 and most(wait["longest_seconds"], seconds) and
+                    most(seconds, wait["count"] * wait["longest_seconds"]), place,
+                    "longest", wait["longest_seconds"], "of", wait["count"], "waits of", seconds, "s")
+        self.expect(most(wait["longest_seconds"], self.run["seconds"]), place, "a wait is longer than the run")
+        self.expect(wait.get("wrong_order_count", 0) <= wait["count"] and
+                    most(wait.get("wrong_order_seconds", 0), seconds), place, "more in wrong order than there is")
+        self.expect(wait.get("wrong_order", False) == (wait.get("wrong_order_count", 0) > 0), place,
+                    "wrong_order without a count")
+        self.expect(most(wait.get("saving_seconds", 0), self.run["seconds"]), place, "saves more than the run takes")
+        self.expect(close(wait["indirect_seconds"], sum(r["inherited_seconds"] for r in wait["residual"]), seconds) or
+                    most(wait["indirect_seconds"], seconds), place, "inherited", wait["indirect_seconds"], "of", seconds)
+        self.locations(f"{place}.waiters", wait["waiters"], seconds)
+        self.locations(f"{place}.causers", wait["causers"], seconds)
+        for i, r in enumerate(wait["residual"]):
+            self.residual(f"{place}.residual[{i}] {r['block']}", r, wait["count"])
+        for i, a in enumerate(wait["advice"]):
+            self.advice(f"{place}.advice[{i}]", a)
+
+    def residual(self, place, r, count):
+        size = abs(r["causer_seconds"]) + abs(r["waiter_seconds"])
+        self.expect(close(r["visits_seconds"] + r["speed_seconds"], r["seconds"], size), place, "visits",
+                    r["visits_seconds"], "and speed", r["speed_seconds"], "are not", r["seconds"])
+        self.expect(close(r["causer_seconds"] - r["waiter_seconds"], r["seconds"], size), place, "ran", r["causer_seconds"],
+                    "and", r["waiter_seconds"], "which do not differ by", r["seconds"])
+        equal = r["causer_work"] == r["waiter_work"] if r["causer_work"] and r["waiter_work"] else \
+            r["causer_visits"] == r["waiter_visits"] != 0
+        # of several waits some may have more visits and others fewer
+        self.expect(count > 1 or not equal or close(r["visits_seconds"], 0, size), place, r["visits_seconds"],
+                    "s for visits, of which there are equally many")
+
+    def advice(self, place, a):
+        self.expect(most(a["saving_seconds"], self.run["seconds"]), place, a["problem"], "saves", a["saving_seconds"],
+                    "of a run of", self.run["seconds"], "s")
+        self.expect(most(a["seconds"], self.run["location_seconds"]), place, a["problem"], "costs", a["seconds"], "of",
+                    self.run["location_seconds"], "s of rank time")
+
+    def critical_path(self):
+        path, run = self.report["critical_path"], self.report["overhead"].get("run_seconds", self.run["seconds"])
+        total = sum(e["seconds"] for e in path)
+        self.expect(not path or close(total, run), "critical_path", "takes", total, "of", run)
+        for e in path:
+            place = f"critical_path {e['block']}"
+            self.expect(most(e["imbalance_seconds"], max(0.0, e["seconds"])), place, "has more imbalance than time")
+            self.expect(most(e.get("saving_seconds", 0), 0.5 * max(0.0, e["seconds"]) + 1e-3 * run), place, "saves",
+                        e.get("saving_seconds"), "when it takes half of", e["seconds"], "s")
+
+    def efficiency(self):
+        x = self.report["efficiency"]
+        if not x:
+            return
+        place = "efficiency"
+        for name, value in x.items():
+            if isinstance(value, float):
+                self.expect(0 <= value <= 1 + 1e-6 or name in ("serialisation", "transfer"), place, name, value)
+        for name, value in x.items():
+            if name.endswith("_range"):
+                least, greatest = value
+                self.expect(most(least, x[name[:-6]]) and most(x[name[:-6]], greatest), place, x[name[:-6]], "of", name[:-6],
+                            "is not between", least, "and", greatest)
+        if "parallel" not in x:
+            return
+        self.expect(abs(x["parallel"] - x["load_balance"] * x["communication"]) < 1e-4, place,
+                    "parallel is not load_balance x communication")
+        self.expect(abs(x["communication"] - x["serialisation"] * x["transfer"]) < 1e-4, place,
+                    "communication is not serialisation x transfer")
+        if "balance_in_nodes" in x:
+            self.expect(abs(x["load_balance"] - x["balance_in_nodes"] * x["balance_between_nodes"]) < 1e-4, place,
+                        "load_balance is not its factors")
+        if "transfer_in_nodes" in x:
+            self.expect(abs(x["transfer"] - x["transfer_in_nodes"] * x["transfer_between_nodes"]) < 1e-4, place,
+                        "transfer is not its factors")
+        # useful time and waiting exclude each other
+        waiting = self.run["waiting_seconds"] / max(self.run["location_seconds"], TINY)
+        if self.run["locations"] == self.run["ranks"]:
+            self.expect(x["parallel"] + waiting <= 1.02, place, x["parallel"], "useful and", waiting, "waiting")
+
+    def overhead(self):
+        o = self.report["overhead"]
+        if "run_seconds" not in o:
+            return
+        self.expect(most(o["without_seconds"], o["run_seconds"]), "overhead", "the run is longer without it")
+        self.expect(most(o["bound_seconds"], o["run_seconds"]), "overhead", "made the run longer by more than the run takes")
+        self.expect(most(o["run_seconds"] - o["without_seconds"], o["bound_seconds"] + o["error_seconds"] + TINY), "overhead",
+                    "bound_seconds", o["bound_seconds"], "but", o["run_seconds"] - o["without_seconds"], "without it")
+        self.expect(most(o["seconds"], self.run["location_seconds"]), "overhead", "more than all rank time")
+
+    def delays(self):
+        sums, costs = self.report["delay_sums"], self.report["delay_costs"]
+        if not sums:
+            return
+        total = sum(c["short_seconds"] + c["long_seconds"] for c in costs) + sums["nobody_seconds"]
+        parts = sums["direct_seconds"] + sums["indirect_seconds"] + sums["nobody_seconds"]
+        self.expect(close(total, parts, self.run["waiting_seconds"]), "delay_costs", "add up to", total, "of", parts)
+        self.expect(close(sums["propagating_seconds"] + sums["terminal_seconds"], parts, self.run["waiting_seconds"]),
+                    "delay_sums", "propagating and terminal are not", parts)
+        self.expect(most(parts, self.run["waiting_seconds"]), "delay_sums", parts, "of", self.run["waiting_seconds"],
+                    "s of waiting")
+
+    def prediction(self, p):
+        if not p:
+            return
+        self.expect(most(p["measured_seconds"], 1.01 * self.run["seconds"]),
+                    "prediction", "asked about more than the run")
+        for a in p["answers"]:
+            place = f"prediction {a['question']}"
+            if "refusal" in a:
+                continue
+            self.expect(most(a["low_seconds"], a["seconds"]) and most(a["seconds"], a["high_seconds"]), place,
+                        a["seconds"], "is not between", a["low_seconds"], "and", a["high_seconds"])
+            # the clocks answer for the time from the first begin to the last end
+            runs = [p["measured_seconds"], self.report["overhead"].get("run_seconds", p["measured_seconds"])]
+            self.expect(any(close(a["saving_seconds"], run - a["seconds"], run) for run in runs), place, "saves",
+                        a["saving_seconds"], "of", p["measured_seconds"], "which leaves", a["seconds"])
+            engine = [e for e in a["engines"] if e["engine"] == a["engine"]]
+            self.expect(engine and "refusal" not in engine[0] and close(engine[0]["seconds"], a["seconds"]), place,
+                        "is not the answer of", a["engine"])
+
+    def communication(self):
+        for c in self.report["communication_classes"]:
+            place = f"communication_classes {c['data']}"
+            self.expect(most(c["wait_seconds"], c["seconds"]), place, "waits longer than its calls take")
+            self.expect(c["unchanged_count"] <= c["count"] and c["held_count"] <= c["unchanged_count"] and
+                        c["unchanged_bytes"] <= c["bytes"] and c["read_bytes"] <= c["watched_bytes"] <= c["bytes"], place,
+                        "a part is more than the whole")
+            for problem in c["problems"]:
+                self.expect(most(problem["saving_seconds"], self.run["seconds"]), place, problem["problem"],
+                            "saves more than the run takes")
+                self.expect(problem["needless_count"] <= problem["count"] and problem["needless_bytes"] <= problem["bytes"],
+                            place, problem["problem"], "a part is more than the whole")
+
+        for d in self.report["distributions"]:
+            place = f"distributions {d['data']}"
+            self.expect(0 <= d["agreement"] <= 1, place, "agreement", d["agreement"])
+            for use in d["uses"]:
+                shares = [use["agreement"], use.get("remote_share", 0), use["remote_elements_share"]]
+                self.expect(all(0 <= share <= 1 for share in shares), place, use["loop"], "shares", shares)
+                better = use.get("better")
+                if better:
+                    self.expect(0 <= better["remote_share"] <= use.get("remote_share", 1), place, use["loop"],
+                                "is not better after the change")
+                    self.expect(most(better["saving_seconds"], self.run["seconds"]), place, use["loop"],
+                                "saves more than the run takes")
+        for s in self.report["sharing"]:
+            place = f"sharing {s['data']}"
+            self.expect(s["granules"] <= s["granules_watched"] <= s["granules_of_array"], place, "more granules than there are")
+            self.expect(0 <= s["standard_error"] <= 1, place, "standard_error", s["standard_error"])
+            leaving = {}
+            for t in s["transitions"]:
+                leaving[t["from"]] = leaving.get(t["from"], 0) + t["count"]
+            for t in s["transitions"]:
+                self.expect(t["from"] < len(s["nodes"]) and t["to"] < len(s["nodes"]), place, "transition of an unknown node")
+                self.expect(abs(t["share"] - t["count"] / leaving[t["from"]]) < 1e-4, place, "share", t["share"],
+                            "of", t["count"], "transitions from", t["from"])
+
+    def not_understood(self):
+        n, whole = self.report.get("not_understood"), self.run["location_seconds"]
+        if n is None:
+            return
+        place = "not_understood"
+        self.expect(most(n["seconds"], whole), place, n["seconds"], "of", whole, "s of rank time")
+        self.expect(abs(n["share"] * whole - n["seconds"]) <= TINY + 1e-5 * whole, place, "share", n["share"], "is not",
+                    n["seconds"], "of", whole)
+        self.expect(most(n["polling_seconds"], n["seconds"]), place, "more polling than all of it")
+        self.expect(most(sum(c["seconds"] for c in n["calls"]), n["seconds"]), place, "calls are more than", n["seconds"])
+        self.locations("not_understood.ranks", n["ranks"], n["seconds"])
+
+    def words(self):
+        run, text = self.run, re.sub(r"\s+", " ", self.text)
+        for share in re.findall(r"(\d[\d,]*(?:\.\d+)?) % of (?:the waiting|rank time|the run|that)", text):
+            self.expect(float(share.replace(",", "")) <= 100, "text", share, "% of a whole")
+        if "nothing worth changing" not in text:
+            return
+        place = '"nothing worth changing"'
+        self.expect(not run["partial"], place, "of a partial run")
+        parallel = self.report["efficiency"].get("parallel", 1.0)
+        self.expect(parallel >= 0.9, place, "at an efficiency of", parallel)
+        share = run["waiting_seconds"] / max(run["location_seconds"], TINY)
+        self.expect(share < 0.1, place, "with", share, "of rank time waiting")
+        unknown = self.report.get("not_understood", {}).get("share", 0)
+        self.expect(unknown < 0.01, place, "with", unknown, "of rank time not understood")
+        self.expect(run.get("unseen_seconds", 0) <= 0.01 * run["seconds"] + TINY, place, "of a run that was explained in part")
+
+
+THREADS = {"mutex_contention", "condition_variable", "thread_barrier", "latch", "semaphore", "future", "join"}
+
+
+def contradictions(report, text=None):
+    """Sentences about what cannot be true in a report, and in its text if given."""
+    return checker(report, text).all()
+
+
+# Members whose change cannot be noticed, because nothing else in the report depends on them.
+FREE = re.compile(r"""
+    (^|\.)(line|last_line|offset|visits|work|depth|count|first_comers|unmatched|clock_violations|dropped_events|mpi_calls|epochs
+           |pid|thread|causer_visits|waiter_visits|causer_work|waiter_work|inherited_seconds|wrong_order_count
+           |undescribed_waits|clock_error_seconds|unchanged_error|bytes|unchanged_bytes|moved_bytes|least_bytes|calls|pairs
+           |fan_out|most_hops|inversions|records|ranks|rank|extent|element_bytes|granule_bytes|granules|first_granule
+           |granules_of_array|misses|writers|readers)$
+    |(^|\.)(settings|picture|unseen|last_words|engines|shares|calls)\.
+    |^overhead\.(waiting_without_seconds|error_seconds|seconds)$ |^not_understood\.scheduler_seconds$
+    |\.compensated_seconds$ |^run\.unseen_seconds$""", re.VERBOSE)
+
+
+def numbers(value, path=""):
+    """Paths of all floating-point members."""
+    if isinstance(value, dict):
+        for name, member in value.items():
+            yield from numbers(member, f"{path}.{name}" if path else name)
+    elif isinstance(value, list):
+        for i, member in enumerate(value):
+            yield from numbers(member, f"{path}.{i}")
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield path
+
+
+def damaged(report, path, change):
+    changed = copy.deepcopy(report)
+    *parents, last = path.split(".")
+    here = changed
+    for p in parents:
+        here = here[int(p)] if isinstance(here, list) else here[p]
+    last = int(last) if isinstance(here, list) else last
+    here[last] = change(here[last])
+    return changed
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("reports", nargs="+", type=pathlib.Path)
+    options.add_argument("--text", type=pathlib.Path)
+    options.add_argument("--can-fail", action="store_true")
+    options = options.parse_args()
+    failures = []
+    for path in options.reports:
+        report = json.loads(path.read_text(encoding="utf-8"))
+        text = options.text.read_text(encoding="utf-8") if options.text else None
+        failures += [f"{path}: {f}" for f in contradictions(report, text)]
+        if options.can_fail:
+            kinds = {}
+            for member in numbers(report):
+                if FREE.search(re.sub(r"\.\d+", "", member)):
+                    continue
+                kind = re.sub(r"\.\d+", "[]", member)
+                caught = any(contradictions(damaged(report, member, c)) for c in (lambda v: v * 1.01 + 100, lambda v: -1 - v))
+                good, all_ = kinds.get(kind, (0, 0))
+                kinds[kind] = good + caught, all_ + 1
+            failures += [f"{path}: {kind}: only {good} of {all_} changes are noticed" for kind, (good, all_) in kinds.items()
+                         if good < all_]
+            print(f"{path}: {len(kinds)} kinds of numbers")
+    for failure in failures:
+        print("FAILED:", failure)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

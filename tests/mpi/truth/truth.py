@@ -1,0 +1,374 @@
+#!/usr/bin/env python3
+"""Compares reports with what programs did by their own stamps.
+
+    truth.py GROUP --programs FOLDER --work FOLDER --mpi LIBRARY [--sizes all] [--jobs N] [--tries N] [--only WORD]
+             -- launcher ...
+
+GROUP is halo, trees, chain, unseen, flow_control, idle_threads or all. The work of the programs takes time but no
+processor. Each writes when its parts and its MPI calls began and ended. The true waiting is the time that a rank spent
+in an MPI call while another rank worked, until another rank entered MPI for the last time before the call returned.
+Waits, causes, what-if answers and advice must agree with it. A case that fails is repeated, because work is late on a
+busy machine. --sizes all runs every size, and not only those that differ most.
+"""
+import argparse
+import bisect
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+import consistent  # noqa: E402
+
+QUESTIONS = {"halo": "block interior x2; balance", "chain": "block sweep x2; balance"}
+
+
+class case:
+    def __init__(self, group, ranks, arguments, check, **facts):
+        self.group, self.ranks, self.arguments, self.check, self.facts = group, ranks, arguments, check, facts
+        self.name = f"{group} {arguments} on {ranks}" + (" over TCP" if "tcp" in facts else "")
+
+
+class outcome:
+    """One run: its report, its text and its stamps."""
+
+    def __init__(self, folder, ranks, text):
+        self.text = text
+        self.report = json.loads((folder / "out.json").read_text(encoding="utf-8"))
+        self.run = self.report["run"]
+        self.work, self.calls = [[] for _ in range(ranks)], []
+        for rank in range(ranks):
+            for line in (folder / f"stamps.{rank}").read_text().splitlines():
+                name, begin, end = line.split()
+                if name.startswith("MPI_"):
+                    self.calls.append((rank, name, float(begin), float(end)))
+                elif name == "run":
+                    self.begin, self.end = float(begin), float(end)
+                else:
+                    self.work[rank].append((float(begin), float(end), name))
+        self.seconds = self.end - self.begin
+        self.useful = sum(end - begin for all_ in self.work for begin, end, _ in all_)
+        # Per call: while another rank worked, until the last time that another rank entered MPI before the call returned. What
+        # follows is transfer, or the scheduler's.
+        self.blocked = collections.Counter()
+        others = [[w for other, all_ in enumerate(self.work) if other != rank for w in all_] for rank in range(ranks)]
+        entries = [sorted(begin for other, _, begin, _ in self.calls if other != rank) for rank in range(ranks)]
+        for rank, name, begin, end in self.calls:
+            last = bisect.bisect_right(entries[rank], end)
+            if last > 0:
+                self.blocked[name] += overlap(begin, entries[rank][last - 1], others[rank])
+        self.waiting = sum(self.blocked.values())
+        self.inside = sum(end - begin for _, _, begin, end in self.calls)
+        self.waits = [w for w in self.report["waits"] if w["operation"]["call"] != "MPI_Finalize"]
+        self.reported = sum(w["seconds"] for w in self.waits)
+
+    def not_understood(self):
+        return self.report.get("not_understood", {}).get("seconds", 0.0)
+
+    def advice(self):
+        """All advice, most saving first."""
+        all_ = [a for w in self.report["waits"] for a in w["advice"]] + self.report["problems"]
+        return sorted((a for a in all_ if a["text"]), key=lambda a: -a["saving_seconds"])
+
+    def head(self):
+        """The text up to the first numbered entry."""
+        return re.split(r"\n *1  |\n *\*  |\n *critical path", self.text)[0]
+
+
+def overlap(begin, end, intervals):
+    """Length of the union of the intervals within begin and end."""
+    total, reached = 0.0, begin
+    for a, b, *_ in sorted(intervals):
+        a, b = max(a, reached), min(b, end)
+        if b > a:
+            total, reached = total + b - a, b
+    return total
+
+
+def percent(x):
+    return f"{100 * x:.1f} %"
+
+
+# --- What every case expects
+
+def waiting(r, tolerance=0.05, extra=0.0):
+    """The reported waiting, between the true waiting and the time inside calls where transfer may count as waiting."""
+    low, high = (1 - tolerance) * r.waiting, (1 + tolerance) * (r.waiting + extra)
+    if not low <= r.reported <= high:
+        yield f"waiting {r.reported:.3f} s, truth {r.waiting:.3f} s"
+    if "nothing worth changing" in r.text:
+        yield '"nothing worth changing"'
+
+
+def explained(r, block, rank, share=0.95):
+    """`block` of `rank` is the explanation: run by the causer, or inherited from it."""
+    time = other = inside = 0.0
+    for wait in r.waits:
+        if wait["quality"] == "hidden_tree" and any(c["rank"] == rank for c in wait["causers"]):
+            time += wait["seconds"]  # cannot be decided, which the report says
+            continue
+        direct = sum(c["seconds"] for c in wait["causers"] if c["rank"] == rank) / wait["seconds"]
+        for term in wait["residual"]:
+            if term["block"] == block and term["kind"] == "region":
+                inherited = max(0.0, min(term["inherited_seconds"], (1 - direct) * term["seconds"]))
+                time += direct * term["seconds"] + inherited
+                other += (1 - direct) * term["seconds"] - inherited
+            elif term["kind"] == "call" and term["seconds"] > 0:
+                inside += term["seconds"]
+    if not share <= time / r.waiting <= 1.15:  # above 1: the others' calls returned late
+        yield f"{block} of rank {rank} explains {percent(time / r.waiting)} of the waiting"
+    if other > (1 - share) * r.waiting:
+        yield f"{block} of other ranks explains {percent(other / r.waiting)} of the waiting"
+    if inside > (1 - share) * r.waiting:
+        yield f"slow calls explain {percent(inside / r.waiting)} of the waiting"
+
+
+def no_visits(r, block):
+    """Every rank ran the block equally often."""
+    visits = sum(abs(t["visits_seconds"]) for w in r.waits for t in w["residual"] if t["block"] == block)
+    if visits > 0.05 * r.waiting:
+        yield f"{percent(visits / r.waiting)} of the waiting by visits of {block} that were not there"
+    if r.run["ranks"] == 2:  # more ranks share what they inherit
+        true = max(sum(name == block for *_, name in all_) for all_ in r.work)
+        for side in "causer_visits", "waiter_visits":
+            told = sum(t[side] for w in r.waits for t in w["residual"] if t["block"] == block)
+            if told > 1.05 * true:
+                yield f"{told} {side.replace('_', ' ')} of {block}, of which there were {true}"
+    said = re.findall(rf"{block} .*\n?.*?(\d+ (?:more|fewer) visits?)", r.text)
+    if said:
+        yield f"the text says {said[0]} of {block}"
+
+
+def efficiency(r):
+    """Stated, or a range that contains the truth."""
+    x, truth = r.report["efficiency"], r.useful / (r.run["ranks"] * r.run["seconds"])
+    low, high = x.get("parallel_range", [x.get("parallel", 1.0)] * 2)
+    if not low - 0.05 <= truth <= high + 0.05:
+        yield f"efficiency {percent(low)} to {percent(high)}, truth {percent(truth)}"
+
+
+def balance(r, block, rank, seconds):
+    """The verdict and the best advice are about balance, name the rank and the block, and save what it really saves."""
+    best = r.advice()[0] if r.advice() else {"text": "", "description": "", "saving_seconds": 0}
+    said = best["description"] + " " + best["text"]
+    if not re.search(r"balanc|spread|evenly|give some", said) or f"rank {rank}" not in said or block not in said:
+        yield f"the best advice is not to balance {block} of rank {rank}: {said.strip() or 'none'}"
+    head = re.sub(r"\s+", " ", r.head())
+    if f"rank {rank}" not in head or block not in head:
+        yield f"the verdict does not name rank {rank} and {block}: {head.strip()[:300]}"
+    truth = r.run["seconds"] - seconds
+    for amount, unit in re.findall(r"shorten the run by about ([\d.]+) (s|ms|us)\b", head):
+        saving = float(amount) * {"s": 1, "ms": 1e-3, "us": 1e-6}[unit]
+        if abs(saving - truth) > 0.1 * truth + 0.01 * r.run["seconds"]:
+            yield f"the verdict saves {saving:.3f} s, truth {truth:.3f} s"
+    if best["saving_seconds"] > 1.25 * truth + 0.01 * r.run["seconds"]:
+        yield f"the best advice saves {best['saving_seconds']:.3f} s, truth {truth:.3f} s"
+    for a in r.advice():
+        if re.search(r"\bin turn\b|another order than|order of sending", a["description"] + a["text"]):
+            yield f"{a['problem']}: {a['description'] or a['text']}"
+
+
+def what_if(r, truths, held):
+    for answer, truth in zip(r.report["prediction"].get("answers", []), truths):
+        if "refusal" in answer:
+            yield f"{answer['question']}: {answer['refusal']}"
+            continue
+        error = answer["seconds"] / truth - 1
+        held.append(answer["low_seconds"] <= truth <= answer["high_seconds"])
+        if abs(error) > 0.05:
+            yield f"{answer['question']}: {answer['seconds']:.3f} s, truth {truth:.3f} s ({100 * error:+.1f} %)"
+    if not r.report["prediction"].get("answers"):
+        yield "no answers"
+
+
+# --- The groups
+
+def uneven(c, execute, held):
+    """Programs in which one rank takes longer in one block: halo and chain."""
+    block, rank = c.facts["block"], c.facts["slow"]
+    r = execute(c.arguments, QUESTIONS[c.group])
+    faster, even = execute(c.arguments + " --faster 2"), execute(c.arguments + " --even 1")
+    # data of large messages moves while ranks wait and while they work, so that some of it may count as waiting
+    yield from waiting(r, extra=r.inside - r.waiting if c.facts.get("large") else 0.0)
+    yield from explained(r, block, rank, 0.90 if c.facts.get("large") else 0.95)
+    yield from no_visits(r, block)
+    yield from efficiency(r)
+    yield from what_if(r, [faster.run["seconds"], even.run["seconds"]], held)
+    yield from balance(r, block, rank, even.run["seconds"])
+
+
+def tree(c, execute, _):
+    """Every other rank waits for the late one in each round, in the collective or in the barrier."""
+    r = execute(c.arguments)
+    yield from waiting(r, extra=r.inside - r.waiting if c.facts["large"] else 0.0)  # also for the transfer of the late rank
+    yield from explained(r, "solve", c.facts["late"], 0.80 if c.facts["large"] else 0.95)
+    name = c.facts["call"]
+    said = sum(w["seconds"] for w in r.waits if w["operation"]["call"] == name)
+    if abs(said - r.blocked[name]) > 0.05 * r.waiting:
+        yield f"waiting in {name} {said:.3f} s, truth {r.blocked[name]:.3f} s"
+
+
+def unseen(c, execute, _):
+    """Waits that are explained, or time that the headline calls not understood; nothing is lost silently."""
+    r = execute(c.arguments)
+    known = r.reported + r.not_understood()
+    if known < 0.95 * r.waiting or r.reported > 1.05 * r.waiting:
+        yield f"{r.reported:.3f} s waiting and {r.not_understood():.3f} s not understood, truth {r.waiting:.3f} s"
+    if "nothing worth changing" in r.text:
+        yield '"nothing worth changing"'
+    if r.reported < 0.95 * r.waiting:
+        head = re.sub(r"\s+", " ", r.head())
+        if "not understand" not in head and "not understood" not in head or not any(n in head for n in c.facts["calls"]):
+            yield f"the headline names none of {', '.join(c.facts['calls'])}: {head.strip()[:300]}"
+        if r.waits and any(w["quality"] == "exact" and w["seconds"] > 0.05 * r.waiting for w in r.waits):
+            yield "exact although much of the time is not understood"
+    if c.facts["calls"] != ["MPI_Test"]:  # polling is work of the program, by the clock
+        yield from efficiency(r)
+    else:
+        truth = r.useful / (r.run["ranks"] * r.run["seconds"])
+        stated = r.report["efficiency"].get("parallel_range", [r.report["efficiency"].get("parallel", 0)])[0]
+        if stated > truth + 0.05:
+            yield f"efficiency at least {percent(stated)}, truth {percent(truth)}"
+
+
+def slow_receiver(c, execute, _):
+    r = execute(c.arguments)
+    truth, said = r.blocked["MPI_Send"], sum(w["seconds"] for w in r.waits if w["operation"]["call"] == "MPI_Send")
+    if truth < 0.1:
+        yield f"the buffers were never full: blocked for {truth:.3f} s"
+        return
+    if said < 0.95 * truth or said > 1.05 * truth + sum(e - b for _, n, b, e in r.calls if n == "MPI_Send") - truth + 0.02:
+        yield f"waiting in MPI_Send {said:.3f} s, truth {truth:.3f} s"
+    filtered = sum(t["seconds"] for w in r.waits for t in w["residual"]
+                   if t["block"] == "filter" and w["operation"]["call"] == "MPI_Send")
+    if abs(filtered / truth - 1) > 0.05:
+        yield f"filter explains {percent(filtered / truth)} of the waiting in MPI_Send"
+    if "out of the transfer" in r.text:
+        yield '"came late out of the transfer"'
+    if "nothing worth changing" in r.text:
+        yield '"nothing worth changing"'
+
+
+def threads(c, execute, _):
+    r = execute(c.arguments)
+    yield from waiting(r)
+    yield from explained(r, "solve", 1)
+    truth = r.reported and r.waiting / (r.run["ranks"] * r.run["seconds"])
+    said = re.search(r"([\d.]+) % of rank time is waiting", re.sub(r"\s+", " ", r.head()))
+    if said is None or abs(float(said[1]) / 100 - truth) > 0.03:
+        yield f"{said[0] if said else 'no share of waiting'}, truth {percent(truth)}"
+    yield from efficiency(r)
+    if r.run["location_seconds"] > r.run["locations"] * r.run["seconds"]:
+        yield f"{r.run['location_seconds']:.1f} s on {r.run['locations']} threads of {r.run['seconds']:.2f} s"
+
+
+def cases(mpich, everything):
+    """Those of this MPI library; without `everything` the most telling ones."""
+    sizes = [8, 512, 16384, 1 << 20]
+    shapes = [(2, 1), (4, 1), (4, 2)]
+    few = {(2, 1, 512), (4, 2, 16384)} if mpich else {(2, 1, 8), (2, 1, 512), (4, 1, 16384), (4, 2, 1 << 20)}
+    for ranks, dimensions in shapes:
+        for size in sizes:
+            if everything or (ranks, dimensions, size) in few:
+                yield case("halo", ranks, f"--bytes {size} --dimensions {dimensions}", uneven, block="interior", slow=1,
+                           large=size > 100000)
+    for size in [] if mpich else [512, 65536] if everything else [512]:  # the kernel moves small messages meanwhile
+        yield case("halo", 2, f"--bytes {size}", uneven, block="interior", slow=1, tcp=True)
+    trees = [("bcast", 2, 8), ("reduce", 3, 8), ("scatter", 2, 8), ("gather", 3, 8), ("bcast", 2, 1000000)] if mpich else \
+        [("bcast", 1, 8), ("reduce", 3, 8), ("scatter", 2, 8), ("gather", 3, 8), ("bcast", 1, 1000000)]
+    if everything:
+        trees += [("bcast", 1, 65536), ("reduce", 1, 65536), ("reduce", 3, 1000000), ("gather", 1, 4096), ("scatter", 3, 65536)]
+    for name, late, size in trees:
+        yield case("trees", 4, f"--call {name} --late {late} --bytes {size}", tree, late=late, call=f"MPI_{name.capitalize()}",
+                   large=size > 100000)
+    if everything or not mpich:
+        yield case("trees", 3, "--call bcast --late 1", tree, late=1, call="MPI_Bcast", large=False)
+    yield case("chain", 4, "--steps 60", uneven, block="sweep", slow=1)
+    for name, calls in [("fence", ["MPI_Win_fence"]), ("post", ["MPI_Win_complete", "MPI_Win_wait", "MPI_Win_start"]),
+                        ("lock", ["MPI_Win_lock", "MPI_Win_flush", "MPI_Win_unlock"]), ("test", ["MPI_Test"]),
+                        ("file", ["MPI_File_write_at_all", "MPI_File_sync"]), ("neighbour", ["MPI_Wait", "MPI_Ineighbor_alltoall"]),
+                        ("create_group", ["MPI_Comm_create_group"])]:
+        yield case("unseen", 3 if not mpich else 2, f"--call {name}", unseen, calls=calls)
+    for size in [8, 64, 1024] if everything else [64]:
+        yield case("flow_control", 2, f"--bytes {size}", slow_receiver)
+    for arguments in ["--pool 7", "--pool 63", "--short 1"]:
+        yield case("idle_threads", 2, arguments, threads)
+
+
+def main():
+    split = sys.argv.index("--")
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("group")
+    options.add_argument("--programs", type=pathlib.Path, required=True)
+    options.add_argument("--work", type=pathlib.Path, required=True, help="folder for the runs")
+    options.add_argument("--mpi", choices=["openmpi", "mpich"], required=True)
+    options.add_argument("--prefix", default="", help="of the programs' names")
+    options.add_argument("--sizes", choices=["few", "all"], default="few")
+    options.add_argument("--jobs", type=int, default=1, help="cases at the same time")
+    options.add_argument("--tries", type=int, default=3)
+    options.add_argument("--only", default="")
+    options = options.parse_args(sys.argv[1:split])
+    launcher = sys.argv[split + 1:]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("WHYWAIT_")}
+
+    def execute(c, folder, arguments, question=None):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        own = environment | {"WHYWAIT_OUTPUT": "out", "COLUMNS": "100"} | ({"WHYWAIT_WHATIF": question} if question else {})
+        if "tcp" in c.facts:
+            own["OMPI_MCA_btl"] = "self,tcp"
+        done = subprocess.run(launcher + [str(c.ranks), str(options.programs / (options.prefix + c.group))] + arguments.split(),
+                              cwd=folder, env=own, capture_output=True, text=True, timeout=60)
+        (folder / "report.txt").write_text(done.stderr)
+        if done.returncode != 0:
+            raise RuntimeError(f"ended with {done.returncode}\n{done.stdout}{done.stderr}")
+        return outcome(folder, c.ranks, done.stderr)
+
+    def attempt(c, folder):
+        problems, held, count = [], [], [0]
+
+        def one(arguments, question=None):
+            count[0] += 1
+            r = execute(c, folder / str(count[0]), arguments, question)
+            problems.extend(f"contradiction: {x}" for x in consistent.contradictions(r.report, r.text))
+            if r.run["undescribed_seconds"] > 0:
+                problems.append(f"no rule describes {r.run['undescribed_seconds']:.3f} s of waiting")
+            return r
+
+        try:
+            problems.extend(c.check(c, one, held))
+        except (RuntimeError, subprocess.TimeoutExpired) as error:
+            problems.append(str(error))
+        return problems, held
+
+    def judge(c):
+        folder = options.work / re.sub(r"[^a-z0-9]+", "_", c.name)
+        for n in range(options.tries):
+            problems, held = attempt(c, folder)
+            if not problems:
+                break
+        print("\n  ".join([("FAILED: " if problems else "ok: ") + c.name] + problems), flush=True)
+        return not problems, held
+
+    wanted = [c for c in cases(options.mpi == "mpich", options.sizes == "all")
+              if options.group in (c.group, "all") and options.only in c.name]
+    if not wanted:
+        sys.exit("no such case")
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        results = list(pool.map(judge, wanted))
+    held = [h for _, all_ in results for h in all_]
+    if held:
+        print(f"{sum(held)} of {len(held)} intervals contain the truth")
+        if len(held) >= 10 and 10 * sum(held) < 9 * len(held):
+            print("FAILED: fewer than 9 of 10")
+            return 1
+    return 0 if all(good for good, _ in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
