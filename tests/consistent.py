@@ -267,6 +267,7 @@ class checker:
         if "nothing worth changing" not in text:
             return
         place = '"nothing worth changing"'
+        self.expect(run.get("nothing_worth_changing", True), place, "but not in the JSON file")
         self.expect(not run["partial"], place, "of a partial run")
         parallel = self.report["efficiency"].get("parallel", 1.0)
         self.expect(parallel >= 0.9, place, "at an efficiency of", parallel)

@@ -31,6 +31,7 @@
 #include <whywait/base/cold_end.hpp>
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #ifndef WHYWAIT_DISABLE
@@ -49,6 +50,7 @@ inline void at_start(state& process) {
 inline const bool listening = [] {
   record::keep_details();
   record::listen();
+  static_cast<void>(std::atexit([] { say_if_unseen(); }));
   install(hooks{&at_start, &finalize::at_finalize, &postmortem::at_end, &finalize::at_epoch});
   return true;
 }();

@@ -19,6 +19,7 @@
 #include <whywait/finalize/process_names.hpp>
 #include <whywait/finalize/processor_time.hpp>
 #include <whywait/finalize/run_summary.hpp>
+#include <whywait/finalize/time_not_understood.hpp>
 #include <whywait/finalize/together.hpp>
 #include <whywait/mpi/epoch_meeting.hpp>
 
@@ -49,6 +50,7 @@ struct explained_so_far {
   base::vector<kept_picture> pictures;   ///< on rank 0
   explain::outcome found;               ///< on rank 0: outcome of all complete epochs
   data_so_far data;
+  time_not_understood unknown;
   asked_questions asked;
   traced_calls calls;                   ///< on rank 0
   base::pod_vector<std::uint32_t> ran;  ///< blocks counted by compiler instrumentation, sorted
@@ -101,7 +103,8 @@ class epoch {
     update_questions(so_far_.asked, process, *names_, team_);
     settings_.questions = so_far_.asked.clocks;
     create_data_analysis(process, team_, so_far_.data);
-    if (data_analysis* const data = so_far_.data.analysis.get()) settings_.watch = data->begin(all_.history);
+    data_analysis* const data = so_far_.data.analysis.get();
+    settings_.watch = so_far_.unknown.begin(all_.history, data != nullptr ? data->begin(all_.history) : nullptr);
   }
 
   const finalize::team& team() const noexcept { return team_; }
@@ -114,6 +117,7 @@ class epoch {
   /// Explains the epoch and adds it to all earlier ones. On rank 0 the result describes the run so far.
   explain::outcome explain() {
     explain::outcome found = explain::explain_epoch(transport_, &all_.history, &so_far_.memory, 1, settings_);
+    so_far_.unknown.fold(all_.history, team_);
     gather_pictures(found, all_.history, process_.registry->config.path_order, team_);
     if (process_.rank == 0) fold_pictures(so_far_.pictures, found);
     gather_calls(all_.history, so_far_.asked, all_.history.continues, team_, so_far_.calls);
