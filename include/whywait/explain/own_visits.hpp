@@ -3,6 +3,7 @@
 
 #include <whywait/base/memory_pool.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/core/nearest.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -61,9 +62,11 @@ class own_visits {
     return static_cast<double>(stretch < stretch_ ? u.before : u.before + u.total);
   }
 
-  /// The part of `visits` that corresponds to `here` of `total`.
+  /// The part of `visits` that corresponds to `here` of `total`. A multiple of 1/1024, so that sums of such parts are exact
+  /// and do not depend on what was before.
   static double share(std::int64_t visits, std::int64_t here, std::int64_t total) noexcept {
-    return static_cast<double>(visits) * static_cast<double>(here) / static_cast<double>(total);
+    const double part = static_cast<double>(visits) * static_cast<double>(here) / static_cast<double>(total);
+    return static_cast<double>(core::nearest(part * 1024)) / 1024;
   }
 
  private:
