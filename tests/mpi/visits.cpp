@@ -83,9 +83,9 @@ void other_lines() {
   for (int k = 0; k < 30; ++k) {
     int value = k;
     if (slow()) {
-      MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+      MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     } else {
-      MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+      MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     }
     sleep_us(slow() ? 6000 : 3000);
     MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
@@ -155,7 +155,7 @@ int main(int argc, char** argv) {
   const nlohmann::json report = nlohmann::json::parse(file);
   no_more_visits(report, "marked", "interior");
   no_more_visits(report, "with_all", "interior");
-  no_more_visits(report, "/MPI_Waitall", "between");
+  no_more_visits(report, "/MPI_Waitall", "and MPI_Waitall");  // ranks with two neighbours have more other code
   no_more_visits(report, "/MPI_Allreduce", "between");
   const sums s = of(report, "twice", "interior");
   expect(s.seconds > 0.8 * s.all, "twice: explained by the interior", s.seconds, 0.8 * s.all);
