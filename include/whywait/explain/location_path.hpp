@@ -115,7 +115,7 @@ class location_path {
 
   /// Whether the current record has taken over a path already.
   bool took_over() const noexcept {
-    return at_ != 0 && (*arrivals_)[at_ - 1].record == place_.next && (*arrivals_)[at_ - 1].has(arrival_flag::adopt);
+    return at_ != 0 && (*arrivals_)[at_ - 1].record == record() && (*arrivals_)[at_ - 1].has(arrival_flag::adopt);
   }
 
   /// Records that a snapshot of the current profile is sent to a location; from now on both are aligned here.
