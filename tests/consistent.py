@@ -283,6 +283,7 @@ class checker:
     def nothing(self):
         run = self.run
         place = '"nothing worth changing"'
+        self.expect(run.get("nothing_worth_changing", True), place, "but not in the JSON file")
         self.expect(not run["partial"], place, "of a partial run")
         parallel = self.report["efficiency"].get("parallel", 1.0)
         self.expect(parallel >= 0.9, place, "at an efficiency of", parallel)

@@ -31,6 +31,7 @@
 #include <whywait/base/cold_end.hpp>
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #ifndef WHYWAIT_DISABLE
@@ -40,11 +41,17 @@ inline namespace v0 {
 namespace mpi {
 namespace detail {
 
+inline void at_start(state& process) {
+  finalize::at_start(process);
+  postmortem::at_start(process);
+}
+
 // Runs before main, so that regions around MPI_Init are recorded.
 inline const bool listening = [] {
   record::keep_details();
   record::listen();
-  install(hooks{&postmortem::at_start, &finalize::at_finalize, &postmortem::at_end, &finalize::at_epoch});
+  static_cast<void>(std::atexit([] { say_if_unseen(); }));
+  install(hooks{&at_start, &finalize::at_finalize, &postmortem::at_end, &finalize::at_epoch});
   return true;
 }();
 

@@ -78,12 +78,20 @@ def other_version(text):
     return re.sub(r"WHYWAIT_VERSION_MINOR != \d+", "WHYWAIT_VERSION_MINOR != 99", text)
 
 
-def try_versions(make, compiler, failures):
-    tree = make.folder / "other"
+def other_layout(text):
+    return re.sub(r"(mark_interface =) \d+", r"\1 99", text)
+
+
+def changed_tree(tree, change):
     for name in amalgamate.single("record.hpp")[1]:
         path = tree / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(other_version((INCLUDE / name).read_text(encoding="utf-8")), encoding="utf-8")
+        path.write_text(change((INCLUDE / name).read_text(encoding="utf-8")), encoding="utf-8")
+    return tree
+
+
+def try_versions(make, compiler, failures):
+    tree = changed_tree(make.folder / "other", other_version)
     library = make("liblight.so", "light.cpp", ["-shared", "-fPIC", "-DLIGHT_FACTS=library_facts"])
     old = make("old.so", "light.cpp", ["-shared", "-fPIC", "-DLIGHT_FACTS=plugin_facts"], tree)
     program = make("recorder", "recorder.cpp", [str(library), f"-Wl,-rpath,{make.folder}", "-pthread", "-ldl"])
@@ -92,6 +100,12 @@ def try_versions(make, compiler, failures):
         messages = run(program, *arguments)[2]
         if len(re.findall(r"two versions: \S*old\.so was compiled with whywait 0\.99\.0, ", messages)) != 1 or messages.count("\n") != 1:
             failures.append(f"two versions at run time, {order[0]}: not one line but {messages!r}")
+    same = make("same.so", "light.cpp", ["-shared", "-fPIC", "-DLIGHT_FACTS=plugin_facts"],
+                changed_tree(make.folder / "same_version", other_layout))
+    for arguments in ([str(same)], [str(same), "plugin-first", "start only"]):
+        messages = run(program, *arguments)[2]
+        if len(re.findall(r"two layouts of one version: \S*same\.so was compiled", messages)) != 1 or messages.count("\n") != 1:
+            failures.append(f"two layouts at run time, {arguments[1:]}: not one line but {messages!r}")
     single = amalgamate.single("record.hpp")[0]
     (make.folder / "one.hpp").write_text(single, encoding="utf-8")
     (make.folder / "two.hpp").write_text(other_version(single), encoding="utf-8")
@@ -113,4 +127,5 @@ def main():
     tools.end(failures, f"{len(VARIANTS)} ways to build modules, and two versions, with {compiler}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -52,6 +52,13 @@ std::uint64_t closest_pair(int ranks) {
   return closest;
 }
 
+// Claims to be the same on all ranks, but that of rank 1 is half an hour ahead: a container with a clock of its own.
+struct moved_clock {
+  static std::uint64_t ahead() { return rank == 1 ? std::uint64_t{1800} * 3'000'000'000u : 0; }
+  static std::uint64_t now() { return whywait::core::cycle_clock::now() + ahead(); }
+  static bool invariant() { return true; }
+};
+
 struct one_clock {
   static std::uint64_t now() { return whywait::core::cycle_clock::now(); }
   static bool invariant() { return true; }
@@ -103,6 +110,20 @@ int main(int argc, char** argv) {
   PMPI_Bcast(&reference, static_cast<int>(sizeof reference), MPI_BYTE, 0, MPI_COMM_WORLD);
   CHECK(mine.origin == reference.origin && !(mine.ns_per_tick < reference.ns_per_tick) &&
         !(reference.ns_per_tick < mine.ns_per_tick));
+  clock_sync<moved_clock> moved;
+  moved.start(MPI_COMM_WORLD);
+  CHECK(moved.same_as_reference() == (rank != 1));
+  usleep(1000);
+  PMPI_Barrier(MPI_COMM_WORLD);
+  const std::uint64_t instant = whywait::core::cycle_clock::now();
+  mine = moved.finish(MPI_COMM_WORLD);
+  moved.release();
+  reference = mine;
+  PMPI_Bcast(&reference, static_cast<int>(sizeof reference), MPI_BYTE, 0, MPI_COMM_WORLD);
+  // one instant by both clocks, on a machine with one counter
+  const double apart = static_cast<double>(mine(instant + moved_clock::ahead()) - reference(instant));
+  if (whywait::core::cycle_clock::invariant() && !CHECK(std::fabs(apart) <= mine.error_ns + reference.error_ns + 1000))
+    std::fprintf(stderr, "apart by %.0f ns, stated %.0f ns\n", apart, mine.error_ns);
   MPI_Finalize();
   return result();
 }

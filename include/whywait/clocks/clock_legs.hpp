@@ -114,7 +114,8 @@ class clock_legs {
       }
       const bool leaves = leaving == nullptr || (r != nullptr && (*leaving)[i]);
       legs_.push_back({begin_ns, leave_ns, static_cast<std::uint32_t>(spends.size()) | (leaves ? leaves_bit : 0), call});
-      useful_ns_ += begin_ns - now_ns;
+      // A further thread counts from its first to its last call.
+      if (here.whole || (r != nullptr && i > here.carried)) useful_ns_ += begin_ns - now_ns;
       now_ns = leave_ns;
       last_site = site;
       step = r != nullptr ? r->steps : step;
@@ -135,6 +136,8 @@ class clock_legs {
   static std::uint32_t spends_before(const clock_leg& leg) noexcept { return leg.spends & ~leaves_bit; }
   static bool leaves(const clock_leg& leg) noexcept { return (leg.spends & leaves_bit) != 0; }
   const spend& spent(std::size_t i) const noexcept { return spends_[i]; }
+  /// The end of the last call; the end of recording without one.
+  std::int64_t last_leave_ns() const noexcept { return legs_[legs_.size() > 1 ? legs_.size() - 2 : 0].leave_ns; }
   /// Null if none is known.
   const overhead* overhead_at(std::size_t i) const noexcept { return overheads_.empty() ? nullptr : &overheads_[i]; }
   /// Time outside MPI calls.

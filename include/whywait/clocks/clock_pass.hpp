@@ -10,6 +10,7 @@
 #include <whywait/clocks/meetings.hpp>
 #include <whywait/clocks/need_book.hpp>
 #include <whywait/clocks/node_map.hpp>
+#include <whywait/explain/active_time.hpp>
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/message_schedule.hpp>
 
@@ -300,10 +301,18 @@ class clock_pass {
     result_.inversions += l.inversions;
     result_.useful_ns += c.useful_ns();
     result_.most_useful_ns = std::max(result_.most_useful_ns, c.useful_ns());
-    ++result_.locations;
-    if (result_.nodes.empty()) result_.nodes.push_back({rank_->node, 0, 0});
-    result_.nodes[0].useful_ns += c.useful_ns();
-    ++result_.nodes[0].locations;
+    const explain::location_history& here = rank_->locations[number];
+    const explain::active_time active = explain::active_time_of(*rank_, here, c.last_leave_ns());
+    const std::int64_t counted = active.takes_part ? 1 : 0, further = here.whole ? 0 : counted;
+    result_.locations += counted;
+    result_.further += further;
+    result_.further_ns += further * active.ns();
+    if (result_.nodes.empty()) result_.nodes.push_back({rank_->node, 0, 0, 0, 0});
+    clock_result::node_time& node = result_.nodes[0];
+    node.useful_ns += c.useful_ns();
+    node.locations += counted;
+    node.further += further;
+    node.further_ns += further * active.ns();
     l.clocks.legs().release();
     if (!plan_->compensates()) return;
     for (const explain::wait_note& n : (*notes_)[number]) {

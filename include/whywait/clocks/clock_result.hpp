@@ -23,9 +23,10 @@ struct clock_result {
   std::int64_t measured_end_ns = INT64_MIN, bound_ns = 0, error_ns = 0;       ///< of the location that ended last
   std::int64_t executed_ns = 0, waiting_ns = 0, inversions = 0;
   std::int64_t useful_ns = 0, most_useful_ns = 0, locations = 0;
+  std::int64_t further = 0, further_ns = 0;  ///< of the locations: further threads, and the time in which they count
   struct node_time {
     std::int32_t node;
-    std::int64_t useful_ns, locations;
+    std::int64_t useful_ns, locations, further, further_ns;
   };
   base::pod_vector<node_time> nodes;               ///< by node
   base::pod_vector<explain::class_clock> classes;  ///< by key and slot
@@ -51,8 +52,8 @@ struct clock_result {
 
   void write(base::packet& out) const {
     put(out, ends);
-    for (const std::int64_t v :
-         {measured_end_ns, bound_ns, error_ns, executed_ns, waiting_ns, inversions, useful_ns, most_useful_ns, locations}) {
+    for (const std::int64_t v : {measured_end_ns, bound_ns, error_ns, executed_ns, waiting_ns, inversions, useful_ns,
+                                 most_useful_ns, locations, further, further_ns}) {
       put(out, v);
     }
     put_all(out, nodes);
@@ -67,11 +68,15 @@ struct clock_result {
     for (std::int64_t* v : {&executed_ns, &waiting_ns, &inversions, &useful_ns}) *v += in.get<std::int64_t>();
     most_useful_ns = std::max(most_useful_ns, in.get<std::int64_t>());
     locations += in.get<std::int64_t>();
+    further += in.get<std::int64_t>();
+    further_ns += in.get<std::int64_t>();
     join_ascending(
         nodes, in, [](const node_time& a, const node_time& b) { return a.node < b.node; },
         [](node_time& a, const node_time& b) {
           a.useful_ns += b.useful_ns;
           a.locations += b.locations;
+          a.further += b.further;
+          a.further_ns += b.further_ns;
         });
     join_ascending(classes, in, before, add);
   }
@@ -81,9 +86,14 @@ struct clock_result {
     explain::efficiencies e;
     const auto total = static_cast<double>(measured_end_ns - earliest_ns);
     const auto ideal = static_cast<double>(ideal_end_ns - earliest_ns);
-    const auto most_useful = static_cast<double>(most_useful_ns);
-    if (locations == 0 || total <= 0 || ideal <= 0 || most_useful <= 0) return e;
-    const double mean = static_cast<double>(useful_ns) / static_cast<double>(locations);
+    if (locations == 0 || total <= 0 || ideal <= 0 || most_useful_ns <= 0) return e;
+    // The mean over locations; a further thread has the weight of the time in which it counts (active_time.hpp).
+    const auto mean_of = [total](std::int64_t useful, std::int64_t all, std::int64_t threads, std::int64_t threads_ns) {
+      const double weight = static_cast<double>(all - threads) + static_cast<double>(threads_ns) / total;
+      return weight > 0 ? std::min(static_cast<double>(useful) / weight, total) : 0;
+    };
+    const double mean = mean_of(useful_ns, locations, further, further_ns);
+    const double most_useful = std::max(static_cast<double>(most_useful_ns), mean);
     e.parallel = mean / total;
     e.load_balance = mean / most_useful;
     e.communication = most_useful / total;
@@ -92,7 +102,7 @@ struct clock_result {
     double busiest = 0;
     for (const node_time& n : nodes) {
       if (n.node < 0) return e;
-      busiest = std::max(busiest, static_cast<double>(n.useful_ns) / static_cast<double>(n.locations));
+      busiest = std::max(busiest, mean_of(n.useful_ns, n.locations, n.further, n.further_ns));
     }
     const auto inside = static_cast<double>(ideal_in_nodes_end_ns - earliest_ns);
     e.transfer_in_nodes = inside / total;

@@ -101,6 +101,8 @@ class location_clocks {
   std::int64_t error_ns() const noexcept { return core::nearest(error_ns_); }
   /// Overhead executed by this location.
   std::int64_t executed_ns() const noexcept { return executed_ns_; }
+  /// The end of the last call.
+  std::int64_t last_leave_ns() const noexcept { return legs_.last_leave_ns(); }
   /// Time outside MPI calls.
   std::int64_t useful_ns() const noexcept { return legs_.useful_ns(); }
 

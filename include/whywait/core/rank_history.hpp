@@ -40,6 +40,7 @@ struct location_history {
   mark_overhead mark_overheads{};             ///< the same for marks
   std::uint64_t dropped = 0;                      ///< records lost; what touches this location is then `bounded`
   std::uint64_t carried = 0;                      ///< the first records: from earlier epochs, seen before
+  bool whole = true;  ///< its time is that of the rank; false: a further thread, which counts from its first to its last call
 };
 
 /// What recording a call costs at this location; nothing if it is not known.

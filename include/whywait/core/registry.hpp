@@ -67,7 +67,7 @@ __attribute__((visibility("hidden"))) inline bool same_version(const module_card
   return card.version / 1000 == packed_version() / 1000 && card.interface == mark_interface;
 }
 
-// One line: two versions of whywait in one process. Only reads the stable part of the other card.
+// One line: two versions, or two states of one version, in one process. Only reads the stable part of the other card.
 __attribute__((noinline, cold, visibility("hidden"))) inline void warn_of_version(const module_card& card) noexcept {
   struct number {
     char text[40];
@@ -80,11 +80,11 @@ __attribute__((noinline, cold, visibility("hidden"))) inline void warn_of_versio
   dladdr(&whywait_v0_module, &own);
   const char* const missing = "(unknown module)";
   if (first_of_the_launch())
-    warn("two versions: ", other.dli_fname != nullptr ? other.dli_fname : missing, " was compiled with whywait ",
-         number(card.version).text, ", ", own.dli_fname != nullptr ? own.dli_fname : missing, " with whywait ",
-         number(packed_version()).text,
+    warn(card.version == packed_version() ? "two layouts of one version: " : "two versions: ",
+         other.dli_fname != nullptr ? other.dli_fname : missing, " was compiled with whywait ", number(card.version).text, ", ",
+         own.dli_fname != nullptr ? own.dli_fname : missing, " with whywait ", number(packed_version()).text,
          card.attach != nullptr ? "; both record and the report is incomplete" : "; the marks of the first are not recorded",
-         "; compile both with the same version");
+         card.version == packed_version() ? "; compile both with the same headers" : "; compile both with the same version");
 }
 
 // The first registry that a module of this version has made.
@@ -97,7 +97,11 @@ struct registry_search : card_search {
   __attribute__((visibility("hidden"))) static bool examine(card_search& self, module_card& card) noexcept {
     if (!same_version(card)) return false;
     registry* const made = __atomic_load_n(&card.shared, __ATOMIC_ACQUIRE);
-    if (made == nullptr || made->layout != sizeof(registry)) return false;
+    if (made == nullptr) return false;
+    if (made->layout != sizeof(registry)) {
+      warn_of_version(card);
+      return false;
+    }
     static_cast<registry_search&>(self).found = made;
     return true;
   }

@@ -77,7 +77,7 @@ struct class_scratch {
   base::pod_vector<double> parts;         ///< a shape, by block; all 0 between two calls
   base::pod_vector<std::uint32_t> order;  ///< the blocks of that shape
   base::pod_vector<placed_class> placed;
-  base::pod_vector<residual_sums> terms;  ///< by place of the block in the order of names
+  base::pod_vector<residual_sums> terms;  ///< two lines for each block, in the order of names
   base::pod_vector<std::uint64_t> used;   ///< one bit for each element of `terms`; all 0 between two calls
   base::vector<location_share> waiters, causers, shares;
   base::packet joined;
@@ -254,7 +254,7 @@ struct merged_class {
                [](const residual_term& a, const residual_term& b) { return a.before(b); });
     sum.residual.clear();
     for (const residual_term& t : both) {
-      if (!sum.residual.empty() && sum.residual.back().same_block(t)) {
+      if (!sum.residual.empty() && sum.residual.back().same_line(t)) {
         sum.residual.back().add(t);
       } else {
         sum.residual.push_back(t);

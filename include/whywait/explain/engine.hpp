@@ -3,6 +3,7 @@
 
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/explain/active_time.hpp>
 #include <whywait/explain/arrivals.hpp>
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/collective_book.hpp>
@@ -86,17 +87,17 @@ class rank_engine {
     }
     postings.allocate(s.postings);
     collectives_.reserve_calls(collectives);
-    totals_.locations = locations;
     for (std::uint16_t l = 0; l != locations; ++l) {
       const location_walk walk =
           postings.add_postings(s.postings, l, [&](std::uint32_t i, const core::sync_record& r, const location_walk& at) {
             if (collectives != 0) collectives_.add_call(s.communicators, {i, l}, r, at);
           });
       const location_history& location = rank_->locations[l];
-      const std::int64_t time_ns = std::max(rank_->end_ns, walk.leave_ns()) - rank_->begin_ns;
+      const active_time active = active_time_of(*rank_, location, walk.leave_ns());
       totals_.records += static_cast<std::int64_t>(location.records.size() - location.carried);
-      totals_.location_ns += time_ns;
-      totals_.longest_ns = std::max(totals_.longest_ns, rank_->before_ns + time_ns);
+      totals_.locations += active.takes_part ? 1 : 0;
+      totals_.location_ns += active.ns();
+      totals_.longest_ns = std::max(totals_.longest_ns, rank_->before_ns + active.ns());
     }
     messages_.sort_postings(s.postings);
     collectives_.order_calls(s.communicators);
@@ -262,8 +263,8 @@ class rank_engine {
     } else {
       presented.swap(all);
     }
-    result.waits = present(presented, *settings_);
     collect_meanings();
+    result.waits = present(presented, meanings_, *settings_);
     base::pod_vector<core::stable_key> used;
     for (const explanation& e : result.waits) {
       for (const residual_term& t : e.residual) {

@@ -60,16 +60,23 @@ struct block_meaning {
 };
 
 /// The sums of one residual line over all merged waits. Plain values without padding: the type is added up, sent
-/// between ranks and presented as it is. Invariant: total_ns = visits_ns + speed_ns = causer_ns - waiter_ns
-/// (docs/method.md 1.4).
+/// between ranks and presented as it is. Invariant: total_ns = visits_ns + speed_ns; without a lead also
+/// causer_ns - waiter_ns (docs/method.md 1.4).
 struct residual_sums {
   std::int64_t total_ns = 0;
   std::int64_t visits_ns = 0;     ///< because the block was entered more (or fewer) times, or only on one side
   std::int64_t speed_ns = 0;      ///< because each visit (or work unit) took longer (or shorter)
   std::int64_t inherited_ns = 0;  ///< part executed by ranks for which the causer itself had waited
+  // Both sides since they were last aligned, up to the same place of the program.
   std::int64_t causer_visits = 0, waiter_visits = 0;
   std::int64_t causer_work = 0, waiter_work = 0;
-  std::int64_t causer_ns = 0, waiter_ns = 0;  ///< time in the block on both sides since they were last aligned
+  std::int64_t causer_ns = 0, waiter_ns = 0;
+  std::int64_t lead_visits = 0;  ///< visits of the waiter beyond that place; negative: missing up to it
+
+  /// Whether the late side has fewer visits, or less work in the same visits. Sums of such lines are such lines.
+  bool fewer() const noexcept {
+    return causer_visits != waiter_visits ? causer_visits < waiter_visits : causer_work < waiter_work;
+  }
 
   void add(const residual_sums& o) noexcept {
     total_ns += o.total_ns;
@@ -82,6 +89,7 @@ struct residual_sums {
     waiter_work += o.waiter_work;
     causer_ns += o.causer_ns;
     waiter_ns += o.waiter_ns;
+    lead_visits += o.lead_visits;
   }
 };
 
@@ -91,8 +99,13 @@ struct residual_term : residual_sums {
   core::stable_key within = 0;  ///< the enclosing region of an untimed step, whose total_ns is 0; otherwise 0
 
   bool same_block(const residual_term& o) const noexcept { return block == o.block && within == o.within; }
-  /// The canonical order of a residual: by the keys of the block, which are the same on all ranks.
-  bool before(const residual_term& o) const noexcept { return block != o.block ? block < o.block : within < o.within; }
+  /// The canonical order of a residual: by the keys of the block, which are the same on all ranks. While waits are
+  /// merged, those in which the late side has fewer visits are a line of their own.
+  bool before(const residual_term& o) const noexcept {
+    if (block != o.block) return block < o.block;
+    return within != o.within ? within < o.within : fewer() < o.fewer();
+  }
+  bool same_line(const residual_term& o) const noexcept { return same_block(o) && fewer() == o.fewer(); }
 };
 
 /// Waiting suffered, or caused, by one location.

@@ -131,7 +131,7 @@ class forward_pass {
           if (last == nullptr) {
             s.mode = snapshot_mode::own;
           } else if (last->causer_rank == link.rank && last->causer_record <= s.waiter_record &&
-                     s.waiter_record - last->causer_record <= kept_records) {
+                     s.waiter_record - last->causer_record <= kept_records && s.record <= stretch_end(l, last->record)) {
             base::packet& out = to(link.rank);
             if (out.size() >= room) return;
             s.mode = snapshot_mode::relative;
@@ -211,9 +211,9 @@ class forward_pass {
     snapshot_mode mode;
   };
   struct kept_path {
-    explicit kept_path(base::memory_pool& pool) : profile(pool) {}
+    explicit kept_path(base::memory_pool& pool) : state(pool) {}
     std::uint32_t uses = 0;
-    path_profile profile;
+    location_path::state state;
   };
   struct lane {
     lane(location_path p, base::memory_pool& pool)
@@ -232,6 +232,7 @@ class forward_pass {
     std::size_t requested = 0, decided = 0;  ///< number of arrivals requested, of services decided
     std::size_t passed = 0;  ///< number of arrivals before the decided services
     const arrival* last = nullptr;  ///< the last of the passed arrivals that takes over a path
+    std::uint64_t stretch_end = 0;  ///< the first operation of all after one of them
     base::key_map paths;  ///< record + 1 -> index in `places` of the kept path
     base::vector<kept_path> places;
     base::pod_vector<std::uint32_t> free;
@@ -257,12 +258,24 @@ class forward_pass {
     services.swap(all);
   }
 
+  // The first operation of all after a record of a lane. The own visits that a relative snapshot is compared by are
+  // those of one stretch.
+  std::uint64_t stretch_end(lane& l, std::uint32_t record) const {
+    const auto& records = rank_->locations[static_cast<std::size_t>(&l - lanes_.data())].records;
+    if (l.stretch_end > record) return l.stretch_end;
+    l.stretch_end = std::uint64_t{record} + 1;
+    while (l.stretch_end < records.size() && !location_steps::of_all(*rank_, records[l.stretch_end])) ++l.stretch_end;
+    return l.stretch_end;
+  }
+
   static bool takes_over(const arrival& a) noexcept { return a.has(arrival_flag::adopt) && !a.has(arrival_flag::last); }
 
   template <class Post>
   void send_snapshot(const service& s, const location_path& path, Post& post) {
     links_.send_snapshot(
-        s.link, {s.waiter_record, 0, s.base, s.waiter_location, s.mode, static_cast<std::uint8_t>(path.partial() ? 1 : 0)},
+        s.link,
+        {s.waiter_record, 0, s.base, s.waiter_location, s.mode, static_cast<std::uint8_t>(path.partial() ? 1 : 0),
+         path.stretch()},
         [&path](base::packet& out) { return path.write(out); }, post);
   }
 
@@ -274,7 +287,7 @@ class forward_pass {
     }
     kept_path& k = l.places[l.free.back()];
     k.uses = uses;
-    k.profile = l.path.profile();
+    l.path.keep(k.state);
     l.paths.intern(std::uint64_t{l.path.record()} + 1, l.free.back());
     l.free.pop_back();
   }
@@ -352,7 +365,7 @@ class forward_pass {
     if (head.mode == snapshot_mode::relative) {
       const std::uint32_t base = l.paths.find(std::uint64_t{head.base} + 1);
       if (base == base::key_map::none) throw std::logic_error("whywait-X005: a path was not kept");
-      l.path.adopt(a, &l.places[base].profile);
+      l.path.adopt(a, &l.places[base].state);
       if (--l.places[base].uses == 0) {
         l.paths.erase(std::uint64_t{head.base} + 1);
         l.free.push_back(base);

@@ -64,6 +64,7 @@ struct forward_scratch {
   slot taken;
 
   path_profile incoming;  ///< the causer's path
+  base::pod_vector<std::int64_t> totals;  ///< own_use::total of the causer, by block
   base::pod_vector<std::uint32_t> numbers;  ///< block numbers of the last snapshot's entries, by position
   wait_instance instance;
   base::vector<std::uint32_t> term_blocks;  ///< the block numbers of instance.terms

@@ -4,10 +4,11 @@
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/forward_scratch.hpp>
+#include <whywait/explain/location_steps.hpp>
+#include <whywait/explain/own_visits.hpp>
 #include <whywait/explain/path_profile.hpp>
 #include <whywait/explain/snapshot.hpp>
 #include <whywait/explain/wait_classes.hpp>
-#include <whywait/explain/walk.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -30,23 +31,18 @@ class location_path {
                 block_table& blocks, wait_classes* classes, forward_scratch& scratch)
       : rank_(&rank),
         here_(&rank.locations[location]),
-        records_(here_->records),
-        steps_(here_->steps),
-        marked_blocks_(rank.blocks.size()),
-        end_ns_(rank.end_ns),
+        steps_(rank, location, blocks, scratch.merging.memory),
         index_(location),
         settings_(&settings),
         blocks_(&blocks),
         classes_(classes),
         scratch_(&scratch),
-        walk_(rank),
         earliest_ns_(earliest_ns),
-        now_ns_(earliest_ns),
+        place_{location_walk(rank), earliest_ns},
+        ahead_{location_walk(rank), rank.begin_ns},
         profile_(scratch.merging.memory),
+        own_(scratch.merging.memory),
         aligned_(scratch.merging.memory),
-        step_blocks_(scratch.merging.memory),
-        call_blocks_(scratch.merging.memory),
-        between_blocks_(scratch.merging.memory),
         notes_(scratch.merging.memory) {}
 
   /// Reserves memory and enters the time before the first record. `others`: the expected number of locations to align
@@ -55,9 +51,14 @@ class location_path {
     // Reserves all lists in a row, so that they are adjacent in the memory pool.
     profile_.reserve(std::max<std::size_t>(16, blocks_->size()));
     if (classes_ != nullptr) aligned_.reserve(others, profile_.capacity());
-    step_blocks_.resize(marked_blocks_, base::key_map::none);
-    call_blocks_.resize(here_->call_sites.size(), base::key_map::none);
-    spend(blocks_->startup(), 1, rank_->begin_ns - earliest_ns_, 0);
+    own_.reserve(profile_.capacity());
+    if (!steps_.meets_all()) own_.set_stretch(own_visits::undivided);
+    steps_.begin();
+    path_use& startup = use_of(blocks_->startup());
+    startup.visits = 1;
+    startup.ns = startup.own_ns = rank_->begin_ns - earliest_ns_;
+    place_.now_ns += startup.ns;
+    expect_stretch();
     if (rank_->continued && rank_->locations.size() == 1) aligned_.world(rank_->begin_ns, profile_);
   }
 
@@ -71,26 +72,36 @@ class location_path {
 
   /// Goes to the beginning of the next record. At the end it enters the last steps, reports the path and returns false.
   bool begin_next() {
-    if (next_ >= records_.size()) {
+    if (place_.next >= steps_.size()) {
       finish();
       return false;
     }
-    const core::sync_record& r = records_[next_];
-    walk_.step(r);
-    leave_ns_ = walk_.leave_ns();
-    compute(r.steps, walk_.begin_ns(), r.site);
+    steps_.begin_record(place_, spender{*this});
+    leave_ns_ = place_.walk.leave_ns();
     return true;
   }
 
-  std::uint32_t record() const noexcept { return static_cast<std::uint32_t>(next_); }
+  std::uint32_t record() const noexcept { return static_cast<std::uint32_t>(place_.next); }
   bool partial() const noexcept { return here_->dropped > 0; }
+  std::int32_t stretch() const noexcept { return own_.stretch(); }
+
+  /// The path at one instant, to which a relative snapshot adds.
+  struct state {
+    explicit state(base::memory_pool& memory) : profile(memory), own(memory) {}
+    path_profile profile;
+    own_visits own;
+  };
+  void keep(state& into) const {
+    into.profile = profile_;
+    into.own = own_;
+  }
 
   /// Moves out what the virtual clocks need: the causal path, and the class of each wait.
   void report(explained_location& into) {
     into.arrivals = arrivals_;
     into.startup_ns = rank_->begin_ns - earliest_ns_;
     into.notes = std::move(notes_);
-    into.end_ns = now_ns_;
+    into.end_ns = place_.now_ns;
     into.path.reserve(profile_.size());
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
       if (profile_[b].ns != 0) into.path.push_back({(*blocks_)[b].block, profile_[b].ns, profile_[b].visits});
@@ -99,27 +110,29 @@ class location_path {
 
   /// The next cause of waiting in the current record, or null.
   const arrival* due() const noexcept {
-    return at_ < arrivals_->size() && (*arrivals_)[at_].record == next_ ? &(*arrivals_)[at_] : nullptr;
+    return at_ < arrivals_->size() && (*arrivals_)[at_].record == place_.next ? &(*arrivals_)[at_] : nullptr;
   }
 
   /// Whether the current record has taken over a path already.
   bool took_over() const noexcept {
-    return at_ != 0 && (*arrivals_)[at_ - 1].record == next_ && (*arrivals_)[at_ - 1].has(arrival_flag::adopt);
+    return at_ != 0 && (*arrivals_)[at_ - 1].record == record() && (*arrivals_)[at_ - 1].has(arrival_flag::adopt);
   }
 
   /// Records that a snapshot of the current profile is sent to a location; from now on both are aligned here.
   void publish(std::int32_t rank, std::uint16_t location) {
-    aligned_.remember(location_key(rank, location), now_ns_, profile_);
+    aligned_.remember(location_key(rank, location), place_.now_ns, profile_);
   }
 
   /// Appends all non-zero entries of the profile and returns their number.
   std::uint32_t write(base::packet& out) const {
-    out.reserve(out.size() + profile_.size() * sizeof(snapshot_entry));
+    const std::size_t size = std::max(profile_.size(), own_.size());
+    out.reserve(out.size() + size * sizeof(snapshot_entry));
     std::uint32_t count = 0;
-    for (std::uint32_t b = 0; b != profile_.size(); ++b) {
-      const path_use& u = profile_[b];
-      if (u.nothing()) continue;
-      const snapshot_entry e{(*blocks_)[b], u};
+    for (std::uint32_t b = 0; b != size; ++b) {
+      const own_use own = own_[b];
+      snapshot_entry e{(*blocks_)[b], b < profile_.size() ? profile_[b] : path_use{}, own.here, own.total};
+      e.use.extra += static_cast<double>(own.sum());
+      if (e.use.nothing() && e.use.extra == 0 && own.total == 0) continue;
       put(out, e);
       ++count;
     }
@@ -129,49 +142,22 @@ class location_path {
   /// For a scout: resets the counts, because the adopted path is unknown.
   void take_over(const arrival& a) {
     profile_.assign(profile_.size(), {});
-    now_ns_ = std::max(now_ns_, a.need_ns);
+    place_.now_ns = std::max(place_.now_ns, a.need_ns);
     ++at_;
   }
 
   /// Explains the current record's wait by the causer's path in forward_scratch::taken, then takes over that path.
-  /// `base`: the profile that a relative snapshot adds to, else null.
-  void adopt(const arrival& a, const path_profile* base) {
-    path_profile& incoming = scratch_->incoming;
-    const snapshot_entry* const path = scratch_->taken.entries;
-    const std::size_t count = scratch_->taken.head.entries;
-    incoming.clear();
-    if (base != nullptr) {
-      incoming = *base;
-      for (path_use& u : incoming) u.own_ns = 0;
-    }
-    incoming.resize(std::max(incoming.size(), profile_.size()));
-    base::pod_vector<std::uint32_t>& numbers = scratch_->numbers;
-    if (numbers.size() < count) numbers.resize(count, 0);
-    for (std::size_t i = 0; i != count; ++i) {
-      const snapshot_entry& e = path[i];
-      std::uint32_t& number = numbers[i];  // usually the same block as at this position of the last snapshot
-      if (number >= blocks_->size()) number = 0;
-      const block_table::name& name = (*blocks_)[number];
-      if (name.block != e.name.block || name.within != e.name.within) number = blocks_->intern(e.name.block, e.name.within);
-      if (number >= incoming.size()) incoming.resize(number + 1);
-      path_use& u = incoming[number];
-      if (base != nullptr) {
-        u.visits += e.use.visits;
-        u.ns += e.use.ns;
-        u.work += e.use.work;
-        u.own_ns = e.use.own_ns;
-      } else {
-        u = e.use;
-      }
-    }
-    profile_.resize(incoming.size());
-    const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - now_ns_;
+  /// `base`: the own path that a relative snapshot adds to, else null.
+  void adopt(const arrival& a, const state* base) {
+    read_snapshot(base);
+    const path_profile& incoming = scratch_->incoming;
+    const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - place_.now_ns;
     if (wait_ns > 0) explain_wait(a, wait_ns, scratch_->taken.head.partial != 0);
     for (std::size_t b = 0; b != incoming.size(); ++b) {
       profile_[b] = incoming[b];
       profile_[b].own_ns = 0;
     }
-    now_ns_ = std::max(now_ns_, a.need_ns);
+    place_.now_ns = std::max(place_.now_ns, a.need_ns);
     if (a.has(arrival_flag::all)) {
       align_all(a.need_ns);
     } else {
@@ -182,23 +168,22 @@ class location_path {
 
   /// Enters the rest of the current call: time inside MPI, and waits without an explanation.
   void finish_record() {
-    const core::sync_record& r = records_[next_];
     for (; due() != nullptr; ++at_) {
       const arrival& a = (*arrivals_)[at_];
       if (classes_ == nullptr) continue;
       if (a.has(arrival_flag::last)) {
-        if (a.has(arrival_flag::adopt)) align_all(now_ns_);
+        if (a.has(arrival_flag::adopt)) align_all(place_.now_ns);
         continue;
       }
-      const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - now_ns_;
+      const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - place_.now_ns;
       if (wait_ns <= 0) continue;
       add_wait(begin_wait(a, wait_ns), a.site);
     }
-    const std::int64_t rest_ns = leave_ns_ - now_ns_;
-    if (r.duration != 0) spend(call_block(r.site), 1, rest_ns, 0);
-    previous_site_ = static_cast<std::int64_t>(r.site);
-    previous_steps_ = r.steps;
-    ++next_;
+    if (ends_stretch(steps_[place_.next])) {
+      own_.next_stretch();
+      expect_stretch();
+    }
+    steps_.end_record(place_, spender{*this});
   }
 
  private:
@@ -208,7 +193,7 @@ class location_path {
   static constexpr std::uint64_t group = std::uint64_t{1} << 63;
 
   void align_all(std::int64_t at_ns) {
-    const core::sync_record& r = records_[next_];
+    const core::sync_record& r = steps_[place_.next];
     if (rank_->communicators[r.comm].size == rank_->ranks && rank_->locations.size() == 1) {
       aligned_.world(at_ns, profile_);
     } else {
@@ -224,73 +209,96 @@ class location_path {
     return std::find(comm.world.begin(), comm.world.end(), a.causer_rank) != comm.world.end();
   }
 
-  void spend(std::uint32_t block, std::int64_t visits, std::int64_t ns, std::int64_t work) {
+  path_use& use_of(std::uint32_t block) {
     if (block >= profile_.size()) profile_.resize(blocks_->size());
-    path_use& u = profile_[block];
-    u.visits += visits;
-    u.ns += ns;
-    u.work += work;
-    u.own_ns += ns;
-    now_ns_ += ns;
+    return profile_[block];
+  }
+  // Enters what the location does into its path and its own visits.
+  struct spender {
+    location_path& path;
+    void operator()(std::uint32_t block, std::int64_t visits, std::int64_t ns, std::int64_t work) const {
+      path_use& u = path.use_of(block);
+      u.visits += visits;
+      u.ns += ns;
+      u.work += work;
+      u.own_ns += ns;
+      path.own_.add(block, visits, ns);
+    }
+  };
+  bool ends_stretch(const core::sync_record& r) const noexcept {
+    return own_.stretch() != own_visits::undivided && location_steps::of_all(*rank_, r);
+  }
+  // Counts the visits of the stretch that begins here. It ends inside the next operation of all, where all ranks are
+  // together; the rest of that call belongs to the next stretch.
+  void expect_stretch() {
+    const auto expect = [this](std::uint32_t block, std::int64_t visits, std::int64_t, std::int64_t) {
+      own_.expect(block, visits);
+    };
+    if (inside_) steps_.end_record(ahead_, expect);
+    inside_ = false;
+    while (ahead_.next < steps_.size()) {
+      steps_.begin_record(ahead_, expect);
+      inside_ = ends_stretch(steps_[ahead_.next]);
+      if (inside_) return;
+      steps_.end_record(ahead_, expect);
+    }
+    steps_.end(ahead_, expect);
   }
 
-  // Enters the steps from the end of the previous record to `until_ns`, and the time that they do not cover. Steps that
-  // exceed the interval (rounding, counter overflow) are cut, so that the invariant holds.
-  void compute(std::uint64_t steps_end, std::int64_t until_ns, std::uint64_t site) {
-    std::int64_t unmarked_work = 0;
-    steps_end = std::min(steps_end, steps_.size());
-    for (std::uint64_t s = previous_steps_; s < steps_end; ++s) {
-      const core::path_step& step = steps_[s];
-      if (step.block >= marked_blocks_ && count_code(step, site)) continue;
-      if (step.block == 0 || step.block >= marked_blocks_) {
-        unmarked_work += static_cast<std::int64_t>(step.work);
-        continue;
+  // Converts the snapshot in forward_scratch::taken to a profile, by the block numbers of this rank.
+  void read_snapshot(const state* base) {
+    path_profile& incoming = scratch_->incoming;
+    base::pod_vector<std::int64_t>& totals = scratch_->totals;
+    base::pod_vector<std::uint32_t>& numbers = scratch_->numbers;
+    const snapshot_head& head = scratch_->taken.head;
+    const snapshot_entry* const path = scratch_->taken.entries;
+    incoming.clear();
+    if (base != nullptr) incoming = base->profile;
+    incoming.resize(std::max(incoming.size(), profile_.size()));
+    totals.assign(incoming.size(), 0);
+    // `extra` includes the own visits of the location that sent it until they are subtracted below.
+    for (std::size_t b = 0; b != incoming.size(); ++b) {
+      path_use& u = incoming[b];
+      u.own_ns = 0;
+      if (base != nullptr) u.extra += static_cast<double>(base->own[b].sum());
+      u.extra -= static_cast<double>(own_[b].sum());
+    }
+    if (numbers.size() < head.entries) numbers.resize(head.entries, 0);
+    for (std::size_t i = 0; i != head.entries; ++i) {
+      const snapshot_entry& e = path[i];
+      std::uint32_t& number = numbers[i];  // usually the same block as at this position of the last snapshot
+      if (number >= blocks_->size()) number = 0;
+      const block_table::name& name = (*blocks_)[number];
+      if (name.block != e.name.block || name.within != e.name.within) number = blocks_->intern(e.name.block, e.name.within);
+      if (number >= incoming.size()) {
+        incoming.resize(number + 1);
+        totals.resize(number + 1);
       }
-      const auto ns = std::min(core::nearest(static_cast<double>(step.ticks) * walk_.ns_per_tick()), until_ns - now_ns_);
-      spend(step_block(step), static_cast<std::int64_t>(step.visits), ns, static_cast<std::int64_t>(step.work));
+      path_use& u = incoming[number];
+      totals[number] = e.total;
+      double visits = e.use.extra;
+      if (base != nullptr) {
+        visits += extra_since(*base, number, e);
+        u.visits += e.use.visits;
+        u.ns += e.use.ns;
+        u.work += e.use.work;
+        u.own_ns = e.use.own_ns;
+      } else {
+        u = e.use;
+      }
+      u.extra = visits - own_.where(number, head.stretch, e.here, e.total);
     }
-    if (until_ns > now_ns_ || unmarked_work != 0) spend(between_block(site), 1, until_ns - now_ns_, unmarked_work);
+    profile_.resize(incoming.size());
   }
-
-  // Enters untimed counts, within the unmarked code between the two calls. Counts may be negative in an interval that
-  // begins or ends inside the counted code; over the whole path they are not.
-  bool count_code(const core::path_step& step, std::uint64_t site) {
-    const counted_code::range terms = rank_->code.find(step.block);
-    if (terms.first == terms.last) return false;
-    const core::stable_key within = (*blocks_)[between_block(site)].block;
-    for (const counted_code::term& t : terms) {
-      spend(blocks_->intern(t.block, within), t.factor * static_cast<std::int64_t>(step.visits), 0, 0);
-    }
-    return true;
-  }
-
-  std::uint32_t step_block(const core::path_step& step) {
-    if (step.ticks == 0 && step.within != 0 && step.within < rank_->blocks.size()) {
-      return blocks_->intern(rank_->blocks[step.block], rank_->blocks[step.within]);
-    }
-    std::uint32_t& number = step_blocks_[step.block];
-    if (number == base::key_map::none) number = blocks_->intern(rank_->blocks[step.block]);
-    return number;
-  }
-
-  std::uint32_t call_block(std::uint32_t site) {
-    if (site >= call_blocks_.size()) return blocks_->call(0);
-    std::uint32_t& number = call_blocks_[site];
-    if (number == base::key_map::none) number = blocks_->call(here_->call_sites[site]);
-    return number;
-  }
-
-  // `site` beyond the table: the end of recording.
-  std::uint32_t between_block(std::uint64_t site) {
-    const std::uint64_t pair = ((static_cast<std::uint64_t>(previous_site_ + 1) << 32) | (site & 0xffffffffu)) + 1;
-    std::uint32_t number = between_blocks_.find(pair);
-    if (number == base::key_map::none) {
-      const auto key = [this](std::uint64_t s) { return s < here_->call_sites.size() ? here_->call_sites[s] : 0; };
-      const core::stable_key first = previous_site_ < 0 ? 0 : key(static_cast<std::uint64_t>(previous_site_));
-      number = blocks_->between(first, key(site));
-      between_blocks_.intern(pair, number);
-    }
-    return number;
+  // path_use::extra of a causer after it took over this location's path `base`.
+  double extra_since(const state& base, std::uint32_t number, const snapshot_entry& e) const noexcept {
+    const double visits = number < base.profile.size() ? base.profile[number].extra : 0;
+    const own_use mine = base.own[number];
+    const bool comparable = scratch_->taken.head.stretch == base.own.stretch() && mine.total > 0;
+    const double theirs = comparable
+                              ? e.use.extra - static_cast<double>(e.here) + own_visits::share(e.total, mine.here, mine.total)
+                              : e.use.extra - static_cast<double>(e.use.visits);
+    return visits + static_cast<double>(mine.sum()) - theirs;
   }
 
   void explain_wait(const arrival& a, std::int64_t wait_ns, bool partial_path) {
@@ -306,7 +314,8 @@ class location_path {
       residual_term& t = w.terms.emplace_back();
       t.block = (*blocks_)[b].block;
       t.within = (*blocks_)[b].within;
-      static_cast<residual_sums&>(t) = difference(mine.since(base[b]), theirs.since(base[b]), theirs.own_ns);
+      const same_place at(own_[b], mine, theirs, base[b], scratch_->totals[b]);
+      static_cast<residual_sums&>(t) = difference(mine.since(base[b]), theirs.since(base[b]), theirs.own_ns, at);
       scratch_->term_blocks.push_back(b);
     }
     add_wait(w, a.site);
@@ -325,7 +334,7 @@ class location_path {
     w.causer_rank = a.causer_rank;
     w.causer_location = a.causer_location;
     w.causer_record = a.causer_record;
-    w.begin_ns = now_ns_;
+    w.begin_ns = place_.now_ns;
     w.wait_ns = wait_ns;
     w.since_ns = INT64_MIN;
     w.terms.clear();
@@ -334,7 +343,7 @@ class location_path {
   }
   // Passes a wait to its class, to the virtual clocks and to the observer.
   void add_wait(const wait_instance& w, core::stable_key cause) {
-    const std::uint32_t site = records_[next_].site;
+    const std::uint32_t site = steps_[place_.next].site;
     const core::stable_key operation = site < here_->call_sites.size() ? here_->call_sites[site] : 0;
     const std::uint32_t number = w.explained ? classes_->add(w, operation, cause, scratch_->term_blocks, blocks_->size())
                                              : classes_->add_unexplained(w, operation, cause);
@@ -343,12 +352,12 @@ class location_path {
   }
 
   void finish() {
-    compute(steps_.size(), std::max(end_ns_, now_ns_), 0xffffffffu);
+    steps_.end(place_, spender{*this});
     if (settings_->watch == nullptr || classes_ == nullptr) return;
     path_instance path;
     path.rank = rank_->rank;
     path.location = index_;
-    path.elapsed_ns = now_ns_ - earliest_ns_;
+    path.elapsed_ns = place_.now_ns - earliest_ns_;
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
       residual_term term;
       term.block = (*blocks_)[b].block;
@@ -363,25 +372,20 @@ class location_path {
 
   const rank_history* rank_;
   const location_history* here_;
-  core::chunked_view<const core::sync_record> records_;
-  core::chunked_view<const core::path_step> steps_;
-  std::uint64_t marked_blocks_;
-  std::int64_t end_ns_;
+  location_steps steps_;
   std::uint16_t index_;
   const options* settings_;
   block_table* blocks_;
   wait_classes* classes_;
   forward_scratch* scratch_;
-  location_walk walk_;
-  std::int64_t earliest_ns_, now_ns_, leave_ns_ = 0;
-  std::uint64_t next_ = 0, previous_steps_ = 0;
-  std::int64_t previous_site_ = -1;
+  std::int64_t earliest_ns_, leave_ns_ = 0;
+  location_steps::place place_, ahead_;  ///< ahead_: the end of the current stretch
+  bool inside_ = false;                  ///< ahead_ is inside the operation that ends it
   const base::pod_vector<arrival>* arrivals_ = nullptr;
   std::size_t at_ = 0;
   path_profile profile_;
+  own_visits own_;
   alignments aligned_;
-  base::pod_vector<std::uint32_t> step_blocks_, call_blocks_;
-  base::key_map between_blocks_;
   base::pod_vector<wait_note> notes_;
 };
 

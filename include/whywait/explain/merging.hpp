@@ -215,9 +215,10 @@ class class_merger {
   void write_class(const part& mine, base::packet& out, std::size_t first, std::size_t last) {
     base::pod_vector<residual_sums>& terms = scratch_->terms;
     base::pod_vector<std::uint64_t>& used = scratch_->used;
-    if (terms.size() < names_.size()) {
-      terms.resize(names_.size());
-      used.resize(names_.size() / 64 + 1, 0);
+    const std::size_t lines = 2 * names_.size();
+    if (terms.size() < lines) {
+      terms.resize(lines);
+      used.resize(lines / 64 + 1, 0);
     }
     scratch_->waiters.clear();
     scratch_->causers.clear();
@@ -231,7 +232,7 @@ class class_merger {
       add_share(scratch_->waiters, {mine.rank->rank, static_cast<std::int32_t>(classes.location(c)), classes.sums(c).wait_ns});
       classes.each_causer(c, [this](const location_share& from) { add_share(scratch_->causers, from); });
       classes.each_term(c, [&](std::uint32_t block, const residual_sums& sums) {
-        const std::uint32_t place = names_.place(block);
+        const std::uint32_t place = 2 * names_.place(block) + (sums.fewer() ? 1 : 0);
         const std::uint64_t bit = std::uint64_t{1} << place % 64;
         if ((used[place / 64] & bit) == 0) {
           used[place / 64] |= bit;
@@ -244,10 +245,10 @@ class class_merger {
     }
     const std::size_t at = out.size();
     put(out, head);
-    for (std::size_t word = 0; word * 64 < names_.size(); ++word) {
+    for (std::size_t word = 0; word * 64 < lines; ++word) {
       for (std::uint64_t left = used[word]; left != 0; left &= left - 1) {
         const std::size_t place = word * 64 + static_cast<std::size_t>(__builtin_ctzll(left));
-        const block_table::name& name = (*mine.blocks)[names_.block(place)];
+        const block_table::name& name = (*mine.blocks)[names_.block(place / 2)];
         residual_term term;
         static_cast<residual_sums&>(term) = terms[place];
         term.block = name.block;

@@ -2,10 +2,13 @@
 #define WHYWAIT_EXPLAIN_PATH_PROFILE_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/core/nearest.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/interval_diff.hpp>
+#include <whywait/explain/own_visits.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,6 +21,7 @@ namespace explain {
 struct path_use {
   std::int64_t visits = 0, ns = 0, work = 0;  ///< as in block_use
   std::int64_t own_ns = 0;                    ///< executed by the location itself since it last took over a path
+  double extra = 0;  ///< visits of the path beyond those of the location itself, both up to the same place
 
   bool nothing() const noexcept { return (visits | ns | work) == 0; }
   bool same(const path_use& o) const noexcept { return ((visits ^ o.visits) | (ns ^ o.ns) | (work ^ o.work)) == 0; }
@@ -25,10 +29,61 @@ struct path_use {
 };
 using path_profile = base::pod_vector<path_use>;
 
+/// What the visits of the two sides of a wait are at the same place of the program.
+struct same_place {
+  double more = 0;  ///< visits that the causer's path has more than the waiter's path
+  std::int64_t waiter_total = 0, causer_total = 0;  ///< visits of the two locations in their current stretches
+  double waiter_mean = 0;  ///< time of a visit by the waiter itself; 0: unknown
+
+  same_place() = default;
+  /// `own`: of the waiter. `base`: both when they were last aligned. `total`: own_use::total of the causer. What the
+  /// causer executed itself is compared by the visits of both locations. Along inherited paths other locations took
+  /// part, and only `extra` compares their visits, with an error where paths cross while one side is ahead.
+  same_place(const own_use& own, const path_use& waiter, const path_use& causer, const block_use& base,
+             std::int64_t total) noexcept
+      : more(causer.extra - waiter.extra), waiter_total(own.total), causer_total(total) {
+    if (own.here > 0) waiter_mean = static_cast<double>(own.ns) / static_cast<double>(own.here);
+    const block_use since = causer.since(base);
+    const bool alone = since.ns > 0 && causer.own_ns >= since.ns && since.visits <= total && own.total > 0;
+    if (alone) more = static_cast<double>(since.visits) - own_visits::share(own.total, since.visits, total);
+  }
+};
+
+namespace detail {
+
+// Moves the waiting side to the place of the late side, which it has left `lead` visits ago.
+inline void take_back(block_use& waiter, const block_use& causer, std::int64_t lead, double waiter_mean) noexcept {
+  const std::int64_t visits = waiter.visits - lead;
+  const auto scaled = [](std::int64_t value, std::int64_t to, std::int64_t from) {
+    return core::nearest(static_cast<double>(value) * static_cast<double>(to) / static_cast<double>(from));
+  };
+  if (waiter.visits > 0) {
+    waiter.ns = scaled(waiter.ns, visits, waiter.visits);
+    waiter.work = scaled(waiter.work, visits, waiter.visits);
+  } else if (causer.visits > 0) {
+    waiter.work = scaled(causer.work, visits, causer.visits);
+    waiter.ns =
+        waiter_mean > 0 ? core::nearest(waiter_mean * static_cast<double>(visits)) : scaled(causer.ns, visits, causer.visits);
+  }
+  waiter.visits = visits;
+}
+
+// The part of a lead's time that counts as visits. A lead moves time from one wait to another, which tells nothing about
+// visits and speed; it is divided like the difference at the same place.
+inline double visits_share(const block_split& parts, const same_place& at) noexcept {
+  const double visits = std::fabs(static_cast<double>(parts.visits_ns)), speed = std::fabs(static_cast<double>(parts.speed_ns));
+  if (visits + speed > 0) return visits / (visits + speed);
+  const std::int64_t least = std::min(at.waiter_total, at.causer_total), most = std::max(at.waiter_total, at.causer_total);
+  if (least <= 0) return most > 0 ? 1 : 0;
+  return std::min(1.0, static_cast<double>(most - least) / static_cast<double>(least));
+}
+
+}  // namespace detail
+
 /// One residual line: what two locations did in one block since they were last aligned. `own_ns`: the part of the
 /// causer's time that it executed itself. A side that has taken over a third path since then may lie before the common
 /// base; both sides are therefore moved up until none is negative, because only their difference counts.
-inline residual_sums difference(block_use waiter, block_use causer, std::int64_t own_ns) noexcept {
+inline residual_sums difference(block_use waiter, block_use causer, std::int64_t own_ns, const same_place& at) noexcept {
   const auto lift = [](std::int64_t& x, std::int64_t& y) {
     const std::int64_t below = std::min<std::int64_t>(0, std::min(x, y));
     x -= below;
@@ -37,11 +92,17 @@ inline residual_sums difference(block_use waiter, block_use causer, std::int64_t
   lift(waiter.visits, causer.visits);
   lift(waiter.ns, causer.ns);
   lift(waiter.work, causer.work);
-  const block_split parts = split(waiter, causer);
   residual_sums sums;
-  sums.total_ns = parts.total_ns;
+  sums.total_ns = causer.ns - waiter.ns;
+  sums.lead_visits = std::min(waiter.visits, waiter.visits - causer.visits + core::nearest(at.more));
+  if (sums.lead_visits != 0) detail::take_back(waiter, causer, sums.lead_visits, at.waiter_mean);
+  const block_split parts = split(waiter, causer);
   sums.visits_ns = parts.visits_ns;
-  sums.speed_ns = parts.speed_ns;
+  if (sums.lead_visits != 0) {
+    const auto lead_ns = static_cast<double>(sums.total_ns - parts.total_ns);
+    sums.visits_ns += core::nearest(lead_ns * detail::visits_share(parts, at));
+  }
+  sums.speed_ns = sums.total_ns - sums.visits_ns;
   sums.inherited_ns = std::max<std::int64_t>(0, std::min(sums.total_ns, sums.total_ns - own_ns));
   sums.causer_visits = causer.visits;
   sums.waiter_visits = waiter.visits;

@@ -5,6 +5,7 @@
 #include <whywait/base/vector.hpp>
 #include <whywait/explain/class_packet.hpp>
 #include <whywait/explain/options.hpp>
+#include <whywait/explain/same_code.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -82,8 +83,9 @@ inline void bound_shares(base::vector<location_share>& list, std::size_t limit) 
 }
 
 /// Converts the merged classes to explanations, most costly first. Waits without a shape join the largest class of
-/// their key.
-inline base::vector<explanation> present(base::vector<merged_class>& merged, const options& settings) {
+/// their key. `meanings`: of the blocks, sorted by key.
+inline base::vector<explanation> present(base::vector<merged_class>& merged, const base::vector<block_meaning>& meanings,
+                                         const options& settings) {
   base::vector<explanation> result;
   const std::uint32_t shapeless = settings.classes_per_key + 1;
   for (std::size_t i = 0; i != merged.size();) {
@@ -98,6 +100,8 @@ inline base::vector<explanation> present(base::vector<merged_class>& merged, con
     for (; i != j; ++i) {
       if (merged[i].sum.count == 0) continue;
       explanation& e = merged[i].sum;
+      merge_same_code(e, meanings);
+      join_directions(e.residual);
       cut_residual(e, settings);
       bound_shares(e.waiters, settings.listed_locations);
       bound_shares(e.causers, settings.listed_locations);

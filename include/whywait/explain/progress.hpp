@@ -55,6 +55,13 @@ class mpi_entries {
 
   /// The last call that began by an instant, or `none`. O(log calls).
   std::size_t last_until(std::int64_t ns) const noexcept { return after(ns) == 0 ? none : after(ns) - 1; }
+  /// The call that ended the time outside MPI before call `last`: calls that follow one another within a thirty-second of the
+  /// time since `since_ns` are one visit to MPI, and its first call says what the program came for. O(log calls).
+  std::size_t visit_of(std::size_t last, std::int64_t since_ns) const noexcept {
+    const std::int64_t until_ns = all_[last].begin_ns;
+    if (until_ns <= since_ns) return last;
+    return after(until_ns - (until_ns - since_ns) / 32 - 1);
+  }
   /// The first call that began in an interval and did more than post, or `none`. O(log calls + postings in between).
   std::size_t first_in(std::int64_t since_ns, std::int64_t until_ns) const noexcept {
     std::size_t i = after(since_ns - 1);
@@ -91,10 +98,10 @@ class mpi_entries {
 
 /// A call that stayed blocked after all that it needed by definition had arrived, and what one partner did meanwhile.
 struct blocked_call {
-  std::int64_t since_ns;    ///< from here on nothing but progress or transfer was missing
-  std::int64_t leave_ns;    ///< the call returned
-  std::int64_t entry_ns;    ///< the partner's last entry into MPI before that; INT64_MIN: none
-  std::int64_t inside_ns;   ///< time that the partner spent in MPI from `since_ns` to that entry
+  std::int64_t since_ns;  ///< from here on nothing but progress or transfer was missing
+  std::int64_t leave_ns;  ///< the call returned
+  std::int64_t entry_ns;  ///< the partner's last entry into MPI before that; INT64_MIN: none
+  std::int64_t inside_ns;  ///< time that the partner spent in MPI from `since_ns` to that entry
   std::int64_t outside_ns;  ///< since when the partner was outside MPI at `leave_ns`; INT64_MAX: it was inside
 
   /// The call may have waited for the partner's entry: the partner was outside MPI for most of the time before it.

@@ -249,6 +249,7 @@ class progress_book {
       } else {
         a.outside_ns = std::max(a.outside_ns, all[at].leave_ns <= q.leave_ns ? all[at].leave_ns : INT64_MAX);
         if (a.entry.begin_ns != INT64_MIN && a.entry.begin_ns >= all[at].begin_ns) continue;
+        at = all.visit_of(at, q.since_ns);
         a.inside_ns = all.inside_ns(at, q.since_ns);
       }
       a.entry = {all[at].begin_ns, site_of(here, here.records[at]), static_cast<std::uint32_t>(at), l, 0};

@@ -38,14 +38,17 @@ struct snapshot_head {
   std::uint16_t location;  ///< may have second_wait
   snapshot_mode mode;
   std::uint8_t partial;  ///< not 0: the causer lost records
+  std::int32_t stretch;  ///< of the causer's place (own_visits)
 };
 
-/// One block of a causal path profile in a packet.
+/// One block of a causal path profile in a packet, and the causer's own visits.
 struct snapshot_entry {
   block_table::name name;
-  path_use use;
+  path_use use;  ///< `extra` includes the causer's own visits; relative: it is these
+  std::int64_t here, total;  ///< own_use of the causer
 };
-static_assert(sizeof(snapshot_entry) == sizeof(block_table::name) + sizeof(path_use), "it is written in two parts");
+static_assert(sizeof(snapshot_entry) == sizeof(block_table::name) + sizeof(path_use) + 2 * sizeof(std::int64_t),
+              "it is sent as it is");
 
 }  // namespace explain
 }  // namespace v0

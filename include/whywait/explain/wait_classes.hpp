@@ -81,10 +81,11 @@ class wait_classes {
   std::size_t terms() const noexcept { return terms_.size(); }      ///< number of terms of all classes
   std::size_t causers() const noexcept { return causers_.size(); }  ///< number of causers of all classes
 
-  /// Calls f(block number, residual_sums) for each block of the class, ascending.
+  /// Calls f(block number, residual_sums) for each block of the class, ascending; `residual_sums::fewer` may be a second
+  /// line of a block.
   template <class F>
   void each_term(std::size_t number, F&& f) const {
-    for (std::uint32_t t = entries_[number].terms; t != none; t = terms_[t].next) f(terms_[t].block, terms_[t].sums);
+    for (std::uint32_t t = entries_[number].terms; t != none; t = terms_[t].next) f(terms_[t].line / 2, terms_[t].sums);
   }
   /// Calls f(location_share) for each location that the class waited for, in the order of the first waits.
   template <class F>
@@ -130,7 +131,7 @@ class wait_classes {
   };
   struct term_node {
     residual_sums sums;
-    std::uint32_t block, next;
+    std::uint32_t line, next;  ///< line: twice the number of the block, and 1 if the late side has fewer visits
   };
   struct causer_node {
     location_share share;
@@ -154,20 +155,22 @@ class wait_classes {
     }
   }
 
-  // Both lists usually have the same order, so that one walk through the terms suffices.
+  // Both lists usually have the same order, so that one walk through the terms suffices. Each block has one term for
+  // waits in which the late side has fewer visits, and one before it for the others.
   void add_terms(entry& into, const wait_instance& wait, const base::vector<std::uint32_t>& blocks) {
-    std::uint32_t before = none, at = into.terms;
+    std::uint32_t before = none, at = into.terms, latest = 0;
     for (std::size_t i = 0; i != blocks.size(); ++i) {
-      const std::uint32_t block = blocks[i];
-      if (i != 0 && block < blocks[i - 1]) {
+      const std::uint32_t line = 2 * blocks[i] + (wait.terms[i].fewer() ? 1 : 0);
+      if (line < latest) {
         before = none;
         at = into.terms;
       }
-      for (; at != none && terms_[at].block < block; at = terms_[at].next) before = at;
-      if (at == none || terms_[at].block != block) {
+      latest = line;
+      for (; at != none && terms_[at].line < line; at = terms_[at].next) before = at;
+      if (at == none || terms_[at].line != line) {
         const auto fresh = static_cast<std::uint32_t>(terms_.size());
         if (fresh == 0) terms_.reserve(64);
-        terms_.push_back({{}, block, at});
+        terms_.push_back({{}, line, at});
         (before == none ? into.terms : terms_[before].next) = fresh;
         at = fresh;
       }

@@ -11,6 +11,7 @@
 #include <whywait/finalize/mpi_transport.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/rules/advice.hpp>
+#include <whywait/rules/call_rows.hpp>
 #include <whywait/rules/collective_completion.hpp>
 #include <whywait/rules/contribution.hpp>
 
@@ -32,14 +33,16 @@ namespace finalize {
 /// The result is bounded to 64 MiB of own events in total (at least 1 KiB per rank; none without `with_events`) and to
 /// the 256 most costly call sites. Collective over the transport's ranks.
 inline rules::contribution gather_contributions(finalize::mpi_transport& transport, const explain::rank_history& own,
-                                                std::int64_t clock_error_ns, bool with_events = true) {
+                                                std::int64_t clock_error_ns, rules::code_table&& code,
+                                                bool with_events = true) {
   constexpr std::size_t most_event_bytes = std::size_t(64) << 20, least_event_bytes = 1024, most_sites = 256;
   constexpr std::int64_t shortest_late_exit_ns = 10000;
   rules::contribution all;
   if (with_events)
     all = rules::contribution_of(own,
                                  std::max(most_event_bytes / static_cast<std::size_t>(transport.ranks()), least_event_bytes));
-  else all.uses = rules::uses_of(own);
+  else all.uses = rules::uses_of(own), all.calls = rules::calls_of(own);
+  all.code = std::move(code);
   rules::completion ends(own, std::max(shortest_late_exit_ns, 2 * clock_error_ns));
   transport.exchange([&](std::int32_t, auto&& to, std::size_t room) { ends.announce(to, room); },
                      [&](std::int32_t, std::int32_t, const unsigned char* data, std::size_t size) { ends.hear(data, size); });
@@ -69,10 +72,23 @@ inline void fold_uses(base::pod_vector<rules::site_use>& so_far, base::pod_vecto
   epoch = so_far;
 }
 
+/// The same for the calls.
+inline void fold_calls(rules::call_table& so_far, rules::call_table& epoch) {
+  constexpr std::size_t most_sites = 256;
+  so_far.merge(epoch);
+  so_far.keep_sites(most_sites);
+  epoch = so_far;
+}
+
 /// The call sites whose names the rules need.
 inline base::vector<core::stable_key> keys_of(const rules::contribution& all) {
   base::vector<core::stable_key> keys;
   for (const rules::site_use& use : all.uses) keys.push_back(use.site);
+  core::stable_key last = 0;
+  for (const rules::folded_calls& c : all.calls.kinds) {
+    if (c.kind.site != last) keys.push_back(c.kind.site);
+    last = c.kind.site;
+  }
   return keys;
 }
 
@@ -94,11 +110,17 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
     if (setting.list) detail::print_lines(rules::list_text(known));
     std::uint64_t dropped = 0;
     for (const rules::own_packet& packet : all.events) dropped += rules::dropped_events(packet);
-    rules::evaluation evaluated =
-        rules::evaluate(known, found, facts.ranks, names, [&](rules::event_store& store, rules::trouble&, auto& made) {
-          rules::add_uses(store, all.uses, names, made);
-          for (std::size_t i = 0; i < all.events.size(); ++i) rules::add_own_events(all.events[i], all.ranks[i], store);
-        });
+    rules::program_facts program;
+    program.code = &all.code;
+    for (const rules::site_use& u : all.uses)
+      if (u.what == rules::site_use::kind::send) program.sites.push_back({u.site, u.calls, u.own_before_ns});
+    rules::evaluation evaluated = rules::evaluate(known, found, facts.ranks, names, program,
+                                                  [&](rules::event_store& store, rules::trouble& log, auto& made) {
+                                                    rules::add_uses(store, all.uses, names, made);
+                                                    rules::add_calls(store, log, all.calls, names, made);
+                                                    for (std::size_t i = 0; i < all.events.size(); ++i)
+                                                      rules::add_own_events(all.events[i], all.ranks[i], store);
+                                                  });
     const base::vector<rules::diagnostic>& errors = known.log.list();
     for (const rules::diagnostic& error : errors) detail::print_lines(error.text());
     for (const std::string& message : evaluated.messages) detail::print_lines(message);
@@ -109,6 +131,9 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
     if (dropped != 0)
       facts.warnings.push_back(base::counted(static_cast<std::int64_t>(dropped), "own event was", "own events were") +
                                " dropped because the event buffer was full; rules do not see them");
+    if (all.calls.others.count != 0)
+      facts.warnings.push_back("rules over single calls do not see " + base::counted(all.calls.others.count, "call") +
+                               ", because there are too many kinds of them");
     return evaluated;
   } catch (const std::exception& problem) {
     facts.warnings.push_back(std::string("the rules failed (") + problem.what() + "); the report has no advice");

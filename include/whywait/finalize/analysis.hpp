@@ -17,6 +17,7 @@
 #include <whywait/report/assemble.hpp>
 #include <whywait/report/json.hpp>
 #include <whywait/report/text.hpp>
+#include <whywait/report/trust.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -44,11 +45,16 @@ inline report::result analyse(mpi::state& process, epoch& now) {
   const base::pod_vector<unseen_block> unseen = gather_unseen(now.records(), process.registry->sites, now.team());
   base::vector<core::stable_key> keys = keys_of(contributions);
   for (const unseen_block& b : unseen) keys.push_back(b.key);
+  report::not_understood unknown = now.so_far().unknown.gather(now.records(), now.team());
+  for (const time_not_understood::site_sum& s : now.so_far().unknown.sites()) keys.push_back(s.key);
   const base::names names = gather_names(keys_to_name(found, std::move(keys)), now.names(), now.team());
   rules::evaluation advice;
   if (process.rank == 0) advice = advise(process.registry->config.rules, found, names, std::move(contributions), facts);
   report::result result = report::assemble(found, names, std::move(facts), advice);
   result.unseen = named(unseen, names);
+  now.so_far().unknown.name(unknown, names);
+  result.not_understood = std::move(unknown);
+  report::weaken(result);
   if (data.analysis != nullptr) result.communication = data.analysis->result(&gather_names, now.names(), result.run.warnings);
   answer_questions(process, now.names(), now.team(), now.so_far().calls, now.so_far().asked, found, result);
   now.keep(std::move(found));
@@ -74,6 +80,8 @@ inline report::result partial_result(mpi::state& process, const finalize::team& 
                            (so_far.found.records == 0 ? "waits are not explained" : "later waits are not explained"));
   rules::contribution uses;
   uses.uses = so_far.uses;
+  uses.calls = so_far.calls_by_kind;
+  uses.code = so_far.code_of_all;
   const rules::evaluation advice = advise(process.registry->config.rules, so_far.found, names, std::move(uses), facts);
   return report::assemble(so_far.found, names, std::move(facts), advice);
 }

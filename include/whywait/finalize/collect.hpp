@@ -67,6 +67,9 @@ inline process_records collect(mpi::state& process, const core::shared_clock& cl
         static_cast<mpi::thread_state*>(__atomic_load_n(&from.extension[0], __ATOMIC_ACQUIRE));
     if (thread == nullptr) continue;
     beside.sites = &thread->sites;
+    to.whole = thread->calls[static_cast<std::size_t>(core::mpi_call::Init)] +
+                   thread->calls[static_cast<std::size_t>(core::mpi_call::Init_thread)] !=
+               0;
     to.call_overheads = call_costs(thread->timing, process.calibrated, clock.ns_per_tick);
     to.mark_overheads = mark_costs(thread->timing, process.calibrated, clock.ns_per_tick);
     beside.folded = thread->folded;

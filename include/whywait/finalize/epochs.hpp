@@ -17,7 +17,9 @@
 #include <whywait/finalize/pictures.hpp>
 #include <whywait/finalize/prediction.hpp>
 #include <whywait/finalize/process_names.hpp>
+#include <whywait/finalize/processor_time.hpp>
 #include <whywait/finalize/run_summary.hpp>
+#include <whywait/finalize/time_not_understood.hpp>
 #include <whywait/finalize/together.hpp>
 #include <whywait/mpi/epoch_meeting.hpp>
 
@@ -41,9 +43,14 @@ namespace finalize {
 struct explained_so_far {
   explain::epoch_memory memory;
   base::pod_vector<rules::site_use> uses;    ///< on rank 0
+  rules::call_table calls_by_kind;       ///< on rank 0
+  base::pod_vector<rules::rank_code> code_of_rank;  ///< what this rank itself did
+  rules::code_table code_of_all;         ///< on rank 0
+  rules::processor_use at_start;         ///< when MPI_Init ended
   base::vector<kept_picture> pictures;   ///< on rank 0
   explain::outcome found;               ///< on rank 0: outcome of all complete epochs
   data_so_far data;
+  time_not_understood unknown;
   asked_questions asked;
   traced_calls calls;                   ///< on rank 0
   base::pod_vector<std::uint32_t> ran;  ///< blocks counted by compiler instrumentation, sorted
@@ -59,6 +66,14 @@ struct explained_so_far {
 inline explained_so_far& so_far_of(mpi::state& process) {
   if (process.so_far == nullptr) process.so_far = new explained_so_far();
   return *static_cast<explained_so_far*>(process.so_far);
+}
+
+/// Hook of MPI_Init: what the scheduler did so far does not count.
+inline void at_start(mpi::state& process) noexcept {
+  try {
+    so_far_of(process).at_start = processor_use_of_process();
+  } catch (const std::bad_alloc&) {  // then start-up counts
+  }
 }
 
 /// Frees the state after the last epoch, so that a leak checker does not report it.
@@ -88,7 +103,8 @@ class epoch {
     update_questions(so_far_.asked, process, *names_, team_);
     settings_.questions = so_far_.asked.clocks;
     create_data_analysis(process, team_, so_far_.data);
-    if (data_analysis* const data = so_far_.data.analysis.get()) settings_.watch = data->begin(all_.history);
+    data_analysis* const data = so_far_.data.analysis.get();
+    settings_.watch = so_far_.unknown.begin(all_.history, data != nullptr ? data->begin(all_.history) : nullptr);
   }
 
   const finalize::team& team() const noexcept { return team_; }
@@ -101,6 +117,7 @@ class epoch {
   /// Explains the epoch and adds it to all earlier ones. On rank 0 the result describes the run so far.
   explain::outcome explain() {
     explain::outcome found = explain::explain_epoch(transport_, &all_.history, &so_far_.memory, 1, settings_);
+    so_far_.unknown.fold(all_.history, team_);
     gather_pictures(found, all_.history, process_.registry->config.path_order, team_);
     if (process_.rank == 0) fold_pictures(so_far_.pictures, found);
     gather_calls(all_.history, so_far_.asked, all_.history.continues, team_, so_far_.calls);
@@ -109,8 +126,19 @@ class epoch {
   }
   /// The additional input of the rules.
   rules::contribution contribute(bool with_events) {
-    rules::contribution all = gather_contributions(transport_, all_.history, settings_.clock_error_ns, with_events);
-    if (process_.rank == 0) fold_uses(so_far_.uses, all.uses);
+    rules::add_own_code(so_far_.code_of_rank, all_.history);
+    rules::processor_use processor = processor_use_of_process();
+    processor.ran_ns -= so_far_.at_start.ran_ns;
+    processor.delay_ns -= so_far_.at_start.delay_ns;
+    processor.passed_ns -= so_far_.at_start.passed_ns;
+    rules::contribution all =
+        gather_contributions(transport_, all_.history, settings_.clock_error_ns,
+                             rules::code_of(all_.history.rank, so_far_.code_of_rank, processor), with_events);
+    if (process_.rank == 0) {
+      fold_uses(so_far_.uses, all.uses);
+      fold_calls(so_far_.calls_by_kind, all.calls);
+      so_far_.code_of_all = all.code;
+    }
     return all;
   }
 

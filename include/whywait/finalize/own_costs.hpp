@@ -97,7 +97,7 @@ inline core::call_overhead usual_cost(const mpi::self_timing::kind& timed, doubl
 inline double slower_reading(const mpi::self_timing& timed, const mpi::calibration& quiet) {
   base::pod_vector<std::uint32_t> lately;
   std::uint32_t then = ~std::uint32_t(0);
-  for (std::size_t c = 1; c < static_cast<std::size_t>(core::mpi_call::count_); ++c) {
+  for (std::size_t c = 1; c < core::modelled_calls; ++c) {
     const mpi::self_timing::kind& k = timed.kinds[c];
     for (std::uint32_t i = 0; i != k.size(); ++i) lately.push_back(k.last[i].reading);
     if (quiet.calls[c].sum() != 0) then = std::min(then, quiet.calls[c].reading);
@@ -115,7 +115,7 @@ inline std::vector<core::call_overhead> call_costs(const mpi::self_timing& timed
   const double slower = slower_reading(timed, quiet);
   for (std::size_t c = 1; c < costs.size(); ++c) {
     const auto call = static_cast<core::mpi_call>(c);
-    if (timed.of(call).count >= enough_timings) {
+    if (c < core::modelled_calls && timed.of(call).count >= enough_timings) {
       costs[c] = usual_cost(timed.of(call), ns_per_tick);
       continue;
     }

@@ -93,6 +93,7 @@ class process_names {
     if (sites == nullptr) {  // a thread that never called MPI has no waits
       core::location_history none;
       none.thread = location.thread;
+      none.whole = false;
       location = std::move(none);
       return;
     }

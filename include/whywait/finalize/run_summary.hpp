@@ -4,6 +4,7 @@
 #include <whywait/base/units.hpp>
 #include <whywait/core/clock.hpp>
 #include <whywait/finalize/collect.hpp>
+#include <whywait/finalize/other_threads.hpp>
 #include <whywait/finalize/team.hpp>
 #include <whywait/record/location.hpp>
 #include <whywait/record/mismatch.hpp>
@@ -79,15 +80,21 @@ inline report::run_facts gather_facts(const mpi::state& process, const process_r
                                       const finalize::team& team) {
   struct {
     std::uint64_t calls, lost, mismatches, full, unordered, first_comers, several;
+    std::int64_t other_threads, other_ns;
   } counts = {all.calls,
               all.lost_records + all.lost_steps,
               0,
               all.first_closed_ticks != 0 ? 1u : 0u,
               all.lost_orders,
               before.first_comers,
-              __atomic_load_n(&process.several, __ATOMIC_ACQUIRE) ? 1u : 0u};
+              __atomic_load_n(&process.several, __ATOMIC_ACQUIRE) ? 1u : 0u,
+              0,
+              0};
+  const other_threads others = other_threads::of(*process.registry);
+  counts.other_threads = others.count;
+  counts.other_ns = static_cast<std::int64_t>(static_cast<double>(others.ticks) * all.history.clock.ns_per_tick);
   for (const thread_records& l : all.threads) counts.mismatches += l.mismatched_ends;
-  team.all_reduce(&counts, 7, MPI_UINT64_T, MPI_SUM);
+  team.all_reduce(&counts, 9, MPI_UINT64_T, MPI_SUM);
   double worst_error_ns = all.history.clock.error_ns;
   team.all_reduce(&worst_error_ns, 1, MPI_DOUBLE, MPI_MAX);
   // The minimum over ranks of the time at which memory first ran out, and whether any rank is still out of memory.
@@ -121,6 +128,8 @@ inline report::run_facts gather_facts(const mpi::state& process, const process_r
   facts.mpi_calls = static_cast<std::int64_t>(counts.calls);
   facts.dropped_events = static_cast<std::int64_t>(counts.lost);
   facts.epochs = static_cast<std::int64_t>(process.schedule.epochs) + (process.running ? 0 : 1);
+  facts.other_threads = counts.other_threads;
+  facts.other_thread_seconds = base::seconds_of(counts.other_ns);
   facts.first_comers = static_cast<std::int64_t>(counts.first_comers);
   facts.clock = core::cycle_clock::used() != core::clock_source::monotonic ? "cycle counter" : "CLOCK_MONOTONIC";
   facts.clock_error_seconds = worst_error_ns * 1e-9;

@@ -31,8 +31,9 @@ __attribute__((noinline)) inline int64_t ask_type_bytes(thread_state& thread, MP
   return bytes;
 }
 
-/// First sight of a communicator that no wrapper made. World ranks through the groups, no traffic.
-__attribute__((noinline, cold)) inline uint32_t learn_communicator(state& process, MPI_Comm comm) noexcept {
+/// Adds a communicator. World ranks through the groups, no traffic. `followed`: see communicator_table::add.
+__attribute__((noinline, cold)) inline uint32_t learn_communicator(state& process, MPI_Comm comm,
+                                                                   bool followed = true) noexcept {
   if (comm == MPI_COMM_NULL) return communicator_table::none;
   int inter = 0, rank = 0, size = 0, local_size = 0;
   MPI_Group peers = MPI_GROUP_NULL, local = MPI_GROUP_NULL;
@@ -57,7 +58,7 @@ __attribute__((noinline, cold)) inline uint32_t learn_communicator(state& proces
     };
     translate(peers, size, remote_world);
     translate(local, local_size, local_world);
-    index = process.communicators.add(remote_world, size, rank, inter != 0, local_world, local_size);
+    index = process.communicators.add(remote_world, size, rank, inter != 0, local_world, local_size, followed);
     core::unmap_pages(room, bytes);
   }
   PMPI_Group_free(&local);
@@ -71,7 +72,7 @@ __attribute__((noinline)) inline uint32_t find_communicator(thread_state& thread
   const uint64_t handle = bits_of(comm);
   uint32_t index = process.communicators.find(handle);
   if (index == communicator_table::none) {
-    index = learn_communicator(process, comm);
+    index = learn_communicator(process, comm, false);
     if (index == communicator_table::none) return index;
     process.communicators.bind(handle, index);
   }

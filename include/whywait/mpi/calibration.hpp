@@ -108,7 +108,7 @@ inline void call_wrappers() noexcept {
 
 /// The least of the medians of several rounds, part by part.
 inline void take_least(calibration& found, const self_timing& timed, bool first) noexcept {
-  for (size_t c = 0; c < static_cast<size_t>(core::mpi_call::count_); ++c) {
+  for (size_t c = 0; c < core::modelled_calls; ++c) {
     const self_timing::kind& k = timed.kinds[c];
     if (k.count == 0) continue;
     uint32_t part[self_timing::kept];

@@ -57,7 +57,7 @@ class call {
     thread_->open.address = from.address;
     thread_->open.call = what;
     const uint64_t turn = ++thread_->calls[static_cast<size_t>(what)];
-    if (__builtin_expect(turn % self_timing::every == 0, 0)) entered_ = begin_timing(turn);
+    if (__builtin_expect(turn % self_timing::every == 0, 0)) entered_ = begin_timing(what, turn);
   }
   __attribute__((always_inline)) ~call() {
     if (__builtin_expect(thread_ == nullptr, 0)) return;
@@ -115,6 +115,13 @@ class call {
     begin();
     if (__builtin_expect(entered_ != 0, 0)) entered_ = given_ = begin_;  // what was before is MPI's as well
     leave_at_once();
+  }
+
+  /// Polls of requests that no wrapper created leave no record; their call site adds up their time. `asked_now` returns 0
+  /// in a process without such requests.
+  uint64_t asked_now() const noexcept { return __builtin_expect(process().others_requests, 0) ? core::cycle_clock::now() : 0; }
+  void count_unknown(uint64_t asked) noexcept {
+    if (__builtin_expect(asked != 0, 0)) thread_->sites.count(from_, what_, where().path, core::cycle_clock::now() - asked);
   }
 
   /// Index that the next stored record will have.
@@ -250,8 +257,8 @@ class call {
                        [](void* self, const core::path_step& step) noexcept { (*static_cast<const Keep*>(self))(step); }});
   }
 
-  static __attribute__((noinline, cold)) uint64_t begin_timing(uint64_t turn) noexcept {
-    return self_timing::wanted(turn) ? core::cycle_clock::now() : 0;
+  static __attribute__((noinline, cold)) uint64_t begin_timing(core::mpi_call what, uint64_t turn) noexcept {
+    return self_timing::wanted(what, turn) ? core::cycle_clock::now() : 0;
   }
   static __attribute__((noinline, cold)) uint64_t read_clock() noexcept { return core::cycle_clock::now(); }
 

@@ -16,7 +16,7 @@ namespace mpi {
 
 /// Maps the clocks of all ranks to that of rank 0, measured at the start and at the end, linear in between
 /// (mpi.md 7; what Score-P and Scalasca do). Ranks of one node read one counter if it is invariant and the
-/// kernel is the same (boot id): they share the map of the lowest of them, so their difference is exactly 0;
+/// kernel is the same (boot id), and readings of all fit together: they share the map of the lowest of them, so their difference is exactly 0;
 /// its error is that of one reading. Every other clock is compared with rank 0 by 10 ping-pongs, of which the
 /// fastest counts. Serial over nodes. Uses PMPI_ only. Clock: now() and invariant(), static.
 template <class Clock>
@@ -127,7 +127,30 @@ class clock_sync {
     if (PMPI_Comm_split(node, shares ? 0 : in_node + 1, rank, &sharers) != MPI_SUCCESS || sharers == MPI_COMM_NULL)
       sharers = MPI_COMM_SELF;
     PMPI_Comm_free(&node);
-    return sharers;
+    return without_strangers(sharers);
+  }
+  // Processes of one kernel may have clocks that differ (time namespaces of containers, a virtual machine that moved). The
+  // leader's reading lies between two readings of each member; a member for which it does not gets a group of its own.
+  static MPI_Comm without_strangers(MPI_Comm sharers) noexcept {
+    int member = 0, members = 1;
+    PMPI_Comm_size(sharers, &members);
+    if (members == 1) return sharers;
+    PMPI_Comm_set_errhandler(sharers, MPI_ERRORS_RETURN);
+    PMPI_Comm_rank(sharers, &member);
+    const uint64_t before = Clock::now();
+    PMPI_Barrier(sharers);
+    uint64_t leaders = Clock::now();
+    PMPI_Bcast(&leaders, 1, MPI_UINT64_T, 0, sharers);
+    const uint64_t after = Clock::now();
+    const bool fits = leaders + reading_slack >= before && leaders <= after + reading_slack;
+    int all_fit = fits || member == 0 ? 1 : 0;
+    const int own_group = all_fit != 0 ? 0 : member;
+    PMPI_Allreduce(MPI_IN_PLACE, &all_fit, 1, MPI_INT, MPI_MIN, sharers);
+    if (all_fit != 0) return sharers;
+    MPI_Comm rest = MPI_COMM_NULL;
+    if (PMPI_Comm_split(sharers, own_group, member, &rest) != MPI_SUCCESS || rest == MPI_COMM_NULL) rest = MPI_COMM_SELF;
+    PMPI_Comm_free(&sharers);
+    return rest;
   }
   static void free(MPI_Comm sharers) noexcept {
     if (sharers != MPI_COMM_NULL && sharers != MPI_COMM_SELF) PMPI_Comm_free(&sharers);
@@ -163,6 +186,7 @@ class clock_sync {
   }
 
   static constexpr int tag = 20;
+  static constexpr uint64_t reading_slack = 10000;  // ticks: readings of two processors need not be in order to the last one
   sample first_, previous_;
 };
 

@@ -15,12 +15,13 @@ namespace mpi {
 
 /// A communicator as the recorder keeps it; it stays when MPI frees the handle, for records name it.
 struct known_communicator {
-  core::stable_key id;     ///< the same on all members; 0: has members outside of MPI_COMM_WORLD, matches nothing
-  core::stable_key list;   ///< key of its member list
-  uint32_t which;          ///< how-many-th communicator of that list, from 1
-  const int32_t* world;    ///< world rank of each peer, `size` entries; null: the identity
-  int32_t size;            ///< ranks that may be named as peer (intercommunicator: remote group)
-  int32_t rank;            ///< own rank in it
+  core::stable_key id;  ///< the same on all members; 0: has members outside of MPI_COMM_WORLD, or no wrapper saw how it was
+      ///< made; matches nothing
+  core::stable_key list;  ///< key of its member list
+  uint32_t which;  ///< how-many-th communicator of that list, from 1
+  const int32_t* world;  ///< world rank of each peer, `size` entries; null: the identity
+  int32_t size;  ///< ranks that may be named as peer (intercommunicator: remote group)
+  int32_t rank;  ///< own rank in it
   bool inter;
 };
 
@@ -53,9 +54,10 @@ class communicator_table {
   }
 
   /// Adds a communicator whose peers are `world[0..size)` (for an intercommunicator the remote group; then
-  /// `own[0..own_size)` is the local one). A rank of -1 is not in MPI_COMM_WORLD. The lists are copied.
+  /// `own[0..own_size)` is the local one). A rank of -1 is not in MPI_COMM_WORLD. The lists are copied. `followed`: a
+  /// wrapper saw how it was made; members may meet another one in any order, so that it has no id.
   uint32_t add(const int32_t* world, int32_t size, int32_t rank, bool inter = false, const int32_t* own = nullptr,
-               int32_t own_size = 0) noexcept {
+               int32_t own_size = 0, bool followed = true) noexcept {
     if (size_ == capacity) return none;
     if (keeper_ != nullptr)
       keeper_->keep_up_to(entries_, sizeof(known_communicator) * (size_ + 1), kept_, 1u << 13,
@@ -72,13 +74,13 @@ class communicator_table {
     }
     const uint32_t* const last = by_list_.find(fresh.list);
     const known_communicator* const before = last != nullptr ? &entries_[*last] : nullptr;
-    fresh.which = before != nullptr ? before->which + 1 : 1;
-    fresh.id = outside ? 0 : core::combine(fresh.list, fresh.which);
+    fresh.which = !followed ? 0 : before != nullptr ? before->which + 1 : 1;
+    fresh.id = outside || !followed ? 0 : core::combine(fresh.list, fresh.which);
     fresh.size = size;
     fresh.rank = rank;
     fresh.inter = inter;
     fresh.world = keep(world, size, before);
-    by_list_.set(fresh.list, size_);
+    if (followed) by_list_.set(fresh.list, size_);
     __atomic_store_n(&size_, size_ + 1, __ATOMIC_RELEASE);
     return size_ - 1;
   }

@@ -189,6 +189,11 @@ class request_choice {
     const pending* const p = held_ ? room_.entries[i] : here_.process().requests.find(room_.handles[i]);
     return p != nullptr && (p->record != nullptr || p->new_comm != nullptr);
   }
+  bool knows_any() noexcept {
+    for (int i = 0; i < count_; ++i)
+      if (knows(i)) return true;
+    return false;
+  }
   /// The rest is still pending.
   ~request_choice() {
     if (!held_ || !room_) return;
@@ -217,15 +222,20 @@ inline int complete_any(What what, caller from, Pass& pass, int count, MPI_Reque
   detail::request_choice choice(here, count, requests);
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE && detail::any_needs_status(here, count, requests)) status = &own;
+  const uint64_t asked = found != nullptr ? here.asked_now() : 0;
   const int code = pass();
   if (found == nullptr) {
     here.leave();
   } else {
     if (code == MPI_SUCCESS && (*found == 0 || *which == MPI_UNDEFINED)) {
       ++here.thread().failed_polls;
+      if (asked != 0 && !choice.knows_any()) here.count_unknown(asked);
       return code;
     }
-    if (!choice.knows(*which)) return code;
+    if (!choice.knows(*which)) {
+      here.count_unknown(asked);
+      return code;
+    }
     here.happened_now();
   }
   uint32_t index;
@@ -246,18 +256,23 @@ inline int complete_some(What what, caller from, Pass& pass, int count, MPI_Requ
   detail::request_choice choice(here, count, requests);
   if (choice && statuses == MPI_STATUSES_IGNORE && detail::any_needs_status(here, count, requests))
     statuses = choice.statuses();
+  const uint64_t asked = !blocking ? here.asked_now() : 0;
   const int code = pass();
   if (blocking) {
     here.leave();
   } else {
     if (code == MPI_SUCCESS && (*done == 0 || *done == MPI_UNDEFINED)) {
       ++here.thread().failed_polls;
+      if (asked != 0 && !choice.knows_any()) here.count_unknown(asked);
       return code;
     }
     bool known = false;
     for (int i = 0; i < *done && (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS); ++i)
       known = known || choice.knows(indices[i]);
-    if (!known) return code;
+    if (!known) {
+      here.count_unknown(asked);
+      return code;
+    }
     here.happened_now();
   }
   uint32_t index;
@@ -279,14 +294,17 @@ inline int test_all(What what, caller from, Pass& pass, int count, MPI_Request* 
   detail::request_choice choice(here, count, requests);
   MPI_Status* const ignored = what == core::mpi_call::Test ? MPI_STATUS_IGNORE : MPI_STATUSES_IGNORE;
   if (choice && statuses == ignored && detail::any_needs_status(here, count, requests)) statuses = choice.statuses();
+  const uint64_t asked = here.asked_now();
   const int code = pass();
   if (code == MPI_SUCCESS && *found == 0) {
     ++here.thread().failed_polls;
+    if (asked != 0 && !choice.knows_any()) here.count_unknown(asked);
     return code;
   }
-  bool known = false;
-  for (int i = 0; i < count; ++i) known = known || choice.knows(i);
-  if (!known) return code;
+  if (!choice.knows_any()) {
+    here.count_unknown(asked);
+    return code;
+  }
   here.happened_now();
   uint32_t index;
   const bool stored = detail::store_completion(here, detail::failed_if(code), index);
@@ -306,15 +324,20 @@ inline int get_status(What what, caller from, Pass& pass, MPI_Request request, c
   if (!here) return pass();
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE && detail::any_needs_status(here, 1, &request)) status = &own;
+  const uint64_t asked = here.asked_now();
   const int code = pass();
   if (code != MPI_SUCCESS || *found == 0) {
     ++here.thread().failed_polls;
+    if (asked == 0) return code;
+    guard_if guard(here.process().lock, here.several());
+    if (here.process().requests.find(bits_of(request)) == nullptr) here.count_unknown(asked);
     return code;
   }
   pending* p;
   {
     guard_if guard(here.process().lock, here.several());
     p = here.process().requests.find(bits_of(request));
+    if (p == nullptr) here.count_unknown(asked);
     if (p == nullptr || p->record == nullptr || p->record->has(flag::complete)) return code;
     ++p->holders;
   }
@@ -324,56 +347,6 @@ inline int get_status(What what, caller from, Pass& pass, MPI_Request request, c
   guard_if guard(here.process().lock, here.several());
   detail::complete_posting(here, p, index, !stored, status != MPI_STATUS_IGNORE ? status : nullptr, code);
   if (--p->holders == 0 && !p->linked) here.process().requests.recycle(p);
-  return code;
-}
-
-/// MPI_Cancel: counted, and the request's completion will be asked whether it was cancelled.
-template <class What, class Pass>
-inline int cancel(What what, caller from, Pass& pass, MPI_Request* request) {
-  call here(what, from);
-  if (!here) return pass();
-  const int code = pass();
-  if (code != MPI_SUCCESS) return code;
-  guard_if guard(here.process().lock, here.several());
-  pending* const p = here.process().requests.find(bits_of(*request));
-  if (p != nullptr && p->record != nullptr && !p->cancel_seen) {
-    p->cancel_seen = true;
-    ++here.process().open_wildcards;
-  }
-  return code;
-}
-
-/// MPI_Request_free: what is still pending will complete unseen. A wildcard's source is then never known.
-template <class What, class Pass>
-inline int free_request(What what, caller from, Pass& pass, MPI_Request* request) {
-  call here(what, from);
-  if (!here) return pass();
-  const uint64_t handle = bits_of(*request);
-  pending* p;
-  {
-    guard_if guard(here.process().lock, here.several());
-    p = here.process().requests.find(handle);
-    if (p != nullptr) {
-      ++p->holders;
-      here.process().requests.unlink(p);
-    }
-  }
-  const int code = pass();
-  if (p == nullptr) return code;
-  guard_if guard(here.process().lock, here.several());
-  --p->holders;
-  if (code != MPI_SUCCESS) {
-    here.process().requests.link(p);
-    return code;
-  }
-  core::sync_record* const r = p->record;
-  if (r != nullptr && !r->has(flag::complete) && (p->wildcard || p->cancel_seen))
-    r->flags = static_cast<uint16_t>(r->flags | flag::ambiguous);
-  if (p->wildcard) --here.process().open_wildcards;
-  if (p->cancel_seen) --here.process().open_wildcards;
-  if (p->watched) --here.process().open_wildcards;
-  if (p->region != nullptr) detail::drop_region(here.process(), p->region);
-  if (p->holders == 0) here.process().requests.recycle(p);
   return code;
 }
 

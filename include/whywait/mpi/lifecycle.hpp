@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_MPI_LIFECYCLE_HPP
 #define WHYWAIT_MPI_LIFECYCLE_HPP
 
+#include <whywait/mpi/agreement.hpp>
 #include <whywait/mpi/argument_facts.hpp>
 #include <whywait/mpi/calibration.hpp>
 #include <whywait/mpi/call.hpp>
@@ -85,6 +86,27 @@ inline void join_job(state& process) noexcept {
   process.modules.update(kept);
 }
 
+/// Whether this process called MPI_Init* through its wrapper.
+inline bool& called_init() noexcept {
+  static bool called = false;
+  return called;
+}
+
+/// At the end of a process that never called MPI_Init through C: one line instead of silence.
+inline void say_if_unseen() noexcept {
+  core::registry* const registry = core::the_registry();
+  if (registry == nullptr || registry->pid != getpid() || called_init()) return;
+  if (!registry->config.enable || !registry->config.report || !core::first_of_the_launch()) return;
+  int initialised = 0;
+  PMPI_Initialized(&initialised);
+  if (initialised != 0)
+    core::warn(
+        "MPI was initialised, but not through the C interface (a Fortran main program?): no MPI call was seen, there is no "
+        "report");
+  else if (registry->location_count != 0)
+    core::warn("this program never called MPI_Init: what its threads wait for is not explained, there is no report");
+}
+
 inline void at_exit() {
   state* const process = the_state();
   if (process == nullptr || !process->running || process->registry->pid != getpid()) return;
@@ -93,7 +115,7 @@ inline void at_exit() {
   if (finalized == 0) say_last_words(*process, end_reason::exit, 0);
 }
 
-inline void open_state(core::mpi_call what, caller from) noexcept {
+inline void open_state(core::mpi_call what, caller from, start_agreement& agreement) noexcept {
   record::listen();
   record::location* const here = record::this_location();
   // Launchers do not always pass the environment to other nodes: a rank that is switched off there must not
@@ -101,9 +123,8 @@ inline void open_state(core::mpi_call what, caller from) noexcept {
   state* const process = here != nullptr ? make_state(core::the_registry()) : nullptr;
   int level = MPI_THREAD_SINGLE;
   PMPI_Query_thread(&level);
-  int on[2] = {process != nullptr && !process->running ? 1 : 0, -level};
-  PMPI_Allreduce(MPI_IN_PLACE, on, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  if (on[0] == 0) return;
+  int highest = level;
+  if (!agreement.all_record(process != nullptr && !process->running, highest)) return;
   process->hook = installed_hooks;
   if (PMPI_Comm_dup(MPI_COMM_WORLD, &process->tool_comm) != MPI_SUCCESS) return;
   PMPI_Comm_set_errhandler(process->tool_comm, MPI_ERRORS_RETURN);
@@ -112,7 +133,7 @@ inline void open_state(core::mpi_call what, caller from) noexcept {
   PMPI_Comm_group(MPI_COMM_WORLD, &process->world_group);
   process->thread_level = level;
   process->multiple = level == MPI_THREAD_MULTIPLE;
-  process->any_multiple = -on[1] >= MPI_THREAD_MULTIPLE;
+  process->any_multiple = highest >= MPI_THREAD_MULTIPLE;
   find_shared_handles(*process);
   process->communicators.bind(bits_of(MPI_COMM_WORLD), learn_communicator(*process, MPI_COMM_WORLD));
   process->communicators.bind(bits_of(MPI_COMM_SELF), learn_communicator(*process, MPI_COMM_SELF));
@@ -141,8 +162,11 @@ inline void open_state(core::mpi_call what, caller from) noexcept {
 /// MPI_Init, MPI_Init_thread.
 template <class What, class Pass>
 inline int initialise(What what, caller from, Pass& pass) {
+  detail::called_init() = true;
+  start_agreement agreement;
+  agreement.announce();
   const int code = pass();
-  if (code == MPI_SUCCESS) detail::open_state(what, from);
+  if (code == MPI_SUCCESS) detail::open_state(what, from, agreement);
   return code;
 }
 

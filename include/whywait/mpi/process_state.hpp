@@ -84,6 +84,7 @@ struct state : process_facts {
   bool several;             ///< and more than one thread has called MPI: posting is under `lock`
   bool ended;               ///< on_end has run or must not run any more
   bool any_multiple;        ///< MPI_THREAD_MULTIPLE was granted to some process
+  bool others_requests;     ///< a call without a model was made: requests may exist that no wrapper created
   uint32_t last_posting;    ///< ordinal of the last operation handed to MPI
   uint32_t open_wildcards;  ///< requests whose completion needs a status
   uint32_t communicator_generation;

@@ -25,15 +25,17 @@ struct own_ticks {
 struct self_timing {
   static constexpr uint32_t every = 64, later_every = 256, later = 4096, kept = 32;
 
-  /// For multiples of `every`.
-  static bool wanted(uint64_t turn) noexcept { return turn <= later || turn % later_every == 0; }
+  /// For multiples of `every`. Calls without a model cost as much as others; they are not timed.
+  static bool wanted(core::mpi_call call, uint64_t turn) noexcept {
+    return call < core::mpi_call::modelled_ && (turn <= later || turn % later_every == 0);
+  }
 
   struct kind {
     uint64_t count;  ///< how often it was timed
     own_ticks last[kept];
     uint32_t size() const noexcept { return count < kept ? static_cast<uint32_t>(count) : kept; }
   };
-  kind kinds[static_cast<size_t>(core::mpi_call::count_)];
+  kind kinds[core::modelled_calls];
 
   kind& of(core::mpi_call call) noexcept { return kinds[static_cast<size_t>(call)]; }
   const kind& of(core::mpi_call call) const noexcept { return kinds[static_cast<size_t>(call)]; }
@@ -54,8 +56,8 @@ struct self_timing {
 
 /// What wrappers and marks cost in a quiet moment: found out once, when MPI starts.
 struct calibration {
-  own_ticks calls[static_cast<size_t>(core::mpi_call::count_)];  ///< the least of several medians; 0: not tried
-  uint32_t spread[static_cast<size_t>(core::mpi_call::count_)];  ///< largest minus least of those, of the sum
+  own_ticks calls[core::modelled_calls];  ///< the least of several medians; 0: not tried
+  uint32_t spread[core::modelled_calls];  ///< largest minus least of those, of the sum
   double reading_ticks;  ///< one reading of the clock
   double region_ticks;   ///< one visit of a region
   double step_ticks;     ///< one visit of an untimed step

@@ -8,6 +8,8 @@
 #include <whywait/mpi/point_to_point.hpp>
 #include <whywait/mpi/posting.hpp>
 #include <whywait/mpi/probes.hpp>
+#include <whywait/mpi/request_calls.hpp>
+#include <whywait/mpi/unexplained_wrappers.hpp>
 #include <whywait/mpi/windows.hpp>
 
 #ifndef WHYWAIT_DISABLE

@@ -3,6 +3,7 @@
 
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/explain/same_code.hpp>
 #include <whywait/report/merge_lines.hpp>
 #include <whywait/report/model.hpp>
 
@@ -26,13 +27,30 @@ struct wait_group {
 
 namespace detail {
 
+inline bool same_block(const residual_entry& a, const residual_entry& b) {
+  return a.kind == b.kind && a.block == b.block && a.within == b.within && a.where == b.where;
+}
+
+// Shapes in which the late side has fewer visits of the block are added up apart until `join_directions`.
 inline void add_term(base::vector<residual_entry>& terms, const residual_entry& more) {
   for (residual_entry& r : terms) {
-    if (r.kind != more.kind || r.block != more.block || r.within != more.within || !(r.where == more.where)) continue;
+    if (r.fewer() != more.fewer() || !same_block(r, more)) continue;
     r.add(more);
     return;
   }
   terms.push_back(residual_entry(more));
+}
+
+inline void join_directions(base::vector<residual_entry>& terms) {
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    for (std::size_t j = i + 1; j < terms.size(); ++j) {
+      if (!same_block(terms[i], terms[j])) continue;
+      explain::add_direction(terms[i], terms[j]);
+      for (std::size_t k = j + 1; k < terms.size(); ++k) terms[k - 1] = std::move(terms[k]);
+      terms.pop_back();
+      break;
+    }
+  }
 }
 
 inline void add_shares(base::vector<location_seconds>& shares, const base::vector<location_seconds>& more) {
@@ -44,12 +62,17 @@ inline void add_shares(base::vector<location_seconds>& shares, const base::vecto
   }
 }
 
-inline void add_advice(base::vector<advice_entry>& advice, const base::vector<advice_entry>& more, const std::string& pattern) {
+// Savings are wall time: together no more than the rank that waited most could gain.
+inline void add_advice(base::vector<advice_entry>& advice, const base::vector<advice_entry>& more, const std::string& pattern,
+                       const base::vector<location_seconds>& waiters) {
+  double longest = 0;
+  for (const location_seconds& s : waiters) longest = std::max(longest, s.seconds);
   for (const advice_entry& m : more) {
     std::size_t same = 0;
     while (same != advice.size() && advice[same].problem != m.problem) ++same;
     if (same != advice.size()) {
-      advice[same].saving_seconds += m.saving_seconds;  // the text stays that of the most costly shape
+      const double both = advice[same].saving_seconds + m.saving_seconds;  // the text stays that of the most costly shape
+      advice[same].saving_seconds = std::max(std::max(advice[same].saving_seconds, m.saving_seconds), std::min(both, longest));
       advice[same].seconds += m.seconds;
     } else if (m.problem != pattern || advice.empty()) {  // a special advice replaces that of the pattern
       advice.push_back(advice_entry(m));
@@ -91,10 +114,11 @@ inline base::vector<wait_group> group_shapes(const base::vector<wait_entry>& wai
     for (const residual_entry& r : w.residual) detail::add_term(sum.residual, r);
     detail::add_shares(sum.waiters, w.waiters);
     detail::add_shares(sum.causers, w.causers);
-    detail::add_advice(sum.advice, w.advice, w.pattern);
+    detail::add_advice(sum.advice, w.advice, w.pattern, sum.waiters);
   }
   for (wait_group& g : groups) {
     wait_entry& sum = g.sum;
+    if (g.shapes > 1) detail::join_directions(sum.residual);
     base::vector<residual_entry> terms;
     for (residual_entry& r : sum.residual) {
       if (g.shapes == 1 || r.kind == "step" || std::fabs(r.seconds()) >= 0.01 * sum.seconds) terms.push_back(std::move(r));

@@ -11,6 +11,7 @@
 #include <whywait/report/prediction_text.hpp>
 #include <whywait/report/printing.hpp>
 #include <whywait/report/section.hpp>
+#include <whywait/report/trust.hpp>
 
 #include <cstddef>
 #include <string>
@@ -46,6 +47,7 @@ void write_residual(Writer& out, const residual_entry& r) {
   write_block(out, r);
   out.member("seconds", r.seconds()).member("visits_seconds", r.visits_seconds()).member("speed_seconds", r.speed_seconds());
   out.member("causer_visits", r.causer_visits).member("waiter_visits", r.waiter_visits);
+  out.member("lead_visits", r.lead_visits);
   out.member("causer_work", r.causer_work).member("waiter_work", r.waiter_work);
   out.member("causer_seconds", r.causer_seconds()).member("waiter_seconds", r.waiter_seconds());
   out.member("inherited_seconds", r.inherited_seconds()).end_object();
@@ -76,10 +78,13 @@ void write_wait(Writer& out, const wait_entry& w) {
 }
 
 template <class Writer>
-void write_run(Writer& out, const run_facts& run) {
+void write_run(Writer& out, const result& r) {
+  const run_facts& run = r.run;
   out.key("run").begin_object();
   out.member("ranks", run.ranks).member("locations", run.locations).member("seconds", run.seconds);
   if (run.unseen_seconds > 0) out.member("unseen_seconds", run.unseen_seconds);
+  if (run.other_threads > 0)
+    out.member("other_threads", run.other_threads).member("other_thread_seconds", run.other_thread_seconds);
   out.member("location_seconds", run.location_seconds).member("waiting_seconds", run.waiting_seconds);
   out.member("unexplained_seconds", run.unexplained_seconds);
   out.member("undescribed_seconds", run.undescribed_seconds).member("undescribed_waits", run.undescribed_waits);
@@ -90,6 +95,7 @@ void write_run(Writer& out, const run_facts& run) {
       .member("clock", run.clock)
       .member("clock_error_seconds", run.clock_error_seconds);
   out.member("clock_violations", run.clock_violations).member("partial", run.partial);
+  out.member("nothing_worth_changing", nothing_worth_changing(r));
   out.key("progress").begin_array();
   for (const explain::progress_fact& p : run.progress) {
     out.begin_object()
@@ -123,6 +129,21 @@ void write_totals(Writer& out, const char* name, const base::vector<place_total>
 }
 
 template <class Writer>
+void write_not_understood(Writer& out, const result& r) {
+  const not_understood& n = r.not_understood;
+  out.key("not_understood").begin_object().member("seconds", n.seconds).member("share", understood_by(r, false));
+  out.member("scheduler_seconds", n.scheduler_seconds).member("polling_seconds", n.polling_seconds).key("calls").begin_array();
+  for (const place_total& c : n.calls) {
+    out.begin_object();
+    write_place_members(out, c.where, true);
+    out.member("seconds", c.seconds).member("count", c.visits).end_object();
+  }
+  out.end_array();
+  write_locations(out, "ranks", n.ranks);
+  out.end_object();
+}
+
+template <class Writer>
 void write_thread_end(Writer& out, const thread_end& t) {
   out.begin_object().member("rank", t.rank).member("thread", t.thread).member("pid", t.pid).member("end", t.end);
   out.member("seconds", t.seconds).member("regions", t.regions);
@@ -149,7 +170,7 @@ template <class Sink>
 void write_json(const result& r, Sink sink) {
   json_document out{json_sink(sink)};
   out.begin_object().member("schema", "whywait/1");
-  detail::write_run(out, r.run);
+  detail::write_run(out, r);
   out.key("verdict").begin_array();
   for (const verdict_entry& v : r.verdict) {
     out.begin_object().member("text", v.text).member("block", v.block).member("rank", v.rank).member("ratio", v.ratio);
@@ -159,7 +180,9 @@ void write_json(const result& r, Sink sink) {
   for (const wait_entry& w : r.waits) detail::write_wait(out, w);
   out.end_array();
   detail::write_advice(out, "problems", r.problems);
-  detail::write_ledger(out, r.ledger);
+  detail::write_not_understood(out, r);
+  const efficiency_ranges limits = ranges_of(r.ledger.efficiency, r.not_understood, r.ledger.seconds);
+  detail::write_ledger(out, r.ledger, is_weakened(r) ? &limits : nullptr);
   detail::write_communication(out, r);
   detail::write_prediction(out, r.prediction);
   if (!r.unseen.empty()) detail::write_totals(out, "unseen", r.unseen);

@@ -2,6 +2,7 @@
 #define WHYWAIT_REPORT_LEDGER_JSON_HPP
 
 #include <whywait/report/json_place.hpp>
+#include <whywait/report/not_understood.hpp>
 #include <whywait/report/run_ledger.hpp>
 
 namespace whywait {
@@ -9,9 +10,16 @@ inline namespace v0 {
 namespace report {
 namespace detail {
 
+template <class Writer>
+void write_range(Writer& out, const char* name, const efficiency_ranges::range& r) {
+  out.key(name).begin_array();
+  out.value(r.least).value(r.most);
+  out.end_array();
+}
+
 /// Writes the members critical_path, efficiency, overhead, delay_costs and delay_sums; empty without clocks.
 template <class Writer>
-void write_ledger(Writer& out, const run_ledger& r) {
+void write_ledger(Writer& out, const run_ledger& r, const efficiency_ranges* limits) {
   out.key("critical_path").begin_array();
   for (const critical_entry& e : r.critical_path) {
     write_block(out, e);
@@ -24,6 +32,12 @@ void write_ledger(Writer& out, const run_ledger& r) {
   if (x.parallel > 0) {
     out.member("parallel", x.parallel).member("load_balance", x.load_balance).member("communication", x.communication);
     out.member("serialisation", x.serialisation).member("transfer", x.transfer);
+    if (limits != nullptr) {
+      write_range(out, "parallel_range", limits->parallel);
+      write_range(out, "load_balance_range", limits->load_balance);
+      write_range(out, "serialisation_range", limits->serialisation);
+      write_range(out, "transfer_range", limits->transfer);
+    }
     if (x.balance_between_nodes > 0)
       out.member("balance_in_nodes", x.balance_in_nodes).member("balance_between_nodes", x.balance_between_nodes);
     if (x.transfer_between_nodes > 0)

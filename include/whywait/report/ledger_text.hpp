@@ -26,6 +26,16 @@ inline std::string efficiency_text(const explain::efficiencies& e) {
          " × transfer " + base::percent(e.transfer) + nodes(e.transfer_in_nodes, e.transfer_between_nodes);
 }
 
+/// The same with limits: "transfer 61-93 %".
+inline std::string efficiency_text(const efficiency_ranges& limits) {
+  const auto words = [](const efficiency_ranges::range& r) {
+    const std::string low = base::percent(r.least), high = base::percent(r.most);
+    return low == high ? low : low.substr(0, low.find(' ')) + "-" + high;
+  };
+  return "efficiency " + words(limits.parallel) + " = load balance " + words(limits.load_balance) + " × serialisation " +
+         words(limits.serialisation) + " × transfer " + words(limits.transfer);
+}
+
 /// The cost of measuring; empty if the cost of calls was not calibrated.
 inline std::string overhead_text(const run_ledger& r) {
   const overhead_section& o = r.overhead;

@@ -6,6 +6,7 @@
 #include <whywait/base/vector.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/report/named_block.hpp>
+#include <whywait/report/not_understood.hpp>
 #include <whywait/report/run_ledger.hpp>
 #include <whywait/report/section.hpp>
 #include <whywait/report/thread_end.hpp>
@@ -39,10 +40,14 @@ struct run_facts {
   base::vector<std::pair<std::string, std::string>> settings;  ///< WHYWAIT_* variables as they were set
   base::vector<std::string> warnings;  ///< one sentence each: mismatched regions, memory limit reached, ...
 
-  std::int64_t locations = 0;         ///< threads of ranks that recorded
+  std::int64_t other_threads = 0;     ///< threads with marks that never called MPI
+  double other_thread_seconds = 0;    ///< their time in marked work; no part of rank time
+
+  std::int64_t locations = 0;         ///< threads that called MPI
   double seconds = 0;                 ///< duration of the longest location, or the caller's value if that is larger
   double unseen_seconds = 0;  ///< part of `seconds` without records: the buffer was full or the analysis failed
-  double location_seconds = 0;  ///< sum of recorded time over the locations ("rank time")
+  double location_seconds =
+      0;  ///< rank time: that of the ranks, and of further threads from their first to their last MPI call
   double waiting_seconds = 0;  ///< sum of all waits
   double unexplained_seconds = 0;  ///< remainders of listed waits, and waits too short to list
   double undescribed_seconds = 0;  ///< time of waits without a rule, which are not listed
@@ -50,13 +55,6 @@ struct run_facts {
   std::int64_t unmatched = 0;  ///< messages without a partner
   base::vector<explain::progress_fact> progress;  ///< messages that need their partner in MPI
   std::int64_t clock_violations = 0;  ///< causes recorded after the end of their wait
-};
-
-/// Time that one location waited or made others wait. Rank -1 stands for all locations that are not listed.
-struct location_seconds {
-  std::int32_t rank = 0;
-  std::int32_t thread = 0;
-  double seconds = 0;
 };
 
 /// One block of an explanation: the additional time of the late side relative to the waiting side; may be negative.
@@ -149,6 +147,7 @@ struct result {
   base::vector<verdict_entry> verdict;  ///< what makes the run long, largest saving first; at most three
   base::vector<wait_entry> waits;  ///< most costly first
   base::vector<advice_entry> problems;  ///< problems that belong to no single wait, largest saving first
+  report::not_understood not_understood;  ///< MPI time without an explanation
   run_ledger ledger;  ///< efficiencies, cost of measuring, critical path, delay costs
   std::shared_ptr<const section> communication;  ///< a communication_section if the program registered data, else null
   prediction_section prediction;

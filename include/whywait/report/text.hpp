@@ -12,6 +12,7 @@
 #include <whywait/report/picture_text.hpp>
 #include <whywait/report/prediction_text.hpp>
 #include <whywait/report/printing.hpp>
+#include <whywait/report/trust.hpp>
 #include <whywait/report/words.hpp>
 
 #include <unistd.h>
@@ -71,9 +72,10 @@ class text_writer {
     paragraph(head, "", bold_on());
     if (run.partial) paragraph("The program did not finish; the report covers what was recorded until its end.", "  ");
     for (const verdict_entry& v : r_.verdict) paragraph(base::printable(v.text), "  ", bold_on());
+    if (is_weakened(r_)) paragraph(unknown_words(r_), "  ", red(), 2);
     const bool parallel = run.locations > 1 && r_.ledger.efficiency.parallel > 0;
     if (quiet) {
-      if (parallel && r_.ledger.efficiency.parallel < 0.9) efficiency();
+      if (parallel && (r_.ledger.efficiency.parallel < least_efficiency || is_weakened(r_))) efficiency();
       balanced(share);
     } else {
       const base::vector<wait_group> groups = group_shapes(r_.waits);
@@ -93,7 +95,9 @@ class text_writer {
     problems();
     if (!quiet) ledger();
     if (r_.communication != nullptr) out_ += r_.communication->text(o_.columns);
-    out_ += prediction_text(r_.prediction, o_.columns);
+    const std::string predicted = prediction_text(r_.prediction, o_.columns);
+    out_ += predicted;
+    if (!predicted.empty() && is_weakened(r_)) paragraph(rests_on(r_), margin());
     footer();
     return std::move(out_);
   }
@@ -123,9 +127,10 @@ class text_writer {
       return;
     }
     if (r_.run.unseen_seconds > 0.1 * r_.run.seconds) return paragraph(hardly_seen(r_.run, share), "  ");
-    paragraph(base::percent(share) + " of rank time is waiting (" + base::duration(r_.run.waiting_seconds) +
-                  (r_.problems.empty() ? "): nothing worth changing here." : "): the waiting is not worth changing."),
-              "  ", green());
+    const std::string waiting =
+        base::percent(share) + " of rank time is waiting (" + base::duration(r_.run.waiting_seconds) + ")";
+    if (nothing_worth_changing(r_, o_)) paragraph(waiting + ": nothing worth changing here.", "  ", green());
+    else paragraph(waiting + instead_words(first_objection(r_, o_)), "  ");
     if (!r_.waits.empty()) {
       const wait_entry& w = r_.waits.front();
       paragraph("(most: " + pattern_words(w.pattern) + ", " + base::duration(w.seconds) + " in all, " +
@@ -220,7 +225,11 @@ class text_writer {
       paragraph(base::counted(more_of(r_.problems.size() - shown), "more problem") + " (the JSON file has all)", margin());
   }
 
-  void efficiency() { paragraph(efficiency_text(r_.ledger.efficiency), "  ", "", 2); }
+  void efficiency() {
+    const explain::efficiencies& e = r_.ledger.efficiency;
+    paragraph(is_weakened(r_) ? efficiency_text(ranges_of(e, r_.not_understood, r_.ledger.seconds)) : efficiency_text(e), "  ",
+              "", 2);
+  }
 
   /// Results of the virtual clocks for the whole run.
   void ledger() {
@@ -230,6 +239,7 @@ class text_writer {
       paragraph("x2 saves: if all get the same work again, but " + base::counted(r_.run.first_comers, "answer") +
                     " went to whoever asked first",
                 margin() + "  ");
+    if (!path.empty() && is_weakened(r_)) paragraph(rests_on(r_), margin() + "  ");
     const std::string delays = delay_text(r_.ledger, r_.waits);
     if (delays.empty()) return;
     out_ += "\n";
@@ -262,8 +272,10 @@ class text_writer {
       base::vector<std::string> lines = label(r);
       for (std::string& line : lines) line.insert(0, under ? 2 : 0, ' ');
       rows.push_back(
-          {lines, "", under || r.within.empty() ? remark(r) : remark(r) + ", untimed in " + base::printable(r.within)});
+          {lines, "",
+           under || r.within.empty() ? remark(r, false) : remark(r, false) + ", untimed in " + base::printable(r.within)});
     };
+    bool lead_named = false;  // all blocks of one step have the same lead
     for (const residual_entry& r : w.residual) {
       if (untimed(r)) continue;
       if (timed == o_.most_blocks || (r.kind != "step" && std::fabs(r.seconds()) < o_.small_blocks * w.seconds)) {
@@ -272,7 +284,8 @@ class text_writer {
         continue;
       }
       ++timed;
-      rows.push_back({label(r), amount(scale, r.seconds()), remark(r)});
+      rows.push_back({label(r), amount(scale, r.seconds()), remark(r, !lead_named)});
+      lead_named = lead_named || r.lead_visits != 0;
       std::size_t under = 0;
       for (std::size_t i = 0; i < w.residual.size(); ++i) {
         if (!untimed(w.residual[i]) || told[i] || w.residual[i].within != r.block) continue;
@@ -337,6 +350,9 @@ class text_writer {
     text += ", " + base::counted(run.dropped_events, "event") + " dropped, " + base::counted(run.unmatched, "message") +
             " unmatched";
     if (run.clock_violations > 0) text += ", " + base::counted(run.clock_violations, "clock violation");
+    if (run.other_threads > 0)
+      text += ", " + base::counted(run.other_threads, "thread") + " without MPI calls ran marked code for " +
+              base::duration(run.other_thread_seconds) + " (no part of rank time)";
     if (run.waiting_seconds > 0)
       text +=
           ", " + base::percent(std::max(run.unexplained_seconds, 0.0) / run.waiting_seconds) + " of the waiting unexplained";

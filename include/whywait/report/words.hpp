@@ -100,6 +100,9 @@ inline std::string who_waited(const wait_entry& w) {
   if (all.ranks.empty()) return out;
   double total = 0;
   for (const location_seconds& c : w.causers) total += c.seconds;
+  const location_seconds& first = w.causers[0];
+  if (w.causers.size() > 1 && first.rank >= 0 && first.seconds >= 0.6 * total)
+    return out + ", mostly for " + words_for(w.causers, 0, 1).text + " (" + base::percent(first.seconds / total) + ")";
   std::size_t most = 0;
   double named = 0;
   while (most < w.causers.size() && w.causers[most].rank >= 0 && named < 0.9 * total) named += w.causers[most++].seconds;
@@ -125,10 +128,35 @@ inline std::string step_words(std::int64_t late, std::int64_t waiting) {
 
 }  // namespace detail
 
+namespace detail {
+
+/// How much longer a visit (or unit of work) takes on the late side. From the split of docs/method.md 1.4,
+/// S = (mu_B - mu_A)(n_A + n_B)/2, which with a lead also holds the time of that lead.
+inline double each_seconds(const residual_entry& r, std::int64_t late, std::int64_t waiting) noexcept {
+  const auto a = static_cast<double>(waiting), b = static_cast<double>(late);
+  if (r.lead_visits == 0 || late <= 0 || waiting <= 0) return 2 * r.speed_seconds() / (a + b);
+  return r.causer_seconds() / b - r.waiter_seconds() / a;
+}
+
+/// Whether the time of a block is only that of visits that one side made earlier.
+inline bool only_lead(const residual_entry& r) noexcept {
+  return r.lead_visits != 0 && r.causer_visits == r.waiter_visits &&
+         std::fabs(r.causer_seconds() - r.waiter_seconds()) < 0.2 * std::fabs(r.seconds());
+}
+
+// A negative lead: the waiting side made these visits before both were last aligned, or has not made them yet.
+inline std::string lead_words(const residual_entry& r) {
+  const char* const noun = r.kind == "call" ? "call" : "visit";
+  if (r.lead_visits > 0) return "the waiting side was " + base::counted(r.lead_visits, noun) + " ahead";
+  return "the waiting side made " + base::count(-r.lead_visits) + " of them earlier or later";
+}
+
+}  // namespace detail
+
 /// The difference between both sides in one block: "same visits, each 1.9 ms slower", "1,200 more visits", "only the
-/// late side ran it", "4.0x as often: 80 visits instead of 20" of an untimed step. Time per visit from the split of
-/// definitions 1.4: S = (mu_B - mu_A)(n_A + n_B)/2.
-inline std::string remark(const residual_entry& r) {
+/// late side ran it", "4.0x as often: 80 visits instead of 20" of an untimed step. `name_lead`: adds by how many visits
+/// one side was ahead.
+inline std::string remark(const residual_entry& r, bool name_lead = true) {
   std::string out;
   const bool work = r.causer_work > 0 && r.waiter_work > 0;
   const std::int64_t late = work ? r.causer_work : r.causer_visits;
@@ -141,6 +169,7 @@ inline std::string remark(const residual_entry& r) {
                          (std::string(more < 0 ? "fewer " : "more ") + noun + "s" + (work ? " of work" : "")).c_str());
   };
   if (r.kind == "step" && r.seconds() == 0 && late != waiting) return detail::step_words(late, waiting);
+  if (detail::only_lead(r)) return std::string("same ") + (r.kind == "call" ? "calls; " : "visits; ") + detail::lead_words(r);
   if (r.kind == "startup") {
     out = r.seconds() > 0 ? "the late side came later out of it" : "the waiting side came later out of it";
   } else if (late > 0 && waiting <= 0) {
@@ -149,7 +178,7 @@ inline std::string remark(const residual_entry& r) {
     out = "only the waiting side ran it";
   } else if (late > 0 && waiting > 0) {
     const double size = std::fabs(r.visits_seconds()) + std::fabs(r.speed_seconds());
-    const double each = 2 * r.speed_seconds() / (static_cast<double>(late) + static_cast<double>(waiting));
+    const double each = detail::each_seconds(r, late, waiting);
     const std::string slower = "each " + (work ? std::string("unit ") : std::string()) + base::duration(std::fabs(each), 2) +
                                (each < 0 ? " faster" : " slower");
     const bool by_visits = size > 0 && std::fabs(r.visits_seconds()) >= 0.8 * size;
@@ -160,6 +189,7 @@ inline std::string remark(const residual_entry& r) {
     else if (by_speed) out = work ? slower : "each " + std::string(noun) + slower.substr(4);
     else out = difference() + ", " + slower;
   }
+  if (name_lead && r.lead_visits != 0) out += (out.empty() ? "" : "; ") + detail::lead_words(r);
   if (r.kind == "waiting") out += (out.empty() ? "" : ", ") + std::string("marked as waiting");
   if (r.inherited_seconds() > 0.1 * std::fabs(r.seconds()) && r.seconds() > 0)
     out += (out.empty() ? "" : "; ") +

@@ -41,6 +41,44 @@ inline bool names(std::string_view list, std::string_view name) {
   return false;
 }
 
+/// Findings of one rule with the same root cause become one, at the wait that costs most. A saving is at most the time of
+/// all of them.
+inline void join_causes(base::vector<wait_advice>& waits, const explain::outcome& found) {
+  const auto kind_ns = [&found](std::int64_t wait) {  // all shapes of the same operation and cause, as reports show them
+    const explain::explanation& e = found.waits[static_cast<std::size_t>(wait)];
+    std::int64_t sum = 0;
+    for (const explain::explanation& o : found.waits)
+      if (o.operation == e.operation && o.cause == e.cause && o.why == e.why) sum += o.wait_ns;
+    return sum;
+  };
+  struct cause {
+    std::uint32_t rule;
+    const std::string* root;
+    finding* most;
+    double seconds;
+  };
+  base::pod_vector<cause> causes;
+  for (wait_advice& w : waits)
+    for (finding& f : w.list) {
+      if (f.root.empty()) continue;
+      std::size_t i = 0;
+      while (i != causes.size() && (causes[i].rule != f.rule || *causes[i].root != f.root)) ++i;
+      if (i == causes.size()) causes.push_back({f.rule, &f.root, &f, 0});
+      causes[i].seconds += f.seconds;
+      const std::int64_t here = kind_ns(f.wait), most = kind_ns(causes[i].most->wait);
+      if (here > most || (here == most && f.seconds > causes[i].most->seconds)) causes[i].most = &f;
+    }
+  for (const cause& c : causes) c.most->saving = std::min(c.most->saving, c.seconds);
+  base::vector<base::vector<finding>> kept(waits.size());
+  for (std::size_t w = 0; w < waits.size(); ++w)
+    for (finding& f : waits[w].list) {
+      bool keeps = f.root.empty();
+      for (const cause& c : causes) keeps = keeps || c.most == &f;
+      if (keeps) kept[w].push_back(finding(f));
+    }
+  for (std::size_t w = 0; w < waits.size(); ++w) waits[w].list = std::move(kept[w]);
+}
+
 inline std::string text_of(const knowledge& known, const trouble::entry& t) {
   diagnostics one;  // holds a copy of the source, so that the message shows the line with a caret
   const std::uint32_t source = one.add_source(known.log.source(t.where.source).name, known.log.source(t.where.source).text);
@@ -56,10 +94,10 @@ inline std::string text_of(const knowledge& known, const trouble::entry& t) {
 /// events, recorded calls, facts of other rooms. Linear in waits and events; throws std::bad_alloc.
 template <class More>
 evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks, const base::names& names,
-                    const More& more) {
+                    const program_facts& program, const More& more) {
   event_store store(known);
   trouble log;
-  fact_maker facts(store, found, ranks, names, log);
+  fact_maker facts(store, found, ranks, names, program);
   facts.make();
   more(store, log, facts);
   findings all = evaluator(store).evaluate();
@@ -89,6 +127,7 @@ evaluation evaluate(const knowledge& known, const explain::outcome& found, std::
       if (!hidden[i]) kept.push_back(std::move(w.list[i]));
     w.list = std::move(kept);
   }
+  detail::join_causes(out.waits, found);
   const base::pod_vector<trouble::entry>* const logs[] = {&log.list(), &all.troubles};
   for (const auto* list : logs)
     for (const trouble::entry& t : *list) out.messages.push_back(detail::text_of(known, t));
@@ -97,7 +136,7 @@ evaluation evaluate(const knowledge& known, const explain::outcome& found, std::
 
 inline evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks,
                            const base::names& names) {
-  return evaluate(known, found, ranks, names, [](event_store&, trouble&, auto&) {});
+  return evaluate(known, found, ranks, names, {}, [](event_store&, trouble&, auto&) {});
 }
 
 }  // namespace rules

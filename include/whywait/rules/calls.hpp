@@ -14,15 +14,15 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Parameters of a call for tracing rules, in the order of `call_columns()`. Texts are numbers of the store's
+/// Parameters of calls for tracing rules, in the order of `call_columns()`. Texts are numbers of the store's
 /// text_pool.
 enum class call_field : std::uint8_t {
   function,
   region,
   file,
-  start_time,
   bytes,
   line,
+  site,
   rank,
   thread,
   peer,
@@ -32,17 +32,13 @@ enum class call_field : std::uint8_t {
   tag,
   communicator,
   size,
-  ordinal,   ///< number of the send (receive) on its channel, in posting order from 1
-  instance,  ///< number of the collective operation on its communicator, from 1
-  end_time,
-  duration,
-  wait_start_time,  ///< begin of blocking; of a nonblocking operation the begin of the call that completed it
-  wait,             ///< number of its `wait` fact, or -1
-  matched,          ///< whether the message operation completed
+  duration,  ///< mean of the calls that the event stands for
+  longest,
+  count,     ///< number of these calls
   count_
 };
 
-/// The parameters of one call.
+/// The parameters of one kind of call.
 struct call_values {
   double values[static_cast<std::size_t>(call_field::count_)] = {};
   double& operator[](call_field f) noexcept { return values[static_cast<std::size_t>(f)]; }

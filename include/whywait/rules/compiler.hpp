@@ -152,6 +152,8 @@ class compiler {
 
   void unknown_event(const name_at& name) {
     if (removed_.find(name.text) != declaration_names::none) return;
+    if (const char* const why = detail::not_recorded(name.text))
+      return out_.log.report(code::not_recorded, name.where, {"no run has events '", name.text, "': ", why});
     detail::nearest_name near(name.text);
     for (const event_type& t : out_.types) near.offer(t.name);
     for (const std::size_t known : event_named_) near.offer(event_named_.name_of(known));
@@ -187,10 +189,10 @@ class compiler {
     state_[index] = 2;
   }
 
-  // The Performance Expert paper records these with every event; a parameter of the same name replaces them.
+  // These come with every event of a call; a parameter of the same name replaces them.
   static const char* const* always(std::size_t& count) noexcept {
-    static constexpr const char* names[] = {"function", "start_time", "duration", "rank", "thread",
-                                            "region",   "file",       "line",     "wait"};
+    static constexpr const char* names[] = {"function", "duration", "longest", "count", "rank",
+                                            "thread",   "region",   "file",    "line",  "site"};
     count = sizeof names / sizeof *names;
     return names;
   }

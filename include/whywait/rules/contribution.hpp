@@ -4,7 +4,9 @@
 #include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/rules/call_kinds.hpp>
 #include <whywait/rules/extend.hpp>
+#include <whywait/rules/own_code.hpp>
 #include <whywait/rules/own_packet.hpp>
 #include <whywait/rules/traffic.hpp>
 
@@ -20,9 +22,11 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Input of the rules from some ranks: uses of call sites, texts given to `add`, own events.
+/// Input of the rules from some ranks: uses of call sites, calls, texts given to `add`, own events.
 struct contribution {
   base::pod_vector<site_use> uses;    ///< sorted by site, summed over ranks
+  call_table calls;
+  code_table code;
   base::vector<rule_text> texts;  ///< each once
   base::vector<own_packet> events;
   base::pod_vector<std::int32_t> ranks;  ///< the rank of each element of `events`
@@ -30,6 +34,8 @@ struct contribution {
   /// Merges the contribution of higher ranks. Linear in both.
   void merge(contribution&& others) {
     merge_uses(uses, others.uses);
+    calls.merge(others.calls);
+    code.merge(others.code);
     for (rule_text& t : others.texts) {
       bool known = false;
       for (const rule_text& mine : texts) known = known || mine == t;
@@ -44,6 +50,7 @@ struct contribution {
 inline contribution contribution_of(const explain::rank_history& rank, std::size_t most_event_bytes) {
   contribution out;
   out.uses = uses_of(rank);
+  out.calls = calls_of(rank);
   out.texts = added_texts();
   own_packet events = pack_own_events(most_event_bytes);
   if (!events.empty()) {
@@ -57,6 +64,10 @@ inline contribution contribution_of(const explain::rank_history& rank, std::size
 inline base::packet pack(const contribution& c) {
   base::packet out;
   base::put_all(out, c.uses);
+  base::put_all(out, c.calls.kinds);
+  base::put(out, c.calls.others);
+  base::put_all(out, c.code.blocks);
+  base::put(out, c.code.whole);
   base::put(out, static_cast<std::uint32_t>(c.texts.size()));
   for (const rule_text& t : c.texts) {
     base::put_text(out, t.name);
@@ -75,6 +86,10 @@ inline contribution unpack_contribution(const unsigned char* data, std::size_t s
   base::packet_reader from(data, size);
   try {
     base::get_all(from, out.uses);
+    base::get_all(from, out.calls.kinds);
+    out.calls.others = from.get<folded_calls>();
+    base::get_all(from, out.code.blocks);
+    out.code.whole = from.get<code_use>();
     for (auto n = from.get<std::uint32_t>(); n-- > 0;) {
       const std::string_view name = from.text(), text = from.text();
       out.texts.push_back({std::string(name), std::string(text)});

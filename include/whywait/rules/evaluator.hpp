@@ -7,6 +7,7 @@
 #include <whywait/rules/builder.hpp>
 #include <whywait/rules/detail/distinct_rows.hpp>
 #include <whywait/rules/gatherer.hpp>
+#include <whywait/rules/shared_value.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -96,6 +97,7 @@ class evaluator {
     const problem_rule& rule = rules_.problems[index];
     const event_type& type = rules_.types[rule.type];
     const event_table& table = store_.table(rule.type);
+    shared_value seconds_of(store_, rule.type, rule.duration, 0, 1);
     origin last;
     std::uint32_t number = detail::distinct_rows::none;
     for (std::uint32_t row = 0; row < table.rows; ++row) {
@@ -106,6 +108,8 @@ class evaluator {
       if (rule.saving.empty()) saving = duration;
       else if (!log_.value(rule.saving, rows, nullptr, store_.texts(), saving)) continue;
       if (duration < 0) continue;  // a problem takes time; a negative duration is no finding
+      const double weight = seconds_of.times(row, table.weight(row));
+      if (weight == 0) continue;
       origin from;
       from.rule = index;
       descend(rule.type, row, from, 0);
@@ -117,9 +121,8 @@ class evaluator {
         last = from;
       }
       sum& all = sums_[number];
-      const double weight = table.weight(row);
       all.seconds += weight * duration;
-      all.saving += weight * std::max(0.0, std::min(saving, duration));
+      all.saving += weight * std::max(0.0, rule.root.empty() ? std::min(saving, duration) : saving);
       all.instances += weight;
       if (duration > all.longest) {
         all.longest = duration;
@@ -172,6 +175,7 @@ class evaluator {
     const double* const* const rows = rows_of(rules_.types[rule.type], rule.type, found.row).data();
     out.description = text(rule.description, rows, extras);
     out.advice = text(rule.advice, rows, extras);
+    out.root = text(rule.root, rows, extras);
     return out;
   }
   std::string text(const program& p, const double* const* rows, const double* extras) {

@@ -5,6 +5,7 @@
 #include <whywait/rules/detail/closest_name.hpp>
 #include <whywait/rules/knowledge.hpp>
 #include <whywait/rules/lexer.hpp>
+#include <whywait/rules/not_recorded.hpp>
 #include <whywait/rules/scope.hpp>
 #include <whywait/rules/syntax.hpp>
 
@@ -35,9 +36,8 @@ class expression_compiler {
     depth_ = deepest_ = 0;
     const type found = visit(index);
     result.stack = static_cast<std::uint32_t>(deepest_);
-    if (!found.is(type::kind::wrong) && deepest_ > machine_stack) {
+    if (!found.is(type::kind::wrong) && deepest_ > machine_stack)
       return report(code::too_deep, n, {"this expression needs more than ", std::to_string(machine_stack), " values at once"});
-    }
     result.plain = result.steps.size() == 1 && result.steps[0].what == op::load;
     return found;
   }
@@ -172,22 +172,21 @@ class expression_compiler {
     }
     if (!member_known) {
       detail::nearest_name near(n.qualifier);
-      for (const scope_row& row : rows)
-        if (!row.name.empty()) near.offer(row.name);
+      for (const scope_row& row : rows) near.offer(row.name);
       return report(code::unknown_member, n, {"there is no member '", n.qualifier, "'"}, near);
     }
+    if (const char* const why = detail::not_recorded(*out_, *names_, n.qualifier, n.text))
+      return report(code::not_recorded, n, {"no run records '", n.text, "' here: ", why});
     detail::nearest_name near(n.text);
     const scope_row* owner = nullptr;
     for (const scope_row& row : rows)
-      for (std::size_t c = 0; c < row.visible; ++c) {
-        const std::string& candidate = (*row.columns)[c].name;
-        if (row.name == n.qualifier) near.offer(candidate);
+      for (std::size_t c = 0; c < row.visible; ++c)
+        if (const std::string& candidate = (*row.columns)[c].name; row.name == n.qualifier) near.offer(candidate);
         else if (candidate == n.text && n.qualifier.empty() && owner == nullptr) owner = &row;
-      }
     using words = std::initializer_list<std::string_view>;
     const words of_member = {"the member '", n.qualifier, "' has no parameter '", n.text, "'"};
     const words of_subject = {"the ", names_->subject, " has no parameter '", n.text, "'"};
-    const auto message = n.qualifier.empty() ? of_subject : of_member;
+    const words message = n.qualifier.empty() ? of_subject : of_member;
     if (owner == nullptr) return report(code::unknown_parameter, n, message, near);
     return report(code::unknown_parameter, n, message, base::joined({"did you mean ", owner->name, ".", n.text, "?"}));
   }

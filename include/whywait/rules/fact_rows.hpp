@@ -7,8 +7,9 @@
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/explain/block_names.hpp>
-#include <whywait/rules/calls.hpp>
+#include <whywait/rules/event_store.hpp>
 #include <whywait/rules/place_columns.hpp>
+#include <whywait/rules/program_facts.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -32,13 +33,30 @@ inline std::string ranks_text(const base::vector<explain::location_share>& share
   return base::rank_list(ranks, others);
 }
 
+/// The ranks that share a delay: the one with almost all of it alone, one with most of it by name and share.
+inline std::string guilty_text(const base::vector<explain::location_share>& shares) {
+  std::int64_t all = 0;
+  const explain::location_share* most = nullptr;
+  for (const explain::location_share& s : shares) {
+    all += s.ns;
+    if (s.rank >= 0 && (most == nullptr || s.ns > most->ns)) most = &s;
+  }
+  if (most == nullptr || shares.size() < 2 || 10 * most->ns < 6 * all) return ranks_text(shares);
+  const std::string rank = "rank " + std::to_string(most->rank);
+  if (20 * most->ns >= 19 * all) return rank;
+  return "mostly " + rank + " (" + base::percent(static_cast<double>(most->ns) / static_cast<double>(all)) + ")";
+}
+
 /// Converts the outcome of an analysis to facts: one `run`, a `wait` per explanation (numbered as in the outcome) and a
-/// `block` per residual term. Tracing rules receive the calls of the mean instance of each explanation, with the count
-/// as weight, so that rules over sends, receives and collectives see a whole run in a few rows.
+/// `block` per residual term, and a `point_to_point` per explanation of a wait for a message, with its count as weight.
 class fact_maker {
  public:
-  fact_maker(event_store& store, const explain::outcome& found, std::int64_t ranks, const base::names& known, trouble& log)
-      : store_(store), found_(found), ranks_(ranks), names_(found, known), feeder_(store, log) {}
+  fact_maker(event_store& store, const explain::outcome& found, std::int64_t ranks, const base::names& known,
+             const program_facts& program = {})
+      : store_(store), found_(found), ranks_(ranks), names_(found, known), program_(program) {
+    for (const explain::critical_block& c : found.critical_path)
+      on_path_.intern(c.block, static_cast<std::uint32_t>(&c - found.critical_path.begin()));
+  }
 
   void make() {
     store_.location_time = seconds(found_.location_ns);
@@ -55,6 +73,8 @@ class fact_maker {
       const std::uint32_t kind = kinds_.intern(kind_of(e), static_cast<std::uint32_t>(all_shapes_.size()));
       if (kind == all_shapes_.size()) all_shapes_.push_back(0);
       all_shapes_[kind] += e.wait_ns;
+      for (const explain::location_share& s : e.waiters)
+        if (s.rank >= 0) add_waiting(kind, s);
     }
     for (std::size_t i = 0; i < found_.waits.size(); ++i) wait(i);
   }
@@ -68,6 +88,17 @@ class fact_maker {
   /// The key of a wait for readers; its explanations differ only in their shape.
   static core::stable_key kind_of(const explain::explanation& e) noexcept {
     return core::combine(core::combine(e.operation, e.cause), static_cast<std::uint64_t>(e.why));
+  }
+
+  /// The waiting of each rank in all waits of one kind; the rank that waited most counts.
+  void add_waiting(std::uint32_t kind, const explain::location_share& s) {
+    const auto fresh = static_cast<std::uint32_t>(waiting_.size());
+    const std::uint32_t number =
+        waiters_.intern(core::combine(core::combine(kind + 1, static_cast<std::uint64_t>(s.rank)), 1), fresh);
+    if (number == fresh) waiting_.push_back(0);
+    waiting_[number] += s.ns;
+    while (longest_waiters_.size() <= kind) longest_waiters_.push_back(0);
+    longest_waiters_[kind] = std::max(longest_waiters_[kind], waiting_[number]);
   }
 
   /// A block in the words of a sentence; names have at most 48 columns.
@@ -93,6 +124,15 @@ class fact_maker {
     const double late = ratio(t.causer_ns, work ? t.causer_work : t.causer_visits);
     const double waiting = ratio(t.waiter_ns, work ? t.waiter_work : t.waiter_visits);
     return late > 0 && waiting > 0 ? late / waiting : 0;
+  }
+  /// Whether both sides did as many units of work; false if the program does not count them.
+  static bool same_work(const explain::residual_term& t) noexcept {
+    const std::int64_t most = std::max(t.causer_work, t.waiter_work), least = std::min(t.causer_work, t.waiter_work);
+    return least > 0 && 20 * (most - least) <= most;
+  }
+  const explain::critical_block* critical(core::stable_key block) const noexcept {
+    const std::uint32_t at = on_path_.find(block);
+    return at == base::key_map::none ? nullptr : &found_.critical_path[at];
   }
   static double each(const explain::residual_term& t) noexcept {
     return 2 * seconds(t.speed_ns) / std::max(1.0, static_cast<double>(t.causer_visits + t.waiter_visits));
@@ -129,13 +169,17 @@ class fact_maker {
     // At most two blocks are named, until they cover three quarters of the delay; more names would not be advice. Code
     // cannot be moved out of an MPI call, so no block is named if the late side was mostly inside one.
     std::string blocks;
-    std::int64_t named = 0;
+    std::int64_t named = 0, on_path = 0;
     int used = 0;
     for (std::size_t i = 0; i < terms.size() && 4 * transfer <= 3 * positive; ++i) {
-      if (terms[i]->total_ns <= 0 || kinds[i] == std::string_view("other") || kinds[i] == std::string_view("call")) continue;
+      if (terms[i]->total_ns <= 0 || kinds[i] == std::string_view("other") || kinds[i] == std::string_view("call") ||
+          kinds[i] == std::string_view("startup"))
+        continue;
       if (used == 2 || (used == 1 && 4 * named >= 3 * (positive - transfer))) break;
       blocks += (used++ == 0 ? "" : " and ") + names[i];
       named += terms[i]->total_ns;
+      const explain::critical_block* const c = critical(terms[i]->block);
+      on_path += c != nullptr ? c->ns : 0;
     }
 
     std::int64_t causing = 0, most = 0;
@@ -143,10 +187,15 @@ class fact_maker {
     std::size_t late_count = 0, waiting_count = 0;
     for (const explain::location_share& s : e.causers) {
       causing += s.ns;
-      late_count += s.rank >= 0 ? 1 : 2;
       if (s.rank >= 0 && s.ns > most) most = s.ns, late_rank = s.rank;
     }
-    for (const explain::location_share& s : e.waiters) waiting_count += s.rank >= 0 ? 1 : 2;
+    for (const explain::location_share& s : e.causers)
+      if (20 * s.ns >= causing) late_count += s.rank >= 0 ? 1 : 2;
+    std::int64_t longest_waiter = 0;
+    for (const explain::location_share& s : e.waiters) {
+      waiting_count += s.rank >= 0 ? 1 : 2;
+      if (s.rank >= 0) longest_waiter = std::max(longest_waiter, s.ns);
+    }
 
     row_writer w(store_, "wait");
     static constexpr const char* qualities[] = {"exact", "bounded", "order_suspect", "hidden_tree"};
@@ -170,12 +219,20 @@ class fact_maker {
         .set("same_site", e.operation == e.cause);
     w.set("nonblocking", operation_call.compare(0, 8, "MPI_Wait") == 0);
     w.set("blocks", blocks).set("blocks_duration", seconds(std::min(named, e.wait_ns))).set("blocks_count", used);
-    // The saving by a change of the named blocks; without named blocks the time without a cause in the program's own
-    // code.
-    w.set("avoidable", used > 0 ? seconds(std::min(named, e.wait_ns)) : seconds(e.unexplained_ns + transfer));
+    // The saving by a change of the named blocks, in wall time: no more than the rank that waited most could gain, and no
+    // more than these blocks have on the critical path. Without named blocks the time without a cause in the program's
+    // own code.
+    std::int64_t avoidable = used > 0 ? std::min(named, e.wait_ns) : e.unexplained_ns + transfer;
+    if (longest_waiter > 0) avoidable = std::min(avoidable, longest_waiter);
+    if (used > 0 && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
+    w.set("avoidable", seconds(avoidable)).set("ranks", ranks_);
+    // Without facts about the program it may work before its sends.
+    w.set("sends_after_work",
+          program_.code == nullptr || (e.count > 0 && 2 * program_.mean_ns_before(e.cause) * static_cast<double>(e.count) >=
+                                                          static_cast<double>(e.wait_ns)));
     w.set("positive", seconds(positive)).set("more", seconds(more)).set("slower", seconds(slower));
     w.set("in_transfer", seconds(transfer)).set("in_marked_waits", seconds(marked));
-    w.set("late_ranks", ranks_text(e.causers)).set("late_ranks_count", late_count).set("late_rank", late_rank);
+    w.set("late_ranks", guilty_text(e.causers)).set("late_ranks_count", late_count).set("late_rank", late_rank);
     w.set("waiting_ranks", ranks_text(e.waiters))
         .set("waiting_ranks_count", waiting_count)
         .set("late_share", ratio(most, causing));
@@ -188,6 +245,20 @@ class fact_maker {
           .set("top_ratio", speed_ratio(top));
       const bool work = top.causer_work > 0 && top.waiter_work > 0;
       w.set("top_late_amount", work ? top.causer_work : top.causer_visits);
+      const std::uint32_t kind = kinds_.find(kind_of(e));
+      const std::int64_t longest_of_kind = kind < longest_waiters_.size() ? longest_waiters_[kind] : longest_waiter;
+      const bool in_mark = std::string_view(kinds[0]) != "between";
+      const code_use* const use = program_.code != nullptr ? program_.code->find(top.block) : nullptr;
+      const code_spread spread = code_spread::of(use, program_.code != nullptr ? program_.code->whole : code_use(),
+                                                 in_mark || use == nullptr ? ranks_ : use->ranks, longest_of_kind);
+      const explain::critical_block* const path = critical(top.block);
+      w.set("lead", spread.lead).set("excess", spread.excess).set("code_rank", spread.rank).set("top_place", places[0]);
+      w.set("code_ranks", use != nullptr ? use->ranks : 0).set("code_ratio", spread.ratio);
+      w.set("code_processors", use != nullptr ? use->most_processors : 0);
+      w.set("code_delay", seconds(use != nullptr ? use->most_delay_ns : 0));
+      w.set("units_ratio", spread.units_ratio).set("visits_ratio", spread.visits_ratio);
+      w.set("above_mean", seconds(std::min(path != nullptr ? path->imbalance_ns : std::min(top.total_ns, longest_waiter),
+                                           spread.above_mean_ns)));
       w.set("top_waiting_amount", work ? top.waiter_work : top.waiter_visits)
           .set("top_unit", work ? "units of work" : "visits");
     }
@@ -212,10 +283,11 @@ class fact_maker {
       b.set("both_ran", t.causer_visits > 0 && t.waiter_visits > 0).set("share", ratio(t.total_ns, e.wait_ns));
       b.set("wait_share", ratio(e.wait_ns, found_.location_ns)).set("wait_duration", seconds(e.wait_ns));
       b.set("late_rank", late_rank).set("one_late_rank", 10 * most >= 8 * causing && causing > 0);
-      b.set("late_ranks", ranks_text(e.causers)).set("ranks", ranks_);
+      b.set("late_ranks", guilty_text(e.causers)).set("ranks", ranks_);
+      b.set("same_work", same_work(t));
       b.actions(place);
     }
-    calls(e, index, operation_action, cause_action, late_rank);
+    message(e, number, operation_action, cause_action);
   }
 
   double number_of(core::stable_key key) {
@@ -223,81 +295,41 @@ class fact_maker {
   }
 
  public:
+  std::int64_t ranks() const noexcept { return ranks_; }
   /// The number of a call site in facts (`operation_site`, `barrier_use.site`).
   double site_number(core::stable_key key) { return number_of(key); }
 
  private:
-  /// Feeds the mean instance of an explanation as two calls, the late one and the waiting one.
-  void calls(const explain::explanation& e, std::size_t index, std::uint32_t operation, std::uint32_t cause,
-             std::int32_t late_rank) {
-    using core::mpi_call;
-    if (e.count <= 0) return;
-    mpi_call waiting = mpi_call::Barrier, late = mpi_call::Barrier;
-    switch (e.why) {
-      case explain::pattern::late_sender: waiting = mpi_call::Recv, late = mpi_call::Send; break;
-      case explain::pattern::late_receiver: waiting = mpi_call::Send, late = mpi_call::Recv; break;
-      case explain::pattern::wait_at_barrier: break;
-      case explain::pattern::wait_at_nxn: waiting = late = mpi_call::Allreduce; break;
-      case explain::pattern::late_broadcast: waiting = late = mpi_call::Bcast; break;
-      case explain::pattern::early_reduce: waiting = late = mpi_call::Reduce; break;
-      case explain::pattern::early_scan: waiting = late = mpi_call::Scan; break;
-      case explain::pattern::wait_at_create: waiting = late = mpi_call::Comm_dup; break;
-      case explain::pattern::wait_at_finalize:
-      case explain::pattern::wait_for_progress:
-      case explain::pattern::count_: return;
-    }
-    const double mean = seconds(e.wait_ns) / static_cast<double>(e.count);
-    const std::int32_t waiter = e.waiters.empty() ? 0 : e.waiters[0].rank;
-    const bool rooted = e.why == explain::pattern::late_broadcast || e.why == explain::pattern::early_reduce;
-    const double root = !rooted ? -1 : e.why == explain::pattern::late_broadcast ? late_rank : waiter;
-    call_values w, l;
-    for (call_values* c : {&w, &l}) {
-      call_values& v = *c;
-      v[call_field::communicator] = -1;  // joins with no recorded call
-      v[call_field::ordinal] = v[call_field::instance] = static_cast<double>(index) + 1;
-      v[call_field::tag] = 0;
-      v[call_field::root] = root;
-      v[call_field::size] = 2;
-      v[call_field::wait] = static_cast<double>(index);
-      v[call_field::matched] = 1;
-      const bool waits = c == &w;
-      const double start = seconds(e.first_ns) + (waits ? 0 : mean);
-      v[call_field::start_time] = v[call_field::wait_start_time] = start;
-      v[call_field::end_time] = seconds(e.first_ns) + mean;
-      v[call_field::duration] = waits ? mean : 0;
-      const action& at = store_.action_of(waits ? operation : cause);
-      v[call_field::function] = text(at.call);
-      v[call_field::region] = text(at.region);
-      v[call_field::file] = text(at.file);
-      v[call_field::line] = at.line;
-      v[call_field::rank] = waits ? waiter : late_rank;
-      v[call_field::peer] = waits ? late_rank : waiter;
-    }
-    if (e.why == explain::pattern::late_sender || e.why == explain::pattern::late_receiver) {
-      const bool sender = e.why == explain::pattern::late_sender;
-      for (call_values* c : {&w, &l}) {
-        (*c)[call_field::source] = sender ? late_rank : waiter;
-        (*c)[call_field::destination] = sender ? waiter : late_rank;
-      }
-    }
-    const auto weight = static_cast<double>(e.count);
-    feeder_.feed(late, l, cause,
-                 rooted || e.why == explain::pattern::late_sender || e.why == explain::pattern::late_receiver ? weight : 1);
-    feeder_.feed(waiting, w, operation, weight);
-  }
-  double text(const std::string& t) {
-    const std::uint32_t number = store_.texts().intern(t);
-    return number == text_pool::none ? 0 : number;
+  // The mean wait for a message, from the instant at which the earlier side was ready. Of the side that came late only
+  // that instant is known.
+  void message(const explain::explanation& e, double index, std::uint32_t operation, std::uint32_t cause) {
+    const bool sender_late = e.why == explain::pattern::late_sender;
+    if (e.count <= 0 || (!sender_late && e.why != explain::pattern::late_receiver)) return;
+    const double ready = seconds(e.first_ns), late = ready + seconds(e.wait_ns) / static_cast<double>(e.count);
+    const double send = sender_late ? late : ready, receive = sender_late ? ready : late;
+    row_writer(store_, "point_to_point")
+        .set("wait", index)
+        .set("count", e.count)
+        .set("send_start_time", send)
+        .set("send_wait_start_time", send)
+        .set("recv_start_time", receive)
+        .set("recv_wait_start_time", receive)
+        .weight(static_cast<double>(e.count))
+        .actions(cause, operation);
   }
 
   event_store& store_;
   const explain::outcome& found_;
   std::int64_t ranks_;
   explain::block_names names_;
-  call_feeder feeder_;
+  program_facts program_;
+  base::key_map on_path_;              ///< indices in the critical path by block
   base::key_map sites_;                ///< number of each call site
   base::key_map kinds_;                ///< indices in all_shapes_
   base::pod_vector<std::int64_t> all_shapes_;  ///< time of all waits of one kind
+  base::key_map waiters_;              ///< indices in waiting_ by kind and rank
+  base::pod_vector<std::int64_t> waiting_;
+  base::pod_vector<std::int64_t> longest_waiters_;  ///< by kind: the time of the rank that waited most
 };
 
 }  // namespace rules

@@ -40,19 +40,20 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        true},
       {"wait",
        "number: wait count share share_of_waiting wrong_order_count late_ranks_count waiting_ranks_count late_rank late_share "
-       "blocks_count top_late_amount top_waiting_amount top_ratio top_share operation_site cause_site;"
+       "blocks_count top_late_amount top_waiting_amount top_ratio top_share operation_site cause_site ranks code_rank "
+       "code_ranks code_ratio code_processors units_ratio visits_ratio;"
        "text: pattern quality operation operation_call operation_region cause cause_call cause_region blocks late_ranks "
-       "waiting_ranks top top_kind top_unit;"
+       "waiting_ranks top top_kind top_unit top_place lead excess;"
        "seconds: duration all_shapes longest mean wrong_order_duration indirect unexplained blocks_duration avoidable positive "
        "more slower "
-       "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits;"
-       "boolean: nonblocking same_site",
+       "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean code_delay;"
+       "boolean: nonblocking same_site sends_after_work",
        false},
       {"block",
        "number: wait late_rank late_visits waiting_visits ratio share wait_share ranks;"
        "text: name kind place operation cause pattern late_ranks;"
        "seconds: duration more slower inherited late_duration waiting_duration wait_duration each;"
-       "boolean: both_ran one_late_rank",
+       "boolean: both_ran one_late_rank same_work",
        false},
       {"traffic",
        "number: calls ranks batched messages_per_batch;"
@@ -60,12 +61,9 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        false},
       {"barrier_use", "number: site calls before_collective after_collective idle; text: place region; seconds: duration",
        false},
-      {"completion", "number: late_exits; text: site call region; seconds: duration longest mean", false},
-      {"lock",
-       "number: wait acquisitions utilisation owners; text: name place; seconds: duration held longest_hold arrival_spread",
-       false},
-      {"transfer",
-       "number: count unchanged; text: data place; bytes: bytes unchanged_bytes; seconds: duration unchanged_duration", false},
+      {"completion", "number: late_exits ranks; text: site call region; seconds: duration longest mean", false},
+      {"point_to_point",
+       "number: wait count; seconds: send_start_time send_wait_start_time recv_start_time recv_wait_start_time", false},
   };
   count = sizeof rows / sizeof *rows;
   return rows;
@@ -73,9 +71,9 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
 
 // Parameters of a call for tracing rules; those after `out:` are known only at its end.
 inline const char* call_row() noexcept {
-  return "text: function region file; seconds: start_time; bytes: bytes;"
-         "number: line rank thread peer source destination root tag communicator size ordinal instance;"
-         "out: seconds: end_time duration wait_start_time; number: wait; boolean: matched";
+  return "text: function region file; bytes: bytes;"
+         "number: line site rank thread peer source destination root tag communicator size;"
+         "out: seconds: duration longest; number: count";
 }
 
 inline base::vector<column> columns_of(std::string_view text) {

@@ -46,9 +46,10 @@ struct finding {
   std::string problem;      ///< name given by the rule
   std::string description;
   std::string advice;
+  std::string root;         ///< the cause in the words of the rule; findings of one cause are one
   base::vector<action> actions;  ///< calls and places that cause it, at most 8
   double seconds = 0;       ///< sum of the rule's duration
-  double saving = 0;        ///< upper bound of the saving, at most `seconds`
+  double saving = 0;        ///< upper bound of the saving in wall time, at most `seconds`
   double share = 0;         ///< share of the time of all locations; 0: unknown
   double instances = 0;     ///< events for which the rule held
   std::int64_t wait = -1;   ///< number of the wait that it explains; -1: none or several

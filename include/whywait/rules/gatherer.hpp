@@ -4,6 +4,7 @@
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/rules/detail/distinct_rows.hpp>
 #include <whywait/rules/event_store.hpp>
+#include <whywait/rules/shared_value.hpp>
 #include <whywait/rules/trouble.hpp>
 
 #include <cmath>
@@ -26,6 +27,9 @@ class gatherer {
     const event_table& from = store_.table(type.members[0].second);
     const std::size_t aggregates = rule_.aggregates.size();
     base::pod_vector<double> values(aggregates), key(rule_.keys.size());
+    base::vector<shared_value> sums;
+    for (const aggregate& a : rule_.aggregates)
+      sums.emplace_back(store_, type.members[0].second, a.value, std::size_t(0), std::size_t(1));
     for (std::uint32_t row = 0; row < from.rows; ++row) {
       const double* const rows[] = {from.row(row)};
       if (!log_.holds(rule_.steps[0].filter, rows, nullptr, store_.texts())) continue;
@@ -44,6 +48,9 @@ class gatherer {
         totals_.resize(totals_.size() + aggregates);
       }
       add(number, row, from.weight(row), values);
+      for (std::size_t a = 0; a < aggregates; ++a)
+        if (rule_.aggregates[a].kind == aggregate_kind::sum)
+          totals_[number * aggregates + a] += sums[a].times(row, from.weight(row), number) * values[a];
     }
     for (std::uint32_t g = 0; g < groups_.size(); ++g) emit(from, g);
   }
@@ -64,7 +71,7 @@ class gatherer {
       double& t = totals_[number * values.size() + a];
       switch (rule_.aggregates[a].kind) {
         case aggregate_kind::count: t += weight; break;
-        case aggregate_kind::sum:
+        case aggregate_kind::sum: break;  // added by the caller
         case aggregate_kind::mean: t += weight * values[a]; break;
         case aggregate_kind::least: t = first || values[a] < t ? values[a] : t; break;
         case aggregate_kind::most: t = first || values[a] > t ? values[a] : t; break;

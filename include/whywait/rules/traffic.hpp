@@ -27,6 +27,7 @@ struct site_use {
   std::int64_t bytes = 0;
   std::int64_t largest_bytes = 0;
   std::int64_t duration_ns = 0;
+  std::int64_t own_before_ns = 0;       ///< own work between a send and the completing call before it
   std::int64_t batched = 0;             ///< sends directly after another send to the same rank
   std::int64_t batched_ns = 0;
   std::int64_t runs = 0;                ///< sequences of such sends
@@ -49,6 +50,26 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
          (role == core::call_role::all_to_all && r.bytes > 0 && !r.has(core::sync_flag::sparse));
 }
 
+namespace detail {
+
+/// Whether what this rank does next may depend on what this call waited for.
+inline bool completes(const core::sync_record& r) noexcept {
+  switch (core::role_of(r.call)) {
+    case core::call_role::local:
+    case core::call_role::initialise:
+    case core::call_role::send:
+    case core::call_role::post_send:
+    case core::call_role::post_receive:
+    case core::call_role::prepare:
+    case core::call_role::start:
+    case core::call_role::release: return false;
+    case core::call_role::exchange: return !r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive);
+    default: return true;
+  }
+}
+
+}  // namespace detail
+
 /// The uses of all send sites and barriers of one rank, sorted by site. O(records). A barrier counts under its first
 /// applicable reason only, so that the three counts add up to at most its calls.
 inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
@@ -64,10 +85,14 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
   for (const explain::location_history& location : rank.locations) {
     const auto& records = location.records;
     bool communicated = true;
+    std::int64_t own_ns = 0;  // since the last call that completed something
+    std::uint64_t left = 0;
     for (std::uint64_t i = location.carried; i < records.size(); ++i) {
       const core::sync_record& r = records[i];
       const core::stable_key key = r.site < location.call_sites.size() ? location.call_sites[r.site] : 0;
       const auto ns = static_cast<std::int64_t>(static_cast<double>(r.duration) * ns_per_tick);
+      if (left != 0 && r.begin > left) own_ns += static_cast<std::int64_t>(static_cast<double>(r.begin - left) * ns_per_tick);
+      left = r.begin + r.duration;
       if (r.has(core::sync_flag::posts_send) && !r.has(core::sync_flag::proc_null)) {
         site_use& use = at(key);
         use.call = static_cast<std::uint32_t>(r.call);
@@ -75,6 +100,7 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
         use.bytes += static_cast<std::int64_t>(r.bytes);
         use.largest_bytes = std::max(use.largest_bytes, static_cast<std::int64_t>(r.bytes));
         use.duration_ns += ns;
+        use.own_before_ns += own_ns;
         const bool follows = i > 0 && records[i - 1].has(core::sync_flag::posts_send) && records[i - 1].peer == r.peer &&
                              records[i - 1].comm == r.comm && records[i - 1].site == r.site;
         if (follows) {
@@ -104,6 +130,7 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
         communicated = communicated ||
                        (role != core::call_role::local && role != core::call_role::release && role != core::call_role::prepare);
       }
+      if (detail::completes(r)) own_ns = 0;
     }
   }
   base::small_stable_sort(sites, [](const site_use& a, const site_use& b) { return a.site < b.site; });
@@ -128,6 +155,7 @@ inline void merge_uses(base::pod_vector<site_use>& into, const base::pod_vector<
     sum.bytes += more.bytes;
     sum.largest_bytes = std::max(sum.largest_bytes, more.largest_bytes);
     sum.duration_ns += more.duration_ns;
+    sum.own_before_ns += more.own_before_ns;
     sum.batched += more.batched;
     sum.batched_ns += more.batched_ns;
     sum.runs += more.runs;
@@ -167,6 +195,7 @@ inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses,
           .set("call", store.action_of(place).call)
           .set("region", store.action_of(place).region)
           .set("late_exits", u.late_exits)
+          .set("ranks", facts.ranks())
           .set("duration", static_cast<double>(u.late_exit_ns) / 1e9)
           .set("longest", static_cast<double>(u.longest_late_exit_ns) / 1e9)
           .set("mean", static_cast<double>(u.late_exit_ns) / 1e9 / static_cast<double>(u.late_exits))

@@ -89,12 +89,13 @@ class progress_finder {
     const std::int64_t since_ns = since_[number_of(at)];
     if (partner == at.line || !waits(c) || c.leave_ns - since_ns < threshold_ns) return;
     const explain::mpi_entries& all = entries_[partner];
-    const std::size_t entry = all.last_until(c.leave_ns - 1);
+    std::size_t entry = all.last_until(c.leave_ns - 1);
     explain::blocked_call b{since_ns, c.leave_ns, INT64_MIN, 0, t_[partner].begin_ns};
     if (entry != explain::mpi_entries::none) {
+      b.outside_ns = all[entry].leave_ns <= c.leave_ns ? all[entry].leave_ns : INT64_MAX;
+      entry = all.visit_of(entry, since_ns);
       b.entry_ns = all[entry].begin_ns;
       b.inside_ns = all.inside_ns(entry, since_ns);
-      b.outside_ns = all[entry].leave_ns <= c.leave_ns ? all[entry].leave_ns : INT64_MAX;
     }
     sides_.push_back({at, partner, entry, b, class_of(m, sends)});
   }

@@ -54,11 +54,13 @@ std::string disagreement(reference::program& truth, const explain::outcome& out,
       if (t.inherited_ns < 0 || t.inherited_ns > std::max<std::int64_t>(t.total_ns, 0)) return wrong.str() + "inherited";
       if (t.causer_visits < 0 || t.waiter_visits < 0 || t.causer_ns < 0 || t.waiter_ns < 0)
         return wrong.str() + "negative side";
-      if (t.causer_ns - t.waiter_ns != t.total_ns) return wrong.str() + "sides do not differ by the total";
+      // Both sides are those at the same place of the program; the paths differ by the lead.
+      const bool lead = t.lead_visits != 0;
+      if (!lead && t.causer_ns - t.waiter_ns != t.total_ns) return wrong.str() + "sides do not differ by the total";
       const auto b = x.find(t.block);
       if (b == x.end()) return wrong.str() + "a block too many";
-      if (b->second.ns != t.total_ns || b->second.visits != t.causer_visits - t.waiter_visits ||
-          b->second.work != t.causer_work - t.waiter_work) {
+      if (b->second.ns != t.total_ns || b->second.visits != t.causer_visits - t.waiter_visits - t.lead_visits ||
+          (!lead && b->second.work != t.causer_work - t.waiter_work)) {
         wrong << "block: " << t.total_ns << " instead of " << b->second.ns;
         return wrong.str();
       }

@@ -16,10 +16,11 @@ using core::mpi_call;
 
 TEST_CASE("one call of 64 times itself, later one of 256") {
   int timed = 0;
-  for (std::uint64_t turn = 1; turn <= 4096; ++turn) timed += turn % self_timing::every == 0 && self_timing::wanted(turn);
+  for (std::uint64_t turn = 1; turn <= 4096; ++turn)
+    timed += turn % self_timing::every == 0 && self_timing::wanted(mpi_call::Send, turn);
   CHECK(timed == 64);
   for (std::uint64_t turn = 4097; turn <= 4096 + 25600; ++turn)
-    timed += turn % self_timing::every == 0 && self_timing::wanted(turn);
+    timed += turn % self_timing::every == 0 && self_timing::wanted(mpi_call::Send, turn);
   CHECK(timed == 64 + 100);
 }
 

@@ -109,3 +109,18 @@ TEST_CASE("calls, marked waits, untimed steps and inherited time are labelled") 
   r.inherited_ns = 2000000000;
   CHECK(remark(r) == "only the late side ran it; all inherited");
 }
+
+TEST_CASE("a lead is named, and its time is not that of slower visits") {
+  residual_entry r = entry(10, 10, 0, 0.1);
+  r.causer_ns = 100000000;
+  r.waiter_ns = 50000000;
+  r.lead_visits = -10;  // the waiting side made these visits in an earlier wait
+  CHECK(remark(r) == "same visits, each 5.0 ms slower; the waiting side made 10 of them earlier or later");
+  CHECK(remark(r, false) == "same visits, each 5.0 ms slower");
+  r.lead_visits = 1;
+  CHECK(remark(r) == "same visits, each 5.0 ms slower; the waiting side was 1 visit ahead");
+  r.waiter_ns = 99000000;
+  CHECK(remark(r) == "same visits; the waiting side was 1 visit ahead");
+  r.kind = "call";
+  CHECK(remark(r, false) == "same calls; the waiting side was 1 call ahead");
+}

@@ -1,5 +1,7 @@
 #include "sample.hpp"
 
+#include <whywait/rules/calls.hpp>
+
 #include <doctest/doctest.h>
 
 #include <string>
@@ -207,11 +209,72 @@ TEST_CASE("the fields of a call have the names that tracing rules use") {
   REQUIRE(columns.size() == static_cast<std::size_t>(rules::call_field::count_));
   const auto name = [&](rules::call_field f) { return columns[static_cast<std::size_t>(f)].name; };
   CHECK(name(rules::call_field::function) == "function");
-  CHECK(name(rules::call_field::start_time) == "start_time");
   CHECK(name(rules::call_field::bytes) == "bytes");
   CHECK(name(rules::call_field::destination) == "destination");
-  CHECK(name(rules::call_field::ordinal) == "ordinal");
-  CHECK(name(rules::call_field::instance) == "instance");
-  CHECK(name(rules::call_field::wait_start_time) == "wait_start_time");
-  CHECK(name(rules::call_field::matched) == "matched");
+  CHECK(name(rules::call_field::site) == "site");
+  CHECK(name(rules::call_field::duration) == "duration");
+  CHECK(name(rules::call_field::count) == "count");
+}
+
+TEST_CASE("a value of shared members counts once, however many events share them") {
+  const char* const pair =
+      "declare composite event pair member (left as l, shared right as r) when l.key = r.key parameters (a = l.value, b = "
+      "r.value);";
+  const auto fill = [](world& w) {
+    w.event("left", 1, 2, 100);
+    w.event("left", 1, 3, 50);
+    w.event("left", 2, 1);
+    w.event("right", 1, 7);
+    w.event("right", 2, 11);
+  };
+  SUBCASE("in a problem") {
+    world w(std::string(pair) + "declare problem for pair parameters (name = \"x\", duration = b * 1 s);");
+    fill(w);
+    const rules::findings f = w.run();
+    REQUIRE(f.list.size() == 1);
+    CHECK(f.list[0].seconds == 18);
+    CHECK(f.list[0].instances == 2);
+  }
+  SUBCASE("as the member's own parameter") {
+    world w(std::string(pair) + "declare problem for pair parameters (name = \"x\", duration = r.value * 1 s);");
+    fill(w);
+    CHECK(w.run().list.at(0).seconds == 18);
+  }
+  SUBCASE("in an event of events") {
+    world w(std::string(pair) +
+            "declare composite event outer member (pair as p) parameters (v = p.b + 1);"
+            "declare problem for outer parameters (name = \"x\", duration = v * 1 s);");
+    fill(w);
+    CHECK(w.run().list.at(0).seconds == 20);
+  }
+  SUBCASE("in a sum") {
+    world w(std::string(pair) + "declare composite event g member (all pair as p) parameters (s = sum(p.b), n = sum(p.a));");
+    fill(w);
+    w.run();
+    CHECK(w.cell("g", 0, "s") == 18);
+    CHECK(w.cell("g", 0, "n") == 351);
+  }
+  SUBCASE("other values count with each event") {
+    world w(std::string(pair) + "declare problem for pair parameters (name = \"x\", duration = a * 1 s);");
+    fill(w);
+    const rules::findings f = w.run();
+    CHECK(f.list.at(0).seconds == 351);
+    CHECK(f.list[0].instances == 151);
+  }
+}
+
+TEST_CASE("what no run records is refused with the reason") {
+  const auto refused = [](const std::string& text, const char* what) {
+    const std::string said = sample::messages(text);
+    CAPTURE(said);
+    CHECK(said.find("whywait-R028") != std::string::npos);
+    CHECK(said.find(what) != std::string::npos);
+    CHECK(said.find("whywait-", said.find("whywait-R028") + 1) == std::string::npos);  // one message
+  };
+  refused("declare simple event e function MPI_Send parameters (n = in ordinal);", "no run records 'ordinal' here");
+  refused("declare problem for send when start_time > 1 s parameters (name = \"x\", duration = duration);", "'start_time'");
+  refused("declare composite event e member (receive as r) when r.end_time > 0 s;", "'end_time'");
+  refused("declare problem for point_to_point when bytes < 1 KiB parameters (name = \"x\", duration = 1 s);", "'bytes'");
+  refused("declare problem for lock parameters (name = \"x\", duration = 1 s);", "no run has events 'lock'");
+  refused("declare composite event e member (collective as c);", "no run has events 'collective'");
 }

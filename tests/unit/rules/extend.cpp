@@ -16,7 +16,7 @@ namespace {
 namespace rules = sample::rules;
 
 rules::evaluation with_own(const rules::knowledge& known, const whywait::base::vector<rules::own_packet>& packets) {
-  return rules::evaluate(known, sample::outcome({}), 4, sample::names(),
+  return rules::evaluate(known, sample::outcome({}), 4, sample::names(), {},
                          [&](rules::event_store& store, rules::trouble&, auto&) {
                            for (std::size_t rank = 0; rank < packets.size(); ++rank)
                              CHECK(rules::add_own_events(packets[rank], static_cast<std::int64_t>(rank), store));

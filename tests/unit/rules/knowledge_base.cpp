@@ -28,28 +28,14 @@ std::pair<const char*, const char*> calls_of(const std::string& pattern) {
   static const std::map<std::string, std::pair<const char*, const char*>> all = {
       {"late_sender", {"MPI_Recv (halo.cpp:142)", "MPI_Send (halo.cpp:131)"}},
       {"late_receiver", {"MPI_Send (halo.cpp:131)", "MPI_Recv (halo.cpp:142)"}},
+      {"wait_for_progress", {"MPI_Waitall (halo.cpp:150)", "MPI_Waitall (halo.cpp:150)"}},
       {"wait_at_barrier", {"MPI_Barrier (main.cpp:30)", "MPI_Barrier (main.cpp:30)"}},
       {"wait_at_nxn", {"MPI_Allreduce (main.cpp:44)", "MPI_Allreduce (main.cpp:44)"}},
       {"late_broadcast", {"MPI_Bcast (main.cpp:12)", "MPI_Bcast (main.cpp:12)"}},
       {"early_reduce", {"MPI_Reduce (main.cpp:50)", "MPI_Reduce (main.cpp:50)"}},
       {"early_scan", {"MPI_Scan (main.cpp:52)", "MPI_Scan (main.cpp:52)"}},
       {"wait_at_create", {"MPI_Comm_split (main.cpp:9)", "MPI_Comm_split (main.cpp:9)"}},
-      {"wait_at_fence", {"MPI_Win_fence (rma.cpp:20)", "MPI_Win_fence (rma.cpp:20)"}},
-      {"late_post", {"MPI_Win_start (rma.cpp:31)", "MPI_Win_post (rma.cpp:44)"}},
-      {"early_wait", {"MPI_Win_wait (rma.cpp:46)", "MPI_Win_complete (rma.cpp:35)"}},
-      {"late_complete", {"MPI_Win_wait (rma.cpp:46)", "MPI_Win_complete (rma.cpp:35)"}},
-      {"window_lock_contention", {"MPI_Win_lock (rma.cpp:60)", "MPI_Win_unlock (rma.cpp:66)"}},
-      {"nonblocking_collective", {"MPI_Wait (main.cpp:70)", "MPI_Iallreduce (main.cpp:61)"}},
-      {"progress", {"MPI_Wait (main.cpp:70)", "MPI_Iallreduce (main.cpp:61)"}},
-      {"polling", {"MPI_Test (main.cpp:75)", "MPI_Send (halo.cpp:131)"}},
-      {"wait_at_finalize", {"MPI_Finalize (main.cpp:99)", "MPI_Finalize (main.cpp:99)"}},
-      {"mutex_contention", {"lock (queue.hpp:21)", "unlock (queue.hpp:29)"}},
-      {"condition_variable", {"wait (queue.hpp:40)", "notify_one (queue.hpp:33)"}},
-      {"thread_barrier", {"arrive_and_wait (pool.hpp:15)", "arrive_and_wait (pool.hpp:15)"}},
-      {"latch", {"wait (pool.hpp:18)", "count_down (pool.hpp:27)"}},
-      {"semaphore", {"acquire (pool.hpp:40)", "release (pool.hpp:52)"}},
-      {"future", {"get (load.hpp:8)", "set_value (load.hpp:30)"}},
-      {"join", {"join (pool.hpp:60)", "the end of the thread"}}};
+      {"wait_at_finalize", {"MPI_Finalize (main.cpp:99)", "MPI_Finalize (main.cpp:99)"}}};
   return all.at(pattern);
 }
 
@@ -58,6 +44,7 @@ rules::row_writer wait_fact(rules::event_store& store, const std::string& patter
   rules::row_writer w(store, "wait");
   const double duration = nearly ? 0.39 : 2.0;
   w.set("wait", 0).set("pattern", pattern).set("duration", duration).set("count", 100).set("share", duration / 40);
+  w.set("sends_after_work", true).set("operation_call", "MPI_Recv");
   w.set("operation", calls_of(pattern).first).set("cause", calls_of(pattern).second).set("operation_site", 7);
   w.set("blocks", "compute_interior")
       .set("blocks_count", 1)
@@ -74,6 +61,7 @@ void block_fact(rules::event_store& store, const char* name, double ratio, int l
       .set("kind", "region")
       .set("place", "halo.cpp:88")
       .set("both_ran", true)
+      .set("same_work", true)
       .set("one_late_rank", true)
       .set("late_rank", late_rank)
       .set("duration", 0.5)
@@ -86,30 +74,8 @@ void block_fact(rules::event_store& store, const char* name, double ratio, int l
 whywait::base::vector<scenario> scenarios() {
   whywait::base::vector<scenario> all;
   // Every built-in pattern of the design is a rule.
-  for (const char* pattern : {"late_sender",
-                              "late_receiver",
-                              "wait_at_barrier",
-                              "wait_at_nxn",
-                              "late_broadcast",
-                              "early_reduce",
-                              "early_scan",
-                              "wait_at_create",
-                              "wait_at_fence",
-                              "late_post",
-                              "early_wait",
-                              "late_complete",
-                              "window_lock_contention",
-                              "nonblocking_collective",
-                              "progress",
-                              "polling",
-                              "wait_at_finalize",
-                              "mutex_contention",
-                              "condition_variable",
-                              "thread_barrier",
-                              "latch",
-                              "semaphore",
-                              "future",
-                              "join"})
+  for (const char* pattern : {"late_sender", "late_receiver", "wait_for_progress", "wait_at_barrier", "wait_at_nxn",
+                              "late_broadcast", "early_reduce", "early_scan", "wait_at_create", "wait_at_finalize"})
     all.push_back({pattern, [pattern](rules::event_store& s, rules::trouble&, bool nearly) { wait_fact(s, pattern, nearly); }});
   all.push_back({"wrong_order", [](rules::event_store& s, rules::trouble&, bool nearly) {
                    wait_fact(s, "late_sender").set("wrong_order_duration", nearly ? 0.2 : 1.5).set("wrong_order_count", 30);
@@ -135,15 +101,6 @@ whywait::base::vector<scenario> scenarios() {
                  [traffic](rules::event_store& s, rules::trouble&, bool nearly) { traffic(s, nearly ? 1024 : 64, 0); }});
   all.push_back({"aggregate_messages",
                  [traffic](rules::event_store& s, rules::trouble&, bool nearly) { traffic(s, 2048, nearly ? 3999 : 7000); }});
-  all.push_back({"redundant_transfer", [](rules::event_store& s, rules::trouble&, bool nearly) {
-                   rules::row_writer(s, "transfer")
-                       .set("data", "temperature")
-                       .set("place", "MPI_Send (halo.cpp:131)")
-                       .set("count", nearly ? 9 : 1000)
-                       .set("unchanged", nearly ? 9 : 800)
-                       .set("unchanged_bytes", 1.5 * 1048576)
-                       .set("unchanged_duration", 1.2);
-                 }});
   all.push_back(
       {"needless_barrier", [](rules::event_store& s, rules::trouble&, bool nearly) {
          wait_fact(s, "wait_at_barrier");
@@ -153,47 +110,49 @@ whywait::base::vector<scenario> scenarios() {
                    rules::row_writer(s, "completion")
                        .set("site", "MPI_Allreduce (main.cpp:44)")
                        .set("late_exits", nearly ? 10 : 300)
+                       .set("ranks", 4)
                        .set("longest", 0.02)
                        .set("duration", nearly ? 0.39 : 0.9);
                  }});
-  all.push_back({"lock_is_a_queue", [](rules::event_store& s, rules::trouble&, bool nearly) {
-                   wait_fact(s, "mutex_contention");
-                   rules::row_writer(s, "lock")
-                       .set("wait", 0)
-                       .set("name", "table_lock")
-                       .set("utilisation", nearly ? 0.7 : 0.9)
-                       .set("owners", 4)
-                       .set("acquisitions", 1000)
-                       .set("held", 3.0);
+  const auto spread = [](rules::event_store& s, const char* lead, const char* excess) {
+    wait_fact(s, "late_sender")
+        .set("lead", lead)
+        .set("excess", excess)
+        .set("top", "compute_interior")
+        .set("top_kind", "region")
+        .set("top_place", "halo.cpp:88")
+        .set("top_duration", 1.8)
+        .set("code_rank", 0)
+        .set("code_ratio", 1.5)
+        .set("units_ratio", 1.49)
+        .set("above_mean", 0.6)
+        .set("ranks", 4)
+        .set("code_delay", 0.5)
+        .set("code_processors", 2)
+        .set("late_share", 0.4)
+        .set("late_ranks_count", 3)
+        .set("late_ranks", "ranks 0-2")
+        .set("sends_after_work", false);
+  };
+  all.push_back({"uneven_work", [spread](rules::event_store& s, rules::trouble&, bool nearly) {
+                   spread(s, nearly ? "even" : "one", "units");
                  }});
-  all.push_back({"uneven_work", [](rules::event_store& s, rules::trouble&, bool nearly) {
-                   wait_fact(s, "wait_at_nxn")
-                       .set("positive", 2.0)
-                       .set("more", nearly ? 1.2 : 1.8)
-                       .set("top", "compute_interior")
-                       .set("top_more", 1.8)
-                       .set("top_late_amount", 9000)
-                       .set("top_waiting_amount", 6000)
-                       .set("top_unit", "visits");
+  all.push_back({"slower_visits", [spread](rules::event_store& s, rules::trouble&, bool nearly) {
+                   spread(s, "one", nearly ? "both" : "speed");
                  }});
-  all.push_back({"slower_visits", [](rules::event_store& s, rules::trouble&, bool nearly) {
-                   wait_fact(s, "wait_at_nxn")
-                       .set("positive", 2.0)
-                       .set("slower", 1.8)
-                       .set("top", "compute_interior")
-                       .set("top_slower", 1.8)
-                       .set("top_ratio", nearly ? 1.1 : 1.5)
-                       .set("top_each", 0.0002);
+  all.push_back({"shared_processor", [spread](rules::event_store& s, rules::trouble&, bool nearly) {
+                   spread(s, "one", nearly ? "speed" : "shared");
+                 }});
+  all.push_back({"serial_work", [spread](rules::event_store& s, rules::trouble&, bool nearly) {
+                   spread(s, nearly ? "one" : "alone", "visits");
                  }});
   all.push_back({"slow_rank", [](rules::event_store& s, rules::trouble&, bool nearly) {
                    block_fact(s, "compute_interior", 1.30, 2);
                    block_fact(s, "pack_halo", 1.25, 2);
                    block_fact(s, nearly ? "pack_halo" : "update", 1.32, 2);
                  }});
-  all.push_back({"slow_block", [](rules::event_store& s, rules::trouble&, bool nearly) {
-                   for (int rank = 0; rank < (nearly ? 2 : 3); ++rank)
-                     block_fact(s, "compute_interior", 1.5 + 0.1 * rank, rank);
-                 }});
+  all.push_back({"slow_block",
+                 [spread](rules::event_store& s, rules::trouble&, bool nearly) { spread(s, nearly ? "one" : "even", ""); }});
   return all;
 }
 

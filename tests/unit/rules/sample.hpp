@@ -124,7 +124,7 @@ inline rules::evaluation evaluate(const explain::outcome& o, const std::string& 
 template <class Fill>
 rules::evaluation evaluate_with(const explain::outcome& o, const Fill& fill, const std::string& more = {}) {
   const rules::knowledge k = knowledge(more);
-  return rules::evaluate(k, o, 4, names(),
+  return rules::evaluate(k, o, 4, names(), {},
                          [&](rules::event_store& store, rules::trouble&, auto& facts) { fill(store, facts); });
 }
 

@@ -6,61 +6,82 @@ inline namespace v0 {
 namespace rules {
 namespace problems {
 
-/// Problems that need the explanation: more or slower visits, a slow rank or a slow block.
+/// Problems that the explanation and the ranks' own code decide: uneven or serial work, a slow rank, a lead that moves.
 inline const char* balance() noexcept {
   return R"rules(
-# Waits for the last of all: there the difference of work is the cause, whatever the operation.
+# The ranks do different amounts of the block that made the late side late: the difference is the cause, whatever waits.
 declare composite event uneven member ( wait as w )
-  when (w.pattern = 'wait_at_barrier' or w.pattern = 'wait_at_nxn' or w.pattern = 'early_reduce' or w.pattern = 'wait_at_finalize')
-       and w.positive > 0 and w.blocks_count > 0;
-declare problem for uneven when w.more > 60 % * w.positive and w.top_more > 0 and w.top_late_amount > w.top_waiting_amount parameters (
+  when (w.lead = 'one' or w.lead = 'several') and w.top_kind != 'waiting';
+declare problem for uneven when w.excess != 'speed' and w.excess != 'shared' parameters (
   name = "uneven_work",
-  instead_of = "wait_at_nxn, wait_at_barrier, early_reduce, wait_at_finalize",
-  description = if(w.top_waiting_amount = 0, "{w.late_ranks} had work to do before {w.operation} that the waiting side had not.",
-                "{w.late_ranks} had more to do before {w.operation}: {w.top_late_amount / w.top_waiting_amount} times the {w.top_unit}
-                 of {w.top} on the waiting side."),
-  advice = "spread the work of {w.top} evenly over the ranks, by cost and not by count"
-           + if(w.late_ranks_count > 1, ", and anew when the load moves", "")
-           + if(w.pattern = 'wait_at_barrier', "; or drop {w.operation} if no data depends on it", ""),
-  duration = w.duration, saving = w.more );
-declare problem for uneven when w.slower > 60 % * w.positive and w.top_slower > 0 and w.top_ratio > 1.1 parameters (
+  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, wrong_order",
+  root = "{w.top} {w.top_place} {w.code_rank}",
+  description = if(w.lead = 'one', "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}",
+                   "some ranks take up to {w.code_ratio} times as long as the others in {w.top}, rank {w.code_rank} most")
+                + if(w.excess = 'units', " ({w.units_ratio} times the units of work).", if(w.excess = 'visits', " ({w.visits_ratio} times the visits).",
+                     if(w.excess = 'both', " ({w.units_ratio} times the units of work, and each takes longer).",
+                     if(abs(w.visits_ratio - 1) < 10 %, " (with as many visits).", " ({w.visits_ratio} times the visits, and each takes longer).")))),
+  advice = if(w.lead = 'one', "give some of {w.top} on rank {w.code_rank} to the other ranks: balance it by cost, not by count",
+              "balance {w.top} over the ranks, by cost and not by count")
+           + if(w.excess = 'unknown', "; if all ranks have as much to do in it, which WHYWAIT_WORK would show, find what makes it slower there", ""),
+  duration = w.duration, saving = w.above_mean );
+declare problem for uneven when w.excess = 'speed' parameters (
   name = "slower_visits",
-  instead_of = "wait_at_nxn, wait_at_barrier, early_reduce, wait_at_finalize",
-  description = "{w.late_ranks} ran {w.top} as often as the ranks that waited before {w.operation}, but each visit took
-                 {w.top_ratio} times as long.",
-  advice = "find what makes a visit of {w.top} {w.top_each} slower on {w.late_ranks}: more data in each, other data, or a slower core;
-            more even counts will not help" + if(w.pattern = 'wait_at_barrier', "; or drop {w.operation} if no data depends on it", ""),
-  duration = w.duration, saving = w.slower );
+  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, wrong_order",
+  root = "{w.top} {w.top_place} {w.code_rank}",
+  description = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}, at the same number of units of work.",
+  advice = "find what makes a unit of work in {w.top} slower on rank {w.code_rank}: other data, memory, a slower or shared core;
+            more even counts will not help",
+  duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
+
+# The scheduler is the cause: the rank had work to do and no processor.
+declare problem for uneven when w.excess = 'shared' parameters (
+  name = "shared_processor",
+  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, wrong_order",
+  root = "{w.code_rank}",
+  description = "rank {w.code_rank} was ready to run for {w.code_delay} without a processor, so that {w.top} took {w.code_ratio} times as
+                 long as on the others" + if(w.code_processors > 0, "; it may use {plural(w.code_processors, 'processor', 'processors')}.", "."),
+  advice = "give each rank a processor of its own: start fewer ranks on this machine, check the binding, stop what else runs there",
+  duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
+
+# One rank runs the block, the others wait: Amdahl's law.
+declare composite event serial member ( wait as w ) when w.lead = 'alone' and w.top_kind != 'between' and w.top_kind != 'waiting';
+declare problem for serial parameters (
+  name = "serial_work",
+  instead_of = "late_sender, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, uneven_work",
+  root = "{w.top} {w.top_place} {w.code_rank}",
+  description = "only rank {w.code_rank} runs {w.top}; the other ranks wait for it at {w.operation}.",
+  advice = "divide {w.top} among the ranks, or give {w.waiting_ranks} work that does not need its result",
+  duration = w.duration, saving = w.above_mean );
 
 # One rank that is slower in every block that both sides ran is a matter of its place, not of the code.
 declare composite event slow_place
   member ( all block as b )
-  when b.both_ran and b.one_late_rank and b.late_duration > 0 s and b.ratio > 0 and b.slower != 0
-       and (b.kind = 'region' or b.kind = 'between')
+  when b.both_ran and b.same_work and b.one_late_rank and b.late_duration > 0 s and b.ratio > 0 and b.slower != 0
+       and b.kind != 'waiting'
   by ( b.late_rank )
   parameters ( rank = b.late_rank, blocks = distinct(b.name), least_ratio = least(b.ratio), most_ratio = most(b.ratio),
-               lost = sum(b.slower) );
+               lost = sum(b.slower), ranks = most(b.ranks) );
 declare problem for slow_place when blocks >= 3 and least_ratio > 1.1 and most_ratio < 1.5 * least_ratio parameters (
   name = "slow_rank",
-  description = "Rank {rank} is slower in each of {blocks} blocks, {least_ratio} to {most_ratio} times, at the same work.",
+  description = "rank {rank} is slower in each of {blocks} blocks, {least_ratio} to {most_ratio} times, at the same number of units of work.",
   advice = "look at the machine under rank {rank}, not at the code: frequency, memory, another job, binding; or give it
             {percent(1 - 1 / least_ratio)} less work",
-  duration = lost );
+  duration = lost, saving = lost / max(1, ranks - 1) );
 
-# One block that is late on many ranks in turn is a matter of the code: its duration varies from visit to visit.
-declare composite event varying_block
-  member ( all block as b )
-  when b.both_ran and b.slower > 50 % * b.duration and b.duration > 0 s and b.ratio > 1.1 and b.late_rank >= 0
-       and (b.kind = 'region' or b.kind = 'between')
-  by ( b.name )
-  parameters ( block = b.name, place = b.place, late_ranks = distinct(b.late_rank), ranks = b.ranks, lost = sum(b.slower),
-               ratio = most(b.ratio) );
-declare problem for varying_block when late_ranks >= 3 and late_ranks >= 50 % * ranks parameters (
+# All ranks do as much of the block in total, but not at the same time: the lead moves.
+declare composite event varying_block member ( wait as w )
+  when w.lead = 'even' and w.late_ranks_count >= 2 and w.late_share < 70 % and not w.sends_after_work
+       and w.top_kind != 'waiting' and w.top_duration - w.top_inherited > 40 % * w.duration;
+declare problem for varying_block parameters (
   name = "slow_block",
-  description = "{block} makes {late_ranks} of {ranks} ranks late in turn, up to {ratio} times as long at the same count of visits.",
-  advice = "even out {block}" + if(place = '', "", " ({place})") + ": its cost varies from visit to visit on all ranks; split its
-            expensive cases, or hand visits out as ranks become free",
-  duration = lost );
+  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce",
+  root = "{w.top} {w.top_place}",
+  description = "{w.late_ranks} are late in turn because {w.top} takes longer now on one, now on another; in total all ranks spend
+                 about as much time in it.",
+  advice = "even out {w.top}" + if(w.top_place = '', "", " ({w.top_place})") + " from visit to visit; or let a rank go on without the
+            late one: receive later, do more work between two messages, or synchronise less often",
+  duration = w.duration, saving = w.above_mean );
 )rules";
 }
 

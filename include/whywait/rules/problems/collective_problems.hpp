@@ -6,7 +6,7 @@ inline namespace v0 {
 namespace rules {
 namespace problems {
 
-/// Problems of collective operations: those of the paper, nonblocking ones, barriers that order nothing.
+/// Problems of collective operations: those of the paper, and barriers that order nothing.
 inline const char* collectives() noexcept {
   return R"rules(
 declare composite event wait_at_barrier member ( wait as w ) when w.pattern = 'wait_at_barrier';
@@ -71,30 +71,6 @@ declare problem for wait_at_finalize parameters (
   duration = w.duration,
   saving = w.avoidable );
 
-declare composite event nonblocking_collective member ( wait as w ) when w.pattern = 'nonblocking_collective';
-declare problem for nonblocking_collective parameters (
-  name = "nonblocking_collective",
-  description = "{w.operation} waited for a collective that {w.late_ranks} started late ({w.cause}).",
-  advice = if(w.blocks_count = 0, "start the collective ({w.cause}) earlier on {w.late_ranks}", "call {w.cause} before {w.blocks} on {w.late_ranks}, or move {w.operation} behind more work"),
-  duration = w.duration,
-  saving = w.avoidable );
-
-declare composite event progress member ( wait as w ) when w.pattern = 'wait_for_progress';
-declare problem for progress parameters (
-  name = "progress",
-  description = "Everybody had started and {w.operation} still blocked: the transfer made no progress while the program computed.",
-  advice = "call MPI_Test now and then during the work ahead of {w.operation}, or let MPI use a progress thread",
-  duration = w.duration,
-  saving = w.duration );
-
-declare composite event polling member ( wait as w ) when w.pattern = 'polling';
-declare problem for polling parameters (
-  name = "polling",
-  description = "{w.operation} asked again and again without other work in between: it waited for {w.late_ranks}.",
-  advice = if(w.blocks_count = 0, "do other work between two calls of {w.operation}", "call {w.cause} before {w.blocks}, or do other work between two calls of {w.operation}"),
-  duration = w.duration,
-  saving = w.avoidable );
-
 # A barrier next to a collective operation that holds all ranks anyway, or with no communication since the last one.
 declare composite event needless_barrier
   member ( wait as w, shared barrier_use as b )
@@ -108,7 +84,7 @@ declare problem for needless_barrier parameters (
                 "the call before was a collective operation that held all ranks already.",
                 "nobody communicated since the one before.")),
   advice = "remove {w.operation}; if it orders files or output, say so in a comment",
-  duration = w.duration, saving = w.unexplained );
+  duration = w.duration, saving = w.unexplained / max(1, w.waiting_ranks_count) );
 
 # Everybody has arrived and left late all the same: the operation itself takes time after the last arrival.
 declare problem for completion parameters (
@@ -116,7 +92,7 @@ declare problem for completion parameters (
   description = "{late_exits} times a rank left {site} later than the first, up to {longest}, although all had arrived: the
                  library passes the result on.",
   advice = "check where the ranks of {site} run: they leave it at different times although all had arrived",
-  duration = duration );
+  duration = duration, saving = duration / max(1, ranks) );
 )rules";
 }
 

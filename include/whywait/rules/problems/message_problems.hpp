@@ -13,8 +13,8 @@ declare composite event late_sender member ( wait as w ) when w.pattern = 'late_
 declare problem for late_sender parameters (
   name = "late_sender",
   description = "The receive ({w.operation}) was ready before the message was sent ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
-  advice = if(w.blocks_count > 0, "call {w.cause} before {w.blocks} if the message does not depend on it, or ",
-           if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", "call {w.cause} earlier, or "))
+  advice = if(w.blocks_count > 0 and w.sends_after_work, "call {w.cause} before {w.blocks} if the message does not depend on it, or ",
+           if(w.blocks_count > 0, "make {w.blocks} shorter on {w.late_ranks}, or ", if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", if(w.sends_after_work, "call {w.cause} earlier, or ", ""))))
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}",
                 "post the receive early with MPI_Irecv and wait for it after other work"),
   duration = w.duration,
@@ -30,17 +30,31 @@ declare problem for late_receiver parameters (
   duration = w.duration,
   saving = w.avoidable );
 
+declare composite event wait_for_progress member ( wait as w ) when w.pattern = 'wait_for_progress';
+declare problem for wait_for_progress parameters (
+  name = "wait_for_progress",
+  description = "{w.waiting_ranks} had posted what {w.operation} needs, but it did not complete until {w.late_ranks} called MPI again
+                 ({w.cause}).",
+  advice = if(w.blocks_count > 0, "let {w.late_ranks} call MPI_Test now and then in {w.blocks}, or make {w.blocks} shorter there",
+              "let {w.late_ranks} call MPI_Test now and then ahead of {w.cause}")
+           + if(w.nonblocking, "; or give {w.waiting_ranks} work to do ahead of {w.operation}", "")
+           + "; some MPI libraries have a progress thread",
+  duration = w.duration,
+  saving = w.avoidable );
+
 declare composite event wrong_order member ( wait as w )
-  when w.pattern = 'late_sender' and w.wrong_order_duration > 10 % * w.duration;
+  when w.pattern = 'late_sender' and w.wrong_order_duration > 10 % * w.duration
+       and (w.operation_call = 'MPI_Recv' or w.operation_call = 'MPI_Wait');
 declare problem for wrong_order parameters (
   name = "wrong_order",
   description = "{plural(w.wrong_order_count, 'message was', 'messages were')} received in another order than sent: others that
                  were sent earlier lay ready meanwhile.",
   advice = "receive in the order of sending: post all receives with MPI_Irecv ahead of {w.operation} and take them as they come
             (MPI_Waitany)",
-  duration = w.wrong_order_duration );
+  duration = w.wrong_order_duration, saving = w.wrong_order_duration / max(1, w.waiting_ranks_count) );
 
 # The late rank was itself held up by others for most of the wait: each rank starts when the one before it has ended.
+# Where one rank has more to do than the others, that is the cause (uneven_work).
 declare composite event pipeline member ( wait as w )
   when w.pattern = 'late_sender' and w.indirect > 50 % * w.duration and w.late_ranks_count > 1 and w.blocks_count > 0;
 declare problem for pipeline parameters (
@@ -49,7 +63,7 @@ declare problem for pipeline parameters (
                  they could call {w.cause}.",
   advice = "cut {w.blocks} into smaller pieces and call {w.cause} after each, so that {w.waiting_ranks} can begin while
             {w.late_ranks} still work",
-  duration = w.duration, saving = w.indirect );
+  duration = w.duration, saving = min(w.indirect, w.avoidable) );
 
 declare problem for traffic
   when calls >= 1000 * ranks and mean_bytes < 1 KiB and batched < 50 % * calls
@@ -57,7 +71,7 @@ declare problem for traffic
   name = "small_messages",
   description = "{plural(calls, 'message', 'messages')} of {mean_bytes} on average leave {site}: each costs its latency, not its size.",
   advice = "collect what {site} sends ({mean_bytes} each, {duration / calls} a call) and send it together, or send it less often",
-  duration = duration, saving = duration * (1 - mean_bytes / 1 KiB) );
+  duration = duration, saving = duration / max(1, ranks) * (1 - mean_bytes / 1 KiB) );
 
 declare problem for traffic
   when calls >= 100 * ranks and batched >= 50 % * calls and messages_per_batch >= 2 and mean_bytes < 64 KiB
@@ -66,15 +80,7 @@ declare problem for traffic
   description = "{percent(batched / calls)} of the messages of {site} follow another one to the same rank at once.",
   advice = "put the {messages_per_batch} messages that {site} sends to one rank in a row into one (MPI_Pack, or a datatype over
             all of it)",
-  duration = batched_duration, saving = batched_duration * (1 - 1 / messages_per_batch) );
-
-declare problem for transfer
-  when count >= 10 and unchanged >= 50 % * count
-  parameters (
-  name = "redundant_transfer",
-  description = "{percent(unchanged / count)} of the transfers of {data} from {place} carried what the receiver had already.",
-  advice = "send {data} at {place} only after it was written: {unchanged_bytes} went out unchanged",
-  duration = unchanged_duration );
+  duration = batched_duration, saving = batched_duration / max(1, ranks) * (1 - 1 / messages_per_batch) );
 )rules";
 }
 

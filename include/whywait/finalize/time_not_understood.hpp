@@ -1,0 +1,234 @@
+#ifndef WHYWAIT_FINALIZE_TIME_NOT_UNDERSTOOD_HPP
+#define WHYWAIT_FINALIZE_TIME_NOT_UNDERSTOOD_HPP
+
+#include <whywait/base/places.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/sorting.hpp>
+#include <whywait/core/stable_key.hpp>
+#include <whywait/core/sync_record.hpp>
+#include <whywait/explain/options.hpp>
+#include <whywait/explain/plausible_time.hpp>
+#include <whywait/explain/wait_list.hpp>
+#include <whywait/finalize/process_records.hpp>
+#include <whywait/finalize/scheduler.hpp>
+#include <whywait/finalize/team.hpp>
+#include <whywait/report/not_understood.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// MPI time of this rank that is neither an explained wait nor plausible transfer: all time in calls without a model, in
+/// completions of requests that no wrapper created, and what other calls took beyond their explained waits and a bound that is
+/// learnt from the run (explain/plausible_time.hpp). Kept from epoch to epoch.
+class time_not_understood {
+ public:
+  /// What one call site contributes. `ns`: certainly; `beyond_ns`: beyond the bound; of `seen` calls `beyond` were longer.
+  struct site_sum {
+    core::stable_key key;
+    std::int64_t ns, count;
+    std::int64_t beyond_ns, beyond, seen;
+  };
+
+  /// The observer of the waits of one epoch. `next`: another one, or null; borrowed, like `history`.
+  explain::observer* begin(const core::rank_history& history, explain::observer* next) {
+    waits_.reset(new both(history, next));
+    return waits_.get();
+  }
+
+  /// Adds the explained epoch. Collective.
+  void fold(const core::rank_history& history, const finalize::team& all) {
+    explain::plausible_time now;
+    each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, bool, core::stable_key) {
+      now.add(r.call, bytes, ns);
+    });
+    auto& counts = now.counts();
+    const std::size_t groups = counts.size(), node = static_cast<std::size_t>(std::max(history.node, 0)) % most_nodes;
+    counts.resize(groups + most_nodes, 0);
+    counts[groups + node] = 1;
+    all.all_reduce(counts.data(), static_cast<int>(counts.size()), MPI_UINT32_T, MPI_SUM);
+    for (std::size_t i = 0; i != groups; ++i) plausible_.counts()[i] += counts[i];
+    const std::int64_t slice_ns = time_slice_ns(counts[groups + node]);
+    std::int64_t steps = 1;
+    for (std::int32_t n = 1; n < history.ranks; n *= 2) ++steps;
+    each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, bool unknown, core::stable_key key) {
+      const std::int64_t beyond =
+          unknown ? 0 : ns - plausible_.bound_ns(r.call, bytes, is_collective(r.call) ? steps : 1, slice_ns);
+      if (unknown) found_.push_back({key, ns, 1, 0, 0, 0});
+      else found_.push_back({key, 0, 0, std::max<std::int64_t>(beyond, 0), beyond > 0 ? 1 : 0, 1});
+      if (found_.size() >= most_unsorted) add_up(found_);
+    });
+    add_up(found_);
+    waits_.reset();
+  }
+
+  /// All ranks together, complete on rank 0; names are set by `name`. `own`: of the last epoch, for the totals of call sites.
+  /// Collective.
+  report::not_understood gather(const process_records& own, const finalize::team& all) {
+    // A site of which few calls take too long may have been interrupted: the scheduler gets the benefit of the doubt.
+    std::int64_t mine = 0, sporadic_ns = 0, outside_ns = 0;
+    for (const site_sum& s : found_) sporadic_ns += 2 * s.beyond < s.seen ? s.beyond_ns : 0;
+    const std::int64_t taken = std::min(sporadic_ns, scheduler_delay_ns());
+    const double kept = sporadic_ns > 0 ? static_cast<double>(sporadic_ns - taken) / static_cast<double>(sporadic_ns) : 0;
+    sums_ = {};
+    for (site_sum s : found_) {
+      s.ns += 2 * s.beyond < s.seen ? static_cast<std::int64_t>(kept * static_cast<double>(s.beyond_ns)) : s.beyond_ns;
+      s.count += s.beyond;
+      mine += s.ns;
+      if (s.ns != 0) sums_.push_back(s);
+    }
+    for (std::size_t l = 0; l != own.threads.size(); ++l) {
+      const mpi::call_site_table* const sites = own.threads[l].sites;
+      const auto& keys = own.history.locations[l].call_sites;
+      for (std::uint32_t i = 1; sites != nullptr && i < sites->size() && i < keys.size(); ++i) {
+        const mpi::call_site& site = (*sites)[i];
+        if (!counted_only(site.call) || site.ticks == 0) continue;
+        const auto ns = static_cast<std::int64_t>(static_cast<double>(site.ticks) * own.history.clock.ns_per_tick);
+        sums_.push_back({keys[i], ns, static_cast<std::int64_t>(site.count), 0, 0, 0});
+        mine += ns;
+        if (core::role_of(site.call) == core::call_role::test) outside_ns += ns;
+      }
+    }
+    add_up(sums_);
+    report::not_understood result;
+    double seconds[3] = {static_cast<double>(mine) * 1e-9, static_cast<double>(taken) * 1e-9,
+                         static_cast<double>(outside_ns) * 1e-9};
+    result.ranks.push_back({0, 0, seconds[0]});
+    all.gather(all.rank() != 0 ? &seconds[0] : nullptr, all.rank() != 0 ? sizeof seconds[0] : 0,
+               [&](const unsigned char* data, std::size_t) {
+                 double theirs;
+                 std::memcpy(&theirs, data, sizeof theirs);
+                 result.ranks.push_back({static_cast<std::int32_t>(result.ranks.size()), 0, theirs});
+               });
+    all.all_reduce(seconds, 3, MPI_DOUBLE, MPI_SUM);
+    result.seconds = seconds[0];
+    result.scheduler_seconds = seconds[1];
+    result.polling_seconds = seconds[2];
+    all.reduce(
+        [&] {
+          const auto* const bytes = reinterpret_cast<const unsigned char*>(sums_.data());
+          return finalize::team::packet(bytes, bytes + sums_.size() * sizeof(site_sum));
+        },
+        [&](const unsigned char* data, std::size_t size) {
+          const std::size_t before = sums_.size();
+          sums_.resize(before + size / sizeof(site_sum));
+          std::memcpy(&sums_[before], data, size);
+          add_up(sums_);
+        });
+    base::small_stable_sort(sums_, [](const site_sum& a, const site_sum& b) { return a.ns > b.ns; });
+    sums_.resize(std::min(sums_.size(), most_listed));
+    return result;
+  }
+
+  /// After `gather`, on rank 0: the call sites with the most time.
+  const base::pod_vector<site_sum>& sites() const noexcept { return sums_; }
+  void name(report::not_understood& result, const base::names& names) const {
+    for (const site_sum& s : sums_)
+      if (const base::place* const where = names.find(s.key))
+        result.calls.push_back({*where, s.count, static_cast<double>(s.ns) * 1e-9, 0});
+  }
+
+ private:
+  static constexpr std::size_t most_listed = 16, most_unsorted = 1 << 14, most_nodes = 256;
+
+  // Passes waits on to another observer.
+  class both final : public explain::observer {
+   public:
+    both(const core::rank_history& history, explain::observer* next) : list(history), next_(next) {}
+    void wait(const explain::wait_instance& w) override {
+      list.wait(w);
+      if (next_ != nullptr) next_->wait(w);
+    }
+    void path(const explain::path_instance& p) override {
+      if (next_ != nullptr) next_->path(p);
+    }
+    explain::wait_list list;
+
+   private:
+    explain::observer* next_;
+  };
+
+  static bool counted_only(core::mpi_call call) noexcept {
+    const core::call_role role = core::role_of(call);
+    return role == core::call_role::unexplained || role == core::call_role::test;
+  }
+  static bool completes(core::mpi_call call) noexcept {
+    const core::call_role role = core::role_of(call);
+    return role == core::call_role::complete_all || role == core::call_role::complete_any;
+  }
+  static bool is_collective(core::mpi_call call) noexcept {
+    const core::call_role role = core::role_of(call);
+    return role >= core::call_role::barrier && role <= core::call_role::release;
+  }
+
+  static void add_up(base::pod_vector<site_sum>& all) {
+    base::small_stable_sort(all, [](const site_sum& a, const site_sum& b) { return a.key < b.key; });
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i != all.size(); ++i) {
+      if (kept != 0 && all[kept - 1].key == all[i].key) {
+        all[kept - 1].ns += all[i].ns;
+        all[kept - 1].count += all[i].count;
+        all[kept - 1].beyond_ns += all[i].beyond_ns;
+        all[kept - 1].beyond += all[i].beyond;
+        all[kept - 1].seen += all[i].seen;
+      } else {
+        all[kept++] = all[i];
+      }
+    }
+    all.resize(kept);
+  }
+
+  /// Calls use(record, bytes, ns beyond its explained wait, whether it completed only requests that no wrapper created, key of
+  /// its call site) for each call that can block and has a model.
+  template <class Use>
+  void each(const core::rank_history& history, Use&& use) const {
+    constexpr std::uint64_t none = ~std::uint64_t(0);
+    base::vector<base::pod_vector<std::uint64_t>> bytes(history.locations.size());
+    for (std::size_t l = 0; l != bytes.size(); ++l)
+      bytes[l].assign(static_cast<std::size_t>(history.locations[l].records.size()), none);
+    for (const core::location_history& from : history.locations)
+      for (std::uint64_t i = 0; i != from.records.size(); ++i) {
+        const core::sync_record& r = from.records[i];
+        if (!r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive) || !r.has(core::sync_flag::complete)) continue;
+        if (r.completed_by >= bytes.size() || r.completion >= bytes[r.completed_by].size()) continue;
+        std::uint64_t& sum = bytes[r.completed_by][r.completion];
+        sum = (sum == none ? 0 : sum) + r.bytes;
+      }
+    for (std::size_t l = 0; l != bytes.size(); ++l) {
+      const core::location_history& here = history.locations[l];
+      for (std::uint64_t i = here.carried; i < here.records.size(); ++i) {
+        const core::sync_record& r = here.records[i];
+        const core::call_role role = core::role_of(r.call);
+        if (r.duration == 0 || role == core::call_role::local || role == core::call_role::initialise ||
+            role == core::call_role::unexplained)
+          continue;
+        const auto at = static_cast<std::size_t>(i);
+        const bool unknown = completes(r.call) && bytes[l][at] == none;
+        const std::uint64_t size = std::max(r.bytes, bytes[l][at] == none ? 0 : bytes[l][at]);
+        const auto ns = static_cast<std::int64_t>(static_cast<double>(r.duration) * history.clock.ns_per_tick);
+        use(r, size, std::max<std::int64_t>(0, ns - waits_->list.of(l)[at]), unknown,
+            r.site < here.call_sites.size() ? here.call_sites[r.site] : 0);
+      }
+    }
+  }
+
+  explain::plausible_time plausible_;
+  std::unique_ptr<both> waits_;
+  base::pod_vector<site_sum> found_, sums_;
+};
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

@@ -1,0 +1,90 @@
+#ifndef WHYWAIT_REPORT_TRUST_HPP
+#define WHYWAIT_REPORT_TRUST_HPP
+
+#include <whywait/report/model.hpp>
+#include <whywait/report/printing.hpp>
+
+#include <cstddef>
+#include <string>
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+/// Whether the time that is not understood weakens what is drawn from the run.
+inline bool is_weakened(const result& r) noexcept {
+  return share_of(r.not_understood, r.run.location_seconds) >= least_not_understood;
+}
+
+/// The share of rank time that is understood, or that is not.
+inline double understood_by(const result& r, bool understood) noexcept {
+  const double share = share_of(r.not_understood, r.run.location_seconds);
+  return understood ? 1 - share : share;
+}
+
+/// No wait of a rank with time that is not understood is exact: the rank may have been late, or have waited, for a reason that
+/// is not known.
+inline void weaken(result& r) {
+  const double whole = r.run.ranks > 0 ? r.run.location_seconds / static_cast<double>(r.run.ranks) : 0;
+  const auto weak = [&](const base::vector<location_seconds>& all) {
+    for (const location_seconds& l : all)
+      if (l.rank >= 0 && static_cast<std::size_t>(l.rank) < r.not_understood.ranks.size() &&
+          r.not_understood.ranks[static_cast<std::size_t>(l.rank)].seconds >= least_not_understood * whole)
+        return true;
+    return false;
+  };
+  for (wait_entry& w : r.waits)
+    if (w.quality == "exact" && (weak(w.waiters) || weak(w.causers))) w.quality = "bounded";
+}
+
+/// An efficiency from which on a run is fine.
+constexpr double least_efficiency = 0.9;
+
+/// What stands against the statement that nothing is worth changing; the first of them counts.
+enum class objection { none, not_explained, partial, waiting, not_understood, efficiency };
+
+/// The one place that decides. A run is fine if it was explained as a whole, less than `quiet_below` of its rank time was
+/// waiting (or less than `quiet_seconds` in all) and less than 1 % is not understood, and its efficiency is at least 90 %.
+/// A program of one rank and one thread has no efficiency.
+inline objection first_objection(const result& r, const text_options& o = {}) noexcept {
+  const run_facts& run = r.run;
+  if (run.partial || !r.last_words.empty() || run.unseen_seconds > 0 || run.dropped_events > 0) return objection::partial;
+  if (run.mpi_calls <= 0 || run.location_seconds <= 0) return objection::not_explained;
+  const double share = run.waiting_seconds / run.location_seconds;
+  if (!(share < o.quiet_below || run.waiting_seconds < o.quiet_seconds)) return objection::waiting;
+  if (is_weakened(r)) return objection::not_understood;
+  if (run.locations > 1 && !(r.ledger.efficiency.parallel >= least_efficiency))
+    return r.ledger.efficiency.parallel > 0 ? objection::efficiency : objection::not_explained;
+  return objection::none;
+}
+inline bool nothing_worth_changing(const result& r, const text_options& o = {}) noexcept {
+  return first_objection(r, o) == objection::none && r.problems.empty() && r.verdict.empty();
+}
+
+/// What is said about the waiting in place of "nothing worth changing".
+inline const char* instead_words(objection o) noexcept {
+  switch (o) {
+    case objection::partial: return " in the part of the run that was recorded.";
+    case objection::not_explained: return ", as far as the run was explained.";
+    case objection::not_understood: return ", as far as the run is understood.";
+    case objection::efficiency: return ": the ranks hardly wait, but the run is not efficient.";
+    default: return ": the waiting is not worth changing.";
+  }
+}
+
+/// "37 % of rank time is inside MPI calls that whywait does not understand: MPI_Win_fence (win.cpp:12), ..."
+inline std::string unknown_words(const result& r) {
+  return base::percent(understood_by(r, false)) +
+         " of rank time is inside MPI calls that whywait does not understand: " + calls_text(r.not_understood);
+}
+
+/// Stands under figures that the time that is not understood weakens.
+inline std::string rests_on(const result& r) {
+  return "these figures rest on the " + base::percent(understood_by(r, true)) + " of rank time that is understood";
+}
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif

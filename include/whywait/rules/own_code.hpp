@@ -1,0 +1,188 @@
+#ifndef WHYWAIT_RULES_OWN_CODE_HPP
+#define WHYWAIT_RULES_OWN_CODE_HPP
+
+#include <whywait/base/key_map.hpp>
+#include <whywait/base/packet.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/sorting.hpp>
+#include <whywait/explain/blocks.hpp>
+#include <whywait/explain/history.hpp>
+#include <whywait/explain/walk.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// What one rank itself did in one block, outside MPI.
+struct rank_code {
+  core::stable_key block = 0;
+  std::int64_t ns = 0, visits = 0, work = 0;
+};
+
+/// What the scheduler did to the main thread of a rank.
+struct processor_use {
+  std::int64_t ran_ns = 0;      ///< it had a processor
+  std::int64_t delay_ns = 0;    ///< it was ready to run, and had none
+  std::int64_t passed_ns = 0;   ///< wall time meanwhile
+  std::int32_t processors = 0;  ///< that it may use; 0: unknown
+
+  /// The part of `delay_ns` in its own code, of which it ran `own_ns`. MPI polls, so it slept outside MPI; what remains of
+  /// its own code is delayed in proportion.
+  std::int64_t delay_in(std::int64_t own_ns) const noexcept {
+    const std::int64_t slept = std::max<std::int64_t>(passed_ns - ran_ns - delay_ns, 0), ready = ran_ns + delay_ns;
+    if (ready <= 0 || own_ns <= slept) return 0;
+    const double share = std::min(1.0, static_cast<double>(own_ns - slept) / static_cast<double>(ready));
+    return static_cast<std::int64_t>(share * static_cast<double>(delay_ns));
+  }
+};
+
+/// One block of code on all ranks that ran it: in total, and on the rank with the most time in it. Sent between ranks as
+/// bytes.
+struct code_use {
+  core::stable_key block = 0;
+  std::int64_t ns = 0, visits = 0, work = 0;
+  std::int64_t most_ns = 0, most_visits = 0, most_work = 0;
+  std::int64_t most_whole_ns = 0;  ///< time of that rank in all blocks
+  std::int64_t most_delay_ns = 0;  ///< of its own code: ready to run without a processor
+  std::int64_t second_ns = 0;      ///< time of the rank with the second most
+  std::int32_t ranks = 0, counting_ranks = 0;  ///< ranks that ran it; of these, with units of work
+  std::int32_t most_rank = -1, most_processors = 0;
+
+  void add(const code_use& o) noexcept {
+    second_ns = std::max(std::max(second_ns, o.second_ns), std::min(most_ns, o.most_ns));
+    if (o.most_ns > most_ns) {  // on a tie the lower rank stays
+      most_ns = o.most_ns;
+      most_visits = o.most_visits;
+      most_work = o.most_work;
+      most_whole_ns = o.most_whole_ns;
+      most_delay_ns = o.most_delay_ns;
+      most_processors = o.most_processors;
+      most_rank = o.most_rank;
+    }
+    ns += o.ns;
+    visits += o.visits;
+    work += o.work;
+    ranks += o.ranks;
+    counting_ranks += o.counting_ranks;
+  }
+};
+static_assert(std::is_trivially_copyable<code_use>::value, "sent between ranks as bytes");
+
+/// Code of some ranks by block, at most the 256 blocks with the most time, and of all blocks together.
+struct code_table {
+  static constexpr std::size_t most = 256;
+  base::pod_vector<code_use> blocks;  ///< sorted by block
+  code_use whole;
+
+  const code_use* find(core::stable_key block) const noexcept {
+    const auto at = std::lower_bound(blocks.begin(), blocks.end(), block,
+                                     [](const code_use& a, core::stable_key b) { return a.block < b; });
+    return at != blocks.end() && at->block == block ? &*at : nullptr;
+  }
+
+  /// Adds the code of higher ranks. Linear.
+  void merge(const code_table& from) {
+    const base::pod_vector<code_use> old = std::move(blocks);
+    blocks.clear();
+    blocks.reserve(old.size() + from.blocks.size());
+    for (std::size_t i = 0, j = 0; i < old.size() || j < from.blocks.size();) {
+      const bool mine = j == from.blocks.size() || (i < old.size() && old[i].block <= from.blocks[j].block);
+      const bool theirs = i == old.size() || (j < from.blocks.size() && from.blocks[j].block <= old[i].block);
+      blocks.push_back(mine ? old[i] : from.blocks[j]);
+      if (mine && theirs) blocks.back().add(from.blocks[j]);
+      i += mine ? 1 : 0;
+      j += theirs ? 1 : 0;
+    }
+    whole.add(from.whole);
+    if (blocks.size() <= most) return;
+    base::small_stable_sort(blocks, [](const code_use& a, const code_use& b) { return a.ns > b.ns; });
+    blocks.resize(most);
+    base::small_stable_sort(blocks, [](const code_use& a, const code_use& b) { return a.block < b.block; });
+  }
+};
+
+/// Adds what a rank did in its recorded history to `so_far`, which is sorted by block. O(records + steps).
+inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::rank_history& rank) {
+  base::key_map numbers;
+  base::pod_vector<rank_code> all = so_far;
+  for (std::uint32_t i = 0; i < all.size(); ++i) numbers.intern(all[i].block, i);
+  const auto in = [&](core::stable_key block) -> rank_code& {
+    const std::uint32_t number = numbers.intern(block, static_cast<std::uint32_t>(all.size()));
+    if (number == all.size()) all.push_back({block, 0, 0, 0});
+    return all[number];
+  };
+  for (const explain::location_history& here : rank.locations) {
+    explain::location_walk walk(rank);
+    std::uint64_t step = 0;
+    std::int64_t left_ns = rank.begin_ns;
+    core::stable_key from = 0;
+    const auto compute = [&](std::uint64_t steps_end, std::int64_t until_ns, core::stable_key site) {
+      std::int64_t room_ns = until_ns - left_ns;
+      for (const std::uint64_t end = std::min<std::uint64_t>(steps_end, here.steps.size()); step < end; ++step) {
+        const core::path_step& s = here.steps[step];
+        if (s.block == 0 || s.block >= rank.blocks.size() || s.ticks == 0) continue;
+        const auto ns = std::min(static_cast<std::int64_t>(static_cast<double>(s.ticks) * rank.clock.ns_per_tick), room_ns);
+        room_ns -= ns;
+        rank_code& c = in(rank.blocks[s.block]);
+        c.ns += ns;
+        c.visits += static_cast<std::int64_t>(s.visits);
+        c.work += static_cast<std::int64_t>(s.work);
+      }
+      step = std::max(step, steps_end);
+      if (room_ns <= 0 || here.thread != 0) return;  // a thread counts with its marks, it may sleep between them
+      rank_code& c = in(explain::between_key(from, site));
+      c.ns += room_ns;
+      ++c.visits;
+    };
+    for (std::uint64_t i = 0; i < here.records.size(); ++i) {
+      const core::sync_record& r = here.records[i];
+      walk.step(r);
+      const core::stable_key site = explain::site_of(here, r);
+      compute(r.steps, walk.begin_ns(), site);
+      left_ns = walk.leave_ns();
+      from = site;
+    }
+    compute(here.steps.size(), std::max(rank.end_ns, left_ns), 0);
+  }
+  base::small_stable_sort(all, [](const rank_code& a, const rank_code& b) { return a.block < b.block; });
+  so_far = std::move(all);
+}
+
+/// The code of one rank as a table.
+inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& code, processor_use processor = {}) {
+  code_table out;
+  const auto enter = [rank, processor](const rank_code& c, std::int64_t whole_ns) {
+    code_use u;
+    u.block = c.block;
+    u.ns = u.most_ns = c.ns;
+    u.visits = u.most_visits = c.visits;
+    u.work = u.most_work = c.work;
+    u.most_whole_ns = whole_ns;
+    u.most_delay_ns = processor.delay_in(whole_ns);
+    u.most_processors = processor.processors;
+    u.most_rank = rank;
+    u.ranks = 1;
+    u.counting_ranks = c.work > 0 ? 1 : 0;
+    return u;
+  };
+  rank_code whole;
+  for (const rank_code& c : code) whole.ns += c.ns;
+  for (const rank_code& c : code) {
+    out.blocks.push_back(enter(c, whole.ns));
+  }
+  out.whole = enter(whole, whole.ns);
+  out.merge({});
+  return out;
+}
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif

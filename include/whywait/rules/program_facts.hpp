@@ -1,0 +1,87 @@
+#ifndef WHYWAIT_RULES_PROGRAM_FACTS_HPP
+#define WHYWAIT_RULES_PROGRAM_FACTS_HPP
+
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/explain/explanation.hpp>
+#include <whywait/rules/own_code.hpp>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// What the facts about waits need to know about the program: what each rank did itself, and what came before its sends.
+struct program_facts {
+  struct sends {
+    core::stable_key site;
+    std::int64_t calls, own_before_ns;
+  };
+  const code_table* code = nullptr;
+  base::pod_vector<sends> sites;  ///< sorted by site
+
+  /// Own work of a rank before each send of a call site, since it last completed a communication; 0: unknown.
+  double mean_ns_before(core::stable_key site) const noexcept {
+    const auto at =
+        std::lower_bound(sites.begin(), sites.end(), site, [](const sends& a, core::stable_key s) { return a.site < s; });
+    if (at == sites.end() || at->site != site || at->calls == 0) return 0;
+    return static_cast<double>(at->own_before_ns) / static_cast<double>(at->calls);
+  }
+};
+
+/// How the time of a block is spread over the ranks, and whether that explains a wait.
+struct code_spread {
+  const char* lead = "";    ///< one, several, alone: these ranks have more of it; even: nobody has; empty: unknown
+  const char* excess = "";  ///< why: units (of work), visits, speed (equal units), both (units and
+                            ///< speed), shared (it waited for a processor), unknown
+  std::int32_t rank = -1;   ///< the rank with the most time
+  double ratio = 0;         ///< its time to the mean of the others; 0: the others have none
+  std::int64_t above_mean_ns = INT64_MAX;  ///< its time above the mean of all, which balancing saves at most; not of even
+  double units_ratio = 0, visits_ratio = 0;  ///< likewise; 0: unknown
+
+  /// `ranks`: those that could run the block. `wait_ns`: of the rank that waited most.
+  static code_spread of(const code_use* use, const code_use& whole, std::int64_t ranks, std::int64_t wait_ns) noexcept {
+    code_spread out;
+    if (use == nullptr || ranks < 2 || use->most_ns <= 0) return out;
+    const auto mean_of_others = [ranks](std::int64_t all, std::int64_t most) {
+      return static_cast<double>(all - most) / static_cast<double>(ranks - 1);
+    };
+    const auto ratio = [&](std::int64_t all, std::int64_t most) {
+      const double others = mean_of_others(all, most);
+      return others > 0 ? static_cast<double>(most) / others : 0;
+    };
+    out.rank = use->most_rank;
+    out.ratio = ratio(use->ns, use->most_ns);
+    const auto most = static_cast<double>(use->most_ns);
+    const double others = mean_of_others(use->ns, use->most_ns), excess = most - others;
+    // A rank that has more of this block may have less of another: then it is not late because of it.
+    const double whole_excess =
+        whole.ranks < 2 ? excess
+                        : static_cast<double>(use->most_whole_ns) -
+                              static_cast<double>(whole.ns - use->most_whole_ns) / static_cast<double>(whole.ranks - 1);
+    // Several blocks may add up to the wait: then the whole must be enough for it, and this block a good part.
+    const auto wait = static_cast<double>(wait_ns);
+    if (excess < 0.1 * most || 2 * whole_excess < excess || 2 * std::max(excess, whole_excess) < wait || 5 * excess < wait) {
+      out.lead = "even";
+      return out;
+    }
+    out.above_mean_ns = use->most_ns - use->ns / ranks;
+    out.lead = others < 0.05 * most ? "alone" : most - static_cast<double>(use->second_ns) >= 0.5 * excess ? "one" : "several";
+    if (use->counting_ranks == use->ranks) out.units_ratio = ratio(use->work, use->most_work);
+    out.visits_ratio = ratio(use->visits, use->most_visits);
+    const auto part = [&](double of) { return of > 0 && out.ratio > 1 ? (of - 1) / (out.ratio - 1) : 0; };
+    if (out.units_ratio > 0)
+      out.excess = part(out.units_ratio) > 0.6 ? "units" : part(out.units_ratio) < 0.4 ? "speed" : "both";
+    else out.excess = part(out.visits_ratio) > 0.6 ? "visits" : "unknown";
+    if (part(out.units_ratio) <= 0.6 && part(out.visits_ratio) <= 0.6 && 2 * static_cast<double>(use->most_delay_ns) >= excess)
+      out.excess = "shared";
+    return out;
+  }
+};
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,19 @@
+// ranks: 2
+// with: observer
+// stderr ~ ^whywait: MPI was initialised, but not through the C interface
+// stderr !~ (?s)not through.*not through
+//
+// The bindings of Open MPI for Fortran call PMPI functions: a Fortran main program initialises MPI past the wrappers.
+#include <whywait/mpi.hpp>
+
+#include <mpi.h>
+
+int main(int argc, char** argv) {
+  PMPI_Init(&argc, &argv);
+  {
+    WHYWAIT_REGION("work");
+    MPI_Barrier(MPI_COMM_WORLD);  // of a library in C
+  }
+  PMPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,95 @@
+// ranks: 2
+// with: observer
+// timeout: 100
+// environment: WHYWAIT_OUTPUT=unknown
+// json unknown.json
+// file unknown.json ~ "nothing_worth_changing": false
+// stderr ~ of rank time is inside MPI calls that whywait does not understand:\s+MPI_
+// stderr !~ nothing worth changing
+//
+// One rank is late before calls that the explanation does not model. What the other one loses is neither a wait of the report
+// nor forgotten: it is the time that is not understood.
+#include <whywait/mpi.hpp>
+
+#include <mpi.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+namespace {
+
+int rank, failures;
+double lost = 0;  // of this rank, by its own clock
+
+template <class Call>
+void after_a_nap(Call&& call) {
+  for (int i = 0; i != 10; ++i) {
+    usleep(rank == 1 ? 20000 : 5000);
+    const double begin = MPI_Wtime();
+    call();
+    lost += MPI_Wtime() - begin;
+  }
+}
+
+double before = 0;  // not understood until now
+
+/// Compares what was added since the last time. `least`: the share of the lost time that is inside calls.
+void compare(const char* what, double least = 0.8) {
+  const whywait::report::result result = whywait::mpi::explain(MPI_COMM_WORLD);
+  double truth = 0;
+  PMPI_Allreduce(&lost, &truth, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  lost = 0;
+  if (rank != 0) return;
+  const double found = result.not_understood.seconds - before;
+  before = result.not_understood.seconds;
+  std::printf("%s: lost %.3f s, not understood %.3f s\n", what, truth, found);
+  // Of a call that could have taken some time itself only what is beyond that is not understood.
+  const bool close = found > least * truth - 0.002 && found < 1.02 * truth + 0.01;
+  if (close && truth > 0.12) return;
+  std::fprintf(stderr, "%s: lost %g s, not understood %g s\n", what, truth, found);
+  ++failures;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  int in = rank, out[2] = {0, 0}, memory = 0;
+  MPI_Request request;
+
+  MPI_Win win;
+  MPI_Win_create(&memory, sizeof memory, sizeof memory, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  before = whywait::mpi::explain(MPI_COMM_WORLD).not_understood.seconds;
+  after_a_nap([&] { MPI_Win_fence(0, win); });
+  compare("MPI_Win_fence");
+  after_a_nap([&] {
+    MPI_Iallreduce(&in, out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  });
+  compare("MPI_Wait of MPI_Iallreduce");
+  after_a_nap([&] {
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    for (int over = 0; over == 0;) MPI_Test(&request, &over, MPI_STATUS_IGNORE);
+  });
+  compare("MPI_Test of MPI_Ibarrier", 0.3);  // the loop takes as long as a fast call
+  MPI_Comm ring, hidden;
+  const int size = 2, periodic = 1;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring);
+  after_a_nap([&] { MPI_Neighbor_allgather(&in, 1, MPI_INT, out, 1, MPI_INT, ring); });
+  compare("MPI_Neighbor_allgather");
+  PMPI_Comm_dup(MPI_COMM_WORLD, &hidden);
+  after_a_nap([&] { MPI_Allreduce(&in, out, 1, MPI_INT, MPI_SUM, hidden); });
+  compare("MPI_Allreduce on a communicator that no wrapper saw");
+#if MPI_VERSION >= 4
+  after_a_nap([&] { MPI_Bcast_c(&in, 1, MPI_INT, 1, MPI_COMM_WORLD); });
+  compare("MPI_Bcast_c");
+#endif
+  PMPI_Comm_free(&hidden);
+  MPI_Comm_free(&ring);
+  MPI_Win_free(&win);
+  MPI_Finalize();
+  return failures;
+}

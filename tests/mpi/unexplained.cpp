@@ -1,0 +1,151 @@
+// ranks: 2 3
+//
+// Calls that the explanation does not model pass their results through, leave a record and are counted with their time.
+// tests/mpi/functions.py reads this program's wrappers.
+
+#include "checks.hpp"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+
+using namespace checks;
+
+namespace {
+
+int rank, ranks;
+
+std::uint64_t calls(mpi_call call) {
+  return process().registry == nullptr ? 0 : whywait::mpi::recording_thread()->calls[static_cast<std::size_t>(call)];
+}
+
+/// Milliseconds inside all call sites of one function.
+double inside_ms(mpi_call call) {
+  const auto& sites = whywait::mpi::recording_thread()->sites;
+  std::uint64_t ticks = 0;
+  for (std::uint32_t i = 1; i < sites.size(); ++i)
+    if (sites[i].call == call) ticks += sites[i].ticks;
+  const double rate = whywait::core::clock_anchor::rate(process().start_anchor, whywait::core::clock_anchor::take());
+  return 1e-6 * rate * static_cast<double>(ticks);
+}
+
+std::string library() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  return text;
+}
+
+void come_late() {
+  PMPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) usleep(20000);
+}
+
+void one_sided() {
+  int room = -1;
+  int* const memory = &room;
+  MPI_Win win;
+  MPI_Win_create(memory, sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  MPI_Win_fence(0, win);
+  CHECK(last().call == mpi_call::Win_fence && last().flags == 0 && last().posting == 0 && last().comm == 0);
+  MPI_Put(&rank, 1, MPI_INT, (rank + 1) % ranks, 0, 1, MPI_INT, win);
+  CHECK(last().call == mpi_call::Put);
+  come_late();
+  MPI_Win_fence(0, win);
+  // Debian's MPICH 4.0.2 delivers no MPI_Put here, with whywait or without.
+  CHECK(*memory == (rank + ranks - 1) % ranks || std::strstr(library().c_str(), "MPICH") != nullptr);
+  CHECK(calls(mpi_call::Win_fence) == 2 && calls(mpi_call::Put) == 1 && calls(mpi_call::Win_create) == 1);
+  CHECK(rank == 0 || inside_ms(mpi_call::Win_fence) > 19);
+  MPI_Win_free(&win);
+}
+
+void collectives() {
+  int sum = 0;
+  MPI_Request request;
+  come_late();
+  MPI_Iallreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(request == MPI_REQUEST_NULL && sum == ranks * (ranks - 1) / 2);
+  CHECK(last(1).call == mpi_call::Iallreduce && last().call == mpi_call::Wait);
+  // polls of the request of another call: no record, but time
+  const auto before = records().size();
+  come_late();
+  MPI_Ibarrier(MPI_COMM_WORLD, &request);
+  for (int over = 0; over == 0; usleep(10)) MPI_Test(&request, &over, MPI_STATUS_IGNORE);
+  CHECK(records().size() == before + 1 && last().call == mpi_call::Ibarrier);
+  CHECK(inside_ms(mpi_call::Test) > 0 && inside_ms(mpi_call::Test) < inside_ms(mpi_call::Wait) + 1000);
+  MPI_Comm ring;
+  const int size = ranks, periodic = 1;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring);
+  int both[2] = {-1, -1};
+  MPI_Neighbor_allgather(&rank, 1, MPI_INT, both, 1, MPI_INT, ring);
+  CHECK(both[0] == (rank + ranks - 1) % ranks && both[1] == (rank + 1) % ranks);
+  CHECK(last().call == mpi_call::Neighbor_allgather);
+  MPI_Comm_free(&ring);
+}
+
+void files() {
+  MPI_File file;
+  if (MPI_File_open(MPI_COMM_WORLD, "unexplained.data", MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                    MPI_INFO_NULL, &file) != MPI_SUCCESS)
+    return;
+  const auto before = records().size();
+  int read = -1;
+  come_late();
+  MPI_File_write_at_all(file, static_cast<MPI_Offset>(rank) * 4, &rank, 1, MPI_INT, MPI_STATUS_IGNORE);
+  MPI_File_sync(file);
+  PMPI_Barrier(MPI_COMM_WORLD);
+  MPI_File_read_at(file, static_cast<MPI_Offset>(rank) * 4, &read, 1, MPI_INT, MPI_STATUS_IGNORE);
+  CHECK(read == rank);
+  CHECK(records().size() == before + 3);  // calls of MPI inside them are theirs
+  MPI_File_close(&file);
+  CHECK(calls(mpi_call::File_open) == 1 && calls(mpi_call::File_write_at_all) == 1 && calls(mpi_call::File_close) == 1);
+}
+
+/// A communicator of a library that calls PMPI: messages in it have no partner in the records of others.
+void unfollowed_communicators() {
+  MPI_Comm hidden;
+  PMPI_Comm_dup(MPI_COMM_WORLD, &hidden);
+  MPI_Barrier(hidden);
+  CHECK(communicator(last()).id == 0);
+  PMPI_Comm_free(&hidden);
+  MPI_Comm known;
+  MPI_Comm_dup(MPI_COMM_WORLD, &known);
+  MPI_Barrier(known);
+  CHECK(communicator(last()).id != 0);
+  MPI_Comm_free(&known);
+}
+
+void large_counts() {
+#if MPI_VERSION >= 4
+  const auto before = records().size();
+  int value = rank == 0 ? 7 : 0;
+  come_late();
+  MPI_Bcast_c(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  CHECK(value == 7 && last().call == mpi_call::Bcast_c);
+  MPI_Request request;
+  MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+  MPI_Start(&request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Request_free(&request);
+  CHECK(calls(mpi_call::Bcast_c) == 1 && calls(mpi_call::Barrier_init) == 1);
+  CHECK(records().size() > before);
+#endif
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  CHECK(!process().others_requests);
+  one_sided();
+  collectives();
+  files();
+  unfollowed_communicators();
+  large_counts();
+  MPI_Finalize();
+  return result();
+}

@@ -1,0 +1,165 @@
+// ranks: 2 4
+// timeout: 120
+// beside: nothing
+// with: observer
+// environment: WHYWAIT_OUTPUT=visits WHYWAIT_REPORT=none
+//
+// Halo exchanges with known numbers of visits, because their work is sleeping. A rank that has gone on to its next step
+// has no more visits than its neighbours, a rank that really runs a block twice as often has, and code between
+// different lines on different ranks is the same code. All numbers are those of the JSON file.
+#include <whywait/record.hpp>
+
+#include <mpi.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <string>
+
+namespace {
+
+int rank, ranks, failures;
+
+void sleep_us(int us) {
+  timespec t{us / 1000000, (us % 1000000) * 1000L};
+  nanosleep(&t, nullptr);
+}
+
+void expect(bool good, const char* what, double value, double bound) {
+  std::fprintf(stderr, "%s%-52s %10.4f (%.4f)\n", good ? "  " : "FAILED: ", what, value, bound);
+  if (!good) ++failures;
+}
+
+/// One step: small messages to both neighbours in a line, the interior, MPI_Waitall.
+template <class Interior>
+void step(Interior&& interior) {
+  MPI_Request requests[4];
+  int in[2], count = 0;
+  for (int side = -1; side <= 1; side += 2) {
+    const int peer = rank + side;
+    if (peer < 0 || peer >= ranks) continue;
+    MPI_Irecv(&in[side > 0], 1, MPI_INT, peer, 0, MPI_COMM_WORLD, &requests[count++]);
+    MPI_Isend(&rank, 1, MPI_INT, peer, 0, MPI_COMM_WORLD, &requests[count++]);
+  }
+  interior();
+  MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+}
+
+bool slow() { return rank == ranks - 1; }
+
+/// Equally many visits on all ranks; the last rank takes twice as long. Every eighth step ends with all ranks if `all`.
+void same_visits(whywait::site& block, bool all) {
+  for (int k = 0; k < 40; ++k) {
+    step([&] {
+      whywait::region scope(block);
+      sleep_us(slow() ? 6000 : 3000);
+    });
+    if (all && k % 8 == 7) MPI_Allreduce(MPI_IN_PLACE, &k, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  }
+}
+
+/// The last rank has twice as many visits of the same length.
+void twice_the_visits(whywait::site& block) {
+  for (int k = 0; k < 40; ++k) {
+    step([&] {
+      for (int v = 0; v < (slow() ? 4 : 2); ++v) {
+        whywait::region scope(block);
+        sleep_us(2000);
+      }
+    });
+  }
+}
+
+/// Without marks.
+void unmarked() {
+  for (int k = 0; k < 40; ++k) step([] { sleep_us(slow() ? 6000 : 3000); });
+}
+
+/// Without marks, and the code begins at other lines.
+void other_lines() {
+  for (int k = 0; k < 30; ++k) {
+    int value = k;
+    if (slow()) {
+      MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    } else {
+      MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    sleep_us(slow() ? 6000 : 3000);
+    MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  }
+}
+
+struct sums {
+  double seconds = 0, visits = 0, all = 0, more = 0, made = 0;
+};
+
+/// Sums over the waits of one phase: a region, or "/" and an MPI call outside of regions. `block`: a part of its name.
+sums of(const nlohmann::json& report, const std::string& phase, const std::string& block) {
+  sums s;
+  for (const auto& wait : report["waits"]) {
+    const auto& at = wait["operation"];
+    if ((phase[0] == '/' ? at["region"].get<std::string>() + "/" + at["call"].get<std::string>()
+                         : at["region"].get<std::string>()) != phase)
+      continue;
+    s.all += wait["seconds"].get<double>();
+    for (const auto& term : wait["residual"]) {
+      const double seconds = term["seconds"].get<double>(), visits = term["visits_seconds"].get<double>();
+      if (std::fabs(seconds - visits - term["speed_seconds"].get<double>()) > 1e-8) expect(false, "visits + speed", visits, 0);
+      if (term["block"].get<std::string>().find(block) == std::string::npos) continue;
+      s.seconds += seconds;
+      s.visits += std::fabs(visits);
+      s.more += std::fabs(term["causer_visits"].get<double>() - term["waiter_visits"].get<double>());
+      s.made += term["causer_visits"].get<double>();
+    }
+  }
+  return s;
+}
+
+void no_more_visits(const nlohmann::json& report, const char* phase, const char* block) {
+  const sums s = of(report, phase, block);
+  std::fprintf(stderr, "%s: %.3f s of waiting, %s %.3f s, %.0f visits\n", phase, s.all, block, s.seconds, s.made);
+  expect(s.all > 0.03, "waiting", s.all, 0.03);
+  expect(s.seconds > 0.8 * s.all, "explained by the interior", s.seconds, 0.8 * s.all);
+  expect(s.visits <= 0.01 * s.all, "because of more visits", s.visits, 0.01 * s.all);
+  expect(s.more == 0, "more visits", s.more, 0);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  static whywait::site interior(whywait::core::site_kind::region, "interior");
+  const auto phase = [](const char* name, auto&& play) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    whywait::region scope(name);
+    play();
+  };
+  phase("marked", [] { same_visits(interior, false); });
+  phase("with_all", [] { same_visits(interior, true); });
+  phase("twice", [] { twice_the_visits(interior); });
+  MPI_Barrier(MPI_COMM_WORLD);
+  unmarked();
+  MPI_Barrier(MPI_COMM_WORLD);
+  other_lines();
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  if (rank != 0) return 0;
+
+  std::ifstream file("visits.json");
+  if (!file) return std::fprintf(stderr, "FAILED: visits.json was not written\n"), 1;
+  const nlohmann::json report = nlohmann::json::parse(file);
+  no_more_visits(report, "marked", "interior");
+  no_more_visits(report, "with_all", "interior");
+  no_more_visits(report, "/MPI_Waitall", "between");
+  no_more_visits(report, "/MPI_Allreduce", "between");
+  const sums s = of(report, "twice", "interior");
+  expect(s.seconds > 0.8 * s.all, "twice: explained by the interior", s.seconds, 0.8 * s.all);
+  expect(s.visits >= 0.75 * s.seconds, "twice: because of more visits", s.visits, 0.75 * s.seconds);  // sleeps differ
+  expect(std::fabs(2 * s.more - s.made) <= 0.02 * s.made, "twice: half of the visits are more", 2 * s.more, s.made);
+  return failures == 0 ? 0 : 1;
+}

@@ -1,0 +1,137 @@
+#include <whywait/explain/same_code.hpp>
+
+#include "histories.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+using namespace histories;
+
+namespace {
+
+core::stable_key site(const char* words) { return core::key_of(words); }
+
+explain::residual_sums sums(std::int64_t causer_visits, std::int64_t causer_ns, std::int64_t waiter_visits,
+                            std::int64_t waiter_ns) {
+  explain::residual_sums s;
+  s.causer_visits = causer_visits;
+  s.waiter_visits = waiter_visits;
+  s.causer_ns = causer_ns;
+  s.waiter_ns = waiter_ns;
+  s.total_ns = causer_ns - waiter_ns;
+  s.visits_ns = s.total_ns;
+  return s;
+}
+
+/// Two ranks exchange halos, 40 steps, without marks. Rank 1 is slow. `words(rank)`: the calls of a step.
+run unmarked(const std::function<std::vector<std::string>(int)>& words) {
+  run r(2);
+  std::uint64_t now[2] = {0, 0};
+  for (int k = 0; k != 40; ++k) {
+    std::uint64_t begin[2];
+    for (int rank = 0; rank != 2; ++rank) {
+      const auto calls = words(rank);
+      for (std::size_t i = 0; i + 1 < calls.size(); ++i) {
+        now[rank] += 5;
+        r[rank].call(mpi_call::Barrier, now[rank], now[rank], calls[i]).comm = 9;  // synchronises nothing
+      }
+      begin[rank] = now[rank] + (rank == 1 ? 60 : 20);
+    }
+    for (int rank = 0; rank != 2; ++rank) {
+      now[rank] = std::max(begin[0], begin[1]) + 1;
+      r[rank].collective(mpi_call::Allreduce, begin[rank], now[rank]);
+    }
+  }
+  return r;
+}
+
+}  // namespace
+
+TEST_CASE("unmarked code that begins at other lines on the two sides is the same code") {
+  run r = unmarked([](int rank) { return std::vector<std::string>{rank == 0 ? "line 1810" : "line 1824", "end"}; });
+  const auto out = r.explain();
+  REQUIRE(out.waits.size() == 1);
+  const explain::explanation& e = out.waits[0];
+  REQUIRE(e.residual.size() == 1);
+  const explain::residual_term& t = e.residual[0];
+  CHECK(t.block == explain::between_key(site("line 1824"), site("MPI_Allreduce")));
+  CHECK(t.visits_ns == 0);
+  CHECK(t.speed_ns == e.wait_ns);
+  CHECK(t.causer_visits == 40);
+  CHECK(t.waiter_visits == 40);
+  CHECK(t.total_ns + e.unexplained_ns == e.wait_ns);
+}
+
+TEST_CASE("one side passes a further call in the same code: the pieces are compared with the whole") {
+  run r = unmarked([](int rank) {
+    return rank == 0 ? std::vector<std::string>{"first", "end"} : std::vector<std::string>{"first", "further", "end"};
+  });
+  const auto out = r.explain();
+  REQUIRE(out.waits.size() == 1);
+  REQUIRE(out.waits[0].residual.size() == 1);
+  const explain::residual_term& t = out.waits[0].residual[0];
+  CHECK(t.block == explain::between_key(site("further"), site("MPI_Allreduce")));
+  CHECK(t.visits_ns == 0);
+  CHECK(t.causer_visits == 40);
+  CHECK(t.waiter_visits == 40);
+  CHECK(t.total_ns == 40 * 45);
+}
+
+TEST_CASE("code without a common call stays apart, and so does code that only one side has") {
+  explain::explanation e;
+  e.count = 5;
+  const auto add = [&e](const char* first, const char* second, const explain::residual_sums& s) {
+    explain::residual_term t;
+    static_cast<explain::residual_sums&>(t) = s;
+    t.block = explain::between_key(site(first), site(second));
+    e.residual.push_back(t);
+  };
+  whywait::base::vector<explain::block_meaning> meanings;
+  const auto mean = [&meanings](const char* first, const char* second) {
+    meanings.push_back(
+        {explain::between_key(site(first), site(second)), explain::block_kind::between, site(first), site(second)});
+  };
+  mean("a", "b"), mean("c", "d"), mean("a", "x");
+  std::sort(meanings.begin(), meanings.end(), [](const auto& x, const auto& y) { return x.key < y.key; });
+  add("a", "b", sums(10, 500, 0, 0));
+  add("c", "d", sums(0, 0, 10, 300));
+  add("a", "x", sums(10, 100, 0, 0));
+  explain::merge_same_code(e, meanings);
+  CHECK(e.residual.size() == 3);
+  add("a", "y", sums(0, 0, 10, 50));
+  explain::merge_same_code(e, meanings);
+  CHECK(e.residual.size() == 4);  // its meaning is unknown
+  mean("a", "y");
+  std::sort(meanings.begin(), meanings.end(), [](const auto& x, const auto& y) { return x.key < y.key; });
+  explain::merge_same_code(e, meanings);
+  REQUIRE(e.residual.size() == 2);
+  CHECK(e.residual[0].total_ns == 550);
+  CHECK(e.residual[0].visits_ns + e.residual[0].speed_ns == 550);
+  CHECK(e.residual[0].causer_visits == 20);
+  CHECK(e.residual[0].waiter_visits == 10);
+}
+
+TEST_CASE("a few waits in the opposite direction do not distort the visits, but their time counts") {
+  explain::residual_sums main = sums(400, 4000, 100, 1000);
+  explain::add_direction(main, sums(10, 100, 40, 400));
+  CHECK(main.causer_visits == 400);
+  CHECK(main.waiter_visits == 100);
+  CHECK(main.causer_ns == 4000);
+  CHECK(main.total_ns == 2700);
+  CHECK(main.visits_ns == 2700);
+  // either direction may be the rare one
+  explain::residual_sums few = sums(40, 400, 10, 100);
+  explain::add_direction(few, sums(100, 1000, 400, 4000));
+  CHECK(few.causer_visits == 100);
+  CHECK(few.waiter_visits == 400);
+  CHECK(few.total_ns == -2700);
+  // noise in both directions adds up
+  explain::residual_sums noise = sums(101, 1010, 100, 1000);
+  explain::add_direction(noise, sums(100, 1000, 101, 1010));
+  CHECK(noise.causer_visits == 201);
+  CHECK(noise.waiter_visits == 201);
+}
