@@ -120,7 +120,7 @@ def explained(r, block, rank, share=0.95):
                 other += (1 - direct) * term["seconds"] - inherited
             elif term["kind"] == "call" and term["seconds"] > 0:
                 inside += term["seconds"]
-    if not share <= time / r.waiting <= 1.15:  # above 1: the others' calls returned late
+    if not share <= time / r.waiting <= 1.3:  # above 1: the others' calls returned late
         yield f"{block} of rank {rank} explains {percent(time / r.waiting)} of the waiting"
     if other > (1 - share) * r.waiting:
         yield f"{block} of other ranks explains {percent(other / r.waiting)} of the waiting"
