@@ -39,6 +39,12 @@ class checker:
         self.totals()
         for i, wait in enumerate(self.report["waits"]):
             self.wait(f"waits[{i}]", wait)
+        for i, v in enumerate(self.report.get("verdict", [])):
+            self.expect(most(v["saving_seconds"], run["seconds"]), f"verdict[{i}]", "saves", v["saving_seconds"], "of",
+                        run["seconds"])
+            self.expect(v["rank"] < run["ranks"], f"verdict[{i}]", "names rank", v["rank"])
+        if run.get("nothing_worth_changing"):
+            self.nothing()
         for i, problem in enumerate(self.report["problems"]):
             self.advice(f"problems[{i}]", problem)
         self.critical_path()
@@ -116,8 +122,12 @@ class checker:
         size = abs(r["causer_seconds"]) + abs(r["waiter_seconds"])
         self.expect(close(r["visits_seconds"] + r["speed_seconds"], r["seconds"], size), place, "visits",
                     r["visits_seconds"], "and speed", r["speed_seconds"], "are not", r["seconds"])
-        self.expect(close(r["causer_seconds"] - r["waiter_seconds"], r["seconds"], size), place, "ran", r["causer_seconds"],
+        # times of visits up to the same place; merged waits may have been in opposite directions
+        self.expect("lead_visits" in r and (count > 1 or r["lead_visits"] != 0) or
+                    close(r["causer_seconds"] - r["waiter_seconds"], r["seconds"], size), place, "ran", r["causer_seconds"],
                     "and", r["waiter_seconds"], "which do not differ by", r["seconds"])
+        for side in "causer_seconds", "waiter_seconds":
+            self.expect(-TINY <= r[side] and most(r[side], count * self.run["location_seconds"]), place, side, r[side])
         equal = r["causer_work"] == r["waiter_work"] if r["causer_work"] and r["waiter_work"] else \
             r["causer_visits"] == r["waiter_visits"] != 0
         # of several waits some may have more visits and others fewer
@@ -264,8 +274,14 @@ class checker:
         run, text = self.run, re.sub(r"\s+", " ", self.text)
         for share in re.findall(r"(\d[\d,]*(?:\.\d+)?) % of (?:the waiting|rank time|the run|that)", text):
             self.expect(float(share.replace(",", "")) <= 100, "text", share, "% of a whole")
-        if "nothing worth changing" not in text:
-            return
+        said = "nothing worth changing" in text
+        self.expect(said == run.get("nothing_worth_changing", said) or "waiting" not in text, "text", "differs from",
+                    "nothing_worth_changing")
+        if said:
+            self.nothing()
+
+    def nothing(self):
+        run = self.run
         place = '"nothing worth changing"'
         self.expect(run.get("nothing_worth_changing", True), place, "but not in the JSON file")
         self.expect(not run["partial"], place, "of a partial run")
@@ -292,9 +308,9 @@ FREE = re.compile(r"""
            |pid|thread|causer_visits|waiter_visits|causer_work|waiter_work|inherited_seconds|wrong_order_count
            |undescribed_waits|clock_error_seconds|unchanged_error|bytes|unchanged_bytes|moved_bytes|least_bytes|calls|pairs
            |fan_out|most_hops|inversions|records|ranks|rank|extent|element_bytes|granule_bytes|granules|first_granule
-           |granules_of_array|misses|writers|readers)$
+           |granules_of_array|misses|writers|readers|lead_visits|ratio|other_threads|other_thread_seconds)$
     |(^|\.)(settings|picture|unseen|last_words|engines|shares|calls)\.
-    |^overhead\.(waiting_without_seconds|error_seconds|seconds)$ |^not_understood\.scheduler_seconds$
+    |^overhead\.(waiting_without_seconds|error_seconds|seconds|pause_seconds|poll_seconds)$ |^not_understood\.scheduler_seconds$
     |\.compensated_seconds$ |^run\.unseen_seconds$""", re.VERBOSE)
 
 

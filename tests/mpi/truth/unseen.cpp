@@ -7,7 +7,6 @@
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  stamps::log log;
   const stamps::options options(argc, argv);
   const std::string call = options.text("--call", "fence");
   const int rounds = options.count("--rounds", 10);
@@ -29,6 +28,7 @@ int main(int argc, char** argv) {
   MPI_Group everybody = MPI_GROUP_NULL;
   MPI_Comm_group(MPI_COMM_WORLD, &everybody);
 
+  stamps::log log;
   log.meet();
   log("run", [&] {
     for (int i = 0; i < rounds; ++i) {
