@@ -3288,6 +3288,12 @@ struct message_edge {
   place posted = {}, done = {};  ///< calls that post the receive and complete the send; with rendezvous only
 };
 
+/// The call of `to` cannot end before the call of `from` has begun: a message or a collective makes progress only when
+/// both sides are in the communication library.
+struct entry_edge {
+  place from, to;
+};
+
 /// A collective. The calls of `out` cannot end until all calls of `in` have begun and `seconds` have passed.
 struct sync_edge {
   std::uint32_t label = 0;  ///< in run_log::labels
@@ -3304,6 +3310,7 @@ struct run_log {
   base::vector<base::vector<activity>> lines;
   base::vector<message_edge> messages;
   base::vector<sync_edge> syncs;
+  base::vector<entry_edge> entries;
   base::vector<std::int32_t> ranks;  ///< rank of each line; if empty, line i is rank i
   std::string open;  ///< reason why the program may behave differently at other speeds; empty if there is none
   double measured_seconds = 0.0;  ///< measured duration of the run; 0 if unknown
@@ -3334,6 +3341,8 @@ struct run_log {
       if (!exists(m.from) || !exists(m.to) || !good(m.seconds) || !good(m.bytes) ||
           (m.rendezvous && (!exists(m.posted) || !exists(m.done))))
         throw prediction_error(fault::log, "a message from or to an activity that does not exist, or with a negative time");
+    for (const entry_edge& e : entries)
+      if (!exists(e.from) || !exists(e.to)) throw prediction_error(fault::log, "an entry of an activity that does not exist");
     for (const sync_edge& s : syncs) {
       bool fine = good(s.seconds) && s.label < labels.size() && (!s.prefix || s.in.size() == s.out.size());
       for (const auto* side : {&s.in, &s.out})

@@ -462,7 +462,7 @@ namespace core {
 
 struct registry;
 
-/// What one module (executable, shared library, plugin) and the recorder of the process tell each other. Each module
+/// Connects one module (executable, shared library, plugin) with the recorder of the process. Each module
 /// has exactly one card. A module that only contains marks has no recorder of its own: its card stays empty, and its
 /// marks do nothing, until the recorder attaches it.
 struct module_card {
@@ -490,7 +490,7 @@ inline constexpr uint32_t mark_interface = 1;
 }  // namespace whywait
 
 // The card of this module. Weak and hidden: one for each module, however many files of it include whywait. An ELF note
-// (a loaded program header, so it needs no symbol table) says where it is. Modules find each other although plugins
+// (a loaded program header, so it needs no symbol table) has its address. Modules find each other although plugins
 // are loaded with RTLD_LOCAL, symbols are hidden and the executable exports nothing.
 extern "C" {
 __attribute__((weak, visibility("hidden"), used)) whywait::core::module_card whywait_v0_module = {
@@ -1049,8 +1049,8 @@ enum class data_op : uint8_t {
 namespace data_flag {
 enum : uint8_t {
   /// `peer` is unused: one transfer to (from) each other member of `group`, in the order of its ranks.
-  /// `synchronise`: a barrier; its participants write the same `order`, all before any of them goes on. Without the flag who
-  /// comes later to the same thing sees what those wrote that came earlier: the end and the begin of a lock, a mark.
+  /// `synchronise`: a barrier; its participants write the same `order`, all before any of them continues. Without the flag
+  /// later participants see the writes of earlier ones, as with the end and the begin of a lock.
   everyone = 1u << 0,
   /// With `everyone`: member i gets (brings) the i-th of equal contiguous parts; alltoall, scatter, gather, allgather.
   parted = 1u << 1,
@@ -1066,7 +1066,7 @@ enum : uint8_t {
   listed = 1u << 5,
   /// Made with atomic operations.
   atomic = 1u << 6,
-  /// Of an array of which tracked accesses are recorded by sample: says who shares, not what all was touched.
+  /// Belongs to an array whose tracked accesses are sampled: shows which threads share, not all touched elements.
   sampled = 1u << 7
 };
 }
@@ -1083,8 +1083,8 @@ struct data_record {
   uint32_t object = 0;  ///< number in the process
   uint32_t site = 0;  ///< block or call, number in the process
   uint32_t record = 0;  ///< sync record of the location that made (send) or completed (receive) the transfer, plus 1; 0: none
-  /// Messages: the k-th that was posted on (group, source, destination, tag) in its direction, from 1, counting those without
-  /// data records, too (sync_record::posting has the order). Collectives: the k-th of the group.
+  /// Messages: the k-th that was posted on (group, source, destination, tag) in its direction, from 1, including those without
+  /// data records (sync_record::posting has the order). Collectives: the k-th of the group.
   uint32_t order = 0;
   int32_t peer = -1;  ///< rank in `group`: destination or source
   int32_t tag = 0;
@@ -1283,7 +1283,7 @@ class chunked_view {
 
   T& operator[](uint64_t index) const noexcept { return chunks_[index >> shift_][index & ((uint64_t(1) << shift_) - 1)]; }
   uint64_t size() const noexcept { return size_; }
-  /// Where it is said in which chunk an element lies.
+  /// Address of the table entry of the chunk that contains an element.
   const void* entry_of(uint64_t index) const noexcept { return chunks_ + (index >> shift_); }
   bool empty() const noexcept { return size_ == 0; }
 
@@ -1325,7 +1325,7 @@ struct drop_newest {
   struct folder {};
 };
 
-/// Keeps the end: the oldest chunk that nobody reads is written again.
+/// Keeps the end: the oldest chunk without a reader is overwritten.
 struct overwrite_oldest {
   static constexpr when_full action = when_full::overwrite;
   struct folder {};
@@ -1338,7 +1338,7 @@ struct block {
   struct folder {};
 };
 
-/// Where the events of a buffer went. While nobody writes or drains:
+/// What became of the events of a buffer. While no thread writes or drains:
 /// recorded == kept + folded + drained + dropped + overwritten, exactly.
 struct event_counts {
   uint64_t recorded;     ///< claims, successful or not
@@ -1425,8 +1425,8 @@ __attribute__((noinline, cold)) inline uint64_t ticks_otherwise() noexcept {
 }
 }  // namespace detail
 
-/// The clock of all records: the plain counter, or what `use` chose because the counter cannot be trusted or
-/// WHYWAIT_CLOCK says so. Ticks are converted when they are read, never where they are taken.
+/// The clock of all records: the plain counter, or what `use` selected because the counter is unreliable or
+/// WHYWAIT_CLOCK requests it. Ticks are converted by readers, never where they are recorded.
 struct cycle_clock {
   static uint64_t now() noexcept {
     if (__builtin_expect(detail::module_clock != 0, 0)) return detail::ticks_otherwise();
@@ -1444,7 +1444,7 @@ struct cycle_clock {
   }
 
   /// Whether the counter may be read and its ticks pass at one rate on all processors, whatever `now` reads.
-  /// Costs a cpuid and a system call: ask once.
+  /// Costs a cpuid and a system call, so callers keep the result.
   static bool invariant() noexcept {
 #if defined(__x86_64__)
     unsigned a, b, c, d;
@@ -1499,8 +1499,8 @@ namespace whywait {
 inline namespace v0 {
 namespace core {
 
-// What stands in a file of kept_file: a header, then pages of the process, and a log that says at which address
-// of the process each of them was, like the program headers of a core file. Pointers in them are those of the process.
+// The layout of a kept_file: a header, pages of the process, and a log with the address of each page in the process,
+// like the program headers of a core file. Pointers in the pages are those of the process.
 
 __attribute__((visibility("hidden"))) inline constexpr char kept_magic[8] = {'w', 'h', 'y', 'w', 'a', 'i', 't', '1'};
 
@@ -1722,13 +1722,13 @@ template <class... Parts>
   line[length++] = '\n';
   const int error = errno;
   const auto whole = write(2, line, length);
-  (void)whole;  // nobody is left to tell
+  (void)whole;  // a failure cannot be reported
   errno = error;
 }
 
-/// Whether the launcher of a parallel program, asked through the variables that Open MPI, MPICH, Slurm and
-/// PMIx set before the program starts, calls this process the first; true without a launcher. So that
-/// what concerns all processes is said once, before MPI_Init.
+/// Whether this is the first process of a parallel program, from the variables that Open MPI, MPICH, Slurm and
+/// PMIx set before the program starts; true without a launcher. Before MPI_Init it limits warnings about all
+/// processes to one process.
 [[gnu::cold]] inline bool first_of_the_launch() noexcept {
   const char* const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
   for (const char* name : ranks)
@@ -1750,17 +1750,17 @@ namespace whywait {
 inline namespace v0 {
 namespace core {
 
-/// A file under some of the process's pages: what they hold outlives the process however it ends, SIGKILL included,
-/// because the kernel and not the process writes shared file pages. The recording thread pays nothing while it writes;
-/// `keep` is for the slow paths where memory is taken. Space is reserved before a page is put under use, so a full
-/// file system gives one line and memory that is not kept, never SIGBUS. The file is locked as long as its
-/// process lives (flock), which is how a reader tells what was left behind. Closed until `open`: then everything here
-/// does nothing. Threads may keep pages at the same time. Not for signal handlers.
+/// A file mapped under some pages of the process. Their content outlives the process even after SIGKILL, because the
+/// kernel writes shared file pages. Recording into them costs nothing extra; `keep` belongs to the slow paths that
+/// allocate memory. Space is reserved before a page is used, so that a full file system causes one warning and
+/// memory that is not kept, but never SIGBUS. The file is locked (flock) while its process runs, so that a reader
+/// can distinguish the files of ended processes. Before `open` all functions do nothing. Threads may keep pages at
+/// the same time. Not for signal handlers.
 class kept_file {
   static size_t whole_pages(size_t bytes) noexcept { return (bytes + 4095) & ~size_t(4095); }
 
  public:
-  /// Makes the file in `directory`. False, with one line on standard error if `speaks`, if that cannot be done.
+  /// Creates the file in `directory`. Returns false on failure, after a warning if `speaks`.
   [[gnu::cold]] bool open(const char* directory, bool counter, bool speaks) noexcept {
     char absolute[4096];  // the program may change its folder
     if (realpath(directory, absolute) == nullptr) return refuse(directory, speaks);
@@ -1790,9 +1790,9 @@ class kept_file {
   kept_header* header() const noexcept { return is_open() ? header_ : nullptr; }
   const char* name() const noexcept { return name_; }
 
-  /// Puts file pages under these pages, which nobody has written yet: whole pages from map_pages (so `bytes` may be
-  /// rounded up), or a part that begins at a page. If there is no space the memory stays as it was and nothing further
-  /// will be kept, so what is found later is a prefix.
+  /// Replaces these unwritten pages by pages of the file: whole pages from map_pages (so that `bytes` may be rounded
+  /// up), or a part that begins at a page. Without space the memory stays as it is, and no later pages are kept, so
+  /// that the file holds a prefix.
   void keep(void* pages, size_t bytes) noexcept {
     if (!is_open() || pages == nullptr || bytes == 0) return;
     pthread_mutex_lock(&mutex_);
@@ -1850,7 +1850,7 @@ class kept_file {
     pthread_mutex_unlock(&mutex_);
   }
 
-  /// The name that says whose it is, once that is known: job and rank.
+  /// Renames the file after job and rank, once they are known.
   [[gnu::cold]] void rename_to(uint64_t job, int32_t rank) noexcept {
     if (!is_open()) return;
     char fresh[sizeof name_];
@@ -1899,7 +1899,7 @@ class kept_file {
   };
   static constexpr uint32_t most_arrays = 1u << 16;
 
-  // Space at the end of the file, there before anybody touches it. 0: there is none (errno says why).
+  // Allocates space at the end of the file before it is used. 0: there is none (errno has the reason).
   uint64_t reserve(size_t bytes) noexcept {
     if (bytes > limit_ || end_ > limit_ - bytes) return errno = EFBIG, none;  // else the kernel sends SIGXFSZ
     int error;
@@ -2034,9 +2034,9 @@ inline namespace v0 {
 namespace core {
 
 /// Events of one thread in chunks, written without lock, allocation or system call in the common case (about
-/// 1 ns: claim, fill, publish). One thread writes; any number may look by index (`view`) at what nobody
-/// drained; or one thread drains, and its empty chunks are written again. `Policy` says what happens when
-/// memory is short: fold<Folder>, drop_newest, overwrite_oldest, block; all that is lost is counted.
+/// 1 ns: claim, fill, publish). One thread writes; any number may read undrained events by index (`view`), or
+/// one thread drains, and its empty chunks are reused. `Policy` selects what happens when
+/// memory is short: fold<Folder>, drop_newest, overwrite_oldest, block; all losses are counted.
 /// Event: trivial. Nothing throws.
 template <class Event, class Policy = drop_newest, uint32_t ChunkBytes = (1u << 16), class Atomics = machine_atomics>
 class event_buffer {
@@ -2113,7 +2113,7 @@ class event_buffer {
 
   /// Event by index; only what is neither drained, overwritten nor folded.
   Event& operator[](uint64_t index) noexcept { return chunk_at(index >> shift)[index & (chunk_events - 1)]; }
-  /// All events by index; for buffers that nobody drains.
+  /// All events by index; for buffers that are never drained.
   chunked_view<const Event> view() const noexcept {
     static_assert(Policy::action == when_full::drop, "other policies write chunks again");
     return {const_cast<const Event* const*>(chunks_), shift, size()};
@@ -2177,8 +2177,8 @@ class event_buffer {
     }
   }
 
-  /// While nobody writes, looks or drains: forgets all events and begins anew in the same chunks, at index 0. Keeps no
-  /// more of them than these events needed, so that buffers of one budget do not take it from each other for good.
+  /// Drops all events and restarts in the same chunks at index 0. No thread may write, read or drain meanwhile. Keeps no
+  /// more chunks than these events needed, so that buffers of one budget do not take it from each other for good.
   void rewind() noexcept {
     static_assert(Policy::action == when_full::drop, "other policies write chunks again");
     if (chunks_ == nullptr) return;
@@ -2199,10 +2199,10 @@ class event_buffer {
     Atomics::store(&size_, uint64_t(0));
   }
 
-  /// Policy `block`: nobody will drain any more; the writer stops waiting and drops instead. Any thread.
+  /// Policy `block`: there is no reader any more, so that the writer drops instead of waiting. Any thread.
   void reader_left() noexcept { Atomics::store(&no_reader_, true); }
 
-  /// Where the events went; exact while nobody writes or drains.
+  /// What became of the events; exact while no thread writes or drains.
   event_counts counts() const noexcept {
     const uint64_t recorded = size();
     event_counts c{recorded + dropped(),
@@ -2271,7 +2271,7 @@ class event_buffer {
     ++owned_;
     return static_cast<Event*>(pages);
   }
-  // The table of chunks is kept, too, page by page, for a reader begins there.
+  // The table of chunks is kept as well, page by page, because readers start there.
   void note_chunk(uint64_t number, Event* chunk) noexcept {
     const uint64_t place = number & (max_chunks - 1);
     if (budget_->keeper() != nullptr)
@@ -2384,6 +2384,67 @@ class event_buffer {
   X(Graph_create, create) X(Dist_graph_create, create) X(Dist_graph_create_adjacent, create)             \
   X(Comm_free, release) X(Comm_disconnect, release) X(Abort, local)                                      \
   X(Win_allocate_shared, create) X(Win_free, local)
+
+// Calls that can block or communicate and that the explanation does not model. Each is recorded with the role `unexplained`:
+// its time is known, what it waited for is not. A call that neither of the tables has synchronises no rank.
+#define WHYWAIT_MPI_FORMS(X, name, nonblocking) X(name##_c) X(nonblocking) X(nonblocking##_c) X(name##_init) X(name##_init_c)
+#define WHYWAIT_MPI_BOTH(X, name) X(name) X(name##_c)
+#define WHYWAIT_MPI_UNEXPLAINED_CALLS(X)                                                                 \
+  X(Ibarrier) X(Barrier_init)                                                                            \
+  WHYWAIT_MPI_FORMS(X, Bcast, Ibcast)                                                                    \
+  WHYWAIT_MPI_FORMS(X, Gather, Igather) WHYWAIT_MPI_FORMS(X, Gatherv, Igatherv)                          \
+  WHYWAIT_MPI_FORMS(X, Scatter, Iscatter) WHYWAIT_MPI_FORMS(X, Scatterv, Iscatterv)                      \
+  WHYWAIT_MPI_FORMS(X, Allgather, Iallgather) WHYWAIT_MPI_FORMS(X, Allgatherv, Iallgatherv)              \
+  WHYWAIT_MPI_FORMS(X, Alltoall, Ialltoall) WHYWAIT_MPI_FORMS(X, Alltoallv, Ialltoallv)                  \
+  WHYWAIT_MPI_FORMS(X, Alltoallw, Ialltoallw)                                                            \
+  WHYWAIT_MPI_FORMS(X, Reduce, Ireduce) WHYWAIT_MPI_FORMS(X, Allreduce, Iallreduce)                      \
+  WHYWAIT_MPI_FORMS(X, Reduce_scatter, Ireduce_scatter)                                                  \
+  WHYWAIT_MPI_FORMS(X, Reduce_scatter_block, Ireduce_scatter_block)                                      \
+  WHYWAIT_MPI_FORMS(X, Scan, Iscan) WHYWAIT_MPI_FORMS(X, Exscan, Iexscan)                                \
+  X(Neighbor_allgather) WHYWAIT_MPI_FORMS(X, Neighbor_allgather, Ineighbor_allgather)                    \
+  X(Neighbor_allgatherv) WHYWAIT_MPI_FORMS(X, Neighbor_allgatherv, Ineighbor_allgatherv)                 \
+  X(Neighbor_alltoall) WHYWAIT_MPI_FORMS(X, Neighbor_alltoall, Ineighbor_alltoall)                       \
+  X(Neighbor_alltoallv) WHYWAIT_MPI_FORMS(X, Neighbor_alltoallv, Ineighbor_alltoallv)                    \
+  X(Neighbor_alltoallw) WHYWAIT_MPI_FORMS(X, Neighbor_alltoallw, Ineighbor_alltoallw)                    \
+  X(Send_c) X(Bsend_c) X(Ssend_c) X(Rsend_c) X(Recv_c) X(Mrecv_c) X(Sendrecv_c) X(Sendrecv_replace_c)    \
+  X(Isend_c) X(Ibsend_c) X(Issend_c) X(Irsend_c) X(Irecv_c) X(Imrecv_c)                                  \
+  X(Send_init_c) X(Bsend_init_c) X(Ssend_init_c) X(Rsend_init_c) X(Recv_init_c)                          \
+  WHYWAIT_MPI_BOTH(X, Isendrecv) WHYWAIT_MPI_BOTH(X, Isendrecv_replace) WHYWAIT_MPI_BOTH(X, Buffer_detach) \
+  X(Psend_init) X(Precv_init) X(Pready) X(Pready_range) X(Pready_list) X(Parrived)                       \
+  WHYWAIT_MPI_BOTH(X, Put) WHYWAIT_MPI_BOTH(X, Get) WHYWAIT_MPI_BOTH(X, Accumulate)                      \
+  WHYWAIT_MPI_BOTH(X, Get_accumulate) WHYWAIT_MPI_BOTH(X, Rput) WHYWAIT_MPI_BOTH(X, Rget)                \
+  WHYWAIT_MPI_BOTH(X, Raccumulate) WHYWAIT_MPI_BOTH(X, Rget_accumulate)                                  \
+  X(Fetch_and_op) X(Compare_and_swap)                                                                    \
+  X(Win_fence) X(Win_start) X(Win_complete) X(Win_post) X(Win_wait) X(Win_test)                          \
+  X(Win_lock) X(Win_unlock) X(Win_lock_all) X(Win_unlock_all) X(Win_sync)                                \
+  X(Win_flush) X(Win_flush_all) X(Win_flush_local) X(Win_flush_local_all)                                \
+  WHYWAIT_MPI_BOTH(X, Win_create) WHYWAIT_MPI_BOTH(X, Win_allocate) X(Win_allocate_shared_c)             \
+  X(Win_create_dynamic) X(Win_set_info)                                                                  \
+  X(Comm_idup_with_info) X(Comm_create_from_group) X(Intercomm_create_from_groups) X(Comm_set_info)      \
+  X(Comm_spawn) X(Comm_spawn_multiple) X(Comm_accept) X(Comm_connect) X(Comm_join)                       \
+  X(Open_port) X(Close_port) X(Publish_name) X(Unpublish_name) X(Lookup_name)                            \
+  X(Session_init) X(Session_finalize)                                                                    \
+  X(File_open) X(File_close) X(File_delete) X(File_preallocate) X(File_set_size) X(File_set_view)        \
+  X(File_set_info) X(File_set_atomicity) X(File_sync) X(File_seek) X(File_seek_shared)                   \
+  X(File_get_size) X(File_get_position_shared)                                                           \
+  WHYWAIT_MPI_BOTH(X, File_read) WHYWAIT_MPI_BOTH(X, File_read_all)                                      \
+  WHYWAIT_MPI_BOTH(X, File_read_at) WHYWAIT_MPI_BOTH(X, File_read_at_all)                                \
+  WHYWAIT_MPI_BOTH(X, File_read_shared) WHYWAIT_MPI_BOTH(X, File_read_ordered)                           \
+  WHYWAIT_MPI_BOTH(X, File_read_all_begin) X(File_read_all_end)                                          \
+  WHYWAIT_MPI_BOTH(X, File_read_at_all_begin) X(File_read_at_all_end)                                    \
+  WHYWAIT_MPI_BOTH(X, File_read_ordered_begin) X(File_read_ordered_end)                                  \
+  WHYWAIT_MPI_BOTH(X, File_write) WHYWAIT_MPI_BOTH(X, File_write_all)                                    \
+  WHYWAIT_MPI_BOTH(X, File_write_at) WHYWAIT_MPI_BOTH(X, File_write_at_all)                              \
+  WHYWAIT_MPI_BOTH(X, File_write_shared) WHYWAIT_MPI_BOTH(X, File_write_ordered)                         \
+  WHYWAIT_MPI_BOTH(X, File_write_all_begin) X(File_write_all_end)                                        \
+  WHYWAIT_MPI_BOTH(X, File_write_at_all_begin) X(File_write_at_all_end)                                  \
+  WHYWAIT_MPI_BOTH(X, File_write_ordered_begin) X(File_write_ordered_end)                                \
+  WHYWAIT_MPI_BOTH(X, File_iread) WHYWAIT_MPI_BOTH(X, File_iread_all)                                    \
+  WHYWAIT_MPI_BOTH(X, File_iread_at) WHYWAIT_MPI_BOTH(X, File_iread_at_all)                              \
+  WHYWAIT_MPI_BOTH(X, File_iread_shared)                                                                 \
+  WHYWAIT_MPI_BOTH(X, File_iwrite) WHYWAIT_MPI_BOTH(X, File_iwrite_all)                                  \
+  WHYWAIT_MPI_BOTH(X, File_iwrite_at) WHYWAIT_MPI_BOTH(X, File_iwrite_at_all)                            \
+  WHYWAIT_MPI_BOTH(X, File_iwrite_shared)
 // clang-format on
 
 namespace whywait {
@@ -2392,28 +2453,29 @@ namespace core {
 
 /// What a call does to the order of events; the wait states of the explanation depend on nothing else.
 enum class call_role : uint8_t {
-  local,         ///< synchronises nobody
+  local,         ///< synchronises no ranks
   initialise,    ///< MPI_Init*: completion only, never a wait
   finalise,      ///< MPI_Finalize: waits for all
   send,          ///< posts and completes a send
   receive,       ///< posts and completes a receive
   exchange,      ///< completes a send and a receive posted by the same call (two further records)
   probe,         ///< waits for a message without receiving it
-  test_probe,    ///< asks for a message
+  test_probe,    ///< checks for a message
   post_send,     ///< posts a send
   post_receive,  ///< posts a receive
   prepare,       ///< makes a persistent request
   start,         ///< posts what a persistent request describes
   complete_all,  ///< waits until all given requests are complete
   complete_any,  ///< waits until one of the given requests is complete
-  test,          ///< asks whether requests are complete
+  test,          ///< checks whether requests are complete
   barrier,       ///< all wait for all
   one_to_all,    ///< non-roots wait for the root
   all_to_one,    ///< the root waits for all
   all_to_all,    ///< all wait for all whose data they need
   scan,          ///< rank i waits for all j < i (Exscan the same)
   create,        ///< makes a communicator: collective
-  release        ///< frees a communicator
+  release,       ///< frees a communicator
+  unexplained    ///< may wait, but the explanation does not model for what: count and time only
 };
 
 /// One number per MPI function of the table; `none` for records that no MPI call made.
@@ -2422,14 +2484,25 @@ enum class mpi_call : uint16_t {
 #define WHYWAIT_ROW(name, role) name,
   WHYWAIT_MPI_CALLS(WHYWAIT_ROW)
 #undef WHYWAIT_ROW
+      modelled_,                 ///< calls below it have a model, those above are `unexplained`
+  before_unexplained_ = modelled_ - 1,
+#define WHYWAIT_ROW(name) name,
+  WHYWAIT_MPI_UNEXPLAINED_CALLS(WHYWAIT_ROW)
+#undef WHYWAIT_ROW
       count_
 };
+
+/// The number of calls that the explanation models, with `none`.
+constexpr size_t modelled_calls = static_cast<size_t>(mpi_call::modelled_);
 
 /// "MPI_Send". Static storage. For an unknown number "MPI_?".
 inline const char* name_of(mpi_call call) noexcept {
   static constexpr const char* names[] = {"(none)",
 #define WHYWAIT_ROW(name, role) "MPI_" #name,
                                           WHYWAIT_MPI_CALLS(WHYWAIT_ROW)
+#undef WHYWAIT_ROW
+#define WHYWAIT_ROW(name) "MPI_" #name,
+                                              WHYWAIT_MPI_UNEXPLAINED_CALLS(WHYWAIT_ROW)
 #undef WHYWAIT_ROW
   };
   return call < mpi_call::count_ ? names[static_cast<size_t>(call)] : "MPI_?";
@@ -2442,7 +2515,9 @@ inline call_role role_of(mpi_call call) noexcept {
                                         WHYWAIT_MPI_CALLS(WHYWAIT_ROW)
 #undef WHYWAIT_ROW
   };
-  return call < mpi_call::count_ ? roles[static_cast<size_t>(call)] : call_role::local;
+  return call < mpi_call::modelled_ ? roles[static_cast<size_t>(call)]
+         : call < mpi_call::count_  ? call_role::unexplained
+                                    : call_role::local;
 }
 
 }  // namespace core
@@ -2450,6 +2525,9 @@ inline call_role role_of(mpi_call call) noexcept {
 }  // namespace whywait
 
 #undef WHYWAIT_MPI_CALLS
+#undef WHYWAIT_MPI_UNEXPLAINED_CALLS
+#undef WHYWAIT_MPI_FORMS
+#undef WHYWAIT_MPI_BOTH
 
 #endif
 
@@ -2470,7 +2548,7 @@ enum : uint16_t {
   any_tag = 1u << 3,        ///< posted with MPI_ANY_TAG; `tag` holds the real tag once complete
   complete = 1u << 4,       ///< the posted operation was seen to complete: `completion` is valid
   cancelled = 1u << 5,      ///< completed by cancellation: matches nothing
-  proc_null = 1u << 6,      ///< the peer is MPI_PROC_NULL: synchronises nobody
+  proc_null = 1u << 6,      ///< the peer is MPI_PROC_NULL: synchronises no ranks
   contributes = 1u << 7,    ///< collective: this rank sends more than zero bytes to others
   consumes = 1u << 8,       ///< collective: this rank receives more than zero bytes from others
   sparse = 1u << 9,  ///< Alltoallv/w: needs only some ranks: `peer` entries from `tag` in the location's needs
@@ -2486,8 +2564,8 @@ enum : uint16_t {
 /// What one MPI call left behind, one cache line, plain data. Written by its own location only, except
 /// `completion`, `completed_by`, `peer`, `tag` and the flags of a posting that another thread completes.
 ///
-/// A *posting* record (posts_send, posts_receive) says when a message operation was initiated; the record
-/// of the call that completed it is named by `completion`. A blocking send or receive is its own completion.
+/// A *posting* record (posts_send, posts_receive) has the time when a message operation was initiated; `completion`
+/// is the number of the record of the completing call. A blocking send or receive is its own completion.
 /// MPI_Sendrecv leaves three records with the same `begin`: two postings of no duration, then the call itself.
 struct sync_record {
   uint64_t begin;  ///< enter of the call, clock ticks
@@ -2541,17 +2619,17 @@ struct step_sink {
 
 /// The counters that g++ keeps of one function (-fprofile-arcs): one for each arc that cannot be derived.
 struct counted_function {
-  uint32_t ident;           ///< number and checksum by which the notes file (.gcno) knows it
+  uint32_t ident;           ///< number and checksum that identify it in the notes file (.gcno)
   uint32_t checksum;
   uint32_t first;           ///< of its counters, in the source
   uint32_t count;
   const uint64_t* counters;  ///< the compiler's; only ever read
 };
 
-/// Counters that lie together in memory, with at most a few other words between functions: looked through in one go.
+/// Counters that lie together in memory, with at most a few other words between functions, scanned in one pass.
 struct counted_span {
   const uint64_t* counters;
-  uint64_t* known;    ///< what they said at the last synchronisation
+  uint64_t* known;    ///< their values at the last synchronisation
   uint32_t words;
   uint32_t function;  ///< the first in it; functions are in the order of their addresses
   uint32_t functions;
@@ -2838,7 +2916,7 @@ class site_table {
   static constexpr uint32_t overflow = 1;
 
   /// Reserves address space (about 4 MB, touched as it fills). False if there is none.
-  /// `keeper`: keeps the sites for a reader after a crash; null: nobody does.
+  /// `keeper`: keeps the sites for a reader after a crash; null: they are not kept.
   bool open(kept_file* keeper = nullptr) noexcept {
     infos_ = static_cast<site_info*>(map_pages(sizeof(site_info) * capacity, false));
     slots_ = static_cast<uint32_t*>(map_pages(sizeof(uint32_t) * slot_count, false));
@@ -2851,7 +2929,7 @@ class site_table {
     return true;
   }
 
-  /// The number of a site, the same for the same (kind, name, file, line) whichever library asks. Null names
+  /// The number of a site, the same for the same (kind, name, file, line) in all libraries. Null names
   /// count as empty. Any thread.
   uint32_t intern(site_kind kind, const char* name, const char* file, uint32_t line) noexcept {
     if (name == nullptr) name = "";
@@ -2892,7 +2970,7 @@ class site_table {
     size_ = static_cast<uint32_t>(own.size());
   }
 
-  /// Around fork(2): nobody may be adding a site while the process is copied.
+  /// Locked around fork(2), so that no thread is adding a site while the process is copied.
   void lock() noexcept { pthread_mutex_lock(&mutex_); }
   void unlock() noexcept { pthread_mutex_unlock(&mutex_); }
 
@@ -2909,7 +2987,7 @@ class site_table {
  private:
   static constexpr uint32_t slot_count = capacity * 2;
 
-  static site_info no_site() noexcept { return {"", "", 0, site_kind::none, 0}; }  // has a name, too
+  static site_info no_site() noexcept { return {"", "", 0, site_kind::none, 0}; }  // with an empty name
   static site_info overflow_site() noexcept {
     return {"(more than 65534 sites)", "", 0, site_kind::region, key_of("overflow")};
   }
@@ -2977,8 +3055,8 @@ namespace whywait {
 inline namespace v0 {
 namespace core {
 
-/// What the process knows of a thread that records; the recorder derives its state from it. Lives until the
-/// process ends, so that it can be read after its thread is gone.
+/// The state of a recording thread that all rooms share; the recorder derives its own state from it. Lives until the
+/// process ends, so that it can be read after its thread has ended.
 struct location_base {
   location_base* next;  ///< the location before this one; the list only grows at its head
   uint32_t index;       ///< order of creation in the process, from 0
@@ -3000,7 +3078,7 @@ struct registry {
   pthread_key_t thread_key;  ///< value: the thread's location_base
   location_base* locations;  ///< newest first
   uint32_t location_count;
-  void* (*make_details)(registry&) noexcept;  ///< record::details for a new thread, or null; null: nobody reads them
+  void* (*make_details)(registry&) noexcept;  ///< record::details for a new thread, or null; null: there is no reader
   uint32_t listening;  ///< 1 once a recorder reads what is recorded (record::listen)
   void* extension[4];  ///< one per room that keeps state for the whole process: [0] MPI, [1] rules, [2] data; null after fork
   code_source* sources;  ///< code that the compiler counts, newest first; the list only grows at its head
@@ -3018,7 +3096,7 @@ __attribute__((visibility("hidden"))) inline bool same_version(const module_card
   return card.version / 1000 == packed_version() / 1000 && card.interface == mark_interface;
 }
 
-// One line: two versions of whywait in one process. Only reads the stable part of the other card.
+// One line: two versions, or two states of one version, in one process. Only reads the stable part of the other card.
 __attribute__((noinline, cold, visibility("hidden"))) inline void warn_of_version(const module_card& card) noexcept {
   struct number {
     char text[40];
@@ -3031,11 +3109,11 @@ __attribute__((noinline, cold, visibility("hidden"))) inline void warn_of_versio
   dladdr(&whywait_v0_module, &own);
   const char* const missing = "(unknown module)";
   if (first_of_the_launch())
-    warn("two versions: ", other.dli_fname != nullptr ? other.dli_fname : missing, " was compiled with whywait ",
-         number(card.version).text, ", ", own.dli_fname != nullptr ? own.dli_fname : missing, " with whywait ",
-         number(packed_version()).text,
+    warn(card.version == packed_version() ? "two layouts of one version: " : "two versions: ",
+         other.dli_fname != nullptr ? other.dli_fname : missing, " was compiled with whywait ", number(card.version).text, ", ",
+         own.dli_fname != nullptr ? own.dli_fname : missing, " with whywait ", number(packed_version()).text,
          card.attach != nullptr ? "; both record and the report is incomplete" : "; the marks of the first are not recorded",
-         "; compile both with the same version");
+         card.version == packed_version() ? "; compile both with the same headers" : "; compile both with the same version");
 }
 
 // The first registry that a module of this version has made.
@@ -3048,7 +3126,11 @@ struct registry_search : card_search {
   __attribute__((visibility("hidden"))) static bool examine(card_search& self, module_card& card) noexcept {
     if (!same_version(card)) return false;
     registry* const made = __atomic_load_n(&card.shared, __ATOMIC_ACQUIRE);
-    if (made == nullptr || made->layout != sizeof(registry)) return false;
+    if (made == nullptr) return false;
+    if (made->layout != sizeof(registry)) {
+      warn_of_version(card);
+      return false;
+    }
     static_cast<registry_search&>(self).found = made;
     return true;
   }
@@ -3073,7 +3155,7 @@ __attribute__((visibility("hidden"))) inline void pin_this_module() noexcept {
 // A forked child keeps the sites (the program's static numbers name them) and nothing else: its locations are
 // its own, those of the parent stay with the parent, and no room's state survives, so it ends silently.
 // Runs in the module that made the registry: its slot is set.
-__attribute__((visibility("hidden"))) inline registry* at_fork = nullptr;  // pages in a file would be the parent's, too
+__attribute__((visibility("hidden"))) inline registry* at_fork = nullptr;  // pages in a file would be shared with the parent
 
 __attribute__((visibility("hidden"))) inline void before_fork() noexcept {
   registry& own = *whywait_v0_module.shared;
@@ -4117,8 +4199,8 @@ namespace record {
 
 struct location;
 
-/// Who wants more of a thread's marks than its path profile (kept_details.hpp): told of each before the path recorder is
-/// told the same. Pointers, so that files with marks need not include what is behind them.
+/// Callbacks for more of a thread's marks than its path profile (kept_details.hpp), called before the path recorder.
+/// Pointers, so that files with marks need not include the implementation.
 struct details {
   void (*enter)(location&, uint32_t number, uint64_t now) noexcept;
   void (*leave)(location&, uint64_t now) noexcept;
@@ -4151,7 +4233,7 @@ struct mismatch {
     none,
     never_begun,   ///< whywait::end(name), but no open region is called so: nothing was ended
     wrong_order,   ///< whywait::end(name), but another region is innermost: both and all between were ended
-    not_ended,     ///< a scope was left while a whywait::begin in it was still open: that was ended, too
+    not_ended,     ///< a scope was left while a whywait::begin in it was still open: both were ended
     ended_twice,   ///< a scope was left whose region whywait::end had already ended
     nothing_before, ///< whywait::next(place), but no region is open: only the visit was counted
     never_ended    ///< whywait::begin(name) without whywait::end(name) when the run or its thread ended
@@ -4240,8 +4322,8 @@ namespace whywait {
 inline namespace v0 {
 namespace record {
 
-/// Numbers of places whose names are known only at run time. A text mostly comes from the same address again: that
-/// says where to look, and comparing the texts says whether it is the one, so an address may be used again for
+/// Numbers of places whose names are known only at run time. A text mostly comes from the same address again, so the
+/// address selects the entry. The texts are compared as well, because an address may be reused for
 /// another text. About 5 ns where site_table::intern costs 30 or more. One thread; zeroed memory is an empty cache.
 class name_cache {
  public:
@@ -4382,7 +4464,7 @@ class path_recorder {
     if (!e->arrive()) touch(e, innermost());
   }
 
-  /// After path_head::leave, if that says so.
+  /// Follows path_head::leave where that returns true.
   void touch_outer() noexcept { touch(head_.top->region, 0); }
 
   /// Site number of the innermost region; 0 outside any.
@@ -4433,7 +4515,7 @@ class path_recorder {
     in_list_ = false;
   }
 
-  /// `close` for the case that it has nothing to tell: only code outside any region ran. False: call `close`.
+  /// A cheap `close` for segments in which only code outside any region ran. False: call `close`.
   bool close_if_outside(uint64_t now) noexcept {
     if (touched_count_ != 0 || head_.top != frames_) return false;
     profile_[0].ticks = timed - now;
@@ -4554,7 +4636,7 @@ struct location : core::location_base {
   uint64_t lost_marks = 0;                      ///< in signal handlers that interrupted a first visit
   bool looking_up = false;                      ///< the number of a place is being looked up
   void* extension[2] = {};                      ///< per-thread state of other rooms: [0] MPI, [1] data
-  details* more = nullptr;                      ///< what WHYWAIT_PATH and WHYWAIT_TIMELINE ask for; null: nothing
+  details* more = nullptr;                      ///< what WHYWAIT_PATH and WHYWAIT_TIMELINE request; null: nothing
   path_head* decoy = nullptr;                   ///< what marks find if they have to go the slow way; null: `path`
   path_recorder path;
   name_cache names;
@@ -4803,7 +4885,7 @@ inline bool repair(location& at, uint32_t depth, marked_place place) noexcept {
   return at.path.depth() == depth;
 }
 
-// --- The slow paths of the marks in region.hpp: marks.hpp says when.
+// --- The slow paths of the marks in region.hpp. marks.hpp selects them.
 
 // A visit that was counted in `nowhere` or in a decoy stays there, where it is never read. Two threads that take from
 // the same number could make it negative, as if the block were listed.

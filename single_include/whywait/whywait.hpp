@@ -255,8 +255,8 @@ __attribute__((noinline, cold)) inline uint64_t ticks_otherwise() noexcept {
 }
 }  // namespace detail
 
-/// The clock of all records: the plain counter, or what `use` chose because the counter cannot be trusted or
-/// WHYWAIT_CLOCK says so. Ticks are converted when they are read, never where they are taken.
+/// The clock of all records: the plain counter, or what `use` selected because the counter is unreliable or
+/// WHYWAIT_CLOCK requests it. Ticks are converted by readers, never where they are recorded.
 struct cycle_clock {
   static uint64_t now() noexcept {
     if (__builtin_expect(detail::module_clock != 0, 0)) return detail::ticks_otherwise();
@@ -274,7 +274,7 @@ struct cycle_clock {
   }
 
   /// Whether the counter may be read and its ticks pass at one rate on all processors, whatever `now` reads.
-  /// Costs a cpuid and a system call: ask once.
+  /// Costs a cpuid and a system call, so callers keep the result.
   static bool invariant() noexcept {
 #if defined(__x86_64__)
     unsigned a, b, c, d;
@@ -370,8 +370,8 @@ namespace whywait {
 inline namespace v0 {
 namespace core {
 
-// What stands in a file of kept_file: a header, then pages of the process, and a log that says at which address
-// of the process each of them was, like the program headers of a core file. Pointers in them are those of the process.
+// The layout of a kept_file: a header, pages of the process, and a log with the address of each page in the process,
+// like the program headers of a core file. Pointers in the pages are those of the process.
 
 __attribute__((visibility("hidden"))) inline constexpr char kept_magic[8] = {'w', 'h', 'y', 'w', 'a', 'i', 't', '1'};
 
@@ -593,13 +593,13 @@ template <class... Parts>
   line[length++] = '\n';
   const int error = errno;
   const auto whole = write(2, line, length);
-  (void)whole;  // nobody is left to tell
+  (void)whole;  // a failure cannot be reported
   errno = error;
 }
 
-/// Whether the launcher of a parallel program, asked through the variables that Open MPI, MPICH, Slurm and
-/// PMIx set before the program starts, calls this process the first; true without a launcher. So that
-/// what concerns all processes is said once, before MPI_Init.
+/// Whether this is the first process of a parallel program, from the variables that Open MPI, MPICH, Slurm and
+/// PMIx set before the program starts; true without a launcher. Before MPI_Init it limits warnings about all
+/// processes to one process.
 [[gnu::cold]] inline bool first_of_the_launch() noexcept {
   const char* const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
   for (const char* name : ranks)
@@ -621,17 +621,17 @@ namespace whywait {
 inline namespace v0 {
 namespace core {
 
-/// A file under some of the process's pages: what they hold outlives the process however it ends, SIGKILL included,
-/// because the kernel and not the process writes shared file pages. The recording thread pays nothing while it writes;
-/// `keep` is for the slow paths where memory is taken. Space is reserved before a page is put under use, so a full
-/// file system gives one line and memory that is not kept, never SIGBUS. The file is locked as long as its
-/// process lives (flock), which is how a reader tells what was left behind. Closed until `open`: then everything here
-/// does nothing. Threads may keep pages at the same time. Not for signal handlers.
+/// A file mapped under some pages of the process. Their content outlives the process even after SIGKILL, because the
+/// kernel writes shared file pages. Recording into them costs nothing extra; `keep` belongs to the slow paths that
+/// allocate memory. Space is reserved before a page is used, so that a full file system causes one warning and
+/// memory that is not kept, but never SIGBUS. The file is locked (flock) while its process runs, so that a reader
+/// can distinguish the files of ended processes. Before `open` all functions do nothing. Threads may keep pages at
+/// the same time. Not for signal handlers.
 class kept_file {
   static size_t whole_pages(size_t bytes) noexcept { return (bytes + 4095) & ~size_t(4095); }
 
  public:
-  /// Makes the file in `directory`. False, with one line on standard error if `speaks`, if that cannot be done.
+  /// Creates the file in `directory`. Returns false on failure, after a warning if `speaks`.
   [[gnu::cold]] bool open(const char* directory, bool counter, bool speaks) noexcept {
     char absolute[4096];  // the program may change its folder
     if (realpath(directory, absolute) == nullptr) return refuse(directory, speaks);
@@ -661,9 +661,9 @@ class kept_file {
   kept_header* header() const noexcept { return is_open() ? header_ : nullptr; }
   const char* name() const noexcept { return name_; }
 
-  /// Puts file pages under these pages, which nobody has written yet: whole pages from map_pages (so `bytes` may be
-  /// rounded up), or a part that begins at a page. If there is no space the memory stays as it was and nothing further
-  /// will be kept, so what is found later is a prefix.
+  /// Replaces these unwritten pages by pages of the file: whole pages from map_pages (so that `bytes` may be rounded
+  /// up), or a part that begins at a page. Without space the memory stays as it is, and no later pages are kept, so
+  /// that the file holds a prefix.
   void keep(void* pages, size_t bytes) noexcept {
     if (!is_open() || pages == nullptr || bytes == 0) return;
     pthread_mutex_lock(&mutex_);
@@ -721,7 +721,7 @@ class kept_file {
     pthread_mutex_unlock(&mutex_);
   }
 
-  /// The name that says whose it is, once that is known: job and rank.
+  /// Renames the file after job and rank, once they are known.
   [[gnu::cold]] void rename_to(uint64_t job, int32_t rank) noexcept {
     if (!is_open()) return;
     char fresh[sizeof name_];
@@ -770,7 +770,7 @@ class kept_file {
   };
   static constexpr uint32_t most_arrays = 1u << 16;
 
-  // Space at the end of the file, there before anybody touches it. 0: there is none (errno says why).
+  // Allocates space at the end of the file before it is used. 0: there is none (errno has the reason).
   uint64_t reserve(size_t bytes) noexcept {
     if (bytes > limit_ || end_ > limit_ - bytes) return errno = EFBIG, none;  // else the kernel sends SIGXFSZ
     int error;
@@ -908,12 +908,12 @@ namespace core {
 struct kept_module {
   uint64_t base;        ///< what was added to the addresses in the file (dlpi_addr)
   uint64_t begin, end;  ///< its code
-  uint64_t file_bytes;  ///< of the file then, and when it was changed: another file tells nothing; 0: no file
+  uint64_t file_bytes;  ///< size of the file; with the time of its last change it detects a replaced file; 0: no file
   uint64_t file_time_ns;
   char path[216];  ///< empty: too long
 };
 
-/// The modules of the process, in the file that outlives it. Only grows: code of a closed library was code, too.
+/// The modules of the process, in the file that outlives it. Closed libraries stay listed, because their code has run.
 class kept_modules {
  public:
   static constexpr uint32_t capacity = 1u << 12;
@@ -1026,6 +1026,67 @@ class kept_modules {
   X(Graph_create, create) X(Dist_graph_create, create) X(Dist_graph_create_adjacent, create)             \
   X(Comm_free, release) X(Comm_disconnect, release) X(Abort, local)                                      \
   X(Win_allocate_shared, create) X(Win_free, local)
+
+// Calls that can block or communicate and that the explanation does not model. Each is recorded with the role `unexplained`:
+// its time is known, what it waited for is not. A call that neither of the tables has synchronises no rank.
+#define WHYWAIT_MPI_FORMS(X, name, nonblocking) X(name##_c) X(nonblocking) X(nonblocking##_c) X(name##_init) X(name##_init_c)
+#define WHYWAIT_MPI_BOTH(X, name) X(name) X(name##_c)
+#define WHYWAIT_MPI_UNEXPLAINED_CALLS(X)                                                                 \
+  X(Ibarrier) X(Barrier_init)                                                                            \
+  WHYWAIT_MPI_FORMS(X, Bcast, Ibcast)                                                                    \
+  WHYWAIT_MPI_FORMS(X, Gather, Igather) WHYWAIT_MPI_FORMS(X, Gatherv, Igatherv)                          \
+  WHYWAIT_MPI_FORMS(X, Scatter, Iscatter) WHYWAIT_MPI_FORMS(X, Scatterv, Iscatterv)                      \
+  WHYWAIT_MPI_FORMS(X, Allgather, Iallgather) WHYWAIT_MPI_FORMS(X, Allgatherv, Iallgatherv)              \
+  WHYWAIT_MPI_FORMS(X, Alltoall, Ialltoall) WHYWAIT_MPI_FORMS(X, Alltoallv, Ialltoallv)                  \
+  WHYWAIT_MPI_FORMS(X, Alltoallw, Ialltoallw)                                                            \
+  WHYWAIT_MPI_FORMS(X, Reduce, Ireduce) WHYWAIT_MPI_FORMS(X, Allreduce, Iallreduce)                      \
+  WHYWAIT_MPI_FORMS(X, Reduce_scatter, Ireduce_scatter)                                                  \
+  WHYWAIT_MPI_FORMS(X, Reduce_scatter_block, Ireduce_scatter_block)                                      \
+  WHYWAIT_MPI_FORMS(X, Scan, Iscan) WHYWAIT_MPI_FORMS(X, Exscan, Iexscan)                                \
+  X(Neighbor_allgather) WHYWAIT_MPI_FORMS(X, Neighbor_allgather, Ineighbor_allgather)                    \
+  X(Neighbor_allgatherv) WHYWAIT_MPI_FORMS(X, Neighbor_allgatherv, Ineighbor_allgatherv)                 \
+  X(Neighbor_alltoall) WHYWAIT_MPI_FORMS(X, Neighbor_alltoall, Ineighbor_alltoall)                       \
+  X(Neighbor_alltoallv) WHYWAIT_MPI_FORMS(X, Neighbor_alltoallv, Ineighbor_alltoallv)                    \
+  X(Neighbor_alltoallw) WHYWAIT_MPI_FORMS(X, Neighbor_alltoallw, Ineighbor_alltoallw)                    \
+  X(Send_c) X(Bsend_c) X(Ssend_c) X(Rsend_c) X(Recv_c) X(Mrecv_c) X(Sendrecv_c) X(Sendrecv_replace_c)    \
+  X(Isend_c) X(Ibsend_c) X(Issend_c) X(Irsend_c) X(Irecv_c) X(Imrecv_c)                                  \
+  X(Send_init_c) X(Bsend_init_c) X(Ssend_init_c) X(Rsend_init_c) X(Recv_init_c)                          \
+  WHYWAIT_MPI_BOTH(X, Isendrecv) WHYWAIT_MPI_BOTH(X, Isendrecv_replace) WHYWAIT_MPI_BOTH(X, Buffer_detach) \
+  X(Psend_init) X(Precv_init) X(Pready) X(Pready_range) X(Pready_list) X(Parrived)                       \
+  WHYWAIT_MPI_BOTH(X, Put) WHYWAIT_MPI_BOTH(X, Get) WHYWAIT_MPI_BOTH(X, Accumulate)                      \
+  WHYWAIT_MPI_BOTH(X, Get_accumulate) WHYWAIT_MPI_BOTH(X, Rput) WHYWAIT_MPI_BOTH(X, Rget)                \
+  WHYWAIT_MPI_BOTH(X, Raccumulate) WHYWAIT_MPI_BOTH(X, Rget_accumulate)                                  \
+  X(Fetch_and_op) X(Compare_and_swap)                                                                    \
+  X(Win_fence) X(Win_start) X(Win_complete) X(Win_post) X(Win_wait) X(Win_test)                          \
+  X(Win_lock) X(Win_unlock) X(Win_lock_all) X(Win_unlock_all) X(Win_sync)                                \
+  X(Win_flush) X(Win_flush_all) X(Win_flush_local) X(Win_flush_local_all)                                \
+  WHYWAIT_MPI_BOTH(X, Win_create) WHYWAIT_MPI_BOTH(X, Win_allocate) X(Win_allocate_shared_c)             \
+  X(Win_create_dynamic) X(Win_set_info)                                                                  \
+  X(Comm_idup_with_info) X(Comm_create_from_group) X(Intercomm_create_from_groups) X(Comm_set_info)      \
+  X(Comm_spawn) X(Comm_spawn_multiple) X(Comm_accept) X(Comm_connect) X(Comm_join)                       \
+  X(Open_port) X(Close_port) X(Publish_name) X(Unpublish_name) X(Lookup_name)                            \
+  X(Session_init) X(Session_finalize)                                                                    \
+  X(File_open) X(File_close) X(File_delete) X(File_preallocate) X(File_set_size) X(File_set_view)        \
+  X(File_set_info) X(File_set_atomicity) X(File_sync) X(File_seek) X(File_seek_shared)                   \
+  X(File_get_size) X(File_get_position_shared)                                                           \
+  WHYWAIT_MPI_BOTH(X, File_read) WHYWAIT_MPI_BOTH(X, File_read_all)                                      \
+  WHYWAIT_MPI_BOTH(X, File_read_at) WHYWAIT_MPI_BOTH(X, File_read_at_all)                                \
+  WHYWAIT_MPI_BOTH(X, File_read_shared) WHYWAIT_MPI_BOTH(X, File_read_ordered)                           \
+  WHYWAIT_MPI_BOTH(X, File_read_all_begin) X(File_read_all_end)                                          \
+  WHYWAIT_MPI_BOTH(X, File_read_at_all_begin) X(File_read_at_all_end)                                    \
+  WHYWAIT_MPI_BOTH(X, File_read_ordered_begin) X(File_read_ordered_end)                                  \
+  WHYWAIT_MPI_BOTH(X, File_write) WHYWAIT_MPI_BOTH(X, File_write_all)                                    \
+  WHYWAIT_MPI_BOTH(X, File_write_at) WHYWAIT_MPI_BOTH(X, File_write_at_all)                              \
+  WHYWAIT_MPI_BOTH(X, File_write_shared) WHYWAIT_MPI_BOTH(X, File_write_ordered)                         \
+  WHYWAIT_MPI_BOTH(X, File_write_all_begin) X(File_write_all_end)                                        \
+  WHYWAIT_MPI_BOTH(X, File_write_at_all_begin) X(File_write_at_all_end)                                  \
+  WHYWAIT_MPI_BOTH(X, File_write_ordered_begin) X(File_write_ordered_end)                                \
+  WHYWAIT_MPI_BOTH(X, File_iread) WHYWAIT_MPI_BOTH(X, File_iread_all)                                    \
+  WHYWAIT_MPI_BOTH(X, File_iread_at) WHYWAIT_MPI_BOTH(X, File_iread_at_all)                              \
+  WHYWAIT_MPI_BOTH(X, File_iread_shared)                                                                 \
+  WHYWAIT_MPI_BOTH(X, File_iwrite) WHYWAIT_MPI_BOTH(X, File_iwrite_all)                                  \
+  WHYWAIT_MPI_BOTH(X, File_iwrite_at) WHYWAIT_MPI_BOTH(X, File_iwrite_at_all)                            \
+  WHYWAIT_MPI_BOTH(X, File_iwrite_shared)
 // clang-format on
 
 namespace whywait {
@@ -1034,28 +1095,29 @@ namespace core {
 
 /// What a call does to the order of events; the wait states of the explanation depend on nothing else.
 enum class call_role : uint8_t {
-  local,         ///< synchronises nobody
+  local,         ///< synchronises no ranks
   initialise,    ///< MPI_Init*: completion only, never a wait
   finalise,      ///< MPI_Finalize: waits for all
   send,          ///< posts and completes a send
   receive,       ///< posts and completes a receive
   exchange,      ///< completes a send and a receive posted by the same call (two further records)
   probe,         ///< waits for a message without receiving it
-  test_probe,    ///< asks for a message
+  test_probe,    ///< checks for a message
   post_send,     ///< posts a send
   post_receive,  ///< posts a receive
   prepare,       ///< makes a persistent request
   start,         ///< posts what a persistent request describes
   complete_all,  ///< waits until all given requests are complete
   complete_any,  ///< waits until one of the given requests is complete
-  test,          ///< asks whether requests are complete
+  test,          ///< checks whether requests are complete
   barrier,       ///< all wait for all
   one_to_all,    ///< non-roots wait for the root
   all_to_one,    ///< the root waits for all
   all_to_all,    ///< all wait for all whose data they need
   scan,          ///< rank i waits for all j < i (Exscan the same)
   create,        ///< makes a communicator: collective
-  release        ///< frees a communicator
+  release,       ///< frees a communicator
+  unexplained    ///< may wait, but the explanation does not model for what: count and time only
 };
 
 /// One number per MPI function of the table; `none` for records that no MPI call made.
@@ -1064,14 +1126,25 @@ enum class mpi_call : uint16_t {
 #define WHYWAIT_ROW(name, role) name,
   WHYWAIT_MPI_CALLS(WHYWAIT_ROW)
 #undef WHYWAIT_ROW
+      modelled_,                 ///< calls below it have a model, those above are `unexplained`
+  before_unexplained_ = modelled_ - 1,
+#define WHYWAIT_ROW(name) name,
+  WHYWAIT_MPI_UNEXPLAINED_CALLS(WHYWAIT_ROW)
+#undef WHYWAIT_ROW
       count_
 };
+
+/// The number of calls that the explanation models, with `none`.
+constexpr size_t modelled_calls = static_cast<size_t>(mpi_call::modelled_);
 
 /// "MPI_Send". Static storage. For an unknown number "MPI_?".
 inline const char* name_of(mpi_call call) noexcept {
   static constexpr const char* names[] = {"(none)",
 #define WHYWAIT_ROW(name, role) "MPI_" #name,
                                           WHYWAIT_MPI_CALLS(WHYWAIT_ROW)
+#undef WHYWAIT_ROW
+#define WHYWAIT_ROW(name) "MPI_" #name,
+                                              WHYWAIT_MPI_UNEXPLAINED_CALLS(WHYWAIT_ROW)
 #undef WHYWAIT_ROW
   };
   return call < mpi_call::count_ ? names[static_cast<size_t>(call)] : "MPI_?";
@@ -1084,7 +1157,9 @@ inline call_role role_of(mpi_call call) noexcept {
                                         WHYWAIT_MPI_CALLS(WHYWAIT_ROW)
 #undef WHYWAIT_ROW
   };
-  return call < mpi_call::count_ ? roles[static_cast<size_t>(call)] : call_role::local;
+  return call < mpi_call::modelled_ ? roles[static_cast<size_t>(call)]
+         : call < mpi_call::count_  ? call_role::unexplained
+                                    : call_role::local;
 }
 
 }  // namespace core
@@ -1092,6 +1167,9 @@ inline call_role role_of(mpi_call call) noexcept {
 }  // namespace whywait
 
 #undef WHYWAIT_MPI_CALLS
+#undef WHYWAIT_MPI_UNEXPLAINED_CALLS
+#undef WHYWAIT_MPI_FORMS
+#undef WHYWAIT_MPI_BOTH
 
 #endif
 
@@ -1112,7 +1190,7 @@ enum : uint16_t {
   any_tag = 1u << 3,        ///< posted with MPI_ANY_TAG; `tag` holds the real tag once complete
   complete = 1u << 4,       ///< the posted operation was seen to complete: `completion` is valid
   cancelled = 1u << 5,      ///< completed by cancellation: matches nothing
-  proc_null = 1u << 6,      ///< the peer is MPI_PROC_NULL: synchronises nobody
+  proc_null = 1u << 6,      ///< the peer is MPI_PROC_NULL: synchronises no ranks
   contributes = 1u << 7,    ///< collective: this rank sends more than zero bytes to others
   consumes = 1u << 8,       ///< collective: this rank receives more than zero bytes from others
   sparse = 1u << 9,  ///< Alltoallv/w: needs only some ranks: `peer` entries from `tag` in the location's needs
@@ -1128,8 +1206,8 @@ enum : uint16_t {
 /// What one MPI call left behind, one cache line, plain data. Written by its own location only, except
 /// `completion`, `completed_by`, `peer`, `tag` and the flags of a posting that another thread completes.
 ///
-/// A *posting* record (posts_send, posts_receive) says when a message operation was initiated; the record
-/// of the call that completed it is named by `completion`. A blocking send or receive is its own completion.
+/// A *posting* record (posts_send, posts_receive) has the time when a message operation was initiated; `completion`
+/// is the number of the record of the completing call. A blocking send or receive is its own completion.
 /// MPI_Sendrecv leaves three records with the same `begin`: two postings of no duration, then the call itself.
 struct sync_record {
   uint64_t begin;  ///< enter of the call, clock ticks
@@ -1183,17 +1261,17 @@ struct step_sink {
 
 /// The counters that g++ keeps of one function (-fprofile-arcs): one for each arc that cannot be derived.
 struct counted_function {
-  uint32_t ident;           ///< number and checksum by which the notes file (.gcno) knows it
+  uint32_t ident;           ///< number and checksum that identify it in the notes file (.gcno)
   uint32_t checksum;
   uint32_t first;           ///< of its counters, in the source
   uint32_t count;
   const uint64_t* counters;  ///< the compiler's; only ever read
 };
 
-/// Counters that lie together in memory, with at most a few other words between functions: looked through in one go.
+/// Counters that lie together in memory, with at most a few other words between functions, scanned in one pass.
 struct counted_span {
   const uint64_t* counters;
-  uint64_t* known;    ///< what they said at the last synchronisation
+  uint64_t* known;    ///< their values at the last synchronisation
   uint32_t words;
   uint32_t function;  ///< the first in it; functions are in the order of their addresses
   uint32_t functions;
@@ -1259,7 +1337,7 @@ namespace core {
 
 struct registry;
 
-/// What one module (executable, shared library, plugin) and the recorder of the process tell each other. Each module
+/// Connects one module (executable, shared library, plugin) with the recorder of the process. Each module
 /// has exactly one card. A module that only contains marks has no recorder of its own: its card stays empty, and its
 /// marks do nothing, until the recorder attaches it.
 struct module_card {
@@ -1287,7 +1365,7 @@ inline constexpr uint32_t mark_interface = 1;
 }  // namespace whywait
 
 // The card of this module. Weak and hidden: one for each module, however many files of it include whywait. An ELF note
-// (a loaded program header, so it needs no symbol table) says where it is. Modules find each other although plugins
+// (a loaded program header, so it needs no symbol table) has its address. Modules find each other although plugins
 // are loaded with RTLD_LOCAL, symbols are hidden and the executable exports nothing.
 extern "C" {
 __attribute__((weak, visibility("hidden"), used)) whywait::core::module_card whywait_v0_module = {
@@ -1621,7 +1699,7 @@ class site_table {
   static constexpr uint32_t overflow = 1;
 
   /// Reserves address space (about 4 MB, touched as it fills). False if there is none.
-  /// `keeper`: keeps the sites for a reader after a crash; null: nobody does.
+  /// `keeper`: keeps the sites for a reader after a crash; null: they are not kept.
   bool open(kept_file* keeper = nullptr) noexcept {
     infos_ = static_cast<site_info*>(map_pages(sizeof(site_info) * capacity, false));
     slots_ = static_cast<uint32_t*>(map_pages(sizeof(uint32_t) * slot_count, false));
@@ -1634,7 +1712,7 @@ class site_table {
     return true;
   }
 
-  /// The number of a site, the same for the same (kind, name, file, line) whichever library asks. Null names
+  /// The number of a site, the same for the same (kind, name, file, line) in all libraries. Null names
   /// count as empty. Any thread.
   uint32_t intern(site_kind kind, const char* name, const char* file, uint32_t line) noexcept {
     if (name == nullptr) name = "";
@@ -1675,7 +1753,7 @@ class site_table {
     size_ = static_cast<uint32_t>(own.size());
   }
 
-  /// Around fork(2): nobody may be adding a site while the process is copied.
+  /// Locked around fork(2), so that no thread is adding a site while the process is copied.
   void lock() noexcept { pthread_mutex_lock(&mutex_); }
   void unlock() noexcept { pthread_mutex_unlock(&mutex_); }
 
@@ -1692,7 +1770,7 @@ class site_table {
  private:
   static constexpr uint32_t slot_count = capacity * 2;
 
-  static site_info no_site() noexcept { return {"", "", 0, site_kind::none, 0}; }  // has a name, too
+  static site_info no_site() noexcept { return {"", "", 0, site_kind::none, 0}; }  // with an empty name
   static site_info overflow_site() noexcept {
     return {"(more than 65534 sites)", "", 0, site_kind::region, key_of("overflow")};
   }
@@ -1760,8 +1838,8 @@ namespace whywait {
 inline namespace v0 {
 namespace core {
 
-/// What the process knows of a thread that records; the recorder derives its state from it. Lives until the
-/// process ends, so that it can be read after its thread is gone.
+/// The state of a recording thread that all rooms share; the recorder derives its own state from it. Lives until the
+/// process ends, so that it can be read after its thread has ended.
 struct location_base {
   location_base* next;  ///< the location before this one; the list only grows at its head
   uint32_t index;       ///< order of creation in the process, from 0
@@ -1783,7 +1861,7 @@ struct registry {
   pthread_key_t thread_key;  ///< value: the thread's location_base
   location_base* locations;  ///< newest first
   uint32_t location_count;
-  void* (*make_details)(registry&) noexcept;  ///< record::details for a new thread, or null; null: nobody reads them
+  void* (*make_details)(registry&) noexcept;  ///< record::details for a new thread, or null; null: there is no reader
   uint32_t listening;  ///< 1 once a recorder reads what is recorded (record::listen)
   void* extension[4];  ///< one per room that keeps state for the whole process: [0] MPI, [1] rules, [2] data; null after fork
   code_source* sources;  ///< code that the compiler counts, newest first; the list only grows at its head
@@ -1801,7 +1879,7 @@ __attribute__((visibility("hidden"))) inline bool same_version(const module_card
   return card.version / 1000 == packed_version() / 1000 && card.interface == mark_interface;
 }
 
-// One line: two versions of whywait in one process. Only reads the stable part of the other card.
+// One line: two versions, or two states of one version, in one process. Only reads the stable part of the other card.
 __attribute__((noinline, cold, visibility("hidden"))) inline void warn_of_version(const module_card& card) noexcept {
   struct number {
     char text[40];
@@ -1814,11 +1892,11 @@ __attribute__((noinline, cold, visibility("hidden"))) inline void warn_of_versio
   dladdr(&whywait_v0_module, &own);
   const char* const missing = "(unknown module)";
   if (first_of_the_launch())
-    warn("two versions: ", other.dli_fname != nullptr ? other.dli_fname : missing, " was compiled with whywait ",
-         number(card.version).text, ", ", own.dli_fname != nullptr ? own.dli_fname : missing, " with whywait ",
-         number(packed_version()).text,
+    warn(card.version == packed_version() ? "two layouts of one version: " : "two versions: ",
+         other.dli_fname != nullptr ? other.dli_fname : missing, " was compiled with whywait ", number(card.version).text, ", ",
+         own.dli_fname != nullptr ? own.dli_fname : missing, " with whywait ", number(packed_version()).text,
          card.attach != nullptr ? "; both record and the report is incomplete" : "; the marks of the first are not recorded",
-         "; compile both with the same version");
+         card.version == packed_version() ? "; compile both with the same headers" : "; compile both with the same version");
 }
 
 // The first registry that a module of this version has made.
@@ -1831,7 +1909,11 @@ struct registry_search : card_search {
   __attribute__((visibility("hidden"))) static bool examine(card_search& self, module_card& card) noexcept {
     if (!same_version(card)) return false;
     registry* const made = __atomic_load_n(&card.shared, __ATOMIC_ACQUIRE);
-    if (made == nullptr || made->layout != sizeof(registry)) return false;
+    if (made == nullptr) return false;
+    if (made->layout != sizeof(registry)) {
+      warn_of_version(card);
+      return false;
+    }
     static_cast<registry_search&>(self).found = made;
     return true;
   }
@@ -1856,7 +1938,7 @@ __attribute__((visibility("hidden"))) inline void pin_this_module() noexcept {
 // A forked child keeps the sites (the program's static numbers name them) and nothing else: its locations are
 // its own, those of the parent stay with the parent, and no room's state survives, so it ends silently.
 // Runs in the module that made the registry: its slot is set.
-__attribute__((visibility("hidden"))) inline registry* at_fork = nullptr;  // pages in a file would be the parent's, too
+__attribute__((visibility("hidden"))) inline registry* at_fork = nullptr;  // pages in a file would be shared with the parent
 
 __attribute__((visibility("hidden"))) inline void before_fork() noexcept {
   registry& own = *whywait_v0_module.shared;
@@ -1985,8 +2067,8 @@ namespace whywait {
 inline namespace v0 {
 namespace mpi {
 
-/// A place in the program that calls MPI, told apart by return address and stack of open regions, and what
-/// all its calls took together (exact also when single records were lost).
+/// A place in the program that calls MPI, identified by return address and stack of open regions, and the
+/// total time of its calls (exact even if single records were lost).
 struct call_site {
   const void* address;    ///< return address into the caller
   core::stable_key path;  ///< path_recorder::path() at the call
@@ -2006,7 +2088,7 @@ class call_site_table {
   static constexpr uint32_t most_depth = 64;
 
   /// Reserves address space (about 20 MB, touched as it fills). False if there is none.
-  /// `keeper`: keeps the sites for a reader after a crash, and in `modules` what they lie in; null: nobody does.
+  /// `keeper`: keeps the sites for a reader after a crash, and in `modules` their modules; null: they are not kept.
   bool open(core::kept_file* keeper = nullptr, core::kept_modules* modules = nullptr) noexcept {
     keeper_ = keeper;
     modules_ = modules;
@@ -2203,7 +2285,7 @@ namespace mpi {
 
 /// Maps the clocks of all ranks to that of rank 0, measured at the start and at the end, linear in between
 /// (mpi.md 7; what Score-P and Scalasca do). Ranks of one node read one counter if it is invariant and the
-/// kernel is the same (boot id): they share the map of the lowest of them, so their difference is exactly 0;
+/// kernel is the same (boot id), and readings of all fit together: they share the map of the lowest of them, so their difference is exactly 0;
 /// its error is that of one reading. Every other clock is compared with rank 0 by 10 ping-pongs, of which the
 /// fastest counts. Serial over nodes. Uses PMPI_ only. Clock: now() and invariant(), static.
 template <class Clock>
@@ -2231,7 +2313,7 @@ class clock_sync {
   /// from the call before (the first from `start`) to this one.
   core::shared_clock finish(MPI_Comm comm) noexcept {
     const sample last = measure(comm);
-    // rank 0 knows the rate of its own counter; time 0 is its first reading
+    // rank 0 provides the rate of its own counter; time 0 is its first reading
     struct {
       double rate;
       uint64_t origin;
@@ -2253,7 +2335,7 @@ class clock_sync {
       const uint64_t widest = previous_.bracket > last.bracket ? previous_.bracket : last.bracket;
       map.error_ns = static_cast<double>(widest) / 2 * map.ns_per_tick;
     }
-    // the leader of each clock speaks for all that read it
+    // the leader of each clock sends the map to all ranks that read the clock
     PMPI_Bcast(&map, static_cast<int>(sizeof map), MPI_BYTE, 0, first_.sharers);
     previous_ = last;
     free(last.sharers);
@@ -2314,7 +2396,30 @@ class clock_sync {
     if (PMPI_Comm_split(node, shares ? 0 : in_node + 1, rank, &sharers) != MPI_SUCCESS || sharers == MPI_COMM_NULL)
       sharers = MPI_COMM_SELF;
     PMPI_Comm_free(&node);
-    return sharers;
+    return without_strangers(sharers);
+  }
+  // Processes of one kernel may have clocks that differ (time namespaces of containers, a virtual machine that moved). The
+  // leader's reading lies between two readings of each member; a member for which it does not gets a group of its own.
+  static MPI_Comm without_strangers(MPI_Comm sharers) noexcept {
+    int member = 0, members = 1;
+    PMPI_Comm_size(sharers, &members);
+    if (members == 1) return sharers;
+    PMPI_Comm_set_errhandler(sharers, MPI_ERRORS_RETURN);
+    PMPI_Comm_rank(sharers, &member);
+    const uint64_t before = Clock::now();
+    PMPI_Barrier(sharers);
+    uint64_t leaders = Clock::now();
+    PMPI_Bcast(&leaders, 1, MPI_UINT64_T, 0, sharers);
+    const uint64_t after = Clock::now();
+    const bool fits = leaders + reading_slack >= before && leaders <= after + reading_slack;
+    int all_fit = fits || member == 0 ? 1 : 0;
+    const int own_group = all_fit != 0 ? 0 : member;
+    PMPI_Allreduce(MPI_IN_PLACE, &all_fit, 1, MPI_INT, MPI_MIN, sharers);
+    if (all_fit != 0) return sharers;
+    MPI_Comm rest = MPI_COMM_NULL;
+    if (PMPI_Comm_split(sharers, own_group, member, &rest) != MPI_SUCCESS || rest == MPI_COMM_NULL) rest = MPI_COMM_SELF;
+    PMPI_Comm_free(&sharers);
+    return rest;
   }
   static void free(MPI_Comm sharers) noexcept {
     if (sharers != MPI_COMM_NULL && sharers != MPI_COMM_SELF) PMPI_Comm_free(&sharers);
@@ -2322,7 +2427,7 @@ class clock_sync {
 
   static void serve(MPI_Comm comm, int count) noexcept {
     for (; count > 0; --count) {
-      int peer = MPI_ANY_SOURCE;  // whoever comes next, then that one to the end
+      int peer = MPI_ANY_SOURCE;  // the first message selects the peer of all rounds
       for (int i = 0; i < rounds; ++i) {
         uint64_t now = 0;
         MPI_Status status;
@@ -2350,6 +2455,7 @@ class clock_sync {
   }
 
   static constexpr int tag = 20;
+  static constexpr uint64_t reading_slack = 10000;  // ticks: readings of two processors need not be in order to the last one
   sample first_, previous_;
 };
 
@@ -2372,7 +2478,7 @@ namespace mpi {
 /// empty map. Not thread-safe. About 2 ns a look-up.
 class flat_map {
  public:
-  /// Keeps the table for a reader after a crash; while it is empty. Null: nobody does.
+  /// Keeps the table for a reader after a crash. Call it while the table is empty. Null: it is not kept.
   void keep_in(core::kept_file* keeper) noexcept { keeper_ = keeper; }
 
   /// The value of `key`, or null. Valid until the next `set` or `erase`.
@@ -2479,12 +2585,13 @@ namespace mpi {
 
 /// A communicator as the recorder keeps it; it stays when MPI frees the handle, for records name it.
 struct known_communicator {
-  core::stable_key id;     ///< the same on all members; 0: has members outside of MPI_COMM_WORLD, matches nothing
-  core::stable_key list;   ///< key of its member list
-  uint32_t which;          ///< how-many-th communicator of that list, from 1
-  const int32_t* world;    ///< world rank of each peer, `size` entries; null: the identity
-  int32_t size;            ///< ranks that may be named as peer (intercommunicator: remote group)
-  int32_t rank;            ///< own rank in it
+  core::stable_key id;  ///< the same on all members; 0: has members outside of MPI_COMM_WORLD, or no wrapper saw how it was
+      ///< made; matches nothing
+  core::stable_key list;  ///< key of its member list
+  uint32_t which;  ///< how-many-th communicator of that list, from 1
+  const int32_t* world;  ///< world rank of each peer, `size` entries; null: the identity
+  int32_t size;  ///< ranks that may be named as peer (intercommunicator: remote group)
+  int32_t rank;  ///< own rank in it
   bool inter;
 };
 
@@ -2497,7 +2604,7 @@ class communicator_table {
   static constexpr uint32_t none = ~uint32_t(0);
   static constexpr uint32_t capacity = 1u << 20;
 
-  /// `keeper`: keeps them for a reader after a crash; null: nobody does.
+  /// `keeper`: keeps them for a reader after a crash; null: they are not kept.
   bool open(core::kept_file* keeper = nullptr) noexcept {
     keeper_ = keeper;
     by_handle_.keep_in(keeper);
@@ -2517,9 +2624,10 @@ class communicator_table {
   }
 
   /// Adds a communicator whose peers are `world[0..size)` (for an intercommunicator the remote group; then
-  /// `own[0..own_size)` is the local one). A rank of -1 is not in MPI_COMM_WORLD. The lists are copied.
+  /// `own[0..own_size)` is the local one). A rank of -1 is not in MPI_COMM_WORLD. The lists are copied. `followed`: a
+  /// wrapper saw how it was made; members may meet another one in any order, so that it has no id.
   uint32_t add(const int32_t* world, int32_t size, int32_t rank, bool inter = false, const int32_t* own = nullptr,
-               int32_t own_size = 0) noexcept {
+               int32_t own_size = 0, bool followed = true) noexcept {
     if (size_ == capacity) return none;
     if (keeper_ != nullptr)
       keeper_->keep_up_to(entries_, sizeof(known_communicator) * (size_ + 1), kept_, 1u << 13,
@@ -2536,13 +2644,13 @@ class communicator_table {
     }
     const uint32_t* const last = by_list_.find(fresh.list);
     const known_communicator* const before = last != nullptr ? &entries_[*last] : nullptr;
-    fresh.which = before != nullptr ? before->which + 1 : 1;
-    fresh.id = outside ? 0 : core::combine(fresh.list, fresh.which);
+    fresh.which = !followed ? 0 : before != nullptr ? before->which + 1 : 1;
+    fresh.id = outside || !followed ? 0 : core::combine(fresh.list, fresh.which);
     fresh.size = size;
     fresh.rank = rank;
     fresh.inter = inter;
     fresh.world = keep(world, size, before);
-    by_list_.set(fresh.list, size_);
+    if (followed) by_list_.set(fresh.list, size_);
     __atomic_store_n(&size_, size_ + 1, __ATOMIC_RELEASE);
     return size_ - 1;
   }
@@ -2687,7 +2795,7 @@ namespace whywait {
 inline namespace v0 {
 namespace mpi {
 
-/// What went wrong on one rank, told to all. Plain and of fixed size: it travels, and is kept where no memory may be left.
+/// A failure of one rank, sent to all ranks. Plain and of fixed size, because it is sent and stored when memory is short.
 struct failure {
   int32_t rank = -1;  ///< in MPI_COMM_WORLD; -1: nothing went wrong
   char text[252] = "";  ///< "rank 3: std::bad_alloc", cut
@@ -2964,15 +3072,17 @@ struct own_ticks {
 struct self_timing {
   static constexpr uint32_t every = 64, later_every = 256, later = 4096, kept = 32;
 
-  /// For multiples of `every`.
-  static bool wanted(uint64_t turn) noexcept { return turn <= later || turn % later_every == 0; }
+  /// For multiples of `every`. Calls without a model cost as much as others; they are not timed.
+  static bool wanted(core::mpi_call call, uint64_t turn) noexcept {
+    return call < core::mpi_call::modelled_ && (turn <= later || turn % later_every == 0);
+  }
 
   struct kind {
     uint64_t count;  ///< how often it was timed
     own_ticks last[kept];
     uint32_t size() const noexcept { return count < kept ? static_cast<uint32_t>(count) : kept; }
   };
-  kind kinds[static_cast<size_t>(core::mpi_call::count_)];
+  kind kinds[core::modelled_calls];
 
   kind& of(core::mpi_call call) noexcept { return kinds[static_cast<size_t>(call)]; }
   const kind& of(core::mpi_call call) const noexcept { return kinds[static_cast<size_t>(call)]; }
@@ -2993,8 +3103,8 @@ struct self_timing {
 
 /// What wrappers and marks cost in a quiet moment: found out once, when MPI starts.
 struct calibration {
-  own_ticks calls[static_cast<size_t>(core::mpi_call::count_)];  ///< the least of several medians; 0: not tried
-  uint32_t spread[static_cast<size_t>(core::mpi_call::count_)];  ///< largest minus least of those, of the sum
+  own_ticks calls[core::modelled_calls];  ///< the least of several medians; 0: not tried
+  uint32_t spread[core::modelled_calls];  ///< largest minus least of those, of the sum
   double reading_ticks;  ///< one reading of the clock
   double region_ticks;   ///< one visit of a region
   double step_ticks;     ///< one visit of an untimed step
@@ -3070,7 +3180,7 @@ class chunked_view {
 
   T& operator[](uint64_t index) const noexcept { return chunks_[index >> shift_][index & ((uint64_t(1) << shift_) - 1)]; }
   uint64_t size() const noexcept { return size_; }
-  /// Where it is said in which chunk an element lies.
+  /// Address of the table entry of the chunk that contains an element.
   const void* entry_of(uint64_t index) const noexcept { return chunks_ + (index >> shift_); }
   bool empty() const noexcept { return size_ == 0; }
 
@@ -3112,7 +3222,7 @@ struct drop_newest {
   struct folder {};
 };
 
-/// Keeps the end: the oldest chunk that nobody reads is written again.
+/// Keeps the end: the oldest chunk without a reader is overwritten.
 struct overwrite_oldest {
   static constexpr when_full action = when_full::overwrite;
   struct folder {};
@@ -3125,7 +3235,7 @@ struct block {
   struct folder {};
 };
 
-/// Where the events of a buffer went. While nobody writes or drains:
+/// What became of the events of a buffer. While no thread writes or drains:
 /// recorded == kept + folded + drained + dropped + overwritten, exactly.
 struct event_counts {
   uint64_t recorded;     ///< claims, successful or not
@@ -3168,9 +3278,9 @@ inline namespace v0 {
 namespace core {
 
 /// Events of one thread in chunks, written without lock, allocation or system call in the common case (about
-/// 1 ns: claim, fill, publish). One thread writes; any number may look by index (`view`) at what nobody
-/// drained; or one thread drains, and its empty chunks are written again. `Policy` says what happens when
-/// memory is short: fold<Folder>, drop_newest, overwrite_oldest, block; all that is lost is counted.
+/// 1 ns: claim, fill, publish). One thread writes; any number may read undrained events by index (`view`), or
+/// one thread drains, and its empty chunks are reused. `Policy` selects what happens when
+/// memory is short: fold<Folder>, drop_newest, overwrite_oldest, block; all losses are counted.
 /// Event: trivial. Nothing throws.
 template <class Event, class Policy = drop_newest, uint32_t ChunkBytes = (1u << 16), class Atomics = machine_atomics>
 class event_buffer {
@@ -3247,7 +3357,7 @@ class event_buffer {
 
   /// Event by index; only what is neither drained, overwritten nor folded.
   Event& operator[](uint64_t index) noexcept { return chunk_at(index >> shift)[index & (chunk_events - 1)]; }
-  /// All events by index; for buffers that nobody drains.
+  /// All events by index; for buffers that are never drained.
   chunked_view<const Event> view() const noexcept {
     static_assert(Policy::action == when_full::drop, "other policies write chunks again");
     return {const_cast<const Event* const*>(chunks_), shift, size()};
@@ -3311,8 +3421,8 @@ class event_buffer {
     }
   }
 
-  /// While nobody writes, looks or drains: forgets all events and begins anew in the same chunks, at index 0. Keeps no
-  /// more of them than these events needed, so that buffers of one budget do not take it from each other for good.
+  /// Drops all events and restarts in the same chunks at index 0. No thread may write, read or drain meanwhile. Keeps no
+  /// more chunks than these events needed, so that buffers of one budget do not take it from each other for good.
   void rewind() noexcept {
     static_assert(Policy::action == when_full::drop, "other policies write chunks again");
     if (chunks_ == nullptr) return;
@@ -3333,10 +3443,10 @@ class event_buffer {
     Atomics::store(&size_, uint64_t(0));
   }
 
-  /// Policy `block`: nobody will drain any more; the writer stops waiting and drops instead. Any thread.
+  /// Policy `block`: there is no reader any more, so that the writer drops instead of waiting. Any thread.
   void reader_left() noexcept { Atomics::store(&no_reader_, true); }
 
-  /// Where the events went; exact while nobody writes or drains.
+  /// What became of the events; exact while no thread writes or drains.
   event_counts counts() const noexcept {
     const uint64_t recorded = size();
     event_counts c{recorded + dropped(),
@@ -3405,7 +3515,7 @@ class event_buffer {
     ++owned_;
     return static_cast<Event*>(pages);
   }
-  // The table of chunks is kept, too, page by page, for a reader begins there.
+  // The table of chunks is kept as well, page by page, because readers start there.
   void note_chunk(uint64_t number, Event* chunk) noexcept {
     const uint64_t place = number & (max_chunks - 1);
     if (budget_->keeper() != nullptr)
@@ -3496,8 +3606,8 @@ namespace record {
 
 struct location;
 
-/// Who wants more of a thread's marks than its path profile (kept_details.hpp): told of each before the path recorder is
-/// told the same. Pointers, so that files with marks need not include what is behind them.
+/// Callbacks for more of a thread's marks than its path profile (kept_details.hpp), called before the path recorder.
+/// Pointers, so that files with marks need not include the implementation.
 struct details {
   void (*enter)(location&, uint32_t number, uint64_t now) noexcept;
   void (*leave)(location&, uint64_t now) noexcept;
@@ -3833,7 +3943,7 @@ struct mismatch {
     none,
     never_begun,   ///< whywait::end(name), but no open region is called so: nothing was ended
     wrong_order,   ///< whywait::end(name), but another region is innermost: both and all between were ended
-    not_ended,     ///< a scope was left while a whywait::begin in it was still open: that was ended, too
+    not_ended,     ///< a scope was left while a whywait::begin in it was still open: both were ended
     ended_twice,   ///< a scope was left whose region whywait::end had already ended
     nothing_before, ///< whywait::next(place), but no region is open: only the visit was counted
     never_ended    ///< whywait::begin(name) without whywait::end(name) when the run or its thread ended
@@ -3922,8 +4032,8 @@ namespace whywait {
 inline namespace v0 {
 namespace record {
 
-/// Numbers of places whose names are known only at run time. A text mostly comes from the same address again: that
-/// says where to look, and comparing the texts says whether it is the one, so an address may be used again for
+/// Numbers of places whose names are known only at run time. A text mostly comes from the same address again, so the
+/// address selects the entry. The texts are compared as well, because an address may be reused for
 /// another text. About 5 ns where site_table::intern costs 30 or more. One thread; zeroed memory is an empty cache.
 class name_cache {
  public:
@@ -4064,7 +4174,7 @@ class path_recorder {
     if (!e->arrive()) touch(e, innermost());
   }
 
-  /// After path_head::leave, if that says so.
+  /// Follows path_head::leave where that returns true.
   void touch_outer() noexcept { touch(head_.top->region, 0); }
 
   /// Site number of the innermost region; 0 outside any.
@@ -4115,7 +4225,7 @@ class path_recorder {
     in_list_ = false;
   }
 
-  /// `close` for the case that it has nothing to tell: only code outside any region ran. False: call `close`.
+  /// A cheap `close` for segments in which only code outside any region ran. False: call `close`.
   bool close_if_outside(uint64_t now) noexcept {
     if (touched_count_ != 0 || head_.top != frames_) return false;
     profile_[0].ticks = timed - now;
@@ -4236,7 +4346,7 @@ struct location : core::location_base {
   uint64_t lost_marks = 0;                      ///< in signal handlers that interrupted a first visit
   bool looking_up = false;                      ///< the number of a place is being looked up
   void* extension[2] = {};                      ///< per-thread state of other rooms: [0] MPI, [1] data
-  details* more = nullptr;                      ///< what WHYWAIT_PATH and WHYWAIT_TIMELINE ask for; null: nothing
+  details* more = nullptr;                      ///< what WHYWAIT_PATH and WHYWAIT_TIMELINE request; null: nothing
   path_head* decoy = nullptr;                   ///< what marks find if they have to go the slow way; null: `path`
   path_recorder path;
   name_cache names;
@@ -4400,7 +4510,7 @@ struct hooks {
   /// MPI_Abort, exit() without MPI_Finalize, or a fatal signal (`signal`: its number, else 0). Once in a process,
   /// not collective. After a signal only async-signal-safe calls are allowed.
   void (*on_end)(state&, end_reason, int signal);
-  /// In an operation at which all processes met, after it: collective over state.tool_comm. False: nobody explained.
+  /// After an operation at which all processes met: collective over state.tool_comm. False: nothing was explained.
   bool (*on_epoch)(state&, thread_state&, const meeting_point&);
 };
 
@@ -4421,7 +4531,7 @@ struct thread_state : thread_facts {
   uint32_t communicator_index;
   struct {
     uint64_t handle;
-    int64_t bytes;  // -1: derived, ask each time, for its handle may come back with another meaning
+    int64_t bytes;  // -1: derived, queried each time, because its handle may be reused for another type
   } types[16];
   uint64_t carried;         // first records, out of earlier epochs
   void* scratch;            // for arrays of requests; grows outside the common case
@@ -4435,6 +4545,7 @@ struct state : process_facts {
   bool several;             ///< and more than one thread has called MPI: posting is under `lock`
   bool ended;               ///< on_end has run or must not run any more
   bool any_multiple;        ///< MPI_THREAD_MULTIPLE was granted to some process
+  bool others_requests;     ///< a call without a model was made: requests may exist that no wrapper created
   uint32_t last_posting;    ///< ordinal of the last operation handed to MPI
   uint32_t open_wildcards;  ///< requests whose completion needs a status
   uint32_t communicator_generation;
@@ -4541,8 +4652,8 @@ namespace whywait {
 inline namespace v0 {
 namespace mpi {
 
-// What the wrappers ask MPI about arguments. Only after the program's call has succeeded with them: a question
-// about a bad handle would call the program's error handler once more.
+// What the wrappers query from MPI about arguments. Only after the program's call has succeeded with them: a query
+// with a bad handle would call the program's error handler a second time.
 
 namespace detail {
 
@@ -4560,8 +4671,9 @@ __attribute__((noinline)) inline int64_t ask_type_bytes(thread_state& thread, MP
   return bytes;
 }
 
-/// First sight of a communicator that no wrapper made. World ranks through the groups, no traffic.
-__attribute__((noinline, cold)) inline uint32_t learn_communicator(state& process, MPI_Comm comm) noexcept {
+/// Adds a communicator. World ranks through the groups, no traffic. `followed`: see communicator_table::add.
+__attribute__((noinline, cold)) inline uint32_t learn_communicator(state& process, MPI_Comm comm,
+                                                                   bool followed = true) noexcept {
   if (comm == MPI_COMM_NULL) return communicator_table::none;
   int inter = 0, rank = 0, size = 0, local_size = 0;
   MPI_Group peers = MPI_GROUP_NULL, local = MPI_GROUP_NULL;
@@ -4586,7 +4698,7 @@ __attribute__((noinline, cold)) inline uint32_t learn_communicator(state& proces
     };
     translate(peers, size, remote_world);
     translate(local, local_size, local_world);
-    index = process.communicators.add(remote_world, size, rank, inter != 0, local_world, local_size);
+    index = process.communicators.add(remote_world, size, rank, inter != 0, local_world, local_size, followed);
     core::unmap_pages(room, bytes);
   }
   PMPI_Group_free(&local);
@@ -4600,7 +4712,7 @@ __attribute__((noinline)) inline uint32_t find_communicator(thread_state& thread
   const uint64_t handle = bits_of(comm);
   uint32_t index = process.communicators.find(handle);
   if (index == communicator_table::none) {
-    index = learn_communicator(process, comm);
+    index = learn_communicator(process, comm, false);
     if (index == communicator_table::none) return index;
     process.communicators.bind(handle, index);
   }
@@ -4796,7 +4908,7 @@ class call {
     thread_->open.address = from.address;
     thread_->open.call = what;
     const uint64_t turn = ++thread_->calls[static_cast<size_t>(what)];
-    if (__builtin_expect(turn % self_timing::every == 0, 0)) entered_ = begin_timing(turn);
+    if (__builtin_expect(turn % self_timing::every == 0, 0)) entered_ = begin_timing(what, turn);
   }
   __attribute__((always_inline)) ~call() {
     if (__builtin_expect(thread_ == nullptr, 0)) return;
@@ -4833,7 +4945,7 @@ class call {
     if (__builtin_expect(entered_ != 0, 0)) given_ = read_clock();
   }
 
-  /// What the call is about, for who reads it while it lasts: whom it may be waiting for.
+  /// Stores communicator, peer and tag of the open call for readers of another thread: what it may be waiting for.
   __attribute__((always_inline)) void about(uint64_t comm, int peer, int tag) noexcept {
     thread_->open.comm = comm;
     thread_->open.peer = peer;
@@ -4849,11 +4961,18 @@ class call {
     site_ = thread_->sites.count(from_, what_, where().path, duration_);
   }
 
-  /// A call that is told from the clock only once it is known to matter: successful polls.
+  /// Reads the clock of a call late, once it turns out to matter: successful polls.
   void happened_now() noexcept {
     begin();
     if (__builtin_expect(entered_ != 0, 0)) entered_ = given_ = begin_;  // what was before is MPI's as well
     leave_at_once();
+  }
+
+  /// Polls of requests that no wrapper created leave no record; their call site adds up their time. `asked_now` returns 0
+  /// in a process without such requests.
+  uint64_t asked_now() const noexcept { return __builtin_expect(process().others_requests, 0) ? core::cycle_clock::now() : 0; }
+  void count_unknown(uint64_t asked) noexcept {
+    if (__builtin_expect(asked != 0, 0)) thread_->sites.count(from_, what_, where().path, core::cycle_clock::now() - asked);
   }
 
   /// Index that the next stored record will have.
@@ -4908,8 +5027,8 @@ class call {
   void duration(uint64_t ticks) noexcept { duration_ = ticks; }
 
  private:
-  // Whether the open call is still on the stack: an error handler may have left it by longjmp. Then its frame is
-  // not above this one, or somebody has written over its return address.
+  // Whether the open call is still on the stack. An error handler may have left it by longjmp; then its frame is
+  // not above this one, or its return address has been overwritten.
   static bool is_inside(const open_call& outer, const void* frame) noexcept {
     if (reinterpret_cast<uintptr_t>(outer.frame) <= reinterpret_cast<uintptr_t>(frame)) return false;
 #if defined(__x86_64__)
@@ -4989,12 +5108,12 @@ class call {
                        [](void* self, const core::path_step& step) noexcept { (*static_cast<const Keep*>(self))(step); }});
   }
 
-  static __attribute__((noinline, cold)) uint64_t begin_timing(uint64_t turn) noexcept {
-    return self_timing::wanted(turn) ? core::cycle_clock::now() : 0;
+  static __attribute__((noinline, cold)) uint64_t begin_timing(core::mpi_call what, uint64_t turn) noexcept {
+    return self_timing::wanted(what, turn) ? core::cycle_clock::now() : 0;
   }
   static __attribute__((noinline, cold)) uint64_t read_clock() noexcept { return core::cycle_clock::now(); }
 
-  // One of many calls. Its record says what the four readings took that others do without.
+  // Runs for one of many calls. Its record has the cost of the four clock readings that other calls skip.
   static __attribute__((noinline, cold)) void time_itself(thread_state& thread, core::mpi_call what, uint64_t entered,
                                                           uint64_t begin, uint64_t given, uint64_t leave) noexcept {
     const uint64_t now = core::cycle_clock::now();
@@ -5164,8 +5283,8 @@ enum class data_op : uint8_t {
 namespace data_flag {
 enum : uint8_t {
   /// `peer` is unused: one transfer to (from) each other member of `group`, in the order of its ranks.
-  /// `synchronise`: a barrier; its participants write the same `order`, all before any of them goes on. Without the flag who
-  /// comes later to the same thing sees what those wrote that came earlier: the end and the begin of a lock, a mark.
+  /// `synchronise`: a barrier; its participants write the same `order`, all before any of them continues. Without the flag
+  /// later participants see the writes of earlier ones, as with the end and the begin of a lock.
   everyone = 1u << 0,
   /// With `everyone`: member i gets (brings) the i-th of equal contiguous parts; alltoall, scatter, gather, allgather.
   parted = 1u << 1,
@@ -5181,7 +5300,7 @@ enum : uint8_t {
   listed = 1u << 5,
   /// Made with atomic operations.
   atomic = 1u << 6,
-  /// Of an array of which tracked accesses are recorded by sample: says who shares, not what all was touched.
+  /// Belongs to an array whose tracked accesses are sampled: shows which threads share, not all touched elements.
   sampled = 1u << 7
 };
 }
@@ -5198,8 +5317,8 @@ struct data_record {
   uint32_t object = 0;  ///< number in the process
   uint32_t site = 0;  ///< block or call, number in the process
   uint32_t record = 0;  ///< sync record of the location that made (send) or completed (receive) the transfer, plus 1; 0: none
-  /// Messages: the k-th that was posted on (group, source, destination, tag) in its direction, from 1, counting those without
-  /// data records, too (sync_record::posting has the order). Collectives: the k-th of the group.
+  /// Messages: the k-th that was posted on (group, source, destination, tag) in its direction, from 1, including those without
+  /// data records (sync_record::posting has the order). Collectives: the k-th of the group.
   uint32_t order = 0;
   int32_t peer = -1;  ///< rank in `group`: destination or source
   int32_t tag = 0;
@@ -6251,7 +6370,7 @@ inline bool repair(location& at, uint32_t depth, marked_place place) noexcept {
   return at.path.depth() == depth;
 }
 
-// --- The slow paths of the marks in region.hpp: marks.hpp says when.
+// --- The slow paths of the marks in region.hpp. marks.hpp selects them.
 
 // A visit that was counted in `nowhere` or in a decoy stays there, where it is never read. Two threads that take from
 // the same number could make it negative, as if the block were listed.
@@ -6908,8 +7027,8 @@ class byte_lists {
     return found;
   }
 
-  /// `list` n times, each `step` bytes behind the one before: what `remember` was told, if it was not told of too many
-  /// others since.
+  /// Returns the stored result for `list` repeated n times at a distance of `step` bytes, unless later calls of
+  /// `remember` have replaced it.
   bool recall(const core::byte_list* list, uint64_t n, int64_t step, const core::byte_list*& all) noexcept {
     lock_.lock();
     const repeated& r = place_of(list, n, step);
@@ -7646,8 +7765,8 @@ namespace whywait {
 inline namespace v0 {
 namespace mpi {
 
-/// Leaves the data records of one collective, as its facts tell what this rank sent to whom and got from whom. One record
-/// where one says it all, else one for each rank. The part of a rank for itself is a copy.
+/// Leaves the data records of one collective, from the facts about what this rank sent to and received from each rank. One
+/// record where that suffices, else one for each rank. The part of a rank for itself is a copy.
 class data_of_collective {
  public:
   const int rank;
@@ -8072,16 +8191,16 @@ class path_folder : private detail::path_nodes {
     pending_ = true;
   }
 
-  /// Time of the innermost region; outside any it belongs to nobody.
+  /// Adds time to the innermost region; time outside any region is dropped.
   void spend(uint64_t ticks) noexcept {
     if (!full_ && open_ != 0 && static_cast<int64_t>(ticks) > 0) list_[open_ - 1].ticks += ticks;
   }
 
-  /// What `finish` gave elsewhere, continued here: `nodes` in preorder, as they are or renumbered. Regions that go on are
-  /// left open, those that began before are entered only if they are not open here.
+  /// Continues a path that `finish` of another folder returned: `nodes` in preorder, unchanged or renumbered. Unfinished
+  /// regions stay open; regions that began earlier are entered only if they are not open here.
   void append(const order_node* nodes, uint32_t count) noexcept { append(nodes, count, 0); }
 
-  /// Number of open regions that were told.
+  /// Number of open regions.
   uint32_t depth() const noexcept {
     uint32_t depth = 0;
     for (uint32_t o = open_; o != 0; o = list_[o - 1].outer) ++depth;
@@ -8089,13 +8208,13 @@ class path_folder : private detail::path_nodes {
   }
   /// Symbol of the innermost open region; 0: none.
   uint32_t innermost() const noexcept { return open_ != 0 ? list_[open_ - 1].symbol : 0; }
-  /// At most so many nodes will `finish` give.
+  /// Upper bound of the number of nodes that `finish` returns.
   uint32_t size() const noexcept { return size_ + used_ + (following_ ? list_[size_ - 1].length : 0); }
   bool empty() const noexcept { return size_ == 0 && lost_ == 0; }
   /// Events since memory was used up.
   uint64_t lost() const noexcept { return lost_; }
 
-  /// Ends the path: calls sink(const order_node&) in preorder, regions still open marked unfinished, and begins anew.
+  /// Ends the path: calls sink(const order_node&) in preorder, open regions marked unfinished, then starts a new path.
   template <class Sink>
   void finish(Sink&& sink) noexcept {
     settle();
@@ -8229,7 +8348,7 @@ class path_folder : private detail::path_nodes {
     return true;
   }
 
-  // `width` nodes from `at` on, and the same once more: a loop.
+  // Whether `width` nodes from `at` on repeat, which makes them a loop.
   bool twice(uint32_t at, uint32_t width) noexcept {
     for (uint32_t i = 0; i < width; ++i)
       if (!same(list_[at + i], list_[at + width + i])) return false;
@@ -8300,8 +8419,8 @@ class path_folder : private detail::path_nodes {
   bool pending_ = false;  // the last node may still grow: it is not remembered
   bool following_ = false;  // the last node is a loop and its next round has begun: so far
   bool full_ = false;
-  uint32_t round_at_ = 0;  // so many nodes of its body,
-  uint32_t round_count_ = 0;  // and so many visits of the next one
+  uint32_t round_at_ = 0;  // nodes of its body that this round has passed
+  uint32_t round_count_ = 0;  // visits of the next node
 };
 
 }  // namespace core
@@ -8318,11 +8437,11 @@ namespace whywait {
 inline namespace v0 {
 namespace record {
 
-/// In which order one thread ran its blocks between its sync records, folded as it runs. About 47 ns for each region and
-/// 8 ns for each block more than without; a block in an order that does not fold 62 ns. Written by its thread only;
+/// The order in which one thread ran its blocks between its sync records, folded while it runs. Adds about 47 ns to a
+/// region and 8 ns to a block; 62 ns to a block in an order that does not fold. Written by its thread only;
 /// finished segments may be read by any.
 ///
-/// Nobody tells it of synchronisations: an event belongs to the segment before the next sync record, and the first
+/// It receives no synchronisations: an event belongs to the segment before the next sync record, and the first
 /// event after a record ends the segment before it, whose times are in that record. A segment without events is not
 /// kept: its time belongs to the innermost region.
 class path_order {
@@ -8338,8 +8457,8 @@ class path_order {
     segments_.release();
   }
 
-  // Each before the path recorder is told the same: `here` is a location, with its open regions (`path`) and its
-  // sync records (`syncs`).
+  // Each is called before the same function of the path recorder. `here` is a location, with its open regions (`path`)
+  // and its sync records (`syncs`).
 
   template <class Location>
   void enter(const Location& here, uint32_t number, uint64_t now) noexcept {
@@ -8562,8 +8681,8 @@ namespace whywait {
 inline namespace v0 {
 namespace record {
 
-/// What a thread keeps beside its path profile if WHYWAIT_PATH or WHYWAIT_TIMELINE ask for it. A mark in a signal
-/// handler that interrupts another one is left out here (counted), never in the profile. Written by its thread only.
+/// What a thread keeps beside its path profile because of WHYWAIT_PATH or WHYWAIT_TIMELINE. A mark in a signal
+/// handler that interrupts another mark is missing here (counted), but not in the profile. Written by its thread only.
 struct kept_details : details {
   bool timed = false;
   bool timed_steps = false;
@@ -8575,7 +8694,7 @@ struct kept_details : details {
 
   static kept_details* of(const location& at) noexcept { return static_cast<kept_details*>(at.more); }
 
-  /// For registry::make_details. Null if the settings ask for nothing, or if there is no address space.
+  /// For registry::make_details. Null if the settings request nothing, or if there is no address space.
   static void* make(core::registry& registry) noexcept {
     const core::settings& config = registry.config;
     if (!config.path_order && config.timeline == core::settings::timeline_choice::none) return nullptr;
@@ -8659,8 +8778,8 @@ struct kept_details : details {
   };
 };
 
-/// Lets threads that begin to record from now on keep what the settings ask for. Before `listen`, by whoever will read
-/// it.
+/// Makes threads that start recording from now on keep what the settings request. The reader calls it before
+/// `listen`.
 inline void keep_details() noexcept {
   if (core::registry* registry = core::the_registry())
     __atomic_store_n(&registry->make_details, &kept_details::make, __ATOMIC_RELEASE);
@@ -8686,8 +8805,8 @@ namespace mpi {
 
 // Epochs: where all processes meet, what was recorded before may be explained and its memory used again.
 
-/// Whether an operation over all ranks, to which everybody gives data and which gives everybody some of all data, is
-/// over only when all have come: as every process knows of itself. (Of the others each knows only its own counts.)
+/// Whether an operation over all ranks, to which every rank contributes and from which every rank receives, returns only
+/// after all ranks have entered it, as each process can tell by itself. (For other operations it has only its own counts.)
 constexpr bool meets_all(core::mpi_call what) noexcept {
   using core::mpi_call;
   return what == mpi_call::Barrier || what == mpi_call::Allreduce || what == mpi_call::Allgather ||
@@ -9149,8 +9268,8 @@ namespace whywait {
 inline namespace v0 {
 namespace mpi {
 
-// Blocking point-to-point calls. `from` says who called, `pass` makes the
-// call that the program asked for, with the arguments as they are at that moment.
+// Blocking point-to-point calls. `from` is the caller, `pass` makes the
+// call of the program, with the arguments as they are at that moment.
 //
 // Ordinals must follow the order in which MPI sees the operations (overhead.md 4.3). While one thread calls
 // MPI, taking the ordinal just before the call does that. Once several do, a blocking call is posted by its
@@ -9165,7 +9284,7 @@ struct envelope {
 
 namespace detail {
 
-/// Fills what a posting says about its message. `e` as the program gave it.
+/// Fills the fields of a posting that describe its message. `e` as the program passed it.
 inline unsigned describe(call& here, core::sync_record* r, const envelope& e, uint64_t bytes) noexcept {
   const uint32_t comm = index_of(here.thread(), e.comm);
   r->bytes = bytes;
@@ -9426,7 +9545,7 @@ namespace mpi {
 
 namespace detail {
 
-/// Writes into a posting who completed it. The caller holds the lock if there are several threads.
+/// Stores in a posting which call completed it. The caller holds the lock if there are several threads.
 /// `index`: of the completing record; with `lost` the posting becomes its own completion.
 inline void complete_posting(call& here, pending* p, uint32_t index, bool lost, const MPI_Status* status, int code) noexcept {
   state& process = here.process();
@@ -9598,6 +9717,11 @@ class request_choice {
     const pending* const p = held_ ? room_.entries[i] : here_.process().requests.find(room_.handles[i]);
     return p != nullptr && (p->record != nullptr || p->new_comm != nullptr);
   }
+  bool knows_any() noexcept {
+    for (int i = 0; i < count_; ++i)
+      if (knows(i)) return true;
+    return false;
+  }
   /// The rest is still pending.
   ~request_choice() {
     if (!held_ || !room_) return;
@@ -9626,15 +9750,20 @@ inline int complete_any(What what, caller from, Pass& pass, int count, MPI_Reque
   detail::request_choice choice(here, count, requests);
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE && detail::any_needs_status(here, count, requests)) status = &own;
+  const uint64_t asked = found != nullptr ? here.asked_now() : 0;
   const int code = pass();
   if (found == nullptr) {
     here.leave();
   } else {
     if (code == MPI_SUCCESS && (*found == 0 || *which == MPI_UNDEFINED)) {
       ++here.thread().failed_polls;
+      if (asked != 0 && !choice.knows_any()) here.count_unknown(asked);
       return code;
     }
-    if (!choice.knows(*which)) return code;
+    if (!choice.knows(*which)) {
+      here.count_unknown(asked);
+      return code;
+    }
     here.happened_now();
   }
   uint32_t index;
@@ -9655,18 +9784,23 @@ inline int complete_some(What what, caller from, Pass& pass, int count, MPI_Requ
   detail::request_choice choice(here, count, requests);
   if (choice && statuses == MPI_STATUSES_IGNORE && detail::any_needs_status(here, count, requests))
     statuses = choice.statuses();
+  const uint64_t asked = !blocking ? here.asked_now() : 0;
   const int code = pass();
   if (blocking) {
     here.leave();
   } else {
     if (code == MPI_SUCCESS && (*done == 0 || *done == MPI_UNDEFINED)) {
       ++here.thread().failed_polls;
+      if (asked != 0 && !choice.knows_any()) here.count_unknown(asked);
       return code;
     }
     bool known = false;
     for (int i = 0; i < *done && (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS); ++i)
       known = known || choice.knows(indices[i]);
-    if (!known) return code;
+    if (!known) {
+      here.count_unknown(asked);
+      return code;
+    }
     here.happened_now();
   }
   uint32_t index;
@@ -9688,14 +9822,17 @@ inline int test_all(What what, caller from, Pass& pass, int count, MPI_Request* 
   detail::request_choice choice(here, count, requests);
   MPI_Status* const ignored = what == core::mpi_call::Test ? MPI_STATUS_IGNORE : MPI_STATUSES_IGNORE;
   if (choice && statuses == ignored && detail::any_needs_status(here, count, requests)) statuses = choice.statuses();
+  const uint64_t asked = here.asked_now();
   const int code = pass();
   if (code == MPI_SUCCESS && *found == 0) {
     ++here.thread().failed_polls;
+    if (asked != 0 && !choice.knows_any()) here.count_unknown(asked);
     return code;
   }
-  bool known = false;
-  for (int i = 0; i < count; ++i) known = known || choice.knows(i);
-  if (!known) return code;
+  if (!choice.knows_any()) {
+    here.count_unknown(asked);
+    return code;
+  }
   here.happened_now();
   uint32_t index;
   const bool stored = detail::store_completion(here, detail::failed_if(code), index);
@@ -9708,22 +9845,27 @@ inline int test_all(What what, caller from, Pass& pass, int count, MPI_Request* 
   return code;
 }
 
-/// MPI_Request_get_status: completes without freeing; leaves a record the first time it says yes.
+/// MPI_Request_get_status: completes without freeing; leaves a record when it first reports completion.
 template <class What, class Pass>
 inline int get_status(What what, caller from, Pass& pass, MPI_Request request, const int* found, MPI_Status*& status) {
   call here(what, from);
   if (!here) return pass();
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE && detail::any_needs_status(here, 1, &request)) status = &own;
+  const uint64_t asked = here.asked_now();
   const int code = pass();
   if (code != MPI_SUCCESS || *found == 0) {
     ++here.thread().failed_polls;
+    if (asked == 0) return code;
+    guard_if guard(here.process().lock, here.several());
+    if (here.process().requests.find(bits_of(request)) == nullptr) here.count_unknown(asked);
     return code;
   }
   pending* p;
   {
     guard_if guard(here.process().lock, here.several());
     p = here.process().requests.find(bits_of(request));
+    if (p == nullptr) here.count_unknown(asked);
     if (p == nullptr || p->record == nullptr || p->record->has(flag::complete)) return code;
     ++p->holders;
   }
@@ -9736,61 +9878,235 @@ inline int get_status(What what, caller from, Pass& pass, MPI_Request request, c
   return code;
 }
 
-/// MPI_Cancel: counted, and the request's completion will be asked whether it was cancelled.
-template <class What, class Pass>
-inline int cancel(What what, caller from, Pass& pass, MPI_Request* request) {
-  call here(what, from);
-  if (!here) return pass();
-  const int code = pass();
-  if (code != MPI_SUCCESS) return code;
-  guard_if guard(here.process().lock, here.several());
-  pending* const p = here.process().requests.find(bits_of(*request));
-  if (p != nullptr && p->record != nullptr && !p->cancel_seen) {
-    p->cancel_seen = true;
-    ++here.process().open_wildcards;
-  }
-  return code;
-}
-
-/// MPI_Request_free: what is still pending will complete unseen. A wildcard's source is then never known.
-template <class What, class Pass>
-inline int free_request(What what, caller from, Pass& pass, MPI_Request* request) {
-  call here(what, from);
-  if (!here) return pass();
-  const uint64_t handle = bits_of(*request);
-  pending* p;
-  {
-    guard_if guard(here.process().lock, here.several());
-    p = here.process().requests.find(handle);
-    if (p != nullptr) {
-      ++p->holders;
-      here.process().requests.unlink(p);
-    }
-  }
-  const int code = pass();
-  if (p == nullptr) return code;
-  guard_if guard(here.process().lock, here.several());
-  --p->holders;
-  if (code != MPI_SUCCESS) {
-    here.process().requests.link(p);
-    return code;
-  }
-  core::sync_record* const r = p->record;
-  if (r != nullptr && !r->has(flag::complete) && (p->wildcard || p->cancel_seen))
-    r->flags = static_cast<uint16_t>(r->flags | flag::ambiguous);
-  if (p->wildcard) --here.process().open_wildcards;
-  if (p->cancel_seen) --here.process().open_wildcards;
-  if (p->watched) --here.process().open_wildcards;
-  if (p->region != nullptr) detail::drop_region(here.process(), p->region);
-  if (p->holders == 0) here.process().requests.recycle(p);
-  return code;
-}
-
 }  // namespace mpi
 }  // namespace v0
 }  // namespace whywait
 
 #endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/mpi/announcement.hpp
+#ifndef WHYWAIT_MPI_ANNOUNCEMENT_HPP
+#define WHYWAIT_MPI_ANNOUNCEMENT_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+/// Lets processes of one job on one machine find out which of them contain whywait, without a message: one without whywait
+/// would never answer, and a message to it could meet one of its own receives. Each process makes a small file before
+/// MPI_Init, in which all processes meet; afterwards the files are there, or their process has no whywait. Works with the
+/// launchers of Open MPI and MPICH, which tell processes how many they are; elsewhere `is_known` is false.
+class announcement {
+ public:
+  /// Before MPI_Init.
+  void make() noexcept {
+    if (!find_job()) return;
+    name_file(path_, local_rank_);
+    const int file = ::open(path_, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (file < 0) return;
+    char text[24];
+    const int length = snprintf(text, sizeof text, "%ld", static_cast<long>(getpid()));
+    made_ = length > 0 && ::write(file, text, static_cast<size_t>(length)) == length;
+    ::close(file);
+  }
+
+  bool is_known() const noexcept { return made_; }
+  int local_ranks() const noexcept { return local_ranks_; }
+  /// After MPI_Init: how many processes of this machine have no whywait.
+  int missing() const noexcept {
+    int count = 0;
+    for (int rank = 0; rank < local_ranks_; ++rank) count += exists(rank) ? 0 : 1;
+    return count;
+  }
+  /// Whether this is the first process of this machine that has whywait.
+  bool is_first() const noexcept {
+    for (int rank = 0; rank < local_rank_; ++rank)
+      if (exists(rank)) return false;
+    return true;
+  }
+  /// When no process needs it any more.
+  void withdraw() noexcept {
+    if (made_) ::unlink(path_);
+    made_ = false;
+  }
+
+ private:
+  static int number_of(const char* variable) noexcept {
+    const char* const text = getenv(variable);
+    return text != nullptr && *text != '\0' ? atoi(text) : -1;
+  }
+
+  bool find_job() noexcept {
+    char job[64] = "";
+    if (const char* const space = getenv("PMIX_NAMESPACE")) {
+      local_ranks_ = number_of("OMPI_COMM_WORLD_LOCAL_SIZE");
+      local_rank_ = number_of("OMPI_COMM_WORLD_LOCAL_RANK");
+      snprintf(job, sizeof job, "pmix%s", space);
+    } else if (getenv("PMI_FD") != nullptr) {
+      local_ranks_ = number_of("MPI_LOCALNRANKS");
+      local_rank_ = number_of("MPI_LOCALRANKID");
+      snprintf(job, sizeof job, "hydra%ld", launcher());
+    }
+    if (job[0] == '\0' || local_rank_ < 0 || local_ranks_ < 2 || local_rank_ >= local_ranks_) return false;
+    job_ = core::combine(core::combine(core::key_of(job), static_cast<uint64_t>(getuid())), core::boot_key());
+    return true;
+  }
+
+  /// The process of the launcher above this one; shells may lie between.
+  static long launcher() noexcept {
+    long process = static_cast<long>(getppid());
+    for (int level = 0; level < 8 && process > 1; ++level) {
+      char path[40], text[256] = "";
+      snprintf(path, sizeof path, "/proc/%ld/stat", process);
+      const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+      if (file < 0) break;
+      const ssize_t length = ::read(file, text, sizeof text - 1);
+      ::close(file);
+      const char* const name = strchr(text, '(');
+      const char* const end = length > 0 ? strrchr(text, ')') : nullptr;
+      if (name == nullptr || end == nullptr) break;
+      if (strncmp(name, "(hydra_", 7) == 0) return process;
+      long parent = 0;
+      if (sscanf(end, ") %*c %ld", &parent) != 1) break;
+      process = parent;
+    }
+    return 0;
+  }
+
+  void name_file(char (&path)[80], int rank) const noexcept {
+    snprintf(path, sizeof path, "/dev/shm/whywait.%016llx.%d", static_cast<unsigned long long>(job_), rank);
+  }
+  /// A file of a process that is gone is a left-over.
+  bool exists(int rank) const noexcept {
+    char path[80], text[24] = "";
+    name_file(path, rank);
+    const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    const ssize_t length = ::read(file, text, sizeof text - 1);
+    ::close(file);
+    const long process = length > 0 ? atol(text) : 0;
+    return process > 0 && (::kill(static_cast<pid_t>(process), 0) == 0 || errno == EPERM);
+  }
+
+  core::stable_key job_ = 0;
+  int local_ranks_ = 0, local_rank_ = -1;
+  bool made_ = false;
+  char path_[80] = "";
+};
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/mpi/agreement.hpp
+#ifndef WHYWAIT_MPI_AGREEMENT_HPP
+#define WHYWAIT_MPI_AGREEMENT_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+/// What the ranks agree on in MPI_Init before they do anything together: whether all of them have whywait and record.
+class start_agreement {
+ public:
+  /// Before MPI_Init.
+  void announce() noexcept { here_.make(); }
+
+  /// After MPI_Init. False: not all ranks record, and none of them may wait for the others; this was said in one line.
+  /// `level`: the thread level of this rank, then the highest of all ranks. Collective if all ranks have whywait.
+  bool all_record(bool enabled, int& level) noexcept {
+    int rank = 0, ranks = 1;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    const int missing = here_.is_known() ? here_.missing() : 0;
+    if (missing != 0) {
+      char text[80];
+      snprintf(text, sizeof text, "%d of the %d", missing, here_.local_ranks());
+      if (enabled && here_.is_first())
+        core::warn(text,
+                   " ranks on this machine run a program without whywait; no rank records and there is no report; put "
+                   "whywait into all programs of the job");
+      give_up();
+      return false;
+    }
+    int on[3] = {enabled ? 1 : 0, -level, enabled ? rank : ranks};  // the first rank that is on speaks for all
+    const bool agreed = here_.is_known() && here_.local_ranks() == ranks ? agree(on) : agree_in_time(on);
+    if (!agreed) {
+      if (enabled && here_.is_first())
+        core::warn(
+            "some ranks did not answer in MPI_Init, they run a program without whywait; no rank records and there is no "
+            "report; put whywait into all programs of the job");
+      give_up();
+      return false;
+    }
+    here_.withdraw();
+    level = -on[1];
+    if (on[0] == 0 && on[2] == rank) say_who_is_off(enabled, ranks);
+    else if (on[0] == 0) count_off(enabled);
+    return on[0] != 0;
+  }
+
+ private:
+  static constexpr int patience_seconds = 30;
+
+  static bool agree(int (&on)[3]) noexcept {
+    return PMPI_Allreduce(MPI_IN_PLACE, on, 3, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS;
+  }
+  // Ranks of other machines may have no whywait. If so the operation never ends; what it may write to must stay.
+  static bool agree_in_time(int (&on)[3]) noexcept {
+    static int kept[3];
+    for (int i = 0; i < 3; ++i) kept[i] = on[i];
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (PMPI_Iallreduce(MPI_IN_PLACE, kept, 3, MPI_INT, MPI_MIN, MPI_COMM_WORLD, &request) != MPI_SUCCESS) return false;
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const time_t until = now.tv_sec + patience_seconds;
+    for (int over = 0; PMPI_Test(&request, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS;) {
+      if (over != 0) {
+        for (int i = 0; i < 3; ++i) on[i] = kept[i];
+        return true;
+      }
+      clock_gettime(CLOCK_MONOTONIC, &now);
+      if (now.tv_sec >= until) return false;
+      sched_yield();
+    }
+    return false;
+  }
+
+  // Ranks that are switched off are told from those that are on only now, since it costs another operation.
+  static int count_off(bool enabled) noexcept {
+    int off = enabled ? 0 : 1;
+    PMPI_Allreduce(MPI_IN_PLACE, &off, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    return off;
+  }
+  static void say_who_is_off(bool enabled, int ranks) noexcept {
+    const int off = count_off(enabled);
+    char text[80];
+    snprintf(text, sizeof text, "switched off on %d of %d ranks", off, ranks);
+    if (off < ranks)
+      core::warn(text, " (WHYWAIT_ENABLE=0 in their environment, or no memory); no rank records and there is no report");
+  }
+
+  // Others may still look for the file of this process.
+  void give_up() noexcept {
+    left_over() = here_;
+    static_cast<void>(atexit([] { left_over().withdraw(); }));
+  }
+  static announcement& left_over() noexcept {
+    static announcement file;
+    return file;
+  }
+
+  announcement here_;
+};
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
 
 #endif
 
@@ -10008,8 +10324,8 @@ inline namespace v0 {
 namespace mpi {
 namespace detail {
 
-/// A thread's recorder that nobody will read, in the place of its own as long as this lives: what is recorded
-/// meanwhile is gone afterwards. False: there is no address space.
+/// Replaces a thread's recorder by one without a reader during its lifetime, so that records of that time are
+/// dropped. False: there is no address space.
 class recorder_for_trial {
  public:
   explicit recorder_for_trial(state& process) noexcept
@@ -10101,7 +10417,7 @@ inline void call_wrappers() noexcept {
 
 /// The least of the medians of several rounds, part by part.
 inline void take_least(calibration& found, const self_timing& timed, bool first) noexcept {
-  for (size_t c = 0; c < static_cast<size_t>(core::mpi_call::count_); ++c) {
+  for (size_t c = 0; c < core::modelled_calls; ++c) {
     const self_timing::kind& k = timed.kinds[c];
     if (k.count == 0) continue;
     uint32_t part[self_timing::kept];
@@ -10426,6 +10742,27 @@ inline void join_job(state& process) noexcept {
   process.modules.update(kept);
 }
 
+/// Whether this process called MPI_Init* through its wrapper.
+inline bool& called_init() noexcept {
+  static bool called = false;
+  return called;
+}
+
+/// At the end of a process that never called MPI_Init through C: one line instead of silence.
+inline void say_if_unseen() noexcept {
+  core::registry* const registry = core::the_registry();
+  if (registry == nullptr || registry->pid != getpid() || called_init()) return;
+  if (!registry->config.enable || !registry->config.report || !core::first_of_the_launch()) return;
+  int initialised = 0;
+  PMPI_Initialized(&initialised);
+  if (initialised != 0)
+    core::warn(
+        "MPI was initialised, but not through the C interface (a Fortran main program?): no MPI call was seen, there is no "
+        "report");
+  else if (registry->location_count != 0)
+    core::warn("this program never called MPI_Init: what its threads wait for is not explained, there is no report");
+}
+
 inline void at_exit() {
   state* const process = the_state();
   if (process == nullptr || !process->running || process->registry->pid != getpid()) return;
@@ -10434,7 +10771,7 @@ inline void at_exit() {
   if (finalized == 0) say_last_words(*process, end_reason::exit, 0);
 }
 
-inline void open_state(core::mpi_call what, caller from) noexcept {
+inline void open_state(core::mpi_call what, caller from, start_agreement& agreement) noexcept {
   record::listen();
   record::location* const here = record::this_location();
   // Launchers do not always pass the environment to other nodes: a rank that is switched off there must not
@@ -10442,9 +10779,8 @@ inline void open_state(core::mpi_call what, caller from) noexcept {
   state* const process = here != nullptr ? make_state(core::the_registry()) : nullptr;
   int level = MPI_THREAD_SINGLE;
   PMPI_Query_thread(&level);
-  int on[2] = {process != nullptr && !process->running ? 1 : 0, -level};
-  PMPI_Allreduce(MPI_IN_PLACE, on, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  if (on[0] == 0) return;
+  int highest = level;
+  if (!agreement.all_record(process != nullptr && !process->running, highest)) return;
   process->hook = installed_hooks;
   if (PMPI_Comm_dup(MPI_COMM_WORLD, &process->tool_comm) != MPI_SUCCESS) return;
   PMPI_Comm_set_errhandler(process->tool_comm, MPI_ERRORS_RETURN);
@@ -10453,7 +10789,7 @@ inline void open_state(core::mpi_call what, caller from) noexcept {
   PMPI_Comm_group(MPI_COMM_WORLD, &process->world_group);
   process->thread_level = level;
   process->multiple = level == MPI_THREAD_MULTIPLE;
-  process->any_multiple = -on[1] >= MPI_THREAD_MULTIPLE;
+  process->any_multiple = highest >= MPI_THREAD_MULTIPLE;
   find_shared_handles(*process);
   process->communicators.bind(bits_of(MPI_COMM_WORLD), learn_communicator(*process, MPI_COMM_WORLD));
   process->communicators.bind(bits_of(MPI_COMM_SELF), learn_communicator(*process, MPI_COMM_SELF));
@@ -10482,8 +10818,11 @@ inline void open_state(core::mpi_call what, caller from) noexcept {
 /// MPI_Init, MPI_Init_thread.
 template <class What, class Pass>
 inline int initialise(What what, caller from, Pass& pass) {
+  detail::called_init() = true;
+  start_agreement agreement;
+  agreement.announce();
   const int code = pass();
-  if (code == MPI_SUCCESS) detail::open_state(what, from);
+  if (code == MPI_SUCCESS) detail::open_state(what, from, agreement);
   return code;
 }
 
@@ -10563,7 +10902,7 @@ inline void keep_message(call& here, MPI_Message message, uint32_t posting, cons
   p->comm = index;
 }
 
-/// What the matched probe of a message said; false if no wrapper saw it. The entry is used up.
+/// The result of the matched probe of a message; false if no wrapper saw it. Removes the entry.
 inline bool take_message(call& here, uint64_t handle, pending& found) noexcept {
   guard_if guard(here.process().lock, here.several());
   pending* const p = here.process().messages.find(handle);
@@ -10587,7 +10926,7 @@ inline void store_probe(call& here, unsigned flags, uint32_t posting, const enve
 
 }  // namespace detail
 
-/// MPI_Probe. Its ordinal tells which later receive takes the message it saw.
+/// MPI_Probe. Its ordinal identifies the later receive that takes the same message.
 template <class What, class Pass>
 inline int probe(What what, caller from, Pass& pass, envelope e, MPI_Status*& status) {
   call here(what, from);
@@ -10776,7 +11115,7 @@ inline bool has_twin(pending* const* entries, int count, int i) noexcept {
 
 }  // namespace detail
 
-/// MPI_Isend, MPI_Ibsend, MPI_Issend, MPI_Irsend, MPI_Irecv: `flags` says posts_send or posts_receive.
+/// MPI_Isend, MPI_Ibsend, MPI_Issend, MPI_Irsend, MPI_Irecv: `flags` is posts_send or posts_receive.
 template <class What, class Pass>
 inline int post(What what, caller from, Pass& pass, unsigned flags, const void* buffer, int count, MPI_Datatype type,
                 envelope e, MPI_Request* request) {
@@ -10947,6 +11286,586 @@ inline int start(What what, caller from, Pass& pass, int count, MPI_Request* req
 
 #endif
 
+// ---- whywait/mpi/request_calls.hpp
+#ifndef WHYWAIT_MPI_REQUEST_CALLS_HPP
+#define WHYWAIT_MPI_REQUEST_CALLS_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+// Calls that end requests without completing them.
+
+/// MPI_Cancel: counted, and the request's completion will be asked whether it was cancelled.
+template <class What, class Pass>
+inline int cancel(What what, caller from, Pass& pass, MPI_Request* request) {
+  call here(what, from);
+  if (!here) return pass();
+  const int code = pass();
+  if (code != MPI_SUCCESS) return code;
+  guard_if guard(here.process().lock, here.several());
+  pending* const p = here.process().requests.find(bits_of(*request));
+  if (p != nullptr && p->record != nullptr && !p->cancel_seen) {
+    p->cancel_seen = true;
+    ++here.process().open_wildcards;
+  }
+  return code;
+}
+
+/// MPI_Request_free: what is still pending will complete unseen. A wildcard's source is then never known.
+template <class What, class Pass>
+inline int free_request(What what, caller from, Pass& pass, MPI_Request* request) {
+  call here(what, from);
+  if (!here) return pass();
+  const uint64_t handle = bits_of(*request);
+  pending* p;
+  {
+    guard_if guard(here.process().lock, here.several());
+    p = here.process().requests.find(handle);
+    if (p != nullptr) {
+      ++p->holders;
+      here.process().requests.unlink(p);
+    }
+  }
+  const int code = pass();
+  if (p == nullptr) return code;
+  guard_if guard(here.process().lock, here.several());
+  --p->holders;
+  if (code != MPI_SUCCESS) {
+    here.process().requests.link(p);
+    return code;
+  }
+  core::sync_record* const r = p->record;
+  if (r != nullptr && !r->has(flag::complete) && (p->wildcard || p->cancel_seen))
+    r->flags = static_cast<uint16_t>(r->flags | flag::ambiguous);
+  if (p->wildcard) --here.process().open_wildcards;
+  if (p->cancel_seen) --here.process().open_wildcards;
+  if (p->watched) --here.process().open_wildcards;
+  if (p->region != nullptr) detail::drop_region(here.process(), p->region);
+  if (p->holders == 0) here.process().requests.recycle(p);
+  return code;
+}
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/mpi/unexplained_call.hpp
+#ifndef WHYWAIT_MPI_UNEXPLAINED_CALL_HPP
+#define WHYWAIT_MPI_UNEXPLAINED_CALL_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+/// One call of the role `unexplained` while it lasts: two clock readings and one record without a message. Its call site
+/// counts it and adds up its time. Not inlined, so that each of the many wrappers consists of three calls. About 40 ns.
+class unexplained_call {
+ public:
+  __attribute__((noinline)) unexplained_call(core::mpi_call what, const caller& from) noexcept : here_(what, from) {
+    if (!here_) return;
+    state& process = here_.process();
+    if (__builtin_expect(!process.others_requests, 0)) process.others_requests = true;
+    here_.begin();
+  }
+  __attribute__((noinline)) ~unexplained_call() {
+    if (!here_) return;
+    here_.leave();
+    if (here_.store(0, 0) != nullptr) here_.finish();
+  }
+  unexplained_call(const unexplained_call&) = delete;
+  unexplained_call& operator=(const unexplained_call&) = delete;
+
+ private:
+  call here_;
+};
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/mpi/unexplained_table.hpp
+#ifndef WHYWAIT_MPI_UNEXPLAINED_TABLE_HPP
+#define WHYWAIT_MPI_UNEXPLAINED_TABLE_HPP
+
+// The calls of the role `unexplained`: name, parameters, arguments; core/mpi_calls.hpp lists the same names. `count_type`
+// and `offset_type` (displacements and units) are `int`, and MPI_Count and MPI_Aint in the forms with large counts (MPI_Put_c).
+// unexplained_wrappers.hpp makes a wrapper of each row and undefines the macros.
+// clang-format off
+
+// F: calls without `comm` and what follows it. They have a nonblocking and, since MPI 4, a persistent form.
+#define WHYWAIT_MPI_UNEXPLAINED_COLLECTIVES(F)                                                                           \
+  F(Bcast, Ibcast, (void* buffer, count_type count, MPI_Datatype type, int root), (buffer, count, type, root))           \
+  F(Gather, Igather,                                                                                                     \
+    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf, count_type recvcount,              \
+     MPI_Datatype recvtype, int root),                                                                                   \
+    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root))                                                  \
+  F(Gatherv, Igatherv,                                                                                                   \
+    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf, const count_type recvcounts[],     \
+     const offset_type displs[], MPI_Datatype recvtype, int root),                                                       \
+    (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root))                                         \
+  F(Scatter, Iscatter,                                                                                                   \
+    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf, count_type recvcount,              \
+     MPI_Datatype recvtype, int root),                                                                                   \
+    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root))                                                  \
+  F(Scatterv, Iscatterv,                                                                                                 \
+    (const void* sendbuf, const count_type sendcounts[], const offset_type displs[], MPI_Datatype sendtype, void*        \
+     recvbuf, count_type recvcount, MPI_Datatype recvtype, int root),                                                    \
+    (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root))                                         \
+  F(Allgather, Iallgather,                                                                                               \
+    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf, count_type recvcount,              \
+     MPI_Datatype recvtype),                                                                                             \
+    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                                                        \
+  F(Allgatherv, Iallgatherv,                                                                                             \
+    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf, const count_type recvcounts[],     \
+     const offset_type displs[], MPI_Datatype recvtype),                                                                 \
+    (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype))                                               \
+  F(Alltoall, Ialltoall,                                                                                                 \
+    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf, count_type recvcount,              \
+     MPI_Datatype recvtype),                                                                                             \
+    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                                                        \
+  F(Alltoallv, Ialltoallv,                                                                                               \
+    (const void* sendbuf, const count_type sendcounts[], const offset_type sdispls[], MPI_Datatype sendtype, void*       \
+     recvbuf, const count_type recvcounts[], const offset_type rdispls[], MPI_Datatype recvtype),                        \
+    (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype))                                    \
+  F(Alltoallw, Ialltoallw,                                                                                               \
+    (const void* sendbuf, const count_type sendcounts[], const offset_type sdispls[], const MPI_Datatype                 \
+     sendtypes[], void* recvbuf, const count_type recvcounts[], const offset_type rdispls[], const MPI_Datatype          \
+     recvtypes[]),                                                                                                       \
+    (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes))                                  \
+  F(Reduce, Ireduce, (const void* sendbuf, void* recvbuf, count_type count, MPI_Datatype type, MPI_Op op, int root),     \
+    (sendbuf, recvbuf, count, type, op, root))                                                                           \
+  F(Allreduce, Iallreduce, (const void* sendbuf, void* recvbuf, count_type count, MPI_Datatype type, MPI_Op op),         \
+    (sendbuf, recvbuf, count, type, op))                                                                                 \
+  F(Reduce_scatter, Ireduce_scatter,                                                                                     \
+    (const void* sendbuf, void* recvbuf, const count_type recvcounts[], MPI_Datatype type, MPI_Op op),                   \
+    (sendbuf, recvbuf, recvcounts, type, op))                                                                            \
+  F(Reduce_scatter_block, Ireduce_scatter_block,                                                                         \
+    (const void* sendbuf, void* recvbuf, count_type recvcount, MPI_Datatype type, MPI_Op op),                            \
+    (sendbuf, recvbuf, recvcount, type, op))                                                                             \
+  F(Scan, Iscan, (const void* sendbuf, void* recvbuf, count_type count, MPI_Datatype type, MPI_Op op),                   \
+    (sendbuf, recvbuf, count, type, op))                                                                                 \
+  F(Exscan, Iexscan, (const void* sendbuf, void* recvbuf, count_type count, MPI_Datatype type, MPI_Op op),               \
+    (sendbuf, recvbuf, count, type, op))
+#define WHYWAIT_MPI_UNEXPLAINED_NEIGHBOURS(F)                                                                            \
+  F(Neighbor_allgather, Ineighbor_allgather,                                                                             \
+    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf, count_type recvcount,              \
+     MPI_Datatype recvtype),                                                                                             \
+    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                                                        \
+  F(Neighbor_allgatherv, Ineighbor_allgatherv,                                                                           \
+    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf, const count_type recvcounts[],     \
+     const offset_type displs[], MPI_Datatype recvtype),                                                                 \
+    (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype))                                               \
+  F(Neighbor_alltoall, Ineighbor_alltoall,                                                                               \
+    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf, count_type recvcount,              \
+     MPI_Datatype recvtype),                                                                                             \
+    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                                                        \
+  F(Neighbor_alltoallv, Ineighbor_alltoallv,                                                                             \
+    (const void* sendbuf, const count_type sendcounts[], const offset_type sdispls[], MPI_Datatype sendtype, void*       \
+     recvbuf, const count_type recvcounts[], const offset_type rdispls[], MPI_Datatype recvtype),                        \
+    (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype))                                    \
+  F(Neighbor_alltoallw, Ineighbor_alltoallw,                                                                             \
+    (const void* sendbuf, const count_type sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],       \
+     void* recvbuf, const count_type recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[]),            \
+    (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes))
+
+// X: calls with all their parameters. These have both forms.
+#define WHYWAIT_MPI_UNEXPLAINED_BOTH(X)                                                                                  \
+  X(Put,                                                                                                                 \
+    (const void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement, count_type                \
+     target_count, MPI_Datatype target_type, MPI_Win win),                                                               \
+    (origin, count, type, rank, displacement, target_count, target_type, win))                                           \
+  X(Get,                                                                                                                 \
+    (void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement, count_type target_count,        \
+     MPI_Datatype target_type, MPI_Win win),                                                                             \
+    (origin, count, type, rank, displacement, target_count, target_type, win))                                           \
+  X(Accumulate,                                                                                                          \
+    (const void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement, count_type                \
+     target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win),                                                    \
+    (origin, count, type, rank, displacement, target_count, target_type, op, win))                                       \
+  X(Rput,                                                                                                                \
+    (const void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement, count_type                \
+     target_count, MPI_Datatype target_type, MPI_Win win, MPI_Request* request),                                         \
+    (origin, count, type, rank, displacement, target_count, target_type, win, request))                                  \
+  X(Rget,                                                                                                                \
+    (void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement, count_type target_count,        \
+     MPI_Datatype target_type, MPI_Win win, MPI_Request* request),                                                       \
+    (origin, count, type, rank, displacement, target_count, target_type, win, request))                                  \
+  X(Raccumulate,                                                                                                         \
+    (const void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement, count_type                \
+     target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win, MPI_Request* request),                              \
+    (origin, count, type, rank, displacement, target_count, target_type, op, win, request))                              \
+  X(Get_accumulate,                                                                                                      \
+    (const void* origin, count_type count, MPI_Datatype type, void* result, count_type result_count, MPI_Datatype        \
+     result_type, int rank, MPI_Aint displacement, count_type target_count, MPI_Datatype target_type, MPI_Op op,         \
+     MPI_Win win),                                                                                                       \
+    (origin, count, type, result, result_count, result_type, rank, displacement, target_count, target_type, op,          \
+     win))                                                                                                               \
+  X(Rget_accumulate,                                                                                                     \
+    (const void* origin, count_type count, MPI_Datatype type, void* result, count_type result_count, MPI_Datatype        \
+     result_type, int rank, MPI_Aint displacement, count_type target_count, MPI_Datatype target_type, MPI_Op op,         \
+     MPI_Win win, MPI_Request* request),                                                                                 \
+    (origin, count, type, result, result_count, result_type, rank, displacement, target_count, target_type, op, win,     \
+     request))                                                                                                           \
+  X(Win_create, (void* base, MPI_Aint size, offset_type unit, MPI_Info info, MPI_Comm comm, MPI_Win* win),               \
+    (base, size, unit, info, comm, win))                                                                                 \
+  X(Win_allocate, (MPI_Aint size, offset_type unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win),             \
+    (size, unit, info, comm, base, win))                                                                                 \
+  X(Buffer_detach, (void* buffer, count_type* size), (buffer, size))                                                     \
+  X(File_read, (MPI_File file, void* buf, count_type count, MPI_Datatype type, MPI_Status* status),                      \
+    (file, buf, count, type, status))                                                                                    \
+  X(File_read_all, (MPI_File file, void* buf, count_type count, MPI_Datatype type, MPI_Status* status),                  \
+    (file, buf, count, type, status))                                                                                    \
+  X(File_read_shared, (MPI_File file, void* buf, count_type count, MPI_Datatype type, MPI_Status* status),               \
+    (file, buf, count, type, status))                                                                                    \
+  X(File_read_ordered, (MPI_File file, void* buf, count_type count, MPI_Datatype type, MPI_Status* status),              \
+    (file, buf, count, type, status))                                                                                    \
+  X(File_read_at, (MPI_File file, MPI_Offset at, void* buf, count_type count, MPI_Datatype type, MPI_Status* status),    \
+    (file, at, buf, count, type, status))                                                                                \
+  X(File_read_at_all,                                                                                                    \
+    (MPI_File file, MPI_Offset at, void* buf, count_type count, MPI_Datatype type, MPI_Status* status),                  \
+    (file, at, buf, count, type, status))                                                                                \
+  X(File_read_all_begin, (MPI_File file, void* buf, count_type count, MPI_Datatype type), (file, buf, count, type))      \
+  X(File_read_ordered_begin, (MPI_File file, void* buf, count_type count, MPI_Datatype type),                            \
+    (file, buf, count, type))                                                                                            \
+  X(File_read_at_all_begin, (MPI_File file, MPI_Offset at, void* buf, count_type count, MPI_Datatype type),              \
+    (file, at, buf, count, type))                                                                                        \
+  X(File_iread, (MPI_File file, void* buf, count_type count, MPI_Datatype type, MPI_Request* request),                   \
+    (file, buf, count, type, request))                                                                                   \
+  X(File_iread_shared, (MPI_File file, void* buf, count_type count, MPI_Datatype type, MPI_Request* request),            \
+    (file, buf, count, type, request))                                                                                   \
+  X(File_iread_at,                                                                                                       \
+    (MPI_File file, MPI_Offset at, void* buf, count_type count, MPI_Datatype type, MPI_Request* request),                \
+    (file, at, buf, count, type, request))                                                                               \
+  X(File_write, (MPI_File file, const void* buf, count_type count, MPI_Datatype type, MPI_Status* status),               \
+    (file, buf, count, type, status))                                                                                    \
+  X(File_write_all, (MPI_File file, const void* buf, count_type count, MPI_Datatype type, MPI_Status* status),           \
+    (file, buf, count, type, status))                                                                                    \
+  X(File_write_shared, (MPI_File file, const void* buf, count_type count, MPI_Datatype type, MPI_Status* status),        \
+    (file, buf, count, type, status))                                                                                    \
+  X(File_write_ordered, (MPI_File file, const void* buf, count_type count, MPI_Datatype type, MPI_Status* status),       \
+    (file, buf, count, type, status))                                                                                    \
+  X(File_write_at,                                                                                                       \
+    (MPI_File file, MPI_Offset at, const void* buf, count_type count, MPI_Datatype type, MPI_Status* status),            \
+    (file, at, buf, count, type, status))                                                                                \
+  X(File_write_at_all,                                                                                                   \
+    (MPI_File file, MPI_Offset at, const void* buf, count_type count, MPI_Datatype type, MPI_Status* status),            \
+    (file, at, buf, count, type, status))                                                                                \
+  X(File_write_all_begin, (MPI_File file, const void* buf, count_type count, MPI_Datatype type),                         \
+    (file, buf, count, type))                                                                                            \
+  X(File_write_ordered_begin, (MPI_File file, const void* buf, count_type count, MPI_Datatype type),                     \
+    (file, buf, count, type))                                                                                            \
+  X(File_write_at_all_begin, (MPI_File file, MPI_Offset at, const void* buf, count_type count, MPI_Datatype type),       \
+    (file, at, buf, count, type))                                                                                        \
+  X(File_iwrite, (MPI_File file, const void* buf, count_type count, MPI_Datatype type, MPI_Request* request),            \
+    (file, buf, count, type, request))                                                                                   \
+  X(File_iwrite_shared, (MPI_File file, const void* buf, count_type count, MPI_Datatype type, MPI_Request* request),     \
+    (file, buf, count, type, request))                                                                                   \
+  X(File_iwrite_at,                                                                                                      \
+    (MPI_File file, MPI_Offset at, const void* buf, count_type count, MPI_Datatype type, MPI_Request* request),          \
+    (file, at, buf, count, type, request))
+
+// Since MPI 3.1.
+#define WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_3_1(X)                                                                        \
+  X(File_iread_all, (MPI_File file, void* buf, count_type count, MPI_Datatype type, MPI_Request* request),               \
+    (file, buf, count, type, request))                                                                                   \
+  X(File_iread_at_all,                                                                                                   \
+    (MPI_File file, MPI_Offset at, void* buf, count_type count, MPI_Datatype type, MPI_Request* request),                \
+    (file, at, buf, count, type, request))                                                                               \
+  X(File_iwrite_all, (MPI_File file, const void* buf, count_type count, MPI_Datatype type, MPI_Request* request),        \
+    (file, buf, count, type, request))                                                                                   \
+  X(File_iwrite_at_all,                                                                                                  \
+    (MPI_File file, MPI_Offset at, const void* buf, count_type count, MPI_Datatype type, MPI_Request* request),          \
+    (file, at, buf, count, type, request))
+
+// These have only one form.
+#define WHYWAIT_MPI_UNEXPLAINED_PLAIN(X)                                                                                 \
+  X(Ibarrier, (MPI_Comm comm, MPI_Request* request), (comm, request))                                                    \
+  X(File_read_all_end, (MPI_File file, void* buf, MPI_Status* status), (file, buf, status))                              \
+  X(File_read_at_all_end, (MPI_File file, void* buf, MPI_Status* status), (file, buf, status))                           \
+  X(File_read_ordered_end, (MPI_File file, void* buf, MPI_Status* status), (file, buf, status))                          \
+  X(File_write_all_end, (MPI_File file, const void* buf, MPI_Status* status), (file, buf, status))                       \
+  X(File_write_at_all_end, (MPI_File file, const void* buf, MPI_Status* status), (file, buf, status))                    \
+  X(File_write_ordered_end, (MPI_File file, const void* buf, MPI_Status* status), (file, buf, status))                   \
+  X(Fetch_and_op,                                                                                                        \
+    (const void* origin, void* result, MPI_Datatype type, int rank, MPI_Aint displacement, MPI_Op op, MPI_Win win),      \
+    (origin, result, type, rank, displacement, op, win))                                                                 \
+  X(Compare_and_swap,                                                                                                    \
+    (const void* origin, const void* compare, void* result, MPI_Datatype type, int rank, MPI_Aint displacement,          \
+     MPI_Win win),                                                                                                       \
+    (origin, compare, result, type, rank, displacement, win))                                                            \
+  X(Win_fence, (int assertion, MPI_Win win), (assertion, win))                                                           \
+  X(Win_start, (MPI_Group group, int assertion, MPI_Win win), (group, assertion, win))                                   \
+  X(Win_post, (MPI_Group group, int assertion, MPI_Win win), (group, assertion, win))                                    \
+  X(Win_complete, (MPI_Win win), (win))                                                                                  \
+  X(Win_wait, (MPI_Win win), (win))                                                                                      \
+  X(Win_unlock_all, (MPI_Win win), (win))                                                                                \
+  X(Win_sync, (MPI_Win win), (win))                                                                                      \
+  X(Win_flush_all, (MPI_Win win), (win))                                                                                 \
+  X(Win_flush_local_all, (MPI_Win win), (win))                                                                           \
+  X(Win_test, (MPI_Win win, int* flag), (win, flag))                                                                     \
+  X(Win_lock, (int kind, int rank, int assertion, MPI_Win win), (kind, rank, assertion, win))                            \
+  X(Win_lock_all, (int assertion, MPI_Win win), (assertion, win))                                                        \
+  X(Win_unlock, (int rank, MPI_Win win), (rank, win))                                                                    \
+  X(Win_flush, (int rank, MPI_Win win), (rank, win))                                                                     \
+  X(Win_flush_local, (int rank, MPI_Win win), (rank, win))                                                               \
+  X(Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win* win), (info, comm, win))                                 \
+  X(Win_set_info, (MPI_Win win, MPI_Info info), (win, info))                                                             \
+  X(Comm_set_info, (MPI_Comm comm, MPI_Info info), (comm, info))                                                         \
+  X(Comm_spawn,                                                                                                          \
+    (const char* command, char* argv[], int most, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* made, int            \
+     codes[]),                                                                                                           \
+    (command, argv, most, info, root, comm, made, codes))                                                                \
+  X(Comm_spawn_multiple,                                                                                                 \
+    (int count, char* commands[], char** argvs[], const int most[], const MPI_Info infos[], int root, MPI_Comm comm,     \
+     MPI_Comm* made, int codes[]),                                                                                       \
+    (count, commands, argvs, most, infos, root, comm, made, codes))                                                      \
+  X(Comm_accept, (const char* port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* made),                             \
+    (port, info, root, comm, made))                                                                                      \
+  X(Comm_connect, (const char* port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* made),                            \
+    (port, info, root, comm, made))                                                                                      \
+  X(Comm_join, (int socket, MPI_Comm* made), (socket, made))                                                             \
+  X(Open_port, (MPI_Info info, char* port), (info, port))                                                                \
+  X(Close_port, (const char* port), (port))                                                                              \
+  X(Publish_name, (const char* service, MPI_Info info, const char* port), (service, info, port))                         \
+  X(Unpublish_name, (const char* service, MPI_Info info, const char* port), (service, info, port))                       \
+  X(Lookup_name, (const char* service, MPI_Info info, char* port), (service, info, port))                                \
+  X(File_open, (MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* file),                               \
+    (comm, name, mode, info, file))                                                                                      \
+  X(File_close, (MPI_File* file), (file))                                                                                \
+  X(File_delete, (const char* name, MPI_Info info), (name, info))                                                        \
+  X(File_preallocate, (MPI_File file, MPI_Offset size), (file, size))                                                    \
+  X(File_set_size, (MPI_File file, MPI_Offset size), (file, size))                                                       \
+  X(File_set_view,                                                                                                       \
+    (MPI_File file, MPI_Offset at, MPI_Datatype element, MPI_Datatype type, const char* format, MPI_Info info),          \
+    (file, at, element, type, format, info))                                                                             \
+  X(File_set_info, (MPI_File file, MPI_Info info), (file, info))                                                         \
+  X(File_set_atomicity, (MPI_File file, int flag), (file, flag))                                                         \
+  X(File_sync, (MPI_File file), (file))                                                                                  \
+  X(File_seek, (MPI_File file, MPI_Offset at, int from), (file, at, from))                                               \
+  X(File_seek_shared, (MPI_File file, MPI_Offset at, int from), (file, at, from))                                        \
+  X(File_get_size, (MPI_File file, MPI_Offset* at), (file, at))                                                          \
+  X(File_get_position_shared, (MPI_File file, MPI_Offset* at), (file, at))
+
+// Since MPI 4.
+#define WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_4(X)                                                                          \
+  X(Isendrecv,                                                                                                           \
+    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,             \
+     count_type recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request),         \
+    (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request))         \
+  X(Isendrecv_replace,                                                                                                   \
+    (void* buf, count_type count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,      \
+     MPI_Request* request),                                                                                              \
+    (buf, count, type, dest, sendtag, source, recvtag, comm, request))
+
+#define WHYWAIT_MPI_UNEXPLAINED_PLAIN_SINCE_4(X)                                                                         \
+  X(Barrier_init, (MPI_Comm comm, MPI_Info info, MPI_Request* request), (comm, info, request))                           \
+  X(Psend_init,                                                                                                          \
+    (const void* buf, int partitions, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Info     \
+     info, MPI_Request* request),                                                                                        \
+    (buf, partitions, count, type, dest, tag, comm, info, request))                                                      \
+  X(Precv_init,                                                                                                          \
+    (void* buf, int partitions, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Info         \
+     info, MPI_Request* request),                                                                                        \
+    (buf, partitions, count, type, source, tag, comm, info, request))                                                    \
+  X(Pready, (int partition, MPI_Request request), (partition, request))                                                  \
+  X(Pready_range, (int low, int high, MPI_Request request), (low, high, request))                                        \
+  X(Pready_list, (int length, WHYWAIT_MPI_PARTITIONS partitions[], MPI_Request request),                                 \
+    (length, partitions, request))                                                                                       \
+  X(Parrived, (MPI_Request request, int partition, int* flag), (request, partition, flag))                               \
+  X(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* made, MPI_Request* request),                           \
+    (comm, info, made, request))                                                                                         \
+  X(Comm_create_from_group, (MPI_Group group, const char* tag, MPI_Info info, MPI_Errhandler errors, MPI_Comm* made),    \
+    (group, tag, info, errors, made))                                                                                    \
+  X(Intercomm_create_from_groups,                                                                                        \
+    (MPI_Group local, int local_leader, MPI_Group remote, int remote_leader, const char* tag, MPI_Info info,             \
+     MPI_Errhandler errors, MPI_Comm* made),                                                                             \
+    (local, local_leader, remote, remote_leader, tag, info, errors, made))                                               \
+  X(Session_init, (MPI_Info info, MPI_Errhandler errors, MPI_Session* session), (info, errors, session))                 \
+  X(Session_finalize, (MPI_Session* session), (session))
+
+// Calls of which only the form with large counts is not explained.
+#define WHYWAIT_MPI_UNEXPLAINED_LARGE(X)                                                                                 \
+  X(Send, (const void* buf, count_type count, MPI_Datatype type, int dest, int tag, MPI_Comm comm),                      \
+    (buf, count, type, dest, tag, comm))                                                                                 \
+  X(Bsend, (const void* buf, count_type count, MPI_Datatype type, int dest, int tag, MPI_Comm comm),                     \
+    (buf, count, type, dest, tag, comm))                                                                                 \
+  X(Ssend, (const void* buf, count_type count, MPI_Datatype type, int dest, int tag, MPI_Comm comm),                     \
+    (buf, count, type, dest, tag, comm))                                                                                 \
+  X(Rsend, (const void* buf, count_type count, MPI_Datatype type, int dest, int tag, MPI_Comm comm),                     \
+    (buf, count, type, dest, tag, comm))                                                                                 \
+  X(Recv, (void* buf, count_type count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status),      \
+    (buf, count, type, source, tag, comm, status))                                                                       \
+  X(Mrecv, (void* buf, count_type count, MPI_Datatype type, MPI_Message* message, MPI_Status* status),                   \
+    (buf, count, type, message, status))                                                                                 \
+  X(Sendrecv,                                                                                                            \
+    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,             \
+     count_type recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status),           \
+    (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status))          \
+  X(Sendrecv_replace,                                                                                                    \
+    (void* buf, count_type count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,      \
+     MPI_Status* status),                                                                                                \
+    (buf, count, type, dest, sendtag, source, recvtag, comm, status))                                                    \
+  X(Isend,                                                                                                               \
+    (const void* buf, count_type count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request),      \
+    (buf, count, type, dest, tag, comm, request))                                                                        \
+  X(Ibsend,                                                                                                              \
+    (const void* buf, count_type count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request),      \
+    (buf, count, type, dest, tag, comm, request))                                                                        \
+  X(Issend,                                                                                                              \
+    (const void* buf, count_type count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request),      \
+    (buf, count, type, dest, tag, comm, request))                                                                        \
+  X(Irsend,                                                                                                              \
+    (const void* buf, count_type count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request),      \
+    (buf, count, type, dest, tag, comm, request))                                                                        \
+  X(Send_init,                                                                                                           \
+    (const void* buf, count_type count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request),      \
+    (buf, count, type, dest, tag, comm, request))                                                                        \
+  X(Bsend_init,                                                                                                          \
+    (const void* buf, count_type count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request),      \
+    (buf, count, type, dest, tag, comm, request))                                                                        \
+  X(Ssend_init,                                                                                                          \
+    (const void* buf, count_type count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request),      \
+    (buf, count, type, dest, tag, comm, request))                                                                        \
+  X(Rsend_init,                                                                                                          \
+    (const void* buf, count_type count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request),      \
+    (buf, count, type, dest, tag, comm, request))                                                                        \
+  X(Irecv, (void* buf, count_type count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request),   \
+    (buf, count, type, source, tag, comm, request))                                                                      \
+  X(Recv_init,                                                                                                           \
+    (void* buf, count_type count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request),          \
+    (buf, count, type, source, tag, comm, request))                                                                      \
+  X(Imrecv, (void* buf, count_type count, MPI_Datatype type, MPI_Message* message, MPI_Request* request),                \
+    (buf, count, type, message, request))                                                                                \
+  X(Win_allocate_shared, (MPI_Aint size, offset_type unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win),      \
+    (size, unit, info, comm, base, win))
+// clang-format on
+
+#endif
+
+// ---- whywait/mpi/unexplained_wrappers.hpp
+#ifndef WHYWAIT_MPI_UNEXPLAINED_WRAPPERS_HPP
+#define WHYWAIT_MPI_UNEXPLAINED_WRAPPERS_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+// The wrappers of unexplained_table.hpp. Weak and visible for the reasons given in wrappers.hpp; cold, so that they are small.
+// A function with C linkage is the same in each namespace: a namespace for each form gives the types of the rows their
+// meaning. MPICH 4.0 declares the partitions of MPI_Pready_list without const.
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
+#define WHYWAIT_MPI_PARTITIONS int
+#else
+#define WHYWAIT_MPI_PARTITIONS const int
+#endif
+#define WHYWAIT_MPI_UNPACK(...) __VA_ARGS__
+#define WHYWAIT_MPI_UNEXPLAINED(name, parameters, arguments)                                                \
+  __attribute__((weak, noinline, cold, visibility("default"))) int MPI_##name parameters {                  \
+    const ::whywait::mpi::unexplained_call here(::whywait::core::mpi_call::name,                            \
+                                                {__builtin_return_address(0), __builtin_frame_address(0)}); \
+    return PMPI_##name arguments;                                                                           \
+  }
+#define WHYWAIT_MPI_UNEXPLAINED_AS_LARGE(name, parameters, arguments) WHYWAIT_MPI_UNEXPLAINED(name##_c, parameters, arguments)
+
+#define WHYWAIT_MPI_BLOCKING(name, parameters, arguments) \
+  WHYWAIT_MPI_UNEXPLAINED(name, (WHYWAIT_MPI_UNPACK parameters, MPI_Comm comm), (WHYWAIT_MPI_UNPACK arguments, comm))
+#define WHYWAIT_MPI_NONBLOCKING(name, parameters, arguments)                                           \
+  WHYWAIT_MPI_UNEXPLAINED(name, (WHYWAIT_MPI_UNPACK parameters, MPI_Comm comm, MPI_Request * request), \
+                          (WHYWAIT_MPI_UNPACK arguments, comm, request))
+#define WHYWAIT_MPI_PERSISTENT(name, parameters, arguments)                                                           \
+  WHYWAIT_MPI_UNEXPLAINED(name, (WHYWAIT_MPI_UNPACK parameters, MPI_Comm comm, MPI_Info info, MPI_Request * request), \
+                          (WHYWAIT_MPI_UNPACK arguments, comm, info, request))
+
+#define WHYWAIT_MPI_FORM_BLOCKING(name, nonblocking, parameters, arguments) WHYWAIT_MPI_BLOCKING(name, parameters, arguments)
+#define WHYWAIT_MPI_FORM_NONBLOCKING(name, nonblocking, parameters, arguments) \
+  WHYWAIT_MPI_NONBLOCKING(nonblocking, parameters, arguments)
+#define WHYWAIT_MPI_FORM_PERSISTENT(name, nonblocking, parameters, arguments) \
+  WHYWAIT_MPI_PERSISTENT(name##_init, parameters, arguments)
+#define WHYWAIT_MPI_FORMS_LARGE(name, nonblocking, parameters, arguments) \
+  WHYWAIT_MPI_BLOCKING(name##_c, parameters, arguments)                   \
+  WHYWAIT_MPI_NONBLOCKING(nonblocking##_c, parameters, arguments)         \
+  WHYWAIT_MPI_PERSISTENT(name##_init_c, parameters, arguments)
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+namespace usual_counts {
+typedef int count_type;
+typedef int offset_type;
+extern "C" {
+WHYWAIT_MPI_UNEXPLAINED_COLLECTIVES(WHYWAIT_MPI_FORM_NONBLOCKING)
+WHYWAIT_MPI_UNEXPLAINED_NEIGHBOURS(WHYWAIT_MPI_FORM_BLOCKING)
+WHYWAIT_MPI_UNEXPLAINED_NEIGHBOURS(WHYWAIT_MPI_FORM_NONBLOCKING)
+WHYWAIT_MPI_UNEXPLAINED_BOTH(WHYWAIT_MPI_UNEXPLAINED)
+WHYWAIT_MPI_UNEXPLAINED_PLAIN(WHYWAIT_MPI_UNEXPLAINED)
+#if MPI_VERSION > 3 || MPI_SUBVERSION >= 1
+WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_3_1(WHYWAIT_MPI_UNEXPLAINED)
+#endif
+#if MPI_VERSION >= 4
+WHYWAIT_MPI_UNEXPLAINED_COLLECTIVES(WHYWAIT_MPI_FORM_PERSISTENT)
+WHYWAIT_MPI_UNEXPLAINED_NEIGHBOURS(WHYWAIT_MPI_FORM_PERSISTENT)
+WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_4(WHYWAIT_MPI_UNEXPLAINED)
+WHYWAIT_MPI_UNEXPLAINED_PLAIN_SINCE_4(WHYWAIT_MPI_UNEXPLAINED)
+#endif
+}
+}  // namespace usual_counts
+
+#if MPI_VERSION >= 4
+namespace large_counts {
+typedef MPI_Count count_type;
+typedef MPI_Aint offset_type;
+extern "C" {
+WHYWAIT_MPI_UNEXPLAINED_COLLECTIVES(WHYWAIT_MPI_FORMS_LARGE)
+WHYWAIT_MPI_UNEXPLAINED_NEIGHBOURS(WHYWAIT_MPI_FORMS_LARGE)
+WHYWAIT_MPI_UNEXPLAINED_BOTH(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
+WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_3_1(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
+WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_4(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
+WHYWAIT_MPI_UNEXPLAINED_LARGE(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
+}
+}  // namespace large_counts
+#endif
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#undef WHYWAIT_MPI_FORMS_LARGE
+#undef WHYWAIT_MPI_FORM_PERSISTENT
+#undef WHYWAIT_MPI_FORM_NONBLOCKING
+#undef WHYWAIT_MPI_FORM_BLOCKING
+#undef WHYWAIT_MPI_PERSISTENT
+#undef WHYWAIT_MPI_NONBLOCKING
+#undef WHYWAIT_MPI_BLOCKING
+#undef WHYWAIT_MPI_UNEXPLAINED_AS_LARGE
+#undef WHYWAIT_MPI_UNEXPLAINED
+#undef WHYWAIT_MPI_UNPACK
+#undef WHYWAIT_MPI_PARTITIONS
+
+#endif  // WHYWAIT_DISABLE
+
+#undef WHYWAIT_MPI_UNEXPLAINED_LARGE
+#undef WHYWAIT_MPI_UNEXPLAINED_PLAIN_SINCE_4
+#undef WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_4
+#undef WHYWAIT_MPI_UNEXPLAINED_PLAIN
+#undef WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_3_1
+#undef WHYWAIT_MPI_UNEXPLAINED_BOTH
+#undef WHYWAIT_MPI_UNEXPLAINED_NEIGHBOURS
+#undef WHYWAIT_MPI_UNEXPLAINED_COLLECTIVES
+
+#endif
+
 // ---- whywait/mpi/windows.hpp
 #ifndef WHYWAIT_MPI_WINDOWS_HPP
 #define WHYWAIT_MPI_WINDOWS_HPP
@@ -11087,7 +12006,7 @@ __attribute__((cold)) inline int free_window(What what, caller from, Pass& pass,
 
 #ifndef WHYWAIT_DISABLE
 
-// The table of wrappers: name, parameters, arguments, role function and the facts it is told. X: calls of inner loops, which
+// The table of wrappers: name, parameters, arguments, role function and the facts it receives. X: calls of inner loops, which
 // have a role function each; R: rare calls, which share the role functions of their kind. Inside the facts
 // the parameters have MPI's names; a status parameter is passed by reference, so that the role function can
 // put one of its own in place of an ignored one.
@@ -11285,7 +12204,7 @@ __attribute__((cold)) inline int free_window(What what, caller from, Pass& pass,
   WHYWAIT_MPI_POST(X, pointer, role, kind, b) WHYWAIT_MPI_POST(X, pointer, role, kind, c)
 
 // Weak: any number of files may include this. Default visibility: calls from shared libraries are seen even
-// with -fvisibility=hidden (MPICH's mpi.h says nothing). Never inlined, so that the return address is the
+// with -fvisibility=hidden (MPICH's mpi.h sets none). Never inlined, so that the return address is the
 // caller's. clang-format leaves the table alone.
 #define WHYWAIT_MPI_UNPACK(...) __VA_ARGS__
 #define WHYWAIT_MPI_WRAPPER(name, parameters, arguments, role, facts)                            \
@@ -12023,99 +12942,6 @@ class pod_vector : private detail::plain_memory {
 
 #endif
 
-// ---- whywait/base/key_map.hpp
-#ifndef WHYWAIT_BASE_KEY_MAP_HPP
-#define WHYWAIT_BASE_KEY_MAP_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace base {
-
-/// Maps 64-bit keys to 32-bit numbers: open addressing with linear probing. Key 0 is reserved. A lookup costs one or
-/// two cache lines. Not thread safe; throws std::bad_alloc. This is the hash table of the cold rooms that mpi.hpp
-/// reaches, because boost::unordered_flat_map takes 1.2 s instead of 0.05 s to include (g++ 12), for similar lookup
-/// times.
-class key_map {
- public:
-  static constexpr std::uint32_t none = 0xffffffffu;
-
-  key_map() noexcept = default;
-  explicit key_map(base::memory_pool& pool) noexcept : slots_(pool) {}
-
-  /// The number of `key`, or `none`.
-  std::uint32_t find(std::uint64_t key) const noexcept {
-    if (slots_.empty()) return none;
-    for (std::size_t i = start(key);; i = (i + 1) & (slots_.size() - 1)) {
-      if (slots_[i].key == key) return slots_[i].value;
-      if (slots_[i].key == 0) return none;
-    }
-  }
-
-  /// The number of `key`; a new key gets `fresh`.
-  std::uint32_t intern(std::uint64_t key, std::uint32_t fresh) {
-    if ((count_ + 1) * 2 > slots_.size()) grow();
-    for (std::size_t i = start(key);; i = (i + 1) & (slots_.size() - 1)) {
-      if (slots_[i].key == key) return slots_[i].value;
-      if (slots_[i].key == 0) {
-        slots_[i] = {key, fresh};
-        ++count_;
-        return fresh;
-      }
-    }
-  }
-
-  /// Removes `key` if it is present.
-  void erase(std::uint64_t key) noexcept {
-    if (slots_.empty()) return;
-    const std::size_t mask = slots_.size() - 1;
-    std::size_t at = start(key);
-    for (; slots_[at].key != key; at = (at + 1) & mask) {
-      if (slots_[at].key == 0) return;
-    }
-    // Later keys of the same probe sequence move up.
-    for (std::size_t i = (at + 1) & mask; slots_[i].key != 0; i = (i + 1) & mask) {
-      if (((i - start(slots_[i].key)) & mask) < ((i - at) & mask)) continue;
-      slots_[at] = slots_[i];
-      at = i;
-    }
-    slots_[at] = {};
-    --count_;
-  }
-
-  std::size_t size() const noexcept { return count_; }
-
- private:
-  struct slot {
-    std::uint64_t key = 0;
-    std::uint32_t value = none;
-  };
-
-  std::size_t start(std::uint64_t key) const noexcept {
-    return static_cast<std::size_t>(core::spread(key) >> 20) & (slots_.size() - 1);
-  }
-
-  void grow() {
-    base::pod_vector<slot> old = slots_.sibling();
-    old.swap(slots_);
-    slots_.resize(old.empty() ? 16 : old.size() * 2);
-    for (const slot& s : old) {
-      if (s.key == 0) continue;
-      std::size_t i = start(s.key);
-      while (slots_[i].key != 0) i = (i + 1) & (slots_.size() - 1);
-      slots_[i] = s;
-    }
-  }
-
-  base::pod_vector<slot> slots_;
-  std::size_t count_ = 0;
-};
-
-}  // namespace base
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/base/packet.hpp
 #ifndef WHYWAIT_BASE_PACKET_HPP
 #define WHYWAIT_BASE_PACKET_HPP
@@ -12129,7 +12955,7 @@ using packet = base::pod_vector<unsigned char>;
 
 /// Tags of the parts of a packet of the first exchanges; each part begins with its tag as a std::uint32_t.
 namespace packet_part {
-enum : std::uint32_t { sends = 1, receives, participation, answer, give, need, unmet };
+enum : std::uint32_t { sends = 1, receives, participation, answer, give, need, unmet, progress_query, progress_answer };
 }
 
 [[noreturn, gnu::cold, gnu::noinline]] inline void truncated() { throw std::out_of_range("whywait-X001: truncated packet"); }
@@ -12218,6 +13044,561 @@ void get_all(packet_reader& in, List& values) {
   const std::size_t size = values.size() * each;
   if (size != 0) std::memcpy(static_cast<void*>(values.data()), in.skip(size), size);
 }
+
+}  // namespace base
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/base/sorting.hpp
+#ifndef WHYWAIT_BASE_SORTING_HPP
+#define WHYWAIT_BASE_SORTING_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace base {
+
+namespace detail {
+
+using number_before = bool (*)(const void* context, std::uint32_t a, std::uint32_t b);
+using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b);
+
+[[gnu::noinline]] inline bool in_order(std::size_t size, number_before before, const void* context) {
+  for (std::uint32_t i = 1; i < size; ++i) {
+    if (before(context, i, i - 1)) return false;
+  }
+  return true;
+}
+
+// Bottom-up merge sort, compiled once for all lists; std::stable_sort costs 2 to 10 KB of code per list type.
+[[gnu::noinline]] inline void sort_numbers(base::pod_vector<std::uint32_t>& numbers, number_before before,
+                                           const void* context) {
+  const std::size_t n = numbers.size();
+  base::pod_vector<std::uint32_t> other(n);
+  for (std::size_t width = 1; width < n; width *= 2) {
+    for (std::size_t begin = 0; begin < n; begin += 2 * width) {
+      const std::size_t middle = begin + width < n ? begin + width : n;
+      const std::size_t end = middle + width < n ? middle + width : n;
+      std::size_t a = begin, b = middle;
+      if (middle == end || !before(context, numbers[middle], numbers[middle - 1])) b = end;  // already in order
+      for (std::size_t to = begin; to != end; ++to) {
+        const bool second = b != end && (a == middle || before(context, numbers[b], numbers[a]));
+        other[to] = numbers[second ? b++ : a++];
+      }
+    }
+    numbers.swap(other);
+  }
+}
+
+// The part of a sort that does not depend on the element type.
+[[gnu::noinline]] inline void sort_list(void* list, std::size_t size, number_before before, const void* context,
+                                        number_swap swap) {
+  if (in_order(size, before, context)) return;
+  base::pod_vector<std::uint32_t> order(size);
+  for (std::uint32_t i = 0; i != size; ++i) order[i] = i;
+  sort_numbers(order, before, context);
+  // Each cycle of the permutation is rotated once; the first element of a cycle is carried along to its end.
+  for (std::uint32_t i = 0; i != size; ++i) {
+    std::uint32_t to = i;
+    for (std::uint32_t from = order[to]; from != i; from = order[to]) {
+      swap(list, to, from);
+      order[to] = to;
+      to = from;
+    }
+    order[to] = to;
+  }
+}
+
+template <class T>
+void swap_numbers(void* list, std::uint32_t a, std::uint32_t b) {
+  std::swap(static_cast<T*>(list)[a], static_cast<T*>(list)[b]);
+}
+
+}  // namespace detail
+
+/// Stable sort by `before` for lists where compile time matters more than run time. O(n log n) comparisons through a
+/// pointer, at most one swap and 8 bytes of memory per element; fewer than 2^32 elements. Throws std::bad_alloc. If it
+/// or `before` throws, the list is unchanged.
+template <class T, class Before>
+void small_stable_sort(T* list, std::size_t size, Before before) {
+  struct both {
+    const T* list;
+    const Before* before;
+  };
+  const both context{list, &before};
+  const detail::number_before by_number = [](const void* c, std::uint32_t a, std::uint32_t b) {
+    const both& all = *static_cast<const both*>(c);
+    return static_cast<bool>((*all.before)(all.list[a], all.list[b]));
+  };
+  detail::sort_list(list, size, by_number, &context, &detail::swap_numbers<T>);
+}
+template <class List, class Before>
+void small_stable_sort(List& list, Before before) {
+  small_stable_sort(list.data(), list.size(), before);
+}
+
+/// Stable sort by operator<.
+template <class List>
+void small_stable_sort(List& list) {
+  using element = typename List::value_type;
+  small_stable_sort(list, [](const element& a, const element& b) { return a < b; });
+}
+
+/// Stable sort for mostly short lists where run time matters: up to 32 elements are sorted by insertion.
+template <class List, class Before>
+void sort_short(List& list, Before before) {
+  if (list.size() > 32) return small_stable_sort(list, before);
+  for (std::size_t i = 1; i < list.size(); ++i) {
+    const typename List::value_type moving = list[i];
+    std::size_t at = i;
+    for (; at != 0 && before(moving, list[at - 1]); --at) list[at] = list[at - 1];
+    list[at] = moving;
+  }
+}
+
+}  // namespace base
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/clocks/joining.hpp
+#ifndef WHYWAIT_CLOCKS_JOINING_HPP
+#define WHYWAIT_CLOCKS_JOINING_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// Joins a list to another; both are ascending and without duplicates. Common elements are added in place, which is all
+/// of them where every rank runs the same code. O(both).
+template <class List, class Before, class Add>
+void join_ascending(List& into, List&& from, Before before, Add add) {
+  using element = typename List::value_type;
+  if (into.empty()) into.swap(from);
+  List fresh;
+  std::size_t at = 0;
+  for (const element& e : from) {
+    while (at != into.size() && before(into[at], e)) ++at;
+    if (at == into.size() || before(e, into[at])) {
+      fresh.push_back(e);
+    } else {
+      add(into[at], e);
+    }
+  }
+  if (fresh.empty()) return;
+  List all;
+  all.reserve(into.size() + fresh.size());
+  std::size_t a = 0;
+  for (const element& f : fresh) {
+    for (; a != into.size() && before(into[a], f); ++a) all.push_back(into[a]);
+    all.push_back(f);
+  }
+  for (; a != into.size(); ++a) all.push_back(into[a]);
+  into = std::move(all);
+}
+
+/// Joins a list that put_all wrote.
+template <class List, class Before, class Add>
+void join_ascending(List& into, base::packet_reader& in, Before before, Add add) {
+  List from;
+  get_all(in, from);
+  join_ascending(into, std::move(from), before, add);
+}
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/clock_question.hpp
+#ifndef WHYWAIT_EXPLAIN_CLOCK_QUESTION_HPP
+#define WHYWAIT_EXPLAIN_CLOCK_QUESTION_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The key that stands for the network: all time inside MPI calls that is not waiting for others.
+constexpr core::stable_key network_key() noexcept { return core::combine(1, 0x6e6574776f726bu); }
+
+/// The key of the network within nodes: calls whose messages, or whose communicator, stay within one node.
+constexpr core::stable_key node_network_key() noexcept { return core::combine(2, 0x6e6574776f726bu); }
+
+/// One change of a hypothetical run: `block` takes `factor` times as long (0.5: twice as fast, 0: no time). With `mean_ns`
+/// it is balanced instead: each rank that runs it spends that time in it, distributed over the run as now.
+struct change {
+  core::stable_key block = 0;  ///< key of a region, step or derived block, or network_key()
+  double factor = 1.0;
+  std::int64_t mean_ns = 0;
+};
+
+/// A hypothetical run with all these changes.
+struct what_if {
+  base::vector<change> changes;
+};
+
+/// The predicted run: exact for the recorded matching and order of events; a bound if the program decides by time
+/// (wildcards, dynamic scheduling) or if the network is shared.
+struct what_if_answer {
+  what_if question;
+  std::int64_t total_ns = 0;   ///< time of the hypothetical run
+  std::int64_t saving_ns = 0;  ///< time of the run without changes minus total_ns
+};
+
+/// What balancing one block over the ranks that run it would save.
+struct balance_answer {
+  core::stable_key block = 0;
+  std::int32_t rank = 0;       ///< the rank that spends most time in it
+  std::int32_t ranks = 0;      ///< number of ranks that run it
+  std::int64_t most_ns = 0;    ///< time of that rank in it
+  std::int64_t sum_ns = 0;     ///< time of all ranks in it
+  std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
+};
+
+/// The efficiencies of POP (Rosas, Gimenez, Labarta 2014), 0 to 1: parallel = load_balance * communication and
+/// communication = serialisation * transfer. 0 if nothing was recorded. Useful is all time outside MPI calls.
+struct efficiencies {
+  double parallel = 0;               ///< mean useful time / time of the run
+  double load_balance = 0;           ///< mean useful time / longest useful time
+  double communication = 0;          ///< longest useful time / time of the run
+  double serialisation = 0;          ///< longest useful time / time of the run on an ideal network
+  double transfer = 0;               ///< time of the run on an ideal network / time of the run
+  double balance_in_nodes = 0;       ///< largest mean of a node / longest useful time; 0 if no node is known
+  double balance_between_nodes = 0;  ///< mean useful time / largest mean of a node; 0 if no node is known
+  // transfer = transfer_in_nodes * transfer_between_nodes; both 0 if no node is known
+  double transfer_in_nodes = 0;  ///< time of the run if calls within one node cost nothing / time of the run
+  double transfer_between_nodes = 0;  ///< time of the run on an ideal network / time if calls within one node cost nothing
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/transport_calls.hpp
+#ifndef WHYWAIT_EXPLAIN_TRANSPORT_CALLS_HPP
+#define WHYWAIT_EXPLAIN_TRANSPORT_CALLS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+// Type erasure of a transport and of the functions that it exchanges with the engine. The engine is compiled once, for
+// any number of transports.
+
+/// A borrowed callable; its target must outlive the last call.
+template <class Signature>
+class borrowed;
+template <class Result, class... Args>
+class borrowed<Result(Args...)> {
+ public:
+  template <class Function, std::enable_if_t<!std::is_same<std::decay_t<Function>, borrowed>::value, int> = 0>
+  borrowed(Function&& function)
+      : function_(const_cast<void*>(static_cast<const void*>(&function))), call_([](void* self, Args... args) -> Result {
+          return (*static_cast<std::remove_reference_t<Function>*>(self))(std::forward<Args>(args)...);
+        }) {}
+  Result operator()(Args... args) const { return call_(function_, std::forward<Args>(args)...); }
+
+ private:
+  void* function_;
+  Result (*call_)(void*, Args...);
+};
+
+/// to(rank): the packet under construction for that rank.
+using outbox_call = borrowed<base::packet&(std::int32_t)>;
+/// post(rank, packet): sends the packet at once.
+using post_call = borrowed<void(std::int32_t, const base::packet&)>;
+
+/// Any transport; `explain` documents the functions.
+class transport_calls {
+ public:
+  using take_call = borrowed<void(std::int32_t, const unsigned char*, std::size_t)>;
+  using receive_call = borrowed<void(std::int32_t, std::int32_t, const unsigned char*, std::size_t)>;
+  using pack_call = borrowed<base::packet(std::int32_t)>;
+
+  virtual std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) = 0;
+  virtual void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce, receive_call consume) = 0;
+  virtual void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) = 0;
+  virtual void reduce(pack_call pack, take_call merge) = 0;
+  virtual void broadcast(pack_call pack, take_call take) = 0;
+
+  /// Returns when all ranks have called it.
+  void wait_for_all() {
+    minimum([](std::int32_t) { return std::int64_t{0}; });
+  }
+
+ protected:
+  ~transport_calls() = default;
+};
+
+/// Adapts one transport type; borrows the transport.
+template <class Transport>
+class transport_calls_of final : public transport_calls {
+ public:
+  explicit transport_calls_of(Transport& transport) : transport_(&transport) {}
+
+  std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) override { return transport_->minimum(value); }
+  void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce, receive_call consume) override {
+    transport_->exchange([&](std::int32_t i, auto&& to, std::size_t room) { produce(i, outbox_call(to), room); }, consume);
+  }
+  void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) override {
+    transport_->forward([&](std::int32_t i, auto&& post) { return advance(i, post_call(post)); }, receive);
+  }
+  void reduce(pack_call pack, take_call merge) override { transport_->reduce(pack, merge); }
+  void broadcast(pack_call pack, take_call take) override { transport_->broadcast(pack, take); }
+
+ private:
+  Transport* transport_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/clocks.hpp
+#ifndef WHYWAIT_EXPLAIN_CLOCKS_HPP
+#define WHYWAIT_EXPLAIN_CLOCKS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+struct arrival;
+struct message_match;
+struct merged_class;
+struct outcome;
+struct participant;
+struct relay_wait;
+class class_merger;
+
+// The interface between the explanation and the virtual clocks (clocks/virtual_clocks.hpp), so that programs that do
+// not use the clocks do not compile them. Called once per stage, location or collective operation, never per record.
+
+/// The class of one wait, so that its compensated time can be added to that class.
+struct wait_note {
+  std::uint32_t record;
+  std::uint32_t number;  ///< of its class in wait_classes
+  std::int64_t wait_ns;
+};
+
+/// A wait that was caused by the beginning of one of this location's records.
+struct caused_wait {
+  std::uint32_t record;
+  std::int32_t rank;  ///< the rank that waited
+  std::uint16_t location;
+};
+
+/// Time in one block.
+struct block_time {
+  core::stable_key block;
+  std::int64_t ns, visits;
+};
+
+/// The state of one location after the forward pass.
+struct explained_location {
+  explicit explained_location(base::memory_pool& memory) : caused(memory), notes(memory), path(memory) {}
+  const base::pod_vector<arrival>* arrivals = nullptr;  ///< its causers, by record; borrowed
+  base::pod_vector<caused_wait> caused;                 ///< the waits it caused, by record
+  base::pod_vector<wait_note> notes;                    ///< by record
+  std::int64_t startup_ns = 0;  ///< time from the first rank's begin to the begin of recording
+  std::int64_t end_ns = INT64_MIN;
+  base::pod_vector<block_time> path;  ///< the causal path into its end
+};
+
+/// The virtual clocks of one rank, in the order of the engine's calls.
+class rank_clocks {
+ public:
+  virtual ~rank_clocks() = default;
+
+  /// Adds one collective operation of which this rank is the home: all participants, by rank, and those that waited for a
+  /// relay.
+  virtual void add_collective(const participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs,
+                              const base::pod_vector<relay_wait>& relays) = 0;
+  /// Sends the resulting needs to the participants as packet_part::give and need, which `receive_needs` reads there.
+  virtual void send_needs(outbox_call to) = 0;
+  virtual void receive_needs(std::uint32_t part, base::packet_reader& in) = 0;
+  /// Adds the messages of one location and the causes of its waits, both by record.
+  virtual void add_messages(std::uint16_t location, const message_match* matches, std::size_t count,
+                            const base::pod_vector<arrival>& arrivals) = 0;
+  /// Adds every location in turn, after the forward pass.
+  virtual void add_explained_location(std::uint16_t location, explained_location what) = 0;
+  /// Sets the classes before they are summed; borrowed. `number`: index of this rank in `merging`.
+  virtual void set_classes(class_merger& merging, std::size_t number) = 0;
+  /// On rank 0: add the results before, and after, the classes are presented.
+  virtual void report(outcome& result, base::vector<merged_class>& merged) = 0;
+  virtual void mark_savings(outcome& result) const = 0;
+};
+
+/// The virtual clocks of all ranks that a process hosts.
+class run_clocks {
+ public:
+  virtual ~run_clocks() = default;
+  virtual rank_clocks& of(std::size_t hosted) = 0;
+  /// Computes the delay costs, after the forward pass. Collective.
+  virtual void compute_delay_costs(transport_calls& transport) = 0;
+  /// Answers all questions, after the classes were summed. Collective.
+  virtual void answer_questions(transport_calls& transport, std::int64_t earliest_ns) = 0;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/clocks/block_balance.hpp
+#ifndef WHYWAIT_CLOCKS_BLOCK_BALANCE_HPP
+#define WHYWAIT_CLOCKS_BLOCK_BALANCE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// How the time in each block is distributed over the ranks. Merged up the reduction tree; 48 bytes per distinct block.
+class block_balance {
+ public:
+  /// Sets what one rank did itself, by block, ascending.
+  void set(std::int32_t rank, const base::pod_vector<explain::block_time>& own) {
+    all_.clear();
+    for (const explain::block_time& b : own) {
+      if (b.ns > 0) all_.push_back({b.block, rank, 1, b.ns, b.ns, 0});
+    }
+  }
+  void write(base::packet& out) const { put_all(out, all_); }
+  /// Merges what another rank's `write` wrote.
+  void join(base::packet_reader& in) {
+    join_ascending(
+        all_, in, [](const entry& a, const entry& b) { return a.block < b.block; },
+        [](entry& to, const entry& e) {
+          if (e.most_ns > to.most_ns) {
+            to.most_ns = e.most_ns;
+            to.rank = e.rank;
+          }
+          to.ranks += e.ranks;
+          to.sum_ns += e.sum_ns;
+        });
+  }
+
+  /// The blocks that one rank spends most time in beyond the mean of all ranks that run them: the candidates for balancing,
+  /// at most `most`, largest excess first.
+  base::pod_vector<explain::balance_answer> candidates(std::size_t most) const {
+    base::pod_vector<entry> found;
+    for (const entry& e : all_) {
+      if (e.ranks > 1 && excess(e) > 0) found.push_back(e);
+    }
+    small_stable_sort(found, [](const entry& a, const entry& b) {
+      return excess(a) != excess(b) ? excess(a) > excess(b) : a.block < b.block;
+    });
+    found.resize(std::min(found.size(), most));
+    return found;
+  }
+  static std::int64_t mean_ns(const explain::balance_answer& e) noexcept { return e.sum_ns / e.ranks; }
+
+ private:
+  using entry = explain::balance_answer;
+  static std::int64_t excess(const entry& e) noexcept { return e.most_ns - mean_ns(e); }
+
+  base::pod_vector<entry> all_;  ///< by block
+};
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/base/key_map.hpp
+#ifndef WHYWAIT_BASE_KEY_MAP_HPP
+#define WHYWAIT_BASE_KEY_MAP_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace base {
+
+/// Maps 64-bit keys to 32-bit numbers: open addressing with linear probing. Key 0 is reserved. A lookup costs one or
+/// two cache lines. Not thread safe; throws std::bad_alloc. This is the hash table of the cold rooms that mpi.hpp
+/// reaches, because boost::unordered_flat_map takes 1.2 s instead of 0.05 s to include (g++ 12), for similar lookup
+/// times.
+class key_map {
+ public:
+  static constexpr std::uint32_t none = 0xffffffffu;
+
+  key_map() noexcept = default;
+  explicit key_map(base::memory_pool& pool) noexcept : slots_(pool) {}
+
+  /// The number of `key`, or `none`.
+  std::uint32_t find(std::uint64_t key) const noexcept {
+    if (slots_.empty()) return none;
+    for (std::size_t i = start(key);; i = (i + 1) & (slots_.size() - 1)) {
+      if (slots_[i].key == key) return slots_[i].value;
+      if (slots_[i].key == 0) return none;
+    }
+  }
+
+  /// The number of `key`; a new key gets `fresh`.
+  std::uint32_t intern(std::uint64_t key, std::uint32_t fresh) {
+    if ((count_ + 1) * 2 > slots_.size()) grow();
+    for (std::size_t i = start(key);; i = (i + 1) & (slots_.size() - 1)) {
+      if (slots_[i].key == key) return slots_[i].value;
+      if (slots_[i].key == 0) {
+        slots_[i] = {key, fresh};
+        ++count_;
+        return fresh;
+      }
+    }
+  }
+
+  /// Removes `key` if it is present.
+  void erase(std::uint64_t key) noexcept {
+    if (slots_.empty()) return;
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t at = start(key);
+    for (; slots_[at].key != key; at = (at + 1) & mask) {
+      if (slots_[at].key == 0) return;
+    }
+    // Later keys of the same probe sequence move up.
+    for (std::size_t i = (at + 1) & mask; slots_[i].key != 0; i = (i + 1) & mask) {
+      if (((i - start(slots_[i].key)) & mask) < ((i - at) & mask)) continue;
+      slots_[at] = slots_[i];
+      at = i;
+    }
+    slots_[at] = {};
+    --count_;
+  }
+
+  std::size_t size() const noexcept { return count_; }
+
+ private:
+  struct slot {
+    std::uint64_t key = 0;
+    std::uint32_t value = none;
+  };
+
+  std::size_t start(std::uint64_t key) const noexcept {
+    return static_cast<std::size_t>(core::spread(key) >> 20) & (slots_.size() - 1);
+  }
+
+  void grow() {
+    base::pod_vector<slot> old = slots_.sibling();
+    old.swap(slots_);
+    slots_.resize(old.empty() ? 16 : old.size() * 2);
+    for (const slot& s : old) {
+      if (s.key == 0) continue;
+      std::size_t i = start(s.key);
+      while (slots_[i].key != 0) i = (i + 1) & (slots_.size() - 1);
+      slots_[i] = s;
+    }
+  }
+
+  base::pod_vector<slot> slots_;
+  std::size_t count_ = 0;
+};
 
 }  // namespace base
 }  // namespace v0
@@ -12488,6 +13869,7 @@ struct location_history {
   mark_overhead mark_overheads{};             ///< the same for marks
   std::uint64_t dropped = 0;                      ///< records lost; what touches this location is then `bounded`
   std::uint64_t carried = 0;                      ///< the first records: from earlier epochs, seen before
+  bool whole = true;  ///< its time is that of the rank; false: a further thread, which counts from its first to its last call
 };
 
 /// What recording a call costs at this location; nothing if it is not known.
@@ -12496,8 +13878,8 @@ inline call_overhead overhead_of(const location_history& location, mpi_call call
   return at < location.call_overheads.size() ? location.call_overheads[at] : call_overhead{};
 }
 
-/// Steps of code that the compiler counts: what is counted (an arc of the control flow, an address) is not what a
-/// reader is told (lines), but a linear form of it. Numbers beyond those of marked places.
+/// Steps of code that the compiler counts. The counters count arcs of the control flow or addresses; reported lines are
+/// linear forms of them. Their numbers follow those of marked places.
 class counted_code {
  public:
   struct term {
@@ -12592,60 +13974,6 @@ using core::rank_history;
 
 #endif
 
-// ---- whywait/explain/clock_question.hpp
-#ifndef WHYWAIT_EXPLAIN_CLOCK_QUESTION_HPP
-#define WHYWAIT_EXPLAIN_CLOCK_QUESTION_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// The key that stands for the network: all time inside MPI calls that is not waiting for others.
-constexpr core::stable_key network_key() noexcept { return core::combine(1, 0x6e6574776f726bu); }
-
-/// The key of the network within nodes: calls whose messages, or whose communicator, stay within one node.
-constexpr core::stable_key node_network_key() noexcept { return core::combine(2, 0x6e6574776f726bu); }
-
-/// One change of a hypothetical run: `block` takes `factor` times as long (0.5: twice as fast, 0: no time).
-struct change {
-  core::stable_key block = 0;  ///< key of a region, step or derived block, or network_key()
-  double factor = 1.0;
-};
-
-/// A hypothetical run with all these changes.
-struct what_if {
-  base::vector<change> changes;
-};
-
-/// The predicted run: exact for the recorded matching and order of events; a bound if the program decides by time
-/// (wildcards, dynamic scheduling) or if the network is shared.
-struct what_if_answer {
-  what_if question;
-  std::int64_t total_ns = 0;   ///< time of the hypothetical run
-  std::int64_t saving_ns = 0;  ///< time of the run without changes minus total_ns
-};
-
-/// The efficiencies of POP (Rosas, Gimenez, Labarta 2014), 0 to 1: parallel = load_balance * communication and
-/// communication = serialisation * transfer. 0 if nothing was recorded. Useful is all time outside MPI calls.
-struct efficiencies {
-  double parallel = 0;               ///< mean useful time / time of the run
-  double load_balance = 0;           ///< mean useful time / longest useful time
-  double communication = 0;          ///< longest useful time / time of the run
-  double serialisation = 0;          ///< longest useful time / time of the run on an ideal network
-  double transfer = 0;               ///< time of the run on an ideal network / time of the run
-  double balance_in_nodes = 0;       ///< largest mean of a node / longest useful time; 0 if no node is known
-  double balance_between_nodes = 0;  ///< mean useful time / largest mean of a node; 0 if no node is known
-  // transfer = transfer_in_nodes * transfer_between_nodes; both 0 if no node is known
-  double transfer_in_nodes = 0;  ///< time of the run if calls within one node cost nothing / time of the run
-  double transfer_between_nodes = 0;  ///< time of the run on an ideal network / time if calls within one node cost nothing
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/explain/picture.hpp
 #ifndef WHYWAIT_EXPLAIN_PICTURE_HPP
 #define WHYWAIT_EXPLAIN_PICTURE_HPP
@@ -12715,14 +14043,15 @@ enum class pattern : std::uint8_t {
   early_scan,
   wait_at_create,
   wait_at_finalize,
+  wait_for_progress,
   count_
 };
 
 /// The schema's word, for example "late_sender". Static storage.
 inline const char* name_of(pattern p) noexcept {
-  static constexpr const char* names[] = {"late_sender", "late_receiver",  "wait_at_barrier",
-                                          "wait_at_nxn", "late_broadcast", "early_reduce",
-                                          "early_scan",  "wait_at_create", "wait_at_finalize"};
+  static constexpr const char* names[] = {"late_sender",      "late_receiver",    "wait_at_barrier", "wait_at_nxn",
+                                          "late_broadcast",   "early_reduce",     "early_scan",      "wait_at_create",
+                                          "wait_at_finalize", "wait_for_progress"};
   return p < pattern::count_ ? names[static_cast<unsigned>(p)] : "unknown";
 }
 
@@ -12749,16 +14078,23 @@ struct block_meaning {
 };
 
 /// The sums of one residual line over all merged waits. Plain values without padding: the type is added up, sent
-/// between ranks and presented as it is. Invariant: total_ns = visits_ns + speed_ns = causer_ns - waiter_ns
-/// (docs/method.md 1.4).
+/// between ranks and presented as it is. Invariant: total_ns = visits_ns + speed_ns; without a lead also
+/// causer_ns - waiter_ns (docs/method.md 1.4).
 struct residual_sums {
   std::int64_t total_ns = 0;
   std::int64_t visits_ns = 0;     ///< because the block was entered more (or fewer) times, or only on one side
   std::int64_t speed_ns = 0;      ///< because each visit (or work unit) took longer (or shorter)
   std::int64_t inherited_ns = 0;  ///< part executed by ranks for which the causer itself had waited
+  // Both sides since they were last aligned, up to the same place of the program.
   std::int64_t causer_visits = 0, waiter_visits = 0;
   std::int64_t causer_work = 0, waiter_work = 0;
-  std::int64_t causer_ns = 0, waiter_ns = 0;  ///< time in the block on both sides since they were last aligned
+  std::int64_t causer_ns = 0, waiter_ns = 0;
+  std::int64_t lead_visits = 0;  ///< visits of the waiter beyond that place; negative: missing up to it
+
+  /// Whether the late side has fewer visits, or less work in the same visits. Sums of such lines are such lines.
+  bool fewer() const noexcept {
+    return causer_visits != waiter_visits ? causer_visits < waiter_visits : causer_work < waiter_work;
+  }
 
   void add(const residual_sums& o) noexcept {
     total_ns += o.total_ns;
@@ -12771,6 +14107,7 @@ struct residual_sums {
     waiter_work += o.waiter_work;
     causer_ns += o.causer_ns;
     waiter_ns += o.waiter_ns;
+    lead_visits += o.lead_visits;
   }
 };
 
@@ -12780,8 +14117,13 @@ struct residual_term : residual_sums {
   core::stable_key within = 0;  ///< the enclosing region of an untimed step, whose total_ns is 0; otherwise 0
 
   bool same_block(const residual_term& o) const noexcept { return block == o.block && within == o.within; }
-  /// The canonical order of a residual: by the keys of the block, which are the same on all ranks.
-  bool before(const residual_term& o) const noexcept { return block != o.block ? block < o.block : within < o.within; }
+  /// The canonical order of a residual: by the keys of the block, which are the same on all ranks. While waits are
+  /// merged, those in which the late side has fewer visits are a line of their own.
+  bool before(const residual_term& o) const noexcept {
+    if (block != o.block) return block < o.block;
+    return within != o.within ? within < o.within : fewer() < o.fewer();
+  }
+  bool same_line(const residual_term& o) const noexcept { return same_block(o) && fewer() == o.fewer(); }
 };
 
 /// Waiting suffered, or caused, by one location.
@@ -12897,6 +14239,15 @@ struct compensation {
   std::int64_t inversions = 0;  ///< wildcards and Waitany that would have taken another message first
 };
 
+/// Messages that complete only while their partner is in MPI: those of one direction, from a size on. Learnt from calls
+/// that stayed blocked (progress.hpp).
+struct progress_fact {
+  bool sends = false;        ///< the sender waits; otherwise the receiver
+  bool within_node = false;  ///< between ranks of one node; otherwise between nodes
+  std::uint64_t least_bytes = 0;
+  std::int64_t calls = 0;  ///< calls that showed it
+};
+
 /// The result of one analysis: complete on rank 0; on other ranks only the totals are set.
 struct outcome {
   base::vector<explanation> waits;  ///< most costly first
@@ -12908,12 +14259,14 @@ struct outcome {
   std::int64_t longest_ns = 0;  ///< recorded time of the longest location
   std::int64_t clock_violations = 0;  ///< causes that arrived after their waiter had left
   std::int64_t unmatched = 0;  ///< postings without a partner
+  base::vector<progress_fact> progress;  ///< empty: no message was found to depend on its partner's calls
   std::int64_t total_ns = 0;  ///< from the first begin to the last end (options::clocks, as all members below)
   compensation without_overhead;
   efficiencies efficiency;
   base::vector<critical_block> critical_path;  ///< largest first
   delay_costs costs;
   base::vector<what_if_answer> answers;  ///< to options::questions
+  base::vector<balance_answer> balances;  ///< blocks with the largest imbalance, largest saving first
   base::vector<what_if_answer> savings;  ///< the most costly blocks twice as fast, largest saving first
 };
 
@@ -12979,6 +14332,8 @@ class observer {
 /// The settings of one analysis; the same on all ranks.
 struct options {
   std::int64_t threshold_ns = 1000;  ///< shorter waits are summed, but not explained
+  std::int64_t progress_ns = 5000;  ///< shorter waits for an entry of the partner are taken for transfer
+  std::int64_t relay_ns = 10000;  ///< the same for members that a collective needs only because of its tree
   std::int64_t clock_error_ns = 0;  ///< known error of the shared time; waits under 4 times as long are `bounded`
   double class_distance = 0.25;  ///< total variation distance within one shape (docs/method.md 1.7)
   std::uint32_t classes_per_key = 8;  ///< maximum number of shapes per (pattern, operation, cause)
@@ -13027,6 +14382,7 @@ class clock_plan {
         const auto fresh = static_cast<std::uint32_t>(asked_.size());
         const std::uint32_t number = numbers_.intern(c.block, fresh);
         asked_.push_back({1 - c.factor, static_cast<std::uint32_t>(clock), none});
+        if (c.mean_ns > 0) balanced_.push_back({fresh, c.block, c.mean_ns});
         if (number == fresh) continue;
         asked_[fresh].next = asked_[number].next;
         asked_[number].next = fresh;
@@ -13043,10 +14399,20 @@ class clock_plan {
   bool asks() const noexcept { return !asked_.empty(); }
   bool asks_nodes() const noexcept { return !node_network_.empty(); }
 
+  /// The parts that one rank saves, for `spend`: a balanced block depends on the rank's own time in it, `own_ns(block)`.
+  template <class Own>
+  void parts_of(Own&& own_ns, base::pod_vector<double>& parts) const {
+    parts.clear();
+    for (const saving& s : asked_) parts.push_back(s.part);
+    for (const balanced& b : balanced_) {
+      const std::int64_t own = own_ns(b.block);
+      parts[b.number] = own > 0 ? 1 - static_cast<double>(b.mean_ns) / static_cast<double>(own) : 0;
+    }
+  }
   /// Calls saved(clock, ns) with the part of the time in a block that each clock saves.
   template <class Saved>
-  void spend(std::uint32_t number, std::int64_t ns, Saved&& saved) const {
-    for (; number != none; number = asked_[number].next) saved(asked_[number].clock, share(asked_[number].part, ns));
+  void spend(std::uint32_t number, std::int64_t ns, const base::pod_vector<double>& parts, Saved&& saved) const {
+    for (; number != none; number = asked_[number].next) saved(asked_[number].clock, share(parts[number], ns));
   }
   /// `leaves`: the call communicates with another node.
   void spend_network(std::int64_t ns, bool leaves, clock_bank<most_clocks>& x) const noexcept {
@@ -13063,6 +14429,12 @@ class clock_plan {
     std::uint32_t next;  ///< the next saving of the same block
   };
 
+  struct balanced {
+    std::uint32_t number;  ///< in asked_
+    core::stable_key block;
+    std::int64_t mean_ns;
+  };
+
   static std::int64_t share(double part, std::int64_t ns) noexcept {
     return part == 0 ? 0 : core::nearest(part * static_cast<double>(ns));
   }
@@ -13070,6 +14442,7 @@ class clock_plan {
   bool compensates_;
   std::size_t clocks_;
   base::vector<saving> network_, node_network_, asked_;
+  base::pod_vector<balanced> balanced_;
   base::key_map numbers_;  ///< the first saving in asked_ of each block
 };
 
@@ -13239,10 +14612,11 @@ class clock_legs {
     double uncertain = 0, error_ns = 0;
   };
 
-  /// `asked`: clock_plan::number_of each block of the rank. `leaving`: node_map::leaving of each record, or null if the
+  /// `asked`: clock_plan::number_of each block of the rank. `parts`: clock_plan::parts_of the rank. `leaving`: node_map::leaving of each record, or null if the
   /// plan does not distinguish nodes. `spends`: buffer. All are used during this call only.
   void read(const explain::rank_history& rank, const explain::location_history& here, const clock_plan& plan,
-            const base::pod_vector<std::uint32_t>& asked, const base::vector<bool>* leaving, base::pod_vector<spend>& spends) {
+            const base::pod_vector<std::uint32_t>& asked, const base::pod_vector<double>& parts,
+            const base::vector<bool>* leaving, base::pod_vector<spend>& spends) {
     const std::size_t records = here.records.size();
     legs_.reserve(records + 1);
     spends.clear();
@@ -13301,14 +14675,15 @@ class clock_legs {
           if (p.block == 0 || p.block >= rank.blocks.size()) continue;
           const auto ns = std::min(core::nearest(static_cast<double>(p.ticks) * rank.clock.ns_per_tick), room_ns);
           room_ns -= ns;
-          plan.spend(asked[p.block], ns, put);
+          plan.spend(asked[p.block], ns, parts, put);
         }
-        if (room_ns > 0) plan.spend(plan.number_of(explain::between_key(last_site, site)), room_ns, put);
+        if (room_ns > 0) plan.spend(plan.number_of(explain::between_key(last_site, site)), room_ns, parts, put);
         if (r != nullptr) call = plan.number_of(explain::call_key(site));
       }
       const bool leaves = leaving == nullptr || (r != nullptr && (*leaving)[i]);
       legs_.push_back({begin_ns, leave_ns, static_cast<std::uint32_t>(spends.size()) | (leaves ? leaves_bit : 0), call});
-      useful_ns_ += begin_ns - now_ns;
+      // A further thread counts from its first to its last call.
+      if (here.whole || (r != nullptr && i > here.carried)) useful_ns_ += begin_ns - now_ns;
       now_ns = leave_ns;
       last_site = site;
       step = r != nullptr ? r->steps : step;
@@ -13329,6 +14704,8 @@ class clock_legs {
   static std::uint32_t spends_before(const clock_leg& leg) noexcept { return leg.spends & ~leaves_bit; }
   static bool leaves(const clock_leg& leg) noexcept { return (leg.spends & leaves_bit) != 0; }
   const spend& spent(std::size_t i) const noexcept { return spends_[i]; }
+  /// The end of the last call; the end of recording without one.
+  std::int64_t last_leave_ns() const noexcept { return legs_[legs_.size() > 1 ? legs_.size() - 2 : 0].leave_ns; }
   /// Null if none is known.
   const overhead* overhead_at(std::size_t i) const noexcept { return overheads_.empty() ? nullptr : &overheads_[i]; }
   /// Time outside MPI calls.
@@ -13368,168 +14745,6 @@ class clock_legs {
   base::pod_vector<overhead> overheads_;  ///< by record; empty: none is known
   std::int64_t useful_ns_ = 0;
 };
-
-}  // namespace clocks
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/base/sorting.hpp
-#ifndef WHYWAIT_BASE_SORTING_HPP
-#define WHYWAIT_BASE_SORTING_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace base {
-
-namespace detail {
-
-using number_before = bool (*)(const void* context, std::uint32_t a, std::uint32_t b);
-using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b);
-
-[[gnu::noinline]] inline bool in_order(std::size_t size, number_before before, const void* context) {
-  for (std::uint32_t i = 1; i < size; ++i) {
-    if (before(context, i, i - 1)) return false;
-  }
-  return true;
-}
-
-// Bottom-up merge sort, compiled once for all lists; std::stable_sort costs 2 to 10 KB of code per list type.
-[[gnu::noinline]] inline void sort_numbers(base::pod_vector<std::uint32_t>& numbers, number_before before,
-                                           const void* context) {
-  const std::size_t n = numbers.size();
-  base::pod_vector<std::uint32_t> other(n);
-  for (std::size_t width = 1; width < n; width *= 2) {
-    for (std::size_t begin = 0; begin < n; begin += 2 * width) {
-      const std::size_t middle = begin + width < n ? begin + width : n;
-      const std::size_t end = middle + width < n ? middle + width : n;
-      std::size_t a = begin, b = middle;
-      if (middle == end || !before(context, numbers[middle], numbers[middle - 1])) b = end;  // already in order
-      for (std::size_t to = begin; to != end; ++to) {
-        const bool second = b != end && (a == middle || before(context, numbers[b], numbers[a]));
-        other[to] = numbers[second ? b++ : a++];
-      }
-    }
-    numbers.swap(other);
-  }
-}
-
-// The part of a sort that does not depend on the element type.
-[[gnu::noinline]] inline void sort_list(void* list, std::size_t size, number_before before, const void* context,
-                                        number_swap swap) {
-  if (in_order(size, before, context)) return;
-  base::pod_vector<std::uint32_t> order(size);
-  for (std::uint32_t i = 0; i != size; ++i) order[i] = i;
-  sort_numbers(order, before, context);
-  // Each cycle of the permutation is rotated once; the first element of a cycle is carried along to its end.
-  for (std::uint32_t i = 0; i != size; ++i) {
-    std::uint32_t to = i;
-    for (std::uint32_t from = order[to]; from != i; from = order[to]) {
-      swap(list, to, from);
-      order[to] = to;
-      to = from;
-    }
-    order[to] = to;
-  }
-}
-
-template <class T>
-void swap_numbers(void* list, std::uint32_t a, std::uint32_t b) {
-  std::swap(static_cast<T*>(list)[a], static_cast<T*>(list)[b]);
-}
-
-}  // namespace detail
-
-/// Stable sort by `before` for lists where compile time matters more than run time. O(n log n) comparisons through a
-/// pointer, at most one swap and 8 bytes of memory per element; fewer than 2^32 elements. Throws std::bad_alloc. If it
-/// or `before` throws, the list is unchanged.
-template <class T, class Before>
-void small_stable_sort(T* list, std::size_t size, Before before) {
-  struct both {
-    const T* list;
-    const Before* before;
-  };
-  const both context{list, &before};
-  const detail::number_before by_number = [](const void* c, std::uint32_t a, std::uint32_t b) {
-    const both& all = *static_cast<const both*>(c);
-    return static_cast<bool>((*all.before)(all.list[a], all.list[b]));
-  };
-  detail::sort_list(list, size, by_number, &context, &detail::swap_numbers<T>);
-}
-template <class List, class Before>
-void small_stable_sort(List& list, Before before) {
-  small_stable_sort(list.data(), list.size(), before);
-}
-
-/// Stable sort by operator<.
-template <class List>
-void small_stable_sort(List& list) {
-  using element = typename List::value_type;
-  small_stable_sort(list, [](const element& a, const element& b) { return a < b; });
-}
-
-/// Stable sort for mostly short lists where run time matters: up to 32 elements are sorted by insertion.
-template <class List, class Before>
-void sort_short(List& list, Before before) {
-  if (list.size() > 32) return small_stable_sort(list, before);
-  for (std::size_t i = 1; i < list.size(); ++i) {
-    const typename List::value_type moving = list[i];
-    std::size_t at = i;
-    for (; at != 0 && before(moving, list[at - 1]); --at) list[at] = list[at - 1];
-    list[at] = moving;
-  }
-}
-
-}  // namespace base
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/clocks/joining.hpp
-#ifndef WHYWAIT_CLOCKS_JOINING_HPP
-#define WHYWAIT_CLOCKS_JOINING_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace clocks {
-
-/// Joins a list to another; both are ascending and without duplicates. Common elements are added in place, which is all
-/// of them where every rank runs the same code. O(both).
-template <class List, class Before, class Add>
-void join_ascending(List& into, List&& from, Before before, Add add) {
-  using element = typename List::value_type;
-  if (into.empty()) into.swap(from);
-  List fresh;
-  std::size_t at = 0;
-  for (const element& e : from) {
-    while (at != into.size() && before(into[at], e)) ++at;
-    if (at == into.size() || before(e, into[at])) {
-      fresh.push_back(e);
-    } else {
-      add(into[at], e);
-    }
-  }
-  if (fresh.empty()) return;
-  List all;
-  all.reserve(into.size() + fresh.size());
-  std::size_t a = 0;
-  for (const element& f : fresh) {
-    for (; a != into.size() && before(into[a], f); ++a) all.push_back(into[a]);
-    all.push_back(f);
-  }
-  for (; a != into.size(); ++a) all.push_back(into[a]);
-  into = std::move(all);
-}
-
-/// Joins a list that put_all wrote.
-template <class List, class Before, class Add>
-void join_ascending(List& into, base::packet_reader& in, Before before, Add add) {
-  List from;
-  get_all(in, from);
-  join_ascending(into, std::move(from), before, add);
-}
 
 }  // namespace clocks
 }  // namespace v0
@@ -13602,7 +14817,7 @@ struct class_scratch {
   base::pod_vector<double> parts;         ///< a shape, by block; all 0 between two calls
   base::pod_vector<std::uint32_t> order;  ///< the blocks of that shape
   base::pod_vector<placed_class> placed;
-  base::pod_vector<residual_sums> terms;  ///< by place of the block in the order of names
+  base::pod_vector<residual_sums> terms;  ///< two lines for each block, in the order of names
   base::pod_vector<std::uint64_t> used;   ///< one bit for each element of `terms`; all 0 between two calls
   base::vector<location_share> waiters, causers, shares;
   base::packet joined;
@@ -13779,7 +14994,7 @@ struct merged_class {
                [](const residual_term& a, const residual_term& b) { return a.before(b); });
     sum.residual.clear();
     for (const residual_term& t : both) {
-      if (!sum.residual.empty() && sum.residual.back().same_block(t)) {
+      if (!sum.residual.empty() && sum.residual.back().same_line(t)) {
         sum.residual.back().add(t);
       } else {
         sum.residual.push_back(t);
@@ -13808,9 +15023,10 @@ struct clock_result {
   std::int64_t measured_end_ns = INT64_MIN, bound_ns = 0, error_ns = 0;       ///< of the location that ended last
   std::int64_t executed_ns = 0, waiting_ns = 0, inversions = 0;
   std::int64_t useful_ns = 0, most_useful_ns = 0, locations = 0;
+  std::int64_t further = 0, further_ns = 0;  ///< of the locations: further threads, and the time in which they count
   struct node_time {
     std::int32_t node;
-    std::int64_t useful_ns, locations;
+    std::int64_t useful_ns, locations, further, further_ns;
   };
   base::pod_vector<node_time> nodes;               ///< by node
   base::pod_vector<explain::class_clock> classes;  ///< by key and slot
@@ -13836,8 +15052,8 @@ struct clock_result {
 
   void write(base::packet& out) const {
     put(out, ends);
-    for (const std::int64_t v :
-         {measured_end_ns, bound_ns, error_ns, executed_ns, waiting_ns, inversions, useful_ns, most_useful_ns, locations}) {
+    for (const std::int64_t v : {measured_end_ns, bound_ns, error_ns, executed_ns, waiting_ns, inversions, useful_ns,
+                                 most_useful_ns, locations, further, further_ns}) {
       put(out, v);
     }
     put_all(out, nodes);
@@ -13852,11 +15068,15 @@ struct clock_result {
     for (std::int64_t* v : {&executed_ns, &waiting_ns, &inversions, &useful_ns}) *v += in.get<std::int64_t>();
     most_useful_ns = std::max(most_useful_ns, in.get<std::int64_t>());
     locations += in.get<std::int64_t>();
+    further += in.get<std::int64_t>();
+    further_ns += in.get<std::int64_t>();
     join_ascending(
         nodes, in, [](const node_time& a, const node_time& b) { return a.node < b.node; },
         [](node_time& a, const node_time& b) {
           a.useful_ns += b.useful_ns;
           a.locations += b.locations;
+          a.further += b.further;
+          a.further_ns += b.further_ns;
         });
     join_ascending(classes, in, before, add);
   }
@@ -13866,9 +15086,14 @@ struct clock_result {
     explain::efficiencies e;
     const auto total = static_cast<double>(measured_end_ns - earliest_ns);
     const auto ideal = static_cast<double>(ideal_end_ns - earliest_ns);
-    const auto most_useful = static_cast<double>(most_useful_ns);
-    if (locations == 0 || total <= 0 || ideal <= 0 || most_useful <= 0) return e;
-    const double mean = static_cast<double>(useful_ns) / static_cast<double>(locations);
+    if (locations == 0 || total <= 0 || ideal <= 0 || most_useful_ns <= 0) return e;
+    // The mean over locations; a further thread has the weight of the time in which it counts (active_time.hpp).
+    const auto mean_of = [total](std::int64_t useful, std::int64_t all, std::int64_t threads, std::int64_t threads_ns) {
+      const double weight = static_cast<double>(all - threads) + static_cast<double>(threads_ns) / total;
+      return weight > 0 ? std::min(static_cast<double>(useful) / weight, total) : 0;
+    };
+    const double mean = mean_of(useful_ns, locations, further, further_ns);
+    const double most_useful = std::max(static_cast<double>(most_useful_ns), mean);
     e.parallel = mean / total;
     e.load_balance = mean / most_useful;
     e.communication = most_useful / total;
@@ -13877,7 +15102,7 @@ struct clock_result {
     double busiest = 0;
     for (const node_time& n : nodes) {
       if (n.node < 0) return e;
-      busiest = std::max(busiest, static_cast<double>(n.useful_ns) / static_cast<double>(n.locations));
+      busiest = std::max(busiest, mean_of(n.useful_ns, n.locations, n.further, n.further_ns));
     }
     const auto inside = static_cast<double>(ideal_in_nodes_end_ns - earliest_ns);
     e.transfer_in_nodes = inside / total;
@@ -13917,9 +15142,10 @@ namespace clocks {
 /// wrapper has finished what it does after its time stamp.
 class location_clocks {
  public:
-  /// Begins one pass; `plan` and `memory` are borrowed. Read the legs before `begin_next`.
-  location_clocks(const clock_plan& plan, std::int64_t begin_ns, base::memory_pool& memory)
-      : legs_(memory), now_ns_(begin_ns), plan_(&plan), clocks_(plan.clocks()) {}
+  /// Begins one pass; `plan`, `parts` (clock_plan::parts_of the rank) and `memory` are borrowed. Read the legs before `begin_next`.
+  location_clocks(const clock_plan& plan, const base::pod_vector<double>& parts, std::int64_t begin_ns,
+                  base::memory_pool& memory)
+      : legs_(memory), now_ns_(begin_ns), plan_(&plan), parts_(&parts), clocks_(plan.clocks()) {}
   clock_legs& legs() noexcept { return legs_; }
 
   /// Goes to the beginning of the next record. At the end it enters the last steps and returns false.
@@ -13980,7 +15206,7 @@ class location_clocks {
     const std::int64_t tail_ns = leg.leave_ns - now_ns_;
     plan_->spend_network(tail_ns, clock_legs::leaves(leg), delay_);
     if (leg.call != clock_plan::none && tail_ns != 0) {
-      plan_->spend(leg.call, tail_ns, [this](std::uint32_t clock, std::int64_t ns) { delay_[clock] += ns; });
+      plan_->spend(leg.call, tail_ns, *parts_, [this](std::uint32_t clock, std::int64_t ns) { delay_[clock] += ns; });
     }
     if (const clock_legs::overhead* const o = legs_.overhead_at(next_)) {
       spend(std::min(o->back_ns, tail_ns), o->uncertain);
@@ -13998,6 +15224,8 @@ class location_clocks {
   std::int64_t error_ns() const noexcept { return core::nearest(error_ns_); }
   /// Overhead executed by this location.
   std::int64_t executed_ns() const noexcept { return executed_ns_; }
+  /// The end of the last call.
+  std::int64_t last_leave_ns() const noexcept { return legs_.last_leave_ns(); }
   /// Time outside MPI calls.
   std::int64_t useful_ns() const noexcept { return legs_.useful_ns(); }
 
@@ -14016,6 +15244,7 @@ class location_clocks {
   std::int64_t now_ns_, bound_ns_ = 0, executed_ns_ = 0, inside_ns_ = 0, ahead_ns_ = 0;
   double error_ns_ = 0;
   const clock_plan* plan_;
+  const base::pod_vector<double>* parts_;
   std::size_t clocks_;
   clock_bank<most_clocks> delay_;
 };
@@ -14064,7 +15293,7 @@ inline std::uint16_t size_of(std::uint64_t bytes) noexcept {
 }
 }  // namespace endpoint_flag
 
-/// A message from one of its two sides: the call that completed it here, and the instant that this call needed there.
+/// A message from one of its two sides: the call that completed it here, and an instant that this call needed there.
 struct message_match {
   static constexpr std::uint32_t nowhere = 0xffffffffu;  ///< the partner's record, in an earlier epoch
 
@@ -14073,6 +15302,7 @@ struct message_match {
   std::int32_t rank = 0;       ///< the partner's world rank
   std::uint16_t location = 0;  ///< the location here that completed it
   bool receiving = true;       ///< this side received the message; otherwise it sent it
+  bool progress = false;       ///< the partner was needed again after both sides were posted (progress_book.hpp)
 };
 
 namespace arrival_flag {
@@ -14081,11 +15311,13 @@ enum : std::uint8_t {
   all = 1u << 1,          ///< all members were synchronised
   last = 1u << 2,         ///< this location itself came last
   wrong_order = 1u << 3,  ///< late sender whose message was received before one that was sent earlier
+  relay = 1u << 5,        ///< collective: not needed by definition, but by the tree that the library uses
   violation = 1u << 4     ///< the cause came after the waiter had left: the clocks disagree
 };
 }
 
-/// The cause of waiting of one record: the record of another location whose beginning it needed.
+/// One cause of waiting of a record: the record of another location whose beginning it needed. A record that waited for
+/// two instants one after the other has two, in this order; then both take over the path of their causer.
 struct arrival {
   std::int64_t need_ns = 0;   ///< beginning of the last needed participant, or of the first if any of them suffices
   core::stable_key site = 0;  ///< call site of the causer
@@ -14132,17 +15364,33 @@ struct participant {
   std::uint16_t partial = 0;
 };
 
+/// A member of a collective that waited for a relay.
+struct relay_wait {
+  std::uint32_t waiter;         ///< index among the participants
+  std::int32_t causer_rank;     ///< world rank
+  std::uint32_t causer_record;
+};
+
 /// Decides which participant each participant of one collective needed last (docs/method.md 1.2). `all` is one
 /// instance, sorted by rank; results are passed to answer(participant, arrival). O(n log n), sparse collectives plus
 /// their needs.
+///
+/// Libraries pass data on through other members, along trees that depend on the library, the size and the number of ranks.
+/// A member that stays blocked although all that it needs by definition has arrived waits for such a relay: it returns
+/// soon after the relay has entered. So the cause is the last member that entered before the return, and what follows is
+/// transfer (docs/method.md 1.9). Such a wait has `arrival_flag::relay` and follows the other wait of the call, if any.
 class collective_rule {
  public:
   collective_rule(const participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs,
-                  std::int64_t threshold_ns)
-      : all_(all), count_(count), needs_(&needs), threshold_ns_(threshold_ns) {}
+                  const options& settings)
+      : all_(all),
+        count_(count),
+        needs_(&needs),
+        threshold_ns_(settings.threshold_ns),
+        least_relay_ns_(std::max(settings.threshold_ns, settings.relay_ns)) {}
 
   template <class Answer>
-  void operator()(Answer&& answer) const {
+  void operator()(Answer&& answer) {
     using core::call_role;
     if (count_ < 2) return;
     const call_role role = core::role_of(all_[0].call);
@@ -14150,6 +15398,7 @@ class collective_rule {
       if ((all_[i].flags & core::sync_flag::failed) != 0) return;  // a failed call does not imply any order
       if (core::role_of(all_[i].call) != role) return;             // records were lost: not one operation
     }
+    sort_entries();
     switch (role) {
       case call_role::barrier: return synchronise(pattern::wait_at_barrier, answer);
       case call_role::finalise: return synchronise(pattern::wait_at_finalize, answer);
@@ -14166,6 +15415,46 @@ class collective_rule {
   }
 
  private:
+  // The members in the order of their entries.
+  void sort_entries() {
+    entries_.reserve(count_);
+    for (std::size_t i = 0; i != count_; ++i) entries_.push_back(all_ + i);
+    small_stable_sort(entries_, [](const participant* a, const participant* b) { return a->enter_ns < b->enter_ns; });
+  }
+
+  // The member for which p waited after everything that it needs by definition had arrived at `since_ns`; null if there
+  // is none. `certain`: no other member entered so close before that it may have been the cause as well.
+  const participant* relay_of(const participant& p, std::int64_t since_ns, bool& certain) const {
+    const auto later = [](std::int64_t t, const participant* q) { return t < q->enter_ns; };
+    auto at = std::upper_bound(entries_.begin(), entries_.end(), p.leave_ns, later);
+    if (at != entries_.begin() && *(at - 1) == &p) --at;
+    if (at == entries_.begin()) return nullptr;
+    const participant* const last = *(at - 1);
+    const std::int64_t wait_ns = last->enter_ns - since_ns, rest_ns = p.leave_ns - last->enter_ns;
+    if (wait_ns < least_relay_ns_ || wait_ns < rest_ns) return nullptr;
+    const std::int64_t close_ns = last->enter_ns - std::max(rest_ns, wait_ns / 8);
+    certain = at - 1 == entries_.begin() || *(at - 2) == &p || (*(at - 2))->enter_ns < std::max(close_ns, since_ns + 1);
+    return last;
+  }
+
+  // Answers with what p needs by definition, and with the relay that it waited for after that.
+  template <class Answer>
+  void wait_and_relay(const participant& p, const participant* cause, pattern why, quality least, Answer&& answer) const {
+    const bool waits = cause != nullptr && cause->enter_ns > p.enter_ns;
+    const std::int64_t since_ns = waits ? cause->enter_ns : p.enter_ns;
+    bool certain = false;
+    const participant* const relay = relay_of(p, since_ns, certain);
+    // A wait below the threshold is part of the longer one.
+    if (waits && (relay == nullptr || since_ns - p.enter_ns >= threshold_ns_)) {
+      wait(p, cause, why, relay == nullptr ? least : quality::exact, answer);
+    }
+    if (relay == nullptr) return;
+    arrival a = needed(p, *relay, pattern::wait_for_progress);
+    a.trust = std::max(a.trust, certain ? quality::exact : quality::hidden_tree);
+    a.flags = arrival_flag::adopt | arrival_flag::relay;
+    answer(p, a);
+  }
+
   static bool has(const participant& p, unsigned flag) noexcept { return (p.flags & flag) != 0; }
 
   // Whether all were inside at one instant. Equality counts: with a coarse clock the last may enter when the first
@@ -14243,9 +15532,9 @@ class collective_rule {
           }
         }
       } else if (!has(all_[i], core::sync_flag::consumes)) {
-        continue;
+        cause = nullptr;
       }
-      wait(all_[i], cause, pattern::wait_at_nxn, quality::exact, answer);
+      wait_and_relay(all_[i], cause, pattern::wait_at_nxn, quality::exact, answer);
     }
   }
 
@@ -14253,18 +15542,15 @@ class collective_rule {
   void from_root(Answer&& answer) const {
     const participant* root = member(all_[0].root);
     if (root == nullptr) return;
-    // A library may forward the data through other ranks. If one of them entered between the root and the end of p's
-    // call, p may have waited for it as well, which the call does not show.
-    base::pod_vector<std::int64_t> enters;
-    enters.reserve(count_);
-    for (std::size_t i = 0; i != count_; ++i) enters.push_back(all_[i].enter_ns);
-    small_stable_sort(enters);
     for (std::size_t i = 0; i != count_; ++i) {
       const participant& p = all_[i];
-      if (&p == root || !has(p, core::sync_flag::consumes)) continue;
-      const std::int64_t* const later = std::upper_bound(enters.begin(), enters.end(), root->enter_ns);
-      const bool hidden = later != enters.end() && *later <= p.leave_ns && root->enter_ns > p.enter_ns;
-      wait(p, root, pattern::late_broadcast, hidden ? quality::hidden_tree : quality::exact, answer);
+      const bool needs_root = &p != root && has(p, core::sync_flag::consumes);
+      // A member that entered between the root and the return may have passed the data on, although no wait for it shows.
+      const auto later = std::upper_bound(entries_.begin(), entries_.end(), root->enter_ns,
+                                          [](std::int64_t t, const participant* q) { return t < q->enter_ns; });
+      const bool hidden = later != entries_.end() && (*later)->enter_ns <= p.leave_ns;
+      wait_and_relay(p, needs_root ? root : nullptr, pattern::late_broadcast, hidden ? quality::hidden_tree : quality::exact,
+                     answer);
     }
   }
 
@@ -14278,14 +15564,17 @@ class collective_rule {
       if (all_ + i == root || !has(all_[i], core::sync_flag::contributes)) continue;
       if (last == nullptr || all_[i].enter_ns > last->enter_ns) last = all_ + i;
     }
-    wait(*root, last, pattern::early_reduce, quality::exact, answer);
+    for (std::size_t i = 0; i != count_; ++i) {
+      wait_and_relay(all_[i], all_ + i == root ? last : nullptr, pattern::early_reduce, quality::exact, answer);
+    }
   }
 
   template <class Answer>
   void scan(Answer&& answer) const {
     const participant* last = nullptr;
     for (std::size_t i = 0; i != count_; ++i) {
-      if (has(all_[i], core::sync_flag::consumes)) wait(all_[i], last, pattern::early_scan, quality::exact, answer);
+      const participant* const needed_last = has(all_[i], core::sync_flag::consumes) ? last : nullptr;
+      wait_and_relay(all_[i], needed_last, pattern::early_scan, quality::exact, answer);
       if (!has(all_[i], core::sync_flag::contributes)) continue;
       if (last == nullptr || all_[i].enter_ns > last->enter_ns) last = all_ + i;
     }
@@ -14309,7 +15598,8 @@ class collective_rule {
   const participant* all_;
   std::size_t count_;
   const base::pod_vector<std::int32_t>* needs_;
-  std::int64_t threshold_ns_;
+  std::int64_t threshold_ns_, least_relay_ns_;
+  base::pod_vector<const participant*> entries_;
 };
 
 }  // namespace explain
@@ -14407,6 +15697,18 @@ class meeting_book {
         }
         return add_meeting(all, count, order, true, true);
       default: return;
+    }
+  }
+
+  /// Plans the needs of members that waited for a relay.
+  void plan_relays(const explain::participant* all, std::size_t count, const base::pod_vector<explain::relay_wait>& relays) {
+    for (const explain::relay_wait& r : relays) {
+      const explain::participant& held = all[r.waiter];
+      for (std::size_t i = 0; i != count; ++i) {
+        if (all[i].world != r.causer_rank || all[i].record != r.causer_record) continue;
+        add_need(held);
+        add_give(all[i], clock_give{all[i].record, held.world, held.record, static_cast<std::uint32_t>(held.location)});
+      }
     }
   }
 
@@ -14734,7 +16036,7 @@ class need_book {
     bool buffered = false;
     const bool any = role == core::call_role::complete_any;
     for (const explain::message_match* m = first; m != last; ++m) {
-      const bool sure = m->receiving || (m->partner.flags & explain::endpoint_flag::synchronous) != 0;
+      const bool sure = m->receiving || m->progress || (m->partner.flags & explain::endpoint_flag::synchronous) != 0;
       const bool blamed = cause != nullptr && cause->causer_rank == m->rank && cause->causer_record == m->partner.record &&
                           cause->causer_location == m->partner.location &&
                           m->partner.begin_ns > given_at(rank_->locations[location], record, walk);
@@ -14743,8 +16045,9 @@ class need_book {
         buffered = true;
       } else if (!any) {
         add_request(location, record, *m);
-      } else if (earliest == nullptr || m->partner.begin_ns < earliest->partner.begin_ns) {
-        earliest = m;
+      } else if (earliest == nullptr || (m->progress && !earliest->progress) ||
+                 (m->progress == earliest->progress && m->partner.begin_ns < earliest->partner.begin_ns)) {
+        earliest = m;  // the partner's entry comes after the posting
       }
     }
     if (any && !buffered && earliest != nullptr) add_request(location, record, *earliest);
@@ -14771,7 +16074,7 @@ class need_book {
   static constexpr unsigned no_size = 64;
 
   static unsigned size(const explain::message_match& m) noexcept {
-    return m.receiving ? 0 : static_cast<unsigned>(m.partner.flags) >> explain::endpoint_flag::size_shift;
+    return m.receiving || m.progress ? 0 : static_cast<unsigned>(m.partner.flags) >> explain::endpoint_flag::size_shift;
   }
 
   // Finds the smallest size of messages whose senders waited for late receivers, because they were not buffered.
@@ -14786,9 +16089,12 @@ class need_book {
     std::uint32_t at = 0;
     for (std::size_t m = 0; m != count; ++m) {
       const explain::message_match& of = matches[m];
-      const bool alone =
-          (m == 0 || matches[m - 1].record != of.record) && (m + 1 == count || matches[m + 1].record != of.record);
-      if (size(of) == 0 || !alone) continue;
+      if (size(of) == 0) continue;
+      const auto other = [&](std::size_t n) { return matches[n].record == of.record && !matches[n].progress; };
+      std::size_t before = m, after = m + 1;
+      while (before != 0 && matches[before - 1].record == of.record && matches[before - 1].progress) --before;
+      while (after != count && matches[after].record == of.record && matches[after].progress) ++after;
+      if ((before != 0 && other(before - 1)) || (after != count && other(after))) continue;
       for (; at <= of.record; ++at) walk.step(here.records[at]);
       while (a != arrivals.size() && arrivals[a].record < of.record) ++a;
       if (of.partner.begin_ns > walk.leave_ns()) {
@@ -14917,169 +16223,33 @@ class node_map {
 
 #endif
 
-// ---- whywait/explain/transport_calls.hpp
-#ifndef WHYWAIT_EXPLAIN_TRANSPORT_CALLS_HPP
-#define WHYWAIT_EXPLAIN_TRANSPORT_CALLS_HPP
+// ---- whywait/explain/active_time.hpp
+#ifndef WHYWAIT_EXPLAIN_ACTIVE_TIME_HPP
+#define WHYWAIT_EXPLAIN_ACTIVE_TIME_HPP
 
 namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-// Type erasure of a transport and of the functions that it exchanges with the engine. The engine is compiled once, for
-// any number of transports.
+/// The interval in which a location counts, in shared time. The thread that started MPI counts for the whole run. A further
+/// thread counts from its first to its last MPI call, and not at all if it made none: it may sleep in a pool, or exist only
+/// for a moment.
+struct active_time {
+  std::int64_t begin_ns = 0, end_ns = 0;
+  bool takes_part = false;
 
-/// A borrowed callable; its target must outlive the last call.
-template <class Signature>
-class borrowed;
-template <class Result, class... Args>
-class borrowed<Result(Args...)> {
- public:
-  template <class Function, std::enable_if_t<!std::is_same<std::decay_t<Function>, borrowed>::value, int> = 0>
-  borrowed(Function&& function)
-      : function_(const_cast<void*>(static_cast<const void*>(&function))), call_([](void* self, Args... args) -> Result {
-          return (*static_cast<std::remove_reference_t<Function>*>(self))(std::forward<Args>(args)...);
-        }) {}
-  Result operator()(Args... args) const { return call_(function_, std::forward<Args>(args)...); }
-
- private:
-  void* function_;
-  Result (*call_)(void*, Args...);
+  std::int64_t ns() const noexcept { return end_ns - begin_ns; }
 };
 
-/// to(rank): the packet under construction for that rank.
-using outbox_call = borrowed<base::packet&(std::int32_t)>;
-/// post(rank, packet): sends the packet at once.
-using post_call = borrowed<void(std::int32_t, const base::packet&)>;
-
-/// Any transport; `explain` documents the functions.
-class transport_calls {
- public:
-  using take_call = borrowed<void(std::int32_t, const unsigned char*, std::size_t)>;
-  using receive_call = borrowed<void(std::int32_t, std::int32_t, const unsigned char*, std::size_t)>;
-  using pack_call = borrowed<base::packet(std::int32_t)>;
-
-  virtual std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) = 0;
-  virtual void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce, receive_call consume) = 0;
-  virtual void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) = 0;
-  virtual void reduce(pack_call pack, take_call merge) = 0;
-  virtual void broadcast(pack_call pack, take_call take) = 0;
-
-  /// Returns when all ranks have called it.
-  void wait_for_all() {
-    minimum([](std::int32_t) { return std::int64_t{0}; });
-  }
-
- protected:
-  ~transport_calls() = default;
-};
-
-/// Adapts one transport type; borrows the transport.
-template <class Transport>
-class transport_calls_of final : public transport_calls {
- public:
-  explicit transport_calls_of(Transport& transport) : transport_(&transport) {}
-
-  std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) override { return transport_->minimum(value); }
-  void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce, receive_call consume) override {
-    transport_->exchange([&](std::int32_t i, auto&& to, std::size_t room) { produce(i, outbox_call(to), room); }, consume);
-  }
-  void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) override {
-    transport_->forward([&](std::int32_t i, auto&& post) { return advance(i, post_call(post)); }, receive);
-  }
-  void reduce(pack_call pack, take_call merge) override { transport_->reduce(pack, merge); }
-  void broadcast(pack_call pack, take_call take) override { transport_->broadcast(pack, take); }
-
- private:
-  Transport* transport_;
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/explain/clocks.hpp
-#ifndef WHYWAIT_EXPLAIN_CLOCKS_HPP
-#define WHYWAIT_EXPLAIN_CLOCKS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-struct arrival;
-struct message_match;
-struct merged_class;
-struct outcome;
-struct participant;
-class class_merger;
-
-// The interface between the explanation and the virtual clocks (clocks/virtual_clocks.hpp), so that programs that do
-// not use the clocks do not compile them. Called once per stage, location or collective operation, never per record.
-
-/// The class of one wait, so that its compensated time can be added to that class.
-struct wait_note {
-  std::uint32_t record;
-  std::uint32_t number;  ///< of its class in wait_classes
-  std::int64_t wait_ns;
-};
-
-/// A wait that was caused by the beginning of one of this location's records.
-struct caused_wait {
-  std::uint32_t record;
-  std::int32_t rank;  ///< the rank that waited
-  std::uint16_t location;
-};
-
-/// Time in one block.
-struct block_time {
-  core::stable_key block;
-  std::int64_t ns, visits;
-};
-
-/// The state of one location after the forward pass.
-struct explained_location {
-  explicit explained_location(base::memory_pool& memory) : caused(memory), notes(memory), path(memory) {}
-  const base::pod_vector<arrival>* arrivals = nullptr;  ///< its causers, by record; borrowed
-  base::pod_vector<caused_wait> caused;                 ///< the waits it caused, by record
-  base::pod_vector<wait_note> notes;                    ///< by record
-  std::int64_t startup_ns = 0;  ///< time from the first rank's begin to the begin of recording
-  std::int64_t end_ns = INT64_MIN;
-  base::pod_vector<block_time> path;  ///< the causal path into its end
-};
-
-/// The virtual clocks of one rank, in the order of the engine's calls.
-class rank_clocks {
- public:
-  virtual ~rank_clocks() = default;
-
-  /// Adds one collective operation of which this rank is the home: all participants, by rank.
-  virtual void add_collective(const participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs) = 0;
-  /// Sends the resulting needs to the participants as packet_part::give and need, which `receive_needs` reads there.
-  virtual void send_needs(outbox_call to) = 0;
-  virtual void receive_needs(std::uint32_t part, base::packet_reader& in) = 0;
-  /// Adds the messages of one location and the causes of its waits, both by record.
-  virtual void add_messages(std::uint16_t location, const message_match* matches, std::size_t count,
-                            const base::pod_vector<arrival>& arrivals) = 0;
-  /// Adds every location in turn, after the forward pass.
-  virtual void add_explained_location(std::uint16_t location, explained_location what) = 0;
-  /// Sets the classes before they are summed; borrowed. `number`: index of this rank in `merging`.
-  virtual void set_classes(class_merger& merging, std::size_t number) = 0;
-  /// On rank 0: add the results before, and after, the classes are presented.
-  virtual void report(outcome& result, base::vector<merged_class>& merged) = 0;
-  virtual void mark_savings(outcome& result) const = 0;
-};
-
-/// The virtual clocks of all ranks that a process hosts.
-class run_clocks {
- public:
-  virtual ~run_clocks() = default;
-  virtual rank_clocks& of(std::size_t hosted) = 0;
-  /// Computes the delay costs, after the forward pass. Collective.
-  virtual void compute_delay_costs(transport_calls& transport) = 0;
-  /// Answers all questions, after the classes were summed. Collective.
-  virtual void answer_questions(transport_calls& transport, std::int64_t earliest_ns) = 0;
-};
+/// O(1). `last_leave_ns`: location_walk::leave_ns after the last record.
+inline active_time active_time_of(const rank_history& rank, const location_history& here, std::int64_t last_leave_ns) noexcept {
+  if (here.whole) return {rank.begin_ns, std::max(rank.end_ns, last_leave_ns), true};
+  const std::uint64_t first = here.carried;
+  if (first >= here.records.size()) return {};
+  location_walk walk(rank);
+  walk.step(here.records[first]);
+  return {walk.begin_ns(), std::max(walk.begin_ns(), last_leave_ns), true};
+}
 
 }  // namespace explain
 }  // namespace v0
@@ -15185,7 +16355,8 @@ class clock_pass {
         classes_(*scratch.memory) {}
 
   /// Prepares a pass; call before each.
-  void begin(const clock_plan& plan, const node_map& nodes) {
+  /// `own`: what the rank did itself, by block, ascending.
+  void begin(const clock_plan& plan, const node_map& nodes, const base::pod_vector<explain::block_time>& own) {
     plan_ = &plan;
     clocks_ = plan.clocks();
     meetings_->begin_pass();
@@ -15199,13 +16370,21 @@ class clock_pass {
     }
     const base::vector<base::vector<bool>> leaving =
         plan.asks_nodes() ? nodes.leaving(*rank_) : base::vector<base::vector<bool>>();
+    plan.parts_of(
+        [&own](core::stable_key block) {
+          const auto at = std::lower_bound(own.begin(), own.end(), block,
+                                           [](const explain::block_time& b, core::stable_key key) { return b.block < key; });
+          return at != own.end() && at->block == block ? at->ns : std::int64_t{0};
+        },
+        parts_);
     lanes_.clear();
     lanes_.reserve(rank_->locations.size());
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       const explain::location_history& here = rank_->locations[l];
-      lanes_.emplace_back(plan, rank_->begin_ns, *scratch_->memory);
+      lanes_.emplace_back(plan, parts_, rank_->begin_ns, *scratch_->memory);
       lane& to = lanes_.back();
-      to.clocks.legs().read(*rank_, here, plan, block_numbers, leaving.empty() ? nullptr : &leaving[l], scratch_->spends);
+      to.clocks.legs().read(*rank_, here, plan, block_numbers, parts_, leaving.empty() ? nullptr : &leaving[l],
+                            scratch_->spends);
       for (clock_need& n : book_->needs(l)) {
         n.any = core::role_of(here.records[n.record].call) == core::call_role::complete_any;
         n.received = 0;
@@ -15256,7 +16435,8 @@ class clock_pass {
   static constexpr std::uint32_t nothing = clock_need::unknown;
 
   struct lane {
-    lane(const clock_plan& plan, std::int64_t begin_ns, base::memory_pool& memory) : clocks(plan, begin_ns, memory) {}
+    lane(const clock_plan& plan, const base::pod_vector<double>& parts, std::int64_t begin_ns, base::memory_pool& memory)
+        : clocks(plan, parts, begin_ns, memory) {}
     clock_need *need = nullptr, *needs_end = nullptr;  ///< the next need, and the end
     const clock_give *give = nullptr, *gives_end = nullptr;
     explain::wait_note *note = nullptr, *notes_end = nullptr;
@@ -15349,9 +16529,9 @@ class clock_pass {
   void finish(lane& l, std::size_t number, const clock_need* need) {
     const std::uint32_t record = l.clocks.record();
     explain::wait_note* const first = l.note;
-    std::int64_t measured_ns = 0;
-    for (; l.note != l.notes_end && l.note->record == record; ++l.note) measured_ns += l.note->wait_ns;
-    measured_ns = std::max<std::int64_t>(0, measured_ns - l.clocks.inside_ns());
+    std::int64_t all_ns = 0;
+    for (; l.note != l.notes_end && l.note->record == record; ++l.note) all_ns += l.note->wait_ns;
+    std::int64_t measured_ns = std::max<std::int64_t>(0, all_ns - l.clocks.inside_ns());
     const clock_stamp* stamp = nullptr;
     bool inverted = false;
     if (need != nullptr) {
@@ -15368,9 +16548,12 @@ class clock_pass {
     // A call with a late sender may have been blocked longer, by a receiver.
     const std::int64_t longer_ns = std::max<std::int64_t>(0, waited.measured_ns - measured_ns);
     const std::int64_t waited_ns = std::max<std::int64_t>(0, waited.without_ns - longer_ns);
+    std::int64_t left_ns = waited_ns;
     for (explain::wait_note* n = first; n != l.note; ++n) {
-      // One call has one wait; if there are several, the first takes the whole.
-      n->wait_ns = n == first ? waited_ns : 0;
+      // Several waits of one call are shortened by the same factor.
+      const double share = all_ns > 0 ? static_cast<double>(n->wait_ns) / static_cast<double>(all_ns) : 1.0;
+      n->wait_ns = n + 1 == l.note ? left_ns : std::min(left_ns, core::nearest(share * static_cast<double>(waited_ns)));
+      left_ns -= n->wait_ns;
       n->record = static_cast<std::uint32_t>(inverted          ? explain::quality::order_suspect
                                              : need == nullptr ? explain::quality::bounded
                                                                : explain::quality::exact);
@@ -15416,10 +16599,18 @@ class clock_pass {
     result_.inversions += l.inversions;
     result_.useful_ns += c.useful_ns();
     result_.most_useful_ns = std::max(result_.most_useful_ns, c.useful_ns());
-    ++result_.locations;
-    if (result_.nodes.empty()) result_.nodes.push_back({rank_->node, 0, 0});
-    result_.nodes[0].useful_ns += c.useful_ns();
-    ++result_.nodes[0].locations;
+    const explain::location_history& here = rank_->locations[number];
+    const explain::active_time active = explain::active_time_of(*rank_, here, c.last_leave_ns());
+    const std::int64_t counted = active.takes_part ? 1 : 0, further = here.whole ? 0 : counted;
+    result_.locations += counted;
+    result_.further += further;
+    result_.further_ns += further * active.ns();
+    if (result_.nodes.empty()) result_.nodes.push_back({rank_->node, 0, 0, 0, 0});
+    clock_result::node_time& node = result_.nodes[0];
+    node.useful_ns += c.useful_ns();
+    node.locations += counted;
+    node.further += further;
+    node.further_ns += further * active.ns();
     l.clocks.legs().release();
     if (!plan_->compensates()) return;
     for (const explain::wait_note& n : (*notes_)[number]) {
@@ -15439,6 +16630,7 @@ class clock_pass {
   const clock_plan* plan_ = nullptr;
   std::size_t clocks_ = 0, open_ = 0;
   base::vector<lane> lanes_;
+  base::pod_vector<double> parts_;  ///< clock_plan::parts_of this rank
   base::pod_vector<meeting_book::reply> replies_;
   base::pod_vector<class_sum> classes_;
   clock_result result_;
@@ -15902,15 +17094,16 @@ class cost_pass {
         latest = walk.begin_ns();
       }
       std::int64_t go = walk.begin_ns(), adopted = go;
-      for (const std::size_t first = a; a != arrivals.size() && arrivals[a].record == i; ++a) {
+      for (; a != arrivals.size() && arrivals[a].record == i; ++a) {
         const explain::arrival& w = arrivals[a];
-        const std::int64_t wait_ns = std::min(w.need_ns, walk.leave_ns()) - walk.begin_ns();
-        if (wait_ns > 0) go = std::max(go, walk.begin_ns() + wait_ns);
+        const std::int64_t from_ns = go;  // a second wait begins where the first one ends
+        const std::int64_t wait_ns = std::min(w.need_ns, walk.leave_ns()) - from_ns;
+        if (wait_ns > 0) go = from_ns + wait_ns;
         if (!w.has(explain::arrival_flag::adopt)) continue;
         if (!w.has(explain::arrival_flag::last)) {
-          if (a == first) adopted = std::max(adopted, w.need_ns);  // of several causes the first one counts
+          adopted = std::max(adopted, w.need_ns);
           wait k;  // also without length, because the causer counts the messages
-          k.begin_ns = walk.begin_ns();
+          k.begin_ns = from_ns;
           k.ns = static_cast<double>(std::max<std::int64_t>(wait_ns, 0));
           k.before_ns = l.waited_ns;
           l.waited_ns += k.ns;
@@ -16716,10 +17909,11 @@ class wait_classes {
   std::size_t terms() const noexcept { return terms_.size(); }      ///< number of terms of all classes
   std::size_t causers() const noexcept { return causers_.size(); }  ///< number of causers of all classes
 
-  /// Calls f(block number, residual_sums) for each block of the class, ascending.
+  /// Calls f(block number, residual_sums) for each block of the class, ascending; `residual_sums::fewer` may be a second
+  /// line of a block.
   template <class F>
   void each_term(std::size_t number, F&& f) const {
-    for (std::uint32_t t = entries_[number].terms; t != none; t = terms_[t].next) f(terms_[t].block, terms_[t].sums);
+    for (std::uint32_t t = entries_[number].terms; t != none; t = terms_[t].next) f(terms_[t].line / 2, terms_[t].sums);
   }
   /// Calls f(location_share) for each location that the class waited for, in the order of the first waits.
   template <class F>
@@ -16765,7 +17959,7 @@ class wait_classes {
   };
   struct term_node {
     residual_sums sums;
-    std::uint32_t block, next;
+    std::uint32_t line, next;  ///< line: twice the number of the block, and 1 if the late side has fewer visits
   };
   struct causer_node {
     location_share share;
@@ -16789,20 +17983,22 @@ class wait_classes {
     }
   }
 
-  // Both lists usually have the same order, so that one walk through the terms suffices.
+  // Both lists usually have the same order, so that one walk through the terms suffices. Each block has one term for
+  // waits in which the late side has fewer visits, and one before it for the others.
   void add_terms(entry& into, const wait_instance& wait, const base::vector<std::uint32_t>& blocks) {
-    std::uint32_t before = none, at = into.terms;
+    std::uint32_t before = none, at = into.terms, latest = 0;
     for (std::size_t i = 0; i != blocks.size(); ++i) {
-      const std::uint32_t block = blocks[i];
-      if (i != 0 && block < blocks[i - 1]) {
+      const std::uint32_t line = 2 * blocks[i] + (wait.terms[i].fewer() ? 1 : 0);
+      if (line < latest) {
         before = none;
         at = into.terms;
       }
-      for (; at != none && terms_[at].block < block; at = terms_[at].next) before = at;
-      if (at == none || terms_[at].block != block) {
+      latest = line;
+      for (; at != none && terms_[at].line < line; at = terms_[at].next) before = at;
+      if (at == none || terms_[at].line != line) {
         const auto fresh = static_cast<std::uint32_t>(terms_.size());
         if (fresh == 0) terms_.reserve(64);
-        terms_.push_back({{}, block, at});
+        terms_.push_back({{}, line, at});
         (before == none ? into.terms : terms_[before].next) = fresh;
         at = fresh;
       }
@@ -17127,9 +18323,10 @@ class class_merger {
   void write_class(const part& mine, base::packet& out, std::size_t first, std::size_t last) {
     base::pod_vector<residual_sums>& terms = scratch_->terms;
     base::pod_vector<std::uint64_t>& used = scratch_->used;
-    if (terms.size() < names_.size()) {
-      terms.resize(names_.size());
-      used.resize(names_.size() / 64 + 1, 0);
+    const std::size_t lines = 2 * names_.size();
+    if (terms.size() < lines) {
+      terms.resize(lines);
+      used.resize(lines / 64 + 1, 0);
     }
     scratch_->waiters.clear();
     scratch_->causers.clear();
@@ -17143,7 +18340,7 @@ class class_merger {
       add_share(scratch_->waiters, {mine.rank->rank, static_cast<std::int32_t>(classes.location(c)), classes.sums(c).wait_ns});
       classes.each_causer(c, [this](const location_share& from) { add_share(scratch_->causers, from); });
       classes.each_term(c, [&](std::uint32_t block, const residual_sums& sums) {
-        const std::uint32_t place = names_.place(block);
+        const std::uint32_t place = 2 * names_.place(block) + (sums.fewer() ? 1 : 0);
         const std::uint64_t bit = std::uint64_t{1} << place % 64;
         if ((used[place / 64] & bit) == 0) {
           used[place / 64] |= bit;
@@ -17156,10 +18353,10 @@ class class_merger {
     }
     const std::size_t at = out.size();
     put(out, head);
-    for (std::size_t word = 0; word * 64 < names_.size(); ++word) {
+    for (std::size_t word = 0; word * 64 < lines; ++word) {
       for (std::uint64_t left = used[word]; left != 0; left &= left - 1) {
         const std::size_t place = word * 64 + static_cast<std::size_t>(__builtin_ctzll(left));
-        const block_table::name& name = (*mine.blocks)[names_.block(place)];
+        const block_table::name& name = (*mine.blocks)[names_.block(place / 2)];
         residual_term term;
         static_cast<residual_sums&>(term) = terms[place];
         term.block = name.block;
@@ -17213,9 +18410,10 @@ class clock_stage final : public explain::rank_clocks {
         placed_(*scratch.memory),
         pass_(rank, needs_, meetings_, notes_, scratch) {}
 
-  void add_collective(const explain::participant* all, std::size_t count,
-                      const base::pod_vector<std::int32_t>& needs) override {
+  void add_collective(const explain::participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs,
+                      const base::pod_vector<explain::relay_wait>& relays) override {
     meetings_.plan(all, count, needs);
+    meetings_.plan_relays(all, count, relays);
   }
   void send_needs(explain::outbox_call to) override { meetings_.send_needs(to); }
   void receive_needs(std::uint32_t part, base::packet_reader& in) override {
@@ -17232,6 +18430,7 @@ class clock_stage final : public explain::rank_clocks {
   }
   void add_explained_location(std::uint16_t location, explain::explained_location what) override {
     path_.add(what.end_ns, std::move(what.path), cost_pass_.add_location(location, what));
+    own_ = path_.spent;
     notes_.push_back(std::move(what.notes));
   }
   const explain::rank_history& rank() const noexcept { return *rank_; }
@@ -17245,7 +18444,9 @@ class clock_stage final : public explain::rank_clocks {
 
   /// On rank 0: chooses the blocks to predict savings for: those that explain most, then half as many others of its own
   /// path.
-  base::packet choose_blocks() const {
+  /// `balances`: the blocks to predict the saving of balancing for.
+  base::packet choose_blocks(base::pod_vector<explain::balance_answer>&& balances) {
+    balances_ = std::move(balances);
     base::vector<std::pair<core::stable_key, std::int64_t>> blocks;
     for (const explain::merged_class& c : merging_->merged_classes()) {
       for (const explain::residual_term& t : c.sum.residual) {
@@ -17275,9 +18476,13 @@ class clock_stage final : public explain::rank_clocks {
       if (std::none_of(blocks.begin(), blocks.end(), same)) blocks.emplace_back(path[i].block, 0);
     }
     base::packet out;
+    put(out, static_cast<std::uint64_t>(blocks.size()));
     for (const auto& b : blocks) put(out, b.first);
+    put_all(out, balances_);
     return out;
   }
+  /// What this rank did itself, by block, ascending; before the first pass.
+  const base::pod_vector<explain::block_time>& own_times() const noexcept { return own_; }
   /// Lists all questions: the ideal network, with `ideal` 2 also the network within nodes; those of the settings; those
   /// of the blocks in `in`.
   static base::vector<explain::what_if> questions(const explain::options& settings, std::size_t ideal, base::packet_reader in) {
@@ -17285,9 +18490,15 @@ class clock_stage final : public explain::rank_clocks {
     all[0].changes.push_back({explain::network_key(), 0.0});
     if (ideal == 2) all[1].changes.push_back({explain::node_network_key(), 0.0});
     all.insert(all.end(), settings.questions.begin(), settings.questions.end());
-    while (!in.empty()) {
+    for (auto blocks = in.get<std::uint64_t>(); blocks != 0; --blocks) {
       all.emplace_back();
       all.back().changes.push_back({in.get<core::stable_key>(), 0.5});
+    }
+    base::pod_vector<explain::balance_answer> balances;
+    get_all(in, balances);
+    for (const explain::balance_answer& b : balances) {
+      all.emplace_back();
+      all.back().changes.push_back({b.block, 1.0, block_balance::mean_ns(b)});
     }
     return all;
   }
@@ -17301,7 +18512,7 @@ class clock_stage final : public explain::rank_clocks {
     questions_ = &questions;
     ideal_ = ideal;
     asked_ = asked;
-    pass_.begin(plan, nodes);
+    pass_.begin(plan, nodes, own_);
   }
   clock_pass& pass() noexcept { return pass_; }
 
@@ -17357,7 +18568,15 @@ class clock_stage final : public explain::rank_clocks {
     result.efficiency = efficiency_;
     result.critical_path = path_.present(locations_);
     result.costs = costs_.present();
-    for (std::size_t q = ideal_; q < ends_.size(); ++q) {
+    const std::size_t balanced = ends_.size() - std::min(ends_.size(), balances_.size());
+    for (std::size_t q = balanced; q < ends_.size(); ++q) {
+      result.balances.push_back(balances_[q - balanced]);
+      result.balances.back().saving_ns = total_ns_ - ends_[q];
+    }
+    base::small_stable_sort(result.balances, [](const explain::balance_answer& a, const explain::balance_answer& b) {
+      return a.saving_ns > b.saving_ns;
+    });
+    for (std::size_t q = ideal_; q < balanced; ++q) {
       auto& list = q < ideal_ + settings_->questions.size() ? result.answers : result.savings;
       list.push_back({(*questions_)[q], ends_[q], total_ns_ - ends_[q]});
     }
@@ -17419,6 +18638,8 @@ class clock_stage final : public explain::rank_clocks {
   clock_pass pass_;
   clock_result result_;
   bool result_taken_ = false;
+  base::pod_vector<explain::block_time> own_;  ///< what this rank did itself, by block
+  base::pod_vector<explain::balance_answer> balances_;  ///< on rank 0: the last questions
   base::vector<std::int64_t> ends_;  ///< end of the run for every question
   explain::compensation without_;
   explain::efficiencies efficiency_;
@@ -17470,22 +18691,36 @@ class clock_stages final : public explain::run_clocks {
           at(i).needs().receive_requests(source, base::packet_reader(data, size));
         });
     base::vector<node_map> nodes(stages_.size());
-    for (std::size_t i = 0; i != nodes.size(); ++i) nodes[i].add(stages_[i]->rank());
-    transport.reduce([&](std::int32_t i) { return packed(nodes[static_cast<std::size_t>(i)], {}); },
-                     [&](std::int32_t i, const unsigned char* data, std::size_t size) {
-                       base::packet_reader in(data, size);
-                       nodes[static_cast<std::size_t>(i)].join(in);
-                     });
+    base::vector<block_balance> balances(stages_.size());
+    for (std::size_t i = 0; i != nodes.size(); ++i) {
+      nodes[i].add(stages_[i]->rank());
+      balances[i].set(stages_[i]->rank().rank, stages_[i]->own_times());
+    }
+    transport.reduce(
+        [&](std::int32_t i) {
+          base::packet more;
+          balances[static_cast<std::size_t>(i)].write(more);
+          return packed(nodes[static_cast<std::size_t>(i)], more);
+        },
+        [&](std::int32_t i, const unsigned char* data, std::size_t size) {
+          base::packet_reader in(data, size);
+          nodes[static_cast<std::size_t>(i)].join(in);
+          balances[static_cast<std::size_t>(i)].join(in);
+        });
     node_map all;
     std::size_t ideal = 1;
-    transport.broadcast([&](std::int32_t i) { return packed(nodes[static_cast<std::size_t>(i)], at(i).choose_blocks()); },
-                        [&](std::int32_t, const unsigned char* data, std::size_t size) {
-                          if (!questions_.empty()) return;  // the same for all hosted ranks
-                          base::packet_reader in(data, size);
-                          all.join(in);
-                          ideal = all.several() ? 2 : 1;
-                          questions_ = clock_stage::questions(*settings_, ideal, in);
-                        });
+    transport.broadcast(
+        [&](std::int32_t i) {
+          return packed(nodes[static_cast<std::size_t>(i)],
+                        at(i).choose_blocks(balances[static_cast<std::size_t>(i)].candidates(most_balanced)));
+        },
+        [&](std::int32_t, const unsigned char* data, std::size_t size) {
+          if (!questions_.empty()) return;  // the same for all hosted ranks
+          base::packet_reader in(data, size);
+          all.join(in);
+          ideal = all.several() ? 2 : 1;
+          questions_ = clock_stage::questions(*settings_, ideal, in);
+        });
     for (std::size_t asked = 0; asked != questions_.size();) {
       const bool first = asked == 0;
       const std::size_t count = std::min(questions_.size() - asked, most_clocks - (first ? 1 : 0));
@@ -17505,6 +18740,8 @@ class clock_stages final : public explain::run_clocks {
   }
 
  private:
+  static constexpr std::size_t most_balanced = 4;  ///< blocks for which balancing is predicted
+
   static base::packet packed(const node_map& nodes, const base::packet& more) {
     base::packet out;
     nodes.write(out);
@@ -17614,10 +18851,18 @@ class arrival_rule {
     const message_match* sender = nullptr;    // the latest late sender
     const message_match* receiver = nullptr;  // the latest late receiver
     const message_match* first_done = nullptr;
+    const message_match* progress = nullptr;  // the entry of a partner that was needed last
     bool at_once = false;
     int late = 0;
     for (const message_match* m = first; m != last; ++m) {
       const std::int64_t t = m->partner.begin_ns;
+      if (m->progress) {
+        if (progress == nullptr || t > progress->partner.begin_ns ||
+            (t == progress->partner.begin_ns && earlier_rank(*m, *progress))) {
+          progress = m;
+        }
+        continue;
+      }
       // A receive that was posted after the send had returned did not block it: the message was buffered.
       const bool matters = m->receiving || t < walk.leave_ns();
       if (!matters || t <= walk.begin_ns()) {
@@ -17634,23 +18879,35 @@ class arrival_rule {
         best = m;
       }
     }
-    if (any && at_once) return;
     // Scalasca's rule: a call with a late sender has no late receiver.
-    const message_match* cause = any ? first_done : sender != nullptr ? sender : receiver;
-    if (cause == nullptr) return;
+    const message_match* cause = any && at_once ? nullptr : any ? first_done : sender != nullptr ? sender : receiver;
+    // What follows the last posting is a wait for progress, until the partner's last entry into MPI.
+    const std::int64_t posted_ns = cause == nullptr ? walk.begin_ns() : std::max(walk.begin_ns(), cause->partner.begin_ns);
+    if (progress != nullptr && progress->partner.begin_ns - posted_ns < settings_->threshold_ns) progress = nullptr;
+    if (progress != nullptr && posted_ns - walk.begin_ns() < settings_->threshold_ns) cause = nullptr;
+    if (cause != nullptr) {
+      add(*cause, index, cause->receiving ? pattern::late_sender : pattern::late_receiver);
+      if (late > 1) result_.back().trust = std::max(result_.back().trust, quality::bounded);
+      if (finish(walk) && cause->receiving) remember(result_.back(), result_.size() - 1);
+    }
+    if (progress == nullptr) return;
+    add(*progress, index, pattern::wait_for_progress);
+    finish(walk);
+  }
+
+  void add(const message_match& cause, std::uint32_t index, pattern why) {
     result_.emplace_back();  // written in place: copying a freshly written struct stalls on store forwarding
     arrival& a = result_.back();
-    a.need_ns = cause->partner.begin_ns;
-    a.site = cause->partner.site;
+    a.need_ns = cause.partner.begin_ns;
+    a.site = cause.partner.site;
     a.record = index;
-    a.causer_record = cause->partner.record;
-    a.causer_rank = cause->rank;
-    a.causer_location = cause->partner.location;
-    a.why = cause->receiving ? pattern::late_sender : pattern::late_receiver;
+    a.causer_record = cause.partner.record;
+    a.causer_rank = cause.rank;
+    a.causer_location = cause.partner.location;
+    a.why = why;
     a.flags = arrival_flag::adopt;
-    if (late > 1 || (cause->partner.flags & endpoint_flag::partial) != 0) a.trust = quality::bounded;
-    if ((cause->partner.flags & endpoint_flag::ambiguous) != 0) a.trust = quality::order_suspect;
-    if (finish(walk) && a.why == pattern::late_sender) remember(a, result_.size() - 1);
+    if ((cause.partner.flags & endpoint_flag::partial) != 0) a.trust = quality::bounded;
+    if ((cause.partner.flags & endpoint_flag::ambiguous) != 0) a.trust = quality::order_suspect;
   }
 
   // Clamps the last wait into its call and decides whether the causer's path is needed. Returns true for a wait.
@@ -18095,7 +19352,7 @@ namespace explain {
 class collective_book {
  public:
   collective_book(const rank_history& rank, base::memory_pool& pool)
-      : rank_(&rank), ordinals_(pool), own_(pool), here_(pool), needs_(pool) {}
+      : rank_(&rank), ordinals_(pool), own_(pool), here_(pool), needs_(pool), relays_(pool) {}
 
   /// Whether a record is a collective that is matched by order. Comm_create_group is called by a group only,
   /// communicators may be freed in any order, and MPI_Init synchronises before recording begins.
@@ -18200,7 +19457,7 @@ class collective_book {
   /// On the home rank: answers the instances whose participants have all arrived, or with `rest` all instances. Passes
   /// them to `clocks`, if not null. O(n log n) in the participants since the last call, plus those left over.
   template <class Outbox>
-  void send_answers(std::int64_t threshold_ns, bool rest, Outbox&& to, rank_clocks* clocks) {
+  void send_answers(const options& settings, bool rest, Outbox&& to, rank_clocks* clocks) {
     if (here_.size() == seen_ && !rest) return;
     small_stable_sort(here_, [](const participant& a, const participant& b) {
       if (a.comm != b.comm) return a.comm < b.comm;
@@ -18212,14 +19469,18 @@ class collective_book {
       std::size_t j = i + 1;
       while (j != here_.size() && here_[j].comm == here_[i].comm && here_[j].ordinal == here_[i].ordinal) ++j;
       if (rest || j - i >= static_cast<std::size_t>(std::max(here_[i].size, 0))) {
-        const collective_rule rule(here_.data() + i, j - i, needs_, threshold_ns);
+        collective_rule rule(here_.data() + i, j - i, needs_, settings);
+        relays_.clear();
         rule([&](const participant& p, const arrival& a) {
+          if (a.has(arrival_flag::relay)) {
+            relays_.push_back({static_cast<std::uint32_t>(&p - &here_[i]), a.causer_rank, a.causer_record});
+          }
           base::packet& out = to(p.world);
           put(out, base::packet_part::answer);
           put(out, p.location);
           put(out, a);
         });
-        if (clocks != nullptr) clocks->add_collective(here_.data() + i, j - i, needs_);
+        if (clocks != nullptr) clocks->add_collective(here_.data() + i, j - i, needs_, relays_);
         i = j;
       }
       for (; i != j; ++i) {
@@ -18257,6 +19518,7 @@ class collective_book {
   base::pod_vector<participant> here_;
   std::size_t seen_ = 0;  ///< sorted participants of incomplete instances in here_
   base::pod_vector<std::int32_t> needs_;
+  base::pod_vector<relay_wait> relays_;  ///< of the current instance
 };
 
 }  // namespace explain
@@ -18435,13 +19697,18 @@ class message_book {
     std::size_t records = 0;
     for (const location_history& l : rank_->locations) records += static_cast<std::size_t>(l.records.size());
     places.assign(records + 1, 0);
-    each_match([&](const endpoint&, record_place p, std::int32_t, bool) { ++places[number_of(p) + 1]; });
+    each_match([&](const endpoint&, record_place p, std::int32_t, bool, bool) { ++places[number_of(p) + 1]; });
     for (std::size_t i = 1; i != places.size(); ++i) places[i] += places[i - 1];
     found.resize(places.back());
-    each_match([&](const endpoint& partner, record_place p, std::int32_t rank, bool receiving) {
-      set(found[places[number_of(p)]++], partner, p, rank, receiving);
+    each_match([&](const endpoint& partner, record_place p, std::int32_t rank, bool receiving, bool progress) {
+      message_match& m = found[places[number_of(p)]++];
+      set(m, partner, p, rank, receiving);
+      m.progress = progress;
     });
   }
+
+  /// Adds a match that did not come from the exchange of postings.
+  void add_match(const message_match& m) { answers_.push_back(m); }
 
   /// Frees the memory.
   void release() noexcept {
@@ -18481,7 +19748,7 @@ class message_book {
       endpoint before;
       before.begin_ns = rank_->begin_ns;
       before.record = message_match::nowhere;
-      answers_.push_back({before, over.record, rank_->rank, over.location, r.has(core::sync_flag::posts_receive)});
+      answers_.push_back({before, over.record, rank_->rank, over.location, r.has(core::sync_flag::posts_receive), false});
     }
   }
 
@@ -18498,6 +19765,7 @@ class message_book {
     m.rank = rank;
     m.location = here.location;
     m.receiving = receiving;
+    m.progress = false;
   }
 
   template <class Function>
@@ -18506,10 +19774,12 @@ class message_book {
       const message_channel& c = posted_.channel(n);
       for (std::uint32_t i = c.first; i != c.next; ++i) {
         const posted_receive& p = posted_.receives()[i];
-        if (p.completed_by != record_place::nowhere) function(p.partner, {p.completion, p.completed_by}, c.peer, true);
+        if (p.completed_by != record_place::nowhere) function(p.partner, {p.completion, p.completed_by}, c.peer, true, false);
       }
     }
-    for (const message_match& m : answers_) function(m.partner, {m.record, m.location}, m.rank, m.receiving);
+    for (const message_match& m : answers_) {
+      function(m.partner, {m.record, m.location}, m.rank, m.receiving, m.progress);
+    }
   }
   // The index of a record among all records of the rank.
   std::size_t number_of(record_place p) const noexcept {
@@ -18524,6 +19794,202 @@ class message_book {
   base::pod_vector<std::uint32_t> open_;  ///< channels that are not completely sent
   std::int64_t unmatched_ = 0, receives_left_ = 0;
   bool sending_ = false;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/progress.hpp
+#ifndef WHYWAIT_EXPLAIN_PROGRESS_HPP
+#define WHYWAIT_EXPLAIN_PROGRESS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+// Whether messages make progress while their partner is outside MPI is not known in advance: it depends on the library,
+// the network, the size and free buffers. It is learnt from the run (docs/method.md 1.9).
+
+/// Messages that behave alike: those of one direction and size class, within a node or between nodes.
+struct progress_class {
+  static constexpr std::size_t count = 256;
+
+  /// `bytes` of a message are classed by their number of binary digits.
+  static std::uint8_t number_of(bool sends, bool within_node, std::uint64_t bytes) noexcept {
+    const unsigned digits = bytes == 0 ? 0 : std::min(63u, static_cast<unsigned>(64 - __builtin_clzll(bytes)));
+    return static_cast<std::uint8_t>((sends ? 128u : 0u) | (within_node ? 64u : 0u) | digits);
+  }
+  static bool sends(std::size_t number) noexcept { return (number & 128u) != 0; }
+  static bool within_node(std::size_t number) noexcept { return (number & 64u) != 0; }
+  /// The smallest message of the class.
+  static std::uint64_t least_bytes(std::size_t number) noexcept {
+    const unsigned digits = number & 63u;
+    return digits == 0 ? 0 : std::uint64_t{1} << (digits - 1);
+  }
+};
+
+/// When one location was in MPI, by the index of its calls.
+class mpi_entries {
+ public:
+  struct entry {
+    std::int64_t begin_ns, leave_ns;
+    bool only_posts;  ///< it does not stay long enough to complete earlier messages
+  };
+  static constexpr std::size_t none = ~std::size_t{0};
+
+  void reserve(std::size_t calls) { all_.reserve(calls); }
+  /// Calls must come in the order of their beginnings.
+  void add(std::int64_t begin_ns, std::int64_t leave_ns, core::mpi_call call) {
+    using core::call_role;
+    const call_role role = core::role_of(call);
+    all_.push_back(
+        {begin_ns, leave_ns, role == call_role::post_send || role == call_role::post_receive || role == call_role::start});
+  }
+  const entry& operator[](std::size_t i) const noexcept { return all_[i]; }
+
+  /// The last call that began by an instant, or `none`. O(log calls).
+  std::size_t last_until(std::int64_t ns) const noexcept { return after(ns) == 0 ? none : after(ns) - 1; }
+  /// The call that ended the time outside MPI before call `last`: calls that follow one another within a thirty-second of the
+  /// time since `since_ns` are one visit to MPI, and its first call says what the program came for. O(log calls).
+  std::size_t visit_of(std::size_t last, std::int64_t since_ns) const noexcept {
+    const std::int64_t until_ns = all_[last].begin_ns;
+    if (until_ns <= since_ns) return last;
+    return after(until_ns - (until_ns - since_ns) / 32 - 1);
+  }
+  /// The first call that began in an interval and did more than post, or `none`. O(log calls + postings in between).
+  std::size_t first_in(std::int64_t since_ns, std::int64_t until_ns) const noexcept {
+    std::size_t i = after(since_ns - 1);
+    while (i != all_.size() && all_[i].only_posts && all_[i].begin_ns <= until_ns) ++i;
+    return i == all_.size() || all_[i].begin_ns > until_ns ? none : i;
+  }
+  /// Time in MPI from `since_ns` to the beginning of a call. Of very many calls the last ones stand for all.
+  std::int64_t inside_ns(std::size_t last, std::int64_t since_ns) const noexcept {
+    const std::int64_t until_ns = all_[last].begin_ns;
+    std::int64_t sum_ns = 0;
+    std::size_t i = last;
+    for (std::size_t n = 0; i != 0 && n != most_visited; ++n) {
+      const entry& e = all_[--i];
+      if (e.leave_ns <= since_ns) return sum_ns;
+      sum_ns += std::max<std::int64_t>(0, std::min(e.leave_ns, until_ns) - std::max(e.begin_ns, since_ns));
+    }
+    const std::int64_t seen_ns = until_ns - std::max(since_ns, all_[i].begin_ns);
+    if (i == 0 || seen_ns <= 0) return sum_ns;
+    const double share = static_cast<double>(sum_ns) / static_cast<double>(seen_ns);
+    return static_cast<std::int64_t>(share * static_cast<double>(until_ns - since_ns));
+  }
+
+ private:
+  static constexpr std::size_t most_visited = 64;
+
+  std::size_t after(std::int64_t ns) const noexcept {
+    return static_cast<std::size_t>(
+        std::upper_bound(all_.begin(), all_.end(), ns, [](std::int64_t t, const entry& e) { return t < e.begin_ns; }) -
+        all_.begin());
+  }
+
+  base::pod_vector<entry> all_;
+};
+
+/// A call that stayed blocked after all that it needed by definition had arrived, and what one partner did meanwhile.
+struct blocked_call {
+  std::int64_t since_ns;  ///< from here on nothing but progress or transfer was missing
+  std::int64_t leave_ns;  ///< the call returned
+  std::int64_t entry_ns;  ///< the partner's last entry into MPI before that; INT64_MIN: none
+  std::int64_t inside_ns;  ///< time that the partner spent in MPI from `since_ns` to that entry
+  std::int64_t outside_ns;  ///< since when the partner was outside MPI at `leave_ns`; INT64_MAX: it was inside
+
+  /// The call may have waited for the partner's entry: the partner was outside MPI for most of the time before it.
+  bool may_have_waited(std::int64_t threshold_ns) const noexcept {
+    const std::int64_t wait_ns = entry_ns - since_ns;
+    return entry_ns != INT64_MIN && wait_ns >= threshold_ns && 2 * inside_ns <= wait_ns;
+  }
+  /// The return followed soon after the entry, compared with the time that the call had been blocked.
+  bool ended_by_entry(std::int64_t threshold_ns) const noexcept {
+    return may_have_waited(threshold_ns) && entry_ns - since_ns >= leave_ns - entry_ns;
+  }
+  /// The call returned although the partner had been outside MPI for most of the blocked time.
+  bool ended_without_partner() const noexcept {
+    return outside_ns != INT64_MAX && 2 * (leave_ns - std::max(outside_ns, since_ns)) > leave_ns - since_ns;
+  }
+};
+
+/// What the blocked calls of a run say about each class of messages. Each call counts with the time that it was blocked:
+/// short delays of a transfer say little. Plain sums that ranks add up.
+struct progress_votes {
+  std::uint64_t by_entry_ns[progress_class::count] = {};
+  std::uint64_t without_partner_ns[progress_class::count] = {};
+  std::uint32_t by_entry[progress_class::count] = {};  ///< number of calls
+
+  /// Whether messages of the class complete only when the partner is in MPI.
+  bool dependent(std::size_t number) const noexcept { return by_entry_ns[number] > 2 * without_partner_ns[number]; }
+  /// Whether nearly all observations agree.
+  bool certain(std::size_t number) const noexcept {
+    return by_entry[number] >= 3 && by_entry_ns[number] >= 8 * without_partner_ns[number];
+  }
+  bool any() const noexcept {
+    for (std::size_t c = 0; c != progress_class::count; ++c) {
+      if (dependent(c)) return true;
+    }
+    return false;
+  }
+
+  /// The classes that depend on their partners, joined by direction and distance.
+  base::vector<progress_fact> facts() const {
+    base::vector<progress_fact> found;
+    for (std::size_t first = 0; first != progress_class::count; first += 64) {
+      progress_fact f{progress_class::sends(first), progress_class::within_node(first), 0, 0};
+      for (std::size_t c = first; c != first + 64; ++c) {
+        if (!dependent(c)) continue;
+        if (f.calls == 0) f.least_bytes = progress_class::least_bytes(c);
+        f.calls += by_entry[c];
+      }
+      if (f.calls != 0) found.push_back(f);
+    }
+    return found;
+  }
+
+  /// Counts one blocked call, with all messages that it completed. A call that ended by an entry speaks for the message
+  /// of the partner that entered last, one that no partner can have ended speaks against all. If it completed sends and
+  /// receives, it counts for the sends, because receives of the same exchange arrive before.
+  struct message {
+    blocked_call call;
+    std::uint8_t number;  ///< progress_class
+  };
+  void count(const message* all, std::size_t size, std::int64_t threshold_ns) noexcept {
+    const message* last = nullptr;
+    bool alone = size != 0, sends = false;
+    for (const message* m = all; m != all + size; ++m) {
+      sends = sends || progress_class::sends(m->number);
+      alone = alone && m->call.ended_without_partner();
+      if (!m->call.ended_by_entry(threshold_ns)) continue;
+      const bool later = last == nullptr || m->call.entry_ns > last->call.entry_ns;
+      const bool prefer = last != nullptr && m->call.entry_ns == last->call.entry_ns && progress_class::sends(m->number);
+      if (later || prefer) last = m;
+    }
+    if (last != nullptr) {
+      ++by_entry[last->number];
+      by_entry_ns[last->number] += blocked_ns(*last);
+    } else if (alone) {
+      for (const message* m = all; m != all + size; ++m) {
+        if (!sends || progress_class::sends(m->number)) without_partner_ns[m->number] += blocked_ns(*m);
+      }
+    }
+  }
+  void add(const progress_votes& o) noexcept {
+    for (std::size_t c = 0; c != progress_class::count; ++c) {
+      by_entry[c] += o.by_entry[c];
+      by_entry_ns[c] += o.by_entry_ns[c];
+      without_partner_ns[c] += o.without_partner_ns[c];
+    }
+  }
+
+ private:
+  static std::uint64_t blocked_ns(const message& m) noexcept {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, m.call.leave_ns - m.call.since_ns));
+  }
 };
 
 }  // namespace explain
@@ -18548,6 +20014,7 @@ namespace explain {
 struct epoch_memory {
   block_table blocks;
   wait_classes classes;
+  std::unique_ptr<progress_votes> progress;  ///< of all ranks and epochs, in the memory of the first
   shape_leaders leaders;  ///< of all ranks, in the memory of the first; by key and slot
   base::vector<merged_class> merged;  ///< on rank 0: all waits so far
   outcome sums;  ///< on rank 0: all numbers so far
@@ -18650,8 +20117,8 @@ inline void add_epoch(delay_costs& run, const delay_costs& epoch) {
 /// Adds an epoch to all before it; `waits` and `meanings` are created for each result.
 inline void add_epoch(outcome& run, const outcome& epoch) {
   add_epoch_efficiency(run, epoch);
-  auto& [waits, meanings, locations, records, waiting_ns, location_ns, longest_ns, clock_violations, unmatched, total_ns,
-         without_overhead, efficiency, critical_path, costs, answers, savings] = run;
+  auto& [waits, meanings, locations, records, waiting_ns, location_ns, longest_ns, clock_violations, unmatched, progress,
+         total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, savings] = run;
   static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
   locations = std::max(locations, epoch.locations);
   longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs
@@ -18660,6 +20127,7 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   location_ns += epoch.location_ns;
   clock_violations += epoch.clock_violations;
   unmatched += epoch.unmatched;
+  progress = epoch.progress;  // learnt from all epochs so far
   total_ns += epoch.total_ns;
   add_epoch(without_overhead, epoch.without_overhead);
   add_epoch(critical_path, epoch.critical_path);
@@ -18672,6 +20140,16 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
       answers[i].saving_ns += epoch.answers[i].saving_ns;
     }
   }
+  add_by(
+      balances, epoch.balances, [](const balance_answer& b) { return b.block; },
+      [](balance_answer& a, const balance_answer& b) {
+        if (b.most_ns > a.most_ns) a.rank = b.rank;
+        a.ranks = std::max(a.ranks, b.ranks);
+        a.most_ns += b.most_ns;
+        a.sum_ns += b.sum_ns;
+        a.saving_ns += b.saving_ns;
+      });
+  base::small_stable_sort(balances, [](const balance_answer& a, const balance_answer& b) { return a.saving_ns > b.saving_ns; });
   // A block without a question in one epoch counts as no saving there, so the sum is a lower bound.
   add_by(
       savings, epoch.savings, [](const what_if_answer& a) { return a.question.changes[0].block; },
@@ -18790,6 +20268,87 @@ class interval_diff {
 
 #endif
 
+// ---- whywait/explain/own_visits.hpp
+#ifndef WHYWAIT_EXPLAIN_OWN_VISITS_HPP
+#define WHYWAIT_EXPLAIN_OWN_VISITS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The visits of one block by a location itself, whatever path it took over. A *stretch* is the code between two
+/// operations of all ranks.
+struct own_use {
+  std::int64_t before = 0;  ///< in the stretches before the current one
+  std::int64_t here = 0;    ///< in the current stretch so far
+  std::int64_t total = 0;   ///< in the whole current stretch
+  std::int64_t ns = 0;      ///< time in the current stretch so far
+
+  std::int64_t sum() const noexcept { return before + here; }
+};
+
+/// The visits of a location to each of its blocks. They define what two locations that run a block at different rates
+/// have both done: the same part of their visits in the stretch (docs/method.md 1.4, lead). Not thread safe.
+class own_visits {
+ public:
+  /// The `stretch` of a location whose stretches are unknown: all of its records are one.
+  static constexpr std::int32_t undivided = -1;
+
+  explicit own_visits(base::memory_pool& memory) noexcept : uses_(memory) {}
+
+  void reserve(std::size_t blocks) { uses_.reserve(blocks); }
+  std::size_t size() const noexcept { return uses_.size(); }
+  own_use operator[](std::size_t block) const noexcept { return block < uses_.size() ? uses_[block] : own_use{}; }
+
+  std::int32_t stretch() const noexcept { return stretch_; }
+  void set_stretch(std::int32_t stretch) noexcept { stretch_ = stretch; }
+
+  /// Adds visits that the current stretch will have.
+  void expect(std::uint32_t block, std::int64_t visits) { at(block).total += visits; }
+  void add(std::uint32_t block, std::int64_t visits, std::int64_t ns) {
+    own_use& u = at(block);
+    u.here += visits;
+    u.ns += ns;
+  }
+  /// Begins the next stretch.
+  void next_stretch() noexcept {
+    ++stretch_;
+    for (own_use& u : uses_) u = {u.before + u.here, 0, 0, 0};
+  }
+
+  /// The own visits at the place at which another location has made `here` of the `total` visits of its stretch; that
+  /// place may lie ahead. The own visits so far if the other location never runs the block there, so that nothing can be
+  /// compared.
+  double where(std::size_t block, std::int32_t stretch, std::int64_t here, std::int64_t total) const noexcept {
+    const own_use u = (*this)[block];
+    if (stretch == stretch_ && total > 0) return static_cast<double>(u.before) + share(u.total, here, total);
+    if (stretch == stretch_ || stretch == undivided || stretch_ == undivided) return static_cast<double>(u.sum());
+    return static_cast<double>(stretch < stretch_ ? u.before : u.before + u.total);
+  }
+
+  /// The part of `visits` that corresponds to `here` of `total`. A multiple of 1/1024, so that sums of such parts are exact
+  /// and do not depend on what was before.
+  static double share(std::int64_t visits, std::int64_t here, std::int64_t total) noexcept {
+    const double part = static_cast<double>(visits) * static_cast<double>(here) / static_cast<double>(total);
+    return static_cast<double>(core::nearest(part * 1024)) / 1024;
+  }
+
+ private:
+  own_use& at(std::uint32_t block) {
+    if (block >= uses_.size()) uses_.resize(block + 1);
+    return uses_[block];
+  }
+
+  base::pod_vector<own_use> uses_;
+  std::int32_t stretch_ = 0;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/path_profile.hpp
 #ifndef WHYWAIT_EXPLAIN_PATH_PROFILE_HPP
 #define WHYWAIT_EXPLAIN_PATH_PROFILE_HPP
@@ -18803,6 +20362,7 @@ namespace explain {
 struct path_use {
   std::int64_t visits = 0, ns = 0, work = 0;  ///< as in block_use
   std::int64_t own_ns = 0;                    ///< executed by the location itself since it last took over a path
+  double extra = 0;  ///< visits of the path beyond those of the location itself, both up to the same place
 
   bool nothing() const noexcept { return (visits | ns | work) == 0; }
   bool same(const path_use& o) const noexcept { return ((visits ^ o.visits) | (ns ^ o.ns) | (work ^ o.work)) == 0; }
@@ -18810,10 +20370,61 @@ struct path_use {
 };
 using path_profile = base::pod_vector<path_use>;
 
+/// What the visits of the two sides of a wait are at the same place of the program.
+struct same_place {
+  double more = 0;  ///< visits that the causer's path has more than the waiter's path
+  std::int64_t waiter_total = 0, causer_total = 0;  ///< visits of the two locations in their current stretches
+  double waiter_mean = 0;  ///< time of a visit by the waiter itself; 0: unknown
+
+  same_place() = default;
+  /// `own`: of the waiter. `base`: both when they were last aligned. `total`: own_use::total of the causer. What the
+  /// causer executed itself is compared by the visits of both locations. Along inherited paths other locations took
+  /// part, and only `extra` compares their visits, with an error where paths cross while one side is ahead.
+  same_place(const own_use& own, const path_use& waiter, const path_use& causer, const block_use& base,
+             std::int64_t total) noexcept
+      : more(causer.extra - waiter.extra), waiter_total(own.total), causer_total(total) {
+    if (own.here > 0) waiter_mean = static_cast<double>(own.ns) / static_cast<double>(own.here);
+    const block_use since = causer.since(base);
+    const bool alone = since.ns > 0 && causer.own_ns >= since.ns && since.visits <= total && own.total > 0;
+    if (alone) more = static_cast<double>(since.visits) - own_visits::share(own.total, since.visits, total);
+  }
+};
+
+namespace detail {
+
+// Moves the waiting side to the place of the late side, which it has left `lead` visits ago.
+inline void take_back(block_use& waiter, const block_use& causer, std::int64_t lead, double waiter_mean) noexcept {
+  const std::int64_t visits = waiter.visits - lead;
+  const auto scaled = [](std::int64_t value, std::int64_t to, std::int64_t from) {
+    return core::nearest(static_cast<double>(value) * static_cast<double>(to) / static_cast<double>(from));
+  };
+  if (waiter.visits > 0) {
+    waiter.ns = scaled(waiter.ns, visits, waiter.visits);
+    waiter.work = scaled(waiter.work, visits, waiter.visits);
+  } else if (causer.visits > 0) {
+    waiter.work = scaled(causer.work, visits, causer.visits);
+    waiter.ns =
+        waiter_mean > 0 ? core::nearest(waiter_mean * static_cast<double>(visits)) : scaled(causer.ns, visits, causer.visits);
+  }
+  waiter.visits = visits;
+}
+
+// The part of a lead's time that counts as visits. A lead moves time from one wait to another, which tells nothing about
+// visits and speed; it is divided like the difference at the same place.
+inline double visits_share(const block_split& parts, const same_place& at) noexcept {
+  const double visits = std::fabs(static_cast<double>(parts.visits_ns)), speed = std::fabs(static_cast<double>(parts.speed_ns));
+  if (visits + speed > 0) return visits / (visits + speed);
+  const std::int64_t least = std::min(at.waiter_total, at.causer_total), most = std::max(at.waiter_total, at.causer_total);
+  if (least <= 0) return most > 0 ? 1 : 0;
+  return std::min(1.0, static_cast<double>(most - least) / static_cast<double>(least));
+}
+
+}  // namespace detail
+
 /// One residual line: what two locations did in one block since they were last aligned. `own_ns`: the part of the
 /// causer's time that it executed itself. A side that has taken over a third path since then may lie before the common
 /// base; both sides are therefore moved up until none is negative, because only their difference counts.
-inline residual_sums difference(block_use waiter, block_use causer, std::int64_t own_ns) noexcept {
+inline residual_sums difference(block_use waiter, block_use causer, std::int64_t own_ns, const same_place& at) noexcept {
   const auto lift = [](std::int64_t& x, std::int64_t& y) {
     const std::int64_t below = std::min<std::int64_t>(0, std::min(x, y));
     x -= below;
@@ -18822,11 +20433,17 @@ inline residual_sums difference(block_use waiter, block_use causer, std::int64_t
   lift(waiter.visits, causer.visits);
   lift(waiter.ns, causer.ns);
   lift(waiter.work, causer.work);
-  const block_split parts = split(waiter, causer);
   residual_sums sums;
-  sums.total_ns = parts.total_ns;
+  sums.total_ns = causer.ns - waiter.ns;
+  sums.lead_visits = std::min(waiter.visits, waiter.visits - causer.visits + core::nearest(at.more));
+  if (sums.lead_visits != 0) detail::take_back(waiter, causer, sums.lead_visits, at.waiter_mean);
+  const block_split parts = split(waiter, causer);
   sums.visits_ns = parts.visits_ns;
-  sums.speed_ns = parts.speed_ns;
+  if (sums.lead_visits != 0) {
+    const auto lead_ns = static_cast<double>(sums.total_ns - parts.total_ns);
+    sums.visits_ns += core::nearest(lead_ns * detail::visits_share(parts, at));
+  }
+  sums.speed_ns = sums.total_ns - sums.visits_ns;
   sums.inherited_ns = std::max<std::int64_t>(0, std::min(sums.total_ns, sums.total_ns - own_ns));
   sums.causer_visits = causer.visits;
   sums.waiter_visits = waiter.visits;
@@ -18967,10 +20584,13 @@ namespace explain {
 /// A waiter's request for the causer's path at the beginning of one of the causer's records.
 struct snapshot_request {
   std::uint32_t causer_record, waiter_record;
-  std::uint16_t causer_location, waiter_location;
+  std::uint16_t causer_location, waiter_location;  ///< the waiter's may have second_wait
   std::uint16_t all;     ///< not 0: an operation that synchronised all its members
   std::uint16_t single;  ///< not 0: the waiter's rank has only one location
 };
+
+/// In a waiter's location: the snapshot serves the second of two waits of one record.
+constexpr std::uint16_t second_wait = 0x8000u;
 
 /// How a snapshot is made. The causer's path consists of the path it last took over and of what it did since, which is
 /// known without waiting. If the path it took over was the waiter's own, or if there was none, the snapshot can be sent
@@ -18986,17 +20606,20 @@ struct snapshot_head {
   std::uint32_t record;
   std::uint32_t entries;
   std::uint32_t base;  ///< relative: the waiter's record whose path the causer took over
-  std::uint16_t location;
+  std::uint16_t location;  ///< may have second_wait
   snapshot_mode mode;
   std::uint8_t partial;  ///< not 0: the causer lost records
+  std::int32_t stretch;  ///< of the causer's place (own_visits)
 };
 
-/// One block of a causal path profile in a packet.
+/// One block of a causal path profile in a packet, and the causer's own visits.
 struct snapshot_entry {
   block_table::name name;
-  path_use use;
+  path_use use;  ///< `extra` includes the causer's own visits; relative: it is these
+  std::int64_t here, total;  ///< own_use of the causer
 };
-static_assert(sizeof(snapshot_entry) == sizeof(block_table::name) + sizeof(path_use), "it is written in two parts");
+static_assert(sizeof(snapshot_entry) == sizeof(block_table::name) + sizeof(path_use) + 2 * sizeof(std::int64_t),
+              "it is sent as it is");
 
 }  // namespace explain
 }  // namespace v0
@@ -19060,6 +20683,7 @@ struct forward_scratch {
   slot taken;
 
   path_profile incoming;  ///< the causer's path
+  base::pod_vector<std::int64_t> totals;  ///< own_use::total of the causer, by block
   base::pod_vector<std::uint32_t> numbers;  ///< block numbers of the last snapshot's entries, by position
   wait_instance instance;
   base::vector<std::uint32_t> term_blocks;  ///< the block numbers of instance.terms
@@ -19265,251 +20889,133 @@ class link_book {
 
 #endif
 
-// ---- whywait/explain/location_path.hpp
-#ifndef WHYWAIT_EXPLAIN_LOCATION_PATH_HPP
-#define WHYWAIT_EXPLAIN_LOCATION_PATH_HPP
+// ---- whywait/explain/location_steps.hpp
+#ifndef WHYWAIT_EXPLAIN_LOCATION_STEPS_HPP
+#define WHYWAIT_EXPLAIN_LOCATION_STEPS_HPP
 
 namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// The causal path profile pi of one location on its way through the records (docs/method.md 1.5). Computing in block b
-/// for dt: pi[b] += dt. Waiting for q: the wait is explained by pi_q - pi, then pi = pi_q. Invariant: the times of the
-/// profile add up to the time since the earliest rank's begin.
-///
-/// Without classes it is a scout, which explains nothing and never waits. It only tracks what the location did since it
-/// last took over a path.
-class location_path {
+/// Converts the records of one location to uses of blocks: marked code, unmarked code between two calls, and the calls.
+/// Several places can move through the records independently.
+class location_steps {
  public:
-  location_path(const rank_history& rank, std::uint16_t location, const options& settings, std::int64_t earliest_ns,
-                block_table& blocks, wait_classes* classes, forward_scratch& scratch)
+  /// A place in the records. Everything before the record `next` is entered, and the time up to `now_ns`.
+  struct place {
+    location_walk walk;
+    std::int64_t now_ns;
+    std::uint64_t next = 0, previous_steps = 0;
+    std::int64_t previous_site = -1;
+  };
+
+  location_steps(const rank_history& rank, std::uint16_t location, block_table& blocks, base::memory_pool& memory)
       : rank_(&rank),
         here_(&rank.locations[location]),
         records_(here_->records),
         steps_(here_->steps),
         marked_blocks_(rank.blocks.size()),
-        end_ns_(rank.end_ns),
-        index_(location),
-        settings_(&settings),
         blocks_(&blocks),
-        classes_(classes),
-        scratch_(&scratch),
-        walk_(rank),
-        earliest_ns_(earliest_ns),
-        now_ns_(earliest_ns),
-        profile_(scratch.merging.memory),
-        aligned_(scratch.merging.memory),
-        step_blocks_(scratch.merging.memory),
-        call_blocks_(scratch.merging.memory),
-        between_blocks_(scratch.merging.memory),
-        notes_(scratch.merging.memory) {}
+        step_blocks_(memory),
+        call_blocks_(memory),
+        between_blocks_(memory) {}
 
-  /// Reserves memory and enters the time before the first record. `others`: the expected number of locations to align
-  /// with.
-  void begin(std::size_t others) {
-    // Reserves all lists in a row, so that they are adjacent in the memory pool.
-    profile_.reserve(std::max<std::size_t>(16, blocks_->size()));
-    if (classes_ != nullptr) aligned_.reserve(others, profile_.capacity());
+  void begin() {
     step_blocks_.resize(marked_blocks_, base::key_map::none);
     call_blocks_.resize(here_->call_sites.size(), base::key_map::none);
-    spend(blocks_->startup(), 1, rank_->begin_ns - earliest_ns_, 0);
-    if (rank_->continued && rank_->locations.size() == 1) aligned_.world(rank_->begin_ns, profile_);
   }
 
-  /// Sets the causers of the location's records, sorted by record; borrowed.
-  void set_arrivals(const base::pod_vector<arrival>& arrivals) {
-    arrivals_ = &arrivals;
-    if (settings_->clocks != nullptr && classes_ != nullptr) notes_.reserve(arrivals.size());
-  }
-  const base::pod_vector<arrival>& arrivals() const noexcept { return *arrivals_; }
-  const path_profile& profile() const noexcept { return profile_; }
+  std::uint64_t size() const noexcept { return records_.size(); }
+  const core::sync_record& operator[](std::uint64_t record) const noexcept { return records_[record]; }
 
-  /// Goes to the beginning of the next record. At the end it enters the last steps, reports the path and returns false.
-  bool begin_next() {
-    if (next_ >= records_.size()) {
-      finish();
-      return false;
+  /// Goes to the beginning of the next record: calls spend(block, visits, ns, work) for everything before it.
+  template <class Spend>
+  void begin_record(place& at, Spend&& spend) {
+    const core::sync_record& r = records_[at.next];
+    at.walk.step(r);
+    compute(at, r.steps, at.walk.begin_ns(), r.site, spend);
+  }
+  /// Goes to the end of that record: the rest of the call is the library's own time.
+  template <class Spend>
+  void end_record(place& at, Spend&& spend) {
+    const core::sync_record& r = records_[at.next];
+    const std::int64_t rest_ns = at.walk.leave_ns() - at.now_ns;
+    if (r.duration != 0) enter(at, call_block(r.site), 1, rest_ns, 0, spend);
+    at.previous_site = static_cast<std::int64_t>(r.site);
+    at.previous_steps = r.steps;
+    ++at.next;
+  }
+  /// After the last record: the code up to the end of recording.
+  template <class Spend>
+  void end(place& at, Spend&& spend) {
+    compute(at, steps_.size(), std::max(rank_->end_ns, at.now_ns), 0xffffffffu, spend);
+  }
+
+  /// Whether this location takes part in every operation of all ranks that its rank takes part in.
+  bool meets_all() const noexcept {
+    for (const location_history& other : rank_->locations) {
+      if (&other == here_) continue;
+      for (std::uint64_t i = 0; i != other.records.size(); ++i) {
+        if (of_all(*rank_, other.records[i])) return false;
+      }
     }
-    const core::sync_record& r = records_[next_];
-    walk_.step(r);
-    leave_ns_ = walk_.leave_ns();
-    compute(r.steps, walk_.begin_ns(), r.site);
     return true;
   }
-
-  std::uint32_t record() const noexcept { return static_cast<std::uint32_t>(next_); }
-  bool partial() const noexcept { return here_->dropped > 0; }
-
-  /// Moves out what the virtual clocks need: the causal path, and the class of each wait.
-  void report(explained_location& into) {
-    into.arrivals = arrivals_;
-    into.startup_ns = rank_->begin_ns - earliest_ns_;
-    into.notes = std::move(notes_);
-    into.end_ns = now_ns_;
-    into.path.reserve(profile_.size());
-    for (std::uint32_t b = 0; b != profile_.size(); ++b) {
-      if (profile_[b].ns != 0) into.path.push_back({(*blocks_)[b].block, profile_[b].ns, profile_[b].visits});
+  /// Whether a record is an operation of all ranks, which all of them pass in the same order.
+  static bool of_all(const rank_history& rank, const core::sync_record& r) noexcept {
+    if (r.comm >= rank.communicators.size() || r.has(core::sync_flag::failed)) return false;
+    const communicator& comm = rank.communicators[r.comm];
+    if (comm.id == 0 || comm.inter || comm.size != rank.ranks) return false;
+    using core::call_role;
+    switch (core::role_of(r.call)) {
+      case call_role::barrier:
+      case call_role::one_to_all:
+      case call_role::all_to_one:
+      case call_role::all_to_all:
+      case call_role::scan:
+      case call_role::finalise: return true;
+      case call_role::create: return r.call != core::mpi_call::Comm_create_group;
+      default: return false;
     }
-  }
-
-  /// The next cause of waiting in the current record, or null.
-  const arrival* due() const noexcept {
-    return at_ < arrivals_->size() && (*arrivals_)[at_].record == next_ ? &(*arrivals_)[at_] : nullptr;
-  }
-
-  /// Records that a snapshot of the current profile is sent to a location; from now on both are aligned here.
-  void publish(std::int32_t rank, std::uint16_t location) {
-    aligned_.remember(location_key(rank, location), now_ns_, profile_);
-  }
-
-  /// Appends all non-zero entries of the profile and returns their number.
-  std::uint32_t write(base::packet& out) const {
-    out.reserve(out.size() + profile_.size() * sizeof(snapshot_entry));
-    std::uint32_t count = 0;
-    for (std::uint32_t b = 0; b != profile_.size(); ++b) {
-      const path_use& u = profile_[b];
-      if (u.nothing()) continue;
-      const snapshot_entry e{(*blocks_)[b], u};
-      put(out, e);
-      ++count;
-    }
-    return count;
-  }
-
-  /// For a scout: resets the counts, because the adopted path is unknown.
-  void take_over(const arrival& a) {
-    profile_.assign(profile_.size(), {});
-    now_ns_ = std::max(now_ns_, a.need_ns);
-    ++at_;
-  }
-
-  /// Explains the current record's wait by the causer's path in forward_scratch::taken, then takes over that path.
-  /// `base`: the profile that a relative snapshot adds to, else null.
-  void adopt(const arrival& a, const path_profile* base) {
-    path_profile& incoming = scratch_->incoming;
-    const snapshot_entry* const path = scratch_->taken.entries;
-    const std::size_t count = scratch_->taken.head.entries;
-    incoming.clear();
-    if (base != nullptr) {
-      incoming = *base;
-      for (path_use& u : incoming) u.own_ns = 0;
-    }
-    incoming.resize(std::max(incoming.size(), profile_.size()));
-    base::pod_vector<std::uint32_t>& numbers = scratch_->numbers;
-    if (numbers.size() < count) numbers.resize(count, 0);
-    for (std::size_t i = 0; i != count; ++i) {
-      const snapshot_entry& e = path[i];
-      std::uint32_t& number = numbers[i];  // usually the same block as at this position of the last snapshot
-      if (number >= blocks_->size()) number = 0;
-      const block_table::name& name = (*blocks_)[number];
-      if (name.block != e.name.block || name.within != e.name.within) number = blocks_->intern(e.name.block, e.name.within);
-      if (number >= incoming.size()) incoming.resize(number + 1);
-      path_use& u = incoming[number];
-      if (base != nullptr) {
-        u.visits += e.use.visits;
-        u.ns += e.use.ns;
-        u.work += e.use.work;
-        u.own_ns = e.use.own_ns;
-      } else {
-        u = e.use;
-      }
-    }
-    profile_.resize(incoming.size());
-    const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - now_ns_;
-    if (wait_ns > 0) explain_wait(a, wait_ns, scratch_->taken.head.partial != 0);
-    for (std::size_t b = 0; b != incoming.size(); ++b) {
-      profile_[b] = incoming[b];
-      profile_[b].own_ns = 0;
-    }
-    now_ns_ = std::max(now_ns_, a.need_ns);
-    if (a.has(arrival_flag::all)) {
-      align_all(a.need_ns);
-    } else {
-      aligned_.remember(location_key(a.causer_rank, a.causer_location), a.need_ns, profile_);
-    }
-    ++at_;
-  }
-
-  /// Enters the rest of the current call: time inside MPI, and waits without an explanation.
-  void finish_record() {
-    const core::sync_record& r = records_[next_];
-    for (; due() != nullptr; ++at_) {
-      const arrival& a = (*arrivals_)[at_];
-      if (classes_ == nullptr) continue;
-      if (a.has(arrival_flag::last)) {
-        if (a.has(arrival_flag::adopt)) align_all(now_ns_);
-        continue;
-      }
-      const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - now_ns_;
-      if (wait_ns <= 0) continue;
-      add_wait(begin_wait(a, wait_ns), a.site);
-    }
-    const std::int64_t rest_ns = leave_ns_ - now_ns_;
-    if (r.duration != 0) spend(call_block(r.site), 1, rest_ns, 0);
-    previous_site_ = static_cast<std::int64_t>(r.site);
-    previous_steps_ = r.steps;
-    ++next_;
   }
 
  private:
-  static std::uint64_t location_key(std::int32_t rank, std::uint16_t location) noexcept {
-    return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(rank)) << 16) | location;
-  }
-  static constexpr std::uint64_t group = std::uint64_t{1} << 63;
-
-  void align_all(std::int64_t at_ns) {
-    const core::sync_record& r = records_[next_];
-    if (rank_->communicators[r.comm].size == rank_->ranks && rank_->locations.size() == 1) {
-      aligned_.world(at_ns, profile_);
-    } else {
-      aligned_.remember(group | r.comm, at_ns, profile_);
-    }
-  }
-
-  bool applies(std::uint64_t key, const arrival& a) const noexcept {
-    if ((key & group) == 0) return key == location_key(a.causer_rank, a.causer_location);
-    const communicator& comm = rank_->communicators[key & ~group];
-    if (rank_->locations.size() != 1) return false;  // the record does not say which thread took part
-    if (comm.world.empty()) return a.causer_rank < comm.size;
-    return std::find(comm.world.begin(), comm.world.end(), a.causer_rank) != comm.world.end();
-  }
-
-  void spend(std::uint32_t block, std::int64_t visits, std::int64_t ns, std::int64_t work) {
-    if (block >= profile_.size()) profile_.resize(blocks_->size());
-    path_use& u = profile_[block];
-    u.visits += visits;
-    u.ns += ns;
-    u.work += work;
-    u.own_ns += ns;
-    now_ns_ += ns;
+  template <class Spend>
+  static void enter(place& at, std::uint32_t block, std::int64_t visits, std::int64_t ns, std::int64_t work, Spend& spend) {
+    spend(block, visits, ns, work);
+    at.now_ns += ns;
   }
 
   // Enters the steps from the end of the previous record to `until_ns`, and the time that they do not cover. Steps that
-  // exceed the interval (rounding, counter overflow) are cut, so that the invariant holds.
-  void compute(std::uint64_t steps_end, std::int64_t until_ns, std::uint64_t site) {
+  // exceed the interval (rounding, counter overflow) are cut, so that the times add up.
+  template <class Spend>
+  void compute(place& at, std::uint64_t steps_end, std::int64_t until_ns, std::uint64_t site, Spend& spend) {
     std::int64_t unmarked_work = 0;
     steps_end = std::min(steps_end, steps_.size());
-    for (std::uint64_t s = previous_steps_; s < steps_end; ++s) {
+    for (std::uint64_t s = at.previous_steps; s < steps_end; ++s) {
       const core::path_step& step = steps_[s];
-      if (step.block >= marked_blocks_ && count_code(step, site)) continue;
+      if (step.block >= marked_blocks_ && count_code(at, step, site, spend)) continue;
       if (step.block == 0 || step.block >= marked_blocks_) {
         unmarked_work += static_cast<std::int64_t>(step.work);
         continue;
       }
-      const auto ns = std::min(core::nearest(static_cast<double>(step.ticks) * walk_.ns_per_tick()), until_ns - now_ns_);
-      spend(step_block(step), static_cast<std::int64_t>(step.visits), ns, static_cast<std::int64_t>(step.work));
+      const auto ns = std::min(core::nearest(static_cast<double>(step.ticks) * at.walk.ns_per_tick()), until_ns - at.now_ns);
+      enter(at, step_block(step), static_cast<std::int64_t>(step.visits), ns, static_cast<std::int64_t>(step.work), spend);
     }
-    if (until_ns > now_ns_ || unmarked_work != 0) spend(between_block(site), 1, until_ns - now_ns_, unmarked_work);
+    if (until_ns > at.now_ns || unmarked_work != 0) {
+      enter(at, between_block(at.previous_site, site), 1, until_ns - at.now_ns, unmarked_work, spend);
+    }
   }
 
   // Enters untimed counts, within the unmarked code between the two calls. Counts may be negative in an interval that
   // begins or ends inside the counted code; over the whole path they are not.
-  bool count_code(const core::path_step& step, std::uint64_t site) {
+  template <class Spend>
+  bool count_code(place& at, const core::path_step& step, std::uint64_t site, Spend& spend) {
     const counted_code::range terms = rank_->code.find(step.block);
     if (terms.first == terms.last) return false;
-    const core::stable_key within = (*blocks_)[between_block(site)].block;
+    const core::stable_key within = (*blocks_)[between_block(at.previous_site, site)].block;
     for (const counted_code::term& t : terms) {
-      spend(blocks_->intern(t.block, within), t.factor * static_cast<std::int64_t>(step.visits), 0, 0);
+      enter(at, blocks_->intern(t.block, within), t.factor * static_cast<std::int64_t>(step.visits), 0, 0, spend);
     }
     return true;
   }
@@ -19531,16 +21037,322 @@ class location_path {
   }
 
   // `site` beyond the table: the end of recording.
-  std::uint32_t between_block(std::uint64_t site) {
-    const std::uint64_t pair = ((static_cast<std::uint64_t>(previous_site_ + 1) << 32) | (site & 0xffffffffu)) + 1;
+  std::uint32_t between_block(std::int64_t previous_site, std::uint64_t site) {
+    const std::uint64_t pair = ((static_cast<std::uint64_t>(previous_site + 1) << 32) | (site & 0xffffffffu)) + 1;
     std::uint32_t number = between_blocks_.find(pair);
     if (number == base::key_map::none) {
       const auto key = [this](std::uint64_t s) { return s < here_->call_sites.size() ? here_->call_sites[s] : 0; };
-      const core::stable_key first = previous_site_ < 0 ? 0 : key(static_cast<std::uint64_t>(previous_site_));
+      const core::stable_key first = previous_site < 0 ? 0 : key(static_cast<std::uint64_t>(previous_site));
       number = blocks_->between(first, key(site));
       between_blocks_.intern(pair, number);
     }
     return number;
+  }
+
+  const rank_history* rank_;
+  const location_history* here_;
+  core::chunked_view<const core::sync_record> records_;
+  core::chunked_view<const core::path_step> steps_;
+  std::uint64_t marked_blocks_;
+  block_table* blocks_;
+  base::pod_vector<std::uint32_t> step_blocks_, call_blocks_;
+  base::key_map between_blocks_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/location_path.hpp
+#ifndef WHYWAIT_EXPLAIN_LOCATION_PATH_HPP
+#define WHYWAIT_EXPLAIN_LOCATION_PATH_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The causal path profile pi of one location on its way through the records (docs/method.md 1.5). Computing in block b
+/// for dt: pi[b] += dt. Waiting for q: the wait is explained by pi_q - pi, then pi = pi_q. Invariant: the times of the
+/// profile add up to the time since the earliest rank's begin.
+///
+/// Without classes it is a scout, which explains nothing and never waits. It only tracks what the location did since it
+/// last took over a path.
+class location_path {
+ public:
+  location_path(const rank_history& rank, std::uint16_t location, const options& settings, std::int64_t earliest_ns,
+                block_table& blocks, wait_classes* classes, forward_scratch& scratch)
+      : rank_(&rank),
+        here_(&rank.locations[location]),
+        steps_(rank, location, blocks, scratch.merging.memory),
+        index_(location),
+        settings_(&settings),
+        blocks_(&blocks),
+        classes_(classes),
+        scratch_(&scratch),
+        earliest_ns_(earliest_ns),
+        place_{location_walk(rank), earliest_ns},
+        ahead_{location_walk(rank), rank.begin_ns},
+        profile_(scratch.merging.memory),
+        own_(scratch.merging.memory),
+        aligned_(scratch.merging.memory),
+        notes_(scratch.merging.memory) {}
+
+  /// Reserves memory and enters the time before the first record. `others`: the expected number of locations to align
+  /// with.
+  void begin(std::size_t others) {
+    // Reserves all lists in a row, so that they are adjacent in the memory pool.
+    profile_.reserve(std::max<std::size_t>(16, blocks_->size()));
+    if (classes_ != nullptr) aligned_.reserve(others, profile_.capacity());
+    own_.reserve(profile_.capacity());
+    if (!steps_.meets_all()) own_.set_stretch(own_visits::undivided);
+    steps_.begin();
+    path_use& startup = use_of(blocks_->startup());
+    startup.visits = 1;
+    startup.ns = startup.own_ns = rank_->begin_ns - earliest_ns_;
+    place_.now_ns += startup.ns;
+    expect_stretch();
+    if (rank_->continued && rank_->locations.size() == 1) aligned_.world(rank_->begin_ns, profile_);
+  }
+
+  /// Sets the causers of the location's records, sorted by record; borrowed.
+  void set_arrivals(const base::pod_vector<arrival>& arrivals) {
+    arrivals_ = &arrivals;
+    if (settings_->clocks != nullptr && classes_ != nullptr) notes_.reserve(arrivals.size());
+  }
+  const base::pod_vector<arrival>& arrivals() const noexcept { return *arrivals_; }
+  const path_profile& profile() const noexcept { return profile_; }
+
+  /// Goes to the beginning of the next record. At the end it enters the last steps, reports the path and returns false.
+  bool begin_next() {
+    if (place_.next >= steps_.size()) {
+      finish();
+      return false;
+    }
+    steps_.begin_record(place_, spender{*this});
+    leave_ns_ = place_.walk.leave_ns();
+    return true;
+  }
+
+  std::uint32_t record() const noexcept { return static_cast<std::uint32_t>(place_.next); }
+  bool partial() const noexcept { return here_->dropped > 0; }
+  std::int32_t stretch() const noexcept { return own_.stretch(); }
+
+  /// The path at one instant, to which a relative snapshot adds.
+  struct state {
+    explicit state(base::memory_pool& memory) : profile(memory), own(memory) {}
+    path_profile profile;
+    own_visits own;
+  };
+  void keep(state& into) const {
+    into.profile = profile_;
+    into.own = own_;
+  }
+
+  /// Moves out what the virtual clocks need: the causal path, and the class of each wait.
+  void report(explained_location& into) {
+    into.arrivals = arrivals_;
+    into.startup_ns = rank_->begin_ns - earliest_ns_;
+    into.notes = std::move(notes_);
+    into.end_ns = place_.now_ns;
+    into.path.reserve(profile_.size());
+    for (std::uint32_t b = 0; b != profile_.size(); ++b) {
+      if (profile_[b].ns != 0) into.path.push_back({(*blocks_)[b].block, profile_[b].ns, profile_[b].visits});
+    }
+  }
+
+  /// The next cause of waiting in the current record, or null.
+  const arrival* due() const noexcept {
+    return at_ < arrivals_->size() && (*arrivals_)[at_].record == place_.next ? &(*arrivals_)[at_] : nullptr;
+  }
+
+  /// Whether the current record has taken over a path already.
+  bool took_over() const noexcept {
+    return at_ != 0 && (*arrivals_)[at_ - 1].record == record() && (*arrivals_)[at_ - 1].has(arrival_flag::adopt);
+  }
+
+  /// Records that a snapshot of the current profile is sent to a location; from now on both are aligned here.
+  void publish(std::int32_t rank, std::uint16_t location) {
+    aligned_.remember(location_key(rank, location), place_.now_ns, profile_);
+  }
+
+  /// Appends all non-zero entries of the profile and returns their number.
+  std::uint32_t write(base::packet& out) const {
+    const std::size_t size = std::max(profile_.size(), own_.size());
+    out.reserve(out.size() + size * sizeof(snapshot_entry));
+    std::uint32_t count = 0;
+    for (std::uint32_t b = 0; b != size; ++b) {
+      const own_use own = own_[b];
+      snapshot_entry e{(*blocks_)[b], b < profile_.size() ? profile_[b] : path_use{}, own.here, own.total};
+      e.use.extra += static_cast<double>(own.sum());
+      if (e.use.nothing() && e.use.extra == 0 && own.total == 0) continue;
+      put(out, e);
+      ++count;
+    }
+    return count;
+  }
+
+  /// For a scout: resets the counts, because the adopted path is unknown.
+  void take_over(const arrival& a) {
+    profile_.assign(profile_.size(), {});
+    place_.now_ns = std::max(place_.now_ns, a.need_ns);
+    ++at_;
+  }
+
+  /// Explains the current record's wait by the causer's path in forward_scratch::taken, then takes over that path.
+  /// `base`: the own path that a relative snapshot adds to, else null.
+  void adopt(const arrival& a, const state* base) {
+    read_snapshot(base);
+    const path_profile& incoming = scratch_->incoming;
+    const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - place_.now_ns;
+    if (wait_ns > 0) explain_wait(a, wait_ns, scratch_->taken.head.partial != 0);
+    for (std::size_t b = 0; b != incoming.size(); ++b) {
+      profile_[b] = incoming[b];
+      profile_[b].own_ns = 0;
+    }
+    place_.now_ns = std::max(place_.now_ns, a.need_ns);
+    if (a.has(arrival_flag::all)) {
+      align_all(a.need_ns);
+    } else {
+      aligned_.remember(location_key(a.causer_rank, a.causer_location), a.need_ns, profile_);
+    }
+    ++at_;
+  }
+
+  /// Enters the rest of the current call: time inside MPI, and waits without an explanation.
+  void finish_record() {
+    for (; due() != nullptr; ++at_) {
+      const arrival& a = (*arrivals_)[at_];
+      if (classes_ == nullptr) continue;
+      if (a.has(arrival_flag::last)) {
+        if (a.has(arrival_flag::adopt)) align_all(place_.now_ns);
+        continue;
+      }
+      const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - place_.now_ns;
+      if (wait_ns <= 0) continue;
+      add_wait(begin_wait(a, wait_ns), a.site);
+    }
+    if (ends_stretch(steps_[place_.next])) {
+      own_.next_stretch();
+      expect_stretch();
+    }
+    steps_.end_record(place_, spender{*this});
+  }
+
+ private:
+  static std::uint64_t location_key(std::int32_t rank, std::uint16_t location) noexcept {
+    return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(rank)) << 16) | location;
+  }
+  static constexpr std::uint64_t group = std::uint64_t{1} << 63;
+
+  void align_all(std::int64_t at_ns) {
+    const core::sync_record& r = steps_[place_.next];
+    if (rank_->communicators[r.comm].size == rank_->ranks && rank_->locations.size() == 1) {
+      aligned_.world(at_ns, profile_);
+    } else {
+      aligned_.remember(group | r.comm, at_ns, profile_);
+    }
+  }
+
+  bool applies(std::uint64_t key, const arrival& a) const noexcept {
+    if ((key & group) == 0) return key == location_key(a.causer_rank, a.causer_location);
+    const communicator& comm = rank_->communicators[key & ~group];
+    if (rank_->locations.size() != 1) return false;  // the record does not say which thread took part
+    if (comm.world.empty()) return a.causer_rank < comm.size;
+    return std::find(comm.world.begin(), comm.world.end(), a.causer_rank) != comm.world.end();
+  }
+
+  path_use& use_of(std::uint32_t block) {
+    if (block >= profile_.size()) profile_.resize(blocks_->size());
+    return profile_[block];
+  }
+  // Enters what the location does into its path and its own visits.
+  struct spender {
+    location_path& path;
+    void operator()(std::uint32_t block, std::int64_t visits, std::int64_t ns, std::int64_t work) const {
+      path_use& u = path.use_of(block);
+      u.visits += visits;
+      u.ns += ns;
+      u.work += work;
+      u.own_ns += ns;
+      path.own_.add(block, visits, ns);
+    }
+  };
+  bool ends_stretch(const core::sync_record& r) const noexcept {
+    return own_.stretch() != own_visits::undivided && location_steps::of_all(*rank_, r);
+  }
+  // Counts the visits of the stretch that begins here. It ends inside the next operation of all, where all ranks are
+  // together; the rest of that call belongs to the next stretch.
+  void expect_stretch() {
+    const auto expect = [this](std::uint32_t block, std::int64_t visits, std::int64_t, std::int64_t) {
+      own_.expect(block, visits);
+    };
+    if (inside_) steps_.end_record(ahead_, expect);
+    inside_ = false;
+    while (ahead_.next < steps_.size()) {
+      steps_.begin_record(ahead_, expect);
+      inside_ = ends_stretch(steps_[ahead_.next]);
+      if (inside_) return;
+      steps_.end_record(ahead_, expect);
+    }
+    steps_.end(ahead_, expect);
+  }
+
+  // Converts the snapshot in forward_scratch::taken to a profile, by the block numbers of this rank.
+  void read_snapshot(const state* base) {
+    path_profile& incoming = scratch_->incoming;
+    base::pod_vector<std::int64_t>& totals = scratch_->totals;
+    base::pod_vector<std::uint32_t>& numbers = scratch_->numbers;
+    const snapshot_head& head = scratch_->taken.head;
+    const snapshot_entry* const path = scratch_->taken.entries;
+    incoming.clear();
+    if (base != nullptr) incoming = base->profile;
+    incoming.resize(std::max(incoming.size(), profile_.size()));
+    totals.assign(incoming.size(), 0);
+    // `extra` includes the own visits of the location that sent it until they are subtracted below.
+    for (std::size_t b = 0; b != incoming.size(); ++b) {
+      path_use& u = incoming[b];
+      u.own_ns = 0;
+      if (base != nullptr) u.extra += static_cast<double>(base->own[b].sum());
+      u.extra -= static_cast<double>(own_[b].sum());
+    }
+    if (numbers.size() < head.entries) numbers.resize(head.entries, 0);
+    for (std::size_t i = 0; i != head.entries; ++i) {
+      const snapshot_entry& e = path[i];
+      std::uint32_t& number = numbers[i];  // usually the same block as at this position of the last snapshot
+      if (number >= blocks_->size()) number = 0;
+      const block_table::name& name = (*blocks_)[number];
+      if (name.block != e.name.block || name.within != e.name.within) number = blocks_->intern(e.name.block, e.name.within);
+      if (number >= incoming.size()) {
+        incoming.resize(number + 1);
+        totals.resize(number + 1);
+      }
+      path_use& u = incoming[number];
+      totals[number] = e.total;
+      double visits = e.use.extra;
+      if (base != nullptr) {
+        visits += extra_since(*base, number, e);
+        u.visits += e.use.visits;
+        u.ns += e.use.ns;
+        u.work += e.use.work;
+        u.own_ns = e.use.own_ns;
+      } else {
+        u = e.use;
+      }
+      u.extra = visits - own_.where(number, head.stretch, e.here, e.total);
+    }
+    profile_.resize(incoming.size());
+  }
+  // path_use::extra of a causer after it took over this location's path `base`.
+  double extra_since(const state& base, std::uint32_t number, const snapshot_entry& e) const noexcept {
+    const double visits = number < base.profile.size() ? base.profile[number].extra : 0;
+    const own_use mine = base.own[number];
+    const bool comparable = scratch_->taken.head.stretch == base.own.stretch() && mine.total > 0;
+    const double theirs = comparable
+                              ? e.use.extra - static_cast<double>(e.here) + own_visits::share(e.total, mine.here, mine.total)
+                              : e.use.extra - static_cast<double>(e.use.visits);
+    return visits + static_cast<double>(mine.sum()) - theirs;
   }
 
   void explain_wait(const arrival& a, std::int64_t wait_ns, bool partial_path) {
@@ -19556,7 +21368,8 @@ class location_path {
       residual_term& t = w.terms.emplace_back();
       t.block = (*blocks_)[b].block;
       t.within = (*blocks_)[b].within;
-      static_cast<residual_sums&>(t) = difference(mine.since(base[b]), theirs.since(base[b]), theirs.own_ns);
+      const same_place at(own_[b], mine, theirs, base[b], scratch_->totals[b]);
+      static_cast<residual_sums&>(t) = difference(mine.since(base[b]), theirs.since(base[b]), theirs.own_ns, at);
       scratch_->term_blocks.push_back(b);
     }
     add_wait(w, a.site);
@@ -19575,7 +21388,7 @@ class location_path {
     w.causer_rank = a.causer_rank;
     w.causer_location = a.causer_location;
     w.causer_record = a.causer_record;
-    w.begin_ns = now_ns_;
+    w.begin_ns = place_.now_ns;
     w.wait_ns = wait_ns;
     w.since_ns = INT64_MIN;
     w.terms.clear();
@@ -19584,7 +21397,7 @@ class location_path {
   }
   // Passes a wait to its class, to the virtual clocks and to the observer.
   void add_wait(const wait_instance& w, core::stable_key cause) {
-    const std::uint32_t site = records_[next_].site;
+    const std::uint32_t site = steps_[place_.next].site;
     const core::stable_key operation = site < here_->call_sites.size() ? here_->call_sites[site] : 0;
     const std::uint32_t number = w.explained ? classes_->add(w, operation, cause, scratch_->term_blocks, blocks_->size())
                                              : classes_->add_unexplained(w, operation, cause);
@@ -19593,12 +21406,12 @@ class location_path {
   }
 
   void finish() {
-    compute(steps_.size(), std::max(end_ns_, now_ns_), 0xffffffffu);
+    steps_.end(place_, spender{*this});
     if (settings_->watch == nullptr || classes_ == nullptr) return;
     path_instance path;
     path.rank = rank_->rank;
     path.location = index_;
-    path.elapsed_ns = now_ns_ - earliest_ns_;
+    path.elapsed_ns = place_.now_ns - earliest_ns_;
     for (std::uint32_t b = 0; b != profile_.size(); ++b) {
       residual_term term;
       term.block = (*blocks_)[b].block;
@@ -19613,25 +21426,20 @@ class location_path {
 
   const rank_history* rank_;
   const location_history* here_;
-  core::chunked_view<const core::sync_record> records_;
-  core::chunked_view<const core::path_step> steps_;
-  std::uint64_t marked_blocks_;
-  std::int64_t end_ns_;
+  location_steps steps_;
   std::uint16_t index_;
   const options* settings_;
   block_table* blocks_;
   wait_classes* classes_;
   forward_scratch* scratch_;
-  location_walk walk_;
-  std::int64_t earliest_ns_, now_ns_, leave_ns_ = 0;
-  std::uint64_t next_ = 0, previous_steps_ = 0;
-  std::int64_t previous_site_ = -1;
+  std::int64_t earliest_ns_, leave_ns_ = 0;
+  location_steps::place place_, ahead_;  ///< ahead_: the end of the current stretch
+  bool inside_ = false;                  ///< ahead_ is inside the operation that ends it
   const base::pod_vector<arrival>* arrivals_ = nullptr;
   std::size_t at_ = 0;
   path_profile profile_;
+  own_visits own_;
   alignments aligned_;
-  base::pod_vector<std::uint32_t> step_blocks_, call_blocks_;
-  base::key_map between_blocks_;
   base::pod_vector<wait_note> notes_;
 };
 
@@ -19697,7 +21505,9 @@ class forward_pass {
         base::packet& out = to(a.causer_rank);
         if (out.size() >= room) return;
         links_.of(a.causer_rank);  // creates the link now, so that `advance` can reserve memory for all links
-        put(out, snapshot_request{a.causer_record, a.record, a.causer_location, static_cast<std::uint16_t>(l),
+        const bool second = at != 0 && arrivals[at - 1].record == a.record && takes_over(arrivals[at - 1]);
+        const auto here = static_cast<std::uint16_t>(l | (second ? unsigned{second_wait} : 0u));
+        put(out, snapshot_request{a.causer_record, a.record, a.causer_location, here,
                                   static_cast<std::uint16_t>(a.flags & arrival_flag::all),
                                   static_cast<std::uint16_t>(lanes_.size() == 1 ? 1 : 0)});
       }
@@ -19756,7 +21566,7 @@ class forward_pass {
           if (last == nullptr) {
             s.mode = snapshot_mode::own;
           } else if (last->causer_rank == link.rank && last->causer_record <= s.waiter_record &&
-                     s.waiter_record - last->causer_record <= kept_records) {
+                     s.waiter_record - last->causer_record <= kept_records && s.record <= stretch_end(l, last->record)) {
             base::packet& out = to(link.rank);
             if (out.size() >= room) return;
             s.mode = snapshot_mode::relative;
@@ -19813,7 +21623,8 @@ class forward_pass {
       explained_location what(scratch_->merging.memory);
       what.caused.reserve(lanes_[l].services.size());
       for (const service& s : lanes_[l].services) {
-        what.caused.push_back({s.record, links_[s.link].rank, s.waiter_location});
+        const auto waiter = static_cast<std::uint16_t>(s.waiter_location & ~unsigned{second_wait});
+        what.caused.push_back({s.record, links_[s.link].rank, waiter});
       }
       lanes_[l].path.report(what);
       clocks.add_explained_location(static_cast<std::uint16_t>(l), std::move(what));
@@ -19835,9 +21646,9 @@ class forward_pass {
     snapshot_mode mode;
   };
   struct kept_path {
-    explicit kept_path(base::memory_pool& pool) : profile(pool) {}
+    explicit kept_path(base::memory_pool& pool) : state(pool) {}
     std::uint32_t uses = 0;
-    path_profile profile;
+    location_path::state state;
   };
   struct lane {
     lane(location_path p, base::memory_pool& pool)
@@ -19856,6 +21667,7 @@ class forward_pass {
     std::size_t requested = 0, decided = 0;  ///< number of arrivals requested, of services decided
     std::size_t passed = 0;  ///< number of arrivals before the decided services
     const arrival* last = nullptr;  ///< the last of the passed arrivals that takes over a path
+    std::uint64_t stretch_end = 0;  ///< the first operation of all after one of them
     base::key_map paths;  ///< record + 1 -> index in `places` of the kept path
     base::vector<kept_path> places;
     base::pod_vector<std::uint32_t> free;
@@ -19881,12 +21693,24 @@ class forward_pass {
     services.swap(all);
   }
 
+  // The first operation of all after a record of a lane. The own visits that a relative snapshot is compared by are
+  // those of one stretch.
+  std::uint64_t stretch_end(lane& l, std::uint32_t record) const {
+    const auto& records = rank_->locations[static_cast<std::size_t>(&l - lanes_.data())].records;
+    if (l.stretch_end > record) return l.stretch_end;
+    l.stretch_end = std::uint64_t{record} + 1;
+    while (l.stretch_end < records.size() && !location_steps::of_all(*rank_, records[l.stretch_end])) ++l.stretch_end;
+    return l.stretch_end;
+  }
+
   static bool takes_over(const arrival& a) noexcept { return a.has(arrival_flag::adopt) && !a.has(arrival_flag::last); }
 
   template <class Post>
   void send_snapshot(const service& s, const location_path& path, Post& post) {
     links_.send_snapshot(
-        s.link, {s.waiter_record, 0, s.base, s.waiter_location, s.mode, static_cast<std::uint8_t>(path.partial() ? 1 : 0)},
+        s.link,
+        {s.waiter_record, 0, s.base, s.waiter_location, s.mode, static_cast<std::uint8_t>(path.partial() ? 1 : 0),
+         path.stretch()},
         [&path](base::packet& out) { return path.write(out); }, post);
   }
 
@@ -19898,7 +21722,7 @@ class forward_pass {
     }
     kept_path& k = l.places[l.free.back()];
     k.uses = uses;
-    k.profile = l.path.profile();
+    l.path.keep(k.state);
     l.paths.intern(std::uint64_t{l.path.record()} + 1, l.free.back());
     l.free.pop_back();
   }
@@ -19924,8 +21748,7 @@ class forward_pass {
     }
     bool ready() const noexcept { return true; }
     void finish() {
-      const arrival* a = l.scout->due();
-      if (a != nullptr && takes_over(*a)) l.scout->take_over(*a);
+      for (const arrival* a = l.scout->due(); a != nullptr && takes_over(*a); a = l.scout->due()) l.scout->take_over(*a);
       l.scout->finish_record();
     }
   };
@@ -19937,7 +21760,6 @@ class forward_pass {
     lane& l;
     std::uint16_t number;
     Post& post;
-    const arrival* adopted = nullptr;  ///< the arrival whose snapshot is in forward_scratch::taken
 
     bool begin_next() {
       if (!l.path.begin_next()) return false;
@@ -19950,21 +21772,24 @@ class forward_pass {
       for (std::size_t& s = l.served; s != l.services.size() && l.services[s].record <= l.path.record(); ++s) {
         const service& due = l.services[s];
         if (due.mode == snapshot_mode::whole && !pass.links_.may_send(due.link, due.mode)) return false;
-        if (!due.all) l.path.publish(pass.links_[due.link].rank, due.waiter_location);
+        if (!due.all) {
+          l.path.publish(pass.links_[due.link].rank, static_cast<std::uint16_t>(due.waiter_location & ~unsigned{second_wait}));
+        }
         if (due.mode == snapshot_mode::whole) pass.send_snapshot(due, l.path, post);
         moved = true;
       }
       return true;
     }
+    // Takes over the snapshots of the record's causers, one after the other.
     bool ready() {
-      const arrival* const a = l.path.due();
-      adopted = a != nullptr && takes_over(*a) ? a : nullptr;
-      return adopted == nullptr || pass.links_.receive_snapshot(number, a->record);
+      for (const arrival* a = l.path.due(); a != nullptr && takes_over(*a); a = l.path.due()) {
+        const unsigned second = l.path.took_over() ? unsigned{second_wait} : 0u;
+        if (!pass.links_.receive_snapshot(static_cast<std::uint16_t>(number | second), a->record)) return false;
+        pass.adopt(l, *a, post);
+      }
+      return true;
     }
-    void finish() {
-      if (adopted != nullptr) pass.adopt(l, *adopted, post);
-      l.path.finish_record();
-    }
+    void finish() { l.path.finish_record(); }
   };
 
   // Replaces the path by the snapshot in forward_scratch::taken.
@@ -19975,7 +21800,7 @@ class forward_pass {
     if (head.mode == snapshot_mode::relative) {
       const std::uint32_t base = l.paths.find(std::uint64_t{head.base} + 1);
       if (base == base::key_map::none) throw std::logic_error("whywait-X005: a path was not kept");
-      l.path.adopt(a, &l.places[base].profile);
+      l.path.adopt(a, &l.places[base].state);
       if (--l.places[base].uses == 0) {
         l.paths.erase(std::uint64_t{head.base} + 1);
         l.free.push_back(base);
@@ -19995,6 +21820,158 @@ class forward_pass {
   base::vector<lane> lanes_;
   bool services_sorted_ = false, ready_ = false;
 };
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/same_code.hpp
+#ifndef WHYWAIT_EXPLAIN_SAME_CODE_HPP
+#define WHYWAIT_EXPLAIN_SAME_CODE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Adds the sums of the waits in which a block differs in one direction to those of the other direction. The times add
+/// up. The visits, work and times of the two sides are those of the more frequent direction if the other one has less
+/// than a third of its difference: a few waits in the opposite direction would distort their ratio.
+inline void add_direction(residual_sums& into, const residual_sums& other) noexcept {
+  const auto size = [](const residual_sums& s) {
+    const std::int64_t visits = std::abs(s.causer_visits - s.waiter_visits);
+    return visits != 0 ? visits : std::abs(s.causer_work - s.waiter_work);
+  };
+  const bool by_visits = into.causer_visits != into.waiter_visits || other.causer_visits != other.waiter_visits;
+  const std::int64_t a = by_visits ? std::abs(into.causer_visits - into.waiter_visits) : size(into);
+  const std::int64_t b = by_visits ? std::abs(other.causer_visits - other.waiter_visits) : size(other);
+  const residual_sums sides = a >= b ? into : other;
+  const bool apart = std::min(a, b) * 3 < std::max(a, b);
+  into.add(other);
+  if (!apart) return;
+  into.causer_visits = sides.causer_visits;
+  into.waiter_visits = sides.waiter_visits;
+  into.causer_work = sides.causer_work;
+  into.waiter_work = sides.waiter_work;
+  into.causer_ns = sides.causer_ns;
+  into.waiter_ns = sides.waiter_ns;
+  into.lead_visits = sides.lead_visits;
+}
+
+/// Joins the two directions of each block of a residual sorted by `residual_term::before`.
+inline void join_directions(base::vector<residual_term>& residual) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i != residual.size(); ++i) {
+    if (kept != 0 && residual[kept - 1].same_block(residual[i])) {
+      add_direction(residual[kept - 1], residual[i]);
+    } else {
+      if (kept != i) residual[kept] = residual[i];
+      ++kept;
+    }
+  }
+  residual.resize(kept);
+}
+
+namespace detail {
+
+// Unmarked code between two calls that only one of the two sides passed. Up to a tenth of its visits may be on the other
+// side, because a class also holds waits between ranks that both pass it.
+struct one_sided_code {
+  std::size_t term;
+  core::stable_key first, second;
+  bool late;  ///< the side that passed it
+  std::size_t group;
+};
+
+// How often one side passed the group: pieces that follow another piece of the group belong to the same pass.
+inline std::int64_t passes(const base::vector<one_sided_code>& all, std::size_t group, bool late,
+                           const base::vector<residual_term>& terms) {
+  std::int64_t begun = 0, most = 0;
+  for (const one_sided_code& c : all) {
+    if (c.group != group) continue;
+    const std::int64_t visits = late ? terms[c.term].causer_visits : terms[c.term].waiter_visits;
+    most = std::max(most, visits);
+    const bool follows = std::any_of(all.begin(), all.end(), [&](const one_sided_code& o) {
+      return o.group == group && o.late == c.late && o.term != c.term && o.second == c.first;
+    });
+    if (!follows) begun += visits;
+  }
+  return begun > 0 ? begun : most;
+}
+
+}  // namespace detail
+
+/// Compares unmarked code that begins or ends at different call sites on the two sides as the same code: pieces that
+/// only the late side passed, and pieces that only the waiting side passed, that begin or end at a common call. The
+/// pieces become one term, with the name of the longest piece of the late side. A difference of up to one visit in each
+/// wait is a lead, because the places of such pieces cannot be compared (docs/method.md 1.4). `meanings`: sorted by key.
+/// Call before `join_directions`. O(p^2) for p such pieces.
+inline void merge_same_code(explanation& e, const base::vector<block_meaning>& meanings) {
+  base::vector<detail::one_sided_code> all;
+  for (std::size_t i = 0; i != e.residual.size(); ++i) {
+    const residual_term& t = e.residual[i];
+    if (t.within != 0 || t.causer_visits == t.waiter_visits) continue;
+    if (std::min(t.causer_visits, t.waiter_visits) * 10 > std::max(t.causer_visits, t.waiter_visits)) continue;
+    const auto m = std::lower_bound(meanings.begin(), meanings.end(), t.block,
+                                    [](const block_meaning& a, core::stable_key key) { return a.key < key; });
+    if (m == meanings.end() || m->key != t.block || m->kind != block_kind::between) continue;
+    all.push_back({i, m->first, m->second, t.causer_visits > t.waiter_visits, all.size()});
+  }
+  // A site 0 is the begin or the end of recording, which is a common place.
+  for (detail::one_sided_code& a : all) {
+    for (detail::one_sided_code& b : all) {
+      if (a.late == b.late || a.group == b.group || (a.first != b.first && a.second != b.second)) continue;
+      const std::size_t from = std::max(a.group, b.group), to = std::min(a.group, b.group);
+      for (detail::one_sided_code& c : all) c.group = c.group == from ? to : c.group;
+    }
+  }
+  base::vector<std::size_t> gone;
+  for (std::size_t g = 0; g != all.size(); ++g) {
+    residual_sums sums;
+    const residual_term* name = nullptr;
+    bool late = false, waiting = false;
+    for (const detail::one_sided_code& c : all) {
+      if (c.group != g) continue;
+      const residual_term& t = e.residual[c.term];
+      (c.late ? late : waiting) = true;
+      if (name == nullptr || std::make_pair(t.causer_ns, t.waiter_ns) > std::make_pair(name->causer_ns, name->waiter_ns))
+        name = &t;
+      sums.add(t);
+    }
+    if (!late || !waiting) continue;
+    sums.causer_visits = detail::passes(all, g, true, e.residual);
+    sums.waiter_visits = detail::passes(all, g, false, e.residual);
+    const std::int64_t more = sums.causer_visits - sums.waiter_visits;
+    same_place at;
+    at.causer_total = sums.causer_visits;
+    at.waiter_total = sums.waiter_visits;
+    at.more = std::abs(more) <= e.count ? 0.0 : static_cast<double>(more);
+    const block_use waiter{sums.waiter_visits, sums.waiter_ns, sums.waiter_work};
+    const block_use causer{sums.causer_visits, sums.causer_ns, sums.causer_work};
+    residual_sums merged = difference(waiter, causer, 0, at);
+    if (at.more == 0) merged.visits_ns = 0;
+    // Differences that the two sides do not show (a lead of their own) stay with the speed.
+    merged.total_ns = sums.total_ns;
+    merged.speed_ns = sums.total_ns - merged.visits_ns;
+    merged.inherited_ns = std::max<std::int64_t>(0, std::min(sums.total_ns, sums.inherited_ns));
+    for (const detail::one_sided_code& c : all) {
+      if (c.group == g && &e.residual[c.term] != name) gone.push_back(c.term);
+    }
+    static_cast<residual_sums&>(e.residual[static_cast<std::size_t>(name - e.residual.data())]) = merged;
+  }
+  std::sort(gone.begin(), gone.end());
+  std::size_t kept = 0, next = 0;
+  for (std::size_t i = 0; i != e.residual.size(); ++i) {
+    if (next != gone.size() && gone[next] == i) {
+      ++next;
+      continue;
+    }
+    if (kept != i) e.residual[kept] = e.residual[i];
+    ++kept;
+  }
+  e.residual.resize(kept);
+}
 
 }  // namespace explain
 }  // namespace v0
@@ -20076,8 +22053,9 @@ inline void bound_shares(base::vector<location_share>& list, std::size_t limit) 
 }
 
 /// Converts the merged classes to explanations, most costly first. Waits without a shape join the largest class of
-/// their key.
-inline base::vector<explanation> present(base::vector<merged_class>& merged, const options& settings) {
+/// their key. `meanings`: of the blocks, sorted by key.
+inline base::vector<explanation> present(base::vector<merged_class>& merged, const base::vector<block_meaning>& meanings,
+                                         const options& settings) {
   base::vector<explanation> result;
   const std::uint32_t shapeless = settings.classes_per_key + 1;
   for (std::size_t i = 0; i != merged.size();) {
@@ -20092,6 +22070,8 @@ inline base::vector<explanation> present(base::vector<merged_class>& merged, con
     for (; i != j; ++i) {
       if (merged[i].sum.count == 0) continue;
       explanation& e = merged[i].sum;
+      merge_same_code(e, meanings);
+      join_directions(e.residual);
       cut_residual(e, settings);
       bound_shares(e.waiters, settings.listed_locations);
       bound_shares(e.causers, settings.listed_locations);
@@ -20104,6 +22084,309 @@ inline base::vector<explanation> present(base::vector<merged_class>& merged, con
   });
   return result;
 }
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/progress_book.hpp
+#ifndef WHYWAIT_EXPLAIN_PROGRESS_BOOK_HPP
+#define WHYWAIT_EXPLAIN_PROGRESS_BOOK_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The calls of one rank that stayed blocked after their messages were posted on both sides, and what their partners did
+/// meanwhile. Such a call may have waited until the partner entered MPI again. The rank asks each partner for its entries;
+/// what the answers of all ranks have in common decides which messages depend on their partner (progress.hpp). The
+/// resulting needs are added to the matches of the rank.
+///
+/// Memory: 24 bytes per blocked call and 72 per message that it completed; on the partner, 24 per record once it is asked.
+/// Not thread safe.
+class progress_book {
+ public:
+  /// A call that is blocked for less than `threshold_ns` is not examined.
+  progress_book(const rank_history& rank, std::int64_t threshold_ns, base::memory_pool& pool)
+      : rank_(&rank),
+        threshold_ns_(std::max<std::int64_t>(threshold_ns, 1)),
+        blocked_(pool),
+        queries_(pool),
+        answers_(pool),
+        replies_(pool),
+        entries_() {}
+
+  /// Lists the blocked calls and the messages that they completed. `matches`: by location and record. `numbers`: buffer.
+  void find_blocked(const posting_lists& posted, const base::pod_vector<message_match>& matches,
+                    base::pod_vector<std::uint32_t>& numbers) {
+    numbers.clear();
+    std::size_t m = 0;
+    for (std::uint16_t l = 0; l != rank_->locations.size(); ++l) {
+      const location_history& here = rank_->locations[l];
+      first_.push_back(static_cast<std::uint32_t>(numbers.size()));
+      location_walk walk(*rank_);
+      for (std::uint32_t i = 0; i != here.records.size(); ++i) {
+        const core::sync_record& r = here.records[i];
+        walk.step(r);
+        std::int64_t since_ns = walk.begin_ns();
+        for (; m != matches.size() && matches[m].location == l && matches[m].record == i; ++m) {
+          const std::int64_t posted_ns = matches[m].partner.begin_ns;
+          if (matches[m].receiving || posted_ns < walk.leave_ns()) since_ns = std::max(since_ns, posted_ns);
+        }
+        const bool blocked = waits(core::role_of(r.call)) && walk.leave_ns() - since_ns >= threshold_ns_;
+        numbers.push_back(blocked ? static_cast<std::uint32_t>(blocked_.size()) : none);
+        if (blocked) blocked_.push_back({since_ns, walk.leave_ns(), i, l});
+      }
+    }
+    if (blocked_.empty()) return;
+    each_message(posted, [&](const message& x) {
+      const std::uint32_t number = numbers[first_[x.over.location] + x.over.record];
+      if (number != none) queries_.push_back({x.peer, number, x.number, false});
+    });
+  }
+
+  /// Lists the messages that depend on their partner although they did not wait for it: under another hypothesis they
+  /// might. Call after `add_waits`.
+  void find_unblocked(const posting_lists& posted, const progress_votes& votes) {
+    votes_ = &votes;
+    each_message(posted, [&](const message& x) {
+      if (!votes.dependent(x.number) && !votes.dependent(x.number | 64u)) return;
+      const core::sync_record& posting = rank_->locations[x.at.location].records[x.at.record];
+      const core::sync_record& r = rank_->locations[x.over.location].records[x.over.record];
+      if (!waits(core::role_of(r.call))) return;
+      const blocked_part b{rank_->clock(posting.begin), rank_->clock(r.begin + r.duration), x.over.record, x.over.location};
+      queries_.push_back({x.peer, static_cast<std::uint32_t>(blocked_.size()), x.number, true});
+      blocked_.push_back(b);
+    });
+  }
+
+  /// Producer of the exchange: replies to received queries, then the rank's own. Fills no packet much beyond `room` bytes.
+  template <class Outbox>
+  void send(Outbox&& to, std::size_t room) {
+    for (const reply& r : replies_) {
+      base::packet& out = to(r.rank);
+      put(out, base::packet_part::progress_answer);
+      put(out, r.what);
+    }
+    replies_.clear();
+    for (; sent_ != queries_.size(); ++sent_) {
+      const query& q = queries_[sent_];
+      base::packet& out = to(q.peer);
+      if (out.size() >= room) return;
+      put(out, base::packet_part::progress_query);
+      const blocked_part& b = blocked_[q.number];
+      put(out, question{b.since_ns, b.leave_ns, q.number, rank_->node, q.kind, q.first});
+    }
+    queries_.clear();
+    sent_ = 0;
+  }
+
+  /// Consumer of the exchange.
+  void receive(std::int32_t source, const unsigned char* data, std::size_t size) {
+    base::packet_reader in(data, size);
+    while (!in.empty()) {
+      if (in.get<std::uint32_t>() == base::packet_part::progress_query) {
+        const auto q = in.get<question>();
+        answer a = look_up(q);
+        if (a.entry.begin_ns != INT64_MIN || !q.first) replies_.push_back({source, a});
+      } else {
+        answers_.push_back(in.get<answer>());
+        answers_.back().rank = source;
+      }
+    }
+  }
+
+  /// Counts what the blocked calls of this rank say.
+  void count(progress_votes& votes) {
+    small_stable_sort(answers_, [](const answer& a, const answer& b) {
+      return a.number != b.number ? a.number < b.number : a.entry.begin_ns < b.entry.begin_ns;
+    });
+    base::pod_vector<progress_votes::message> messages;
+    for (std::size_t i = 0; i != answers_.size();) {
+      const std::uint32_t number = answers_[i].number;
+      messages.clear();
+      for (; i != answers_.size() && answers_[i].number == number; ++i) {
+        messages.push_back({observed(answers_[i]), answers_[i].kind});
+      }
+      votes.count(messages.data(), messages.size(), threshold_ns_);
+    }
+  }
+
+  /// Adds a need for each message that waited for an entry of its partner.
+  void add_waits(const progress_votes& votes, message_book& messages) {
+    for (const answer& a : answers_) {
+      if (!votes.dependent(a.kind) || !observed(a).may_have_waited(threshold_ns_)) continue;
+      add(a, votes.certain(a.kind), messages);
+    }
+    clear();
+  }
+  /// Adds a need for each message of `find_unblocked`.
+  void add_others(message_book& messages) {
+    for (const answer& a : answers_) add(a, true, messages);
+    clear();
+  }
+
+  /// Frees the memory.
+  void release() noexcept {
+    clear();
+    blocked_.release();
+    queries_.release();
+    answers_.release();
+    replies_.release();
+    entries_ = {};
+  }
+
+ private:
+  static constexpr std::uint32_t none = 0xffffffffu;
+
+  struct blocked_part {
+    std::int64_t since_ns, leave_ns;
+    std::uint32_t record;
+    std::uint16_t location;
+  };
+  struct query {
+    std::int32_t peer;
+    std::uint32_t number;  ///< in blocked_
+    std::uint8_t kind;     ///< progress_class, without `within_node`
+    bool first;            ///< asks for the first entry instead of the last one
+  };
+  struct question {
+    std::int64_t since_ns, leave_ns;
+    std::uint32_t number;
+    std::int32_t node;
+    std::uint8_t kind;
+    bool first;
+  };
+  struct answer {
+    endpoint entry;
+    std::int64_t inside_ns, outside_ns;
+    std::uint32_t number;
+    std::int32_t rank;
+    std::uint8_t kind;
+  };
+  struct reply {
+    std::int32_t rank;
+    answer what;
+  };
+  struct message {
+    std::int32_t peer;
+    record_place at, over;  ///< its posting, and the call that completed it
+    std::uint8_t number;
+  };
+
+  static bool waits(core::call_role role) noexcept {
+    using core::call_role;
+    return role == call_role::send || role == call_role::receive || role == call_role::exchange ||
+           role == call_role::complete_all || role == call_role::complete_any;
+  }
+
+  template <class Function>
+  void each_message(const posting_lists& posted, Function&& function) const {
+    for (std::size_t n = 0; n != posted.channels(); ++n) {
+      const message_channel& c = posted.channel(n);
+      if (c.peer == rank_->rank && rank_->locations.size() == 1) continue;
+      const bool sends = n < posted.send_channels();
+      for (std::uint32_t i = c.first; i != c.last; ++i) {
+        message x{c.peer, {0, 0}, {0, record_place::nowhere}, 0};
+        if (sends) {
+          const endpoint& e = posted.sends()[i];
+          x.at = {e.record, e.location};
+          x.over = posted.completion_of(x.at, posted.record(x.at));
+        } else {
+          const posted_receive& p = posted.receives()[i];
+          if (p.kind != posted_receive::receive) continue;
+          x.at = {p.record, p.location};
+          x.over = {p.completion, p.completed_by};
+        }
+        if (x.over.location == record_place::nowhere) continue;
+        x.number = progress_class::number_of(sends, false, posted.record(x.at).bytes);
+        function(x);
+      }
+    }
+  }
+
+  // What this rank did while the questioner was blocked. Entries of all threads count. O(log records).
+  answer look_up(const question& q) {
+    if (entries_.empty()) list_entries();
+    answer a{};
+    a.entry.begin_ns = INT64_MIN;
+    a.number = q.number;
+    a.outside_ns = INT64_MIN;
+    a.kind = static_cast<std::uint8_t>(q.kind | (q.node >= 0 && q.node == rank_->node ? 64u : 0u));
+    if (q.first && !votes_->dependent(a.kind)) return a;
+    for (std::uint16_t l = 0; l != entries_.size(); ++l) {
+      const mpi_entries& all = entries_[l];
+      const location_history& here = rank_->locations[l];
+      std::size_t at = all.last_until(q.leave_ns - 1);
+      if (at == mpi_entries::none) continue;
+      if (q.first) {
+        at = all.first_in(q.since_ns, q.leave_ns);
+        if (at == mpi_entries::none) continue;
+        if (a.entry.begin_ns != INT64_MIN && a.entry.begin_ns <= all[at].begin_ns) continue;
+      } else {
+        a.outside_ns = std::max(a.outside_ns, all[at].leave_ns <= q.leave_ns ? all[at].leave_ns : INT64_MAX);
+        if (a.entry.begin_ns != INT64_MIN && a.entry.begin_ns >= all[at].begin_ns) continue;
+        at = all.visit_of(at, q.since_ns);
+        a.inside_ns = all.inside_ns(at, q.since_ns);
+      }
+      a.entry = {all[at].begin_ns, site_of(here, here.records[at]), static_cast<std::uint32_t>(at), l, 0};
+      if (here.dropped > 0) a.entry.flags = endpoint_flag::partial;
+    }
+    if (a.outside_ns == INT64_MIN) a.outside_ns = rank_->begin_ns;
+    return a;
+  }
+
+  void list_entries() {
+    entries_.reserve(rank_->locations.size());
+    for (const location_history& here : rank_->locations) {
+      entries_.emplace_back();
+      mpi_entries& all = entries_.back();
+      all.reserve(static_cast<std::size_t>(here.records.size()));
+      location_walk walk(*rank_);
+      for (std::uint64_t i = 0; i != here.records.size(); ++i) {
+        walk.step(here.records[i]);
+        all.add(walk.begin_ns(), walk.leave_ns(), here.records[i].call);
+      }
+    }
+  }
+
+  blocked_call observed(const answer& a) const noexcept {
+    const blocked_part& b = blocked_[a.number];
+    return {b.since_ns, b.leave_ns, a.entry.begin_ns, a.inside_ns, a.outside_ns};
+  }
+
+  void add(const answer& a, bool certain, message_book& messages) {
+    const blocked_part& b = blocked_[a.number];
+    message_match m;
+    m.partner = a.entry;
+    if (!certain) m.partner.flags |= endpoint_flag::partial;
+    m.record = b.record;
+    m.location = b.location;
+    m.rank = a.rank;
+    m.receiving = false;
+    m.progress = true;
+    messages.add_match(m);
+  }
+
+  void clear() noexcept {
+    blocked_.clear();
+    answers_.clear();
+    first_.clear();
+  }
+
+  const rank_history* rank_;
+  std::int64_t threshold_ns_;
+  base::pod_vector<blocked_part> blocked_;
+  base::pod_vector<query> queries_;
+  std::size_t sent_ = 0;
+  base::pod_vector<answer> answers_;
+  base::pod_vector<reply> replies_;
+  base::vector<mpi_entries> entries_;              ///< by location; empty until the rank is asked
+  base::pod_vector<std::uint32_t> first_;          ///< number of each location's first record among all of the rank
+  const progress_votes* votes_ = nullptr;
+};
 
 }  // namespace explain
 }  // namespace v0
@@ -20127,6 +22410,9 @@ namespace explain {
 ///     and where late receives were posted. Members of a collective send their part to its home rank, one of the
 ///     members. Home ranks send the arrivals (the last to come) to the members, and the needs of the virtual clocks.
 ///  3. send_remaining_answers -> receive_postings: home ranks answer collectives of which some members are missing.
+///     find_blocked, then send_progress -> receive_progress: ranks whose calls stayed blocked ask their partners when these
+///     were in MPI. The votes of all ranks decide which messages need that (progress.hpp). With the virtual clocks, a
+///     second exchange asks for the entries that such messages needed without having waited.
 ///  4. decide_arrivals: for each record, whether it waited, for which record of which rank, and why (arrivals.hpp).
 ///  5. send_snapshot_requests -> receive_snapshot_requests: waiters request the causal paths of their causers.
 ///  6. send_base_records -> receive_base_records: causers send the records at which a waiter has to keep its own path,
@@ -20159,6 +22445,7 @@ class rank_engine {
         settings_(&settings),
         messages_(rank, clocks != nullptr, forward.merging.memory),
         collectives_(rank, forward.merging.memory),
+        progress_(rank, std::max(settings.threshold_ns, settings.progress_ns), forward.merging.memory),
         memory_(&memory),
         clocks_(clocks),
         scratch_(&forward),
@@ -20178,17 +22465,17 @@ class rank_engine {
     }
     postings.allocate(s.postings);
     collectives_.reserve_calls(collectives);
-    totals_.locations = locations;
     for (std::uint16_t l = 0; l != locations; ++l) {
       const location_walk walk =
           postings.add_postings(s.postings, l, [&](std::uint32_t i, const core::sync_record& r, const location_walk& at) {
             if (collectives != 0) collectives_.add_call(s.communicators, {i, l}, r, at);
           });
       const location_history& location = rank_->locations[l];
-      const std::int64_t time_ns = std::max(rank_->end_ns, walk.leave_ns()) - rank_->begin_ns;
+      const active_time active = active_time_of(*rank_, location, walk.leave_ns());
       totals_.records += static_cast<std::int64_t>(location.records.size() - location.carried);
-      totals_.location_ns += time_ns;
-      totals_.longest_ns = std::max(totals_.longest_ns, rank_->before_ns + time_ns);
+      totals_.locations += active.takes_part ? 1 : 0;
+      totals_.location_ns += active.ns();
+      totals_.longest_ns = std::max(totals_.longest_ns, rank_->before_ns + active.ns());
     }
     messages_.sort_postings(s.postings);
     collectives_.order_calls(s.communicators);
@@ -20207,7 +22494,7 @@ class rank_engine {
     }
     replies_.clear();
     reply_bytes_.clear();
-    collectives_.send_answers(settings_->threshold_ns, false, to, clocks_);
+    collectives_.send_answers(*settings_, false, to, clocks_);
     messages_.send_postings(to, room);
     collectives_.send_participants(to, room);
   }
@@ -20215,7 +22502,7 @@ class rank_engine {
   // Stage 3, producer.
   template <class Outbox>
   void send_remaining_answers(Outbox&& to) {
-    collectives_.send_answers(settings_->threshold_ns, true, to, clocks_);
+    collectives_.send_answers(*settings_, true, to, clocks_);
   }
 
   // Stages 2 and 3, consumer.
@@ -20240,8 +22527,28 @@ class rank_engine {
     if (reply_bytes_.size() != before) replies_.push_back({source, reply_bytes_.size()});
   }
 
+  // Between stages 3 and 4.
+  void find_blocked(scratch& s) {
+    messages_.matches(s.places, s.matches);
+    progress_.find_blocked(messages_.postings(), s.matches, s.places);
+  }
+  template <class Outbox>
+  void send_progress(Outbox&& to, std::size_t room) {
+    progress_.send(to, room);
+  }
+  void receive_progress(std::int32_t source, const unsigned char* data, std::size_t size) {
+    progress_.receive(source, data, size);
+  }
+  void count_progress(progress_votes& votes) { progress_.count(votes); }
+  void add_progress_waits(const progress_votes& votes) {
+    progress_.add_waits(votes, messages_);
+    if (clocks_ != nullptr) progress_.find_unblocked(messages_.postings(), votes);
+  }
+
   // Stage 4. Afterwards every wait is known.
   void decide_arrivals(std::int64_t earliest_ns, scratch& s) {
+    progress_.add_others(messages_);
+    progress_.release();
     if (rank_->continues) memory_->carried = messages_.carried();
     totals_.unmatched = messages_.unmatched();
     messages_.matches(s.places, s.matches);
@@ -20323,6 +22630,7 @@ class rank_engine {
 
   outcome present_result() {
     if (clocks_ != nullptr) clocks_->report(totals_, merging_->merged_classes());
+    if (memory_->progress != nullptr) totals_.progress = memory_->progress->facts();
     detail::add_epoch(memory_->sums, totals_);
     base::vector<merged_class>& all = memory_->merged;
     class_merger::add_epoch(all, merging_->merged_classes());
@@ -20333,8 +22641,8 @@ class rank_engine {
     } else {
       presented.swap(all);
     }
-    result.waits = present(presented, *settings_);
     collect_meanings();
+    result.waits = present(presented, meanings_, *settings_);
     base::pod_vector<core::stable_key> used;
     for (const explanation& e : result.waits) {
       for (const residual_term& t : e.residual) {
@@ -20344,6 +22652,7 @@ class rank_engine {
     }
     for (const critical_block& c : result.critical_path) used.push_back(c.block);
     for (const delay_cost& c : result.costs.blocks) used.push_back(c.block);
+    for (const balance_answer& b : result.balances) used.push_back(b.block);
     for (const what_if_answer& a : result.savings) used.push_back(a.question.changes[0].block);
     if (clocks_ != nullptr) clocks_->mark_savings(result);
     small_stable_sort(used);
@@ -20380,6 +22689,7 @@ class rank_engine {
   const options* settings_;
   message_book messages_;
   collective_book collectives_;
+  progress_book progress_;
   epoch_memory* memory_;
   rank_clocks* clocks_;
   forward_scratch* scratch_;
@@ -20410,6 +22720,43 @@ namespace explain {
 
 namespace detail {
 
+// The votes of all ranks, and of earlier epochs.
+inline void learn_progress(transport_calls& transport, base::vector<rank_engine>& engines, const options& settings,
+                           epoch_memory* memories, rank_engine::scratch& first_pass) {
+  const auto at = [&engines](std::int32_t i) -> rank_engine& { return engines[static_cast<std::size_t>(i)]; };
+  const auto exchange = [&] {
+    transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).send_progress(to, room); },
+                       [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+                         at(i).receive_progress(source, data, size);
+                       });
+  };
+  for (rank_engine& e : engines) e.find_blocked(first_pass);
+  exchange();
+  progress_votes epoch;
+  for (rank_engine& e : engines) e.count_progress(epoch);
+  const auto packed = [](const progress_votes& votes) {
+    base::packet out;
+    put(out, votes);
+    return out;
+  };
+  transport.reduce([&](std::int32_t i) { return i == 0 ? packed(epoch) : base::packet(); },
+                   [&](std::int32_t, const unsigned char* data, std::size_t size) {
+                     if (size != 0) epoch.add(base::packet_reader(data, size).get<progress_votes>());
+                   });
+  transport.broadcast(
+      [&](std::int32_t) {
+        if (memories[0].progress != nullptr) epoch.add(*memories[0].progress);
+        return packed(epoch);
+      },
+      [&](std::int32_t, const unsigned char* data, std::size_t size) {
+        epoch = base::packet_reader(data, size).get<progress_votes>();
+      });
+  if (engines.empty()) return;
+  memories[0].progress.reset(new progress_votes(epoch));
+  for (rank_engine& e : engines) e.add_progress_waits(*memories[0].progress);
+  if (settings.clocks != nullptr && epoch.any()) exchange();
+}
+
 inline outcome explain_over(transport_calls& transport, const rank_history* histories, std::size_t count,
                             const options& settings, epoch_memory* memories) {
   forward_scratch scratch;  // declared first, because its memory pool must outlive all lists that use it
@@ -20434,6 +22781,7 @@ inline outcome explain_over(transport_calls& transport, const rank_history* hist
   transport.exchange([&](std::int32_t i, outbox_call to, std::size_t room) { at(i).send_postings(to, room); },
                      receive_postings);
   transport.exchange([&](std::int32_t i, outbox_call to, std::size_t) { at(i).send_remaining_answers(to); }, receive_postings);
+  learn_progress(transport, engines, settings, memories, first_pass);
   for (std::size_t i = 0; i != count; ++i) engines[i].decide_arrivals(earliest_ns, first_pass);
   first_pass = {};
   transport.exchange(
@@ -21735,6 +24083,163 @@ inline base::vector<std::string> label_of(const named_block& b, std::size_t colu
 
 #endif
 
+// ---- whywait/report/thread_end.hpp
+#ifndef WHYWAIT_REPORT_THREAD_END_HPP
+#define WHYWAIT_REPORT_THREAD_END_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+/// Totals of one marked place.
+struct place_total {
+  base::place where;
+  std::int64_t visits = 0;
+  double seconds = 0;  ///< exclusive
+  std::int64_t work = 0;
+};
+
+/// The last activity of a thread whose process could not report, read from its crash file. Times count from MPI_Init,
+/// without MPI from the begin of recording.
+struct thread_end {
+  std::int32_t rank = -1;  ///< -1: no MPI
+  std::int32_t thread = 0;
+  std::int64_t pid = 0;
+  std::string end;      ///< end of the process: "SIGTERM"; "killed" if none was recorded
+  double seconds = 0;   ///< time of the last record
+  bool inside = false;  ///< in an MPI call that did not return; the next three members describe it
+  base::place call;
+  std::string whom;  ///< "from rank 3 (tag 7)"
+  double since_seconds = 0;
+  std::string regions;  ///< open regions: "main/exchange"
+  std::int64_t mpi_calls = 0;
+  std::int64_t records = 0;         ///< number of records of MPI calls
+  std::int64_t torn_events = 0;     ///< incompletely written events
+  std::int64_t lost_events = 0;     ///< events that are missing or damaged
+  base::vector<place_total> blocks;  ///< most time first
+
+  // Out of line, because several cold places copy and move it and each would compile its own copy.
+  thread_end() = default;
+  [[gnu::noinline]] thread_end(const thread_end&) = default;
+  [[gnu::noinline]] thread_end(thread_end&&) = default;
+  [[gnu::noinline]] thread_end& operator=(const thread_end&) = default;
+  [[gnu::noinline]] thread_end& operator=(thread_end&&) = default;
+  [[gnu::noinline]] ~thread_end() = default;
+};
+
+/// "SIGTERM"; "a signal" if it is not one of those that usually end programs.
+inline const char* name_of_signal(int signal) noexcept {
+  switch (signal) {
+    case SIGTERM: return "SIGTERM";
+    case SIGINT: return "SIGINT";
+    case SIGSEGV: return "SIGSEGV";
+    case SIGBUS: return "SIGBUS";
+    case SIGFPE: return "SIGFPE";
+    case SIGILL: return "SIGILL";
+    case SIGABRT: return "SIGABRT";
+    default: return "a signal";
+  }
+}
+
+/// One paragraph per thread: its last activity and the blocks with most of its time.
+inline std::string text_of(const base::vector<thread_end>& threads) {
+  std::string out;
+  for (const thread_end& t : threads) {
+    out += t.rank >= 0 ? "  rank " + std::to_string(t.rank) : "  process " + std::to_string(t.pid);
+    if (t.thread != 0) out += " thread " + std::to_string(t.thread);
+    out += ": " + t.end + ", last seen after " + base::duration(t.seconds);
+    if (t.inside) {
+      out += ", since " + base::duration(t.since_seconds) + " in " + call_text(t.call);
+      if (!t.whom.empty()) out += " " + t.whom;
+    }
+    out += "\n";
+    if (!t.regions.empty() && !t.inside) out += "      in " + base::printable(t.regions) + "\n";
+    std::string most;
+    for (std::size_t i = 0; i < t.blocks.size() && i < 3; ++i)
+      most += (i == 0 ? "      " : ", ") + base::printable(t.blocks[i].where.name) + " " + base::duration(t.blocks[i].seconds) +
+              " (" + base::counted(t.blocks[i].visits, "visit") + ")";
+    if (!most.empty()) out += most + "\n";
+    if (t.torn_events + t.lost_events != 0)
+      out += "      " + base::counted(t.torn_events, "event") + " torn, " + base::counted(t.lost_events, "event") + " lost\n";
+  }
+  return out;
+}
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/not_understood.hpp
+#ifndef WHYWAIT_REPORT_NOT_UNDERSTOOD_HPP
+#define WHYWAIT_REPORT_NOT_UNDERSTOOD_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+/// Time that one location waited, made others wait, or spent otherwise. Rank -1 stands for all locations that are not listed.
+struct location_seconds {
+  std::int32_t rank = 0;
+  std::int32_t thread = 0;
+  double seconds = 0;
+};
+
+/// MPI time that is neither an explained wait nor plausible transfer (docs/method.md 4.13).
+struct not_understood {
+  double seconds = 0;            ///< sum over the ranks
+  double scheduler_seconds = 0;  ///< excluded: the scheduler may have taken it
+  double polling_seconds = 0;    ///< part spent polling requests that no wrapper created; it looks like time of the program
+  base::vector<place_total> calls;       ///< call sites with the most of it; `visits`: calls
+  base::vector<location_seconds> ranks;  ///< by rank
+};
+
+/// From this share of rank time on it is shown and weakens what is drawn from the run.
+constexpr double least_not_understood = 0.01;
+
+/// The share of rank time; 0 without a run.
+inline double share_of(const not_understood& n, double location_seconds) noexcept {
+  return location_seconds > 0 ? std::min(1.0, n.seconds / location_seconds) : 0;
+}
+
+/// "MPI_Win_fence (win.cpp:12), ...": at most three call sites.
+inline std::string calls_text(const not_understood& n) {
+  constexpr std::size_t most = 3;
+  std::string text;
+  for (std::size_t i = 0; i != std::min(most, n.calls.size()); ++i) {
+    const std::string code = code_text(n.calls[i].where);
+    text += (i == 0 ? "" : ", ") + base::printable(n.calls[i].where.call) + (code.empty() ? "" : " (" + code + ")");
+  }
+  return n.calls.size() > most ? text + ", ..." : text;
+}
+
+/// Limits of the efficiencies: time that is not understood may be waiting instead of transfer, and polling looks like work.
+struct efficiency_ranges {
+  struct range {
+    double least, most;
+  };
+  range parallel, load_balance, serialisation, transfer;
+};
+inline efficiency_ranges ranges_of(const explain::efficiencies& e, const not_understood& n, double run_seconds) noexcept {
+  double longest = 0;
+  for (const location_seconds& l : n.ranks) longest = std::max(longest, l.seconds);
+  const double more = run_seconds > 0 ? longest / run_seconds : 0;
+  const double most = e.transfer < 1 ? std::min(1.0, e.transfer + more) : e.transfer;
+  const double all = run_seconds * static_cast<double>(n.ranks.size());
+  const double least = std::max(0.0, e.parallel - (all > 0 ? n.polling_seconds / all : 0));
+  return {{least, e.parallel},
+          {e.parallel > 0 ? e.load_balance * least / e.parallel : 0, e.load_balance},
+          {most > 0 ? e.serialisation * e.transfer / most : e.serialisation, e.serialisation},
+          {e.transfer, most}};
+}
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/report/run_ledger.hpp
 #ifndef WHYWAIT_REPORT_RUN_LEDGER_HPP
 #define WHYWAIT_REPORT_RUN_LEDGER_HPP
@@ -21765,6 +24270,8 @@ struct overhead_section {
   double without_seconds = 0;         ///< duration of the run without measuring
   double waiting_without_seconds = 0; ///< all waiting without measuring
   double error_seconds = 0;           ///< error of bound_seconds and without_seconds
+  double pause_seconds = 0;           ///< wall time of the pauses between epochs, in which the run so far was explained
+  double poll_seconds = 0;            ///< most of one rank: tests and probes that found nothing, which leave no record
   std::int64_t inversions = 0;        ///< wildcard receives that would match another message without measuring
 };
 
@@ -21975,88 +24482,193 @@ class section {
 
 #endif
 
-// ---- whywait/report/thread_end.hpp
-#ifndef WHYWAIT_REPORT_THREAD_END_HPP
-#define WHYWAIT_REPORT_THREAD_END_HPP
+// ---- whywait/explain/block_names.hpp
+#ifndef WHYWAIT_EXPLAIN_BLOCK_NAMES_HPP
+#define WHYWAIT_EXPLAIN_BLOCK_NAMES_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+inline const char* name_of(block_kind k) noexcept {
+  static const char* const names[] = {"region", "step", "waiting", "between", "call", "startup", "other"};
+  return names[k <= block_kind::other ? static_cast<unsigned>(k) : static_cast<unsigned>(block_kind::other)];
+}
+
+/// A block of an outcome in words. Pointers are valid as long as the names are not changed.
+struct block_description {
+  block_kind kind = block_kind::region;
+  const char* kind_name = "region";   ///< of `kind`; of a region the kind of its mark
+  std::string name;                   ///< empty for `between` and `call`, which are named by their places
+  const base::place* where = nullptr; ///< of the block; of a derived block the call site at its end; null: unknown
+  const base::place* from = nullptr;  ///< between: the call site at its begin
+  bool since_init = false;            ///< between: begins at MPI_Init instead
+};
+
+/// Describes the blocks of one outcome with the names that its ranks gathered.
+class block_names {
+ public:
+  static constexpr const char* rest = "all other code";
+
+  block_names(const outcome& found, const base::names& known) : found_(found), known_(known) {
+    for (std::uint32_t i = 0; i != found.meanings.size(); ++i) meanings_.intern(found.meanings[i].key, i);
+  }
+
+  const base::place* place(core::stable_key key) const noexcept { return known_.find(key); }
+
+  /// `step`: the block is an untimed step unless the outcome gives it another meaning.
+  [[gnu::noinline]] block_description describe(core::stable_key block, bool step = false) const {
+    const std::uint32_t meaning = meanings_.find(block);
+    block_meaning m{block, step ? block_kind::step : block_kind::region, block, 0};
+    if (meaning != base::key_map::none) m = found_.meanings[meaning];
+    block_description out;
+    out.kind = m.kind;
+    out.kind_name = explain::name_of(m.kind);
+    switch (m.kind) {
+      case block_kind::region:
+      case block_kind::step:
+      case block_kind::waiting:
+        out.where = place(m.first);
+        out.name = marked_name(m.first);
+        if (m.kind == block_kind::region && out.where != nullptr && !out.where->kind.empty())
+          out.kind_name = out.where->kind.c_str();
+        break;
+      case block_kind::between:
+        out.where = place(m.second);
+        out.from = place(m.first);
+        out.since_init = m.first == 0;
+        break;
+      case block_kind::call: out.where = place(m.first); break;
+      case block_kind::startup: out.name = "start-up before MPI_Init returned"; break;
+      case block_kind::other: out.name = rest; break;
+    }
+    return out;
+  }
+
+ private:
+  std::string marked_name(core::stable_key key) const {
+    const base::place* const p = place(key);
+    if (p != nullptr && !p->name.empty()) return p->name;
+    if (p != nullptr && !p->region.empty()) return std::string(base::last_of(p->region));
+    if (p != nullptr && !p->function.empty()) return base::short_name(p->function);
+    char digits[16];
+    const auto end = std::to_chars(digits, digits + sizeof digits, key, 16);
+    return "unnamed block " + std::string(digits, end.ptr);
+  }
+
+  const outcome& found_;
+  const base::names& known_;
+  base::key_map meanings_;  // numbers in found_.meanings
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/name_resolver.hpp
+#ifndef WHYWAIT_REPORT_NAME_RESOLVER_HPP
+#define WHYWAIT_REPORT_NAME_RESOLVER_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+namespace detail {
+
+/// Names and places for the keys of one outcome.
+class name_resolver {
+ public:
+  name_resolver(const explain::outcome& found, const base::names& known) : names_(found, known) {}
+
+  base::place site(core::stable_key key) const { return copy_of(names_.place(key)); }
+
+  /// `within`: the region around an untimed step, else 0.
+  void describe(core::stable_key block, core::stable_key within, named_block& out) const {
+    const explain::block_description d = names_.describe(block, within != 0);
+    out.kind = d.kind_name;
+    out.block = words(d);
+    out.where = copy_of(d.where);
+    if (d.kind == explain::block_kind::between && !d.since_init) out.from = copy_of(d.from);
+    if (within != 0) out.within = words(names_.describe(within));
+  }
+
+  /// Describes the sum of all blocks that are not listed.
+  void rest(named_block& out) const {
+    out.kind = explain::name_of(explain::block_kind::other);
+    out.block = explain::block_names::rest;
+  }
+
+ private:
+  static base::place copy_of(const base::place* p) { return p != nullptr ? *p : base::place{}; }
+
+  static std::string words(const explain::block_description& d) {
+    if (d.kind == explain::block_kind::call) return "inside " + call_text(copy_of(d.where));
+    if (d.kind != explain::block_kind::between) return d.name;
+    return "between " + (d.since_init ? std::string("MPI_Init") : call_text(copy_of(d.from), "at")) + " and " +
+           call_text(copy_of(d.where), "at");
+  }
+
+  explain::block_names names_;
+};
+
+}  // namespace detail
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/verdict.hpp
+#ifndef WHYWAIT_REPORT_VERDICT_HPP
+#define WHYWAIT_REPORT_VERDICT_HPP
 
 namespace whywait {
 inline namespace v0 {
 namespace report {
 
-/// Totals of one marked place.
-struct place_total {
-  base::place where;
-  std::int64_t visits = 0;
-  double seconds = 0;  ///< exclusive
-  std::int64_t work = 0;
+/// One sentence about what makes the run long, in wall time.
+struct verdict_entry : named_block {
+  std::string text;
+  std::int32_t rank = 0;      ///< the rank that spends most time in the block
+  double ratio = 0;           ///< its time relative to the mean of the other ranks that run the block
+  double saving_seconds = 0;  ///< the run would be shorter by this if the block were balanced; wall time
 };
 
-/// The last activity of a thread whose process could not report, read from its crash file. Times count from MPI_Init,
-/// without MPI from the begin of recording.
-struct thread_end {
-  std::int32_t rank = -1;  ///< -1: no MPI
-  std::int32_t thread = 0;
-  std::int64_t pid = 0;
-  std::string end;      ///< end of the process: "SIGTERM"; "killed" if none was recorded
-  double seconds = 0;   ///< time of the last record
-  bool inside = false;  ///< in an MPI call that did not return; the next three members describe it
-  base::place call;
-  std::string whom;  ///< "from rank 3 (tag 7)"
-  double since_seconds = 0;
-  std::string regions;  ///< open regions: "main/exchange"
-  std::int64_t mpi_calls = 0;
-  std::int64_t records = 0;         ///< number of records of MPI calls
-  std::int64_t torn_events = 0;     ///< incompletely written events
-  std::int64_t lost_events = 0;     ///< events that are missing or damaged
-  base::vector<place_total> blocks;  ///< most time first
+namespace detail {
 
-  // Out of line, because several cold places copy and move it and each would compile its own copy.
-  thread_end() = default;
-  [[gnu::noinline]] thread_end(const thread_end&) = default;
-  [[gnu::noinline]] thread_end(thread_end&&) = default;
-  [[gnu::noinline]] thread_end& operator=(const thread_end&) = default;
-  [[gnu::noinline]] thread_end& operator=(thread_end&&) = default;
-  [[gnu::noinline]] ~thread_end() = default;
-};
-
-/// "SIGTERM"; "a signal" if it is not one of those that usually end programs.
-inline const char* name_of_signal(int signal) noexcept {
-  switch (signal) {
-    case SIGTERM: return "SIGTERM";
-    case SIGINT: return "SIGINT";
-    case SIGSEGV: return "SIGSEGV";
-    case SIGBUS: return "SIGBUS";
-    case SIGFPE: return "SIGFPE";
-    case SIGILL: return "SIGILL";
-    case SIGABRT: return "SIGABRT";
-    default: return "a signal";
+/// The blocks whose balancing would shorten the run by at least `least_share`, largest saving first. Time inside MPI and
+/// start-up cannot be balanced.
+inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, const name_resolver& resolve) {
+  constexpr double least_share = 0.02, least_ratio = 1.05;
+  constexpr std::size_t most = 3;
+  base::vector<verdict_entry> all;
+  const double run = base::seconds_of(found.total_ns);
+  for (const explain::balance_answer& b : found.balances) {
+    const double saving = base::seconds_of(b.saving_ns);
+    if (all.size() == most || b.ranks < 2 || saving < least_share * run) break;
+    verdict_entry v;
+    resolve.describe(b.block, 0, v);
+    if (v.kind != "region" && v.kind != "between") continue;
+    const double others = base::seconds_of(b.sum_ns - b.most_ns) / (b.ranks - 1);
+    v.rank = b.rank;
+    v.ratio = others > 0 ? base::seconds_of(b.most_ns) / others : 0;
+    if (others > 0 && v.ratio < least_ratio) continue;
+    v.saving_seconds = saving;
+    const std::string code = code_text(v.where);
+    const std::string name = v.kind == "between" ? "the code " + v.block : v.block + (code.empty() ? "" : " (" + code + ")");
+    const std::string how_much = v.ratio <= 0 || v.ratio >= 100
+                                     ? "spends nearly all the time of all ranks in "
+                                     : "takes " + base::fixed(v.ratio, v.ratio < 10 ? 1 : 0) + " times as long as the " +
+                                           (b.ranks == 2 ? "other in " : "others in ");
+    v.text = "rank " + std::to_string(v.rank) + " " + how_much + name + ": balancing it would shorten the run by about " +
+             base::duration(saving, 2) + " of " + base::duration(run, 2);
+    all.push_back(std::move(v));
   }
+  return all;
 }
 
-/// One paragraph per thread: its last activity and the blocks with most of its time.
-inline std::string text_of(const base::vector<thread_end>& threads) {
-  std::string out;
-  for (const thread_end& t : threads) {
-    out += t.rank >= 0 ? "  rank " + std::to_string(t.rank) : "  process " + std::to_string(t.pid);
-    if (t.thread != 0) out += " thread " + std::to_string(t.thread);
-    out += ": " + t.end + ", last seen after " + base::duration(t.seconds);
-    if (t.inside) {
-      out += ", since " + base::duration(t.since_seconds) + " in " + call_text(t.call);
-      if (!t.whom.empty()) out += " " + t.whom;
-    }
-    out += "\n";
-    if (!t.regions.empty() && !t.inside) out += "      in " + base::printable(t.regions) + "\n";
-    std::string most;
-    for (std::size_t i = 0; i < t.blocks.size() && i < 3; ++i)
-      most += (i == 0 ? "      " : ", ") + base::printable(t.blocks[i].where.name) + " " + base::duration(t.blocks[i].seconds) +
-              " (" + base::counted(t.blocks[i].visits, "visit") + ")";
-    if (!most.empty()) out += most + "\n";
-    if (t.torn_events + t.lost_events != 0)
-      out += "      " + base::counted(t.torn_events, "event") + " torn, " + base::counted(t.lost_events, "event") + " lost\n";
-  }
-  return out;
-}
-
+}  // namespace detail
 }  // namespace report
 }  // namespace v0
 }  // namespace whywait
@@ -22137,6 +24749,8 @@ struct run_facts {
   std::int64_t mpi_calls = 0;       ///< calls seen on all ranks; 0 means that interception did not work
   std::int64_t dropped_events = 0;  ///< records dropped because the buffer was full
   std::int64_t epochs = 1;          ///< number of epochs that were explained separately
+  double pause_seconds = 0;         ///< wall time of the pauses between epochs
+  double poll_seconds = 0;          ///< most of one rank: the cost of tests and probes that found nothing
   std::int64_t first_comers = 0;    ///< wildcard receives served in order of arrival
   std::string clock;                ///< source of time stamps: "tsc", "clock_gettime"
   double clock_error_seconds = 0;   ///< estimated error between clocks of two ranks; NaN: unknown
@@ -22144,23 +24758,21 @@ struct run_facts {
   base::vector<std::pair<std::string, std::string>> settings;  ///< WHYWAIT_* variables as they were set
   base::vector<std::string> warnings;  ///< one sentence each: mismatched regions, memory limit reached, ...
 
-  std::int64_t locations = 0;         ///< threads of ranks that recorded
+  std::int64_t other_threads = 0;     ///< threads with marks that never called MPI
+  double other_thread_seconds = 0;    ///< their time in marked work; no part of rank time
+
+  std::int64_t locations = 0;         ///< threads that called MPI
   double seconds = 0;                 ///< duration of the longest location, or the caller's value if that is larger
   double unseen_seconds = 0;  ///< part of `seconds` without records: the buffer was full or the analysis failed
-  double location_seconds = 0;  ///< sum of recorded time over the locations ("rank time")
+  double location_seconds =
+      0;  ///< rank time: that of the ranks, and of further threads from their first to their last MPI call
   double waiting_seconds = 0;  ///< sum of all waits
   double unexplained_seconds = 0;  ///< remainders of listed waits, and waits too short to list
   double undescribed_seconds = 0;  ///< time of waits without a rule, which are not listed
   std::int64_t undescribed_waits = 0;
   std::int64_t unmatched = 0;  ///< messages without a partner
+  base::vector<explain::progress_fact> progress;  ///< messages that need their partner in MPI
   std::int64_t clock_violations = 0;  ///< causes recorded after the end of their wait
-};
-
-/// Time that one location waited or made others wait. Rank -1 stands for all locations that are not listed.
-struct location_seconds {
-  std::int32_t rank = 0;
-  std::int32_t thread = 0;
-  double seconds = 0;
 };
 
 /// One block of an explanation: the additional time of the late side relative to the waiting side; may be negative.
@@ -22250,8 +24862,10 @@ struct prediction_section {
 /// The contents of a report; docs/schema.json describes its JSON form. Sections without content are written empty.
 struct result {
   run_facts run;
+  base::vector<verdict_entry> verdict;  ///< what makes the run long, largest saving first; at most three
   base::vector<wait_entry> waits;  ///< most costly first
   base::vector<advice_entry> problems;  ///< problems that belong to no single wait, largest saving first
+  report::not_understood not_understood;  ///< MPI time without an explanation
   run_ledger ledger;  ///< efficiencies, cost of measuring, critical path, delay costs
   std::shared_ptr<const section> communication;  ///< a communication_section if the program registered data, else null
   prediction_section prediction;
@@ -22308,9 +24922,10 @@ struct finding {
   std::string problem;      ///< name given by the rule
   std::string description;
   std::string advice;
+  std::string root;         ///< the cause in the words of the rule; findings of one cause are one
   base::vector<action> actions;  ///< calls and places that cause it, at most 8
   double seconds = 0;       ///< sum of the rule's duration
-  double saving = 0;        ///< upper bound of the saving, at most `seconds`
+  double saving = 0;        ///< upper bound of the saving in wall time, at most `seconds`
   double share = 0;         ///< share of the time of all locations; 0: unknown
   double instances = 0;     ///< events for which the rule held
   std::int64_t wait = -1;   ///< number of the wait that it explains; -1: none or several
@@ -22429,6 +25044,7 @@ enum class code : int {
   unknown_unit = 25,      ///< no unit or parameter type of that name
   unknown_problem = 26,   ///< no problem of that name to remove
   unknown_field = 27,     ///< a problem or setting has no field of that name
+  not_recorded = 28,      ///< no run can know this
   duplicate = 30,         ///< declared twice in one text
   missing = 31,           ///< a problem without name or duration
   cycle = 32,             ///< composite events made of each other
@@ -23087,6 +25703,7 @@ struct problem_rule {
   program saving;           ///< empty: the duration
   program description;
   program advice;
+  program root;             ///< text of the root cause: findings of one cause are one; empty: none
   double threshold = -1;    ///< least share of the run that is reported; negative: the threshold of the knowledge
   bool built_in = false;
   std::uint32_t source = 0;
@@ -23623,6 +26240,108 @@ class distinct_rows {
 
 #endif
 
+// ---- whywait/rules/shared_value.hpp
+#ifndef WHYWAIT_RULES_SHARED_VALUE_HPP
+#define WHYWAIT_RULES_SHARED_VALUE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// Whether values of composite events are to be added up once per composite event, or once per combination of the
+/// shared members that they depend on. A value that depends on shared members only, such as the duration of a wait that
+/// many sends share, would otherwise count once for each event that shares them. O(members) per event.
+class shared_value {
+ public:
+  /// `value` is an expression over events of type `type`. `own_row`: the row of the running program that holds the
+  /// event's own parameters; other rows hold its members, in order, from `first_member`.
+  shared_value(const event_store& store, std::uint32_t type, const program& value, std::size_t own_row,
+               std::size_t first_member)
+      : store_(store), type_(type), seen_(most_leaves) {
+    if (store.rules().types[type].source == event_source::composite) trace(type, value, own_row, first_member, {}, 0);
+    once_ = !mixed_ && !leaves_.empty() && leaves_.size() <= most_leaves;
+  }
+
+  /// How often the value of one event counts: `weight`, or for a value that depends on shared members only the number of
+  /// real events of these the first time and 0 later. `group` separates sums.
+  double times(std::uint32_t row, double weight, std::uint32_t group = 0) {
+    if (!once_) return weight;
+    std::uint64_t key[most_leaves] = {};
+    double real = 0;
+    for (std::size_t l = 0; l < leaves_.size(); ++l) {
+      std::uint32_t type = type_, at = row;
+      for (std::size_t step = 0; step < leaves_[l].depth; ++step) {
+        const std::uint32_t member = leaves_[l].path[step];
+        const event_table& table = store_.table(type);
+        at = table.members[at * table.members_width + member];
+        type = store_.rules().types[type].members[member].second;
+      }
+      key[l] = (std::uint64_t(group) << 32) | at;
+      real = l == 0 ? store_.table(type).weight(at) : std::min(real, store_.table(type).weight(at));
+    }
+    const std::uint32_t before = seen_.size();
+    return seen_.number_of(key) == before ? real : 0;
+  }
+
+ private:
+  static constexpr std::size_t most_depth = 6, most_leaves = 4;
+  struct leaf {
+    std::uint32_t path[most_depth] = {};
+    std::size_t depth = 0;
+    bool shared = false;
+  };
+
+  void trace(std::uint32_t type, const program& value, std::size_t own_row, std::size_t first_member, const leaf& at,
+             int depth) {
+    const event_type& t = store_.rules().types[type];
+    if (depth > 32 || at.depth == most_depth) {
+      mixed_ = true;
+      return;
+    }
+    const composite_rule& rule = rule_of(type);
+    for (const instruction& i : value.steps) {
+      if (i.what != op::load || mixed_) continue;
+      if (i.row == own_row) {
+        trace(type, rule.values[i.column], t.members.size(), 0, at, depth + 1);
+        continue;
+      }
+      const auto member = static_cast<std::uint32_t>(i.row - first_member);
+      leaf next = at;
+      next.path[next.depth++] = member;
+      next.shared = next.shared || rule.shared[member] != 0;
+      const std::uint32_t inner = t.members[member].second;
+      const event_type& of = store_.rules().types[inner];
+      if (of.source == event_source::composite) {
+        trace(inner, rule_of(inner).values[i.column], of.members.size(), 0, next, depth + 1);
+        continue;
+      }
+      mixed_ = mixed_ || !next.shared;
+      const auto same = [&next](const leaf& l) {
+        return l.depth == next.depth && std::equal(l.path, l.path + l.depth, next.path);
+      };
+      if (std::none_of(leaves_.begin(), leaves_.end(), same)) leaves_.push_back(next);
+    }
+  }
+  const composite_rule& rule_of(std::uint32_t type) const noexcept {
+    const composite_rule* rule = store_.rules().composites.begin();
+    while (rule->type != type) ++rule;
+    return *rule;
+  }
+
+  const event_store& store_;
+  std::uint32_t type_;
+  bool mixed_ = false;  ///< depends on a member that is not shared
+  bool once_ = false;
+  base::pod_vector<leaf> leaves_;
+  detail::distinct_rows seen_;  ///< combinations that were counted
+};
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/rules/gatherer.hpp
 #ifndef WHYWAIT_RULES_GATHERER_HPP
 #define WHYWAIT_RULES_GATHERER_HPP
@@ -23643,6 +26362,9 @@ class gatherer {
     const event_table& from = store_.table(type.members[0].second);
     const std::size_t aggregates = rule_.aggregates.size();
     base::pod_vector<double> values(aggregates), key(rule_.keys.size());
+    base::vector<shared_value> sums;
+    for (const aggregate& a : rule_.aggregates)
+      sums.emplace_back(store_, type.members[0].second, a.value, std::size_t(0), std::size_t(1));
     for (std::uint32_t row = 0; row < from.rows; ++row) {
       const double* const rows[] = {from.row(row)};
       if (!log_.holds(rule_.steps[0].filter, rows, nullptr, store_.texts())) continue;
@@ -23661,6 +26383,9 @@ class gatherer {
         totals_.resize(totals_.size() + aggregates);
       }
       add(number, row, from.weight(row), values);
+      for (std::size_t a = 0; a < aggregates; ++a)
+        if (rule_.aggregates[a].kind == aggregate_kind::sum)
+          totals_[number * aggregates + a] += sums[a].times(row, from.weight(row), number) * values[a];
     }
     for (std::uint32_t g = 0; g < groups_.size(); ++g) emit(from, g);
   }
@@ -23681,7 +26406,7 @@ class gatherer {
       double& t = totals_[number * values.size() + a];
       switch (rule_.aggregates[a].kind) {
         case aggregate_kind::count: t += weight; break;
-        case aggregate_kind::sum:
+        case aggregate_kind::sum: break;  // added by the caller
         case aggregate_kind::mean: t += weight * values[a]; break;
         case aggregate_kind::least: t = first || values[a] < t ? values[a] : t; break;
         case aggregate_kind::most: t = first || values[a] > t ? values[a] : t; break;
@@ -23829,6 +26554,7 @@ class evaluator {
     const problem_rule& rule = rules_.problems[index];
     const event_type& type = rules_.types[rule.type];
     const event_table& table = store_.table(rule.type);
+    shared_value seconds_of(store_, rule.type, rule.duration, 0, 1);
     origin last;
     std::uint32_t number = detail::distinct_rows::none;
     for (std::uint32_t row = 0; row < table.rows; ++row) {
@@ -23839,6 +26565,8 @@ class evaluator {
       if (rule.saving.empty()) saving = duration;
       else if (!log_.value(rule.saving, rows, nullptr, store_.texts(), saving)) continue;
       if (duration < 0) continue;  // a problem takes time; a negative duration is no finding
+      const double weight = seconds_of.times(row, table.weight(row));
+      if (weight == 0) continue;
       origin from;
       from.rule = index;
       descend(rule.type, row, from, 0);
@@ -23850,9 +26578,8 @@ class evaluator {
         last = from;
       }
       sum& all = sums_[number];
-      const double weight = table.weight(row);
       all.seconds += weight * duration;
-      all.saving += weight * std::max(0.0, std::min(saving, duration));
+      all.saving += weight * std::max(0.0, rule.root.empty() ? std::min(saving, duration) : saving);
       all.instances += weight;
       if (duration > all.longest) {
         all.longest = duration;
@@ -23905,6 +26632,7 @@ class evaluator {
     const double* const* const rows = rows_of(rules_.types[rule.type], rule.type, found.row).data();
     out.description = text(rule.description, rows, extras);
     out.advice = text(rule.advice, rows, extras);
+    out.root = text(rule.root, rows, extras);
     return out;
   }
   std::string text(const program& p, const double* const* rows, const double* extras) {
@@ -23965,86 +26693,935 @@ inline std::string rank_list(base::pod_vector<std::int32_t>& ranks, bool others 
 
 #endif
 
-// ---- whywait/explain/block_names.hpp
-#ifndef WHYWAIT_EXPLAIN_BLOCK_NAMES_HPP
-#define WHYWAIT_EXPLAIN_BLOCK_NAMES_HPP
+// ---- whywait/rules/place_columns.hpp
+#ifndef WHYWAIT_RULES_PLACE_COLUMNS_HPP
+#define WHYWAIT_RULES_PLACE_COLUMNS_HPP
 
 namespace whywait {
 inline namespace v0 {
-namespace explain {
+namespace rules {
+namespace detail {
 
-inline const char* name_of(block_kind k) noexcept {
-  static const char* const names[] = {"region", "step", "waiting", "between", "call", "startup", "other"};
-  return names[k <= block_kind::other ? static_cast<unsigned>(k) : static_cast<unsigned>(block_kind::other)];
+/// A call as advice names it: "MPI_Send (halo.cpp:131)"; "the call" if it is unknown.
+inline std::string call_of(const base::place* p) { return p == nullptr || p->call.empty() ? "the call" : brief_call_text(*p); }
+
+inline action action_at(const base::place* p) {
+  if (p == nullptr) return {{}, {}, {}, 0, "a call at an unknown place"};
+  return {base::printable(p->call), within_text(*p), base::printable(p->file), p->line, call_text(*p)};
 }
 
-/// A block of an outcome in words. Pointers are valid as long as the names are not changed.
-struct block_description {
-  block_kind kind = block_kind::region;
-  const char* kind_name = "region";   ///< of `kind`; of a region the kind of its mark
-  std::string name;                   ///< empty for `between` and `call`, which are named by their places
-  const base::place* where = nullptr; ///< of the block; of a derived block the call site at its end; null: unknown
-  const base::place* from = nullptr;  ///< between: the call site at its begin
-  bool since_init = false;            ///< between: begins at MPI_Init instead
+}  // namespace detail
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/rules/own_code.hpp
+#ifndef WHYWAIT_RULES_OWN_CODE_HPP
+#define WHYWAIT_RULES_OWN_CODE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// What one rank itself did in one block, outside MPI.
+struct rank_code {
+  core::stable_key block = 0;
+  std::int64_t ns = 0, visits = 0, work = 0;
 };
 
-/// Describes the blocks of one outcome with the names that its ranks gathered.
-class block_names {
- public:
-  static constexpr const char* rest = "all other code";
+/// What the scheduler did to the main thread of a rank.
+struct processor_use {
+  std::int64_t ran_ns = 0;      ///< it had a processor
+  std::int64_t delay_ns = 0;    ///< it was ready to run, and had none
+  std::int64_t passed_ns = 0;   ///< wall time meanwhile
+  std::int32_t processors = 0;  ///< that it may use; 0: unknown
 
-  block_names(const outcome& found, const base::names& known) : found_(found), known_(known) {
-    for (std::uint32_t i = 0; i != found.meanings.size(); ++i) meanings_.intern(found.meanings[i].key, i);
+  /// The part of `delay_ns` in its own code, of which it ran `own_ns`. MPI polls, so it slept outside MPI; what remains of
+  /// its own code is delayed in proportion.
+  std::int64_t delay_in(std::int64_t own_ns) const noexcept {
+    const std::int64_t slept = std::max<std::int64_t>(passed_ns - ran_ns - delay_ns, 0), ready = ran_ns + delay_ns;
+    if (ready <= 0 || own_ns <= slept) return 0;
+    const double share = std::min(1.0, static_cast<double>(own_ns - slept) / static_cast<double>(ready));
+    return static_cast<std::int64_t>(share * static_cast<double>(delay_ns));
+  }
+};
+
+/// One block of code on all ranks that ran it: in total, and on the rank with the most time in it. Sent between ranks as
+/// bytes.
+struct code_use {
+  core::stable_key block = 0;
+  std::int64_t ns = 0, visits = 0, work = 0;
+  std::int64_t most_ns = 0, most_visits = 0, most_work = 0;
+  std::int64_t most_whole_ns = 0;  ///< time of that rank in all blocks
+  std::int64_t most_delay_ns = 0;  ///< of its own code: ready to run without a processor
+  std::int64_t second_ns = 0;      ///< time of the rank with the second most
+  std::int32_t ranks = 0, counting_ranks = 0;  ///< ranks that ran it; of these, with units of work
+  std::int32_t most_rank = -1, most_processors = 0;
+
+  void add(const code_use& o) noexcept {
+    second_ns = std::max(std::max(second_ns, o.second_ns), std::min(most_ns, o.most_ns));
+    if (o.most_ns > most_ns) {  // on a tie the lower rank stays
+      most_ns = o.most_ns;
+      most_visits = o.most_visits;
+      most_work = o.most_work;
+      most_whole_ns = o.most_whole_ns;
+      most_delay_ns = o.most_delay_ns;
+      most_processors = o.most_processors;
+      most_rank = o.most_rank;
+    }
+    ns += o.ns;
+    visits += o.visits;
+    work += o.work;
+    ranks += o.ranks;
+    counting_ranks += o.counting_ranks;
+  }
+};
+static_assert(std::is_trivially_copyable<code_use>::value, "sent between ranks as bytes");
+
+/// Code of some ranks by block, at most the 256 blocks with the most time, and of all blocks together.
+struct code_table {
+  static constexpr std::size_t most = 256;
+  base::pod_vector<code_use> blocks;  ///< sorted by block
+  code_use whole;
+
+  const code_use* find(core::stable_key block) const noexcept {
+    const auto at = std::lower_bound(blocks.begin(), blocks.end(), block,
+                                     [](const code_use& a, core::stable_key b) { return a.block < b; });
+    return at != blocks.end() && at->block == block ? &*at : nullptr;
   }
 
-  const base::place* place(core::stable_key key) const noexcept { return known_.find(key); }
-
-  /// `step`: the block is an untimed step unless the outcome gives it another meaning.
-  [[gnu::noinline]] block_description describe(core::stable_key block, bool step = false) const {
-    const std::uint32_t meaning = meanings_.find(block);
-    block_meaning m{block, step ? block_kind::step : block_kind::region, block, 0};
-    if (meaning != base::key_map::none) m = found_.meanings[meaning];
-    block_description out;
-    out.kind = m.kind;
-    out.kind_name = explain::name_of(m.kind);
-    switch (m.kind) {
-      case block_kind::region:
-      case block_kind::step:
-      case block_kind::waiting:
-        out.where = place(m.first);
-        out.name = marked_name(m.first);
-        if (m.kind == block_kind::region && out.where != nullptr && !out.where->kind.empty())
-          out.kind_name = out.where->kind.c_str();
-        break;
-      case block_kind::between:
-        out.where = place(m.second);
-        out.from = place(m.first);
-        out.since_init = m.first == 0;
-        break;
-      case block_kind::call: out.where = place(m.first); break;
-      case block_kind::startup: out.name = "start-up before MPI_Init returned"; break;
-      case block_kind::other: out.name = rest; break;
+  /// Adds the code of higher ranks. Linear.
+  void merge(const code_table& from) {
+    const base::pod_vector<code_use> old = std::move(blocks);
+    blocks.clear();
+    blocks.reserve(old.size() + from.blocks.size());
+    for (std::size_t i = 0, j = 0; i < old.size() || j < from.blocks.size();) {
+      const bool mine = j == from.blocks.size() || (i < old.size() && old[i].block <= from.blocks[j].block);
+      const bool theirs = i == old.size() || (j < from.blocks.size() && from.blocks[j].block <= old[i].block);
+      blocks.push_back(mine ? old[i] : from.blocks[j]);
+      if (mine && theirs) blocks.back().add(from.blocks[j]);
+      i += mine ? 1 : 0;
+      j += theirs ? 1 : 0;
     }
+    whole.add(from.whole);
+    if (blocks.size() <= most) return;
+    base::small_stable_sort(blocks, [](const code_use& a, const code_use& b) { return a.ns > b.ns; });
+    blocks.resize(most);
+    base::small_stable_sort(blocks, [](const code_use& a, const code_use& b) { return a.block < b.block; });
+  }
+};
+
+/// Adds what a rank did in its recorded history to `so_far`, which is sorted by block. O(records + steps).
+inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::rank_history& rank) {
+  base::key_map numbers;
+  base::pod_vector<rank_code> all = so_far;
+  for (std::uint32_t i = 0; i < all.size(); ++i) numbers.intern(all[i].block, i);
+  const auto in = [&](core::stable_key block) -> rank_code& {
+    const std::uint32_t number = numbers.intern(block, static_cast<std::uint32_t>(all.size()));
+    if (number == all.size()) all.push_back({block, 0, 0, 0});
+    return all[number];
+  };
+  for (const explain::location_history& here : rank.locations) {
+    explain::location_walk walk(rank);
+    std::uint64_t step = 0;
+    std::int64_t left_ns = rank.begin_ns;
+    core::stable_key from = 0;
+    const auto compute = [&](std::uint64_t steps_end, std::int64_t until_ns, core::stable_key site) {
+      std::int64_t room_ns = until_ns - left_ns;
+      for (const std::uint64_t end = std::min<std::uint64_t>(steps_end, here.steps.size()); step < end; ++step) {
+        const core::path_step& s = here.steps[step];
+        if (s.block == 0 || s.block >= rank.blocks.size() || s.ticks == 0) continue;
+        const auto ns = std::min(static_cast<std::int64_t>(static_cast<double>(s.ticks) * rank.clock.ns_per_tick), room_ns);
+        room_ns -= ns;
+        rank_code& c = in(rank.blocks[s.block]);
+        c.ns += ns;
+        c.visits += static_cast<std::int64_t>(s.visits);
+        c.work += static_cast<std::int64_t>(s.work);
+      }
+      step = std::max(step, steps_end);
+      if (room_ns <= 0 || here.thread != 0) return;  // a thread counts with its marks, it may sleep between them
+      rank_code& c = in(explain::between_key(from, site));
+      c.ns += room_ns;
+      ++c.visits;
+    };
+    for (std::uint64_t i = 0; i < here.records.size(); ++i) {
+      const core::sync_record& r = here.records[i];
+      walk.step(r);
+      const core::stable_key site = explain::site_of(here, r);
+      compute(r.steps, walk.begin_ns(), site);
+      left_ns = walk.leave_ns();
+      from = site;
+    }
+    compute(here.steps.size(), std::max(rank.end_ns, left_ns), 0);
+  }
+  base::small_stable_sort(all, [](const rank_code& a, const rank_code& b) { return a.block < b.block; });
+  so_far = std::move(all);
+}
+
+/// The code of one rank as a table.
+inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& code, processor_use processor = {}) {
+  code_table out;
+  const auto enter = [rank, processor](const rank_code& c, std::int64_t whole_ns) {
+    code_use u;
+    u.block = c.block;
+    u.ns = u.most_ns = c.ns;
+    u.visits = u.most_visits = c.visits;
+    u.work = u.most_work = c.work;
+    u.most_whole_ns = whole_ns;
+    u.most_delay_ns = processor.delay_in(whole_ns);
+    u.most_processors = processor.processors;
+    u.most_rank = rank;
+    u.ranks = 1;
+    u.counting_ranks = c.work > 0 ? 1 : 0;
+    return u;
+  };
+  rank_code whole;
+  for (const rank_code& c : code) whole.ns += c.ns;
+  for (const rank_code& c : code) {
+    out.blocks.push_back(enter(c, whole.ns));
+  }
+  out.whole = enter(whole, whole.ns);
+  out.merge({});
+  return out;
+}
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/rules/program_facts.hpp
+#ifndef WHYWAIT_RULES_PROGRAM_FACTS_HPP
+#define WHYWAIT_RULES_PROGRAM_FACTS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// What the facts about waits need to know about the program: what each rank did itself, and what came before its sends.
+struct program_facts {
+  struct sends {
+    core::stable_key site;
+    std::int64_t calls, own_before_ns;
+  };
+  const code_table* code = nullptr;
+  base::pod_vector<sends> sites;  ///< sorted by site
+
+  /// Own work of a rank before each send of a call site, since it last completed a communication; 0: unknown.
+  double mean_ns_before(core::stable_key site) const noexcept {
+    const auto at =
+        std::lower_bound(sites.begin(), sites.end(), site, [](const sends& a, core::stable_key s) { return a.site < s; });
+    if (at == sites.end() || at->site != site || at->calls == 0) return 0;
+    return static_cast<double>(at->own_before_ns) / static_cast<double>(at->calls);
+  }
+};
+
+/// How the time of a block is spread over the ranks, and whether that explains a wait.
+struct code_spread {
+  const char* lead = "";    ///< one, several, alone: these ranks have more of it; even: nobody has; empty: unknown
+  const char* excess = "";  ///< why: units (of work), visits, speed (equal units), both (units and
+                            ///< speed), shared (it waited for a processor), unknown
+  std::int32_t rank = -1;   ///< the rank with the most time
+  double ratio = 0;         ///< its time to the mean of the others; 0: the others have none
+  std::int64_t above_mean_ns = INT64_MAX;  ///< its time above the mean of all, which balancing saves at most; not of even
+  double units_ratio = 0, visits_ratio = 0;  ///< likewise; 0: unknown
+
+  /// `ranks`: those that could run the block. `wait_ns`: of the rank that waited most.
+  static code_spread of(const code_use* use, const code_use& whole, std::int64_t ranks, std::int64_t wait_ns) noexcept {
+    code_spread out;
+    if (use == nullptr || ranks < 2 || use->most_ns <= 0) return out;
+    const auto mean_of_others = [ranks](std::int64_t all, std::int64_t most) {
+      return static_cast<double>(all - most) / static_cast<double>(ranks - 1);
+    };
+    const auto ratio = [&](std::int64_t all, std::int64_t most) {
+      const double others = mean_of_others(all, most);
+      return others > 0 ? static_cast<double>(most) / others : 0;
+    };
+    out.rank = use->most_rank;
+    out.ratio = ratio(use->ns, use->most_ns);
+    const auto most = static_cast<double>(use->most_ns);
+    const double others = mean_of_others(use->ns, use->most_ns), excess = most - others;
+    // A rank that has more of this block may have less of another: then it is not late because of it.
+    const double whole_excess =
+        whole.ranks < 2 ? excess
+                        : static_cast<double>(use->most_whole_ns) -
+                              static_cast<double>(whole.ns - use->most_whole_ns) / static_cast<double>(whole.ranks - 1);
+    // Several blocks may add up to the wait: then the whole must be enough for it, and this block a good part.
+    const auto wait = static_cast<double>(wait_ns);
+    if (excess < 0.1 * most || 2 * whole_excess < excess || 2 * std::max(excess, whole_excess) < wait || 5 * excess < wait) {
+      out.lead = "even";
+      return out;
+    }
+    out.above_mean_ns = use->most_ns - use->ns / ranks;
+    out.lead = others < 0.05 * most ? "alone" : most - static_cast<double>(use->second_ns) >= 0.5 * excess ? "one" : "several";
+    if (use->counting_ranks == use->ranks) out.units_ratio = ratio(use->work, use->most_work);
+    out.visits_ratio = ratio(use->visits, use->most_visits);
+    const auto part = [&](double of) { return of > 0 && out.ratio > 1 ? (of - 1) / (out.ratio - 1) : 0; };
+    if (out.units_ratio > 0)
+      out.excess = part(out.units_ratio) > 0.6 ? "units" : part(out.units_ratio) < 0.4 ? "speed" : "both";
+    else out.excess = part(out.visits_ratio) > 0.6 ? "visits" : "unknown";
+    if (part(out.units_ratio) <= 0.6 && part(out.visits_ratio) <= 0.6 && 2 * static_cast<double>(use->most_delay_ns) >= excess)
+      out.excess = "shared";
     return out;
+  }
+};
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/rules/fact_rows.hpp
+#ifndef WHYWAIT_RULES_FACT_ROWS_HPP
+#define WHYWAIT_RULES_FACT_ROWS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// The ranks of a list of shares: "rank 3", "ranks 1-3 and 7", "12 ranks".
+inline std::string ranks_text(const base::vector<explain::location_share>& shares) {
+  base::pod_vector<std::int32_t> ranks;
+  bool others = false;
+  for (const explain::location_share& s : shares) {
+    if (s.rank < 0) others = true;
+    else ranks.push_back(s.rank);
+  }
+  return base::rank_list(ranks, others);
+}
+
+/// The ranks that share a delay: the one with almost all of it alone, one with most of it by name and share.
+inline std::string guilty_text(const base::vector<explain::location_share>& shares) {
+  std::int64_t all = 0;
+  const explain::location_share* most = nullptr;
+  for (const explain::location_share& s : shares) {
+    all += s.ns;
+    if (s.rank >= 0 && (most == nullptr || s.ns > most->ns)) most = &s;
+  }
+  if (most == nullptr || shares.size() < 2 || 10 * most->ns < 6 * all) return ranks_text(shares);
+  const std::string rank = "rank " + std::to_string(most->rank);
+  if (20 * most->ns >= 19 * all) return rank;
+  return "mostly " + rank + " (" + base::percent(static_cast<double>(most->ns) / static_cast<double>(all)) + ")";
+}
+
+/// Converts the outcome of an analysis to facts: one `run`, a `wait` per explanation (numbered as in the outcome) and a
+/// `block` per residual term, and a `point_to_point` per explanation of a wait for a message, with its count as weight.
+class fact_maker {
+ public:
+  fact_maker(event_store& store, const explain::outcome& found, std::int64_t ranks, const base::names& known,
+             const program_facts& program = {})
+      : store_(store), found_(found), ranks_(ranks), names_(found, known), program_(program) {
+    for (const explain::critical_block& c : found.critical_path)
+      on_path_.intern(c.block, static_cast<std::uint32_t>(&c - found.critical_path.begin()));
+  }
+
+  void make() {
+    store_.location_time = seconds(found_.location_ns);
+    row_writer(store_, "run")
+        .set("ranks", ranks_)
+        .set("locations", found_.locations)
+        .set("duration", seconds(found_.longest_ns))
+        .set("location_time", seconds(found_.location_ns))
+        .set("waiting", seconds(found_.waiting_ns))
+        .set("waiting_share", ratio(found_.waiting_ns, found_.location_ns))
+        .set("unmatched", found_.unmatched)
+        .set("clock_violations", found_.clock_violations);
+    for (const explain::explanation& e : found_.waits) {
+      const std::uint32_t kind = kinds_.intern(kind_of(e), static_cast<std::uint32_t>(all_shapes_.size()));
+      if (kind == all_shapes_.size()) all_shapes_.push_back(0);
+      all_shapes_[kind] += e.wait_ns;
+      for (const explain::location_share& s : e.waiters)
+        if (s.rank >= 0) add_waiting(kind, s);
+    }
+    for (std::size_t i = 0; i < found_.waits.size(); ++i) wait(i);
   }
 
  private:
-  std::string marked_name(core::stable_key key) const {
-    const base::place* const p = place(key);
-    if (p != nullptr && !p->name.empty()) return p->name;
-    if (p != nullptr && !p->region.empty()) return std::string(base::last_of(p->region));
-    if (p != nullptr && !p->function.empty()) return base::short_name(p->function);
-    char digits[16];
-    const auto end = std::to_chars(digits, digits + sizeof digits, key, 16);
-    return "unnamed block " + std::string(digits, end.ptr);
+  static double seconds(std::int64_t ns) noexcept { return static_cast<double>(ns) / 1e9; }
+  static double ratio(std::int64_t a, std::int64_t b) noexcept {
+    return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0;
   }
 
-  const outcome& found_;
-  const base::names& known_;
-  base::key_map meanings_;  // numbers in found_.meanings
+  /// The key of a wait for readers; its explanations differ only in their shape.
+  static core::stable_key kind_of(const explain::explanation& e) noexcept {
+    return core::combine(core::combine(e.operation, e.cause), static_cast<std::uint64_t>(e.why));
+  }
+
+  /// The waiting of each rank in all waits of one kind; the rank that waited most counts.
+  void add_waiting(std::uint32_t kind, const explain::location_share& s) {
+    const auto fresh = static_cast<std::uint32_t>(waiting_.size());
+    const std::uint32_t number =
+        waiters_.intern(core::combine(core::combine(kind + 1, static_cast<std::uint64_t>(s.rank)), 1), fresh);
+    if (number == fresh) waiting_.push_back(0);
+    waiting_[number] += s.ns;
+    while (longest_waiters_.size() <= kind) longest_waiters_.push_back(0);
+    longest_waiters_[kind] = std::max(longest_waiters_[kind], waiting_[number]);
+  }
+
+  /// A block in the words of a sentence; names have at most 48 columns.
+  struct block_name {
+    std::string text;
+    const char* kind;
+    std::string place;
+  };
+  block_name name_of(const explain::residual_term& term) const {
+    const explain::block_description d = names_.describe(term.block, term.within != 0);
+    block_name out{{}, d.kind_name, d.where != nullptr ? code_text(*d.where) : std::string()};
+    if (d.kind == explain::block_kind::between)
+      out.text = "the code between " + (d.since_init ? std::string("MPI_Init") : detail::call_of(d.from)) + " and " +
+                 detail::call_of(d.where);
+    else if (d.kind == explain::block_kind::call) out.text = "the transfer in " + detail::call_of(d.where);
+    else out.text = base::shorten_middle(base::printable(d.name), 48);
+    return out;
+  }
+
+  /// Ratio of the time per visit on the late and the waiting side; 0 if one side did not run the block.
+  static double speed_ratio(const explain::residual_term& t) noexcept {
+    const bool work = t.causer_work > 0 && t.waiter_work > 0;
+    const double late = ratio(t.causer_ns, work ? t.causer_work : t.causer_visits);
+    const double waiting = ratio(t.waiter_ns, work ? t.waiter_work : t.waiter_visits);
+    return late > 0 && waiting > 0 ? late / waiting : 0;
+  }
+  /// Whether both sides did as many units of work; false if the program does not count them.
+  static bool same_work(const explain::residual_term& t) noexcept {
+    const std::int64_t most = std::max(t.causer_work, t.waiter_work), least = std::min(t.causer_work, t.waiter_work);
+    return least > 0 && 20 * (most - least) <= most;
+  }
+  const explain::critical_block* critical(core::stable_key block) const noexcept {
+    const std::uint32_t at = on_path_.find(block);
+    return at == base::key_map::none ? nullptr : &found_.critical_path[at];
+  }
+  static double each(const explain::residual_term& t) noexcept {
+    return 2 * seconds(t.speed_ns) / std::max(1.0, static_cast<double>(t.causer_visits + t.waiter_visits));
+  }
+
+  void wait(std::size_t index) {
+    const explain::explanation& e = found_.waits[index];
+    const base::place* const operation = names_.place(e.operation);
+    const base::place* const cause = names_.place(e.cause);
+    const auto number = static_cast<double>(index);
+    const std::string operation_call = operation != nullptr ? operation->call : std::string();
+    const std::uint32_t operation_action = store_.add_action(detail::action_at(operation));
+    const std::uint32_t cause_action = store_.add_action(detail::action_at(cause));
+
+    base::pod_vector<const explain::residual_term*> terms;
+    for (const explain::residual_term& t : e.residual) terms.push_back(&t);
+    base::small_stable_sort(terms, [](const auto* a, const auto* b) { return a->total_ns > b->total_ns; });
+    std::int64_t positive = 0, more = 0, slower = 0, transfer = 0, marked = 0;
+    base::vector<std::string> names, places;
+    base::pod_vector<const char*> kinds;
+    for (const explain::residual_term* t : terms) {
+      block_name known = name_of(*t);
+      names.push_back(std::move(known.text));
+      places.push_back(std::move(known.place));
+      kinds.push_back(known.kind);
+      more += std::max<std::int64_t>(t->visits_ns, 0);
+      slower += std::max<std::int64_t>(t->speed_ns, 0);
+      if (t->total_ns <= 0) continue;
+      const std::string_view kind = known.kind;
+      if (kind != "other") positive += t->total_ns;
+      if (kind == "call") transfer += t->total_ns;
+      if (kind == "waiting") marked += t->total_ns;
+    }
+    // At most two blocks are named, until they cover three quarters of the delay; more names would not be advice. Code
+    // cannot be moved out of an MPI call, so no block is named if the late side was mostly inside one.
+    std::string blocks;
+    std::int64_t named = 0, on_path = 0;
+    int used = 0;
+    for (std::size_t i = 0; i < terms.size() && 4 * transfer <= 3 * positive; ++i) {
+      if (terms[i]->total_ns <= 0 || kinds[i] == std::string_view("other") || kinds[i] == std::string_view("call") ||
+          kinds[i] == std::string_view("startup"))
+        continue;
+      if (used == 2 || (used == 1 && 4 * named >= 3 * (positive - transfer))) break;
+      blocks += (used++ == 0 ? "" : " and ") + names[i];
+      named += terms[i]->total_ns;
+      const explain::critical_block* const c = critical(terms[i]->block);
+      on_path += c != nullptr ? c->ns : 0;
+    }
+
+    std::int64_t causing = 0, most = 0;
+    std::int32_t late_rank = -1;
+    std::size_t late_count = 0, waiting_count = 0;
+    for (const explain::location_share& s : e.causers) {
+      causing += s.ns;
+      if (s.rank >= 0 && s.ns > most) most = s.ns, late_rank = s.rank;
+    }
+    for (const explain::location_share& s : e.causers)
+      if (20 * s.ns >= causing) late_count += s.rank >= 0 ? 1 : 2;
+    std::int64_t longest_waiter = 0;
+    for (const explain::location_share& s : e.waiters) {
+      waiting_count += s.rank >= 0 ? 1 : 2;
+      if (s.rank >= 0) longest_waiter = std::max(longest_waiter, s.ns);
+    }
+
+    row_writer w(store_, "wait");
+    static constexpr const char* qualities[] = {"exact", "bounded", "order_suspect", "hidden_tree"};
+    w.set("wait", number)
+        .set("pattern", explain::name_of(e.why))
+        .set("quality", qualities[static_cast<unsigned>(e.trust) & 3u]);
+    w.set("duration", seconds(e.wait_ns))
+        .set("all_shapes", seconds(all_shapes_[kinds_.find(kind_of(e))]))
+        .set("longest", seconds(e.longest_ns))
+        .set("count", e.count);
+    w.set("mean", e.count > 0 ? seconds(e.wait_ns) / static_cast<double>(e.count) : 0.0);
+    w.set("share", ratio(e.wait_ns, found_.location_ns)).set("share_of_waiting", ratio(e.wait_ns, found_.waiting_ns));
+    w.set("wrong_order_count", e.wrong_order_count).set("wrong_order_duration", seconds(e.wrong_order_ns));
+    w.set("indirect", seconds(e.indirect_ns)).set("unexplained", seconds(e.unexplained_ns));
+    w.set("operation", detail::call_of(operation)).set("operation_call", base::printable(operation_call));
+    w.set("cause", detail::call_of(cause)).set("cause_call", base::printable(cause != nullptr ? cause->call : std::string()));
+    w.set("operation_region", operation != nullptr ? within_text(*operation) : "");
+    w.set("cause_region", cause != nullptr ? within_text(*cause) : "");
+    w.set("operation_site", number_of(e.operation))
+        .set("cause_site", number_of(e.cause))
+        .set("same_site", e.operation == e.cause);
+    w.set("nonblocking", operation_call.compare(0, 8, "MPI_Wait") == 0);
+    w.set("blocks", blocks).set("blocks_duration", seconds(std::min(named, e.wait_ns))).set("blocks_count", used);
+    // The saving by a change of the named blocks, in wall time: no more than the rank that waited most could gain, and no
+    // more than these blocks have on the critical path. Without named blocks the time without a cause in the program's
+    // own code.
+    std::int64_t avoidable = used > 0 ? std::min(named, e.wait_ns) : e.unexplained_ns + transfer;
+    if (longest_waiter > 0) avoidable = std::min(avoidable, longest_waiter);
+    if (used > 0 && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
+    w.set("avoidable", seconds(avoidable)).set("ranks", ranks_);
+    // Without facts about the program it may work before its sends.
+    w.set("sends_after_work",
+          program_.code == nullptr || (e.count > 0 && 2 * program_.mean_ns_before(e.cause) * static_cast<double>(e.count) >=
+                                                          static_cast<double>(e.wait_ns)));
+    w.set("positive", seconds(positive)).set("more", seconds(more)).set("slower", seconds(slower));
+    w.set("in_transfer", seconds(transfer)).set("in_marked_waits", seconds(marked));
+    w.set("late_ranks", guilty_text(e.causers)).set("late_ranks_count", late_count).set("late_rank", late_rank);
+    w.set("waiting_ranks", ranks_text(e.waiters))
+        .set("waiting_ranks_count", waiting_count)
+        .set("late_share", ratio(most, causing));
+    if (!terms.empty() && terms[0]->total_ns > 0) {
+      const explain::residual_term& top = *terms[0];
+      w.set("top", names[0]).set("top_kind", kinds[0]).set("top_duration", seconds(top.total_ns));
+      w.set("top_more", seconds(top.visits_ns)).set("top_slower", seconds(top.speed_ns)).set("top_each", each(top));
+      w.set("top_inherited", seconds(top.inherited_ns))
+          .set("top_share", ratio(top.total_ns, positive))
+          .set("top_ratio", speed_ratio(top));
+      const bool work = top.causer_work > 0 && top.waiter_work > 0;
+      w.set("top_late_amount", work ? top.causer_work : top.causer_visits);
+      const std::uint32_t kind = kinds_.find(kind_of(e));
+      const std::int64_t longest_of_kind = kind < longest_waiters_.size() ? longest_waiters_[kind] : longest_waiter;
+      const bool in_mark = std::string_view(kinds[0]) != "between";
+      const code_use* const use = program_.code != nullptr ? program_.code->find(top.block) : nullptr;
+      const code_spread spread = code_spread::of(use, program_.code != nullptr ? program_.code->whole : code_use(),
+                                                 in_mark || use == nullptr ? ranks_ : use->ranks, longest_of_kind);
+      const explain::critical_block* const path = critical(top.block);
+      w.set("lead", spread.lead).set("excess", spread.excess).set("code_rank", spread.rank).set("top_place", places[0]);
+      w.set("code_ranks", use != nullptr ? use->ranks : 0).set("code_ratio", spread.ratio);
+      w.set("code_processors", use != nullptr ? use->most_processors : 0);
+      w.set("code_delay", seconds(use != nullptr ? use->most_delay_ns : 0));
+      w.set("units_ratio", spread.units_ratio).set("visits_ratio", spread.visits_ratio);
+      w.set("above_mean", seconds(std::min(path != nullptr ? path->imbalance_ns : std::min(top.total_ns, longest_waiter),
+                                           spread.above_mean_ns)));
+      w.set("top_waiting_amount", work ? top.waiter_work : top.waiter_visits)
+          .set("top_unit", work ? "units of work" : "visits");
+    }
+    w.actions(cause_action, operation_action);
+
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      const explain::residual_term& t = *terms[i];
+      const std::uint32_t place = store_.add_action({{}, names[i], {}, 0, names[i]});
+      row_writer b(store_, "block");
+      b.set("wait", number).set("name", names[i]).set("kind", kinds[i]).set("place", places[i]);
+      b.set("operation", detail::call_of(operation))
+          .set("cause", detail::call_of(cause))
+          .set("pattern", explain::name_of(e.why));
+      b.set("duration", seconds(t.total_ns)).set("more", seconds(t.visits_ns)).set("slower", seconds(t.speed_ns));
+      b.set("inherited", seconds(t.inherited_ns))
+          .set("late_duration", seconds(t.causer_ns))
+          .set("waiting_duration", seconds(t.waiter_ns));
+      b.set("late_visits", t.causer_visits)
+          .set("waiting_visits", t.waiter_visits)
+          .set("each", each(t))
+          .set("ratio", speed_ratio(t));
+      b.set("both_ran", t.causer_visits > 0 && t.waiter_visits > 0).set("share", ratio(t.total_ns, e.wait_ns));
+      b.set("wait_share", ratio(e.wait_ns, found_.location_ns)).set("wait_duration", seconds(e.wait_ns));
+      b.set("late_rank", late_rank).set("one_late_rank", 10 * most >= 8 * causing && causing > 0);
+      b.set("late_ranks", guilty_text(e.causers)).set("ranks", ranks_);
+      b.set("same_work", same_work(t));
+      b.actions(place);
+    }
+    message(e, number, operation_action, cause_action);
+  }
+
+  double number_of(core::stable_key key) {
+    return key == 0 ? 0 : sites_.intern(key, static_cast<std::uint32_t>(sites_.size() + 1));
+  }
+
+ public:
+  std::int64_t ranks() const noexcept { return ranks_; }
+  /// The number of a call site in facts (`operation_site`, `barrier_use.site`).
+  double site_number(core::stable_key key) { return number_of(key); }
+
+ private:
+  // The mean wait for a message, from the instant at which the earlier side was ready. Of the side that came late only
+  // that instant is known.
+  void message(const explain::explanation& e, double index, std::uint32_t operation, std::uint32_t cause) {
+    const bool sender_late = e.why == explain::pattern::late_sender;
+    if (e.count <= 0 || (!sender_late && e.why != explain::pattern::late_receiver)) return;
+    const double ready = seconds(e.first_ns), late = ready + seconds(e.wait_ns) / static_cast<double>(e.count);
+    const double send = sender_late ? late : ready, receive = sender_late ? ready : late;
+    row_writer(store_, "point_to_point")
+        .set("wait", index)
+        .set("count", e.count)
+        .set("send_start_time", send)
+        .set("send_wait_start_time", send)
+        .set("recv_start_time", receive)
+        .set("recv_wait_start_time", receive)
+        .weight(static_cast<double>(e.count))
+        .actions(cause, operation);
+  }
+
+  event_store& store_;
+  const explain::outcome& found_;
+  std::int64_t ranks_;
+  explain::block_names names_;
+  program_facts program_;
+  base::key_map on_path_;              ///< indices in the critical path by block
+  base::key_map sites_;                ///< number of each call site
+  base::key_map kinds_;                ///< indices in all_shapes_
+  base::pod_vector<std::int64_t> all_shapes_;  ///< time of all waits of one kind
+  base::key_map waiters_;              ///< indices in waiting_ by kind and rank
+  base::pod_vector<std::int64_t> waiting_;
+  base::pod_vector<std::int64_t> longest_waiters_;  ///< by kind: the time of the rank that waited most
 };
 
-}  // namespace explain
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/rules/advice.hpp
+#ifndef WHYWAIT_RULES_ADVICE_HPP
+#define WHYWAIT_RULES_ADVICE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// One line for a finding that belongs to no single wait: description, advice and places.
+inline std::string text_of(const finding& f) {
+  std::string out = f.description;
+  if (!f.advice.empty()) out += (out.empty() ? "" : " ") + f.advice;
+  std::string where;
+  for (const action& a : f.actions) where += (where.empty() ? "" : ", ") + a.text;
+  if (f.share > 0) where = base::percent(f.share) + " of rank time" + (where.empty() ? "" : ": ") + where;
+  return where.empty() ? out : out + " (" + where + ")";
+}
+
+namespace detail {
+
+inline bool names(std::string_view list, std::string_view name) {
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    std::string_view one = list.substr(0, comma);
+    while (!one.empty() && one.front() == ' ') one.remove_prefix(1);
+    while (!one.empty() && one.back() == ' ') one.remove_suffix(1);
+    if (one == name) return true;
+    list.remove_prefix(comma < list.size() ? comma + 1 : comma);
+  }
+  return false;
+}
+
+/// Findings of one rule with the same root cause become one, at the wait that costs most. A saving is at most the time of
+/// all of them.
+inline void join_causes(base::vector<wait_advice>& waits, const explain::outcome& found) {
+  const auto kind_ns = [&found](std::int64_t wait) {  // all shapes of the same operation and cause, as reports show them
+    const explain::explanation& e = found.waits[static_cast<std::size_t>(wait)];
+    std::int64_t sum = 0;
+    for (const explain::explanation& o : found.waits)
+      if (o.operation == e.operation && o.cause == e.cause && o.why == e.why) sum += o.wait_ns;
+    return sum;
+  };
+  struct cause {
+    std::uint32_t rule;
+    const std::string* root;
+    finding* most;
+    double seconds;
+  };
+  base::pod_vector<cause> causes;
+  for (wait_advice& w : waits)
+    for (finding& f : w.list) {
+      if (f.root.empty()) continue;
+      std::size_t i = 0;
+      while (i != causes.size() && (causes[i].rule != f.rule || *causes[i].root != f.root)) ++i;
+      if (i == causes.size()) causes.push_back({f.rule, &f.root, &f, 0});
+      causes[i].seconds += f.seconds;
+      const std::int64_t here = kind_ns(f.wait), most = kind_ns(causes[i].most->wait);
+      if (here > most || (here == most && f.seconds > causes[i].most->seconds)) causes[i].most = &f;
+    }
+  for (const cause& c : causes) c.most->saving = std::min(c.most->saving, c.seconds);
+  base::vector<base::vector<finding>> kept(waits.size());
+  for (std::size_t w = 0; w < waits.size(); ++w)
+    for (finding& f : waits[w].list) {
+      bool keeps = f.root.empty();
+      for (const cause& c : causes) keeps = keeps || c.most == &f;
+      if (keeps) kept[w].push_back(finding(f));
+    }
+  for (std::size_t w = 0; w < waits.size(); ++w) waits[w].list = std::move(kept[w]);
+}
+
+inline std::string text_of(const knowledge& known, const trouble::entry& t) {
+  diagnostics one;  // holds a copy of the source, so that the message shows the line with a caret
+  const std::uint32_t source = one.add_source(known.log.source(t.where.source).name, known.log.source(t.where.source).text);
+  one.report(t.number, {source, t.where.begin, t.where.end},
+             {t.message, "; the affected events were skipped",
+              t.times > 1 ? ", " + std::to_string(t.times) + " times" : std::string()});
+  return one.list()[0].text();
+}
+
+}  // namespace detail
+
+/// Runs all rules on the outcome of an analysis. `more(store, log, facts)` may add events before the rules run: own
+/// events, recorded calls, facts of other rooms. Linear in waits and events; throws std::bad_alloc.
+template <class More>
+evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks, const base::names& names,
+                    const program_facts& program, const More& more) {
+  event_store store(known);
+  trouble log;
+  fact_maker facts(store, found, ranks, names, program);
+  facts.make();
+  more(store, log, facts);
+  findings all = evaluator(store).evaluate();
+
+  evaluation out;
+  out.waits.resize(found.waits.size());
+  for (finding& f : all.list) {
+    if (f.wait < 0) {
+      if (f.matters) out.problems.push_back(std::move(f));
+      continue;
+    }
+    wait_advice& w = out.waits[static_cast<std::size_t>(f.wait)];
+    // A pattern is known if a problem is declared for the event type of its name.
+    if (known.types[known.problems[f.rule].type].name == explain::name_of(found.waits[static_cast<std::size_t>(f.wait)].why))
+      w.known = true;
+    if (f.matters) w.list.push_back(std::move(f));
+  }
+  for (wait_advice& w : out.waits) {
+    base::pod_vector<bool> hidden;
+    for (const finding& f : w.list) {
+      hidden.push_back(false);
+      for (const finding& other : w.list)
+        hidden.back() = hidden.back() || detail::names(known.problems[other.rule].instead_of, f.problem);
+    }
+    base::vector<finding> kept;
+    for (std::size_t i = 0; i < hidden.size(); ++i)
+      if (!hidden[i]) kept.push_back(std::move(w.list[i]));
+    w.list = std::move(kept);
+  }
+  detail::join_causes(out.waits, found);
+  const base::pod_vector<trouble::entry>* const logs[] = {&log.list(), &all.troubles};
+  for (const auto* list : logs)
+    for (const trouble::entry& t : *list) out.messages.push_back(detail::text_of(known, t));
+  return out;
+}
+
+inline evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks,
+                           const base::names& names) {
+  return evaluate(known, found, ranks, names, {}, [](event_store&, trouble&, auto&) {});
+}
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/rules/call_kinds.hpp
+#ifndef WHYWAIT_RULES_CALL_KINDS_HPP
+#define WHYWAIT_RULES_CALL_KINDS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// What calls of one kind have in common: everything that a rule may compare. Ranks are world ranks. Without padding:
+/// compared and sent between ranks as bytes.
+struct call_kind {
+  core::stable_key site = 0;
+  core::stable_key communicator = 0;  ///< 0: MPI_COMM_WORLD, or a call without communicator
+  std::uint64_t bytes = 0;     ///< sent: the message; received: the buffer; collective: what this rank contributes
+  std::int32_t rank = 0;
+  std::int32_t thread = 0;
+  std::int32_t peer = -1;      ///< destination, source or root; -1: none, MPI_PROC_NULL, or a source that is unknown
+  std::int32_t tag = -1;       ///< -1: not a message
+  std::int32_t size = 0;       ///< ranks of the communicator
+  core::mpi_call call = core::mpi_call::none;    ///< what the program called
+  core::mpi_call part = core::mpi_call::none;    ///< what it counts as: MPI_Send for the send of MPI_Sendrecv
+
+  bool operator==(const call_kind& o) const noexcept { return std::memcmp(this, &o, sizeof o) == 0; }
+  /// Any total order that is the same on all ranks.
+  bool operator<(const call_kind& o) const noexcept { return std::memcmp(this, &o, sizeof o) < 0; }
+};
+static_assert(std::is_trivially_copyable<call_kind>::value && sizeof(call_kind) == 48, "compared as bytes");
+
+/// All recorded calls of one kind.
+struct folded_calls {
+  call_kind kind;
+  std::int64_t count = 0;
+  std::int64_t duration_ns = 0;  ///< time in these calls
+  std::int64_t longest_ns = 0;
+
+  void add(const folded_calls& o) noexcept {
+    count += o.count;
+    duration_ns += o.duration_ns;
+    longest_ns = std::max(longest_ns, o.longest_ns);
+  }
+};
+static_assert(sizeof(folded_calls) == 72, "sent between ranks as bytes");
+
+/// The calls of some ranks by kind. Bounded: 4,096 kinds per rank and 65,536 in total, 72 bytes each. The kinds with
+/// the most time are kept; the rest is counted in `others`.
+struct call_table {
+  static constexpr std::size_t most_per_rank = 4096, most = 65536;
+
+  base::pod_vector<folded_calls> kinds;  ///< sorted by kind
+  folded_calls others;                   ///< calls of all other kinds; its `kind` has no meaning
+
+  /// Keeps the `limit` kinds with the most time.
+  void keep_most_costly(std::size_t limit) {
+    if (kinds.size() <= limit) return;
+    base::small_stable_sort(kinds, [](const folded_calls& a, const folded_calls& b) {
+      if (a.duration_ns != b.duration_ns) return a.duration_ns > b.duration_ns;
+      return a.count != b.count ? a.count > b.count : a.kind < b.kind;
+    });
+    for (std::size_t i = limit; i < kinds.size(); ++i) others.add(kinds[i]);
+    kinds.resize(limit);
+    sort();
+  }
+
+  /// Keeps the calls of the `limit` call sites with the most time, because each site must be named.
+  void keep_sites(std::size_t limit) {
+    base::key_map numbers;
+    base::pod_vector<std::int64_t> times;
+    const auto number_of = [&](const folded_calls& c) {
+      return numbers.intern(core::combine(c.kind.site, 1), static_cast<std::uint32_t>(times.size()));
+    };
+    for (const folded_calls& c : kinds) {
+      const std::uint32_t number = number_of(c);
+      if (number == times.size()) times.push_back(0);
+      times[number] += c.duration_ns;
+    }
+    if (times.size() <= limit) return;
+    base::pod_vector<std::int64_t> sorted = times;
+    base::small_stable_sort(sorted, [](std::int64_t a, std::int64_t b) { return a > b; });
+    std::size_t equal = 0;  // of the sites at the limit the first ones are kept
+    for (std::size_t i = 0; i < limit; ++i) equal += sorted[i] == sorted[limit - 1] ? 1 : 0;
+    base::pod_vector<char> keeps;
+    for (const std::int64_t time : times) {
+      const bool ties = time == sorted[limit - 1] && equal > 0;
+      equal -= ties ? 1 : 0;
+      keeps.push_back(ties || time > sorted[limit - 1] ? 1 : 0);
+    }
+    std::size_t kept = 0;
+    for (const folded_calls& c : kinds) {
+      if (keeps[number_of(c)] != 0) kinds[kept++] = c;
+      else others.add(c);
+    }
+    kinds.resize(kept);
+  }
+
+  void sort() {
+    base::small_stable_sort(kinds, [](const folded_calls& a, const folded_calls& b) { return a.kind < b.kind; });
+  }
+
+  /// Adds the calls of other ranks, or of another part of the run. Linear.
+  void merge(const call_table& from) {
+    const base::pod_vector<folded_calls> old = std::move(kinds);
+    kinds.clear();
+    kinds.reserve(old.size() + from.kinds.size());
+    for (std::size_t i = 0, j = 0; i < old.size() || j < from.kinds.size();) {
+      const bool mine = j == from.kinds.size() || (i < old.size() && !(from.kinds[j].kind < old[i].kind));
+      const bool theirs = i == old.size() || (j < from.kinds.size() && !(old[i].kind < from.kinds[j].kind));
+      kinds.push_back(mine ? old[i] : from.kinds[j]);
+      if (mine && theirs) kinds.back().add(from.kinds[j]);
+      i += mine ? 1 : 0;
+      j += theirs ? 1 : 0;
+    }
+    others.add(from.others);
+    keep_most_costly(most);
+  }
+};
+
+namespace detail {
+
+// The two halves of MPI_Sendrecv count as MPI_Send and MPI_Recv, what MPI_Start starts as MPI_Isend or MPI_Irecv.
+inline core::mpi_call part_of(const core::sync_record& r) noexcept {
+  const bool sends = r.has(core::sync_flag::posts_send);
+  if (!sends && !r.has(core::sync_flag::posts_receive)) return r.call;
+  switch (core::role_of(r.call)) {
+    case core::call_role::exchange: return sends ? core::mpi_call::Send : core::mpi_call::Recv;
+    case core::call_role::start: return sends ? core::mpi_call::Isend : core::mpi_call::Irecv;
+    default: return r.call;
+  }
+}
+
+inline bool has_root(core::call_role role) noexcept {
+  return role == core::call_role::one_to_all || role == core::call_role::all_to_one;
+}
+
+}  // namespace detail
+
+/// The calls of one rank by kind. A receive from any source counts once its source is known, with the epoch that knows
+/// it. O(records).
+inline call_table calls_of(const explain::rank_history& rank) {
+  static constexpr unsigned wildcard = core::sync_flag::any_source | core::sync_flag::any_tag;
+  call_table out;
+  detail::distinct_rows numbers(sizeof(call_kind) / sizeof(std::uint64_t));
+  for (const explain::location_history& location : rank.locations)
+    for (std::uint64_t i = 0; i < location.records.size(); ++i) {
+      const core::sync_record& r = location.records[i];
+      if (r.call == core::mpi_call::none) continue;
+      const bool message = r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive);
+      const bool open = message && r.has(wildcard) && !r.has(core::sync_flag::resolved);
+      if (i < location.carried) {
+        if (!open || !r.has(core::sync_flag::complete) || r.completion < location.carried) continue;  // counted before
+      } else if (open && !r.has(core::sync_flag::complete) && rank.continues) {
+        continue;
+      }
+      folded_calls one;
+      call_kind& k = one.kind;
+      k.site = r.site < location.call_sites.size() ? location.call_sites[r.site] : 0;
+      k.rank = rank.rank;
+      k.thread = location.thread;
+      k.call = r.call;
+      k.part = detail::part_of(r);
+      const core::call_role role = core::role_of(k.part);
+      if (r.comm < rank.communicators.size()) {
+        const explain::communicator& comm = rank.communicators[r.comm];
+        k.communicator = comm.id != rank.communicators[0].id ? comm.id : 0;
+        k.size = comm.size;
+        if (r.peer >= 0 && !r.has(core::sync_flag::proc_null) && (message || detail::has_root(role)))
+          k.peer = comm.world.empty()                                     ? r.peer
+                   : static_cast<std::size_t>(r.peer) < comm.world.size() ? comm.world[static_cast<std::size_t>(r.peer)]
+                                                                          : -1;
+      }
+      k.bytes = r.bytes;
+      if (message) k.tag = r.tag;
+      one.count = 1;
+      one.duration_ns = one.longest_ns = static_cast<std::int64_t>(static_cast<double>(r.duration) * rank.clock.ns_per_tick);
+      if (numbers.size() >= 4 * call_table::most_per_rank && !numbers.has(&k)) {
+        out.others.add(one);
+        continue;
+      }
+      const std::uint32_t number = numbers.number_of(&k);
+      if (number == out.kinds.size()) out.kinds.push_back(one);
+      else out.kinds[number].add(one);
+    }
+  out.sort();
+  out.keep_most_costly(call_table::most_per_rank);
+  return out;
+}
+
+}  // namespace rules
 }  // namespace v0
 }  // namespace whywait
 
@@ -24084,19 +27661,20 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        true},
       {"wait",
        "number: wait count share share_of_waiting wrong_order_count late_ranks_count waiting_ranks_count late_rank late_share "
-       "blocks_count top_late_amount top_waiting_amount top_ratio top_share operation_site cause_site;"
+       "blocks_count top_late_amount top_waiting_amount top_ratio top_share operation_site cause_site ranks code_rank "
+       "code_ranks code_ratio code_processors units_ratio visits_ratio;"
        "text: pattern quality operation operation_call operation_region cause cause_call cause_region blocks late_ranks "
-       "waiting_ranks top top_kind top_unit;"
+       "waiting_ranks top top_kind top_unit top_place lead excess;"
        "seconds: duration all_shapes longest mean wrong_order_duration indirect unexplained blocks_duration avoidable positive "
        "more slower "
-       "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits;"
-       "boolean: nonblocking same_site",
+       "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean code_delay;"
+       "boolean: nonblocking same_site sends_after_work",
        false},
       {"block",
        "number: wait late_rank late_visits waiting_visits ratio share wait_share ranks;"
        "text: name kind place operation cause pattern late_ranks;"
        "seconds: duration more slower inherited late_duration waiting_duration wait_duration each;"
-       "boolean: both_ran one_late_rank",
+       "boolean: both_ran one_late_rank same_work",
        false},
       {"traffic",
        "number: calls ranks batched messages_per_batch;"
@@ -24104,12 +27682,9 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        false},
       {"barrier_use", "number: site calls before_collective after_collective idle; text: place region; seconds: duration",
        false},
-      {"completion", "number: late_exits; text: site call region; seconds: duration longest mean", false},
-      {"lock",
-       "number: wait acquisitions utilisation owners; text: name place; seconds: duration held longest_hold arrival_spread",
-       false},
-      {"transfer",
-       "number: count unchanged; text: data place; bytes: bytes unchanged_bytes; seconds: duration unchanged_duration", false},
+      {"completion", "number: late_exits ranks; text: site call region; seconds: duration longest mean", false},
+      {"point_to_point",
+       "number: wait count; seconds: send_start_time send_wait_start_time recv_start_time recv_wait_start_time", false},
   };
   count = sizeof rows / sizeof *rows;
   return rows;
@@ -24117,9 +27692,9 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
 
 // Parameters of a call for tracing rules; those after `out:` are known only at its end.
 inline const char* call_row() noexcept {
-  return "text: function region file; seconds: start_time; bytes: bytes;"
-         "number: line rank thread peer source destination root tag communicator size ordinal instance;"
-         "out: seconds: end_time duration wait_start_time; number: wait; boolean: matched";
+  return "text: function region file; bytes: bytes;"
+         "number: line site rank thread peer source destination root tag communicator size;"
+         "out: seconds: duration longest; number: count";
 }
 
 inline base::vector<column> columns_of(std::string_view text) {
@@ -24178,15 +27753,15 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Parameters of a call for tracing rules, in the order of `call_columns()`. Texts are numbers of the store's
+/// Parameters of calls for tracing rules, in the order of `call_columns()`. Texts are numbers of the store's
 /// text_pool.
 enum class call_field : std::uint8_t {
   function,
   region,
   file,
-  start_time,
   bytes,
   line,
+  site,
   rank,
   thread,
   peer,
@@ -24196,17 +27771,13 @@ enum class call_field : std::uint8_t {
   tag,
   communicator,
   size,
-  ordinal,   ///< number of the send (receive) on its channel, in posting order from 1
-  instance,  ///< number of the collective operation on its communicator, from 1
-  end_time,
-  duration,
-  wait_start_time,  ///< begin of blocking; of a nonblocking operation the begin of the call that completed it
-  wait,             ///< number of its `wait` fact, or -1
-  matched,          ///< whether the message operation completed
+  duration,  ///< mean of the calls that the event stands for
+  longest,
+  count,     ///< number of these calls
   count_
 };
 
-/// The parameters of one call.
+/// The parameters of one kind of call.
 struct call_values {
   double values[static_cast<std::size_t>(call_field::count_)] = {};
   double& operator[](call_field f) noexcept { return values[static_cast<std::size_t>(f)]; }
@@ -24265,411 +27836,53 @@ class call_feeder {
 
 #endif
 
-// ---- whywait/rules/place_columns.hpp
-#ifndef WHYWAIT_RULES_PLACE_COLUMNS_HPP
-#define WHYWAIT_RULES_PLACE_COLUMNS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace rules {
-namespace detail {
-
-/// A call as advice names it: "MPI_Send (halo.cpp:131)"; "the call" if it is unknown.
-inline std::string call_of(const base::place* p) { return p == nullptr || p->call.empty() ? "the call" : brief_call_text(*p); }
-
-inline action action_at(const base::place* p) {
-  if (p == nullptr) return {{}, {}, {}, 0, "a call at an unknown place"};
-  return {base::printable(p->call), within_text(*p), base::printable(p->file), p->line, call_text(*p)};
-}
-
-}  // namespace detail
-}  // namespace rules
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/rules/fact_rows.hpp
-#ifndef WHYWAIT_RULES_FACT_ROWS_HPP
-#define WHYWAIT_RULES_FACT_ROWS_HPP
+// ---- whywait/rules/call_rows.hpp
+#ifndef WHYWAIT_RULES_CALL_ROWS_HPP
+#define WHYWAIT_RULES_CALL_ROWS_HPP
 
 namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// The ranks of a list of shares: "rank 3", "ranks 1-3 and 7", "12 ranks".
-inline std::string ranks_text(const base::vector<explain::location_share>& shares) {
-  base::pod_vector<std::int32_t> ranks;
-  bool others = false;
-  for (const explain::location_share& s : shares) {
-    if (s.rank < 0) others = true;
-    else ranks.push_back(s.rank);
-  }
-  return base::rank_list(ranks, others);
-}
-
-/// Converts the outcome of an analysis to facts: one `run`, a `wait` per explanation (numbered as in the outcome) and a
-/// `block` per residual term. Tracing rules receive the calls of the mean instance of each explanation, with the count
-/// as weight, so that rules over sends, receives and collectives see a whole run in a few rows.
-class fact_maker {
- public:
-  fact_maker(event_store& store, const explain::outcome& found, std::int64_t ranks, const base::names& known, trouble& log)
-      : store_(store), found_(found), ranks_(ranks), names_(found, known), feeder_(store, log) {}
-
-  void make() {
-    store_.location_time = seconds(found_.location_ns);
-    row_writer(store_, "run")
-        .set("ranks", ranks_)
-        .set("locations", found_.locations)
-        .set("duration", seconds(found_.longest_ns))
-        .set("location_time", seconds(found_.location_ns))
-        .set("waiting", seconds(found_.waiting_ns))
-        .set("waiting_share", ratio(found_.waiting_ns, found_.location_ns))
-        .set("unmatched", found_.unmatched)
-        .set("clock_violations", found_.clock_violations);
-    for (const explain::explanation& e : found_.waits) {
-      const std::uint32_t kind = kinds_.intern(kind_of(e), static_cast<std::uint32_t>(all_shapes_.size()));
-      if (kind == all_shapes_.size()) all_shapes_.push_back(0);
-      all_shapes_[kind] += e.wait_ns;
-    }
-    for (std::size_t i = 0; i < found_.waits.size(); ++i) wait(i);
-  }
-
- private:
-  static double seconds(std::int64_t ns) noexcept { return static_cast<double>(ns) / 1e9; }
-  static double ratio(std::int64_t a, std::int64_t b) noexcept {
-    return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0;
-  }
-
-  /// The key of a wait for readers; its explanations differ only in their shape.
-  static core::stable_key kind_of(const explain::explanation& e) noexcept {
-    return core::combine(core::combine(e.operation, e.cause), static_cast<std::uint64_t>(e.why));
-  }
-
-  /// A block in the words of a sentence; names have at most 48 columns.
-  struct block_name {
-    std::string text;
-    const char* kind;
-    std::string place;
+/// Feeds the recorded calls to the tracing rules: one event per kind of call, with the number of its calls as weight
+/// and their mean duration. `facts` is the fact_maker of the same store and numbers call sites. Communicators are
+/// numbered from 1 in the order of the table; MPI_COMM_WORLD is 0.
+inline void add_calls(event_store& store, trouble& log, const call_table& calls, const base::names& names, fact_maker& facts) {
+  call_feeder feeder(store, log);
+  base::key_map communicators;
+  const auto text = [&store](const std::string& t) {
+    const std::uint32_t number = store.texts().intern(t);
+    return number == text_pool::none ? 0.0 : static_cast<double>(number);
   };
-  block_name name_of(const explain::residual_term& term) const {
-    const explain::block_description d = names_.describe(term.block, term.within != 0);
-    block_name out{{}, d.kind_name, d.where != nullptr ? code_text(*d.where) : std::string()};
-    if (d.kind == explain::block_kind::between)
-      out.text = "the code between " + (d.since_init ? std::string("MPI_Init") : detail::call_of(d.from)) + " and " +
-                 detail::call_of(d.where);
-    else if (d.kind == explain::block_kind::call) out.text = "the transfer in " + detail::call_of(d.where);
-    else out.text = base::shorten_middle(base::printable(d.name), 48);
-    return out;
+  for (const folded_calls& c : calls.kinds) {
+    const call_kind& k = c.kind;
+    const std::uint32_t place = store.add_action(detail::action_at(names.find(k.site)));
+    const action at = store.action_of(place);
+    call_values v;
+    v[call_field::function] = text(core::name_of(k.call));
+    v[call_field::region] = text(at.region);
+    v[call_field::file] = text(at.file);
+    v[call_field::line] = at.line;
+    v[call_field::site] = facts.site_number(k.site);
+    v[call_field::bytes] = static_cast<double>(k.bytes);
+    v[call_field::rank] = k.rank;
+    v[call_field::thread] = k.thread;
+    v[call_field::peer] = k.peer;
+    v[call_field::tag] = k.tag;
+    v[call_field::size] = k.size;
+    v[call_field::communicator] =
+        k.communicator == 0 ? 0 : communicators.intern(k.communicator, static_cast<std::uint32_t>(communicators.size() + 1));
+    const core::call_role role = core::role_of(k.part);
+    const bool sends = role == core::call_role::send || role == core::call_role::post_send;
+    const bool receives = role == core::call_role::receive || role == core::call_role::post_receive;
+    v[call_field::source] = sends ? k.rank : receives ? k.peer : -1;
+    v[call_field::destination] = sends ? k.peer : receives ? k.rank : -1;
+    v[call_field::root] = detail::has_root(role) ? k.peer : -1;
+    v[call_field::duration] = static_cast<double>(c.duration_ns) / static_cast<double>(c.count) / 1e9;
+    v[call_field::longest] = static_cast<double>(c.longest_ns) / 1e9;
+    v[call_field::count] = static_cast<double>(c.count);
+    feeder.feed(k.part, v, place, static_cast<double>(c.count));
   }
-
-  /// Ratio of the time per visit on the late and the waiting side; 0 if one side did not run the block.
-  static double speed_ratio(const explain::residual_term& t) noexcept {
-    const bool work = t.causer_work > 0 && t.waiter_work > 0;
-    const double late = ratio(t.causer_ns, work ? t.causer_work : t.causer_visits);
-    const double waiting = ratio(t.waiter_ns, work ? t.waiter_work : t.waiter_visits);
-    return late > 0 && waiting > 0 ? late / waiting : 0;
-  }
-  static double each(const explain::residual_term& t) noexcept {
-    return 2 * seconds(t.speed_ns) / std::max(1.0, static_cast<double>(t.causer_visits + t.waiter_visits));
-  }
-
-  void wait(std::size_t index) {
-    const explain::explanation& e = found_.waits[index];
-    const base::place* const operation = names_.place(e.operation);
-    const base::place* const cause = names_.place(e.cause);
-    const auto number = static_cast<double>(index);
-    const std::string operation_call = operation != nullptr ? operation->call : std::string();
-    const std::uint32_t operation_action = store_.add_action(detail::action_at(operation));
-    const std::uint32_t cause_action = store_.add_action(detail::action_at(cause));
-
-    base::pod_vector<const explain::residual_term*> terms;
-    for (const explain::residual_term& t : e.residual) terms.push_back(&t);
-    base::small_stable_sort(terms, [](const auto* a, const auto* b) { return a->total_ns > b->total_ns; });
-    std::int64_t positive = 0, more = 0, slower = 0, transfer = 0, marked = 0;
-    base::vector<std::string> names, places;
-    base::pod_vector<const char*> kinds;
-    for (const explain::residual_term* t : terms) {
-      block_name known = name_of(*t);
-      names.push_back(std::move(known.text));
-      places.push_back(std::move(known.place));
-      kinds.push_back(known.kind);
-      more += std::max<std::int64_t>(t->visits_ns, 0);
-      slower += std::max<std::int64_t>(t->speed_ns, 0);
-      if (t->total_ns <= 0) continue;
-      const std::string_view kind = known.kind;
-      if (kind != "other") positive += t->total_ns;
-      if (kind == "call") transfer += t->total_ns;
-      if (kind == "waiting") marked += t->total_ns;
-    }
-    // At most two blocks are named, until they cover three quarters of the delay; more names would not be advice. Code
-    // cannot be moved out of an MPI call, so no block is named if the late side was mostly inside one.
-    std::string blocks;
-    std::int64_t named = 0;
-    int used = 0;
-    for (std::size_t i = 0; i < terms.size() && 4 * transfer <= 3 * positive; ++i) {
-      if (terms[i]->total_ns <= 0 || kinds[i] == std::string_view("other") || kinds[i] == std::string_view("call")) continue;
-      if (used == 2 || (used == 1 && 4 * named >= 3 * (positive - transfer))) break;
-      blocks += (used++ == 0 ? "" : " and ") + names[i];
-      named += terms[i]->total_ns;
-    }
-
-    std::int64_t causing = 0, most = 0;
-    std::int32_t late_rank = -1;
-    std::size_t late_count = 0, waiting_count = 0;
-    for (const explain::location_share& s : e.causers) {
-      causing += s.ns;
-      late_count += s.rank >= 0 ? 1 : 2;
-      if (s.rank >= 0 && s.ns > most) most = s.ns, late_rank = s.rank;
-    }
-    for (const explain::location_share& s : e.waiters) waiting_count += s.rank >= 0 ? 1 : 2;
-
-    row_writer w(store_, "wait");
-    static constexpr const char* qualities[] = {"exact", "bounded", "order_suspect", "hidden_tree"};
-    w.set("wait", number)
-        .set("pattern", explain::name_of(e.why))
-        .set("quality", qualities[static_cast<unsigned>(e.trust) & 3u]);
-    w.set("duration", seconds(e.wait_ns))
-        .set("all_shapes", seconds(all_shapes_[kinds_.find(kind_of(e))]))
-        .set("longest", seconds(e.longest_ns))
-        .set("count", e.count);
-    w.set("mean", e.count > 0 ? seconds(e.wait_ns) / static_cast<double>(e.count) : 0.0);
-    w.set("share", ratio(e.wait_ns, found_.location_ns)).set("share_of_waiting", ratio(e.wait_ns, found_.waiting_ns));
-    w.set("wrong_order_count", e.wrong_order_count).set("wrong_order_duration", seconds(e.wrong_order_ns));
-    w.set("indirect", seconds(e.indirect_ns)).set("unexplained", seconds(e.unexplained_ns));
-    w.set("operation", detail::call_of(operation)).set("operation_call", base::printable(operation_call));
-    w.set("cause", detail::call_of(cause)).set("cause_call", base::printable(cause != nullptr ? cause->call : std::string()));
-    w.set("operation_region", operation != nullptr ? within_text(*operation) : "");
-    w.set("cause_region", cause != nullptr ? within_text(*cause) : "");
-    w.set("operation_site", number_of(e.operation))
-        .set("cause_site", number_of(e.cause))
-        .set("same_site", e.operation == e.cause);
-    w.set("nonblocking", operation_call.compare(0, 8, "MPI_Wait") == 0);
-    w.set("blocks", blocks).set("blocks_duration", seconds(std::min(named, e.wait_ns))).set("blocks_count", used);
-    // The saving by a change of the named blocks; without named blocks the time without a cause in the program's own
-    // code.
-    w.set("avoidable", used > 0 ? seconds(std::min(named, e.wait_ns)) : seconds(e.unexplained_ns + transfer));
-    w.set("positive", seconds(positive)).set("more", seconds(more)).set("slower", seconds(slower));
-    w.set("in_transfer", seconds(transfer)).set("in_marked_waits", seconds(marked));
-    w.set("late_ranks", ranks_text(e.causers)).set("late_ranks_count", late_count).set("late_rank", late_rank);
-    w.set("waiting_ranks", ranks_text(e.waiters))
-        .set("waiting_ranks_count", waiting_count)
-        .set("late_share", ratio(most, causing));
-    if (!terms.empty() && terms[0]->total_ns > 0) {
-      const explain::residual_term& top = *terms[0];
-      w.set("top", names[0]).set("top_kind", kinds[0]).set("top_duration", seconds(top.total_ns));
-      w.set("top_more", seconds(top.visits_ns)).set("top_slower", seconds(top.speed_ns)).set("top_each", each(top));
-      w.set("top_inherited", seconds(top.inherited_ns))
-          .set("top_share", ratio(top.total_ns, positive))
-          .set("top_ratio", speed_ratio(top));
-      const bool work = top.causer_work > 0 && top.waiter_work > 0;
-      w.set("top_late_amount", work ? top.causer_work : top.causer_visits);
-      w.set("top_waiting_amount", work ? top.waiter_work : top.waiter_visits)
-          .set("top_unit", work ? "units of work" : "visits");
-    }
-    w.actions(cause_action, operation_action);
-
-    for (std::size_t i = 0; i < terms.size(); ++i) {
-      const explain::residual_term& t = *terms[i];
-      const std::uint32_t place = store_.add_action({{}, names[i], {}, 0, names[i]});
-      row_writer b(store_, "block");
-      b.set("wait", number).set("name", names[i]).set("kind", kinds[i]).set("place", places[i]);
-      b.set("operation", detail::call_of(operation))
-          .set("cause", detail::call_of(cause))
-          .set("pattern", explain::name_of(e.why));
-      b.set("duration", seconds(t.total_ns)).set("more", seconds(t.visits_ns)).set("slower", seconds(t.speed_ns));
-      b.set("inherited", seconds(t.inherited_ns))
-          .set("late_duration", seconds(t.causer_ns))
-          .set("waiting_duration", seconds(t.waiter_ns));
-      b.set("late_visits", t.causer_visits)
-          .set("waiting_visits", t.waiter_visits)
-          .set("each", each(t))
-          .set("ratio", speed_ratio(t));
-      b.set("both_ran", t.causer_visits > 0 && t.waiter_visits > 0).set("share", ratio(t.total_ns, e.wait_ns));
-      b.set("wait_share", ratio(e.wait_ns, found_.location_ns)).set("wait_duration", seconds(e.wait_ns));
-      b.set("late_rank", late_rank).set("one_late_rank", 10 * most >= 8 * causing && causing > 0);
-      b.set("late_ranks", ranks_text(e.causers)).set("ranks", ranks_);
-      b.actions(place);
-    }
-    calls(e, index, operation_action, cause_action, late_rank);
-  }
-
-  double number_of(core::stable_key key) {
-    return key == 0 ? 0 : sites_.intern(key, static_cast<std::uint32_t>(sites_.size() + 1));
-  }
-
- public:
-  /// The number of a call site in facts (`operation_site`, `barrier_use.site`).
-  double site_number(core::stable_key key) { return number_of(key); }
-
- private:
-  /// Feeds the mean instance of an explanation as two calls, the late one and the waiting one.
-  void calls(const explain::explanation& e, std::size_t index, std::uint32_t operation, std::uint32_t cause,
-             std::int32_t late_rank) {
-    using core::mpi_call;
-    if (e.count <= 0) return;
-    mpi_call waiting = mpi_call::Barrier, late = mpi_call::Barrier;
-    switch (e.why) {
-      case explain::pattern::late_sender: waiting = mpi_call::Recv, late = mpi_call::Send; break;
-      case explain::pattern::late_receiver: waiting = mpi_call::Send, late = mpi_call::Recv; break;
-      case explain::pattern::wait_at_barrier: break;
-      case explain::pattern::wait_at_nxn: waiting = late = mpi_call::Allreduce; break;
-      case explain::pattern::late_broadcast: waiting = late = mpi_call::Bcast; break;
-      case explain::pattern::early_reduce: waiting = late = mpi_call::Reduce; break;
-      case explain::pattern::early_scan: waiting = late = mpi_call::Scan; break;
-      case explain::pattern::wait_at_create: waiting = late = mpi_call::Comm_dup; break;
-      case explain::pattern::wait_at_finalize:
-      case explain::pattern::count_: return;
-    }
-    const double mean = seconds(e.wait_ns) / static_cast<double>(e.count);
-    const std::int32_t waiter = e.waiters.empty() ? 0 : e.waiters[0].rank;
-    const bool rooted = e.why == explain::pattern::late_broadcast || e.why == explain::pattern::early_reduce;
-    const double root = !rooted ? -1 : e.why == explain::pattern::late_broadcast ? late_rank : waiter;
-    call_values w, l;
-    for (call_values* c : {&w, &l}) {
-      call_values& v = *c;
-      v[call_field::communicator] = -1;  // joins with no recorded call
-      v[call_field::ordinal] = v[call_field::instance] = static_cast<double>(index) + 1;
-      v[call_field::tag] = 0;
-      v[call_field::root] = root;
-      v[call_field::size] = 2;
-      v[call_field::wait] = static_cast<double>(index);
-      v[call_field::matched] = 1;
-      const bool waits = c == &w;
-      const double start = seconds(e.first_ns) + (waits ? 0 : mean);
-      v[call_field::start_time] = v[call_field::wait_start_time] = start;
-      v[call_field::end_time] = seconds(e.first_ns) + mean;
-      v[call_field::duration] = waits ? mean : 0;
-      const action& at = store_.action_of(waits ? operation : cause);
-      v[call_field::function] = text(at.call);
-      v[call_field::region] = text(at.region);
-      v[call_field::file] = text(at.file);
-      v[call_field::line] = at.line;
-      v[call_field::rank] = waits ? waiter : late_rank;
-      v[call_field::peer] = waits ? late_rank : waiter;
-    }
-    if (e.why == explain::pattern::late_sender || e.why == explain::pattern::late_receiver) {
-      const bool sender = e.why == explain::pattern::late_sender;
-      for (call_values* c : {&w, &l}) {
-        (*c)[call_field::source] = sender ? late_rank : waiter;
-        (*c)[call_field::destination] = sender ? waiter : late_rank;
-      }
-    }
-    const auto weight = static_cast<double>(e.count);
-    feeder_.feed(late, l, cause,
-                 rooted || e.why == explain::pattern::late_sender || e.why == explain::pattern::late_receiver ? weight : 1);
-    feeder_.feed(waiting, w, operation, weight);
-  }
-  double text(const std::string& t) {
-    const std::uint32_t number = store_.texts().intern(t);
-    return number == text_pool::none ? 0 : number;
-  }
-
-  event_store& store_;
-  const explain::outcome& found_;
-  std::int64_t ranks_;
-  explain::block_names names_;
-  call_feeder feeder_;
-  base::key_map sites_;                ///< number of each call site
-  base::key_map kinds_;                ///< indices in all_shapes_
-  base::pod_vector<std::int64_t> all_shapes_;  ///< time of all waits of one kind
-};
-
-}  // namespace rules
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/rules/advice.hpp
-#ifndef WHYWAIT_RULES_ADVICE_HPP
-#define WHYWAIT_RULES_ADVICE_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace rules {
-
-/// One line for a finding that belongs to no single wait: description, advice and places.
-inline std::string text_of(const finding& f) {
-  std::string out = f.description;
-  if (!f.advice.empty()) out += (out.empty() ? "" : " ") + f.advice;
-  std::string where;
-  for (const action& a : f.actions) where += (where.empty() ? "" : ", ") + a.text;
-  if (f.share > 0) where = base::percent(f.share) + " of rank time" + (where.empty() ? "" : ": ") + where;
-  return where.empty() ? out : out + " (" + where + ")";
-}
-
-namespace detail {
-
-inline bool names(std::string_view list, std::string_view name) {
-  while (!list.empty()) {
-    const std::size_t comma = std::min(list.find(','), list.size());
-    std::string_view one = list.substr(0, comma);
-    while (!one.empty() && one.front() == ' ') one.remove_prefix(1);
-    while (!one.empty() && one.back() == ' ') one.remove_suffix(1);
-    if (one == name) return true;
-    list.remove_prefix(comma < list.size() ? comma + 1 : comma);
-  }
-  return false;
-}
-
-inline std::string text_of(const knowledge& known, const trouble::entry& t) {
-  diagnostics one;  // holds a copy of the source, so that the message shows the line with a caret
-  const std::uint32_t source = one.add_source(known.log.source(t.where.source).name, known.log.source(t.where.source).text);
-  one.report(t.number, {source, t.where.begin, t.where.end},
-             {t.message, "; the affected events were skipped",
-              t.times > 1 ? ", " + std::to_string(t.times) + " times" : std::string()});
-  return one.list()[0].text();
-}
-
-}  // namespace detail
-
-/// Runs all rules on the outcome of an analysis. `more(store, log, facts)` may add events before the rules run: own
-/// events, recorded calls, facts of other rooms. Linear in waits and events; throws std::bad_alloc.
-template <class More>
-evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks, const base::names& names,
-                    const More& more) {
-  event_store store(known);
-  trouble log;
-  fact_maker facts(store, found, ranks, names, log);
-  facts.make();
-  more(store, log, facts);
-  findings all = evaluator(store).evaluate();
-
-  evaluation out;
-  out.waits.resize(found.waits.size());
-  for (finding& f : all.list) {
-    if (f.wait < 0) {
-      if (f.matters) out.problems.push_back(std::move(f));
-      continue;
-    }
-    wait_advice& w = out.waits[static_cast<std::size_t>(f.wait)];
-    // A pattern is known if a problem is declared for the event type of its name.
-    if (known.types[known.problems[f.rule].type].name == explain::name_of(found.waits[static_cast<std::size_t>(f.wait)].why))
-      w.known = true;
-    if (f.matters) w.list.push_back(std::move(f));
-  }
-  for (wait_advice& w : out.waits) {
-    base::pod_vector<bool> hidden;
-    for (const finding& f : w.list) {
-      hidden.push_back(false);
-      for (const finding& other : w.list)
-        hidden.back() = hidden.back() || detail::names(known.problems[other.rule].instead_of, f.problem);
-    }
-    base::vector<finding> kept;
-    for (std::size_t i = 0; i < hidden.size(); ++i)
-      if (!hidden[i]) kept.push_back(std::move(w.list[i]));
-    w.list = std::move(kept);
-  }
-  const base::pod_vector<trouble::entry>* const logs[] = {&log.list(), &all.troubles};
-  for (const auto* list : logs)
-    for (const trouble::entry& t : *list) out.messages.push_back(detail::text_of(known, t));
-  return out;
-}
-
-inline evaluation evaluate(const knowledge& known, const explain::outcome& found, std::int64_t ranks,
-                           const base::names& names) {
-  return evaluate(known, found, ranks, names, [](event_store&, trouble&, auto&) {});
 }
 
 }  // namespace rules
@@ -24694,6 +27907,7 @@ struct site_use {
   std::int64_t bytes = 0;
   std::int64_t largest_bytes = 0;
   std::int64_t duration_ns = 0;
+  std::int64_t own_before_ns = 0;       ///< own work between a send and the completing call before it
   std::int64_t batched = 0;             ///< sends directly after another send to the same rank
   std::int64_t batched_ns = 0;
   std::int64_t runs = 0;                ///< sequences of such sends
@@ -24716,6 +27930,26 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
          (role == core::call_role::all_to_all && r.bytes > 0 && !r.has(core::sync_flag::sparse));
 }
 
+namespace detail {
+
+/// Whether what this rank does next may depend on what this call waited for.
+inline bool completes(const core::sync_record& r) noexcept {
+  switch (core::role_of(r.call)) {
+    case core::call_role::local:
+    case core::call_role::initialise:
+    case core::call_role::send:
+    case core::call_role::post_send:
+    case core::call_role::post_receive:
+    case core::call_role::prepare:
+    case core::call_role::start:
+    case core::call_role::release: return false;
+    case core::call_role::exchange: return !r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive);
+    default: return true;
+  }
+}
+
+}  // namespace detail
+
 /// The uses of all send sites and barriers of one rank, sorted by site. O(records). A barrier counts under its first
 /// applicable reason only, so that the three counts add up to at most its calls.
 inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
@@ -24731,10 +27965,14 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
   for (const explain::location_history& location : rank.locations) {
     const auto& records = location.records;
     bool communicated = true;
+    std::int64_t own_ns = 0;  // since the last call that completed something
+    std::uint64_t left = 0;
     for (std::uint64_t i = location.carried; i < records.size(); ++i) {
       const core::sync_record& r = records[i];
       const core::stable_key key = r.site < location.call_sites.size() ? location.call_sites[r.site] : 0;
       const auto ns = static_cast<std::int64_t>(static_cast<double>(r.duration) * ns_per_tick);
+      if (left != 0 && r.begin > left) own_ns += static_cast<std::int64_t>(static_cast<double>(r.begin - left) * ns_per_tick);
+      left = r.begin + r.duration;
       if (r.has(core::sync_flag::posts_send) && !r.has(core::sync_flag::proc_null)) {
         site_use& use = at(key);
         use.call = static_cast<std::uint32_t>(r.call);
@@ -24742,6 +27980,7 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
         use.bytes += static_cast<std::int64_t>(r.bytes);
         use.largest_bytes = std::max(use.largest_bytes, static_cast<std::int64_t>(r.bytes));
         use.duration_ns += ns;
+        use.own_before_ns += own_ns;
         const bool follows = i > 0 && records[i - 1].has(core::sync_flag::posts_send) && records[i - 1].peer == r.peer &&
                              records[i - 1].comm == r.comm && records[i - 1].site == r.site;
         if (follows) {
@@ -24771,6 +28010,7 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
         communicated = communicated ||
                        (role != core::call_role::local && role != core::call_role::release && role != core::call_role::prepare);
       }
+      if (detail::completes(r)) own_ns = 0;
     }
   }
   base::small_stable_sort(sites, [](const site_use& a, const site_use& b) { return a.site < b.site; });
@@ -24795,6 +28035,7 @@ inline void merge_uses(base::pod_vector<site_use>& into, const base::pod_vector<
     sum.bytes += more.bytes;
     sum.largest_bytes = std::max(sum.largest_bytes, more.largest_bytes);
     sum.duration_ns += more.duration_ns;
+    sum.own_before_ns += more.own_before_ns;
     sum.batched += more.batched;
     sum.batched_ns += more.batched_ns;
     sum.runs += more.runs;
@@ -24834,6 +28075,7 @@ inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses,
           .set("call", store.action_of(place).call)
           .set("region", store.action_of(place).region)
           .set("late_exits", u.late_exits)
+          .set("ranks", facts.ranks())
           .set("duration", static_cast<double>(u.late_exit_ns) / 1e9)
           .set("longest", static_cast<double>(u.longest_late_exit_ns) / 1e9)
           .set("mean", static_cast<double>(u.late_exit_ns) / 1e9 / static_cast<double>(u.late_exits))
@@ -25631,6 +28873,56 @@ inline const function* find_function(std::string_view name) noexcept {
 
 #endif
 
+// ---- whywait/rules/not_recorded.hpp
+#ifndef WHYWAIT_RULES_NOT_RECORDED_HPP
+#define WHYWAIT_RULES_NOT_RECORDED_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+namespace detail {
+
+/// Why a run cannot fill an event type, or a parameter of one (`parameter` not empty); null: no reason is known. The
+/// event "call" stands for what tracing rules see.
+inline const char* not_recorded(std::string_view event, std::string_view parameter = {}) noexcept {
+  const auto any = [&](std::initializer_list<const char*> all) {
+    for (const char* one : all)
+      if (parameter == one) return true;
+    return false;
+  };
+  if (event == "call" && any({"start_time", "end_time", "wait_start_time", "ordinal", "instance", "wait", "matched"}))
+    return "calls with equal parameters are one event, without times and order; use 'duration', 'count' and 'site', or the "
+           "facts 'wait' and 'point_to_point'";
+  if (event == "point_to_point" &&
+      any({"bytes", "tag", "communicator", "source", "destination", "send_end_time", "recv_end_time"}))
+    return "it is the mean of many waits; sizes, tags and ranks are in 'send' and 'receive'";
+  if (!parameter.empty()) return nullptr;
+  if (event == "collective") return "the order of single operations is not kept; use 'wait', 'completion' or 'arrival'";
+  if (event == "lock") return "whywait does not observe locks";
+  if (event == "transfer") return "communicated data is analysed separately (whywait/communication.hpp)";
+  return nullptr;
+}
+
+/// The same for a parameter that an expression names.
+inline const char* not_recorded(const knowledge& known, const scope& names, std::string_view qualifier,
+                                std::string_view parameter) noexcept {
+  for (const scope_row& row : names.rows) {
+    if (row.name != qualifier) continue;
+    std::string_view event = row.columns == &call_columns() ? "call" : "";
+    for (const event_type& t : known.types)
+      if (row.columns == &t.columns) event = t.source == event_source::simple ? std::string_view("call") : t.name;
+    if (const char* const why = not_recorded(event, parameter)) return why;
+  }
+  return nullptr;
+}
+
+}  // namespace detail
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/rules/expression_compiler.hpp
 #ifndef WHYWAIT_RULES_EXPRESSION_COMPILER_HPP
 #define WHYWAIT_RULES_EXPRESSION_COMPILER_HPP
@@ -25654,9 +28946,8 @@ class expression_compiler {
     depth_ = deepest_ = 0;
     const type found = visit(index);
     result.stack = static_cast<std::uint32_t>(deepest_);
-    if (!found.is(type::kind::wrong) && deepest_ > machine_stack) {
+    if (!found.is(type::kind::wrong) && deepest_ > machine_stack)
       return report(code::too_deep, n, {"this expression needs more than ", std::to_string(machine_stack), " values at once"});
-    }
     result.plain = result.steps.size() == 1 && result.steps[0].what == op::load;
     return found;
   }
@@ -25791,22 +29082,21 @@ class expression_compiler {
     }
     if (!member_known) {
       detail::nearest_name near(n.qualifier);
-      for (const scope_row& row : rows)
-        if (!row.name.empty()) near.offer(row.name);
+      for (const scope_row& row : rows) near.offer(row.name);
       return report(code::unknown_member, n, {"there is no member '", n.qualifier, "'"}, near);
     }
+    if (const char* const why = detail::not_recorded(*out_, *names_, n.qualifier, n.text))
+      return report(code::not_recorded, n, {"no run records '", n.text, "' here: ", why});
     detail::nearest_name near(n.text);
     const scope_row* owner = nullptr;
     for (const scope_row& row : rows)
-      for (std::size_t c = 0; c < row.visible; ++c) {
-        const std::string& candidate = (*row.columns)[c].name;
-        if (row.name == n.qualifier) near.offer(candidate);
+      for (std::size_t c = 0; c < row.visible; ++c)
+        if (const std::string& candidate = (*row.columns)[c].name; row.name == n.qualifier) near.offer(candidate);
         else if (candidate == n.text && n.qualifier.empty() && owner == nullptr) owner = &row;
-      }
     using words = std::initializer_list<std::string_view>;
     const words of_member = {"the member '", n.qualifier, "' has no parameter '", n.text, "'"};
     const words of_subject = {"the ", names_->subject, " has no parameter '", n.text, "'"};
-    const auto message = n.qualifier.empty() ? of_subject : of_member;
+    const words message = n.qualifier.empty() ? of_subject : of_member;
     if (owner == nullptr) return report(code::unknown_parameter, n, message, near);
     return report(code::unknown_parameter, n, message, base::joined({"did you mean ", owner->name, ".", n.text, "?"}));
   }
@@ -26854,16 +30144,17 @@ class problem_compiler {
         if (!what.is(type::kind::wrong) && !(what.is(type::kind::number) && what.same_unit(type::duration())))
           out_.log.report(code::not_seconds, n.where, {"'", field, "' must be a duration in seconds, this is ", what.words()});
         good = good && what.is(type::kind::number) && what.same_unit(type::duration());
-      } else if (field == "description" || field == "advice") {
+      } else if (field == "description" || field == "advice" || field == "root") {
         scope finding = names;
-        finding.about_finding = true;
-        const type what = expressions.compile(p.value, finding, field == "advice" ? rule.advice : rule.description);
+        finding.about_finding = field != "root";
+        program& into = field == "advice" ? rule.advice : field == "root" ? rule.root : rule.description;
+        const type what = expressions.compile(p.value, finding, into);
         if (!what.is(type::kind::wrong) && !what.is(type::kind::text))
           out_.log.report(code::wrong_type, n.where, {"'", field, "' must be a text, this is ", what.words()});
         good = good && what.is(type::kind::text);
       } else {
         detail::nearest_name near(field);
-        for (const char* known : {"name", "description", "advice", "duration", "saving", "threshold", "instead_of"})
+        for (const char* known : {"name", "description", "advice", "duration", "saving", "threshold", "instead_of", "root"})
           near.offer(known);
         out_.log.report(code::unknown_field, p.name.where, {"a problem has no field '", field, "'"}, near);
         good = false;
@@ -27040,6 +30331,8 @@ class compiler {
 
   void unknown_event(const name_at& name) {
     if (removed_.find(name.text) != declaration_names::none) return;
+    if (const char* const why = detail::not_recorded(name.text))
+      return out_.log.report(code::not_recorded, name.where, {"no run has events '", name.text, "': ", why});
     detail::nearest_name near(name.text);
     for (const event_type& t : out_.types) near.offer(t.name);
     for (const std::size_t known : event_named_) near.offer(event_named_.name_of(known));
@@ -27075,10 +30368,10 @@ class compiler {
     state_[index] = 2;
   }
 
-  // The Performance Expert paper records these with every event; a parameter of the same name replaces them.
+  // These come with every event of a call; a parameter of the same name replaces them.
   static const char* const* always(std::size_t& count) noexcept {
-    static constexpr const char* names[] = {"function", "start_time", "duration", "rank", "thread",
-                                            "region",   "file",       "line",     "wait"};
+    static constexpr const char* names[] = {"function", "duration", "longest", "count", "rank",
+                                            "thread",   "region",   "file",    "line",  "site"};
     count = sizeof names / sizeof *names;
     return names;
   }
@@ -27294,61 +30587,82 @@ inline namespace v0 {
 namespace rules {
 namespace problems {
 
-/// Problems that need the explanation: more or slower visits, a slow rank or a slow block.
+/// Problems that the explanation and the ranks' own code decide: uneven or serial work, a slow rank, a lead that moves.
 inline const char* balance() noexcept {
   return R"rules(
-# Waits for the last of all: there the difference of work is the cause, whatever the operation.
+# The ranks do different amounts of the block that made the late side late: the difference is the cause, whatever waits.
 declare composite event uneven member ( wait as w )
-  when (w.pattern = 'wait_at_barrier' or w.pattern = 'wait_at_nxn' or w.pattern = 'early_reduce' or w.pattern = 'wait_at_finalize')
-       and w.positive > 0 and w.blocks_count > 0;
-declare problem for uneven when w.more > 60 % * w.positive and w.top_more > 0 and w.top_late_amount > w.top_waiting_amount parameters (
+  when (w.lead = 'one' or w.lead = 'several') and w.top_kind != 'waiting';
+declare problem for uneven when w.excess != 'speed' and w.excess != 'shared' parameters (
   name = "uneven_work",
-  instead_of = "wait_at_nxn, wait_at_barrier, early_reduce, wait_at_finalize",
-  description = if(w.top_waiting_amount = 0, "{w.late_ranks} had work to do before {w.operation} that the waiting side had not.",
-                "{w.late_ranks} had more to do before {w.operation}: {w.top_late_amount / w.top_waiting_amount} times the {w.top_unit}
-                 of {w.top} on the waiting side."),
-  advice = "spread the work of {w.top} evenly over the ranks, by cost and not by count"
-           + if(w.late_ranks_count > 1, ", and anew when the load moves", "")
-           + if(w.pattern = 'wait_at_barrier', "; or drop {w.operation} if no data depends on it", ""),
-  duration = w.duration, saving = w.more );
-declare problem for uneven when w.slower > 60 % * w.positive and w.top_slower > 0 and w.top_ratio > 1.1 parameters (
+  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, wrong_order",
+  root = "{w.top} {w.top_place} {w.code_rank}",
+  description = if(w.lead = 'one', "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}",
+                   "some ranks take up to {w.code_ratio} times as long as the others in {w.top}, rank {w.code_rank} most")
+                + if(w.excess = 'units', " ({w.units_ratio} times the units of work).", if(w.excess = 'visits', " ({w.visits_ratio} times the visits).",
+                     if(w.excess = 'both', " ({w.units_ratio} times the units of work, and each takes longer).",
+                     if(abs(w.visits_ratio - 1) < 10 %, " (with as many visits).", " ({w.visits_ratio} times the visits, and each takes longer).")))),
+  advice = if(w.lead = 'one', "give some of {w.top} on rank {w.code_rank} to the other ranks: balance it by cost, not by count",
+              "balance {w.top} over the ranks, by cost and not by count")
+           + if(w.excess = 'unknown', "; if all ranks have as much to do in it, which WHYWAIT_WORK would show, find what makes it slower there", ""),
+  duration = w.duration, saving = w.above_mean );
+declare problem for uneven when w.excess = 'speed' parameters (
   name = "slower_visits",
-  instead_of = "wait_at_nxn, wait_at_barrier, early_reduce, wait_at_finalize",
-  description = "{w.late_ranks} ran {w.top} as often as the ranks that waited before {w.operation}, but each visit took
-                 {w.top_ratio} times as long.",
-  advice = "find what makes a visit of {w.top} {w.top_each} slower on {w.late_ranks}: more data in each, other data, or a slower core;
-            more even counts will not help" + if(w.pattern = 'wait_at_barrier', "; or drop {w.operation} if no data depends on it", ""),
-  duration = w.duration, saving = w.slower );
+  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, wrong_order",
+  root = "{w.top} {w.top_place} {w.code_rank}",
+  description = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}, at the same number of units of work.",
+  advice = "find what makes a unit of work in {w.top} slower on rank {w.code_rank}: other data, memory, a slower or shared core;
+            more even counts will not help",
+  duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
+
+# The scheduler is the cause: the rank had work to do and no processor.
+declare problem for uneven when w.excess = 'shared' parameters (
+  name = "shared_processor",
+  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, wrong_order",
+  root = "{w.code_rank}",
+  description = "rank {w.code_rank} was ready to run for {w.code_delay} without a processor, so that {w.top} took {w.code_ratio} times as
+                 long as on the others" + if(w.code_processors > 0, "; it may use {plural(w.code_processors, 'processor', 'processors')}.", "."),
+  advice = "give each rank a processor of its own: start fewer ranks on this machine, check the binding, stop what else runs there",
+  duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
+
+# One rank runs the block, the others wait: Amdahl's law.
+declare composite event serial member ( wait as w ) when w.lead = 'alone' and w.top_kind != 'between' and w.top_kind != 'waiting';
+declare problem for serial parameters (
+  name = "serial_work",
+  instead_of = "late_sender, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, uneven_work",
+  root = "{w.top} {w.top_place} {w.code_rank}",
+  description = "only rank {w.code_rank} runs {w.top}; the other ranks wait for it at {w.operation}.",
+  advice = "divide {w.top} among the ranks, or give {w.waiting_ranks} work that does not need its result",
+  duration = w.duration, saving = w.above_mean );
 
 # One rank that is slower in every block that both sides ran is a matter of its place, not of the code.
 declare composite event slow_place
   member ( all block as b )
-  when b.both_ran and b.one_late_rank and b.late_duration > 0 s and b.ratio > 0 and b.slower != 0
-       and (b.kind = 'region' or b.kind = 'between')
+  when b.both_ran and b.same_work and b.one_late_rank and b.late_duration > 0 s and b.ratio > 0 and b.slower != 0
+       and b.kind != 'waiting'
   by ( b.late_rank )
   parameters ( rank = b.late_rank, blocks = distinct(b.name), least_ratio = least(b.ratio), most_ratio = most(b.ratio),
-               lost = sum(b.slower) );
+               lost = sum(b.slower), ranks = most(b.ranks) );
 declare problem for slow_place when blocks >= 3 and least_ratio > 1.1 and most_ratio < 1.5 * least_ratio parameters (
   name = "slow_rank",
-  description = "Rank {rank} is slower in each of {blocks} blocks, {least_ratio} to {most_ratio} times, at the same work.",
+  description = "rank {rank} is slower in each of {blocks} blocks, {least_ratio} to {most_ratio} times, at the same number of units of work.",
   advice = "look at the machine under rank {rank}, not at the code: frequency, memory, another job, binding; or give it
             {percent(1 - 1 / least_ratio)} less work",
-  duration = lost );
+  duration = lost, saving = lost / max(1, ranks - 1) );
 
-# One block that is late on many ranks in turn is a matter of the code: its duration varies from visit to visit.
-declare composite event varying_block
-  member ( all block as b )
-  when b.both_ran and b.slower > 50 % * b.duration and b.duration > 0 s and b.ratio > 1.1 and b.late_rank >= 0
-       and (b.kind = 'region' or b.kind = 'between')
-  by ( b.name )
-  parameters ( block = b.name, place = b.place, late_ranks = distinct(b.late_rank), ranks = b.ranks, lost = sum(b.slower),
-               ratio = most(b.ratio) );
-declare problem for varying_block when late_ranks >= 3 and late_ranks >= 50 % * ranks parameters (
+# All ranks do as much of the block in total, but not at the same time: the lead moves.
+declare composite event varying_block member ( wait as w )
+  when w.lead = 'even' and w.late_ranks_count >= 2 and w.late_share < 70 % and not w.sends_after_work
+       and w.top_kind != 'waiting' and w.top_duration - w.top_inherited > 40 % * w.duration;
+declare problem for varying_block parameters (
   name = "slow_block",
-  description = "{block} makes {late_ranks} of {ranks} ranks late in turn, up to {ratio} times as long at the same count of visits.",
-  advice = "even out {block}" + if(place = '', "", " ({place})") + ": its cost varies from visit to visit on all ranks; split its
-            expensive cases, or hand visits out as ranks become free",
-  duration = lost );
+  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce",
+  root = "{w.top} {w.top_place}",
+  description = "{w.late_ranks} are late in turn because {w.top} takes longer now on one, now on another; in total all ranks spend
+                 about as much time in it.",
+  advice = "even out {w.top}" + if(w.top_place = '', "", " ({w.top_place})") + " from visit to visit; or let a rank go on without the
+            late one: receive later, do more work between two messages, or synchronise less often",
+  duration = w.duration, saving = w.above_mean );
 )rules";
 }
 
@@ -27368,7 +30682,7 @@ inline namespace v0 {
 namespace rules {
 namespace problems {
 
-/// Problems of collective operations: those of the paper, nonblocking ones, barriers that order nothing.
+/// Problems of collective operations: those of the paper, and barriers that order nothing.
 inline const char* collectives() noexcept {
   return R"rules(
 declare composite event wait_at_barrier member ( wait as w ) when w.pattern = 'wait_at_barrier';
@@ -27433,30 +30747,6 @@ declare problem for wait_at_finalize parameters (
   duration = w.duration,
   saving = w.avoidable );
 
-declare composite event nonblocking_collective member ( wait as w ) when w.pattern = 'nonblocking_collective';
-declare problem for nonblocking_collective parameters (
-  name = "nonblocking_collective",
-  description = "{w.operation} waited for a collective that {w.late_ranks} started late ({w.cause}).",
-  advice = if(w.blocks_count = 0, "start the collective ({w.cause}) earlier on {w.late_ranks}", "call {w.cause} before {w.blocks} on {w.late_ranks}, or move {w.operation} behind more work"),
-  duration = w.duration,
-  saving = w.avoidable );
-
-declare composite event progress member ( wait as w ) when w.pattern = 'progress';
-declare problem for progress parameters (
-  name = "progress",
-  description = "Everybody had started and {w.operation} still blocked: the transfer made no progress while the program computed.",
-  advice = "call MPI_Test now and then during the work ahead of {w.operation}, or let MPI use a progress thread",
-  duration = w.duration,
-  saving = w.duration );
-
-declare composite event polling member ( wait as w ) when w.pattern = 'polling';
-declare problem for polling parameters (
-  name = "polling",
-  description = "{w.operation} asked again and again without other work in between: it waited for {w.late_ranks}.",
-  advice = if(w.blocks_count = 0, "do other work between two calls of {w.operation}", "call {w.cause} before {w.blocks}, or do other work between two calls of {w.operation}"),
-  duration = w.duration,
-  saving = w.avoidable );
-
 # A barrier next to a collective operation that holds all ranks anyway, or with no communication since the last one.
 declare composite event needless_barrier
   member ( wait as w, shared barrier_use as b )
@@ -27470,7 +30760,7 @@ declare problem for needless_barrier parameters (
                 "the call before was a collective operation that held all ranks already.",
                 "nobody communicated since the one before.")),
   advice = "remove {w.operation}; if it orders files or output, say so in a comment",
-  duration = w.duration, saving = w.unexplained );
+  duration = w.duration, saving = w.unexplained / max(1, w.waiting_ranks_count) );
 
 # Everybody has arrived and left late all the same: the operation itself takes time after the last arrival.
 declare problem for completion parameters (
@@ -27478,7 +30768,7 @@ declare problem for completion parameters (
   description = "{late_exits} times a rank left {site} later than the first, up to {longest}, although all had arrived: the
                  library passes the result on.",
   advice = "check where the ranks of {site} run: they leave it at different times although all had arrived",
-  duration = duration );
+  duration = duration, saving = duration / max(1, ranks) );
 )rules";
 }
 
@@ -27498,43 +30788,27 @@ inline namespace v0 {
 namespace rules {
 namespace problems {
 
-/// The basic events of the rules: messages and collective operations.
+/// The basic events of the rules: sends, receives and arrivals at collective operations.
 inline const char* events() noexcept {
   return R"rules(
-# Simple events: what calls become. Times, duration, process and place come with each by themselves. The two halves of
-# MPI_Sendrecv count as MPI_Send and MPI_Recv, what MPI_Start starts as MPI_Isend or MPI_Irecv.
+# What calls become: one event for all calls with equal parameters, which stands for `count` calls. Duration, count,
+# process and place come with each. The two halves of MPI_Sendrecv count as MPI_Send and MPI_Recv, what MPI_Start starts
+# as MPI_Isend or MPI_Irecv.
 declare simple event send
   function MPI_Send, MPI_Bsend, MPI_Ssend, MPI_Rsend, MPI_Isend, MPI_Ibsend, MPI_Issend, MPI_Irsend
-  parameters ( destination = in destination, tag = in tag, communicator = in communicator, ordinal = in ordinal,
-               bytes = in bytes, wait_start_time = out wait_start_time, end_time = out end_time );
+  parameters ( destination = in destination, tag = in tag, communicator = in communicator, bytes = in bytes );
 
+# The size of a message is that of its send; a receive knows its buffer.
 declare simple event receive
   function MPI_Recv, MPI_Mrecv, MPI_Irecv, MPI_Imrecv
-  parameters ( source = out source, tag = out tag, communicator = in communicator, ordinal = in ordinal,
-               wait_start_time = out wait_start_time, end_time = out end_time );
+  parameters ( source = out source, tag = out tag, communicator = in communicator, buffer_bytes = in bytes );
 
+# `bytes` is what the rank contributes: of a broadcast only the root contributes any.
 declare simple event arrival
   function MPI_Barrier, MPI_Bcast, MPI_Scatter, MPI_Scatterv, MPI_Reduce, MPI_Gather, MPI_Gatherv, MPI_Allreduce,
            MPI_Allgather, MPI_Allgatherv, MPI_Alltoall, MPI_Alltoallv, MPI_Alltoallw, MPI_Reduce_scatter,
            MPI_Reduce_scatter_block, MPI_Scan, MPI_Exscan
-  parameters ( communicator = in communicator, instance = in instance, is_root = in rank = root, bytes = in bytes,
-               end_time = out end_time );
-
-# A message: the k-th send of a channel and the k-th receive posted for it.
-declare composite event point_to_point
-  member ( send as s, receive as r )
-  when s.communicator = r.communicator and s.rank = r.source and s.destination = r.rank and s.tag = r.tag
-       and s.ordinal = r.ordinal and s.destination >= 0 and r.source >= 0
-  parameters ( send_start_time = s.start_time, send_wait_start_time = s.wait_start_time, send_end_time = s.end_time,
-               recv_start_time = r.start_time, recv_wait_start_time = r.wait_start_time, recv_end_time = r.end_time,
-               bytes = s.bytes );
-
-# A collective operation: all its arrivals.
-declare composite event collective
-  member ( all arrival as a )
-  by ( a.communicator, a.instance )
-  parameters ( communicator = a.communicator, instance = a.instance, ranks = count(), first_arrival = least(a.start_time),
-               last_arrival = most(a.start_time), first_end = least(a.end_time), last_end = most(a.end_time) );
+  parameters ( communicator = in communicator, is_root = in rank = root, bytes = in bytes );
 )rules";
 }
 
@@ -27561,8 +30835,8 @@ declare composite event late_sender member ( wait as w ) when w.pattern = 'late_
 declare problem for late_sender parameters (
   name = "late_sender",
   description = "The receive ({w.operation}) was ready before the message was sent ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
-  advice = if(w.blocks_count > 0, "call {w.cause} before {w.blocks} if the message does not depend on it, or ",
-           if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", "call {w.cause} earlier, or "))
+  advice = if(w.blocks_count > 0 and w.sends_after_work, "call {w.cause} before {w.blocks} if the message does not depend on it, or ",
+           if(w.blocks_count > 0, "make {w.blocks} shorter on {w.late_ranks}, or ", if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", if(w.sends_after_work, "call {w.cause} earlier, or ", ""))))
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}",
                 "post the receive early with MPI_Irecv and wait for it after other work"),
   duration = w.duration,
@@ -27578,17 +30852,31 @@ declare problem for late_receiver parameters (
   duration = w.duration,
   saving = w.avoidable );
 
+declare composite event wait_for_progress member ( wait as w ) when w.pattern = 'wait_for_progress';
+declare problem for wait_for_progress parameters (
+  name = "wait_for_progress",
+  description = "{w.waiting_ranks} had posted what {w.operation} needs, but it did not complete until {w.late_ranks} called MPI again
+                 ({w.cause}).",
+  advice = if(w.blocks_count > 0, "let {w.late_ranks} call MPI_Test now and then in {w.blocks}, or make {w.blocks} shorter there",
+              "let {w.late_ranks} call MPI_Test now and then ahead of {w.cause}")
+           + if(w.nonblocking, "; or give {w.waiting_ranks} work to do ahead of {w.operation}", "")
+           + "; some MPI libraries have a progress thread",
+  duration = w.duration,
+  saving = w.avoidable );
+
 declare composite event wrong_order member ( wait as w )
-  when w.pattern = 'late_sender' and w.wrong_order_duration > 10 % * w.duration;
+  when w.pattern = 'late_sender' and w.wrong_order_duration > 10 % * w.duration
+       and (w.operation_call = 'MPI_Recv' or w.operation_call = 'MPI_Wait');
 declare problem for wrong_order parameters (
   name = "wrong_order",
   description = "{plural(w.wrong_order_count, 'message was', 'messages were')} received in another order than sent: others that
                  were sent earlier lay ready meanwhile.",
   advice = "receive in the order of sending: post all receives with MPI_Irecv ahead of {w.operation} and take them as they come
             (MPI_Waitany)",
-  duration = w.wrong_order_duration );
+  duration = w.wrong_order_duration, saving = w.wrong_order_duration / max(1, w.waiting_ranks_count) );
 
 # The late rank was itself held up by others for most of the wait: each rank starts when the one before it has ended.
+# Where one rank has more to do than the others, that is the cause (uneven_work).
 declare composite event pipeline member ( wait as w )
   when w.pattern = 'late_sender' and w.indirect > 50 % * w.duration and w.late_ranks_count > 1 and w.blocks_count > 0;
 declare problem for pipeline parameters (
@@ -27597,7 +30885,7 @@ declare problem for pipeline parameters (
                  they could call {w.cause}.",
   advice = "cut {w.blocks} into smaller pieces and call {w.cause} after each, so that {w.waiting_ranks} can begin while
             {w.late_ranks} still work",
-  duration = w.duration, saving = w.indirect );
+  duration = w.duration, saving = min(w.indirect, w.avoidable) );
 
 declare problem for traffic
   when calls >= 1000 * ranks and mean_bytes < 1 KiB and batched < 50 % * calls
@@ -27605,7 +30893,7 @@ declare problem for traffic
   name = "small_messages",
   description = "{plural(calls, 'message', 'messages')} of {mean_bytes} on average leave {site}: each costs its latency, not its size.",
   advice = "collect what {site} sends ({mean_bytes} each, {duration / calls} a call) and send it together, or send it less often",
-  duration = duration, saving = duration * (1 - mean_bytes / 1 KiB) );
+  duration = duration, saving = duration / max(1, ranks) * (1 - mean_bytes / 1 KiB) );
 
 declare problem for traffic
   when calls >= 100 * ranks and batched >= 50 % * calls and messages_per_batch >= 2 and mean_bytes < 64 KiB
@@ -27614,165 +30902,7 @@ declare problem for traffic
   description = "{percent(batched / calls)} of the messages of {site} follow another one to the same rank at once.",
   advice = "put the {messages_per_batch} messages that {site} sends to one rank in a row into one (MPI_Pack, or a datatype over
             all of it)",
-  duration = batched_duration, saving = batched_duration * (1 - 1 / messages_per_batch) );
-
-declare problem for transfer
-  when count >= 10 and unchanged >= 50 % * count
-  parameters (
-  name = "redundant_transfer",
-  description = "{percent(unchanged / count)} of the transfers of {data} from {place} carried what the receiver had already.",
-  advice = "send {data} at {place} only after it was written: {unchanged_bytes} went out unchanged",
-  duration = unchanged_duration );
-)rules";
-}
-
-}  // namespace problems
-}  // namespace rules
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/rules/problems/one_sided_problems.hpp
-#ifndef WHYWAIT_RULES_PROBLEMS_ONE_SIDED_PROBLEMS_HPP
-#define WHYWAIT_RULES_PROBLEMS_ONE_SIDED_PROBLEMS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace rules {
-namespace problems {
-
-/// Problems of one-sided communication: windows, exposure epochs and window locks.
-inline const char* one_sided() noexcept {
-  return R"rules(
-declare composite event wait_at_fence member ( wait as w ) when w.pattern = 'wait_at_fence';
-declare problem for wait_at_fence parameters (
-  name = "wait_at_fence",
-  description = "{w.waiting_ranks} came to the fence {w.operation} before {w.late_ranks}.",
-  advice = if(w.blocks_count = 0, "replace {w.operation} by post, start, complete and wait among the ranks that exchange data",
-           "spread the work of {w.blocks} evenly over the ranks, or replace {w.operation} by post, start, complete and wait among the ranks that exchange data"),
-  duration = w.duration,
-  saving = w.avoidable );
-
-declare composite event late_post member ( wait as w ) when w.pattern = 'late_post';
-declare problem for late_post parameters (
-  name = "late_post",
-  description = "The origin was ready in {w.operation} before the target had opened its window ({w.cause}).",
-  advice = if(w.blocks_count = 0, "open the window ({w.cause}) earlier", "open the window ({w.cause}) before {w.blocks}, or let the origin work ahead of {w.operation}"),
-  duration = w.duration,
-  saving = w.avoidable );
-
-declare composite event early_wait member ( wait as w ) when w.pattern = 'early_wait';
-declare problem for early_wait parameters (
-  name = "early_wait",
-  description = "The target waited in {w.operation} until the origins had ended their access ({w.cause}).",
-  advice = if(w.blocks_count = 0, "call {w.operation} later, after other work", "end the access ({w.cause}) before {w.blocks}, or call {w.operation} after other work"),
-  duration = w.duration,
-  saving = w.avoidable );
-
-declare composite event late_complete member ( wait as w ) when w.pattern = 'late_complete';
-declare problem for late_complete parameters (
-  name = "late_complete",
-  description = "The origin had moved its last data long before it ended the access ({w.cause}); the target waited in {w.operation}.",
-  advice = if(w.blocks_count = 0, "call {w.cause} right after the last access", "call {w.cause} right after the last access, before {w.blocks}"),
-  duration = w.duration,
-  saving = w.avoidable );
-
-declare composite event window_lock_contention member ( wait as w ) when w.pattern = 'window_lock_contention';
-declare problem for window_lock_contention parameters (
-  name = "window_lock_contention",
-  description = "{w.operation} waited for a window lock that {w.late_ranks} held ({w.cause}).",
-  advice = if(w.blocks_count = 0, "hold the lock shorter, or lock shared where nobody writes", "move {w.blocks} out of the locked part, or lock shared where nobody writes"),
-  duration = w.duration,
-  saving = w.avoidable );
-)rules";
-}
-
-}  // namespace problems
-}  // namespace rules
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/rules/problems/thread_problems.hpp
-#ifndef WHYWAIT_RULES_PROBLEMS_THREAD_PROBLEMS_HPP
-#define WHYWAIT_RULES_PROBLEMS_THREAD_PROBLEMS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace rules {
-namespace problems {
-
-/// Problems of threads of one process: locks, condition variables, barriers, futures.
-inline const char* threads() noexcept {
-  return R"rules(
-declare composite event mutex_contention member ( wait as w ) when w.pattern = 'mutex_contention';
-declare problem for mutex_contention parameters (
-  name = "mutex_contention",
-  description = "{w.operation} waited for a lock while {w.late_ranks} held it ({w.cause}).",
-  advice = if(w.blocks_count = 0, "hold the lock of {w.operation} shorter", "move {w.blocks} out of the part that the lock of {w.operation} protects"),
-  duration = w.duration,
-  saving = w.avoidable );
-
-declare composite event condition_variable member ( wait as w ) when w.pattern = 'condition_variable';
-declare problem for condition_variable parameters (
-  name = "condition_variable",
-  description = "{w.operation} waited to be notified by {w.cause}.",
-  advice = if(w.blocks_count = 0, "notify ({w.cause}) as soon as the condition holds", "notify ({w.cause}) before {w.blocks}"),
-  duration = w.duration,
-  saving = w.avoidable );
-
-declare composite event thread_barrier member ( wait as w ) when w.pattern = 'thread_barrier';
-declare problem for thread_barrier parameters (
-  name = "thread_barrier",
-  description = "Threads came to the barrier {w.operation} before the last one ({w.cause}).",
-  advice = if(w.blocks_count = 0, "spread the work ahead of {w.operation} evenly over the threads", "spread the work of {w.blocks} evenly over the threads"),
-  duration = w.duration,
-  saving = w.avoidable );
-
-declare composite event latch member ( wait as w ) when w.pattern = 'latch';
-declare problem for latch parameters (
-  name = "latch",
-  description = "{w.operation} waited until the latch was counted down ({w.cause}).",
-  advice = if(w.blocks_count = 0, "count down ({w.cause}) earlier", "count down ({w.cause}) before {w.blocks}"),
-  duration = w.duration,
-  saving = w.avoidable );
-
-declare composite event semaphore member ( wait as w ) when w.pattern = 'semaphore';
-declare problem for semaphore parameters (
-  name = "semaphore",
-  description = "{w.operation} waited for a release ({w.cause}).",
-  advice = if(w.blocks_count = 0, "release ({w.cause}) earlier", "release ({w.cause}) before {w.blocks}, or start with a larger count"),
-  duration = w.duration,
-  saving = w.avoidable );
-
-declare composite event future member ( wait as w ) when w.pattern = 'future';
-declare problem for future parameters (
-  name = "future",
-  description = "{w.operation} waited for a value that {w.cause} sets.",
-  advice = if(w.blocks_count = 0, "ask for the value later, after other work", "set the value ({w.cause}) before {w.blocks}, or ask for it after other work"),
-  duration = w.duration,
-  saving = w.avoidable );
-
-declare composite event join member ( wait as w ) when w.pattern = 'join';
-declare problem for join parameters (
-  name = "join",
-  description = "{w.operation} waited for the end of a thread.",
-  advice = if(w.blocks_count = 0, "join later, after other work", "give some of {w.blocks} to the thread that joins, or join later"),
-  duration = w.duration,
-  saving = w.avoidable );
-
-# A lock that is held most of the time is a queue, however its users arrive (utilisation = hold time x rate).
-declare composite event queue member ( lock as l, shared wait as w )
-  when l.wait = w.wait and l.utilisation > 70 % and l.owners > 1;
-declare problem for queue parameters (
-  name = "lock_is_a_queue",
-  instead_of = "mutex_contention",
-  description = "{l.name} is held {percent(l.utilisation)} of the time by {plural(l.owners, 'thread', 'threads')}: who comes must queue.",
-  advice = if(w.blocks_count = 0, "shorten what {l.name} protects ({l.held / l.acquisitions} each time), or split it into several locks",
-              "move {w.blocks} out of the part that {l.name} protects, or split it into several locks"),
-  duration = w.duration, saving = w.duration * (l.utilisation - 70 %) );
+  duration = batched_duration, saving = batched_duration / max(1, ranks) * (1 - 1 / messages_per_batch) );
 )rules";
 }
 
@@ -27799,10 +30929,10 @@ struct base_text {
 
 /// The parts of the built-in knowledge, in order. docs/rules/ has a card for each problem.
 inline const base_text* base_texts(std::size_t& count) noexcept {
-  static const base_text texts[] = {
-      {"built-in/events", problems::events()},           {"built-in/messages", rules::problems::messages()},
-      {"built-in/collectives", problems::collectives()}, {"built-in/one_sided", problems::one_sided()},
-      {"built-in/threads", problems::threads()},         {"built-in/balance", problems::balance()}};
+  static const base_text texts[] = {{"built-in/events", problems::events()},
+                                    {"built-in/messages", rules::problems::messages()},
+                                    {"built-in/collectives", problems::collectives()},
+                                    {"built-in/balance", problems::balance()}};
   count = sizeof texts / sizeof *texts;
   return texts;
 }
@@ -28083,9 +31213,11 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Input of the rules from some ranks: uses of call sites, texts given to `add`, own events.
+/// Input of the rules from some ranks: uses of call sites, calls, texts given to `add`, own events.
 struct contribution {
   base::pod_vector<site_use> uses;    ///< sorted by site, summed over ranks
+  call_table calls;
+  code_table code;
   base::vector<rule_text> texts;  ///< each once
   base::vector<own_packet> events;
   base::pod_vector<std::int32_t> ranks;  ///< the rank of each element of `events`
@@ -28093,6 +31225,8 @@ struct contribution {
   /// Merges the contribution of higher ranks. Linear in both.
   void merge(contribution&& others) {
     merge_uses(uses, others.uses);
+    calls.merge(others.calls);
+    code.merge(others.code);
     for (rule_text& t : others.texts) {
       bool known = false;
       for (const rule_text& mine : texts) known = known || mine == t;
@@ -28107,6 +31241,7 @@ struct contribution {
 inline contribution contribution_of(const explain::rank_history& rank, std::size_t most_event_bytes) {
   contribution out;
   out.uses = uses_of(rank);
+  out.calls = calls_of(rank);
   out.texts = added_texts();
   own_packet events = pack_own_events(most_event_bytes);
   if (!events.empty()) {
@@ -28120,6 +31255,10 @@ inline contribution contribution_of(const explain::rank_history& rank, std::size
 inline base::packet pack(const contribution& c) {
   base::packet out;
   base::put_all(out, c.uses);
+  base::put_all(out, c.calls.kinds);
+  base::put(out, c.calls.others);
+  base::put_all(out, c.code.blocks);
+  base::put(out, c.code.whole);
   base::put(out, static_cast<std::uint32_t>(c.texts.size()));
   for (const rule_text& t : c.texts) {
     base::put_text(out, t.name);
@@ -28138,6 +31277,10 @@ inline contribution unpack_contribution(const unsigned char* data, std::size_t s
   base::packet_reader from(data, size);
   try {
     base::get_all(from, out.uses);
+    base::get_all(from, out.calls.kinds);
+    out.calls.others = from.get<folded_calls>();
+    base::get_all(from, out.code.blocks);
+    out.code.whole = from.get<code_use>();
     for (auto n = from.get<std::uint32_t>(); n-- > 0;) {
       const std::string_view name = from.text(), text = from.text();
       out.texts.push_back({std::string(name), std::string(text)});
@@ -28174,14 +31317,16 @@ namespace finalize {
 /// The result is bounded to 64 MiB of own events in total (at least 1 KiB per rank; none without `with_events`) and to
 /// the 256 most costly call sites. Collective over the transport's ranks.
 inline rules::contribution gather_contributions(finalize::mpi_transport& transport, const explain::rank_history& own,
-                                                std::int64_t clock_error_ns, bool with_events = true) {
+                                                std::int64_t clock_error_ns, rules::code_table&& code,
+                                                bool with_events = true) {
   constexpr std::size_t most_event_bytes = std::size_t(64) << 20, least_event_bytes = 1024, most_sites = 256;
   constexpr std::int64_t shortest_late_exit_ns = 10000;
   rules::contribution all;
   if (with_events)
     all = rules::contribution_of(own,
                                  std::max(most_event_bytes / static_cast<std::size_t>(transport.ranks()), least_event_bytes));
-  else all.uses = rules::uses_of(own);
+  else all.uses = rules::uses_of(own), all.calls = rules::calls_of(own);
+  all.code = std::move(code);
   rules::completion ends(own, std::max(shortest_late_exit_ns, 2 * clock_error_ns));
   transport.exchange([&](std::int32_t, auto&& to, std::size_t room) { ends.announce(to, room); },
                      [&](std::int32_t, std::int32_t, const unsigned char* data, std::size_t size) { ends.hear(data, size); });
@@ -28211,10 +31356,23 @@ inline void fold_uses(base::pod_vector<rules::site_use>& so_far, base::pod_vecto
   epoch = so_far;
 }
 
+/// The same for the calls.
+inline void fold_calls(rules::call_table& so_far, rules::call_table& epoch) {
+  constexpr std::size_t most_sites = 256;
+  so_far.merge(epoch);
+  so_far.keep_sites(most_sites);
+  epoch = so_far;
+}
+
 /// The call sites whose names the rules need.
 inline base::vector<core::stable_key> keys_of(const rules::contribution& all) {
   base::vector<core::stable_key> keys;
   for (const rules::site_use& use : all.uses) keys.push_back(use.site);
+  core::stable_key last = 0;
+  for (const rules::folded_calls& c : all.calls.kinds) {
+    if (c.kind.site != last) keys.push_back(c.kind.site);
+    last = c.kind.site;
+  }
   return keys;
 }
 
@@ -28236,11 +31394,17 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
     if (setting.list) detail::print_lines(rules::list_text(known));
     std::uint64_t dropped = 0;
     for (const rules::own_packet& packet : all.events) dropped += rules::dropped_events(packet);
-    rules::evaluation evaluated =
-        rules::evaluate(known, found, facts.ranks, names, [&](rules::event_store& store, rules::trouble&, auto& made) {
-          rules::add_uses(store, all.uses, names, made);
-          for (std::size_t i = 0; i < all.events.size(); ++i) rules::add_own_events(all.events[i], all.ranks[i], store);
-        });
+    rules::program_facts program;
+    program.code = &all.code;
+    for (const rules::site_use& u : all.uses)
+      if (u.what == rules::site_use::kind::send) program.sites.push_back({u.site, u.calls, u.own_before_ns});
+    rules::evaluation evaluated = rules::evaluate(known, found, facts.ranks, names, program,
+                                                  [&](rules::event_store& store, rules::trouble& log, auto& made) {
+                                                    rules::add_uses(store, all.uses, names, made);
+                                                    rules::add_calls(store, log, all.calls, names, made);
+                                                    for (std::size_t i = 0; i < all.events.size(); ++i)
+                                                      rules::add_own_events(all.events[i], all.ranks[i], store);
+                                                  });
     const base::vector<rules::diagnostic>& errors = known.log.list();
     for (const rules::diagnostic& error : errors) detail::print_lines(error.text());
     for (const std::string& message : evaluated.messages) detail::print_lines(message);
@@ -28251,6 +31415,9 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
     if (dropped != 0)
       facts.warnings.push_back(base::counted(static_cast<std::int64_t>(dropped), "own event was", "own events were") +
                                " dropped because the event buffer was full; rules do not see them");
+    if (all.calls.others.count != 0)
+      facts.warnings.push_back("rules over single calls do not see " + base::counted(all.calls.others.count, "call") +
+                               ", because there are too many kinds of them");
     return evaluated;
   } catch (const std::exception& problem) {
     facts.warnings.push_back(std::string("the rules failed (") + problem.what() + "); the report has no advice");
@@ -29421,6 +32588,7 @@ class process_names {
     if (sites == nullptr) {  // a thread that never called MPI has no waits
       core::location_history none;
       none.thread = location.thread;
+      none.whole = false;
       location = std::move(none);
       return;
     }
@@ -29606,6 +32774,12 @@ struct message_edge {
   place posted = {}, done = {};  ///< calls that post the receive and complete the send; with rendezvous only
 };
 
+/// The call of `to` cannot end before the call of `from` has begun: a message or a collective makes progress only when
+/// both sides are in the communication library.
+struct entry_edge {
+  place from, to;
+};
+
 /// A collective. The calls of `out` cannot end until all calls of `in` have begun and `seconds` have passed.
 struct sync_edge {
   std::uint32_t label = 0;  ///< in run_log::labels
@@ -29622,6 +32796,7 @@ struct run_log {
   base::vector<base::vector<activity>> lines;
   base::vector<message_edge> messages;
   base::vector<sync_edge> syncs;
+  base::vector<entry_edge> entries;
   base::vector<std::int32_t> ranks;  ///< rank of each line; if empty, line i is rank i
   std::string open;  ///< reason why the program may behave differently at other speeds; empty if there is none
   double measured_seconds = 0.0;  ///< measured duration of the run; 0 if unknown
@@ -29652,6 +32827,8 @@ struct run_log {
       if (!exists(m.from) || !exists(m.to) || !good(m.seconds) || !good(m.bytes) ||
           (m.rendezvous && (!exists(m.posted) || !exists(m.done))))
         throw prediction_error(fault::log, "a message from or to an activity that does not exist, or with a negative time");
+    for (const entry_edge& e : entries)
+      if (!exists(e.from) || !exists(e.to)) throw prediction_error(fault::log, "an entry of an activity that does not exist");
     for (const sync_edge& s : syncs) {
       bool fine = good(s.seconds) && s.label < labels.size() && (!s.prefix || s.in.size() == s.out.size());
       for (const auto* side : {&s.in, &s.out})
@@ -30591,6 +33768,7 @@ class player {
         sync_missing_(log.syncs.size(), 0),
         messages_(at_.size(), log.messages.size()),
         syncs_(at_.size(), log.syncs.size() * log.lines.size()),
+        entries_(at_.size(), log.entries.size()),
         lines_(log.lines.size()) {}
 
   replayed play() {
@@ -30644,6 +33822,10 @@ class player {
       halves_[m] = 2;
       messages_.add(at_(x.posted), m);
       ++missing_[at_(x.done)];
+    }
+    for (std::uint32_t e = 0; e != log_.entries.size(); ++e) {
+      entries_.add(at_(log_.entries[e].from), e);
+      ++missing_[at_(log_.entries[e].to)];
     }
     for (std::uint32_t s = 0; s != log_.syncs.size(); ++s) {
       sync_missing_[s] = log_.syncs[s].in.size();
@@ -30708,6 +33890,7 @@ class player {
       c.time += line[c.next].work_seconds;
       play.messages_.each(place(), [&](std::uint32_t m) { play.begin_message(m, c.time); });
       play.syncs_.each(place(), [&](std::uint32_t s) { play.begin_sync(s, l, c.time); });
+      play.entries_.each(place(), [&](std::uint32_t e) { play.arrive(play.log_.entries[e].to, c.time); });
       return true;
     }
     bool send(bool&) const noexcept { return true; }
@@ -30741,7 +33924,7 @@ class player {
   base::pod_vector<double> sync_ready_;
   base::pod_vector<std::size_t> sync_missing_;
   base::vector<base::pod_vector<double>> begun_;  // begin times of the members of each scan
-  edge_lists messages_, syncs_;
+  edge_lists messages_, syncs_, entries_;
   base::pod_vector<cursor> lines_;
   base::pod_vector<std::uint32_t> work_;
   base::pod_vector<step> steps_;
@@ -31611,7 +34794,7 @@ inline core::call_overhead usual_cost(const mpi::self_timing::kind& timed, doubl
 inline double slower_reading(const mpi::self_timing& timed, const mpi::calibration& quiet) {
   base::pod_vector<std::uint32_t> lately;
   std::uint32_t then = ~std::uint32_t(0);
-  for (std::size_t c = 1; c < static_cast<std::size_t>(core::mpi_call::count_); ++c) {
+  for (std::size_t c = 1; c < core::modelled_calls; ++c) {
     const mpi::self_timing::kind& k = timed.kinds[c];
     for (std::uint32_t i = 0; i != k.size(); ++i) lately.push_back(k.last[i].reading);
     if (quiet.calls[c].sum() != 0) then = std::min(then, quiet.calls[c].reading);
@@ -31629,7 +34812,7 @@ inline std::vector<core::call_overhead> call_costs(const mpi::self_timing& timed
   const double slower = slower_reading(timed, quiet);
   for (std::size_t c = 1; c < costs.size(); ++c) {
     const auto call = static_cast<core::mpi_call>(c);
-    if (timed.of(call).count >= enough_timings) {
+    if (c < core::modelled_calls && timed.of(call).count >= enough_timings) {
       costs[c] = usual_cost(timed.of(call), ns_per_tick);
       continue;
     }
@@ -31716,6 +34899,9 @@ inline process_records collect(mpi::state& process, const core::shared_clock& cl
         static_cast<mpi::thread_state*>(__atomic_load_n(&from.extension[0], __ATOMIC_ACQUIRE));
     if (thread == nullptr) continue;
     beside.sites = &thread->sites;
+    to.whole = thread->calls[static_cast<std::size_t>(core::mpi_call::Init)] +
+                   thread->calls[static_cast<std::size_t>(core::mpi_call::Init_thread)] !=
+               0;
     to.call_overheads = call_costs(thread->timing, process.calibrated, clock.ns_per_tick);
     to.mark_overheads = mark_costs(thread->timing, process.calibrated, clock.ns_per_tick);
     beside.folded = thread->folded;
@@ -32440,6 +35626,146 @@ struct key_namer {
 
 #endif
 
+// ---- whywait/whatif/progress_edges.hpp
+#ifndef WHYWAIT_WHATIF_PROGRESS_EDGES_HPP
+#define WHYWAIT_WHATIF_PROGRESS_EDGES_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace whatif {
+namespace detail {
+
+/// Finds the messages that complete only when their partner is in MPI, as explain/progress_book.hpp does, and adds the
+/// entries that they needed to the log. `log.messages` must be complete.
+class progress_finder {
+ public:
+  progress_finder(const base::vector<traced_line>& lines, models::run_log& log) : t_(lines), log_(log) {}
+
+  void operator()() {
+    list_calls();
+    for (const models::message_edge& m : log_.messages) {
+      examine(m.done, m.to.line, m, true);
+      examine(m.to, m.from.line, m, false);
+    }
+    count();
+    for (const side& s : sides_) {
+      if (!votes_.dependent(s.number)) continue;
+      if (s.blocked.may_have_waited(threshold_ns)) add(s.at, s.partner, s.entry);
+    }
+    for (const models::message_edge& m : log_.messages) {
+      add_first(m.done, m.to.line, m, true);
+      add_first(m.to, m.from.line, m, false);
+    }
+  }
+
+ private:
+  static constexpr std::int64_t threshold_ns = 5000;
+
+  struct side {
+    models::place at;  ///< the call that completed the message
+    std::uint32_t partner;
+    std::size_t entry;
+    explain::blocked_call blocked;
+    std::uint8_t number;
+  };
+
+  const traced_call& call(const models::place& p) const { return t_[p.line].calls[p.index]; }
+  std::size_t number_of(const models::place& p) const { return first_[p.line] + p.index; }
+
+  void list_calls() {
+    for (const traced_line& line : t_) {
+      first_.push_back(since_.size());
+      entries_.emplace_back();
+      entries_.back().reserve(line.calls.size());
+      for (const traced_call& c : line.calls) {
+        since_.push_back(c.enter_ns);
+        entries_.back().add(c.enter_ns, c.leave_ns, c.call);
+      }
+    }
+    for (const models::message_edge& m : log_.messages) {
+      need(m.to, call(m.from).enter_ns);
+      if (posted(m)) need(m.done, call(m.posted).enter_ns);
+    }
+  }
+  bool posted(const models::message_edge& m) const { return call(m.posted).enter_ns < call(m.done).leave_ns; }
+  void need(const models::place& p, std::int64_t ns) {
+    std::int64_t& since = since_[number_of(p)];
+    if (ns <= call(p).leave_ns) since = std::max(since, ns);
+  }
+  static bool waits(const traced_call& c) {
+    using core::call_role;
+    const call_role role = core::role_of(c.call);
+    return role == call_role::send || role == call_role::receive || role == call_role::exchange ||
+           role == call_role::complete_all || role == call_role::complete_any;
+  }
+  static std::uint8_t class_of(const models::message_edge& m, bool sends) {
+    return explain::progress_class::number_of(sends, false, static_cast<std::uint64_t>(m.bytes));
+  }
+
+  void examine(const models::place& at, std::uint32_t partner, const models::message_edge& m, bool sends) {
+    const traced_call& c = call(at);
+    const std::int64_t since_ns = since_[number_of(at)];
+    if (partner == at.line || !waits(c) || c.leave_ns - since_ns < threshold_ns) return;
+    const explain::mpi_entries& all = entries_[partner];
+    std::size_t entry = all.last_until(c.leave_ns - 1);
+    explain::blocked_call b{since_ns, c.leave_ns, INT64_MIN, 0, t_[partner].begin_ns};
+    if (entry != explain::mpi_entries::none) {
+      b.outside_ns = all[entry].leave_ns <= c.leave_ns ? all[entry].leave_ns : INT64_MAX;
+      entry = all.visit_of(entry, since_ns);
+      b.entry_ns = all[entry].begin_ns;
+      b.inside_ns = all.inside_ns(entry, since_ns);
+    }
+    sides_.push_back({at, partner, entry, b, class_of(m, sends)});
+  }
+
+  void count() {
+    base::small_stable_sort(sides_, [this](const side& a, const side& b) { return number_of(a.at) < number_of(b.at); });
+    base::pod_vector<explain::progress_votes::message> messages;
+    for (std::size_t i = 0; i != sides_.size();) {
+      const std::size_t number = number_of(sides_[i].at);
+      messages.clear();
+      for (; i != sides_.size() && number_of(sides_[i].at) == number; ++i) {
+        messages.push_back({sides_[i].blocked, sides_[i].number});
+      }
+      votes_.count(messages.data(), messages.size(), threshold_ns);
+    }
+  }
+
+  // Under another hypothesis a message may wait that did not: for the first entry after both sides were posted.
+  void add_first(const models::place& at, std::uint32_t partner, const models::message_edge& m, bool sends) {
+    if (partner == at.line || !votes_.dependent(class_of(m, sends)) || !waits(call(at))) return;
+    std::int64_t since_ns = call(m.from).enter_ns;
+    if (posted(m)) since_ns = std::max(since_ns, call(m.posted).enter_ns);
+    const std::size_t entry = entries_[partner].first_in(since_ns, call(at).leave_ns);
+    if (entry != explain::mpi_entries::none) add(at, partner, entry);
+  }
+
+  void add(const models::place& at, std::uint32_t partner, std::size_t entry) {
+    log_.entries.push_back({{partner, static_cast<std::uint32_t>(entry)}, at});
+  }
+
+  const base::vector<traced_line>& t_;
+  models::run_log& log_;
+  base::pod_vector<std::size_t> first_;    ///< number of each line's first call
+  base::pod_vector<std::int64_t> since_;   ///< from here on a call waited for nothing but progress or transfer
+  base::vector<explain::mpi_entries> entries_;
+  base::pod_vector<side> sides_;
+  explain::progress_votes votes_;
+};
+
+}  // namespace detail
+
+/// Adds to `log.entries` which calls could not end before a partner had entered MPI again.
+inline void progress_edges(const base::vector<traced_line>& lines, models::run_log& log) {
+  detail::progress_finder(lines, log)();
+}
+
+}  // namespace whatif
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/whatif/records.hpp
 #ifndef WHYWAIT_WHATIF_RECORDS_HPP
 #define WHYWAIT_WHATIF_RECORDS_HPP
@@ -32461,6 +35787,7 @@ class log_joiner {
     match_messages();
     fit_messages();
     match_collectives();
+    progress_edges(t_, log_);
     attribute_calls();
     for (const traced_line& line : t_)
       log_.measured_seconds = std::max(log_.measured_seconds, static_cast<double>(line.end_ns - origin_) * 1e-9);
@@ -32757,6 +36084,7 @@ class log_joiner {
       arrive(m.to, left(m), m.seconds);
       if (m.rendezvous) arrive(m.done, left(m), m.seconds);
     }
+    for (const models::entry_edge& e : log_.entries) arrive(e.to, call(e.from).enter_ns, 0.0);
     for (const models::sync_edge& s : log_.syncs) {
       std::int64_t last = INT64_MIN;
       if (!s.prefix)
@@ -32937,6 +36265,82 @@ inline void answer_questions(const mpi::state& process, const process_names& his
 
 #endif
 
+// ---- whywait/finalize/processor_time.hpp
+#ifndef WHYWAIT_FINALIZE_PROCESSOR_TIME_HPP
+#define WHYWAIT_FINALIZE_PROCESSOR_TIME_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// How long the main thread of this process had a processor and was ready to run without one, the time now, and the number
+/// of processors that it may use. Linux counts the first two (/proc/self/schedstat); zeros where it does not.
+inline rules::processor_use processor_use_of_process() noexcept {
+  rules::processor_use out;
+  if (std::FILE* const file = std::fopen("/proc/self/schedstat", "r")) {
+    unsigned long long ran = 0, ready = 0;
+    if (std::fscanf(file, "%llu %llu", &ran, &ready) == 2) {
+      out.ran_ns = static_cast<std::int64_t>(ran);
+      out.delay_ns = static_cast<std::int64_t>(ready);
+    }
+    std::fclose(file);
+  }
+  timespec now;
+  if (clock_gettime(CLOCK_MONOTONIC, &now) == 0) out.passed_ns = std::int64_t(now.tv_sec) * 1000000000 + now.tv_nsec;
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) out.processors = CPU_COUNT(&allowed);
+  return out;
+}
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/finalize/other_threads.hpp
+#ifndef WHYWAIT_FINALIZE_OTHER_THREADS_HPP
+#define WHYWAIT_FINALIZE_OTHER_THREADS_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// Threads of this process that never called MPI, and their time in marked work. Waiting and time outside of marks do not
+/// count: such a thread may sleep in a pool, and after its end it does nothing.
+struct other_threads {
+  std::int64_t count = 0;
+  std::uint64_t ticks = 0;
+
+  static other_threads of(const core::registry& registry) noexcept {
+    other_threads all;
+    const core::site_table& sites = registry.sites;
+    const std::uint64_t now = core::cycle_clock::now();
+    const auto add = [&](const core::path_step& step) noexcept {
+      if (step.block != 0 && step.block < sites.size() && sites[step.block].kind != core::site_kind::waiting)
+        all.ticks += step.ticks;
+    };
+    for (const core::location_base* l = __atomic_load_n(&registry.locations, __ATOMIC_ACQUIRE); l != nullptr; l = l->next) {
+      const record::location& here = static_cast<const record::location&>(*l);
+      if (__atomic_load_n(&here.extension[0], __ATOMIC_ACQUIRE) != nullptr) continue;
+      ++all.count;
+      const bool ended = __atomic_load_n(&here.finished, __ATOMIC_ACQUIRE) != 0;
+      here.path.peek(ended ? here.end_ticks : now, add);
+    }
+    return all;
+  }
+};
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
 // ---- whywait/finalize/run_summary.hpp
 #ifndef WHYWAIT_FINALIZE_RUN_SUMMARY_HPP
 #define WHYWAIT_FINALIZE_RUN_SUMMARY_HPP
@@ -33003,15 +36407,21 @@ inline report::run_facts gather_facts(const mpi::state& process, const process_r
                                       const finalize::team& team) {
   struct {
     std::uint64_t calls, lost, mismatches, full, unordered, first_comers, several;
+    std::int64_t other_threads, other_ns;
   } counts = {all.calls,
               all.lost_records + all.lost_steps,
               0,
               all.first_closed_ticks != 0 ? 1u : 0u,
               all.lost_orders,
               before.first_comers,
-              __atomic_load_n(&process.several, __ATOMIC_ACQUIRE) ? 1u : 0u};
+              __atomic_load_n(&process.several, __ATOMIC_ACQUIRE) ? 1u : 0u,
+              0,
+              0};
+  const other_threads others = other_threads::of(*process.registry);
+  counts.other_threads = others.count;
+  counts.other_ns = static_cast<std::int64_t>(static_cast<double>(others.ticks) * all.history.clock.ns_per_tick);
   for (const thread_records& l : all.threads) counts.mismatches += l.mismatched_ends;
-  team.all_reduce(&counts, 7, MPI_UINT64_T, MPI_SUM);
+  team.all_reduce(&counts, 9, MPI_UINT64_T, MPI_SUM);
   double worst_error_ns = all.history.clock.error_ns;
   team.all_reduce(&worst_error_ns, 1, MPI_DOUBLE, MPI_MAX);
   // The minimum over ranks of the time at which memory first ran out, and whether any rank is still out of memory.
@@ -33025,17 +36435,28 @@ inline report::run_facts gather_facts(const mpi::state& process, const process_r
   double longest_ns[2] = {between(all.begin_ticks, all.last_ticks) - static_cast<double>(before.paused_ns),
                           static_cast<double>(before.unseen_ns) + between(all.end_ticks, all.last_ticks)};
   team.all_reduce(longest_ns, 2, MPI_DOUBLE, MPI_MAX);
+  // Tests that find nothing are not recorded. Each costs what recording a call costs, but for the record.
+  double poll_ns = 0;
+  if (!all.history.locations.empty()) {
+    const core::call_overhead each = overhead_of(all.history.locations[0], core::mpi_call::Test);
+    poll_ns = static_cast<double>(all.failed_polls) * (each.before_ns + each.inside_ns + each.back_ns + each.after_ns);
+  }
+  team.all_reduce(&poll_ns, 1, MPI_DOUBLE, MPI_MAX);
 
   report::run_facts facts;
   if (longest_ns[1] > 0 || process.failed) {  // otherwise the records cover the run
     facts.seconds = longest_ns[0] * 1e-9;
     facts.unseen_seconds = longest_ns[1] * 1e-9;
   }
+  facts.pause_seconds = static_cast<double>(std::max<std::int64_t>(0, before.paused_ns)) * 1e-9;
+  facts.poll_seconds = poll_ns * 1e-9;
   facts.ranks = process.size;
   facts.mpi = detail::library_version();
   facts.mpi_calls = static_cast<std::int64_t>(counts.calls);
   facts.dropped_events = static_cast<std::int64_t>(counts.lost);
   facts.epochs = static_cast<std::int64_t>(process.schedule.epochs) + (process.running ? 0 : 1);
+  facts.other_threads = counts.other_threads;
+  facts.other_thread_seconds = base::seconds_of(counts.other_ns);
   facts.first_comers = static_cast<std::int64_t>(counts.first_comers);
   facts.clock = core::cycle_clock::used() != core::clock_source::monotonic ? "cycle counter" : "CLOCK_MONOTONIC";
   facts.clock_error_seconds = worst_error_ns * 1e-9;
@@ -33063,6 +36484,365 @@ inline report::run_facts gather_facts(const mpi::state& process, const process_r
                              " not begin and end in pairs; their times are unreliable; the first: " + mismatch);
   return facts;
 }
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/explain/plausible_time.hpp
+#ifndef WHYWAIT_EXPLAIN_PLAUSIBLE_TIME_HPP
+#define WHYWAIT_EXPLAIN_PLAUSIBLE_TIME_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// How long an MPI call may take without waiting, learnt from the run itself (docs/method.md 4.13). Calls are grouped by
+/// function and by size, in steps of four; each group is a histogram of the time that calls spent beyond their explained
+/// waits. The bound is generous, so that only calls exceed it that waited for something that the model does not contain.
+class plausible_time {
+ public:
+  static constexpr std::size_t sizes = 14, buckets = 40;
+  static constexpr std::uint32_t enough = 8;  ///< calls from which a group is learnt from
+
+  plausible_time() { counts_.assign(core::modelled_calls * sizes * buckets, 0); }
+
+  /// Adds a call that spent `ns` inside MPI beyond its explained waits.
+  void add(core::mpi_call call, std::uint64_t bytes, std::int64_t ns) noexcept {
+    if (call < core::mpi_call::modelled_) ++counts_[group(call, bytes) + bucket_of(ns)];
+  }
+
+  /// The most that such a call plausibly takes: four times a low quantile (10 %) of its group, but at least 20 us plus the
+  /// transfer at 1 GB/s, and at most 1 ms (10 ms for calls that make communicators) plus the transfer at 100 MB/s. The upper
+  /// limit bounds a group all of whose calls waited for something. `steps`: of a collective, how many transfers follow each
+  /// other. `slice_ns`: for how long another rank may have the processor in each.
+  std::int64_t bound_ns(core::mpi_call call, std::uint64_t bytes, std::int64_t steps = 1,
+                        std::int64_t slice_ns = 0) const noexcept {
+    const core::call_role role = core::role_of(call);
+    const bool slow = role == core::call_role::create || role == core::call_role::release || role == core::call_role::finalise;
+    const auto size = static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, std::uint64_t{1} << 40));
+    const std::int64_t least = 20'000 + size, most = steps * ((slow ? 10'000'000 : 1'000'000) + 10 * size + slice_ns);
+    const std::int64_t typical = typical_ns(call, bytes);
+    return typical == 0 ? most : std::clamp(4 * typical, least, most);
+  }
+
+  /// The upper end of the bucket with the 10 % quantile; 0 if there are too few calls.
+  std::int64_t typical_ns(core::mpi_call call, std::uint64_t bytes) const noexcept {
+    if (call >= core::mpi_call::modelled_) return 0;
+    const std::uint32_t* const of = &counts_[group(call, bytes)];
+    std::uint64_t all = 0, up_to = 0;
+    for (std::size_t b = 0; b != buckets; ++b) all += of[b];
+    if (all < enough) return 0;
+    for (std::size_t b = 0; b != buckets; ++b) {
+      up_to += of[b];
+      if (10 * up_to >= all) return std::int64_t{1} << b;
+    }
+    return 0;
+  }
+
+  /// The counts of all groups, to be added up over ranks.
+  base::pod_vector<std::uint32_t>& counts() noexcept { return counts_; }
+
+ private:
+  // Bucket b holds times up to 2^b ns.
+  static std::size_t bucket_of(std::int64_t ns) noexcept {
+    const auto up = static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 1)) - 1;
+    return up == 0 ? 0 : std::min<std::size_t>(static_cast<std::size_t>(64 - __builtin_clzll(up)), buckets - 1);
+  }
+  static std::size_t group(core::mpi_call call, std::uint64_t bytes) noexcept {
+    const std::size_t digits = bytes == 0 ? 0 : static_cast<std::size_t>(64 - __builtin_clzll(bytes)) / 2 + 1;
+    return (static_cast<std::size_t>(call) * sizes + std::min(digits, sizes - 1)) * buckets;
+  }
+
+  base::pod_vector<std::uint32_t> counts_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/wait_list.hpp
+#ifndef WHYWAIT_EXPLAIN_WAIT_LIST_HPP
+#define WHYWAIT_EXPLAIN_WAIT_LIST_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// An observer that stores how long each record of one rank waited, explained or not. Set `options::watch` to it while
+/// that rank is explained; waits of other ranks in the same process are ignored. A wait is stored at the record whose
+/// call was blocked: the wait of an Irecv at its Waitall. 8 bytes per record, O(1) per wait. Not thread safe; only the
+/// constructor throws (std::bad_alloc).
+class wait_list final : public observer {
+ public:
+  explicit wait_list(const rank_history& rank) : rank_(rank.rank), waits_(rank.locations.size()) {
+    for (std::size_t l = 0; l != waits_.size(); ++l) waits_[l].resize(rank.locations[l].records.size(), 0);
+  }
+
+  void wait(const wait_instance& w) override {
+    if (w.rank == rank_) waits_[w.location][w.record] += w.wait_ns;
+  }
+
+  /// Waiting time of one location in nanoseconds, by index of its record; 0 for records that did not wait.
+  const base::vector<std::int64_t>& of(std::size_t location) const { return waits_.at(location); }
+
+ private:
+  std::int32_t rank_;
+  base::vector<base::vector<std::int64_t>> waits_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/finalize/scheduler.hpp
+#ifndef WHYWAIT_FINALIZE_SCHEDULER_HPP
+#define WHYWAIT_FINALIZE_SCHEDULER_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// Time that the main thread was ready to run while other threads had its processor, since its start (Linux: schedstat); 0 if
+/// the kernel does not tell.
+inline std::int64_t scheduler_delay_ns() noexcept {
+  long long ran = 0, delayed = 0;
+  if (std::FILE* const file = std::fopen("/proc/self/schedstat", "re")) {
+    if (std::fscanf(file, "%lld %lld", &ran, &delayed) != 2) delayed = 0;
+    std::fclose(file);
+  }
+  return delayed;
+}
+
+/// For how long another rank may have the processor of a rank that could go on; 0 if each of `ranks` on this machine has one of
+/// its own.
+inline std::int64_t time_slice_ns(std::int64_t ranks) noexcept {
+  const std::int64_t processors = std::max<std::int64_t>(1, ::sysconf(_SC_NPROCESSORS_ONLN));
+  return ranks <= processors ? 0 : 8'000'000 * ((ranks + processors - 1) / processors);
+}
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/finalize/time_not_understood.hpp
+#ifndef WHYWAIT_FINALIZE_TIME_NOT_UNDERSTOOD_HPP
+#define WHYWAIT_FINALIZE_TIME_NOT_UNDERSTOOD_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// MPI time of this rank that is neither an explained wait nor plausible transfer: all time in calls without a model, in
+/// completions of requests that no wrapper created, and what other calls took beyond their explained waits and a bound that is
+/// learnt from the run (explain/plausible_time.hpp). Kept from epoch to epoch.
+class time_not_understood {
+ public:
+  /// What one call site contributes. `ns`: certainly; `beyond_ns`: beyond the bound; of `seen` calls `beyond` were longer.
+  struct site_sum {
+    core::stable_key key;
+    std::int64_t ns, count;
+    std::int64_t beyond_ns, beyond, seen;
+  };
+
+  /// The observer of the waits of one epoch. `next`: another one, or null; borrowed, like `history`.
+  explain::observer* begin(const core::rank_history& history, explain::observer* next) {
+    waits_.reset(new both(history, next));
+    return waits_.get();
+  }
+
+  /// Adds the explained epoch. Collective.
+  void fold(const core::rank_history& history, const finalize::team& all) {
+    explain::plausible_time now;
+    each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, bool, core::stable_key) {
+      now.add(r.call, bytes, ns);
+    });
+    auto& counts = now.counts();
+    const std::size_t groups = counts.size(), node = static_cast<std::size_t>(std::max(history.node, 0)) % most_nodes;
+    counts.resize(groups + most_nodes, 0);
+    counts[groups + node] = 1;
+    all.all_reduce(counts.data(), static_cast<int>(counts.size()), MPI_UINT32_T, MPI_SUM);
+    for (std::size_t i = 0; i != groups; ++i) plausible_.counts()[i] += counts[i];
+    const std::int64_t slice_ns = time_slice_ns(counts[groups + node]);
+    std::int64_t steps = 1;
+    for (std::int32_t n = 1; n < history.ranks; n *= 2) ++steps;
+    each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, bool unknown, core::stable_key key) {
+      const std::int64_t beyond =
+          unknown ? 0 : ns - plausible_.bound_ns(r.call, bytes, is_collective(r.call) ? steps : 1, slice_ns);
+      if (unknown) found_.push_back({key, ns, 1, 0, 0, 0});
+      else found_.push_back({key, 0, 0, std::max<std::int64_t>(beyond, 0), beyond > 0 ? 1 : 0, 1});
+      if (found_.size() >= most_unsorted) add_up(found_);
+    });
+    add_up(found_);
+    waits_.reset();
+  }
+
+  /// All ranks together, complete on rank 0; names are set by `name`. `own`: of the last epoch, for the totals of call sites.
+  /// Collective.
+  report::not_understood gather(const process_records& own, const finalize::team& all) {
+    // A site of which few calls take too long may have been interrupted: the scheduler gets the benefit of the doubt.
+    std::int64_t mine = 0, sporadic_ns = 0, outside_ns = 0;
+    for (const site_sum& s : found_) sporadic_ns += 2 * s.beyond < s.seen ? s.beyond_ns : 0;
+    const std::int64_t taken = std::min(sporadic_ns, scheduler_delay_ns());
+    const double kept = sporadic_ns > 0 ? static_cast<double>(sporadic_ns - taken) / static_cast<double>(sporadic_ns) : 0;
+    sums_ = {};
+    for (site_sum s : found_) {
+      s.ns += 2 * s.beyond < s.seen ? static_cast<std::int64_t>(kept * static_cast<double>(s.beyond_ns)) : s.beyond_ns;
+      s.count += s.beyond;
+      mine += s.ns;
+      if (s.ns != 0) sums_.push_back(s);
+    }
+    for (std::size_t l = 0; l != own.threads.size(); ++l) {
+      const mpi::call_site_table* const sites = own.threads[l].sites;
+      const auto& keys = own.history.locations[l].call_sites;
+      for (std::uint32_t i = 1; sites != nullptr && i < sites->size() && i < keys.size(); ++i) {
+        const mpi::call_site& site = (*sites)[i];
+        if (!counted_only(site.call) || site.ticks == 0) continue;
+        const auto ns = static_cast<std::int64_t>(static_cast<double>(site.ticks) * own.history.clock.ns_per_tick);
+        sums_.push_back({keys[i], ns, static_cast<std::int64_t>(site.count), 0, 0, 0});
+        mine += ns;
+        if (core::role_of(site.call) == core::call_role::test) outside_ns += ns;
+      }
+    }
+    add_up(sums_);
+    report::not_understood result;
+    double seconds[3] = {static_cast<double>(mine) * 1e-9, static_cast<double>(taken) * 1e-9,
+                         static_cast<double>(outside_ns) * 1e-9};
+    result.ranks.push_back({0, 0, seconds[0]});
+    all.gather(all.rank() != 0 ? &seconds[0] : nullptr, all.rank() != 0 ? sizeof seconds[0] : 0,
+               [&](const unsigned char* data, std::size_t) {
+                 double theirs;
+                 std::memcpy(&theirs, data, sizeof theirs);
+                 result.ranks.push_back({static_cast<std::int32_t>(result.ranks.size()), 0, theirs});
+               });
+    all.all_reduce(seconds, 3, MPI_DOUBLE, MPI_SUM);
+    result.seconds = seconds[0];
+    result.scheduler_seconds = seconds[1];
+    result.polling_seconds = seconds[2];
+    all.reduce(
+        [&] {
+          const auto* const bytes = reinterpret_cast<const unsigned char*>(sums_.data());
+          return finalize::team::packet(bytes, bytes + sums_.size() * sizeof(site_sum));
+        },
+        [&](const unsigned char* data, std::size_t size) {
+          const std::size_t before = sums_.size();
+          sums_.resize(before + size / sizeof(site_sum));
+          std::memcpy(&sums_[before], data, size);
+          add_up(sums_);
+        });
+    base::small_stable_sort(sums_, [](const site_sum& a, const site_sum& b) { return a.ns > b.ns; });
+    sums_.resize(std::min(sums_.size(), most_listed));
+    return result;
+  }
+
+  /// After `gather`, on rank 0: the call sites with the most time.
+  const base::pod_vector<site_sum>& sites() const noexcept { return sums_; }
+  void name(report::not_understood& result, const base::names& names) const {
+    for (const site_sum& s : sums_)
+      if (const base::place* const where = names.find(s.key))
+        result.calls.push_back({*where, s.count, static_cast<double>(s.ns) * 1e-9, 0});
+  }
+
+ private:
+  static constexpr std::size_t most_listed = 16, most_unsorted = 1 << 14, most_nodes = 256;
+
+  // Passes waits on to another observer.
+  class both final : public explain::observer {
+   public:
+    both(const core::rank_history& history, explain::observer* next) : list(history), next_(next) {}
+    void wait(const explain::wait_instance& w) override {
+      list.wait(w);
+      if (next_ != nullptr) next_->wait(w);
+    }
+    void path(const explain::path_instance& p) override {
+      if (next_ != nullptr) next_->path(p);
+    }
+    explain::wait_list list;
+
+   private:
+    explain::observer* next_;
+  };
+
+  static bool counted_only(core::mpi_call call) noexcept {
+    const core::call_role role = core::role_of(call);
+    return role == core::call_role::unexplained || role == core::call_role::test;
+  }
+  static bool completes(core::mpi_call call) noexcept {
+    const core::call_role role = core::role_of(call);
+    return role == core::call_role::complete_all || role == core::call_role::complete_any;
+  }
+  static bool is_collective(core::mpi_call call) noexcept {
+    const core::call_role role = core::role_of(call);
+    return role >= core::call_role::barrier && role <= core::call_role::release;
+  }
+
+  static void add_up(base::pod_vector<site_sum>& all) {
+    base::small_stable_sort(all, [](const site_sum& a, const site_sum& b) { return a.key < b.key; });
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i != all.size(); ++i) {
+      if (kept != 0 && all[kept - 1].key == all[i].key) {
+        all[kept - 1].ns += all[i].ns;
+        all[kept - 1].count += all[i].count;
+        all[kept - 1].beyond_ns += all[i].beyond_ns;
+        all[kept - 1].beyond += all[i].beyond;
+        all[kept - 1].seen += all[i].seen;
+      } else {
+        all[kept++] = all[i];
+      }
+    }
+    all.resize(kept);
+  }
+
+  /// Calls use(record, bytes, ns beyond its explained wait, whether it completed only requests that no wrapper created, key of
+  /// its call site) for each call that can block and has a model.
+  template <class Use>
+  void each(const core::rank_history& history, Use&& use) const {
+    constexpr std::uint64_t none = ~std::uint64_t(0);
+    base::vector<base::pod_vector<std::uint64_t>> bytes(history.locations.size());
+    for (std::size_t l = 0; l != bytes.size(); ++l)
+      bytes[l].assign(static_cast<std::size_t>(history.locations[l].records.size()), none);
+    for (const core::location_history& from : history.locations)
+      for (std::uint64_t i = 0; i != from.records.size(); ++i) {
+        const core::sync_record& r = from.records[i];
+        if (!r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive) || !r.has(core::sync_flag::complete)) continue;
+        if (r.completed_by >= bytes.size() || r.completion >= bytes[r.completed_by].size()) continue;
+        std::uint64_t& sum = bytes[r.completed_by][r.completion];
+        sum = (sum == none ? 0 : sum) + r.bytes;
+      }
+    for (std::size_t l = 0; l != bytes.size(); ++l) {
+      const core::location_history& here = history.locations[l];
+      for (std::uint64_t i = here.carried; i < here.records.size(); ++i) {
+        const core::sync_record& r = here.records[i];
+        const core::call_role role = core::role_of(r.call);
+        if (r.duration == 0 || role == core::call_role::local || role == core::call_role::initialise ||
+            role == core::call_role::unexplained)
+          continue;
+        const auto at = static_cast<std::size_t>(i);
+        const bool unknown = completes(r.call) && bytes[l][at] == none;
+        const std::uint64_t size = std::max(r.bytes, bytes[l][at] == none ? 0 : bytes[l][at]);
+        const auto ns = static_cast<std::int64_t>(static_cast<double>(r.duration) * history.clock.ns_per_tick);
+        use(r, size, std::max<std::int64_t>(0, ns - waits_->list.of(l)[at]), unknown,
+            r.site < here.call_sites.size() ? here.call_sites[r.site] : 0);
+      }
+    }
+  }
+
+  explain::plausible_time plausible_;
+  std::unique_ptr<both> waits_;
+  base::pod_vector<site_sum> found_, sums_;
+};
 
 }  // namespace finalize
 }  // namespace v0
@@ -33122,9 +36902,14 @@ namespace finalize {
 struct explained_so_far {
   explain::epoch_memory memory;
   base::pod_vector<rules::site_use> uses;    ///< on rank 0
+  rules::call_table calls_by_kind;       ///< on rank 0
+  base::pod_vector<rules::rank_code> code_of_rank;  ///< what this rank itself did
+  rules::code_table code_of_all;         ///< on rank 0
+  rules::processor_use at_start;         ///< when MPI_Init ended
   base::vector<kept_picture> pictures;   ///< on rank 0
   explain::outcome found;               ///< on rank 0: outcome of all complete epochs
   data_so_far data;
+  time_not_understood unknown;
   asked_questions asked;
   traced_calls calls;                   ///< on rank 0
   base::pod_vector<std::uint32_t> ran;  ///< blocks counted by compiler instrumentation, sorted
@@ -33140,6 +36925,14 @@ struct explained_so_far {
 inline explained_so_far& so_far_of(mpi::state& process) {
   if (process.so_far == nullptr) process.so_far = new explained_so_far();
   return *static_cast<explained_so_far*>(process.so_far);
+}
+
+/// Hook of MPI_Init: what the scheduler did so far does not count.
+inline void at_start(mpi::state& process) noexcept {
+  try {
+    so_far_of(process).at_start = processor_use_of_process();
+  } catch (const std::bad_alloc&) {  // then start-up counts
+  }
 }
 
 /// Frees the state after the last epoch, so that a leak checker does not report it.
@@ -33169,7 +36962,8 @@ class epoch {
     update_questions(so_far_.asked, process, *names_, team_);
     settings_.questions = so_far_.asked.clocks;
     create_data_analysis(process, team_, so_far_.data);
-    if (data_analysis* const data = so_far_.data.analysis.get()) settings_.watch = data->begin(all_.history);
+    data_analysis* const data = so_far_.data.analysis.get();
+    settings_.watch = so_far_.unknown.begin(all_.history, data != nullptr ? data->begin(all_.history) : nullptr);
   }
 
   const finalize::team& team() const noexcept { return team_; }
@@ -33182,6 +36976,7 @@ class epoch {
   /// Explains the epoch and adds it to all earlier ones. On rank 0 the result describes the run so far.
   explain::outcome explain() {
     explain::outcome found = explain::explain_epoch(transport_, &all_.history, &so_far_.memory, 1, settings_);
+    so_far_.unknown.fold(all_.history, team_);
     gather_pictures(found, all_.history, process_.registry->config.path_order, team_);
     if (process_.rank == 0) fold_pictures(so_far_.pictures, found);
     gather_calls(all_.history, so_far_.asked, all_.history.continues, team_, so_far_.calls);
@@ -33190,8 +36985,19 @@ class epoch {
   }
   /// The additional input of the rules.
   rules::contribution contribute(bool with_events) {
-    rules::contribution all = gather_contributions(transport_, all_.history, settings_.clock_error_ns, with_events);
-    if (process_.rank == 0) fold_uses(so_far_.uses, all.uses);
+    rules::add_own_code(so_far_.code_of_rank, all_.history);
+    rules::processor_use processor = processor_use_of_process();
+    processor.ran_ns -= so_far_.at_start.ran_ns;
+    processor.delay_ns -= so_far_.at_start.delay_ns;
+    processor.passed_ns -= so_far_.at_start.passed_ns;
+    rules::contribution all =
+        gather_contributions(transport_, all_.history, settings_.clock_error_ns,
+                             rules::code_of(all_.history.rank, so_far_.code_of_rank, processor), with_events);
+    if (process_.rank == 0) {
+      fold_uses(so_far_.uses, all.uses);
+      fold_calls(so_far_.calls_by_kind, all.calls);
+      so_far_.code_of_all = all.code;
+    }
     return all;
   }
 
@@ -33477,58 +37283,6 @@ inline base::vector<report::place_total> named(const base::pod_vector<unseen_blo
 
 #endif
 
-// ---- whywait/report/name_resolver.hpp
-#ifndef WHYWAIT_REPORT_NAME_RESOLVER_HPP
-#define WHYWAIT_REPORT_NAME_RESOLVER_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace report {
-namespace detail {
-
-/// Names and places for the keys of one outcome.
-class name_resolver {
- public:
-  name_resolver(const explain::outcome& found, const base::names& known) : names_(found, known) {}
-
-  base::place site(core::stable_key key) const { return copy_of(names_.place(key)); }
-
-  /// `within`: the region around an untimed step, else 0.
-  void describe(core::stable_key block, core::stable_key within, named_block& out) const {
-    const explain::block_description d = names_.describe(block, within != 0);
-    out.kind = d.kind_name;
-    out.block = words(d);
-    out.where = copy_of(d.where);
-    if (d.kind == explain::block_kind::between && !d.since_init) out.from = copy_of(d.from);
-    if (within != 0) out.within = words(names_.describe(within));
-  }
-
-  /// Describes the sum of all blocks that are not listed.
-  void rest(named_block& out) const {
-    out.kind = explain::name_of(explain::block_kind::other);
-    out.block = explain::block_names::rest;
-  }
-
- private:
-  static base::place copy_of(const base::place* p) { return p != nullptr ? *p : base::place{}; }
-
-  static std::string words(const explain::block_description& d) {
-    if (d.kind == explain::block_kind::call) return "inside " + call_text(copy_of(d.where));
-    if (d.kind != explain::block_kind::between) return d.name;
-    return "between " + (d.since_init ? std::string("MPI_Init") : call_text(copy_of(d.from), "at")) + " and " +
-           call_text(copy_of(d.where), "at");
-  }
-
-  explain::block_names names_;
-};
-
-}  // namespace detail
-}  // namespace report
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/report/ledger_assemble.hpp
 #ifndef WHYWAIT_REPORT_LEDGER_ASSEMBLE_HPP
 #define WHYWAIT_REPORT_LEDGER_ASSEMBLE_HPP
@@ -33607,6 +37361,8 @@ inline run_ledger ledger_of(const explain::outcome& found, const name_resolver& 
                   base::seconds_of(without.total_ns),
                   base::seconds_of(without.waiting_ns),
                   base::seconds_of(without.error_ns),
+                  0,
+                  0,
                   without.inversions};
   list_critical_path(found, resolve, out);
   list_delay_costs(found.costs, resolve, out);
@@ -33859,6 +37615,7 @@ inline result assemble(const explain::outcome& found, const base::names& known, 
   out.run.location_seconds = base::seconds_of(found.location_ns);
   out.run.waiting_seconds = base::seconds_of(found.waiting_ns);
   out.run.unmatched = found.unmatched;
+  out.run.progress = found.progress;
   out.run.clock_violations = found.clock_violations;
 
   const detail::name_resolver resolve(found, known);
@@ -33916,6 +37673,9 @@ inline result assemble(const explain::outcome& found, const base::names& known, 
     out.waits.push_back(std::move(w));
   }
   if (found.total_ns != 0) out.ledger = detail::ledger_of(found, resolve);
+  out.ledger.overhead.pause_seconds = out.run.pause_seconds;
+  out.ledger.overhead.poll_seconds = out.run.poll_seconds;
+  out.verdict = detail::verdict_of(found, resolve);
   out.problems = detail::advice_of(said.problems);
   out.run.undescribed_seconds = base::seconds_of(undescribed_ns);
   out.run.unexplained_seconds = base::seconds_of(remainder_ns + std::max<std::int64_t>(unlisted_ns, 0));
@@ -33979,9 +37739,16 @@ inline namespace v0 {
 namespace report {
 namespace detail {
 
+template <class Writer>
+void write_range(Writer& out, const char* name, const efficiency_ranges::range& r) {
+  out.key(name).begin_array();
+  out.value(r.least).value(r.most);
+  out.end_array();
+}
+
 /// Writes the members critical_path, efficiency, overhead, delay_costs and delay_sums; empty without clocks.
 template <class Writer>
-void write_ledger(Writer& out, const run_ledger& r) {
+void write_ledger(Writer& out, const run_ledger& r, const efficiency_ranges* limits) {
   out.key("critical_path").begin_array();
   for (const critical_entry& e : r.critical_path) {
     write_block(out, e);
@@ -33994,6 +37761,12 @@ void write_ledger(Writer& out, const run_ledger& r) {
   if (x.parallel > 0) {
     out.member("parallel", x.parallel).member("load_balance", x.load_balance).member("communication", x.communication);
     out.member("serialisation", x.serialisation).member("transfer", x.transfer);
+    if (limits != nullptr) {
+      write_range(out, "parallel_range", limits->parallel);
+      write_range(out, "load_balance_range", limits->load_balance);
+      write_range(out, "serialisation_range", limits->serialisation);
+      write_range(out, "transfer_range", limits->transfer);
+    }
     if (x.balance_between_nodes > 0)
       out.member("balance_in_nodes", x.balance_in_nodes).member("balance_between_nodes", x.balance_between_nodes);
     if (x.transfer_between_nodes > 0)
@@ -34005,7 +37778,7 @@ void write_ledger(Writer& out, const run_ledger& r) {
     out.member("calibrated", o.calibrated).member("seconds", o.seconds).member("bound_seconds", o.bound_seconds);
     out.member("run_seconds", r.seconds).member("without_seconds", o.without_seconds);
     out.member("waiting_without_seconds", o.waiting_without_seconds).member("error_seconds", o.error_seconds);
-    out.member("inversions", o.inversions);
+    out.member("pause_seconds", o.pause_seconds).member("poll_seconds", o.poll_seconds).member("inversions", o.inversions);
   }
   out.end_object().key("delay_costs").begin_array();
   for (const delay_entry& e : r.delay_costs) {
@@ -34449,6 +38222,92 @@ std::string write_json_file(const result& r, const std::string& path);
 
 #endif
 
+// ---- whywait/report/trust.hpp
+#ifndef WHYWAIT_REPORT_TRUST_HPP
+#define WHYWAIT_REPORT_TRUST_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace report {
+
+/// Whether the time that is not understood weakens what is drawn from the run.
+inline bool is_weakened(const result& r) noexcept {
+  return share_of(r.not_understood, r.run.location_seconds) >= least_not_understood;
+}
+
+/// The share of rank time that is understood, or that is not.
+inline double understood_by(const result& r, bool understood) noexcept {
+  const double share = share_of(r.not_understood, r.run.location_seconds);
+  return understood ? 1 - share : share;
+}
+
+/// No wait of a rank with time that is not understood is exact: the rank may have been late, or have waited, for a reason that
+/// is not known.
+inline void weaken(result& r) {
+  const double whole = r.run.ranks > 0 ? r.run.location_seconds / static_cast<double>(r.run.ranks) : 0;
+  const auto weak = [&](const base::vector<location_seconds>& all) {
+    for (const location_seconds& l : all)
+      if (l.rank >= 0 && static_cast<std::size_t>(l.rank) < r.not_understood.ranks.size() &&
+          r.not_understood.ranks[static_cast<std::size_t>(l.rank)].seconds >= least_not_understood * whole)
+        return true;
+    return false;
+  };
+  for (wait_entry& w : r.waits)
+    if (w.quality == "exact" && (weak(w.waiters) || weak(w.causers))) w.quality = "bounded";
+}
+
+/// An efficiency from which on a run is fine.
+constexpr double least_efficiency = 0.9;
+
+/// What stands against the statement that nothing is worth changing; the first of them counts.
+enum class objection { none, not_explained, partial, waiting, not_understood, efficiency };
+
+/// The one place that decides. A run is fine if it was explained as a whole, less than `quiet_below` of its rank time was
+/// waiting (or less than `quiet_seconds` in all) and less than 1 % is not understood, and its efficiency is at least 90 %.
+/// A program of one rank and one thread has no efficiency.
+inline objection first_objection(const result& r, const text_options& o = {}) noexcept {
+  const run_facts& run = r.run;
+  if (run.partial || !r.last_words.empty() || run.unseen_seconds > 0 || run.dropped_events > 0) return objection::partial;
+  if (run.mpi_calls <= 0 || run.location_seconds <= 0) return objection::not_explained;
+  const double share = run.waiting_seconds / run.location_seconds;
+  if (!(share < o.quiet_below || run.waiting_seconds < o.quiet_seconds)) return objection::waiting;
+  if (is_weakened(r)) return objection::not_understood;
+  if (run.locations > 1 && !(r.ledger.efficiency.parallel >= least_efficiency))
+    return r.ledger.efficiency.parallel > 0 ? objection::efficiency : objection::not_explained;
+  return objection::none;
+}
+inline bool nothing_worth_changing(const result& r, const text_options& o = {}) noexcept {
+  return first_objection(r, o) == objection::none && r.problems.empty() && r.verdict.empty();
+}
+
+/// What is said about the waiting in place of "nothing worth changing".
+inline const char* instead_words(objection o) noexcept {
+  switch (o) {
+    case objection::partial: return " in the part of the run that was recorded.";
+    case objection::not_explained: return ", as far as the run was explained.";
+    case objection::not_understood: return ", as far as the run is understood.";
+    case objection::efficiency: return ": the ranks hardly wait, but the run is not efficient.";
+    default: return ": the waiting is not worth changing.";
+  }
+}
+
+/// "37 % of rank time is inside MPI calls that whywait does not understand: MPI_Win_fence (win.cpp:12), ..."
+inline std::string unknown_words(const result& r) {
+  return base::percent(understood_by(r, false)) +
+         " of rank time is inside MPI calls that whywait does not understand: " + calls_text(r.not_understood);
+}
+
+/// Stands under figures that the time that is not understood weakens.
+inline std::string rests_on(const result& r) {
+  return "these figures rest on the " + base::percent(understood_by(r, true)) + " of rank time that is understood";
+}
+
+}  // namespace report
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/report/json.hpp
 #ifndef WHYWAIT_REPORT_JSON_HPP
 #define WHYWAIT_REPORT_JSON_HPP
@@ -34484,6 +38343,7 @@ void write_residual(Writer& out, const residual_entry& r) {
   write_block(out, r);
   out.member("seconds", r.seconds()).member("visits_seconds", r.visits_seconds()).member("speed_seconds", r.speed_seconds());
   out.member("causer_visits", r.causer_visits).member("waiter_visits", r.waiter_visits);
+  out.member("lead_visits", r.lead_visits);
   out.member("causer_work", r.causer_work).member("waiter_work", r.waiter_work);
   out.member("causer_seconds", r.causer_seconds()).member("waiter_seconds", r.waiter_seconds());
   out.member("inherited_seconds", r.inherited_seconds()).end_object();
@@ -34514,10 +38374,13 @@ void write_wait(Writer& out, const wait_entry& w) {
 }
 
 template <class Writer>
-void write_run(Writer& out, const run_facts& run) {
+void write_run(Writer& out, const result& r) {
+  const run_facts& run = r.run;
   out.key("run").begin_object();
   out.member("ranks", run.ranks).member("locations", run.locations).member("seconds", run.seconds);
   if (run.unseen_seconds > 0) out.member("unseen_seconds", run.unseen_seconds);
+  if (run.other_threads > 0)
+    out.member("other_threads", run.other_threads).member("other_thread_seconds", run.other_thread_seconds);
   out.member("location_seconds", run.location_seconds).member("waiting_seconds", run.waiting_seconds);
   out.member("unexplained_seconds", run.unexplained_seconds);
   out.member("undescribed_seconds", run.undescribed_seconds).member("undescribed_waits", run.undescribed_waits);
@@ -34528,6 +38391,17 @@ void write_run(Writer& out, const run_facts& run) {
       .member("clock", run.clock)
       .member("clock_error_seconds", run.clock_error_seconds);
   out.member("clock_violations", run.clock_violations).member("partial", run.partial);
+  out.member("nothing_worth_changing", nothing_worth_changing(r));
+  out.key("progress").begin_array();
+  for (const explain::progress_fact& p : run.progress) {
+    out.begin_object()
+        .member("waiter", p.sends ? "sender" : "receiver")
+        .member("within_node", p.within_node)
+        .member("least_bytes", static_cast<std::int64_t>(p.least_bytes))
+        .member("calls", p.calls)
+        .end_object();
+  }
+  out.end_array();
   out.key("settings").begin_object();
   for (const auto& [name, value] : run.settings) out.member(name, value);
   out.end_object().key("warnings").begin_array();
@@ -34548,6 +38422,21 @@ void write_totals(Writer& out, const char* name, const base::vector<place_total>
         .member("work", b.work)
         .end_object();
   out.end_array();
+}
+
+template <class Writer>
+void write_not_understood(Writer& out, const result& r) {
+  const not_understood& n = r.not_understood;
+  out.key("not_understood").begin_object().member("seconds", n.seconds).member("share", understood_by(r, false));
+  out.member("scheduler_seconds", n.scheduler_seconds).member("polling_seconds", n.polling_seconds).key("calls").begin_array();
+  for (const place_total& c : n.calls) {
+    out.begin_object();
+    write_place_members(out, c.where, true);
+    out.member("seconds", c.seconds).member("count", c.visits).end_object();
+  }
+  out.end_array();
+  write_locations(out, "ranks", n.ranks);
+  out.end_object();
 }
 
 template <class Writer>
@@ -34577,12 +38466,19 @@ template <class Sink>
 void write_json(const result& r, Sink sink) {
   json_document out{json_sink(sink)};
   out.begin_object().member("schema", "whywait/1");
-  detail::write_run(out, r.run);
-  out.key("waits").begin_array();
+  detail::write_run(out, r);
+  out.key("verdict").begin_array();
+  for (const verdict_entry& v : r.verdict) {
+    out.begin_object().member("text", v.text).member("block", v.block).member("rank", v.rank).member("ratio", v.ratio);
+    out.member("saving_seconds", v.saving_seconds).end_object();
+  }
+  out.end_array().key("waits").begin_array();
   for (const wait_entry& w : r.waits) detail::write_wait(out, w);
   out.end_array();
   detail::write_advice(out, "problems", r.problems);
-  detail::write_ledger(out, r.ledger);
+  detail::write_not_understood(out, r);
+  const efficiency_ranges limits = ranges_of(r.ledger.efficiency, r.not_understood, r.ledger.seconds);
+  detail::write_ledger(out, r.ledger, is_weakened(r) ? &limits : nullptr);
   detail::write_communication(out, r);
   detail::write_prediction(out, r.prediction);
   if (!r.unseen.empty()) detail::write_totals(out, "unseen", r.unseen);
@@ -34630,13 +38526,30 @@ struct wait_group {
 
 namespace detail {
 
+inline bool same_block(const residual_entry& a, const residual_entry& b) {
+  return a.kind == b.kind && a.block == b.block && a.within == b.within && a.where == b.where;
+}
+
+// Shapes in which the late side has fewer visits of the block are added up apart until `join_directions`.
 inline void add_term(base::vector<residual_entry>& terms, const residual_entry& more) {
   for (residual_entry& r : terms) {
-    if (r.kind != more.kind || r.block != more.block || r.within != more.within || !(r.where == more.where)) continue;
+    if (r.fewer() != more.fewer() || !same_block(r, more)) continue;
     r.add(more);
     return;
   }
   terms.push_back(residual_entry(more));
+}
+
+inline void join_directions(base::vector<residual_entry>& terms) {
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    for (std::size_t j = i + 1; j < terms.size(); ++j) {
+      if (!same_block(terms[i], terms[j])) continue;
+      explain::add_direction(terms[i], terms[j]);
+      for (std::size_t k = j + 1; k < terms.size(); ++k) terms[k - 1] = std::move(terms[k]);
+      terms.pop_back();
+      break;
+    }
+  }
 }
 
 inline void add_shares(base::vector<location_seconds>& shares, const base::vector<location_seconds>& more) {
@@ -34648,12 +38561,17 @@ inline void add_shares(base::vector<location_seconds>& shares, const base::vecto
   }
 }
 
-inline void add_advice(base::vector<advice_entry>& advice, const base::vector<advice_entry>& more, const std::string& pattern) {
+// Savings are wall time: together no more than the rank that waited most could gain.
+inline void add_advice(base::vector<advice_entry>& advice, const base::vector<advice_entry>& more, const std::string& pattern,
+                       const base::vector<location_seconds>& waiters) {
+  double longest = 0;
+  for (const location_seconds& s : waiters) longest = std::max(longest, s.seconds);
   for (const advice_entry& m : more) {
     std::size_t same = 0;
     while (same != advice.size() && advice[same].problem != m.problem) ++same;
     if (same != advice.size()) {
-      advice[same].saving_seconds += m.saving_seconds;  // the text stays that of the most costly shape
+      const double both = advice[same].saving_seconds + m.saving_seconds;  // the text stays that of the most costly shape
+      advice[same].saving_seconds = std::max(std::max(advice[same].saving_seconds, m.saving_seconds), std::min(both, longest));
       advice[same].seconds += m.seconds;
     } else if (m.problem != pattern || advice.empty()) {  // a special advice replaces that of the pattern
       advice.push_back(advice_entry(m));
@@ -34695,10 +38613,11 @@ inline base::vector<wait_group> group_shapes(const base::vector<wait_entry>& wai
     for (const residual_entry& r : w.residual) detail::add_term(sum.residual, r);
     detail::add_shares(sum.waiters, w.waiters);
     detail::add_shares(sum.causers, w.causers);
-    detail::add_advice(sum.advice, w.advice, w.pattern);
+    detail::add_advice(sum.advice, w.advice, w.pattern, sum.waiters);
   }
   for (wait_group& g : groups) {
     wait_entry& sum = g.sum;
+    if (g.shapes > 1) detail::join_directions(sum.residual);
     base::vector<residual_entry> terms;
     for (residual_entry& r : sum.residual) {
       if (g.shapes == 1 || r.kind == "step" || std::fabs(r.seconds()) >= 0.01 * sum.seconds) terms.push_back(std::move(r));
@@ -34750,17 +38669,32 @@ inline std::string efficiency_text(const explain::efficiencies& e) {
          " × transfer " + base::percent(e.transfer) + nodes(e.transfer_in_nodes, e.transfer_between_nodes);
 }
 
+/// The same with limits: "transfer 61-93 %".
+inline std::string efficiency_text(const efficiency_ranges& limits) {
+  const auto words = [](const efficiency_ranges::range& r) {
+    const std::string low = base::percent(r.least), high = base::percent(r.most);
+    return low == high ? low : low.substr(0, low.find(' ')) + "-" + high;
+  };
+  return "efficiency " + words(limits.parallel) + " = load balance " + words(limits.load_balance) + " × serialisation " +
+         words(limits.serialisation) + " × transfer " + words(limits.transfer);
+}
+
 /// The cost of measuring; empty if the cost of calls was not calibrated.
 inline std::string overhead_text(const run_ledger& r) {
   const overhead_section& o = r.overhead;
   if (!o.calibrated || !(r.seconds > 0)) return {};
-  const double most = o.bound_seconds + o.error_seconds;
+  const double most = o.bound_seconds + o.error_seconds + o.pause_seconds + o.poll_seconds;
   const std::string bound = "at most " + base::duration(most, 2) + " (" + base::percent(most / r.seconds) + ")";
-  if (most < 0.01 * r.seconds) return "measuring made the run longer by " + bound;
+  std::string parts;
+  if (o.pause_seconds > 0.001 * r.seconds)
+    parts += ", " + base::duration(o.pause_seconds, 2) + " of it in pauses that explained the run so far";
+  if (o.poll_seconds > 0.001 * r.seconds)
+    parts += ", " + base::duration(o.poll_seconds, 2) + " of it in tests that found nothing";
+  if (o.bound_seconds + o.error_seconds < 0.01 * r.seconds) return "measuring made the run longer by " + bound + parts;
   std::string text = "without measuring the run would have taken " + base::duration(o.without_seconds) + " (± " +
                      base::duration(o.error_seconds, 2) + "), with " + base::duration(o.waiting_without_seconds) +
                      " of waiting: measuring took " + base::duration(o.seconds, 2) +
-                     " on all ranks and made the run longer by " + bound;
+                     " on all ranks and made the run longer by " + bound + parts;
   if (o.inversions > 0)
     text += "; " + base::counted(o.inversions, "receive") + " from any source would have taken another message";
   return text;
@@ -34868,6 +38802,15 @@ inline std::string unseen_words(const base::vector<place_total>& all) {
   return text;
 }
 
+/// One sentence about messages that depend on their partner.
+inline std::string progress_words(const explain::progress_fact& p) {
+  const std::string size =
+      p.least_bytes < 2 ? std::string() : "of " + base::memory(static_cast<double>(p.least_bytes)) + " or more ";
+  return std::string(p.sends ? "sends " : "receives ") + size + (p.within_node ? "within a node" : "between nodes") +
+         " complete only while the " + (p.sends ? "receiver" : "sender") + " is in MPI (seen in " +
+         base::counted(p.calls, "call") + ")";
+}
+
 /// A quality in words; empty for "exact".
 inline std::string quality_words(const std::string& quality) {
   if (quality == "bounded") return "approximate: only a bound is known for a part of it";
@@ -34909,6 +38852,9 @@ inline std::string who_waited(const wait_entry& w) {
   if (all.ranks.empty()) return out;
   double total = 0;
   for (const location_seconds& c : w.causers) total += c.seconds;
+  const location_seconds& first = w.causers[0];
+  if (w.causers.size() > 1 && first.rank >= 0 && first.seconds >= 0.6 * total)
+    return out + ", mostly for " + words_for(w.causers, 0, 1).text + " (" + base::percent(first.seconds / total) + ")";
   std::size_t most = 0;
   double named = 0;
   while (most < w.causers.size() && w.causers[most].rank >= 0 && named < 0.9 * total) named += w.causers[most++].seconds;
@@ -34934,10 +38880,35 @@ inline std::string step_words(std::int64_t late, std::int64_t waiting) {
 
 }  // namespace detail
 
+namespace detail {
+
+/// How much longer a visit (or unit of work) takes on the late side. From the split of docs/method.md 1.4,
+/// S = (mu_B - mu_A)(n_A + n_B)/2, which with a lead also holds the time of that lead.
+inline double each_seconds(const residual_entry& r, std::int64_t late, std::int64_t waiting) noexcept {
+  const auto a = static_cast<double>(waiting), b = static_cast<double>(late);
+  if (r.lead_visits == 0 || late <= 0 || waiting <= 0) return 2 * r.speed_seconds() / (a + b);
+  return r.causer_seconds() / b - r.waiter_seconds() / a;
+}
+
+/// Whether the time of a block is only that of visits that one side made earlier.
+inline bool only_lead(const residual_entry& r) noexcept {
+  return r.lead_visits != 0 && r.causer_visits == r.waiter_visits &&
+         std::fabs(r.causer_seconds() - r.waiter_seconds()) < 0.2 * std::fabs(r.seconds());
+}
+
+// A negative lead: the waiting side made these visits before both were last aligned, or has not made them yet.
+inline std::string lead_words(const residual_entry& r) {
+  const char* const noun = r.kind == "call" ? "call" : "visit";
+  if (r.lead_visits > 0) return "the waiting side was " + base::counted(r.lead_visits, noun) + " ahead";
+  return "the waiting side made " + base::count(-r.lead_visits) + " of them earlier or later";
+}
+
+}  // namespace detail
+
 /// The difference between both sides in one block: "same visits, each 1.9 ms slower", "1,200 more visits", "only the
-/// late side ran it", "4.0x as often: 80 visits instead of 20" of an untimed step. Time per visit from the split of
-/// definitions 1.4: S = (mu_B - mu_A)(n_A + n_B)/2.
-inline std::string remark(const residual_entry& r) {
+/// late side ran it", "4.0x as often: 80 visits instead of 20" of an untimed step. `name_lead`: adds by how many visits
+/// one side was ahead.
+inline std::string remark(const residual_entry& r, bool name_lead = true) {
   std::string out;
   const bool work = r.causer_work > 0 && r.waiter_work > 0;
   const std::int64_t late = work ? r.causer_work : r.causer_visits;
@@ -34950,6 +38921,7 @@ inline std::string remark(const residual_entry& r) {
                          (std::string(more < 0 ? "fewer " : "more ") + noun + "s" + (work ? " of work" : "")).c_str());
   };
   if (r.kind == "step" && r.seconds() == 0 && late != waiting) return detail::step_words(late, waiting);
+  if (detail::only_lead(r)) return std::string("same ") + (r.kind == "call" ? "calls; " : "visits; ") + detail::lead_words(r);
   if (r.kind == "startup") {
     out = r.seconds() > 0 ? "the late side came later out of it" : "the waiting side came later out of it";
   } else if (late > 0 && waiting <= 0) {
@@ -34958,7 +38930,7 @@ inline std::string remark(const residual_entry& r) {
     out = "only the waiting side ran it";
   } else if (late > 0 && waiting > 0) {
     const double size = std::fabs(r.visits_seconds()) + std::fabs(r.speed_seconds());
-    const double each = 2 * r.speed_seconds() / (static_cast<double>(late) + static_cast<double>(waiting));
+    const double each = detail::each_seconds(r, late, waiting);
     const std::string slower = "each " + (work ? std::string("unit ") : std::string()) + base::duration(std::fabs(each), 2) +
                                (each < 0 ? " faster" : " slower");
     const bool by_visits = size > 0 && std::fabs(r.visits_seconds()) >= 0.8 * size;
@@ -34969,6 +38941,7 @@ inline std::string remark(const residual_entry& r) {
     else if (by_speed) out = work ? slower : "each " + std::string(noun) + slower.substr(4);
     else out = difference() + ", " + slower;
   }
+  if (name_lead && r.lead_visits != 0) out += (out.empty() ? "" : "; ") + detail::lead_words(r);
   if (r.kind == "waiting") out += (out.empty() ? "" : ", ") + std::string("marked as waiting");
   if (r.inherited_seconds() > 0.1 * std::fabs(r.seconds()) && r.seconds() > 0)
     out += (out.empty() ? "" : "; ") +
@@ -35031,9 +39004,11 @@ class text_writer {
     if (run.partial) head += " · PARTIAL";
     paragraph(head, "", bold_on());
     if (run.partial) paragraph("The program did not finish; the report covers what was recorded until its end.", "  ");
+    for (const verdict_entry& v : r_.verdict) paragraph(base::printable(v.text), "  ", bold_on());
+    if (is_weakened(r_)) paragraph(unknown_words(r_), "  ", red(), 2);
     const bool parallel = run.locations > 1 && r_.ledger.efficiency.parallel > 0;
     if (quiet) {
-      if (parallel && r_.ledger.efficiency.parallel < 0.9) efficiency();
+      if (parallel && (r_.ledger.efficiency.parallel < least_efficiency || is_weakened(r_))) efficiency();
       balanced(share);
     } else {
       const base::vector<wait_group> groups = group_shapes(r_.waits);
@@ -35053,7 +39028,9 @@ class text_writer {
     problems();
     if (!quiet) ledger();
     if (r_.communication != nullptr) out_ += r_.communication->text(o_.columns);
-    out_ += prediction_text(r_.prediction, o_.columns);
+    const std::string predicted = prediction_text(r_.prediction, o_.columns);
+    out_ += predicted;
+    if (!predicted.empty() && is_weakened(r_)) paragraph(rests_on(r_), margin());
     footer();
     return std::move(out_);
   }
@@ -35083,9 +39060,10 @@ class text_writer {
       return;
     }
     if (r_.run.unseen_seconds > 0.1 * r_.run.seconds) return paragraph(hardly_seen(r_.run, share), "  ");
-    paragraph(base::percent(share) + " of rank time is waiting (" + base::duration(r_.run.waiting_seconds) +
-                  (r_.problems.empty() ? "): nothing worth changing here." : "): the waiting is not worth changing."),
-              "  ", green());
+    const std::string waiting =
+        base::percent(share) + " of rank time is waiting (" + base::duration(r_.run.waiting_seconds) + ")";
+    if (nothing_worth_changing(r_, o_)) paragraph(waiting + ": nothing worth changing here.", "  ", green());
+    else paragraph(waiting + instead_words(first_objection(r_, o_)), "  ");
     if (!r_.waits.empty()) {
       const wait_entry& w = r_.waits.front();
       paragraph("(most: " + pattern_words(w.pattern) + ", " + base::duration(w.seconds) + " in all, " +
@@ -35180,7 +39158,11 @@ class text_writer {
       paragraph(base::counted(more_of(r_.problems.size() - shown), "more problem") + " (the JSON file has all)", margin());
   }
 
-  void efficiency() { paragraph(efficiency_text(r_.ledger.efficiency), "  ", "", 2); }
+  void efficiency() {
+    const explain::efficiencies& e = r_.ledger.efficiency;
+    paragraph(is_weakened(r_) ? efficiency_text(ranges_of(e, r_.not_understood, r_.ledger.seconds)) : efficiency_text(e), "  ",
+              "", 2);
+  }
 
   /// Results of the virtual clocks for the whole run.
   void ledger() {
@@ -35190,6 +39172,7 @@ class text_writer {
       paragraph("x2 saves: if all get the same work again, but " + base::counted(r_.run.first_comers, "answer") +
                     " went to whoever asked first",
                 margin() + "  ");
+    if (!path.empty() && is_weakened(r_)) paragraph(rests_on(r_), margin() + "  ");
     const std::string delays = delay_text(r_.ledger, r_.waits);
     if (delays.empty()) return;
     out_ += "\n";
@@ -35222,8 +39205,10 @@ class text_writer {
       base::vector<std::string> lines = label(r);
       for (std::string& line : lines) line.insert(0, under ? 2 : 0, ' ');
       rows.push_back(
-          {lines, "", under || r.within.empty() ? remark(r) : remark(r) + ", untimed in " + base::printable(r.within)});
+          {lines, "",
+           under || r.within.empty() ? remark(r, false) : remark(r, false) + ", untimed in " + base::printable(r.within)});
     };
+    bool lead_named = false;  // all blocks of one step have the same lead
     for (const residual_entry& r : w.residual) {
       if (untimed(r)) continue;
       if (timed == o_.most_blocks || (r.kind != "step" && std::fabs(r.seconds()) < o_.small_blocks * w.seconds)) {
@@ -35232,7 +39217,8 @@ class text_writer {
         continue;
       }
       ++timed;
-      rows.push_back({label(r), amount(scale, r.seconds()), remark(r)});
+      rows.push_back({label(r), amount(scale, r.seconds()), remark(r, !lead_named)});
+      lead_named = lead_named || r.lead_visits != 0;
       std::size_t under = 0;
       for (std::size_t i = 0; i < w.residual.size(); ++i) {
         if (!untimed(w.residual[i]) || told[i] || w.residual[i].within != r.block) continue;
@@ -35297,11 +39283,15 @@ class text_writer {
     text += ", " + base::counted(run.dropped_events, "event") + " dropped, " + base::counted(run.unmatched, "message") +
             " unmatched";
     if (run.clock_violations > 0) text += ", " + base::counted(run.clock_violations, "clock violation");
+    if (run.other_threads > 0)
+      text += ", " + base::counted(run.other_threads, "thread") + " without MPI calls ran marked code for " +
+              base::duration(run.other_thread_seconds) + " (no part of rank time)";
     if (run.waiting_seconds > 0)
       text +=
           ", " + base::percent(std::max(run.unexplained_seconds, 0.0) / run.waiting_seconds) + " of the waiting unexplained";
     out_ += "\n";
     paragraph(text, "    ", faint());
+    for (const explain::progress_fact& p : run.progress) paragraph(progress_words(p), "    ", faint());
     const std::string overhead = overhead_text(r_.ledger);
     if (!overhead.empty()) paragraph(overhead, "    ", faint());
     warnings();
@@ -35363,11 +39353,16 @@ inline report::result analyse(mpi::state& process, epoch& now) {
   const base::pod_vector<unseen_block> unseen = gather_unseen(now.records(), process.registry->sites, now.team());
   base::vector<core::stable_key> keys = keys_of(contributions);
   for (const unseen_block& b : unseen) keys.push_back(b.key);
+  report::not_understood unknown = now.so_far().unknown.gather(now.records(), now.team());
+  for (const time_not_understood::site_sum& s : now.so_far().unknown.sites()) keys.push_back(s.key);
   const base::names names = gather_names(keys_to_name(found, std::move(keys)), now.names(), now.team());
   rules::evaluation advice;
   if (process.rank == 0) advice = advise(process.registry->config.rules, found, names, std::move(contributions), facts);
   report::result result = report::assemble(found, names, std::move(facts), advice);
   result.unseen = named(unseen, names);
+  now.so_far().unknown.name(unknown, names);
+  result.not_understood = std::move(unknown);
+  report::weaken(result);
   if (data.analysis != nullptr) result.communication = data.analysis->result(&gather_names, now.names(), result.run.warnings);
   answer_questions(process, now.names(), now.team(), now.so_far().calls, now.so_far().asked, found, result);
   now.keep(std::move(found));
@@ -35393,6 +39388,8 @@ inline report::result partial_result(mpi::state& process, const finalize::team& 
                            (so_far.found.records == 0 ? "waits are not explained" : "later waits are not explained"));
   rules::contribution uses;
   uses.uses = so_far.uses;
+  uses.calls = so_far.calls_by_kind;
+  uses.code = so_far.code_of_all;
   const rules::evaluation advice = advise(process.registry->config.rules, so_far.found, names, std::move(uses), facts);
   return report::assemble(so_far.found, names, std::move(facts), advice);
 }
@@ -37212,11 +41209,17 @@ inline namespace v0 {
 namespace mpi {
 namespace detail {
 
+inline void at_start(state& process) {
+  finalize::at_start(process);
+  postmortem::at_start(process);
+}
+
 // Runs before main, so that regions around MPI_Init are recorded.
 inline const bool listening = [] {
   record::keep_details();
   record::listen();
-  install(hooks{&postmortem::at_start, &finalize::at_finalize, &postmortem::at_end, &finalize::at_epoch});
+  static_cast<void>(std::atexit([] { say_if_unseen(); }));
+  install(hooks{&at_start, &finalize::at_finalize, &postmortem::at_end, &finalize::at_epoch});
   return true;
 }();
 
@@ -43056,42 +47059,6 @@ class communication_section final : public report::section {
 
 #endif
 
-// ---- whywait/explain/wait_list.hpp
-#ifndef WHYWAIT_EXPLAIN_WAIT_LIST_HPP
-#define WHYWAIT_EXPLAIN_WAIT_LIST_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// An observer that stores how long each record of one rank waited, explained or not. Set `options::watch` to it while
-/// that rank is explained; waits of other ranks in the same process are ignored. A wait is stored at the record whose
-/// call was blocked: the wait of an Irecv at its Waitall. 8 bytes per record, O(1) per wait. Not thread safe; only the
-/// constructor throws (std::bad_alloc).
-class wait_list final : public observer {
- public:
-  explicit wait_list(const rank_history& rank) : rank_(rank.rank), waits_(rank.locations.size()) {
-    for (std::size_t l = 0; l != waits_.size(); ++l) waits_[l].resize(rank.locations[l].records.size(), 0);
-  }
-
-  void wait(const wait_instance& w) override {
-    if (w.rank == rank_) waits_[w.location][w.record] += w.wait_ns;
-  }
-
-  /// Waiting time of one location in nanoseconds, by index of its record; 0 for records that did not wait.
-  const base::vector<std::int64_t>& of(std::size_t location) const { return waits_.at(location); }
-
- private:
-  std::int32_t rank_;
-  base::vector<base::vector<std::int64_t>> waits_;
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/data/finalize/communication_analysis.hpp
 #ifndef WHYWAIT_DATA_FINALIZE_COMMUNICATION_ANALYSIS_HPP
 #define WHYWAIT_DATA_FINALIZE_COMMUNICATION_ANALYSIS_HPP
@@ -43373,8 +47340,8 @@ namespace whywait {
 inline namespace v0 {
 namespace record {
 
-/// Whether the calling thread keeps the order of its path: whoever counts blocks by other means than the path recorder
-/// then tells each with `append`, too.
+/// Whether the calling thread keeps the order of its path. Then other counters of blocks than the path recorder call
+/// `append` for each visit.
 inline bool keeps_order() noexcept {
   const location* const here = this_location();
   return here != nullptr && here->more != nullptr && here->more->ordered;
@@ -43382,9 +47349,9 @@ inline bool keeps_order() noexcept {
 
 constexpr uint32_t most_appended = (1u << 28) - 1;
 
-/// One visit of a block that somebody else counts (the compiler's callbacks), for the order of the path only: it
-/// counts nothing. At most `most_appended`. About 8 ns where `keeps_order`; else nothing. What runs inside it and calls it again is
-/// left out.
+/// Appends one visit of a block to the path order without counting it, for blocks that the compiler's callbacks count.
+/// `block` is at most `most_appended`. About 8 ns where `keeps_order`, else nothing. Calls from inside a call are
+/// dropped.
 inline void append(uint32_t block) noexcept {
   location* const here = this_location();
   if (here == nullptr || here->more == nullptr) return;
