@@ -179,6 +179,12 @@ struct explanation : class_sums {
   base::vector<residual_term> residual;  ///< largest |total_ns| first
   base::vector<location_share> waiters;  ///< largest share first; the rest in rank -1
   base::vector<location_share> causers;  ///< largest share first; the rest in rank -1
+
+  /// The part of the wait that is inherited. The inherited terms may add up to more, where the causer itself did less than
+  /// the waiter.
+  std::int64_t inherited_wait_ns() const noexcept {
+    return indirect_ns < 0 ? 0 : indirect_ns > wait_ns ? wait_ns : indirect_ns;
+  }
 };
 
 /// The number of blocks that the critical path and the delay costs list; the others are added up.

@@ -100,7 +100,7 @@ inline result assemble(const explain::outcome& found, const base::names& known, 
       w.compensated_quality = report::name_of(e->compensated_trust);
       if (!e->residual.empty()) w.saving_seconds = detail::saving_of(found, e->residual[0].block);
     }
-    w.indirect_seconds = base::seconds_of(e->indirect_ns);
+    w.indirect_seconds = base::seconds_of(e->inherited_wait_ns());
     w.waiters = detail::shares_of(e->waiters);
     w.causers = detail::shares_of(e->causers);
 
