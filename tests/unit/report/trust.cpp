@@ -14,7 +14,7 @@ using report::objection;
 namespace {
 
 /// Line breaks and margins are spaces.
-bool has(const std::string& text, const std::string& part) {
+bool contains(const std::string& text, const std::string& part) {
   std::string line;
   for (const char c : text)
     if ((c != '\n' && c != ' ') || line.empty() || line.back() != ' ') line += c == '\n' ? ' ' : c;
@@ -41,8 +41,8 @@ report::result fine() {
 /// The text, the JSON document and the function agree.
 objection judge(const report::result& r) {
   const bool fine = report::nothing_worth_changing(r);
-  CHECK(has(report::text_of(r), "nothing worth changing") == fine);
-  CHECK(has(report::json_of(r), "\"nothing_worth_changing\": true") == fine);
+  CHECK(contains(report::text_of(r), "nothing worth changing") == fine);
+  CHECK(contains(report::json_of(r), "\"nothing_worth_changing\": true") == fine);
   return report::first_objection(r);
 }
 
@@ -52,7 +52,7 @@ TEST_CASE("a run that is just fine is called so") {
   const report::result r = fine();
   CHECK(judge(r) == objection::none);
   CHECK(report::nothing_worth_changing(r));
-  CHECK_FALSE(has(report::text_of(r), "does not understand"));
+  CHECK_FALSE(contains(report::text_of(r), "does not understand"));
 }
 
 TEST_CASE("an efficiency below 90 %, or none, is not fine") {
@@ -68,9 +68,9 @@ TEST_CASE("1 % of rank time that is not understood is not fine") {
   r.not_understood.seconds = 0.4;
   CHECK(judge(r) == objection::not_understood);
   const std::string text = report::text_of(r);
-  CHECK(has(text, "1.0 % of rank time is inside MPI calls that whywait does not understand"));
-  CHECK(has(text, "MPI_Win_fence (win.cpp:12)"));
-  CHECK(has(text, "transfer 98-100 %"));
+  CHECK(contains(text, "1.0 % of rank time is inside MPI calls that whywait does not understand"));
+  CHECK(contains(text, "MPI_Win_fence (win.cpp:12)"));
+  CHECK(contains(text, "transfer 98-100 %"));
   r.not_understood.seconds = 0.399;
   CHECK(judge(r) == objection::none);
 }
