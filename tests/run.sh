@@ -19,7 +19,7 @@ done
 if [ "${#configurations[@]}" -eq 0 ]; then
   # g++ and Open MPI with everything; then what differs: the other MPI, clang, the generated headers, and sanitizers over
   # all rooms, MPI programs and fuzz targets, or over all that has threads (CMakePresets.json says what)
-  configurations=(openmpi mpich clang single asan threads)
+  configurations=(openmpi mpich single fuzz)
 fi
 
 scripts/dependencies.sh tests

@@ -13228,7 +13228,7 @@ constexpr core::stable_key network_key() noexcept { return core::combine(1, 0x6e
 constexpr core::stable_key node_network_key() noexcept { return core::combine(2, 0x6e6574776f726bu); }
 
 /// One change of a hypothetical run: `block` takes `factor` times as long (0.5: twice as fast, 0: no time). With `mean_ns`
-/// it is balanced instead: each rank that runs it spends that time in it; ranks that spend less get the same more each time.
+/// it is balanced instead: each rank that runs it spends that time in it, distributed over the run as now.
 struct change {
   core::stable_key block = 0;  ///< key of a region, step or derived block, or network_key()
   double factor = 1.0;
@@ -14405,34 +14405,20 @@ class clock_plan {
   bool asks() const noexcept { return !asked_.empty(); }
   bool asks_nodes() const noexcept { return !node_network_.empty(); }
 
-  /// What one rank saves of the time between two records: a part of it, and an amount that does not depend on it.
-  struct saved_time {
-    double part;
-    std::int64_t each_ns;
-  };
-  /// The savings of one rank, for `spend`. A balanced block depends on what the rank itself does in it, `own(block)`: if
-  /// that is more than the mean, each interval shrinks in proportion; if it is less, each grows by the same time, so that
-  /// what disturbs the rank does not grow with it.
+  /// The parts that one rank saves, for `spend`: a balanced block depends on the rank's own time in it, `own_ns(block)`.
   template <class Own>
-  void savings_of(Own&& own, base::pod_vector<saved_time>& savings) const {
-    savings.clear();
-    for (const saving& s : asked_) savings.push_back({s.part, 0});
+  void parts_of(Own&& own_ns, base::pod_vector<double>& parts) const {
+    parts.clear();
+    for (const saving& s : asked_) parts.push_back(s.part);
     for (const balanced& b : balanced_) {
-      const explain::block_time mine = own(b.block);
-      saved_time& s = savings[b.number];
-      if (mine.ns > b.mean_ns) {
-        s.part = 1 - static_cast<double>(b.mean_ns) / static_cast<double>(mine.ns);
-      } else if (mine.visits > 0) {
-        s.each_ns = (mine.ns - b.mean_ns) / mine.visits;
-      }
+      const std::int64_t own = own_ns(b.block);
+      parts[b.number] = own > 0 ? 1 - static_cast<double>(b.mean_ns) / static_cast<double>(own) : 0;
     }
   }
   /// Calls saved(clock, ns) with the part of the time in a block that each clock saves.
   template <class Saved>
-  void spend(std::uint32_t number, std::int64_t ns, const base::pod_vector<saved_time>& savings, Saved&& saved) const {
-    for (; number != none; number = asked_[number].next) {
-      saved(asked_[number].clock, share(savings[number].part, ns) + savings[number].each_ns);
-    }
+  void spend(std::uint32_t number, std::int64_t ns, const base::pod_vector<double>& parts, Saved&& saved) const {
+    for (; number != none; number = asked_[number].next) saved(asked_[number].clock, share(parts[number], ns));
   }
   /// `leaves`: the call communicates with another node.
   void spend_network(std::int64_t ns, bool leaves, clock_bank<most_clocks>& x) const noexcept {
@@ -14632,10 +14618,10 @@ class clock_legs {
     double uncertain = 0, error_ns = 0;
   };
 
-  /// `asked`: clock_plan::number_of each block of the rank. `savings`: clock_plan::savings_of the rank. `leaving`: node_map::leaving of each record, or null if the
+  /// `asked`: clock_plan::number_of each block of the rank. `parts`: clock_plan::parts_of the rank. `leaving`: node_map::leaving of each record, or null if the
   /// plan does not distinguish nodes. `spends`: buffer. All are used during this call only.
   void read(const explain::rank_history& rank, const explain::location_history& here, const clock_plan& plan,
-            const base::pod_vector<std::uint32_t>& asked, const base::pod_vector<clock_plan::saved_time>& savings,
+            const base::pod_vector<std::uint32_t>& asked, const base::pod_vector<double>& parts,
             const base::vector<bool>* leaving, base::pod_vector<spend>& spends) {
     const std::size_t records = here.records.size();
     legs_.reserve(records + 1);
@@ -14695,9 +14681,9 @@ class clock_legs {
           if (p.block == 0 || p.block >= rank.blocks.size()) continue;
           const auto ns = std::min(core::nearest(static_cast<double>(p.ticks) * rank.clock.ns_per_tick), room_ns);
           room_ns -= ns;
-          plan.spend(asked[p.block], ns, savings, put);
+          plan.spend(asked[p.block], ns, parts, put);
         }
-        if (room_ns > 0) plan.spend(plan.number_of(explain::between_key(last_site, site)), room_ns, savings, put);
+        if (room_ns > 0) plan.spend(plan.number_of(explain::between_key(last_site, site)), room_ns, parts, put);
         if (r != nullptr) call = plan.number_of(explain::call_key(site));
       }
       const bool leaves = leaving == nullptr || (r != nullptr && (*leaving)[i]);
@@ -15162,10 +15148,10 @@ namespace clocks {
 /// wrapper has finished what it does after its time stamp.
 class location_clocks {
  public:
-  /// Begins one pass; `plan`, `savings` (clock_plan::savings_of the rank) and `memory` are borrowed. Read the legs before `begin_next`.
-  location_clocks(const clock_plan& plan, const base::pod_vector<clock_plan::saved_time>& savings, std::int64_t begin_ns,
+  /// Begins one pass; `plan`, `parts` (clock_plan::parts_of the rank) and `memory` are borrowed. Read the legs before `begin_next`.
+  location_clocks(const clock_plan& plan, const base::pod_vector<double>& parts, std::int64_t begin_ns,
                   base::memory_pool& memory)
-      : legs_(memory), now_ns_(begin_ns), plan_(&plan), savings_(&savings), clocks_(plan.clocks()) {}
+      : legs_(memory), now_ns_(begin_ns), plan_(&plan), parts_(&parts), clocks_(plan.clocks()) {}
   clock_legs& legs() noexcept { return legs_; }
 
   /// Goes to the beginning of the next record. At the end it enters the last steps and returns false.
@@ -15226,7 +15212,7 @@ class location_clocks {
     const std::int64_t tail_ns = leg.leave_ns - now_ns_;
     plan_->spend_network(tail_ns, clock_legs::leaves(leg), delay_);
     if (leg.call != clock_plan::none && tail_ns != 0) {
-      plan_->spend(leg.call, tail_ns, *savings_, [this](std::uint32_t clock, std::int64_t ns) { delay_[clock] += ns; });
+      plan_->spend(leg.call, tail_ns, *parts_, [this](std::uint32_t clock, std::int64_t ns) { delay_[clock] += ns; });
     }
     if (const clock_legs::overhead* const o = legs_.overhead_at(next_)) {
       spend(std::min(o->back_ns, tail_ns), o->uncertain);
@@ -15264,7 +15250,7 @@ class location_clocks {
   std::int64_t now_ns_, bound_ns_ = 0, executed_ns_ = 0, inside_ns_ = 0, ahead_ns_ = 0;
   double error_ns_ = 0;
   const clock_plan* plan_;
-  const base::pod_vector<clock_plan::saved_time>* savings_;
+  const base::pod_vector<double>* parts_;
   std::size_t clocks_;
   clock_bank<most_clocks> delay_;
 };
@@ -16390,20 +16376,20 @@ class clock_pass {
     }
     const base::vector<base::vector<bool>> leaving =
         plan.asks_nodes() ? nodes.leaving(*rank_) : base::vector<base::vector<bool>>();
-    plan.savings_of(
+    plan.parts_of(
         [&own](core::stable_key block) {
           const auto at = std::lower_bound(own.begin(), own.end(), block,
                                            [](const explain::block_time& b, core::stable_key key) { return b.block < key; });
-          return at != own.end() && at->block == block ? *at : explain::block_time{block, 0, 0};
+          return at != own.end() && at->block == block ? at->ns : std::int64_t{0};
         },
-        savings_);
+        parts_);
     lanes_.clear();
     lanes_.reserve(rank_->locations.size());
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       const explain::location_history& here = rank_->locations[l];
-      lanes_.emplace_back(plan, savings_, rank_->begin_ns, *scratch_->memory);
+      lanes_.emplace_back(plan, parts_, rank_->begin_ns, *scratch_->memory);
       lane& to = lanes_.back();
-      to.clocks.legs().read(*rank_, here, plan, block_numbers, savings_, leaving.empty() ? nullptr : &leaving[l],
+      to.clocks.legs().read(*rank_, here, plan, block_numbers, parts_, leaving.empty() ? nullptr : &leaving[l],
                             scratch_->spends);
       for (clock_need& n : book_->needs(l)) {
         n.any = core::role_of(here.records[n.record].call) == core::call_role::complete_any;
@@ -16455,9 +16441,8 @@ class clock_pass {
   static constexpr std::uint32_t nothing = clock_need::unknown;
 
   struct lane {
-    lane(const clock_plan& plan, const base::pod_vector<clock_plan::saved_time>& savings, std::int64_t begin_ns,
-         base::memory_pool& memory)
-        : clocks(plan, savings, begin_ns, memory) {}
+    lane(const clock_plan& plan, const base::pod_vector<double>& parts, std::int64_t begin_ns, base::memory_pool& memory)
+        : clocks(plan, parts, begin_ns, memory) {}
     clock_need *need = nullptr, *needs_end = nullptr;  ///< the next need, and the end
     const clock_give *give = nullptr, *gives_end = nullptr;
     explain::wait_note *note = nullptr, *notes_end = nullptr;
@@ -16651,7 +16636,7 @@ class clock_pass {
   const clock_plan* plan_ = nullptr;
   std::size_t clocks_ = 0, open_ = 0;
   base::vector<lane> lanes_;
-  base::pod_vector<clock_plan::saved_time> savings_;  ///< of this rank
+  base::pod_vector<double> parts_;  ///< clock_plan::parts_of this rank
   base::pod_vector<meeting_book::reply> replies_;
   base::pod_vector<class_sum> classes_;
   clock_result result_;
@@ -16699,7 +16684,6 @@ class own_time {
       core::stable_key block;
       std::uint32_t number;
       std::int64_t spent_ns;
-      std::int64_t parts;  ///< number of intervals between records in which it was spent
     };
     // A recently used block: a step, a call or the code between two calls.
     struct recent {
@@ -16727,7 +16711,7 @@ class own_time {
       seen& s = known_[at];
       if (s.location != location_) {
         s = {location_, static_cast<std::uint32_t>(here_.size())};
-        here_.push_back({block, s.number, 0, 0});
+        here_.push_back({block, s.number, 0});
       }
       return s.number;
     }
@@ -16778,7 +16762,7 @@ class own_time {
     for (const auto& n : known.here_) {
       known.sorted_[n.number] = static_cast<std::uint32_t>(blocks_.size());
       blocks_.push_back(n.block);
-      if (n.spent_ns != 0) spent.push_back({n.block, n.spent_ns, n.parts});
+      if (n.spent_ns != 0) spent.push_back({n.block, n.spent_ns, 0});
     }
     for (piece& p : parts_) p.block = known.sorted_[p.block];
   }
@@ -16870,7 +16854,6 @@ class own_time {
 
   void add(std::uint32_t block, std::int64_t ns, room& known) {
     known.here_[block].spent_ns += ns;
-    ++known.here_[block].parts;
     for (; ns > 0xffffffff; ns -= 0xffffffff) parts_.push_back({block, 0xffffffffu});  // parts above 4.3 s are rare
     parts_.push_back({block, static_cast<std::uint32_t>(ns)});
   }
@@ -17332,7 +17315,6 @@ class cost_pass {
   template <class Post>
   void send_costs(lane& l, const wait& k, Post&& post) {
     const double received = std::max(0.0, l.rate * k.ns);
-    (received > 1e-3 ? sums_.propagating_ns : sums_.terminal_ns) += k.ns;
     l.time.between(k.from, k.to, scratch_->time);
     const base::pod_vector<own_time::part>& until = scratch_->time.found();
     base::packet& out = scratch_->out;
@@ -17353,6 +17335,7 @@ class cost_pass {
 
   void charge_wait(lane& l, const served& t, const charge& c) {
     const double wait_ns = c.what.wait_ns, received_ns = c.what.received_ns;
+    (received_ns > 1e-3 ? sums_.propagating_ns : sums_.terminal_ns) += wait_ns;
     const std::int64_t since_ns = c.what.since_ns;
     l.time.between(since_ns == t.since_ns ? t.from : l.time.part_at(since_ns, t.record), t.to, scratch_->time);
     base::pod_vector<own_time::part>& more = scratch_->more;
@@ -19942,15 +19925,19 @@ struct blocked_call {
 /// What the blocked calls of a run say about each class of messages. Each call counts with the time that it was blocked:
 /// short delays of a transfer say little. Plain sums that ranks add up.
 struct progress_votes {
+  static constexpr std::uint32_t least_calls = 3;  ///< fewer may be chance
+
   std::uint64_t by_entry_ns[progress_class::count] = {};
   std::uint64_t without_partner_ns[progress_class::count] = {};
   std::uint32_t by_entry[progress_class::count] = {};  ///< number of calls
 
   /// Whether messages of the class complete only when the partner is in MPI.
-  bool dependent(std::size_t number) const noexcept { return by_entry_ns[number] > 2 * without_partner_ns[number]; }
+  bool dependent(std::size_t number) const noexcept {
+    return by_entry[number] >= least_calls && by_entry_ns[number] > 2 * without_partner_ns[number];
+  }
   /// Whether nearly all observations agree.
   bool certain(std::size_t number) const noexcept {
-    return by_entry[number] >= 3 && by_entry_ns[number] >= 8 * without_partner_ns[number];
+    return dependent(number) && by_entry_ns[number] >= 8 * without_partner_ns[number];
   }
   bool any() const noexcept {
     for (std::size_t c = 0; c != progress_class::count; ++c) {
@@ -32924,8 +32911,7 @@ class balancer {
   explicit balancer(const models::run_log& log)
       : log_(log), kinds_(log.blocks.size() + log.labels.size()), serial_(serial_blocks(log)), unnamed_(log.blocks.size(), 0) {}
 
-  /// Gives every line with work of a kind the mean of the totals. A line with more does less of each instance, in
-  /// proportion; a line with less does the same more of each, so that what disturbs it does not grow.
+  /// Gives every line with work of a kind the mean of the totals, distributed over the line as recorded.
   void totals(models::run_log& into) const {
     base::pod_vector<double> sum(kinds_, 0.0), mine;
     base::pod_vector<std::size_t> lines(kinds_, 0), instances;
@@ -32951,8 +32937,7 @@ class balancer {
       for (models::activity& a : line)
         change(a, [&](std::size_t kind, double seconds) {
           const double mean = sum[kind] / static_cast<double>(lines[kind]);
-          if (mine[kind] > mean) return seconds * mean / mine[kind];
-          return seconds + (mean - mine[kind]) / static_cast<double>(instances[kind]);
+          return mine[kind] > 0.0 ? seconds * mean / mine[kind] : mean / static_cast<double>(instances[kind]);
         });
     }
   }
@@ -33171,7 +33156,7 @@ inline question parse_parts(const std::string& text, std::size_t at, std::size_t
 ///     block compute_interior x2     the code takes half the time
 ///     network x1.5                  time in MPI calls other than waiting is divided by 1.5
 ///     compute=0.5,network=0         both at once, half the time for the code and none for the network
-///     balance                       every rank does the mean of the work, in the steps in which it does it now
+///     balance                       every rank does the mean of the work, distributed over its steps as recorded
 ///     balance steps                 in every step all ranks do the mean of that step
 ///     ranks x2                      twice the ranks share the work; with `ranks x2 weak` each does as much as now
 ///     without MPI_Barrier           the collective of that name is removed
@@ -34477,9 +34462,8 @@ class answer_builder {
         a.notes.push_back("all time in MPI calls except waiting becomes shorter, including the time of the MPI library itself");
         break;
       case question::kind::balance:
-        a.notes.push_back(q.each_step
-                              ? "in every step each rank does the mean work of that step"
-                              : "each rank does the mean work of each kind; ranks with less now do the same more in each step");
+        a.notes.push_back(q.each_step ? "in every step each rank does the mean work of that step"
+                                      : "each rank does the mean work of each kind, distributed over its steps as now");
         break;
       case question::kind::ranks:
         a.notes.push_back(q.fixed_total

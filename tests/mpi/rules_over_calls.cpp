@@ -44,19 +44,19 @@ int main(int argc, char** argv) {
 declare composite event small member ( all send as s ) when s.bytes < 1 KiB by ( s.function, s.region, s.tag )
   parameters ( n = count(), f = s.function, r = s.region, t = s.tag, b = sum(s.bytes), low = least(s.destination),
                high = most(s.destination) );
-declare problem for small parameters ( name = "small", duration = 0.25 s, threshold = 0 %,
+declare problem for small parameters ( name = "small", duration = 0.25 ms, threshold = 0 %,
   advice = "{n} messages of {f} in {r}, tag {t} to ranks {low} to {high}, {b}" );
 declare composite event large member ( all send as s ) when s.bytes >= 1 KiB by ( s.bytes )
   parameters ( n = count(), b = s.bytes );
-declare problem for large parameters ( name = "large", duration = 0.25 s, threshold = 0 %, advice = "{n} messages of {b}" );
+declare problem for large parameters ( name = "large", duration = 0.25 ms, threshold = 0 %, advice = "{n} messages of {b}" );
 declare composite event received member ( all receive as r ) when r.buffer_bytes > 0 B
   parameters ( n = count(), low = least(r.source), high = most(r.source) );
-declare problem for received parameters ( name = "received", duration = 0.25 s, threshold = 0 %,
+declare problem for received parameters ( name = "received", duration = 0.25 ms, threshold = 0 %,
   advice = "{n} receives from ranks {low} to {high}" );
 declare composite event sums member ( all arrival as a ) when a.function = 'MPI_Allreduce' and a.rank < 2 by ( a.bytes )
   parameters ( n = count(), b = a.bytes );
-declare problem for sums parameters ( name = "sums", duration = 0.25 s, threshold = 0 %, advice = "{n} sums of {b}" );
-declare problem for send when bytes = 65 B parameters ( name = "never", duration = 0.25 s, threshold = 0 % );
+declare problem for sums parameters ( name = "sums", duration = 0.25 ms, threshold = 0 %, advice = "{n} sums of {b}" );
+declare problem for send when bytes = 65 B parameters ( name = "never", duration = 0.25 ms, threshold = 0 % );
 )",
                       "test");
   MPI_Init(&argc, &argv);

@@ -44,10 +44,10 @@ class clock_legs {
     double uncertain = 0, error_ns = 0;
   };
 
-  /// `asked`: clock_plan::number_of each block of the rank. `savings`: clock_plan::savings_of the rank. `leaving`: node_map::leaving of each record, or null if the
+  /// `asked`: clock_plan::number_of each block of the rank. `parts`: clock_plan::parts_of the rank. `leaving`: node_map::leaving of each record, or null if the
   /// plan does not distinguish nodes. `spends`: buffer. All are used during this call only.
   void read(const explain::rank_history& rank, const explain::location_history& here, const clock_plan& plan,
-            const base::pod_vector<std::uint32_t>& asked, const base::pod_vector<clock_plan::saved_time>& savings,
+            const base::pod_vector<std::uint32_t>& asked, const base::pod_vector<double>& parts,
             const base::vector<bool>* leaving, base::pod_vector<spend>& spends) {
     const std::size_t records = here.records.size();
     legs_.reserve(records + 1);
@@ -107,9 +107,9 @@ class clock_legs {
           if (p.block == 0 || p.block >= rank.blocks.size()) continue;
           const auto ns = std::min(core::nearest(static_cast<double>(p.ticks) * rank.clock.ns_per_tick), room_ns);
           room_ns -= ns;
-          plan.spend(asked[p.block], ns, savings, put);
+          plan.spend(asked[p.block], ns, parts, put);
         }
-        if (room_ns > 0) plan.spend(plan.number_of(explain::between_key(last_site, site)), room_ns, savings, put);
+        if (room_ns > 0) plan.spend(plan.number_of(explain::between_key(last_site, site)), room_ns, parts, put);
         if (r != nullptr) call = plan.number_of(explain::call_key(site));
       }
       const bool leaves = leaving == nullptr || (r != nullptr && (*leaving)[i]);

@@ -72,20 +72,20 @@ class clock_pass {
     }
     const base::vector<base::vector<bool>> leaving =
         plan.asks_nodes() ? nodes.leaving(*rank_) : base::vector<base::vector<bool>>();
-    plan.savings_of(
+    plan.parts_of(
         [&own](core::stable_key block) {
           const auto at = std::lower_bound(own.begin(), own.end(), block,
                                            [](const explain::block_time& b, core::stable_key key) { return b.block < key; });
-          return at != own.end() && at->block == block ? *at : explain::block_time{block, 0, 0};
+          return at != own.end() && at->block == block ? at->ns : std::int64_t{0};
         },
-        savings_);
+        parts_);
     lanes_.clear();
     lanes_.reserve(rank_->locations.size());
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       const explain::location_history& here = rank_->locations[l];
-      lanes_.emplace_back(plan, savings_, rank_->begin_ns, *scratch_->memory);
+      lanes_.emplace_back(plan, parts_, rank_->begin_ns, *scratch_->memory);
       lane& to = lanes_.back();
-      to.clocks.legs().read(*rank_, here, plan, block_numbers, savings_, leaving.empty() ? nullptr : &leaving[l],
+      to.clocks.legs().read(*rank_, here, plan, block_numbers, parts_, leaving.empty() ? nullptr : &leaving[l],
                             scratch_->spends);
       for (clock_need& n : book_->needs(l)) {
         n.any = core::role_of(here.records[n.record].call) == core::call_role::complete_any;
@@ -137,9 +137,8 @@ class clock_pass {
   static constexpr std::uint32_t nothing = clock_need::unknown;
 
   struct lane {
-    lane(const clock_plan& plan, const base::pod_vector<clock_plan::saved_time>& savings, std::int64_t begin_ns,
-         base::memory_pool& memory)
-        : clocks(plan, savings, begin_ns, memory) {}
+    lane(const clock_plan& plan, const base::pod_vector<double>& parts, std::int64_t begin_ns, base::memory_pool& memory)
+        : clocks(plan, parts, begin_ns, memory) {}
     clock_need *need = nullptr, *needs_end = nullptr;  ///< the next need, and the end
     const clock_give *give = nullptr, *gives_end = nullptr;
     explain::wait_note *note = nullptr, *notes_end = nullptr;
@@ -333,7 +332,7 @@ class clock_pass {
   const clock_plan* plan_ = nullptr;
   std::size_t clocks_ = 0, open_ = 0;
   base::vector<lane> lanes_;
-  base::pod_vector<clock_plan::saved_time> savings_;  ///< of this rank
+  base::pod_vector<double> parts_;  ///< clock_plan::parts_of this rank
   base::pod_vector<meeting_book::reply> replies_;
   base::pod_vector<class_sum> classes_;
   clock_result result_;

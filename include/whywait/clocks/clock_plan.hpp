@@ -5,7 +5,6 @@
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/clocks/clock_stamp.hpp>
-#include <whywait/explain/clocks.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/options.hpp>
 
@@ -52,34 +51,20 @@ class clock_plan {
   bool asks() const noexcept { return !asked_.empty(); }
   bool asks_nodes() const noexcept { return !node_network_.empty(); }
 
-  /// What one rank saves of the time between two records: a part of it, and an amount that does not depend on it.
-  struct saved_time {
-    double part;
-    std::int64_t each_ns;
-  };
-  /// The savings of one rank, for `spend`. A balanced block depends on what the rank itself does in it, `own(block)`: if
-  /// that is more than the mean, each interval shrinks in proportion; if it is less, each grows by the same time, so that
-  /// what disturbs the rank does not grow with it.
+  /// The parts that one rank saves, for `spend`: a balanced block depends on the rank's own time in it, `own_ns(block)`.
   template <class Own>
-  void savings_of(Own&& own, base::pod_vector<saved_time>& savings) const {
-    savings.clear();
-    for (const saving& s : asked_) savings.push_back({s.part, 0});
+  void parts_of(Own&& own_ns, base::pod_vector<double>& parts) const {
+    parts.clear();
+    for (const saving& s : asked_) parts.push_back(s.part);
     for (const balanced& b : balanced_) {
-      const explain::block_time mine = own(b.block);
-      saved_time& s = savings[b.number];
-      if (mine.ns > b.mean_ns) {
-        s.part = 1 - static_cast<double>(b.mean_ns) / static_cast<double>(mine.ns);
-      } else if (mine.visits > 0) {
-        s.each_ns = (mine.ns - b.mean_ns) / mine.visits;
-      }
+      const std::int64_t own = own_ns(b.block);
+      parts[b.number] = own > 0 ? 1 - static_cast<double>(b.mean_ns) / static_cast<double>(own) : 0;
     }
   }
   /// Calls saved(clock, ns) with the part of the time in a block that each clock saves.
   template <class Saved>
-  void spend(std::uint32_t number, std::int64_t ns, const base::pod_vector<saved_time>& savings, Saved&& saved) const {
-    for (; number != none; number = asked_[number].next) {
-      saved(asked_[number].clock, share(savings[number].part, ns) + savings[number].each_ns);
-    }
+  void spend(std::uint32_t number, std::int64_t ns, const base::pod_vector<double>& parts, Saved&& saved) const {
+    for (; number != none; number = asked_[number].next) saved(asked_[number].clock, share(parts[number], ns));
   }
   /// `leaves`: the call communicates with another node.
   void spend_network(std::int64_t ns, bool leaves, clock_bank<most_clocks>& x) const noexcept {

@@ -279,7 +279,6 @@ class cost_pass {
   template <class Post>
   void send_costs(lane& l, const wait& k, Post&& post) {
     const double received = std::max(0.0, l.rate * k.ns);
-    (received > 1e-3 ? sums_.propagating_ns : sums_.terminal_ns) += k.ns;
     l.time.between(k.from, k.to, scratch_->time);
     const base::pod_vector<own_time::part>& until = scratch_->time.found();
     base::packet& out = scratch_->out;
@@ -300,6 +299,7 @@ class cost_pass {
 
   void charge_wait(lane& l, const served& t, const charge& c) {
     const double wait_ns = c.what.wait_ns, received_ns = c.what.received_ns;
+    (received_ns > 1e-3 ? sums_.propagating_ns : sums_.terminal_ns) += wait_ns;
     const std::int64_t since_ns = c.what.since_ns;
     l.time.between(since_ns == t.since_ns ? t.from : l.time.part_at(since_ns, t.record), t.to, scratch_->time);
     base::pod_vector<own_time::part>& more = scratch_->more;

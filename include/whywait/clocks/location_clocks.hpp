@@ -19,10 +19,10 @@ namespace clocks {
 /// wrapper has finished what it does after its time stamp.
 class location_clocks {
  public:
-  /// Begins one pass; `plan`, `savings` (clock_plan::savings_of the rank) and `memory` are borrowed. Read the legs before `begin_next`.
-  location_clocks(const clock_plan& plan, const base::pod_vector<clock_plan::saved_time>& savings, std::int64_t begin_ns,
+  /// Begins one pass; `plan`, `parts` (clock_plan::parts_of the rank) and `memory` are borrowed. Read the legs before `begin_next`.
+  location_clocks(const clock_plan& plan, const base::pod_vector<double>& parts, std::int64_t begin_ns,
                   base::memory_pool& memory)
-      : legs_(memory), now_ns_(begin_ns), plan_(&plan), savings_(&savings), clocks_(plan.clocks()) {}
+      : legs_(memory), now_ns_(begin_ns), plan_(&plan), parts_(&parts), clocks_(plan.clocks()) {}
   clock_legs& legs() noexcept { return legs_; }
 
   /// Goes to the beginning of the next record. At the end it enters the last steps and returns false.
@@ -83,7 +83,7 @@ class location_clocks {
     const std::int64_t tail_ns = leg.leave_ns - now_ns_;
     plan_->spend_network(tail_ns, clock_legs::leaves(leg), delay_);
     if (leg.call != clock_plan::none && tail_ns != 0) {
-      plan_->spend(leg.call, tail_ns, *savings_, [this](std::uint32_t clock, std::int64_t ns) { delay_[clock] += ns; });
+      plan_->spend(leg.call, tail_ns, *parts_, [this](std::uint32_t clock, std::int64_t ns) { delay_[clock] += ns; });
     }
     if (const clock_legs::overhead* const o = legs_.overhead_at(next_)) {
       spend(std::min(o->back_ns, tail_ns), o->uncertain);
@@ -121,7 +121,7 @@ class location_clocks {
   std::int64_t now_ns_, bound_ns_ = 0, executed_ns_ = 0, inside_ns_ = 0, ahead_ns_ = 0;
   double error_ns_ = 0;
   const clock_plan* plan_;
-  const base::pod_vector<clock_plan::saved_time>* savings_;
+  const base::pod_vector<double>* parts_;
   std::size_t clocks_;
   clock_bank<most_clocks> delay_;
 };

@@ -45,7 +45,6 @@ class own_time {
       core::stable_key block;
       std::uint32_t number;
       std::int64_t spent_ns;
-      std::int64_t parts;  ///< number of intervals between records in which it was spent
     };
     // A recently used block: a step, a call or the code between two calls.
     struct recent {
@@ -73,7 +72,7 @@ class own_time {
       seen& s = known_[at];
       if (s.location != location_) {
         s = {location_, static_cast<std::uint32_t>(here_.size())};
-        here_.push_back({block, s.number, 0, 0});
+        here_.push_back({block, s.number, 0});
       }
       return s.number;
     }
@@ -124,7 +123,7 @@ class own_time {
     for (const auto& n : known.here_) {
       known.sorted_[n.number] = static_cast<std::uint32_t>(blocks_.size());
       blocks_.push_back(n.block);
-      if (n.spent_ns != 0) spent.push_back({n.block, n.spent_ns, n.parts});
+      if (n.spent_ns != 0) spent.push_back({n.block, n.spent_ns, 0});
     }
     for (piece& p : parts_) p.block = known.sorted_[p.block];
   }
@@ -216,7 +215,6 @@ class own_time {
 
   void add(std::uint32_t block, std::int64_t ns, room& known) {
     known.here_[block].spent_ns += ns;
-    ++known.here_[block].parts;
     for (; ns > 0xffffffff; ns -= 0xffffffff) parts_.push_back({block, 0xffffffffu});  // parts above 4.3 s are rare
     parts_.push_back({block, static_cast<std::uint32_t>(ns)});
   }

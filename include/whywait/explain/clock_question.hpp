@@ -17,7 +17,7 @@ constexpr core::stable_key network_key() noexcept { return core::combine(1, 0x6e
 constexpr core::stable_key node_network_key() noexcept { return core::combine(2, 0x6e6574776f726bu); }
 
 /// One change of a hypothetical run: `block` takes `factor` times as long (0.5: twice as fast, 0: no time). With `mean_ns`
-/// it is balanced instead: each rank that runs it spends that time in it; ranks that spend less get the same more each time.
+/// it is balanced instead: each rank that runs it spends that time in it, distributed over the run as now.
 struct change {
   core::stable_key block = 0;  ///< key of a region, step or derived block, or network_key()
   double factor = 1.0;

@@ -122,15 +122,19 @@ struct blocked_call {
 /// What the blocked calls of a run say about each class of messages. Each call counts with the time that it was blocked:
 /// short delays of a transfer say little. Plain sums that ranks add up.
 struct progress_votes {
+  static constexpr std::uint32_t least_calls = 3;  ///< fewer may be chance
+
   std::uint64_t by_entry_ns[progress_class::count] = {};
   std::uint64_t without_partner_ns[progress_class::count] = {};
   std::uint32_t by_entry[progress_class::count] = {};  ///< number of calls
 
   /// Whether messages of the class complete only when the partner is in MPI.
-  bool dependent(std::size_t number) const noexcept { return by_entry_ns[number] > 2 * without_partner_ns[number]; }
+  bool dependent(std::size_t number) const noexcept {
+    return by_entry[number] >= least_calls && by_entry_ns[number] > 2 * without_partner_ns[number];
+  }
   /// Whether nearly all observations agree.
   bool certain(std::size_t number) const noexcept {
-    return by_entry[number] >= 3 && by_entry_ns[number] >= 8 * without_partner_ns[number];
+    return dependent(number) && by_entry_ns[number] >= 8 * without_partner_ns[number];
   }
   bool any() const noexcept {
     for (std::size_t c = 0; c != progress_class::count; ++c) {

@@ -248,9 +248,8 @@ class answer_builder {
         a.notes.push_back("all time in MPI calls except waiting becomes shorter, including the time of the MPI library itself");
         break;
       case question::kind::balance:
-        a.notes.push_back(q.each_step
-                              ? "in every step each rank does the mean work of that step"
-                              : "each rank does the mean work of each kind; ranks with less now do the same more in each step");
+        a.notes.push_back(q.each_step ? "in every step each rank does the mean work of that step"
+                                      : "each rank does the mean work of each kind, distributed over its steps as now");
         break;
       case question::kind::ranks:
         a.notes.push_back(q.fixed_total

@@ -23,8 +23,7 @@ class balancer {
   explicit balancer(const models::run_log& log)
       : log_(log), kinds_(log.blocks.size() + log.labels.size()), serial_(serial_blocks(log)), unnamed_(log.blocks.size(), 0) {}
 
-  /// Gives every line with work of a kind the mean of the totals. A line with more does less of each instance, in
-  /// proportion; a line with less does the same more of each, so that what disturbs it does not grow.
+  /// Gives every line with work of a kind the mean of the totals, distributed over the line as recorded.
   void totals(models::run_log& into) const {
     base::pod_vector<double> sum(kinds_, 0.0), mine;
     base::pod_vector<std::size_t> lines(kinds_, 0), instances;
@@ -50,8 +49,7 @@ class balancer {
       for (models::activity& a : line)
         change(a, [&](std::size_t kind, double seconds) {
           const double mean = sum[kind] / static_cast<double>(lines[kind]);
-          if (mine[kind] > mean) return seconds * mean / mine[kind];
-          return seconds + (mean - mine[kind]) / static_cast<double>(instances[kind]);
+          return mine[kind] > 0.0 ? seconds * mean / mine[kind] : mean / static_cast<double>(instances[kind]);
         });
     }
   }

@@ -102,7 +102,7 @@ inline question parse_parts(const std::string& text, std::size_t at, std::size_t
 ///     block compute_interior x2     the code takes half the time
 ///     network x1.5                  time in MPI calls other than waiting is divided by 1.5
 ///     compute=0.5,network=0         both at once, half the time for the code and none for the network
-///     balance                       every rank does the mean of the work, in the steps in which it does it now
+///     balance                       every rank does the mean of the work, distributed over its steps as recorded
 ///     balance steps                 in every step all ranks do the mean of that step
 ///     ranks x2                      twice the ranks share the work; with `ranks x2 weak` each does as much as now
 ///     without MPI_Barrier           the collective of that name is removed

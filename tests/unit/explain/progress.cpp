@@ -165,7 +165,9 @@ TEST_CASE("a late posting comes first, then the wait for progress") {
     for (int i = 0; i != 2; ++i) r[i].call(mpi_call::Barrier, t + 90 * ms, t + 90 * ms + 100).flags = flag::contributes;
   }
   for (int i = 0; i != 2; ++i) r[i].end_ns = 500 * ms;
-  const explain::outcome out = r.explain(usual());
+  explain::options settings = usual();
+  settings.clocks = &clocks::virtual_clocks;
+  const explain::outcome out = r.explain(settings);
   CHECK(time_of(out, pattern::late_receiver) == 40 * ms);
   CHECK(time_of(out, pattern::wait_for_progress) == doctest::Approx(10.0 * ms).epsilon(0.001));
   std::int64_t before_ns = 0, after_ns = 0;
@@ -175,6 +177,8 @@ TEST_CASE("a late posting comes first, then the wait for progress") {
   }
   CHECK(before_ns == doctest::Approx(40.0 * ms).epsilon(0.01));
   CHECK(after_ns == doctest::Approx(10.0 * ms).epsilon(0.01));
+  // both waits of a call are charged
+  CHECK(out.costs.propagating_ns + out.costs.terminal_ns == out.waiting_ns);
 }
 
 TEST_CASE("a member that waits for a relay of a broadcast is not blamed itself") {
