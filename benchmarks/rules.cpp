@@ -1,6 +1,7 @@
 // Measures rules by parsing the built-in knowledge base and by composite events per second with it and the paper's rule
 // loaded.
 #include <whywait/rules/advice.hpp>
+#include <whywait/rules/calls.hpp>
 #include <whywait/rules/knowledge_base.hpp>
 
 #include <benchmark/benchmark.h>

@@ -2493,7 +2493,7 @@ enum class mpi_call : uint16_t {
 };
 
 /// The number of calls that the explanation models, with `none`.
-constexpr size_t modelled_calls = static_cast<size_t>(mpi_call::modelled_);
+enum : size_t { modelled_calls = static_cast<size_t>(mpi_call::modelled_) };
 
 /// "MPI_Send". Static storage. For an unknown number "MPI_?".
 inline const char* name_of(mpi_call call) noexcept {
