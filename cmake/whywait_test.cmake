@@ -93,7 +93,7 @@ if(whywait_has_mpi)
     set(WHYWAIT_MPI_BESIDE RANKS)
     set(WHYWAIT_MPI_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
         OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
-        OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl=self,vader OMPI_MCA_osc=pt2pt)
+        OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl=self,vader OMPI_MCA_osc=^rdma)
   else()
     set(WHYWAIT_MPI_NAME "MPICH")
     set(WHYWAIT_MPI_MOST_RANKS 4)  # ranks spin and never yield
