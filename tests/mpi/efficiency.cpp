@@ -6,7 +6,7 @@
 // ranks: 2 4
 // environment: WHYWAIT_OUTPUT=out "WHYWAIT_WHATIF=block slow part x2; slow part=0.5,network=0; no such=0; slow=; network=x"
 // stdout ~ ^done$
-// stderr ~ ^  efficiency \d+ % = load balance \d+ % × serialisation \d+ % × transfer \d+ %$
+// stderr ~ ^  efficiency [\d-]+ % = load balance [\d-]+ % × serialisation [\d-]+ % × transfer [\d-]+( |\n    )%$
 // stderr ~ ^    critical path  .*above mean  x2 saves$
 // stderr ~ ^      slow part \(efficiency\.cpp:\d+\)\s+[\d.]+ m?s\s
 // stderr ~ ^      block slow part x2: (\d.*, saves \d[^\n]*\n        by the clocks of the critical path|no answer: the models disagree)

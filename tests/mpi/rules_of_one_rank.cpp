@@ -32,6 +32,7 @@ int main(int argc, char** argv) {
         ");\n",
         "retry library");
   }
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));  // longer than the 0.25 ms that the rule names
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();
   return 0;
