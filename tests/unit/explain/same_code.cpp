@@ -13,7 +13,7 @@ using namespace histories;
 
 namespace {
 
-core::stable_key site(const char* words) { return core::key_of(words); }
+core::stable_key key_of_site(const char* words) { return core::key_of(words); }
 
 explain::residual_sums sums(std::int64_t causer_visits, std::int64_t causer_ns, std::int64_t waiter_visits,
                             std::int64_t waiter_ns) {
@@ -58,7 +58,7 @@ TEST_CASE("unmarked code that begins at other lines on the two sides is the same
   const explain::explanation& e = out.waits[0];
   REQUIRE(e.residual.size() == 1);
   const explain::residual_term& t = e.residual[0];
-  CHECK(t.block == explain::between_key(site("line 1824"), site("MPI_Allreduce")));
+  CHECK(t.block == explain::between_key(key_of_site("line 1824"), key_of_site("MPI_Allreduce")));
   CHECK(t.visits_ns == 0);
   CHECK(t.speed_ns == e.wait_ns);
   CHECK(t.causer_visits == 40);
@@ -74,7 +74,7 @@ TEST_CASE("one side passes a further call in the same code: the pieces are compa
   REQUIRE(out.waits.size() == 1);
   REQUIRE(out.waits[0].residual.size() == 1);
   const explain::residual_term& t = out.waits[0].residual[0];
-  CHECK(t.block == explain::between_key(site("further"), site("MPI_Allreduce")));
+  CHECK(t.block == explain::between_key(key_of_site("further"), key_of_site("MPI_Allreduce")));
   CHECK(t.visits_ns == 0);
   CHECK(t.causer_visits == 40);
   CHECK(t.waiter_visits == 40);
@@ -87,13 +87,13 @@ TEST_CASE("code without a common call stays apart, and so does code that only on
   const auto add = [&e](const char* first, const char* second, const explain::residual_sums& s) {
     explain::residual_term t;
     static_cast<explain::residual_sums&>(t) = s;
-    t.block = explain::between_key(site(first), site(second));
+    t.block = explain::between_key(key_of_site(first), key_of_site(second));
     e.residual.push_back(t);
   };
   whywait::base::vector<explain::block_meaning> meanings;
   const auto mean = [&meanings](const char* first, const char* second) {
-    meanings.push_back(
-        {explain::between_key(site(first), site(second)), explain::block_kind::between, site(first), site(second)});
+    meanings.push_back({explain::between_key(key_of_site(first), key_of_site(second)), explain::block_kind::between,
+                        key_of_site(first), key_of_site(second)});
   };
   mean("a", "b"), mean("c", "d"), mean("a", "x");
   std::sort(meanings.begin(), meanings.end(), [](const auto& x, const auto& y) { return x.key < y.key; });
