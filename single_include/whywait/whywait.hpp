@@ -19909,8 +19909,9 @@ struct blocked_call {
 
   /// The call may have waited for the partner's entry: the partner was outside MPI for most of the time before it.
   bool may_have_waited(std::int64_t threshold_ns) const noexcept {
+    if (entry_ns == INT64_MIN) return false;
     const std::int64_t wait_ns = entry_ns - since_ns;
-    return entry_ns != INT64_MIN && wait_ns >= threshold_ns && 2 * inside_ns <= wait_ns;
+    return wait_ns >= threshold_ns && 2 * inside_ns <= wait_ns;
   }
   /// The return followed soon after the entry, compared with the time that the call had been blocked.
   bool ended_by_entry(std::int64_t threshold_ns) const noexcept {
