@@ -4,7 +4,8 @@
 #
 #   tests/run.sh                        what continuous integration runs
 #   tests/run.sh openmpi asan           only these configurations (presets of CMakePresets.json)
-#   tests/run.sh tsan headers           what takes too long for it: ThreadSanitizer over everything, every header alone
+#   tests/run.sh clang asan threads     clang, sanitizers over all rooms and MPI programs, ThreadSanitizer where threads are
+#   tests/run.sh tsan headers           ThreadSanitizer over everything, every header alone
 #   tests/run.sh openmpi -- -L build    arguments after -- go to ctest
 #   WHYWAIT_JOBS=4 tests/run.sh         builds and tests with 4 processes instead of 2
 set -euo pipefail
@@ -17,8 +18,8 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
 done
 [ $# -eq 0 ] || shift
 if [ "${#configurations[@]}" -eq 0 ]; then
-  # g++ and Open MPI with everything; then what differs: the other MPI, clang, the generated headers, and sanitizers over
-  # all rooms, MPI programs and fuzz targets, or over all that has threads (CMakePresets.json says what)
+  # g++ and Open MPI with everything; then what differs: the other MPI, the generated headers with clang, and the corpora
+  # of the fuzz targets under sanitizers (CMakePresets.json says what)
   configurations=(openmpi mpich single fuzz)
 fi
 
