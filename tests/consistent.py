@@ -199,7 +199,7 @@ class checker:
                     self.run["waiting_seconds"], "s of waiting")
         self.expect(close(sums["propagating_seconds"] + sums["terminal_seconds"], total, self.run["waiting_seconds"]),
                     "delay_sums", "propagating and terminal are not", total)
-        # what nobody caused also has a part that was charged on, which is neither direct nor indirect
+        # the waits without a cause also have a part that was charged on, which is neither direct nor indirect
         parts = sums["direct_seconds"] + sums["indirect_seconds"]
         self.expect(most(parts, total) and most(total, parts + sums["nobody_seconds"]), "delay_sums", "direct and indirect are",
                     parts, "of", total)

@@ -10077,7 +10077,7 @@ class start_agreement {
     return false;
   }
 
-  // Ranks that are switched off are told from those that are on only now, since it costs another operation.
+  // Which ranks are switched off is asked only now, because the answer costs another operation.
   static int count_off(bool enabled) noexcept {
     int off = enabled ? 0 : 1;
     PMPI_Allreduce(MPI_IN_PLACE, &off, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -18779,6 +18779,220 @@ inline std::unique_ptr<explain::run_clocks> virtual_clocks(const explain::rank_h
 
 #endif
 
+// ---- whywait/explain/progress.hpp
+#ifndef WHYWAIT_EXPLAIN_PROGRESS_HPP
+#define WHYWAIT_EXPLAIN_PROGRESS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+// Whether messages make progress while their partner is outside MPI is not known in advance: it depends on the library,
+// the network, the size and free buffers. It is learnt from the run (docs/method.md 1.9).
+
+/// Messages that behave alike: those of one direction and size class, within a node or between nodes.
+class progress_class {
+ public:
+  static constexpr std::size_t count = 256;
+
+  /// The class between nodes; `bytes` of a message are classed by their number of binary digits.
+  static std::uint8_t number_of(bool sends, std::uint64_t bytes) noexcept {
+    const unsigned digits = bytes == 0 ? 0 : std::min(63u, static_cast<unsigned>(64 - __builtin_clzll(bytes)));
+    return static_cast<std::uint8_t>((sends ? sends_bit : 0u) | digits);
+  }
+  /// The same class within a node.
+  static std::uint8_t within(std::uint8_t number) noexcept { return static_cast<std::uint8_t>(number | node_bit); }
+  static bool sends(std::size_t number) noexcept { return (number & sends_bit) != 0; }
+  static bool within_node(std::size_t number) noexcept { return (number & node_bit) != 0; }
+  /// The smallest message of the class.
+  static std::uint64_t least_bytes(std::size_t number) noexcept {
+    const unsigned digits = number & 63u;
+    return digits == 0 ? 0 : std::uint64_t{1} << (digits - 1);
+  }
+
+ private:
+  static constexpr unsigned sends_bit = 128, node_bit = 64;
+};
+
+/// Whether a call with this role returns only when the messages that it completes are complete.
+inline bool completes_messages(core::call_role role) noexcept {
+  using core::call_role;
+  return role == call_role::send || role == call_role::receive || role == call_role::exchange ||
+         role == call_role::complete_all || role == call_role::complete_any;
+}
+
+/// When one location was in MPI, by the index of its calls.
+class mpi_entries {
+ public:
+  struct entry {
+    std::int64_t begin_ns, leave_ns;
+    bool only_posts;  ///< it does not stay long enough to complete earlier messages
+  };
+  static constexpr std::size_t none = ~std::size_t{0};
+
+  void reserve(std::size_t calls) { all_.reserve(calls); }
+  /// Calls must come in the order of their beginnings.
+  void add(std::int64_t begin_ns, std::int64_t leave_ns, core::mpi_call call) {
+    using core::call_role;
+    const call_role role = core::role_of(call);
+    all_.push_back(
+        {begin_ns, leave_ns, role == call_role::post_send || role == call_role::post_receive || role == call_role::start});
+  }
+  const entry& operator[](std::size_t i) const noexcept { return all_[i]; }
+
+  /// The last call that began by an instant, or `none`. O(log calls).
+  std::size_t last_until(std::int64_t ns) const noexcept { return after(ns) == 0 ? none : after(ns) - 1; }
+  /// The call that ended the time outside MPI before call `last`: calls that follow one another within a thirty-second of the
+  /// time since `since_ns` are one visit to MPI, and its first call says what the program came for. O(log calls).
+  std::size_t visit_of(std::size_t last, std::int64_t since_ns) const noexcept {
+    const std::int64_t until_ns = all_[last].begin_ns;
+    if (until_ns <= since_ns) return last;
+    return after(until_ns - (until_ns - since_ns) / 32 - 1);
+  }
+  /// The first call that began in an interval and did more than post, or `none`. O(log calls + postings in between).
+  std::size_t first_in(std::int64_t since_ns, std::int64_t until_ns) const noexcept {
+    std::size_t i = after(since_ns - 1);
+    while (i != all_.size() && all_[i].only_posts && all_[i].begin_ns <= until_ns) ++i;
+    return i == all_.size() || all_[i].begin_ns > until_ns ? none : i;
+  }
+  /// Time in MPI from `since_ns` to the beginning of a call. Of very many calls the last ones stand for all.
+  std::int64_t inside_ns(std::size_t last, std::int64_t since_ns) const noexcept {
+    const std::int64_t until_ns = all_[last].begin_ns;
+    std::int64_t sum_ns = 0;
+    std::size_t i = last;
+    for (std::size_t n = 0; i != 0 && n != most_visited; ++n) {
+      const entry& e = all_[--i];
+      if (e.leave_ns <= since_ns) return sum_ns;
+      sum_ns += std::max<std::int64_t>(0, std::min(e.leave_ns, until_ns) - std::max(e.begin_ns, since_ns));
+    }
+    const std::int64_t seen_ns = until_ns - std::max(since_ns, all_[i].begin_ns);
+    if (i == 0 || seen_ns <= 0) return sum_ns;
+    const double share = static_cast<double>(sum_ns) / static_cast<double>(seen_ns);
+    return static_cast<std::int64_t>(share * static_cast<double>(until_ns - since_ns));
+  }
+
+ private:
+  static constexpr std::size_t most_visited = 64;
+
+  std::size_t after(std::int64_t ns) const noexcept {
+    return static_cast<std::size_t>(
+        std::upper_bound(all_.begin(), all_.end(), ns, [](std::int64_t t, const entry& e) { return t < e.begin_ns; }) -
+        all_.begin());
+  }
+
+  base::pod_vector<entry> all_;
+};
+
+/// A call that stayed blocked after all that it needed by definition had arrived, and what one partner did meanwhile.
+struct blocked_call {
+  std::int64_t since_ns;  ///< from here on nothing but progress or transfer was missing
+  std::int64_t leave_ns;  ///< the call returned
+  std::int64_t entry_ns;  ///< the partner's last entry into MPI before that; INT64_MIN: none
+  std::int64_t inside_ns;  ///< time that the partner spent in MPI from `since_ns` to that entry
+  std::int64_t outside_ns;  ///< since when the partner was outside MPI at `leave_ns`; INT64_MAX: it was inside
+
+  /// The call may have waited for the partner's entry: the partner was outside MPI for most of the time before it.
+  bool may_have_waited(std::int64_t threshold_ns) const noexcept {
+    if (entry_ns == INT64_MIN) return false;
+    const std::int64_t wait_ns = entry_ns - since_ns;
+    return wait_ns >= threshold_ns && 2 * inside_ns <= wait_ns;
+  }
+  /// The return followed soon after the entry, compared with the time that the call had been blocked.
+  bool ended_by_entry(std::int64_t threshold_ns) const noexcept {
+    return may_have_waited(threshold_ns) && entry_ns - since_ns >= leave_ns - entry_ns;
+  }
+  /// The call returned although the partner had been outside MPI for most of the blocked time.
+  bool ended_without_partner() const noexcept {
+    return outside_ns != INT64_MAX && 2 * (leave_ns - std::max(outside_ns, since_ns)) > leave_ns - since_ns;
+  }
+};
+
+/// What the blocked calls of a run say about each class of messages. Each call counts with the time that it was blocked:
+/// short delays of a transfer say little. Plain sums that ranks add up.
+struct progress_votes {
+  static constexpr std::uint32_t least_calls = 3;  ///< fewer may be chance
+
+  std::uint64_t by_entry_ns[progress_class::count] = {};
+  std::uint64_t without_partner_ns[progress_class::count] = {};
+  std::uint32_t by_entry[progress_class::count] = {};  ///< number of calls
+
+  /// Whether messages of the class complete only when the partner is in MPI.
+  bool dependent(std::size_t number) const noexcept {
+    return by_entry[number] >= least_calls && by_entry_ns[number] > 2 * without_partner_ns[number];
+  }
+  /// Whether nearly all observations agree.
+  bool certain(std::size_t number) const noexcept {
+    return dependent(number) && by_entry_ns[number] >= 8 * without_partner_ns[number];
+  }
+  bool any() const noexcept {
+    for (std::size_t c = 0; c != progress_class::count; ++c) {
+      if (dependent(c)) return true;
+    }
+    return false;
+  }
+
+  /// The classes that depend on their partners, joined by direction and distance.
+  base::vector<progress_fact> facts() const {
+    base::vector<progress_fact> found;
+    for (std::size_t first = 0; first != progress_class::count; first += 64) {
+      progress_fact f{progress_class::sends(first), progress_class::within_node(first), 0, 0};
+      for (std::size_t c = first; c != first + 64; ++c) {
+        if (!dependent(c)) continue;
+        if (f.calls == 0) f.least_bytes = progress_class::least_bytes(c);
+        f.calls += by_entry[c];
+      }
+      if (f.calls != 0) found.push_back(f);
+    }
+    return found;
+  }
+
+  /// Counts one blocked call, with all messages that it completed. A call that ended by an entry speaks for the message
+  /// of the partner that entered last, one that no partner can have ended speaks against all. If it completed sends and
+  /// receives, it counts for the sends, because receives of the same exchange arrive before.
+  struct message {
+    blocked_call call;
+    std::uint8_t number;  ///< progress_class
+  };
+  void count(const message* all, std::size_t size, std::int64_t threshold_ns) noexcept {
+    const message* last = nullptr;
+    bool alone = size != 0, sends = false;
+    for (const message* m = all; m != all + size; ++m) {
+      sends = sends || progress_class::sends(m->number);
+      alone = alone && m->call.ended_without_partner();
+      if (!m->call.ended_by_entry(threshold_ns)) continue;
+      const bool later = last == nullptr || m->call.entry_ns > last->call.entry_ns;
+      const bool prefer = last != nullptr && m->call.entry_ns == last->call.entry_ns && progress_class::sends(m->number);
+      if (later || prefer) last = m;
+    }
+    if (last != nullptr) {
+      ++by_entry[last->number];
+      by_entry_ns[last->number] += blocked_ns(*last);
+    } else if (alone) {
+      for (const message* m = all; m != all + size; ++m) {
+        if (!sends || progress_class::sends(m->number)) without_partner_ns[m->number] += blocked_ns(*m);
+      }
+    }
+  }
+  void add(const progress_votes& o) noexcept {
+    for (std::size_t c = 0; c != progress_class::count; ++c) {
+      by_entry[c] += o.by_entry[c];
+      by_entry_ns[c] += o.by_entry_ns[c];
+      without_partner_ns[c] += o.without_partner_ns[c];
+    }
+  }
+
+ private:
+  static std::uint64_t blocked_ns(const message& m) noexcept {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, m.call.leave_ns - m.call.since_ns));
+  }
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/arrivals.hpp
 #ifndef WHYWAIT_EXPLAIN_ARRIVALS_HPP
 #define WHYWAIT_EXPLAIN_ARRIVALS_HPP
@@ -18850,8 +19064,7 @@ class arrival_rule {
     const call_role role = core::role_of(r.call);
     check_order(first, last);
     // A Test never waits, because it returns whether or not anything has arrived.
-    const bool waits = role == call_role::send || role == call_role::receive || role == call_role::probe ||
-                       role == call_role::exchange || role == call_role::complete_all || role == call_role::complete_any;
+    const bool waits = completes_messages(role) || role == call_role::probe;
     if (!waits) return;
     const bool any = role == call_role::complete_any;
     const message_match* sender = nullptr;    // the latest late sender
@@ -19800,207 +20013,6 @@ class message_book {
   base::pod_vector<std::uint32_t> open_;  ///< channels that are not completely sent
   std::int64_t unmatched_ = 0, receives_left_ = 0;
   bool sending_ = false;
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/explain/progress.hpp
-#ifndef WHYWAIT_EXPLAIN_PROGRESS_HPP
-#define WHYWAIT_EXPLAIN_PROGRESS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-// Whether messages make progress while their partner is outside MPI is not known in advance: it depends on the library,
-// the network, the size and free buffers. It is learnt from the run (docs/method.md 1.9).
-
-/// Messages that behave alike: those of one direction and size class, within a node or between nodes.
-struct progress_class {
-  static constexpr std::size_t count = 256;
-
-  /// `bytes` of a message are classed by their number of binary digits.
-  static std::uint8_t number_of(bool sends, bool within_node, std::uint64_t bytes) noexcept {
-    const unsigned digits = bytes == 0 ? 0 : std::min(63u, static_cast<unsigned>(64 - __builtin_clzll(bytes)));
-    return static_cast<std::uint8_t>((sends ? 128u : 0u) | (within_node ? 64u : 0u) | digits);
-  }
-  static bool sends(std::size_t number) noexcept { return (number & 128u) != 0; }
-  static bool within_node(std::size_t number) noexcept { return (number & 64u) != 0; }
-  /// The smallest message of the class.
-  static std::uint64_t least_bytes(std::size_t number) noexcept {
-    const unsigned digits = number & 63u;
-    return digits == 0 ? 0 : std::uint64_t{1} << (digits - 1);
-  }
-};
-
-/// When one location was in MPI, by the index of its calls.
-class mpi_entries {
- public:
-  struct entry {
-    std::int64_t begin_ns, leave_ns;
-    bool only_posts;  ///< it does not stay long enough to complete earlier messages
-  };
-  static constexpr std::size_t none = ~std::size_t{0};
-
-  void reserve(std::size_t calls) { all_.reserve(calls); }
-  /// Calls must come in the order of their beginnings.
-  void add(std::int64_t begin_ns, std::int64_t leave_ns, core::mpi_call call) {
-    using core::call_role;
-    const call_role role = core::role_of(call);
-    all_.push_back(
-        {begin_ns, leave_ns, role == call_role::post_send || role == call_role::post_receive || role == call_role::start});
-  }
-  const entry& operator[](std::size_t i) const noexcept { return all_[i]; }
-
-  /// The last call that began by an instant, or `none`. O(log calls).
-  std::size_t last_until(std::int64_t ns) const noexcept { return after(ns) == 0 ? none : after(ns) - 1; }
-  /// The call that ended the time outside MPI before call `last`: calls that follow one another within a thirty-second of the
-  /// time since `since_ns` are one visit to MPI, and its first call says what the program came for. O(log calls).
-  std::size_t visit_of(std::size_t last, std::int64_t since_ns) const noexcept {
-    const std::int64_t until_ns = all_[last].begin_ns;
-    if (until_ns <= since_ns) return last;
-    return after(until_ns - (until_ns - since_ns) / 32 - 1);
-  }
-  /// The first call that began in an interval and did more than post, or `none`. O(log calls + postings in between).
-  std::size_t first_in(std::int64_t since_ns, std::int64_t until_ns) const noexcept {
-    std::size_t i = after(since_ns - 1);
-    while (i != all_.size() && all_[i].only_posts && all_[i].begin_ns <= until_ns) ++i;
-    return i == all_.size() || all_[i].begin_ns > until_ns ? none : i;
-  }
-  /// Time in MPI from `since_ns` to the beginning of a call. Of very many calls the last ones stand for all.
-  std::int64_t inside_ns(std::size_t last, std::int64_t since_ns) const noexcept {
-    const std::int64_t until_ns = all_[last].begin_ns;
-    std::int64_t sum_ns = 0;
-    std::size_t i = last;
-    for (std::size_t n = 0; i != 0 && n != most_visited; ++n) {
-      const entry& e = all_[--i];
-      if (e.leave_ns <= since_ns) return sum_ns;
-      sum_ns += std::max<std::int64_t>(0, std::min(e.leave_ns, until_ns) - std::max(e.begin_ns, since_ns));
-    }
-    const std::int64_t seen_ns = until_ns - std::max(since_ns, all_[i].begin_ns);
-    if (i == 0 || seen_ns <= 0) return sum_ns;
-    const double share = static_cast<double>(sum_ns) / static_cast<double>(seen_ns);
-    return static_cast<std::int64_t>(share * static_cast<double>(until_ns - since_ns));
-  }
-
- private:
-  static constexpr std::size_t most_visited = 64;
-
-  std::size_t after(std::int64_t ns) const noexcept {
-    return static_cast<std::size_t>(
-        std::upper_bound(all_.begin(), all_.end(), ns, [](std::int64_t t, const entry& e) { return t < e.begin_ns; }) -
-        all_.begin());
-  }
-
-  base::pod_vector<entry> all_;
-};
-
-/// A call that stayed blocked after all that it needed by definition had arrived, and what one partner did meanwhile.
-struct blocked_call {
-  std::int64_t since_ns;  ///< from here on nothing but progress or transfer was missing
-  std::int64_t leave_ns;  ///< the call returned
-  std::int64_t entry_ns;  ///< the partner's last entry into MPI before that; INT64_MIN: none
-  std::int64_t inside_ns;  ///< time that the partner spent in MPI from `since_ns` to that entry
-  std::int64_t outside_ns;  ///< since when the partner was outside MPI at `leave_ns`; INT64_MAX: it was inside
-
-  /// The call may have waited for the partner's entry: the partner was outside MPI for most of the time before it.
-  bool may_have_waited(std::int64_t threshold_ns) const noexcept {
-    if (entry_ns == INT64_MIN) return false;
-    const std::int64_t wait_ns = entry_ns - since_ns;
-    return wait_ns >= threshold_ns && 2 * inside_ns <= wait_ns;
-  }
-  /// The return followed soon after the entry, compared with the time that the call had been blocked.
-  bool ended_by_entry(std::int64_t threshold_ns) const noexcept {
-    return may_have_waited(threshold_ns) && entry_ns - since_ns >= leave_ns - entry_ns;
-  }
-  /// The call returned although the partner had been outside MPI for most of the blocked time.
-  bool ended_without_partner() const noexcept {
-    return outside_ns != INT64_MAX && 2 * (leave_ns - std::max(outside_ns, since_ns)) > leave_ns - since_ns;
-  }
-};
-
-/// What the blocked calls of a run say about each class of messages. Each call counts with the time that it was blocked:
-/// short delays of a transfer say little. Plain sums that ranks add up.
-struct progress_votes {
-  static constexpr std::uint32_t least_calls = 3;  ///< fewer may be chance
-
-  std::uint64_t by_entry_ns[progress_class::count] = {};
-  std::uint64_t without_partner_ns[progress_class::count] = {};
-  std::uint32_t by_entry[progress_class::count] = {};  ///< number of calls
-
-  /// Whether messages of the class complete only when the partner is in MPI.
-  bool dependent(std::size_t number) const noexcept {
-    return by_entry[number] >= least_calls && by_entry_ns[number] > 2 * without_partner_ns[number];
-  }
-  /// Whether nearly all observations agree.
-  bool certain(std::size_t number) const noexcept {
-    return dependent(number) && by_entry_ns[number] >= 8 * without_partner_ns[number];
-  }
-  bool any() const noexcept {
-    for (std::size_t c = 0; c != progress_class::count; ++c) {
-      if (dependent(c)) return true;
-    }
-    return false;
-  }
-
-  /// The classes that depend on their partners, joined by direction and distance.
-  base::vector<progress_fact> facts() const {
-    base::vector<progress_fact> found;
-    for (std::size_t first = 0; first != progress_class::count; first += 64) {
-      progress_fact f{progress_class::sends(first), progress_class::within_node(first), 0, 0};
-      for (std::size_t c = first; c != first + 64; ++c) {
-        if (!dependent(c)) continue;
-        if (f.calls == 0) f.least_bytes = progress_class::least_bytes(c);
-        f.calls += by_entry[c];
-      }
-      if (f.calls != 0) found.push_back(f);
-    }
-    return found;
-  }
-
-  /// Counts one blocked call, with all messages that it completed. A call that ended by an entry speaks for the message
-  /// of the partner that entered last, one that no partner can have ended speaks against all. If it completed sends and
-  /// receives, it counts for the sends, because receives of the same exchange arrive before.
-  struct message {
-    blocked_call call;
-    std::uint8_t number;  ///< progress_class
-  };
-  void count(const message* all, std::size_t size, std::int64_t threshold_ns) noexcept {
-    const message* last = nullptr;
-    bool alone = size != 0, sends = false;
-    for (const message* m = all; m != all + size; ++m) {
-      sends = sends || progress_class::sends(m->number);
-      alone = alone && m->call.ended_without_partner();
-      if (!m->call.ended_by_entry(threshold_ns)) continue;
-      const bool later = last == nullptr || m->call.entry_ns > last->call.entry_ns;
-      const bool prefer = last != nullptr && m->call.entry_ns == last->call.entry_ns && progress_class::sends(m->number);
-      if (later || prefer) last = m;
-    }
-    if (last != nullptr) {
-      ++by_entry[last->number];
-      by_entry_ns[last->number] += blocked_ns(*last);
-    } else if (alone) {
-      for (const message* m = all; m != all + size; ++m) {
-        if (!sends || progress_class::sends(m->number)) without_partner_ns[m->number] += blocked_ns(*m);
-      }
-    }
-  }
-  void add(const progress_votes& o) noexcept {
-    for (std::size_t c = 0; c != progress_class::count; ++c) {
-      by_entry[c] += o.by_entry[c];
-      by_entry_ns[c] += o.by_entry_ns[c];
-      without_partner_ns[c] += o.without_partner_ns[c];
-    }
-  }
-
- private:
-  static std::uint64_t blocked_ns(const message& m) noexcept {
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, m.call.leave_ns - m.call.since_ns));
-  }
 };
 
 }  // namespace explain
@@ -22146,7 +22158,7 @@ class progress_book {
           const std::int64_t posted_ns = matches[m].partner.begin_ns;
           if (matches[m].receiving || posted_ns < walk.leave_ns()) since_ns = std::max(since_ns, posted_ns);
         }
-        const bool blocked = waits(core::role_of(r.call)) && walk.leave_ns() - since_ns >= threshold_ns_;
+        const bool blocked = completes_messages(core::role_of(r.call)) && walk.leave_ns() - since_ns >= threshold_ns_;
         numbers.push_back(blocked ? static_cast<std::uint32_t>(blocked_.size()) : none);
         if (blocked) blocked_.push_back({since_ns, walk.leave_ns(), i, l});
       }
@@ -22163,10 +22175,10 @@ class progress_book {
   void find_unblocked(const posting_lists& posted, const progress_votes& votes) {
     votes_ = &votes;
     each_message(posted, [&](const message& x) {
-      if (!votes.dependent(x.number) && !votes.dependent(x.number | 64u)) return;
+      if (!votes.dependent(x.number) && !votes.dependent(progress_class::within(x.number))) return;
       const core::sync_record& posting = rank_->locations[x.at.location].records[x.at.record];
       const core::sync_record& r = rank_->locations[x.over.location].records[x.over.record];
-      if (!waits(core::role_of(r.call))) return;
+      if (!completes_messages(core::role_of(r.call))) return;
       const blocked_part b{rank_->clock(posting.begin), rank_->clock(r.begin + r.duration), x.over.record, x.over.location};
       queries_.push_back({x.peer, static_cast<std::uint32_t>(blocked_.size()), x.number, true});
       blocked_.push_back(b);
@@ -22287,12 +22299,6 @@ class progress_book {
     std::uint8_t number;
   };
 
-  static bool waits(core::call_role role) noexcept {
-    using core::call_role;
-    return role == call_role::send || role == call_role::receive || role == call_role::exchange ||
-           role == call_role::complete_all || role == call_role::complete_any;
-  }
-
   template <class Function>
   void each_message(const posting_lists& posted, Function&& function) const {
     for (std::size_t n = 0; n != posted.channels(); ++n) {
@@ -22312,7 +22318,7 @@ class progress_book {
           x.over = {p.completion, p.completed_by};
         }
         if (x.over.location == record_place::nowhere) continue;
-        x.number = progress_class::number_of(sends, false, posted.record(x.at).bytes);
+        x.number = progress_class::number_of(sends, posted.record(x.at).bytes);
         function(x);
       }
     }
@@ -22325,7 +22331,7 @@ class progress_book {
     a.entry.begin_ns = INT64_MIN;
     a.number = q.number;
     a.outside_ns = INT64_MIN;
-    a.kind = static_cast<std::uint8_t>(q.kind | (q.node >= 0 && q.node == rank_->node ? 64u : 0u));
+    a.kind = q.node >= 0 && q.node == rank_->node ? progress_class::within(q.kind) : q.kind;
     if (q.first && !votes_->dependent(a.kind)) return a;
     for (std::uint16_t l = 0; l != entries_.size(); ++l) {
       const mpi_entries& all = entries_[l];
@@ -24669,7 +24675,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const std::string code = code_text(v.where);
     const std::string name = v.kind == "between" ? "the code " + v.block : v.block + (code.empty() ? "" : " (" + code + ")");
     const std::string how_much = v.ratio <= 0 || v.ratio >= 100
-                                     ? "spends nearly all the time of all ranks in "
+                                     ? "does nearly all of "
                                      : "takes " + base::fixed(v.ratio, v.ratio < 10 ? 1 : 0) + " times as long as the " +
                                            (b.ranks == 2 ? "other in " : "others in ");
     v.text = "rank " + std::to_string(v.rank) + " " + how_much + name + ": balancing it would shorten the run by about " +
@@ -26932,7 +26938,7 @@ struct program_facts {
 
 /// How the time of a block is spread over the ranks, and whether that explains a wait.
 struct code_spread {
-  const char* lead = "";    ///< one, several, alone: these ranks have more of it; even: nobody has; empty: unknown
+  const char* lead = "";    ///< one, several, alone: these ranks have more of it; even: no rank has; empty: unknown
   const char* excess = "";  ///< why: units (of work), visits, speed (equal units), both (units and
                             ///< speed), shared (it waited for a processor), unknown
   std::int32_t rank = -1;   ///< the rank with the most time
@@ -35703,14 +35709,9 @@ class progress_finder {
     std::int64_t& since = since_[number_of(p)];
     if (ns <= call(p).leave_ns) since = std::max(since, ns);
   }
-  static bool waits(const traced_call& c) {
-    using core::call_role;
-    const call_role role = core::role_of(c.call);
-    return role == call_role::send || role == call_role::receive || role == call_role::exchange ||
-           role == call_role::complete_all || role == call_role::complete_any;
-  }
+  static bool waits(const traced_call& c) { return explain::completes_messages(core::role_of(c.call)); }
   static std::uint8_t class_of(const models::message_edge& m, bool sends) {
-    return explain::progress_class::number_of(sends, false, static_cast<std::uint64_t>(m.bytes));
+    return explain::progress_class::number_of(sends, static_cast<std::uint64_t>(m.bytes));
   }
 
   void examine(const models::place& at, std::uint32_t partner, const models::message_edge& m, bool sends) {
@@ -35917,8 +35918,8 @@ class log_joiner {
         if (takes) {
           asked = (c.flags & core::sync_flag::any_source) != 0 ? c.peer : -1;
         } else if (asked >= 0 && c.peer == asked) {
-          log_.open =
-              "rank " + std::to_string(t_[l].rank) + " answers whoever asks first (MPI_ANY_SOURCE): who does what may change";
+          log_.open = "rank " + std::to_string(t_[l].rank) +
+                      " answers the first rank that asks (MPI_ANY_SOURCE): the ranks may get other work";
         }
       }
     }

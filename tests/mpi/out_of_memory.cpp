@@ -190,7 +190,7 @@ void often(unsigned seed, int programs) {
     const bool report = count(text, "whywait · ") == 1, own = count(text, "ended by MPI_Finalize") == 1;
     if (!report && !own) not_so("neither a report nor last words", text);
     if (failures == 0 && (count(text, "MPI calls seen") != 1 || count(text, "bad_alloc") != 0))
-      not_so("nobody failed, and yet", text);
+      not_so("no rank failed, and yet", text);
     // some places work without the failed allocation and do not warn
     if (failures != 0 && count(text, "bad_alloc") == 0) ++unsaid;
     if (named > 1 || count(text, "whywait: why") > 1) not_so("one line is enough", text);

@@ -5,6 +5,7 @@
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/options.hpp>
+#include <whywait/explain/progress.hpp>
 #include <whywait/explain/walk.hpp>
 
 #include <algorithm>
@@ -79,8 +80,7 @@ class arrival_rule {
     const call_role role = core::role_of(r.call);
     check_order(first, last);
     // A Test never waits, because it returns whether or not anything has arrived.
-    const bool waits = role == call_role::send || role == call_role::receive || role == call_role::probe ||
-                       role == call_role::exchange || role == call_role::complete_all || role == call_role::complete_any;
+    const bool waits = completes_messages(role) || role == call_role::probe;
     if (!waits) return;
     const bool any = role == call_role::complete_any;
     const message_match* sender = nullptr;    // the latest late sender

@@ -17,22 +17,35 @@ namespace explain {
 // the network, the size and free buffers. It is learnt from the run (docs/method.md 1.9).
 
 /// Messages that behave alike: those of one direction and size class, within a node or between nodes.
-struct progress_class {
+class progress_class {
+ public:
   static constexpr std::size_t count = 256;
 
-  /// `bytes` of a message are classed by their number of binary digits.
-  static std::uint8_t number_of(bool sends, bool within_node, std::uint64_t bytes) noexcept {
+  /// The class between nodes; `bytes` of a message are classed by their number of binary digits.
+  static std::uint8_t number_of(bool sends, std::uint64_t bytes) noexcept {
     const unsigned digits = bytes == 0 ? 0 : std::min(63u, static_cast<unsigned>(64 - __builtin_clzll(bytes)));
-    return static_cast<std::uint8_t>((sends ? 128u : 0u) | (within_node ? 64u : 0u) | digits);
+    return static_cast<std::uint8_t>((sends ? sends_bit : 0u) | digits);
   }
-  static bool sends(std::size_t number) noexcept { return (number & 128u) != 0; }
-  static bool within_node(std::size_t number) noexcept { return (number & 64u) != 0; }
+  /// The same class within a node.
+  static std::uint8_t within(std::uint8_t number) noexcept { return static_cast<std::uint8_t>(number | node_bit); }
+  static bool sends(std::size_t number) noexcept { return (number & sends_bit) != 0; }
+  static bool within_node(std::size_t number) noexcept { return (number & node_bit) != 0; }
   /// The smallest message of the class.
   static std::uint64_t least_bytes(std::size_t number) noexcept {
     const unsigned digits = number & 63u;
     return digits == 0 ? 0 : std::uint64_t{1} << (digits - 1);
   }
+
+ private:
+  static constexpr unsigned sends_bit = 128, node_bit = 64;
 };
+
+/// Whether a call with this role returns only when the messages that it completes are complete.
+inline bool completes_messages(core::call_role role) noexcept {
+  using core::call_role;
+  return role == call_role::send || role == call_role::receive || role == call_role::exchange ||
+         role == call_role::complete_all || role == call_role::complete_any;
+}
 
 /// When one location was in MPI, by the index of its calls.
 class mpi_entries {

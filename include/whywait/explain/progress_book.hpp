@@ -56,7 +56,7 @@ class progress_book {
           const std::int64_t posted_ns = matches[m].partner.begin_ns;
           if (matches[m].receiving || posted_ns < walk.leave_ns()) since_ns = std::max(since_ns, posted_ns);
         }
-        const bool blocked = waits(core::role_of(r.call)) && walk.leave_ns() - since_ns >= threshold_ns_;
+        const bool blocked = completes_messages(core::role_of(r.call)) && walk.leave_ns() - since_ns >= threshold_ns_;
         numbers.push_back(blocked ? static_cast<std::uint32_t>(blocked_.size()) : none);
         if (blocked) blocked_.push_back({since_ns, walk.leave_ns(), i, l});
       }
@@ -73,10 +73,10 @@ class progress_book {
   void find_unblocked(const posting_lists& posted, const progress_votes& votes) {
     votes_ = &votes;
     each_message(posted, [&](const message& x) {
-      if (!votes.dependent(x.number) && !votes.dependent(x.number | 64u)) return;
+      if (!votes.dependent(x.number) && !votes.dependent(progress_class::within(x.number))) return;
       const core::sync_record& posting = rank_->locations[x.at.location].records[x.at.record];
       const core::sync_record& r = rank_->locations[x.over.location].records[x.over.record];
-      if (!waits(core::role_of(r.call))) return;
+      if (!completes_messages(core::role_of(r.call))) return;
       const blocked_part b{rank_->clock(posting.begin), rank_->clock(r.begin + r.duration), x.over.record, x.over.location};
       queries_.push_back({x.peer, static_cast<std::uint32_t>(blocked_.size()), x.number, true});
       blocked_.push_back(b);
@@ -197,12 +197,6 @@ class progress_book {
     std::uint8_t number;
   };
 
-  static bool waits(core::call_role role) noexcept {
-    using core::call_role;
-    return role == call_role::send || role == call_role::receive || role == call_role::exchange ||
-           role == call_role::complete_all || role == call_role::complete_any;
-  }
-
   template <class Function>
   void each_message(const posting_lists& posted, Function&& function) const {
     for (std::size_t n = 0; n != posted.channels(); ++n) {
@@ -222,7 +216,7 @@ class progress_book {
           x.over = {p.completion, p.completed_by};
         }
         if (x.over.location == record_place::nowhere) continue;
-        x.number = progress_class::number_of(sends, false, posted.record(x.at).bytes);
+        x.number = progress_class::number_of(sends, posted.record(x.at).bytes);
         function(x);
       }
     }
@@ -235,7 +229,7 @@ class progress_book {
     a.entry.begin_ns = INT64_MIN;
     a.number = q.number;
     a.outside_ns = INT64_MIN;
-    a.kind = static_cast<std::uint8_t>(q.kind | (q.node >= 0 && q.node == rank_->node ? 64u : 0u));
+    a.kind = q.node >= 0 && q.node == rank_->node ? progress_class::within(q.kind) : q.kind;
     if (q.first && !votes_->dependent(a.kind)) return a;
     for (std::uint16_t l = 0; l != entries_.size(); ++l) {
       const mpi_entries& all = entries_[l];

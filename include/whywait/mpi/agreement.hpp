@@ -82,7 +82,7 @@ class start_agreement {
     return false;
   }
 
-  // Ranks that are switched off are told from those that are on only now, since it costs another operation.
+  // Which ranks are switched off is asked only now, because the answer costs another operation.
   static int count_off(bool enabled) noexcept {
     int off = enabled ? 0 : 1;
     PMPI_Allreduce(MPI_IN_PLACE, &off, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -45,7 +45,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const std::string code = code_text(v.where);
     const std::string name = v.kind == "between" ? "the code " + v.block : v.block + (code.empty() ? "" : " (" + code + ")");
     const std::string how_much = v.ratio <= 0 || v.ratio >= 100
-                                     ? "spends nearly all the time of all ranks in "
+                                     ? "does nearly all of "
                                      : "takes " + base::fixed(v.ratio, v.ratio < 10 ? 1 : 0) + " times as long as the " +
                                            (b.ranks == 2 ? "other in " : "others in ");
     v.text = "rank " + std::to_string(v.rank) + " " + how_much + name + ": balancing it would shorten the run by about " +

@@ -32,7 +32,7 @@ struct program_facts {
 
 /// How the time of a block is spread over the ranks, and whether that explains a wait.
 struct code_spread {
-  const char* lead = "";    ///< one, several, alone: these ranks have more of it; even: nobody has; empty: unknown
+  const char* lead = "";    ///< one, several, alone: these ranks have more of it; even: no rank has; empty: unknown
   const char* excess = "";  ///< why: units (of work), visits, speed (equal units), both (units and
                             ///< speed), shared (it waited for a processor), unknown
   std::int32_t rank = -1;   ///< the rank with the most time

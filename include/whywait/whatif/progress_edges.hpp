@@ -74,14 +74,9 @@ class progress_finder {
     std::int64_t& since = since_[number_of(p)];
     if (ns <= call(p).leave_ns) since = std::max(since, ns);
   }
-  static bool waits(const traced_call& c) {
-    using core::call_role;
-    const call_role role = core::role_of(c.call);
-    return role == call_role::send || role == call_role::receive || role == call_role::exchange ||
-           role == call_role::complete_all || role == call_role::complete_any;
-  }
+  static bool waits(const traced_call& c) { return explain::completes_messages(core::role_of(c.call)); }
   static std::uint8_t class_of(const models::message_edge& m, bool sends) {
-    return explain::progress_class::number_of(sends, false, static_cast<std::uint64_t>(m.bytes));
+    return explain::progress_class::number_of(sends, static_cast<std::uint64_t>(m.bytes));
   }
 
   void examine(const models::place& at, std::uint32_t partner, const models::message_edge& m, bool sends) {

@@ -149,8 +149,8 @@ class log_joiner {
         if (takes) {
           asked = (c.flags & core::sync_flag::any_source) != 0 ? c.peer : -1;
         } else if (asked >= 0 && c.peer == asked) {
-          log_.open =
-              "rank " + std::to_string(t_[l].rank) + " answers whoever asks first (MPI_ANY_SOURCE): who does what may change";
+          log_.open = "rank " + std::to_string(t_[l].rank) +
+                      " answers the first rank that asks (MPI_ANY_SOURCE): the ranks may get other work";
         }
       }
     }

@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
         log("MPI_Win_fence", [&] { MPI_Win_fence(0, window); });
         MPI_Put(&mine, 1, MPI_LONG, right, 0, 1, MPI_LONG, window);
         log("MPI_Win_fence", [&] { MPI_Win_fence(0, window); });
-      } else if (call == "lock") {  // rank 1 solves once more with the lock held, while the others want it
+      } else if (call == "lock") {  // rank 1 solves again with the lock held, while the others want it
         if (rank != 1) log("prepare", [] { stamps::nap(0.033); });
         log("MPI_Win_lock", [&] { MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window); });
         MPI_Put(&mine, 1, MPI_LONG, 0, 0, 1, MPI_LONG, window);

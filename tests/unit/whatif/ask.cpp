@@ -284,6 +284,6 @@ TEST_CASE("models that disagree give no answer") {
 
 TEST_CASE("a program whose order depends on time is refused") {
   run_log log = imagined().run(5);
-  log.open = "rank 0 answers whoever asks first";
+  log.open = "rank 0 answers the first rank that asks";
   CHECK(ask(log, {about(question::kind::balance)}).front().refusal == log.open);
 }

@@ -192,7 +192,7 @@ TEST_CASE("first-come first-served and polling programs are refused") {
       lines[1].calls.insert(lines[1].calls.begin() + (&c - lines[1].calls.data()) + 1, answer);
       break;
     }
-  CHECK(join(lines, name).open.find("rank 1 answers whoever asks first") != std::string::npos);
+  CHECK(join(lines, name).open.find("rank 1 answers the first rank that asks") != std::string::npos);
 
   written_rank p(0);
   for (int i = 0; i != 10; ++i) p.call(core::mpi_call::Iprobe, i, i + 0.1, 0.5);
