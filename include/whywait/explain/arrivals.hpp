@@ -119,7 +119,12 @@ class arrival_rule {
     // What follows the last posting is a wait for progress, until the partner's last entry into MPI.
     const std::int64_t posted_ns = cause == nullptr ? walk.begin_ns() : std::max(walk.begin_ns(), cause->partner.begin_ns);
     if (progress != nullptr && progress->partner.begin_ns - posted_ns < settings_->threshold_ns) progress = nullptr;
-    if (progress != nullptr && posted_ns - walk.begin_ns() < settings_->threshold_ns) cause = nullptr;
+    if (progress != nullptr && cause != nullptr) {
+      // Both waits for the same rank have one explanation: what it ran until it was needed last.
+      const bool same = !earlier_rank(*cause, *progress) && !earlier_rank(*progress, *cause);
+      const std::int64_t first_ns = posted_ns - walk.begin_ns(), second_ns = progress->partner.begin_ns - posted_ns;
+      if (first_ns < settings_->threshold_ns || (same && first_ns <= second_ns)) cause = nullptr;
+    }
     if (cause != nullptr) {
       add(*cause, index, cause->receiving ? pattern::late_sender : pattern::late_receiver);
       if (late > 1) result_.back().trust = std::max(result_.back().trust, quality::bounded);

@@ -55,7 +55,7 @@ class location_path {
     if (!steps_.meets_all()) own_.set_stretch(own_visits::undivided);
     steps_.begin();
     path_use& startup = use_of(blocks_->startup());
-    startup.visits = 1;
+    startup.visits = startup.own_visits = 1;
     startup.ns = startup.own_ns = rank_->begin_ns - earliest_ns_;
     place_.now_ns += startup.ns;
     expect_stretch();
@@ -155,7 +155,7 @@ class location_path {
     if (wait_ns > 0) explain_wait(a, wait_ns, scratch_->taken.head.partial != 0);
     for (std::size_t b = 0; b != incoming.size(); ++b) {
       profile_[b] = incoming[b];
-      profile_[b].own_ns = 0;
+      profile_[b].own_visits = profile_[b].own_ns = 0;
     }
     place_.now_ns = std::max(place_.now_ns, a.need_ns);
     if (a.has(arrival_flag::all)) {
@@ -221,6 +221,7 @@ class location_path {
       u.visits += visits;
       u.ns += ns;
       u.work += work;
+      u.own_visits += visits;
       u.own_ns += ns;
       path.own_.add(block, visits, ns);
     }
@@ -259,7 +260,7 @@ class location_path {
     // `extra` includes the own visits of the location that sent it until they are subtracted below.
     for (std::size_t b = 0; b != incoming.size(); ++b) {
       path_use& u = incoming[b];
-      u.own_ns = 0;
+      u.own_visits = u.own_ns = 0;
       if (base != nullptr) u.extra += static_cast<double>(base->own[b].sum());
       u.extra -= static_cast<double>(own_[b].sum());
     }
@@ -282,6 +283,7 @@ class location_path {
         u.visits += e.use.visits;
         u.ns += e.use.ns;
         u.work += e.use.work;
+        u.own_visits = e.use.own_visits;
         u.own_ns = e.use.own_ns;
       } else {
         u = e.use;
@@ -315,7 +317,7 @@ class location_path {
       t.block = (*blocks_)[b].block;
       t.within = (*blocks_)[b].within;
       const same_place at(own_[b], mine, theirs, base[b], scratch_->totals[b]);
-      static_cast<residual_sums&>(t) = difference(mine.since(base[b]), theirs.since(base[b]), theirs.own_ns, at);
+      static_cast<residual_sums&>(t) = difference(mine.since(base[b]), theirs.since(base[b]), theirs.own(), at);
       scratch_->term_blocks.push_back(b);
     }
     add_wait(w, a.site);

@@ -20,11 +20,12 @@ namespace explain {
 /// are indexed by the numbers of the rank's block_table; missing entries are zero.
 struct path_use {
   std::int64_t visits = 0, ns = 0, work = 0;  ///< as in block_use
-  std::int64_t own_ns = 0;                    ///< executed by the location itself since it last took over a path
+  std::int64_t own_visits = 0, own_ns = 0;    ///< executed by the location itself since it last took over a path
   double extra = 0;  ///< visits of the path beyond those of the location itself, both up to the same place
 
   bool nothing() const noexcept { return (visits | ns | work) == 0; }
   bool same(const path_use& o) const noexcept { return ((visits ^ o.visits) | (ns ^ o.ns) | (work ^ o.work)) == 0; }
+  block_use own() const noexcept { return {own_visits, own_ns, 0}; }
   block_use since(const block_use& o) const noexcept { return {visits - o.visits, ns - o.ns, work - o.work}; }
 };
 using path_profile = base::pod_vector<path_use>;
@@ -78,12 +79,21 @@ inline double visits_share(const block_split& parts, const same_place& at) noexc
   return std::min(1.0, static_cast<double>(most - least) / static_cast<double>(least));
 }
 
+// By how much the causer's own visits are longer than those of the waiter. Visits that only the causer has count whole.
+inline std::int64_t own_excess(const block_use& waiter, const block_use& causer, const block_use& own) noexcept {
+  if (own.ns >= causer.ns || waiter.visits <= 0) return own.ns;
+  const std::int64_t more = std::max<std::int64_t>(0, causer.visits - waiter.visits);
+  const auto shared = static_cast<double>(std::max<std::int64_t>(0, own.visits - more));
+  return own.ns - core::nearest(shared * static_cast<double>(waiter.ns) / static_cast<double>(waiter.visits));
+}
+
 }  // namespace detail
 
-/// One residual line: what two locations did in one block since they were last aligned. `own_ns`: the part of the
-/// causer's time that it executed itself. A side that has taken over a third path since then may lie before the common
-/// base; both sides are therefore moved up until none is negative, because only their difference counts.
-inline residual_sums difference(block_use waiter, block_use causer, std::int64_t own_ns, const same_place& at) noexcept {
+/// One residual line: what two locations did in one block since they were last aligned. `own`: the part of the causer's
+/// path that it executed itself. Of its visits, those that the waiter's path has as well differ by their speed alone; the
+/// part of the difference that is not in its own visits is inherited. A side that has taken over a third path since then may lie
+/// before the common base; both sides are therefore moved up until none is negative, because only their difference counts.
+inline residual_sums difference(block_use waiter, block_use causer, const block_use& own, const same_place& at) noexcept {
   const auto lift = [](std::int64_t& x, std::int64_t& y) {
     const std::int64_t below = std::min<std::int64_t>(0, std::min(x, y));
     x -= below;
@@ -103,7 +113,7 @@ inline residual_sums difference(block_use waiter, block_use causer, std::int64_t
     sums.visits_ns += core::nearest(lead_ns * detail::visits_share(parts, at));
   }
   sums.speed_ns = sums.total_ns - sums.visits_ns;
-  sums.inherited_ns = std::max<std::int64_t>(0, std::min(sums.total_ns, sums.total_ns - own_ns));
+  sums.inherited_ns = std::max<std::int64_t>(0, std::min(sums.total_ns, sums.total_ns - detail::own_excess(waiter, causer, own)));
   sums.causer_visits = causer.visits;
   sums.waiter_visits = waiter.visits;
   sums.causer_work = causer.work;

@@ -75,9 +75,11 @@ class mpi_entries {
     if (until_ns <= since_ns) return last;
     return after(until_ns - (until_ns - since_ns) / 32 - 1);
   }
-  /// The first call that began in an interval and did more than post, or `none`. O(log calls + postings in between).
+  /// The first call that did more than post and that began in an interval or was not over when it began; or `none`.
+  /// O(log calls + postings in between).
   std::size_t first_in(std::int64_t since_ns, std::int64_t until_ns) const noexcept {
     std::size_t i = after(since_ns - 1);
+    if (i != 0 && all_[i - 1].leave_ns > since_ns && !all_[i - 1].only_posts) return i - 1;
     while (i != all_.size() && all_[i].only_posts && all_[i].begin_ns <= until_ns) ++i;
     return i == all_.size() || all_[i].begin_ns > until_ns ? none : i;
   }
@@ -113,7 +115,7 @@ class mpi_entries {
 struct blocked_call {
   std::int64_t since_ns;  ///< from here on nothing but progress or transfer was missing
   std::int64_t leave_ns;  ///< the call returned
-  std::int64_t entry_ns;  ///< the partner's last entry into MPI before that; INT64_MIN: none
+  std::int64_t entry_ns;  ///< the partner's last entry into MPI before that, for the same message; INT64_MIN: none
   std::int64_t inside_ns;  ///< time that the partner spent in MPI from `since_ns` to that entry
   std::int64_t outside_ns;  ///< since when the partner was outside MPI at `leave_ns`; INT64_MAX: it was inside
 

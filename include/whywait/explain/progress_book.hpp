@@ -25,7 +25,7 @@ namespace explain {
 /// what the answers of all ranks have in common decides which messages depend on their partner (progress.hpp). The
 /// resulting needs are added to the matches of the rank.
 ///
-/// Memory: 24 bytes per blocked call and 72 per message that it completed; on the partner, 24 per record once it is asked.
+/// Memory: 24 bytes per blocked call and 76 per message that it completed; on the partner, 24 per record once it is asked.
 /// Not thread safe.
 class progress_book {
  public:
@@ -40,7 +40,7 @@ class progress_book {
         entries_() {}
 
   /// Lists the blocked calls and the messages that they completed. `matches`: by location and record. `numbers`: buffer.
-  void find_blocked(const posting_lists& posted, const base::pod_vector<message_match>& matches,
+  void find_blocked(posting_lists& posted, const base::pod_vector<message_match>& matches,
                     base::pod_vector<std::uint32_t>& numbers) {
     numbers.clear();
     std::size_t m = 0;
@@ -61,10 +61,11 @@ class progress_book {
         if (blocked) blocked_.push_back({since_ns, walk.leave_ns(), i, l});
       }
     }
+    posted_ = &posted;
     if (blocked_.empty()) return;
     each_message(posted, [&](const message& x) {
       const std::uint32_t number = numbers[first_[x.over.location] + x.over.record];
-      if (number != none) queries_.push_back({x.peer, number, x.number, false});
+      if (number != none) queries_.push_back({x.channel, x.posting, number, x.number, false});
     });
   }
 
@@ -78,7 +79,7 @@ class progress_book {
       const core::sync_record& r = rank_->locations[x.over.location].records[x.over.record];
       if (!completes_messages(core::role_of(r.call))) return;
       const blocked_part b{rank_->clock(posting.begin), rank_->clock(r.begin + r.duration), x.over.record, x.over.location};
-      queries_.push_back({x.peer, static_cast<std::uint32_t>(blocked_.size()), x.number, true});
+      queries_.push_back({x.channel, x.posting, static_cast<std::uint32_t>(blocked_.size()), x.number, true});
       blocked_.push_back(b);
     });
   }
@@ -94,11 +95,17 @@ class progress_book {
     replies_.clear();
     for (; sent_ != queries_.size(); ++sent_) {
       const query& q = queries_[sent_];
-      base::packet& out = to(q.peer);
+      const message_channel& c = posted_->channel(q.channel);
+      base::packet& out = to(c.peer);
       if (out.size() >= room) return;
       put(out, base::packet_part::progress_query);
       const blocked_part& b = blocked_[q.number];
-      put(out, question{b.since_ns, b.leave_ns, q.number, rank_->node, q.kind, q.first});
+      question asked{b.since_ns, b.leave_ns, c.comm, c.tag, q.posting - c.first, q.number, rank_->node, 0, 0, q.kind, q.first};
+      const bool sends = q.channel < posted_->send_channels();
+      const endpoint& known = sends ? posted_->sends()[q.posting] : posted_->receives()[q.posting].partner;
+      asked.record = known.record;
+      asked.location = known.location;
+      put(out, asked);
     }
     queries_.clear();
     sent_ = 0;
@@ -110,7 +117,7 @@ class progress_book {
     while (!in.empty()) {
       if (in.get<std::uint32_t>() == base::packet_part::progress_query) {
         const auto q = in.get<question>();
-        answer a = look_up(q);
+        answer a = look_up(source, q);
         if (a.entry.begin_ns != INT64_MIN || !q.first) replies_.push_back({source, a});
       } else {
         answers_.push_back(in.get<answer>());
@@ -168,15 +175,20 @@ class progress_book {
     std::uint16_t location;
   };
   struct query {
-    std::int32_t peer;
-    std::uint32_t number;  ///< in blocked_
+    std::uint32_t channel, posting;  ///< of the message, in the posting lists
+    std::uint32_t number;            ///< in blocked_
     std::uint8_t kind;     ///< progress_class, without `within_node`
     bool first;            ///< asks for the first entry instead of the last one
   };
   struct question {
     std::int64_t since_ns, leave_ns;
+    core::stable_key comm;
+    std::int32_t tag;
+    std::uint32_t index;  ///< of the posting in its channel
     std::uint32_t number;
     std::int32_t node;
+    std::uint32_t record;    ///< the send of the message, on either side
+    std::uint16_t location;  ///< of that send
     std::uint8_t kind;
     bool first;
   };
@@ -192,7 +204,7 @@ class progress_book {
     answer what;
   };
   struct message {
-    std::int32_t peer;
+    std::uint32_t channel, posting;
     record_place at, over;  ///< its posting, and the call that completed it
     std::uint8_t number;
   };
@@ -204,7 +216,7 @@ class progress_book {
       if (c.peer == rank_->rank && rank_->locations.size() == 1) continue;
       const bool sends = n < posted.send_channels();
       for (std::uint32_t i = c.first; i != c.last; ++i) {
-        message x{c.peer, {0, 0}, {0, record_place::nowhere}, 0};
+        message x{static_cast<std::uint32_t>(n), i, {0, 0}, {0, record_place::nowhere}, 0};
         if (sends) {
           const endpoint& e = posted.sends()[i];
           x.at = {e.record, e.location};
@@ -222,9 +234,35 @@ class progress_book {
     }
   }
 
-  // What this rank did while the questioner was blocked. Entries of all threads count. O(log records).
-  answer look_up(const question& q) {
+  // This rank's own posting of the message that a question of `source` is about; its location is `nowhere` if unknown.
+  record_place own_posting(std::int32_t source, const question& q) const noexcept {
+    constexpr record_place unknown{0, record_place::nowhere};
+    if (!progress_class::sends(q.kind)) {
+      const bool known = q.location < rank_->locations.size() && q.record < rank_->locations[q.location].records.size();
+      return known ? record_place{q.record, q.location} : unknown;
+    }
+    const message_channel* const c = posted_->find(false, source, q.comm, q.tag);
+    if (c == nullptr) return unknown;
+    for (std::uint32_t i = c->first + q.index; i < c->last; ++i) {  // probes may stand before the receive
+      const posted_receive& p = posted_->receives()[i];
+      if (p.kind != posted_receive::receive) continue;
+      const bool same = p.partner.record == q.record && p.partner.location == q.location;
+      return same ? record_place{p.record, p.location} : unknown;
+    }
+    return unknown;
+  }
+
+  // What this rank did while the questioner was blocked. Entries of all threads count. Once this rank has completed its
+  // side of the message it is not needed any more. O(log records).
+  answer look_up(std::int32_t source, const question& q) {
     if (entries_.empty()) list_entries();
+    std::int64_t posted_ns = q.since_ns, until_ns = q.leave_ns - 1;
+    const record_place own = own_posting(source, q);
+    if (own.location != record_place::nowhere) {
+      posted_ns = std::max(posted_ns, entries_[own.location][own.record].begin_ns);
+      const record_place over = posted_->completion_of(own, posted_->record(own));
+      if (over.location != record_place::nowhere) until_ns = std::min(until_ns, entries_[over.location][over.record].begin_ns);
+    }
     answer a{};
     a.entry.begin_ns = INT64_MIN;
     a.number = q.number;
@@ -234,15 +272,14 @@ class progress_book {
     for (std::uint16_t l = 0; l != entries_.size(); ++l) {
       const mpi_entries& all = entries_[l];
       const location_history& here = rank_->locations[l];
-      std::size_t at = all.last_until(q.leave_ns - 1);
+      std::size_t at = q.first ? all.first_in(posted_ns, until_ns) : all.last_until(q.leave_ns - 1);
       if (at == mpi_entries::none) continue;
       if (q.first) {
-        at = all.first_in(q.since_ns, q.leave_ns);
-        if (at == mpi_entries::none) continue;
         if (a.entry.begin_ns != INT64_MIN && a.entry.begin_ns <= all[at].begin_ns) continue;
       } else {
         a.outside_ns = std::max(a.outside_ns, all[at].leave_ns <= q.leave_ns ? all[at].leave_ns : INT64_MAX);
-        if (a.entry.begin_ns != INT64_MIN && a.entry.begin_ns >= all[at].begin_ns) continue;
+        at = all.last_until(until_ns);
+        if (at == mpi_entries::none || (a.entry.begin_ns != INT64_MIN && a.entry.begin_ns >= all[at].begin_ns)) continue;
         at = all.visit_of(at, q.since_ns);
         a.inside_ns = all.inside_ns(at, q.since_ns);
       }
@@ -292,6 +329,7 @@ class progress_book {
   }
 
   const rank_history* rank_;
+  posting_lists* posted_ = nullptr;  ///< borrowed from the message_book
   std::int64_t threshold_ns_;
   base::pod_vector<blocked_part> blocked_;
   base::pod_vector<query> queries_;

@@ -129,7 +129,7 @@ inline void merge_same_code(explanation& e, const base::vector<block_meaning>& m
     at.more = std::abs(more) <= e.count ? 0.0 : static_cast<double>(more);
     const block_use waiter{sums.waiter_visits, sums.waiter_ns, sums.waiter_work};
     const block_use causer{sums.causer_visits, sums.causer_ns, sums.causer_work};
-    residual_sums merged = difference(waiter, causer, 0, at);
+    residual_sums merged = difference(waiter, causer, {}, at);
     if (at.more == 0) merged.visits_ns = 0;
     // Differences that the two sides do not show (a lead of their own) stay with the speed.
     merged.total_ns = sums.total_ns;

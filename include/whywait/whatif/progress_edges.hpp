@@ -26,8 +26,8 @@ class progress_finder {
   void operator()() {
     list_calls();
     for (const models::message_edge& m : log_.messages) {
-      examine(m.done, m.to.line, m, true);
-      examine(m.to, m.from.line, m, false);
+      examine(m.done, m.to, m, true);
+      examine(m.to, m.done, m, false);
     }
     count();
     for (const side& s : sides_) {
@@ -35,8 +35,8 @@ class progress_finder {
       if (s.blocked.may_have_waited(threshold_ns)) add(s.at, s.partner, s.entry);
     }
     for (const models::message_edge& m : log_.messages) {
-      add_first(m.done, m.to.line, m, true);
-      add_first(m.to, m.from.line, m, false);
+      add_first(m.done, m.to, m, true);
+      add_first(m.to, m.done, m, false);
     }
   }
 
@@ -74,12 +74,19 @@ class progress_finder {
     std::int64_t& since = since_[number_of(p)];
     if (ns <= call(p).leave_ns) since = std::max(since, ns);
   }
+  // The last instant at which a partner may have to enter MPI for a message that it completed in a call.
+  std::int64_t needed_until(const models::place& over) const {
+    const bool only_posted = core::role_of(call(over).call) == core::call_role::post_send;  // never completed by a call
+    return only_posted ? INT64_MAX : call(over).enter_ns;
+  }
   static bool waits(const traced_call& c) { return explain::completes_messages(core::role_of(c.call)); }
   static std::uint8_t class_of(const models::message_edge& m, bool sends) {
     return explain::progress_class::number_of(sends, static_cast<std::uint64_t>(m.bytes));
   }
 
-  void examine(const models::place& at, std::uint32_t partner, const models::message_edge& m, bool sends) {
+  // `over`: the call that completed the message on the partner's side, after which the partner is not needed for it.
+  void examine(const models::place& at, const models::place& over, const models::message_edge& m, bool sends) {
+    const std::uint32_t partner = over.line;
     const traced_call& c = call(at);
     const std::int64_t since_ns = since_[number_of(at)];
     if (partner == at.line || !waits(c) || c.leave_ns - since_ns < threshold_ns) return;
@@ -88,6 +95,9 @@ class progress_finder {
     explain::blocked_call b{since_ns, c.leave_ns, INT64_MIN, 0, t_[partner].begin_ns};
     if (entry != explain::mpi_entries::none) {
       b.outside_ns = all[entry].leave_ns <= c.leave_ns ? all[entry].leave_ns : INT64_MAX;
+      entry = all.last_until(std::min(c.leave_ns - 1, needed_until(over)));
+    }
+    if (entry != explain::mpi_entries::none) {
       entry = all.visit_of(entry, since_ns);
       b.entry_ns = all[entry].begin_ns;
       b.inside_ns = all.inside_ns(entry, since_ns);
@@ -109,11 +119,12 @@ class progress_finder {
   }
 
   // Under another hypothesis a message may wait that did not: for the first entry after both sides were posted.
-  void add_first(const models::place& at, std::uint32_t partner, const models::message_edge& m, bool sends) {
+  void add_first(const models::place& at, const models::place& over, const models::message_edge& m, bool sends) {
+    const std::uint32_t partner = over.line;
     if (partner == at.line || !votes_.dependent(class_of(m, sends)) || !waits(call(at))) return;
     std::int64_t since_ns = call(m.from).enter_ns;
     if (posted(m)) since_ns = std::max(since_ns, call(m.posted).enter_ns);
-    const std::size_t entry = entries_[partner].first_in(since_ns, call(at).leave_ns);
+    const std::size_t entry = entries_[partner].first_in(since_ns, std::min(call(at).leave_ns, needed_until(over)));
     if (entry != explain::mpi_entries::none) add(at, partner, entry);
   }
 
