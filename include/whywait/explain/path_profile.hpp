@@ -113,7 +113,8 @@ inline residual_sums difference(block_use waiter, block_use causer, const block_
     sums.visits_ns += core::nearest(lead_ns * detail::visits_share(parts, at));
   }
   sums.speed_ns = sums.total_ns - sums.visits_ns;
-  sums.inherited_ns = std::max<std::int64_t>(0, std::min(sums.total_ns, sums.total_ns - detail::own_excess(waiter, causer, own)));
+  sums.inherited_ns =
+      std::max<std::int64_t>(0, std::min(sums.total_ns, sums.total_ns - detail::own_excess(waiter, causer, own)));
   sums.causer_visits = causer.visits;
   sums.waiter_visits = waiter.visits;
   sums.causer_work = causer.work;

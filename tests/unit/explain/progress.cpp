@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <vector>
+
 using namespace histories;
 using whywait::explain::pattern;
 
@@ -52,6 +54,42 @@ std::int64_t simulate(run& r, const halo& h) {
   }
   for (int i = 0; i != 2; ++i) r[i].end_ns = now[i] + 1000;
   return blocked_ns;
+}
+
+/// Ranks on a line exchange large messages with their neighbours; rank 1 computes longer. Each leaves its call when all its
+/// neighbours have entered theirs. Rank 3 waits for rank 2, which waits for rank 1, and so is half a step behind it.
+void simulate_line(run& r, int ranks, int steps, std::int64_t fast_ns, std::int64_t slow_ns) {
+  const std::size_t n = static_cast<std::size_t>(ranks);
+  std::vector<std::int64_t> now(n, 1000), enters(n);
+  std::vector<std::vector<std::uint32_t>> requests(n);
+  for (int step = 0; step != steps; ++step) {
+    for (std::size_t i = 0; i != n; ++i) {
+      requests[i].clear();
+      std::int64_t t = now[i];
+      for (const bool sends : {false, true}) {
+        for (const int peer : {int(i) - 1, int(i) + 1}) {
+          if (peer < 0 || peer == ranks) continue;
+          const auto begin = std::uint64_t(t), end = begin + 100;
+          requests[i].push_back(sends ? r[int(i)].post_send(begin, end, peer) : r[int(i)].post_receive(begin, end, peer));
+          r[int(i)].locations[0].records[requests[i].back()].bytes = 65536;
+          t += 200;
+        }
+      }
+      const std::int64_t work_ns = i == 1 ? slow_ns : fast_ns;
+      r[int(i)].step("interior", std::uint64_t(work_ns));
+      enters[i] = t + work_ns;
+    }
+    for (std::size_t i = 0; i != n; ++i) {
+      std::int64_t leaves = enters[i];
+      if (i != 0) leaves = std::max(leaves, enters[i - 1]);
+      if (i + 1 != n) leaves = std::max(leaves, enters[i + 1]);
+      leaves += 20 * us;
+      r[int(i)].call(mpi_call::Waitall, std::uint64_t(enters[i]), std::uint64_t(leaves));
+      for (const std::uint32_t q : requests[i]) r[int(i)].completes(q);
+      now[i] = leaves + 100;
+    }
+  }
+  for (std::size_t i = 0; i != n; ++i) r[int(i)].end_ns = now[i] + 1000;
 }
 
 explain::options usual() {
@@ -251,4 +289,48 @@ TEST_CASE("the clocks predict what balancing a block saves") {
   CHECK(b.most_ns == 200 * ms);
   CHECK(b.sum_ns == 300 * ms);
   CHECK(out.total_ns - b.saving_ns == doctest::Approx(double(changed[1].end_ns)).epsilon(0.01));
+}
+
+TEST_CASE("what a neighbour of the slow rank passes on is inherited, and vanishes when the slow rank is balanced") {
+  constexpr int ranks = 4, steps = 40;
+  run r(ranks);
+  simulate_line(r, ranks, steps, 5 * ms, 10 * ms);
+  explain::options settings = usual();
+  settings.clocks = &clocks::virtual_clocks;
+  const explain::outcome out = r.explain(settings);
+  CHECK(out.waiting_ns == doctest::Approx(3.0 * steps * 5 * ms).epsilon(0.02));
+  double by_rank_1 = 0, others = 0;
+  for (const auto& e : out.waits) {
+    for (const auto& c : e.causers) (c.rank == 1 ? by_rank_1 : others) += double(c.ns);
+    by_rank_1 += double(e.indirect_ns);
+    others -= double(e.indirect_ns);
+  }
+  CHECK(by_rank_1 == doctest::Approx(double(out.waiting_ns)).epsilon(0.02));
+  CHECK(others < 0.02 * double(out.waiting_ns));
+  run changed(ranks);
+  simulate_line(changed, ranks, steps, 25 * ms / 4, 25 * ms / 4);
+  REQUIRE_FALSE(out.balances.empty());
+  CHECK(out.balances[0].rank == 1);
+  CHECK(out.total_ns - out.balances[0].saving_ns == doctest::Approx(double(changed[1].end_ns)).epsilon(0.02));
+}
+
+TEST_CASE("a posting during the partner's call and its next entry are one wait for that partner") {
+  run r(4);
+  simulate_line(r, 4, 40, 5 * ms, 10 * ms);
+  for (core::sync_record& record : r[3].locations[0].records) {  // it enters its calls before rank 2 posts the next message
+    if (record.call != mpi_call::Waitall) continue;
+    record.begin -= 100 * us;
+    record.duration += 100 * us;
+  }
+  const explain::outcome out = r.explain(usual());
+  double by_rank_2 = 0, inherited = 0;
+  for (const auto& e : out.waits) {
+    for (const auto& c : e.causers) {
+      if (c.rank != 2) continue;
+      by_rank_2 += double(c.ns);
+      inherited += double(e.indirect_ns);
+    }
+  }
+  REQUIRE(by_rank_2 > 100.0 * ms);
+  CHECK(inherited > 0.95 * by_rank_2);
 }
