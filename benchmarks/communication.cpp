@@ -104,7 +104,7 @@ void comm_fold(benchmark::State& state, Step step) {
       if (books[me]->take(r, {1000, 500}, post)) return;
       for (std::size_t from = 0; from != boxes[me].size(); ++from) {
         base::packet& box = boxes[me][from];
-        books[me]->hear(static_cast<std::int32_t>(from), box.data(), box.size());
+        books[me]->receive_packet(static_cast<std::int32_t>(from), box.data(), box.size());
         box.clear();
       }
       if (!books[me]->take(r, {1000, 500}, post)) std::abort();

@@ -272,6 +272,8 @@ class checker:
         self.expect(most(n["polling_seconds"], n["seconds"]), place, "more polling than all of it")
         self.expect(most(sum(c["seconds"] for c in n["calls"]), n["seconds"]), place, "calls are more than", n["seconds"])
         self.locations("not_understood.ranks", n["ranks"], n["seconds"])
+        sharing = self.report["processor_sharing"]["seconds"]
+        self.expect(most(sharing, whole), "processor_sharing", sharing, "of", whole, "s of rank time")
 
     def words(self):
         run, text = self.run, re.sub(r"\s+", " ", self.text)

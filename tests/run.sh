@@ -18,14 +18,15 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
 done
 [ $# -eq 0 ] || shift
 if [ "${#configurations[@]}" -eq 0 ]; then
-  # g++ and Open MPI with everything; then what differs: the other MPI, the generated headers with clang, and the corpora
-  # of the fuzz targets under sanitizers (CMakePresets.json says what)
-  configurations=(openmpi mpich single fuzz)
+  # g++ and Open MPI with everything; then what differs: the other MPI, the generated headers with clang, and sanitizers
+  # with clang over unit tests, MPI programs and the corpora of the fuzz targets (CMakePresets.json lists which)
+  configurations=(openmpi mpich single sanitized)
 fi
 
 scripts/dependencies.sh tests
 if command -v ccache >/dev/null; then
   export CMAKE_CXX_COMPILER_LAUNCHER=ccache
+  export CCACHE_SLOPPINESS=pch_defines,time_macros  # for the precompiled header of the preset single
 fi
 jobs="${WHYWAIT_JOBS:-2}"
 unset WHYWAIT_JOBS  # no setting of the programs, which would report it

@@ -2,8 +2,9 @@
 #define WHYWAIT_COMMUNICATION_HPP
 
 /// Include this in one file of an MPI program that registers data (<whywait/data.hpp>), best beside <whywait/mpi.hpp> in a file of
-/// its own: then the report says why data was sent, where it is and who shares it. Without it, and without registered
-/// data, nothing of that is compiled or run. Empty in the files of a target of whywait_observe(target DATA). It takes a compiler about as long again as half of <whywait/mpi.hpp>.
+/// its own: then the report explains why data was sent, where it is and which ranks share it. Without it, and without registered
+/// data, nothing of that is compiled or run. Empty in the files of a target of whywait_observe(target DATA). It takes
+/// half as long to compile as <whywait/mpi.hpp>.
 
 #include <whywait/core/version.hpp>
 

@@ -2,7 +2,7 @@
 #define WHYWAIT_DATA_HPP
 
 /// \file
-/// Say which arrays a program has and what its loops do with them: include it wherever that is said. C headers only.
+/// Marks for the arrays of a program and for what its loops do with them. Include it where these marks are. C headers only.
 /// Messages whose buffers lie in a registered array are then followed by <whywait/mpi.hpp> on its own.
 ///
 ///     WHYWAIT_DATA("u", u, whywait::part(rows, rank * rows, all_rows), columns);

@@ -17,7 +17,7 @@
 namespace whywait {
 inline namespace v0_off {
 
-/// Without whywait nobody reads.
+/// With WHYWAIT_DISABLE no file is read.
 struct left_behind_options {
   std::FILE* text = stderr;
   std::string output;

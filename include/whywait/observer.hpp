@@ -34,7 +34,8 @@
 #include <cstdlib>
 #include <string>
 
-#ifndef WHYWAIT_DISABLE
+// In a file of single_include that an observed target includes, the implementation is elsewhere.
+#if !defined(WHYWAIT_DISABLE) && !defined(WHYWAIT_OBSERVED)
 
 namespace whywait {
 inline namespace v0 {

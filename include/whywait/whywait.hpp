@@ -3,7 +3,7 @@
 
 /// Everything that does without MPI: marking and recording, the explanation of histories from wherever they
 /// come (explain::explain over explain::simulated_transport, explain::interval_diff alone), the report. A program
-/// that wants its own MPI calls explained includes <whywait/mpi.hpp>; code that is only marked,
+/// whose MPI calls are to be explained includes <whywait/mpi.hpp>; code with marks only includes
 /// <whywait/record.hpp>.
 
 #include <whywait/core/version.hpp>

@@ -7,7 +7,7 @@
 // file rank0.stderr ~ partial report
 // file rank0.stderr ~ assemble \d+\.\d+ s
 // json aborted.rank0.json
-// file aborted.rank0.json ~ "partial": true
+// file aborted.rank0.json ~ "schema": "whywait-last-words/1"
 // no file aborted.json
 #include "own_stderr.hpp"
 

@@ -45,10 +45,10 @@ class clock_legs {
   };
 
   /// `asked`: clock_plan::number_of each block of the rank. `parts`: clock_plan::parts_of the rank. `leaving`: node_map::leaving of each record, or null if the
-  /// plan does not distinguish nodes. `spends`: buffer. All are used during this call only.
+  /// plan does not distinguish nodes. `joined`: of the rank. `spends`: buffer. All are used during this call only.
   void read(const explain::rank_history& rank, const explain::location_history& here, const clock_plan& plan,
             const base::pod_vector<std::uint32_t>& asked, const base::pod_vector<double>& parts,
-            const base::vector<bool>* leaving, base::pod_vector<spend>& spends) {
+            const base::vector<bool>* leaving, const joined_code& joined, base::pod_vector<spend>& spends) {
     const std::size_t records = here.records.size();
     legs_.reserve(records + 1);
     spends.clear();
@@ -57,6 +57,7 @@ class clock_legs {
     core::stable_key last_site = 0;
     std::uint64_t step = 0;
     double after_ns = 0, after_uncertain = 0;
+    const std::uint32_t unmarked = plan.number_of(explain::unmarked_key());
     for (std::size_t i = 0; i <= records; ++i) {
       // The rule of location_path: time that does not fit is cut. The last steps follow the last record.
       const core::sync_record* const r = i == records ? nullptr : &here.records[i];
@@ -109,7 +110,15 @@ class clock_legs {
           room_ns -= ns;
           plan.spend(asked[p.block], ns, parts, put);
         }
-        if (room_ns > 0) plan.spend(plan.number_of(explain::between_key(last_site, site)), room_ns, parts, put);
+        if (room_ns > 0) {
+          const core::stable_key between = explain::between_key(last_site, site);
+          plan.spend(plan.number_of(between), room_ns, parts, put);
+          if (here.thread == 0) {
+            plan.spend(unmarked, room_ns, parts, put);
+            const core::stable_key key = joined.key_of(between);
+            if (key != 0) plan.spend(plan.number_of(key), room_ns, parts, put);
+          }
+        }
         if (r != nullptr) call = plan.number_of(explain::call_key(site));
       }
       const bool leaves = leaving == nullptr || (r != nullptr && (*leaving)[i]);

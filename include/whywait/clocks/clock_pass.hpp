@@ -57,8 +57,9 @@ class clock_pass {
         classes_(*scratch.memory) {}
 
   /// Prepares a pass; call before each.
-  /// `own`: what the rank did itself, by block, ascending.
-  void begin(const clock_plan& plan, const node_map& nodes, const base::pod_vector<explain::block_time>& own) {
+  /// `own`: what the rank did itself, by block, ascending. `joined`: its unmarked code.
+  void begin(const clock_plan& plan, const node_map& nodes, const base::pod_vector<explain::block_time>& own,
+             const joined_code& joined) {
     plan_ = &plan;
     clocks_ = plan.clocks();
     meetings_->begin_pass();
@@ -85,7 +86,7 @@ class clock_pass {
       const explain::location_history& here = rank_->locations[l];
       lanes_.emplace_back(plan, parts_, rank_->begin_ns, *scratch_->memory);
       lane& to = lanes_.back();
-      to.clocks.legs().read(*rank_, here, plan, block_numbers, parts_, leaving.empty() ? nullptr : &leaving[l],
+      to.clocks.legs().read(*rank_, here, plan, block_numbers, parts_, leaving.empty() ? nullptr : &leaving[l], joined,
                             scratch_->spends);
       for (clock_need& n : book_->needs(l)) {
         n.any = core::role_of(here.records[n.record].call) == core::call_role::complete_any;

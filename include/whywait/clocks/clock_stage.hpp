@@ -53,7 +53,7 @@ class clock_stage final : public explain::rank_clocks {
     needs_.add_messages(location, matches, count, arrivals);
   }
   void add_explained_location(std::uint16_t location, explain::explained_location what) override {
-    path_.add(what.end_ns, std::move(what.path), cost_pass_.add_location(location, what));
+    path_.add(what.end_ns, std::move(what.path), cost_pass_.add_location(location, what, pieces_));
     own_ = path_.spent;
     notes_.push_back(std::move(what.notes));
   }
@@ -105,8 +105,12 @@ class clock_stage final : public explain::rank_clocks {
     put_all(out, balances_);
     return out;
   }
-  /// What this rank did itself, by block, ascending; before the first pass.
-  const base::pod_vector<explain::block_time>& own_times() const noexcept { return own_; }
+  /// How this rank's own time is divided; once, before the first pass.
+  void join_code(block_balance& balance) {
+    joined_.join(pieces_, settings_->functions, own_);
+    pieces_.release();
+    balance.set(rank_->rank, own_, joined_);
+  }
   /// Lists all questions: the ideal network, with `ideal` 2 also the network within nodes; those of the settings; those
   /// of the blocks in `in`.
   static base::vector<explain::what_if> questions(const explain::options& settings, std::size_t ideal, base::packet_reader in) {
@@ -136,7 +140,7 @@ class clock_stage final : public explain::rank_clocks {
     questions_ = &questions;
     ideal_ = ideal;
     asked_ = asked;
-    pass_.begin(plan, nodes, own_);
+    pass_.begin(plan, nodes, own_, joined_);
   }
   clock_pass& pass() noexcept { return pass_; }
 
@@ -263,6 +267,8 @@ class clock_stage final : public explain::rank_clocks {
   clock_result result_;
   bool result_taken_ = false;
   base::pod_vector<explain::block_time> own_;  ///< what this rank did itself, by block
+  base::pod_vector<unmarked_piece> pieces_;
+  joined_code joined_;
   base::pod_vector<explain::balance_answer> balances_;  ///< on rank 0: the last questions
   base::vector<std::int64_t> ends_;  ///< end of the run for every question
   explain::compensation without_;

@@ -39,7 +39,8 @@ class cost_pass {
   }
 
   /// Adds the locations in order. Returns what the location did itself, by block, ascending.
-  base::pod_vector<explain::block_time> add_location(std::uint16_t location, const explain::explained_location& what) {
+  base::pod_vector<explain::block_time> add_location(std::uint16_t location, const explain::explained_location& what,
+                                                     base::pod_vector<unmarked_piece>& pieces) {
     const base::pod_vector<explain::arrival>& arrivals = *what.arrivals;
     const base::pod_vector<explain::caused_wait>& services = what.caused;
     const explain::location_history& here = rank_->locations[location];
@@ -99,7 +100,7 @@ class cost_pass {
       l.time.end(go, go - adopted, room);
     }
     base::pod_vector<explain::block_time> own(*scratch_->memory);
-    l.time.seal(what.startup_ns, room, own);
+    l.time.seal(what.startup_ns, room, own, pieces);
     // Looks up the parts now, while the records are in the cache.
     for (wait& k : l.waits) {
       k.from = l.time.part_at(k.since_ns, k.record);

@@ -37,7 +37,7 @@ namespace clocks {
 ///   Nx1, scan, Wait after Complete          the end needs each contributor's begin
 ///   nonblocking collective                  c = junction needs every start; each Wait's end needs c
 /// Stamps are times in the receiver's clock. The only input of a blocked call needs none: its slack is 0, whatever the
-/// clocks say. An input without a stamp changes nothing for a call that was not blocked, and the call is `bounded`.
+/// stamps are. An input without a stamp changes nothing for a call that was not blocked, and the call is `bounded`.
 ///
 /// `Delay`: std::int64_t (exact), delay_range (sound intervals), clock_bank<N> (several hypotheses). Not thread safe.
 /// 16 bytes + 3 delays per event (2 per call), 24 bytes + 1 delay per need; O(calls + needs). Throws std::bad_alloc,

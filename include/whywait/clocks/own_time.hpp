@@ -4,6 +4,7 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/clocks/joined_code.hpp>
 #include <whywait/explain/blocks.hpp>
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/history.hpp>
@@ -45,6 +46,7 @@ class own_time {
       core::stable_key block;
       std::uint32_t number;
       std::int64_t spent_ns;
+      core::stable_key first, second;  ///< of unmarked code: the calls around it
     };
     // A recently used block: a step, a call or the code between two calls.
     struct recent {
@@ -72,7 +74,7 @@ class own_time {
       seen& s = known_[at];
       if (s.location != location_) {
         s = {location_, static_cast<std::uint32_t>(here_.size())};
-        here_.push_back({block, s.number, 0});
+        here_.push_back({block, s.number, 0, 0, 0});
       }
       return s.number;
     }
@@ -112,8 +114,9 @@ class own_time {
     instants_.back().done = static_cast<std::uint32_t>(parts_.size());
   }
   /// Enters the last steps and numbers the blocks in the order of their keys. Writes the time of each block to `spent`,
-  /// in that order, including `startup_ns` before recording began.
-  void seal(std::int64_t startup_ns, room& known, base::pod_vector<explain::block_time>& spent) {
+  /// in that order, including `startup_ns` before recording began, and adds the unmarked code of a main thread to `pieces`.
+  void seal(std::int64_t startup_ns, room& known, base::pod_vector<explain::block_time>& spent,
+            base::pod_vector<unmarked_piece>& pieces) {
     compute(here_->steps.size(), std::max(rank_->end_ns, left_ns_), 0xffffffffu, known);
     if (startup_ns != 0) known.here_[known.number_of(explain::startup_key())].spent_ns += startup_ns;
     small_stable_sort(known.here_, [](const auto& a, const auto& b) { return a.block < b.block; });
@@ -124,6 +127,7 @@ class own_time {
       known.sorted_[n.number] = static_cast<std::uint32_t>(blocks_.size());
       blocks_.push_back(n.block);
       if (n.spent_ns != 0) spent.push_back({n.block, n.spent_ns, 0});
+      if ((n.first | n.second) != 0 && here_->thread == 0) pieces.push_back({n.block, n.first, n.second, n.spent_ns});
     }
     for (piece& p : parts_) p.block = known.sorted_[p.block];
   }
@@ -210,7 +214,10 @@ class own_time {
     const std::uint32_t from = site_;
     site_ = site + 1;
     if (room_ns <= 0) return;
-    add(known.number(from, site, [&] { return explain::between_key(key_of(from), key_of(site_)); }), room_ns, known);
+    const std::uint32_t block = known.number(from, site, [&] { return explain::between_key(key_of(from), key_of(site_)); });
+    add(block, room_ns, known);
+    known.here_[block].first = key_of(from);
+    known.here_[block].second = key_of(site_);
   }
 
   void add(std::uint32_t block, std::int64_t ns, room& known) {

@@ -51,7 +51,7 @@ class clock_stages final : public explain::run_clocks {
     base::vector<block_balance> balances(stages_.size());
     for (std::size_t i = 0; i != nodes.size(); ++i) {
       nodes[i].add(stages_[i]->rank());
-      balances[i].set(stages_[i]->rank().rank, stages_[i]->own_times());
+      stages_[i]->join_code(balances[i]);
     }
     transport.reduce(
         [&](std::int32_t i) {
@@ -97,7 +97,7 @@ class clock_stages final : public explain::run_clocks {
   }
 
  private:
-  static constexpr std::size_t most_balanced = 4;  ///< blocks for which balancing is predicted
+  static constexpr std::size_t most_balanced = 5;  ///< blocks for which balancing is predicted
 
   static base::packet packed(const node_map& nodes, const base::packet& more) {
     base::packet out;

@@ -34,27 +34,27 @@ class kept_file {
   static size_t whole_pages(size_t bytes) noexcept { return (bytes + 4095) & ~size_t(4095); }
 
  public:
-  /// Creates the file in `directory`. Returns false on failure, after a warning if `speaks`.
-  [[gnu::cold]] bool open(const char* directory, bool counter, bool speaks) noexcept {
+  /// Creates the file in `directory`. Returns false on failure, after a warning if `warns`.
+  [[gnu::cold]] bool open(const char* directory, bool counter, bool warns) noexcept {
     char absolute[4096];  // the program may change its folder
-    if (realpath(directory, absolute) == nullptr) return refuse(directory, speaks);
+    if (realpath(directory, absolute) == nullptr) return refuse(directory, warns);
     directory = absolute;
     make_name(directory, "new");
     char temporary[sizeof name_];
     memcpy(temporary, name_, sizeof name_);
     file_ = ::open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (file_ < 0) return refuse(directory, speaks);
+    if (file_ < 0) return refuse(directory, warns);
     rlimit most;
     limit_ = getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY ? most.rlim_cur : ~uint64_t(0);
     const size_t head = whole_pages(sizeof(kept_header));
     if (flock(file_, LOCK_EX | LOCK_NB) == 0) header_ = static_cast<kept_header*>(map_shared(nullptr, reserve(head), head));
     arrays_ = header_ != nullptr ? static_cast<by_site*>(map_pages(sizeof(by_site) * most_arrays, false)) : nullptr;
-    if (arrays_ == nullptr) return give_up(temporary, directory, speaks);
+    if (arrays_ == nullptr) return give_up(temporary, directory, warns);
     describe_process(counter);
     log_ = &header_->log;
     room_in_log_ = kept_header::extents;
     make_name(directory, "kept");
-    if (rename(temporary, name_) != 0) return give_up(temporary, directory, speaks);
+    if (rename(temporary, name_) != 0) return give_up(temporary, directory, warns);
     __atomic_store_n(&open_, true, __ATOMIC_RELEASE);
     return true;
   }
@@ -241,13 +241,12 @@ class kept_file {
     warn("cannot extend ", name_, ": ", strerror(error), "; later events are not kept for a crash report");
   }
 
-  [[gnu::cold]] bool refuse(const char* directory, bool speaks) noexcept {
-    if (speaks)
-      warn("cannot write to WHYWAIT_CRASH=", directory, ": ", strerror(errno), "; nothing is kept for a crash report");
+  [[gnu::cold]] bool refuse(const char* directory, bool warns) noexcept {
+    if (warns) warn("cannot write to WHYWAIT_CRASH=", directory, ": ", strerror(errno), "; nothing is kept for a crash report");
     return false;
   }
-  [[gnu::cold]] bool give_up(const char* temporary, const char* directory, bool speaks) noexcept {
-    refuse(directory, speaks);
+  [[gnu::cold]] bool give_up(const char* temporary, const char* directory, bool warns) noexcept {
+    refuse(directory, warns);
     unlink(temporary);
     ::close(file_);
     return false;

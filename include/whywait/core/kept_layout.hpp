@@ -36,7 +36,7 @@ struct kept_log {
   const kept_extent* list() const noexcept { return reinterpret_cast<const kept_extent*>(this + 1); }
 };
 
-/// Why a process ended, as far as it could say itself.
+/// Why a process ended, as far as it could record it itself.
 enum class kept_end : uint32_t { unknown, abort, exit, signal };
 
 /// The begin of the file.

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The one table of MPI calls: name and role. Both storeys speak it: the wrappers record the number, the
+// The one table of MPI calls: name and role. Both storeys use it: the wrappers record the number, the
 // explanation reads the role, the report prints the name. `posts` and `completes` refer to messages:
 // a blocking send posts and completes in the same call.
 // clang-format off

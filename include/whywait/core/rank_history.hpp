@@ -36,7 +36,7 @@ struct location_history {
   std::vector<stable_key> call_sites;       ///< meaning of sync_record::site
   chunked_view<const order_segment> order;      ///< with WHYWAIT_PATH=order, by record
   chunked_view<const order_node> order_nodes;   ///< meaning of order_segment::first
-  std::vector<call_overhead> call_overheads;  ///< by mpi_call, beside what the records say; empty: none
+  std::vector<call_overhead> call_overheads;  ///< by mpi_call, in addition to the records; empty: none
   mark_overhead mark_overheads{};             ///< the same for marks
   std::uint64_t dropped = 0;                      ///< records lost; what touches this location is then `bounded`
   std::uint64_t carried = 0;                      ///< the first records: from earlier epochs, seen before

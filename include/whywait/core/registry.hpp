@@ -162,15 +162,15 @@ __attribute__((visibility("hidden"))) inline void after_fork_in_child() noexcept
   pthread_setspecific(own.thread_key, nullptr);
 }
 
-inline settings read_settings(bool speaks) noexcept {
-  return settings::from_environment([speaks](const bad_setting& bad) {
-    if (speaks) bad.warn();
+inline settings read_settings(bool warns) noexcept {
+  return settings::from_environment([warns](const bad_setting& bad) {
+    if (warns) bad.warn();
   });
 }
 
 __attribute__((visibility("hidden"))) inline registry* make_registry() noexcept {
-  const bool speaks = first_of_the_launch();
-  const settings config = read_settings(speaks);
+  const bool warns = first_of_the_launch();
+  const settings config = read_settings(warns);
   const clock_source clock = config.clock == settings::clock_choice::monotonic || !cycle_clock::invariant()
                                  ? clock_source::monotonic
                              : config.clock == settings::clock_choice::fenced ? clock_source::fenced
@@ -179,7 +179,7 @@ __attribute__((visibility("hidden"))) inline registry* make_registry() noexcept 
   void* pages = map_pages(sizeof(registry), false);
   if (pages == nullptr) return nullptr;
   kept_file kept;
-  if (config.enable && config.crash != nullptr && kept.open(config.crash, clock != clock_source::monotonic, speaks))
+  if (config.enable && config.crash != nullptr && kept.open(config.crash, clock != clock_source::monotonic, warns))
     kept.keep(pages, sizeof(registry));
   registry* made = new (pages) registry();
   made->layout = sizeof(registry);

@@ -26,7 +26,7 @@ struct bad_setting {
   }
 };
 
-/// What the environment asks for, read once when the first location appears. setting_table.hpp and
+/// The settings in the environment, read once when the first location appears. setting_table.hpp and
 /// docs/reference/settings.md have the meaning of each; a value that cannot be read keeps the default.
 struct settings {
   enum class clock_choice : uint8_t { automatic, fenced, monotonic };

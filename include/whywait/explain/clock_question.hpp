@@ -39,9 +39,11 @@ struct what_if_answer {
 
 /// What balancing one block over the ranks that run it would save.
 struct balance_answer {
-  core::stable_key block = 0;
+  core::stable_key block = 0;  ///< unmarked_key(), a key of unmarked code between two functions, or a block
+  core::stable_key piece = 0;  ///< the block, or the longest of the blocks of that rank that it joins
   std::int32_t rank = 0;       ///< the rank that spends most time in it
   std::int32_t ranks = 0;      ///< number of ranks that run it
+  std::int64_t pieces = 1;     ///< number of blocks of that rank that it joins
   std::int64_t most_ns = 0;    ///< time of that rank in it
   std::int64_t sum_ns = 0;     ///< time of all ranks in it
   std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this

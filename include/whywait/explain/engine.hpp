@@ -274,7 +274,7 @@ class rank_engine {
     }
     for (const critical_block& c : result.critical_path) used.push_back(c.block);
     for (const delay_cost& c : result.costs.blocks) used.push_back(c.block);
-    for (const balance_answer& b : result.balances) used.push_back(b.block);
+    for (const balance_answer& b : result.balances) used.push_back(b.piece);
     for (const what_if_answer& a : result.savings) used.push_back(a.question.changes[0].block);
     if (clocks_ != nullptr) clocks_->mark_savings(result);
     small_stable_sort(used);

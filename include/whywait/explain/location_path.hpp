@@ -204,7 +204,7 @@ class location_path {
   bool applies(std::uint64_t key, const arrival& a) const noexcept {
     if ((key & group) == 0) return key == location_key(a.causer_rank, a.causer_location);
     const communicator& comm = rank_->communicators[key & ~group];
-    if (rank_->locations.size() != 1) return false;  // the record does not say which thread took part
+    if (rank_->locations.size() != 1) return false;  // the record has no thread
     if (comm.world.empty()) return a.causer_rank < comm.size;
     return std::find(comm.world.begin(), comm.world.end(), a.causer_rank) != comm.world.end();
   }

@@ -59,7 +59,17 @@ class observer {
   virtual void path(const path_instance&) {}
 };
 
-/// The settings of one analysis; the same on all ranks.
+/// Tells which call sites of this process lie in the same function.
+class function_names {
+ public:
+  /// A key of the function that contains the call; the same on all ranks, 0 if it is unknown. May read debug information.
+  virtual core::stable_key function_of(core::stable_key call_site) = 0;
+
+ protected:
+  ~function_names() = default;
+};
+
+/// The settings of one analysis; the same on all ranks, apart from borrowed objects.
 struct options {
   std::int64_t threshold_ns = 1000;  ///< shorter waits are summed, but not explained
   std::int64_t progress_ns = 5000;  ///< shorter waits for an entry of the partner are taken for transfer
@@ -71,6 +81,7 @@ struct options {
   double least_share = 0.01;  ///< presentation: terms below this part of a wait are dropped
   std::size_t listed_locations = 16;  ///< waiters and causers named per explanation
   observer* watch = nullptr;  ///< optional; borrowed
+  function_names* functions = nullptr;  ///< optional; borrowed. Balancing then joins unmarked code between the same functions
   /// The virtual clocks: compensation, efficiencies, savings. Null: off, and not compiled. On: `&virtual_clocks` of
   /// <whywait/clocks/virtual_clocks.hpp>; the same on all ranks.
   make_clocks clocks = nullptr;

@@ -45,7 +45,7 @@ struct same_place {
       : more(causer.extra - waiter.extra), waiter_total(own.total), causer_total(total) {
     if (own.here > 0) waiter_mean = static_cast<double>(own.ns) / static_cast<double>(own.here);
     const block_use since = causer.since(base);
-    const bool alone = since.ns > 0 && causer.own_ns >= since.ns && since.visits <= total && own.total > 0;
+    const bool alone = since.ns > 0 && causer.own_ns >= since.ns && since.visits <= total && own.total > 0 && total > 0;
     if (alone) more = static_cast<double>(since.visits) - own_visits::share(own.total, since.visits, total);
   }
 };
@@ -69,8 +69,8 @@ inline void take_back(block_use& waiter, const block_use& causer, std::int64_t l
   waiter.visits = visits;
 }
 
-// The part of a lead's time that counts as visits. A lead moves time from one wait to another, which tells nothing about
-// visits and speed; it is divided like the difference at the same place.
+// The part of a lead's time that counts as visits. A lead moves time from one wait to another, which is no evidence for
+// either visits or speed; it is divided like the difference at the same place.
 inline double visits_share(const block_split& parts, const same_place& at) noexcept {
   const double visits = std::fabs(static_cast<double>(parts.visits_ns)), speed = std::fabs(static_cast<double>(parts.speed_ns));
   if (visits + speed > 0) return visits / (visits + speed);

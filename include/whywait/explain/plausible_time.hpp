@@ -12,13 +12,13 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// How long an MPI call may take without waiting, learnt from the run itself (docs/method.md 4.13). Calls are grouped by
+/// How long an MPI call may take without waiting, measured in the run itself (docs/method.md 4.13). Calls are grouped by
 /// function and by size, in steps of four; each group is a histogram of the time that calls spent beyond their explained
 /// waits. The bound is generous, so that only calls exceed it that waited for something that the model does not contain.
 class plausible_time {
  public:
   static constexpr std::size_t sizes = 14, buckets = 40;
-  static constexpr std::uint32_t enough = 8;  ///< calls from which a group is learnt from
+  static constexpr std::uint32_t enough = 8;  ///< fewest calls of a group that has a bound
 
   plausible_time() { counts_.assign(core::modelled_calls * sizes * buckets, 0); }
 

@@ -14,7 +14,7 @@ inline namespace v0 {
 namespace explain {
 
 // Whether messages make progress while their partner is outside MPI is not known in advance: it depends on the library,
-// the network, the size and free buffers. It is learnt from the run (docs/method.md 1.9).
+// the network, the size and free buffers. It is measured in the run (docs/method.md 1.9).
 
 /// Messages that behave alike: those of one direction and size class, within a node or between nodes.
 class progress_class {
@@ -69,7 +69,7 @@ class mpi_entries {
   /// The last call that began by an instant, or `none`. O(log calls).
   std::size_t last_until(std::int64_t ns) const noexcept { return after(ns) == 0 ? none : after(ns) - 1; }
   /// The call that ended the time outside MPI before call `last`: calls that follow one another within a thirty-second of the
-  /// time since `since_ns` are one visit to MPI, and its first call says what the program came for. O(log calls).
+  /// time since `since_ns` are one visit to MPI, and its first call is the reason for the visit. O(log calls).
   std::size_t visit_of(std::size_t last, std::int64_t since_ns) const noexcept {
     const std::int64_t until_ns = all_[last].begin_ns;
     if (until_ns <= since_ns) return last;
@@ -135,8 +135,8 @@ struct blocked_call {
   }
 };
 
-/// What the blocked calls of a run say about each class of messages. Each call counts with the time that it was blocked:
-/// short delays of a transfer say little. Plain sums that ranks add up.
+/// Evidence of the blocked calls of a run about each class of messages. Each call counts with the time that it was blocked:
+/// short delays of a transfer are weak evidence. Plain sums that ranks add up.
 struct progress_votes {
   static constexpr std::uint32_t least_calls = 3;  ///< fewer may be chance
 
@@ -174,8 +174,8 @@ struct progress_votes {
     return found;
   }
 
-  /// Counts one blocked call, with all messages that it completed. A call that ended by an entry speaks for the message
-  /// of the partner that entered last, one that no partner can have ended speaks against all. If it completed sends and
+  /// Counts one blocked call, with all messages that it completed. A call that ended by an entry is evidence for the
+  /// message of the partner that entered last, one that no partner can have ended is evidence against all. If it completed sends and
   /// receives, it counts for the sends, because receives of the same exchange arrive before.
   struct message {
     blocked_call call;

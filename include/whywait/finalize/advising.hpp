@@ -44,8 +44,9 @@ inline rules::contribution gather_contributions(finalize::mpi_transport& transpo
   else all.uses = rules::uses_of(own), all.calls = rules::calls_of(own);
   all.code = std::move(code);
   rules::completion ends(own, std::max(shortest_late_exit_ns, 2 * clock_error_ns));
-  transport.exchange([&](std::int32_t, auto&& to, std::size_t room) { ends.announce(to, room); },
-                     [&](std::int32_t, std::int32_t, const unsigned char* data, std::size_t size) { ends.hear(data, size); });
+  transport.exchange(
+      [&](std::int32_t, auto&& to, std::size_t room) { ends.announce(to, room); },
+      [&](std::int32_t, std::int32_t, const unsigned char* data, std::size_t size) { ends.receive(data, size); });
   ends.add_to(all.uses);
   transport.reduce(
       [&](std::int32_t) { return rules::pack(all); },

@@ -45,7 +45,7 @@ inline report::result analyse(mpi::state& process, epoch& now) {
   const base::pod_vector<unseen_block> unseen = gather_unseen(now.records(), process.registry->sites, now.team());
   base::vector<core::stable_key> keys = keys_of(contributions);
   for (const unseen_block& b : unseen) keys.push_back(b.key);
-  report::not_understood unknown = now.so_far().unknown.gather(now.records(), now.team());
+  report::not_understood unknown = now.so_far().unknown.gather(now.records(), now.processor(), now.team());
   for (const time_not_understood::site_sum& s : now.so_far().unknown.sites()) keys.push_back(s.key);
   const base::names names = gather_names(keys_to_name(found, std::move(keys)), now.names(), now.team());
   rules::evaluation advice;

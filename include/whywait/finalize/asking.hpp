@@ -37,7 +37,7 @@ struct asked_questions {
   base::pod_vector<bool> known;  ///< for each entry of `clocks`: whether it matched code in any epoch
   bool read = false;
 
-  /// The answers of the clocks, for `whatif::ask`.
+  /// The results of the clocks, for `whatif::ask`.
   base::vector<whatif::outside_answer> answers_in(const explain::outcome& found) const {
     base::vector<whatif::outside_answer> out;
     for (std::size_t i = 0; i != std::min(clock_of.size(), found.answers.size()); ++i)

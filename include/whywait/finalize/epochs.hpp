@@ -39,7 +39,7 @@ inline namespace v0 {
 namespace finalize {
 
 /// State that this process keeps between epochs, in state::so_far (docs/method.md 4.11). Its size is bounded, except
-/// for the calls of the first epoch, which WHYWAIT_WHATIF learns from.
+/// for the calls of the first epoch, which WHYWAIT_WHATIF replays.
 struct explained_so_far {
   explain::epoch_memory memory;
   base::pod_vector<rules::site_use> uses;    ///< on rank 0
@@ -87,7 +87,11 @@ inline void free_so_far(mpi::state& process) noexcept {
 class epoch {
  public:
   epoch(mpi::state& process, const mpi::meeting_point* end)
-      : process_(process), so_far_(so_far_of(process)), team_(process.tool_comm), transport_(team_) {
+      : process_(process),
+        so_far_(so_far_of(process)),
+        processor_(processor_use_since(so_far_.at_start)),
+        team_(process.tool_comm),
+        transport_(team_) {
     team_.agree();  // The clock comparison that follows makes MPI calls only, so it needs an agreement first.
     all_ = collect(process, finish_clock(process));
     if (!so_far_.continued) so_far_.node = node_of(team_);
@@ -100,6 +104,7 @@ class epoch {
     settings_.clock_error_ns = clock_error_ns_;
     settings_.threshold_ns = std::max(settings_.threshold_ns, 2 * settings_.clock_error_ns);
     settings_.clocks = &clocks::virtual_clocks;
+    settings_.functions = names_.get();
     update_questions(so_far_.asked, process, *names_, team_);
     settings_.questions = so_far_.asked.clocks;
     create_data_analysis(process, team_, so_far_.data);
@@ -124,16 +129,15 @@ class epoch {
     if (so_far_.data.analysis != nullptr) so_far_.data.analysis->fold(lossy_);
     return found;
   }
+  /// What the scheduler did to this rank until the epoch ended.
+  const rules::processor_use& processor() const noexcept { return processor_; }
+
   /// The additional input of the rules.
   rules::contribution contribute(bool with_events) {
     rules::add_own_code(so_far_.code_of_rank, all_.history);
-    rules::processor_use processor = processor_use_of_process();
-    processor.ran_ns -= so_far_.at_start.ran_ns;
-    processor.delay_ns -= so_far_.at_start.delay_ns;
-    processor.passed_ns -= so_far_.at_start.passed_ns;
     rules::contribution all =
         gather_contributions(transport_, all_.history, settings_.clock_error_ns,
-                             rules::code_of(all_.history.rank, so_far_.code_of_rank, processor), with_events);
+                             rules::code_of(all_.history.rank, so_far_.code_of_rank, processor_), with_events);
     if (process_.rank == 0) {
       fold_uses(so_far_.uses, all.uses);
       fold_calls(so_far_.calls_by_kind, all.calls);
@@ -288,6 +292,7 @@ class epoch {
 
   mpi::state& process_;
   explained_so_far& so_far_;
+  rules::processor_use processor_;
   finalize::team team_;
   finalize::mpi_transport transport_;
   process_records all_;

@@ -12,7 +12,7 @@
 
 #include <utility>
 
-#ifndef WHYWAIT_DISABLE
+#if !defined(WHYWAIT_DISABLE) && !defined(WHYWAIT_OBSERVED)
 
 namespace whywait {
 inline namespace v0 {

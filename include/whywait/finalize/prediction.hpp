@@ -92,8 +92,8 @@ inline void gather_calls(const explain::rank_history& own, const asked_questions
 }
 
 /// Answers the questions on rank 0, into `into.prediction`, from the gathered calls. If the run was longer, answers
-/// from the log cover its beginning and say so. `found` is the outcome of an analysis that also put the questions to
-/// the virtual clocks. Does nothing without questions. Collective.
+/// from the log cover its beginning and state that. `found` is the outcome of an analysis that also gave the questions
+/// to the virtual clocks. Does nothing without questions. Collective.
 inline void answer_questions(const mpi::state& process, const process_names& history, const finalize::team& all,
                              traced_calls calls, const asked_questions& asked, const explain::outcome& found,
                              report::result& into) {

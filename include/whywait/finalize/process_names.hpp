@@ -10,12 +10,14 @@
 #include <whywait/core/site.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/coverage/names/code_blocks.hpp>
+#include <whywait/explain/options.hpp>
 #include <whywait/finalize/process_records.hpp>
 #include <whywait/report/code_place.hpp>
 #include <whywait/report/module_list.hpp>
 #include <whywait/report/symbolise.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -27,7 +29,7 @@ namespace finalize {
 
 /// Replaces the process-local numbers in a process's records by keys that are the same on all ranks, and resolves keys
 /// to places. Does not own the records; create it when recording has stopped.
-class process_names {
+class process_names final : public explain::function_names {
  public:
   /// Sets the keys in `all.history`. `sources` is code that the compiler counted or timed, or null; `code` its blocks,
   /// or null; `modules` the modules of the process if it is another one, or null. All of them and `all` must outlive
@@ -65,6 +67,17 @@ class process_names {
     for (std::uint32_t number = 1; number < sites_.size(); ++number)
       if (name_of_site(symbols, number) == name) found.push_back(sites_[number].key);
     return found;
+  }
+  /// Reads the symbols of the process the first time.
+  core::stable_key function_of(core::stable_key call_site) override {
+    const std::uint32_t known = known_.find(call_site);
+    if (known == base::key_map::none || meanings_[known].calls == nullptr) return 0;
+    if (symbols_ == nullptr) symbols_.reset(new report::symboliser("libdw.so.1", modules_));
+    const mpi::call_site& site = (*meanings_[known].calls)[meanings_[known].number];
+    const report::code_place place = symbols_->of_call(site.address);
+    if (place.function.empty()) return 0;
+    return core::combine(core::combine(core::key_of(place.module.c_str()), core::key_of(place.function.c_str())),
+                         static_cast<std::uint64_t>(site.call));
   }
   bool contains(core::stable_key key) const {
     return known_.find(key) != base::key_map::none || (code_ != nullptr && code_->find(key) != nullptr);
@@ -157,6 +170,7 @@ class process_names {
   base::pod_vector<std::uintptr_t> functions_;  // by site number: address of a function that the compiler marked, or 0
   base::key_map known_;  // index in meanings_
   base::pod_vector<meaning> meanings_;
+  std::unique_ptr<report::symboliser> symbols_;  // for function_of
 };
 
 }  // namespace finalize

@@ -3,11 +3,13 @@
 
 #include <whywait/rules/own_code.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 
 #include <sched.h>
 #include <time.h>
+#include <unistd.h>
 
 namespace whywait {
 inline namespace v0 {
@@ -30,6 +32,25 @@ inline rules::processor_use processor_use_of_process() noexcept {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) out.processors = CPU_COUNT(&allowed);
   return out;
+}
+
+/// What the scheduler did since `start`.
+inline rules::processor_use processor_use_since(const rules::processor_use& start) noexcept {
+  rules::processor_use out = processor_use_of_process();
+  out.ran_ns -= start.ran_ns;
+  out.delay_ns -= start.delay_ns;
+  out.passed_ns -= start.passed_ns;
+  return out;
+}
+
+/// Processors of this machine; at least 1.
+inline std::int64_t processors_of_machine() noexcept { return std::max<std::int64_t>(1, ::sysconf(_SC_NPROCESSORS_ONLN)); }
+
+/// For how long another rank may have the processor of a rank that could go on; 0 if each of `ranks` on this machine has one of
+/// its own.
+inline std::int64_t time_slice_ns(std::int64_t ranks) noexcept {
+  const std::int64_t processors = processors_of_machine();
+  return ranks <= processors ? 0 : 8'000'000 * ((ranks + processors - 1) / processors);
 }
 
 }  // namespace finalize

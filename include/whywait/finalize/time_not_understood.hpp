@@ -10,7 +10,7 @@
 #include <whywait/explain/plausible_time.hpp>
 #include <whywait/explain/wait_list.hpp>
 #include <whywait/finalize/process_records.hpp>
-#include <whywait/finalize/scheduler.hpp>
+#include <whywait/finalize/processor_time.hpp>
 #include <whywait/finalize/team.hpp>
 #include <whywait/report/not_understood.hpp>
 
@@ -28,7 +28,7 @@ namespace finalize {
 
 /// MPI time of this rank that is neither an explained wait nor plausible transfer: all time in calls without a model, in
 /// completions of requests that no wrapper created, and what other calls took beyond their explained waits and a bound that is
-/// learnt from the run (explain/plausible_time.hpp). Kept from epoch to epoch.
+/// measured in the run (explain/plausible_time.hpp). Kept from epoch to epoch.
 class time_not_understood {
  public:
   /// What one call site contributes. `ns`: certainly; `beyond_ns`: beyond the bound; of `seen` calls `beyond` were longer.
@@ -56,7 +56,8 @@ class time_not_understood {
     counts[groups + node] = 1;
     all.all_reduce(counts.data(), static_cast<int>(counts.size()), MPI_UINT32_T, MPI_SUM);
     for (std::size_t i = 0; i != groups; ++i) plausible_.counts()[i] += counts[i];
-    const std::int64_t slice_ns = time_slice_ns(counts[groups + node]);
+    ranks_here_ = counts[groups + node];
+    const std::int64_t slice_ns = time_slice_ns(ranks_here_);
     std::int64_t steps = 1;
     for (std::int32_t n = 1; n < history.ranks; n *= 2) ++steps;
     each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, bool unknown, core::stable_key key) {
@@ -71,12 +72,12 @@ class time_not_understood {
   }
 
   /// All ranks together, complete on rank 0; names are set by `name`. `own`: of the last epoch, for the totals of call sites.
-  /// Collective.
-  report::not_understood gather(const process_records& own, const finalize::team& all) {
+  /// `use`: what the scheduler did to this rank. Collective.
+  report::not_understood gather(const process_records& own, const rules::processor_use& use, const finalize::team& all) {
     // A site of which few calls take too long may have been interrupted: the scheduler gets the benefit of the doubt.
     std::int64_t mine = 0, sporadic_ns = 0, outside_ns = 0;
     for (const site_sum& s : found_) sporadic_ns += 2 * s.beyond < s.seen ? s.beyond_ns : 0;
-    const std::int64_t taken = std::min(sporadic_ns, scheduler_delay_ns());
+    const std::int64_t taken = std::min(sporadic_ns, use.delay_ns);
     const double kept = sporadic_ns > 0 ? static_cast<double>(sporadic_ns - taken) / static_cast<double>(sporadic_ns) : 0;
     sums_ = {};
     for (site_sum s : found_) {
@@ -99,19 +100,32 @@ class time_not_understood {
     }
     add_up(sums_);
     report::not_understood result;
-    double seconds[3] = {static_cast<double>(mine) * 1e-9, static_cast<double>(taken) * 1e-9,
-                         static_cast<double>(outside_ns) * 1e-9};
-    result.ranks.push_back({0, 0, seconds[0]});
-    all.gather(all.rank() != 0 ? &seconds[0] : nullptr, all.rank() != 0 ? sizeof seconds[0] : 0,
+    double seconds[4] = {static_cast<double>(mine) * 1e-9, static_cast<double>(taken) * 1e-9,
+                         static_cast<double>(outside_ns) * 1e-9, static_cast<double>(use.delay_ns) * 1e-9};
+    struct of_rank {
+      double seconds;
+      std::int64_t ranks, processors;  // of its machine
+    };
+    const of_rank here{seconds[0], ranks_here_, processors_of_machine()};
+    report::processor_sharing& sharing = result.sharing;
+    const auto take = [&](const of_rank& r) {
+      result.ranks.push_back({static_cast<std::int32_t>(result.ranks.size()), 0, r.seconds});
+      if (sharing.processors != 0 && r.ranks * sharing.processors <= sharing.ranks * r.processors) return;
+      sharing.ranks = r.ranks;
+      sharing.processors = r.processors;
+    };
+    take(here);
+    all.gather(all.rank() != 0 ? &here : nullptr, all.rank() != 0 ? sizeof here : 0,
                [&](const unsigned char* data, std::size_t) {
-                 double theirs;
+                 of_rank theirs;
                  std::memcpy(&theirs, data, sizeof theirs);
-                 result.ranks.push_back({static_cast<std::int32_t>(result.ranks.size()), 0, theirs});
+                 take(theirs);
                });
-    all.all_reduce(seconds, 3, MPI_DOUBLE, MPI_SUM);
+    all.all_reduce(seconds, 4, MPI_DOUBLE, MPI_SUM);
     result.seconds = seconds[0];
     result.scheduler_seconds = seconds[1];
     result.polling_seconds = seconds[2];
+    sharing.seconds = seconds[3];
     all.reduce(
         [&] {
           const auto* const bytes = reinterpret_cast<const unsigned char*>(sums_.data());
@@ -222,6 +236,7 @@ class time_not_understood {
 
   explain::plausible_time plausible_;
   std::unique_ptr<both> waits_;
+  std::int64_t ranks_here_ = 1;  ///< on this machine
   base::pod_vector<site_sum> found_, sums_;
 };
 

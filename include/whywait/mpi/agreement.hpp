@@ -21,7 +21,7 @@ class start_agreement {
   /// Before MPI_Init.
   void announce() noexcept { here_.make(); }
 
-  /// After MPI_Init. False: not all ranks record, and none of them may wait for the others; this was said in one line.
+  /// After MPI_Init. False: not all ranks record, and none of them may wait for the others; one line on standard error states it.
   /// `level`: the thread level of this rank, then the highest of all ranks. Collective if all ranks have whywait.
   bool all_record(bool enabled, int& level) noexcept {
     int rank = 0, ranks = 1;
@@ -38,7 +38,7 @@ class start_agreement {
       give_up();
       return false;
     }
-    int on[3] = {enabled ? 1 : 0, -level, enabled ? rank : ranks};  // the first rank that is on speaks for all
+    int on[3] = {enabled ? 1 : 0, -level, enabled ? rank : ranks};  // the first rank that is on warns for all
     const bool agreed = here_.is_known() && here_.local_ranks() == ranks ? agree(on) : agree_in_time(on);
     if (!agreed) {
       if (enabled && here_.is_first())
@@ -82,7 +82,7 @@ class start_agreement {
     return false;
   }
 
-  // Which ranks are switched off is asked only now, because the answer costs another operation.
+  // Counts the ranks that are switched off only now, because that costs another operation.
   static int count_off(bool enabled) noexcept {
     int off = enabled ? 0 : 1;
     PMPI_Allreduce(MPI_IN_PLACE, &off, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

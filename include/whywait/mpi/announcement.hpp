@@ -19,7 +19,7 @@ namespace mpi {
 /// Lets processes of one job on one machine find out which of them contain whywait, without a message: one without whywait
 /// would never answer, and a message to it could meet one of its own receives. Each process makes a small file before
 /// MPI_Init, in which all processes meet; afterwards the files are there, or their process has no whywait. Works with the
-/// launchers of Open MPI and MPICH, which tell processes how many they are; elsewhere `is_known` is false.
+/// launchers of Open MPI and MPICH, which give the number of processes to each of them; elsewhere `is_known` is false.
 class announcement {
  public:
   /// Before MPI_Init.

@@ -111,8 +111,8 @@ class clock_sync {
     return s;
   }
 
-  // Splits by node, then by kernel, then gives every rank a group of its own whose clock cannot be shared; and where MPI
-  // has no communicators left: all ranks of a group learn that together.
+  // Splits by node, then by kernel, then gives every rank whose clock cannot be shared a group of its own. Where MPI has
+  // no communicators left, all ranks of a group fail together.
   static MPI_Comm find_sharers(MPI_Comm comm, int rank) noexcept {
     MPI_Comm node = MPI_COMM_NULL, sharers = MPI_COMM_NULL;
     if (PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node) != MPI_SUCCESS || node == MPI_COMM_NULL)

@@ -18,7 +18,7 @@ namespace mpi {
 // Epochs: where all processes meet, what was recorded before may be explained and its memory used again.
 
 /// Whether an operation over all ranks, to which every rank contributes and from which every rank receives, returns only
-/// after all ranks have entered it, as each process can tell by itself. (For other operations it has only its own counts.)
+/// after all ranks have entered it, whatever the arguments are. (For other operations that depends on the counts of all ranks.)
 constexpr bool meets_all(core::mpi_call what) noexcept {
   using core::mpi_call;
   return what == mpi_call::Barrier || what == mpi_call::Allreduce || what == mpi_call::Allgather ||

@@ -8,7 +8,7 @@ inline namespace v0 {
 namespace mpi {
 
 /// At which of the operations where all processes meet they compare how full their memory is, and when an epoch ends.
-/// A function of what all of them know, so all decide alike without further messages (overhead 4.4 a). Zeroed memory is
+/// A function of values that are equal on all of them, so all decide alike without further messages (overhead 4.4 a). Zeroed memory is
 /// the schedule of a program that begins. One thread at a time.
 struct epoch_schedule {
   /// An epoch ends before records take more than this part of WHYWAIT_MEMORY: explaining them takes about as much again.

@@ -13,7 +13,7 @@ namespace mpi {
 
 // Calls that end requests without completing them.
 
-/// MPI_Cancel: counted, and the request's completion will be asked whether it was cancelled.
+/// MPI_Cancel: counted; the completion of the request checks whether it was cancelled.
 template <class What, class Pass>
 inline int cancel(What what, caller from, Pass& pass, MPI_Request* request) {
   call here(what, from);

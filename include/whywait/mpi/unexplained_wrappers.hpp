@@ -5,7 +5,7 @@
 #include <whywait/mpi/unexplained_call.hpp>
 #include <whywait/mpi/unexplained_table.hpp>
 
-#ifndef WHYWAIT_DISABLE
+#if !defined(WHYWAIT_DISABLE) && !defined(WHYWAIT_OBSERVED)
 
 // The wrappers of unexplained_table.hpp. Weak and visible for the reasons given in wrappers.hpp; cold, so that they are small.
 // A function with C linkage is the same in each namespace: a namespace for each form gives the types of the rows their

@@ -233,9 +233,11 @@
                                 pass WHYWAIT_MPI_UNPACK facts);                                  \
   }
 
+#ifndef WHYWAIT_OBSERVED
 extern "C" {
 WHYWAIT_MPI_WRAPPERS(WHYWAIT_MPI_WRAPPER, WHYWAIT_MPI_RARE_WRAPPER)
 }
+#endif
 
 #undef WHYWAIT_MPI_RARE_WRAPPER
 #undef WHYWAIT_MPI_WRAPPER

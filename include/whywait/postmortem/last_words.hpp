@@ -142,32 +142,29 @@ inline void print(const last_words& w, int file) noexcept {
   if (w.call_count + w.block_count != 0) out << "\n";
 }
 
-/// Writes the summary and all totals as JSON of the schema (with run.partial, without waits, with `calls` and
-/// `blocks`). Returns false and sets errno if the file cannot be written. Async-signal-safe.
+/// Writes the summary and all totals as JSON (docs/schema_last_words.json). Returns false and sets errno if the file
+/// cannot be written. Async-signal-safe.
 inline bool write_json(const last_words& w, const char* path) noexcept {
   const int file = ::open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) return false;
   bool good;
   {
     detail::raw_writer out(file);
-    out << "{\"schema\": \"whywait/1\",\n \"run\": {\"ranks\": " << static_cast<std::uint64_t>(w.ranks)
-        << ", \"locations\": 1, \"seconds\": ";
-    out.seconds(w.ns, true) << ", \"waiting_seconds\": 0, \"mpi\": \"\", \"mpi_calls\": " << w.mpi_calls
-                            << ", \"dropped_events\": " << w.dropped
-                            << ", \"clock_error_seconds\": 0, \"partial\": true},\n \"waits\": [],\n"
-                            << " \"last_words\": {\"rank\": " << static_cast<std::uint64_t>(w.rank) << ", \"reason\": ";
-    out.quoted(w.reason) << ", \"mpi_seconds\": ";
-    out.seconds(w.mpi_ns, true);
+    out << "{\"schema\": \"whywait-last-words/1\",\n \"rank\": " << static_cast<std::uint64_t>(w.rank)
+        << ", \"ranks\": " << static_cast<std::uint64_t>(w.ranks) << ", \"reason\": ";
+    out.quoted(w.reason) << ", \"seconds\": ";
+    out.seconds(w.ns, true) << ", \"mpi_calls\": " << w.mpi_calls << ", \"mpi_seconds\": ";
+    out.seconds(w.mpi_ns, true) << ", \"dropped_events\": " << w.dropped;
     const auto call = [&out](const last_call& c) {
       out << "{\"call\": ";
       out.quoted(c.name) << ", \"module\": ";
       out.quoted(c.module) << ", \"offset\": " << c.offset << ", \"count\": " << c.count << ", \"seconds\": ";
       out.seconds(c.ns, true) << "}";
     };
-    if (w.inside != nullptr) out << ",\n  \"inside\": ", call(*w.inside);
-    out << ",\n  \"calls\": [";
+    if (w.inside != nullptr) out << ",\n \"inside\": ", call(*w.inside);
+    out << ",\n \"calls\": [";
     for (std::size_t i = 0; i < w.call_count; ++i) out << (i == 0 ? "" : ",\n   "), call(w.calls[i]);
-    out << "],\n  \"blocks\": [";
+    out << "],\n \"blocks\": [";
     for (std::size_t i = 0; i < w.block_count; ++i) {
       const last_block& b = w.blocks[i];
       out << (i == 0 ? "{\"block\": " : ",\n   {\"block\": ");
@@ -175,7 +172,7 @@ inline bool write_json(const last_words& w, const char* path) noexcept {
       out.quoted(b.file) << ", \"line\": " << std::uint64_t(b.line) << ", \"visits\": " << b.visits << ", \"seconds\": ";
       out.seconds(b.ns, true) << "}";
     }
-    out << "]}\n}\n";
+    out << "]}\n";
     out.flush();
     good = out.good();
   }

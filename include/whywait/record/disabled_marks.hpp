@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-// With WHYWAIT_DISABLE everything a program can say is still there, and is nothing. In a namespace of its own:
-// files with and without it do not mix unseen where whywait's types are part of an interface.
+// With WHYWAIT_DISABLE every mark is still declared and compiles to nothing. The namespace differs, so that linking files
+// with and without WHYWAIT_DISABLE fails where whywait's types are part of an interface.
 #ifdef WHYWAIT_DISABLE
 
 #define WHYWAIT_DETAIL_NOTHING __attribute__((always_inline))

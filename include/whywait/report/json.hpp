@@ -141,6 +141,8 @@ void write_not_understood(Writer& out, const result& r) {
   out.end_array();
   write_locations(out, "ranks", n.ranks);
   out.end_object();
+  out.key("processor_sharing").begin_object().member("seconds", n.sharing.seconds);
+  out.member("ranks", n.sharing.ranks).member("processors", n.sharing.processors).end_object();
 }
 
 template <class Writer>

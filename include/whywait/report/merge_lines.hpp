@@ -26,7 +26,7 @@ inline bool is_lines(const residual_entry& r) noexcept {
   return r.kind == "step" && r.where.line > 0 && r.where.last_line >= r.where.line;
 }
 
-// The condition of a loop runs once more than its body each time the loop is entered.
+// The condition of a loop runs one time more than its body each time the loop is entered.
 inline bool nearly(std::int64_t a, std::int64_t b) noexcept { return std::max(a, b) - std::min(a, b) <= std::max(a, b) / 100; }
 
 }  // namespace detail

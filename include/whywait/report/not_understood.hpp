@@ -22,6 +22,13 @@ struct location_seconds {
   double seconds = 0;
 };
 
+/// Ranks that share processors. What they do in the meantime, in and outside MPI, takes longer than it would alone.
+struct processor_sharing {
+  double seconds = 0;           ///< main threads were ready to run and had no processor; sum over the ranks
+  std::int64_t ranks = 0;       ///< on the machine with the most ranks per processor
+  std::int64_t processors = 0;  ///< of that machine
+};
+
 /// MPI time that is neither an explained wait nor plausible transfer (docs/method.md 4.13).
 struct not_understood {
   double seconds = 0;            ///< sum over the ranks
@@ -29,6 +36,7 @@ struct not_understood {
   double polling_seconds = 0;    ///< part spent polling requests that no wrapper created; it looks like time of the program
   base::vector<place_total> calls;       ///< call sites with the most of it; `visits`: calls
   base::vector<location_seconds> ranks;  ///< by rank
+  processor_sharing sharing;
 };
 
 /// From this share of rank time on it is shown and weakens what is drawn from the run.

@@ -40,9 +40,9 @@ inline std::string prediction_text(const prediction_section& p, std::size_t colu
   if (p.answers.empty()) return {};
   std::string out = "\n    what if  (the run took " + base::duration(p.measured_seconds) + ")\n";
   if (!p.whole_run)
-    out +=
-        base::wrap("only the beginning of the run, " + base::duration(p.measured_seconds) + ", was small enough to ask about",
-                   columns, "      ", "      ");
+    out += base::wrap(
+        "only the beginning of the run, " + base::duration(p.measured_seconds) + ", was small enough for these questions",
+        columns, "      ", "      ");
   for (const whatif::answer& a : p.answers) {
     std::string head = base::printable(a.question) + ":  ";
     if (!a.refusal.empty()) {

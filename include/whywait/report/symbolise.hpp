@@ -148,8 +148,8 @@ class symboliser {
     return out;
   }
 
-  /// libdw (0.188 at least) finds a unit by .debug_aranges alone, which clang does not write: ask every unit of the
-  /// module.
+  /// libdw (0.188 at least) finds a unit by .debug_aranges alone, which clang does not write: search every unit of
+  /// the module.
   const char* search_units(detail::dwfl_module* module, std::uint64_t address, int& line_number) {
     std::uint64_t bias = 0;
     for (detail::dwarf_die* unit = nullptr; (unit = dw_.module_nextcu(module, unit, &bias)) != nullptr;) {

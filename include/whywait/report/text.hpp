@@ -71,6 +71,7 @@ class text_writer {
     if (run.partial) head += " · PARTIAL";
     paragraph(head, "", bold_on());
     if (run.partial) paragraph("The program did not finish; the report covers what was recorded until its end.", "  ");
+    if (shares_processors(r_)) paragraph(sharing_words(r_), "  ", red(), 2);
     for (const verdict_entry& v : r_.verdict) paragraph(base::printable(v.text), "  ", bold_on());
     if (is_weakened(r_)) paragraph(unknown_words(r_), "  ", red(), 2);
     const bool parallel = run.locations > 1 && r_.ledger.efficiency.parallel > 0;
@@ -97,7 +98,7 @@ class text_writer {
     if (r_.communication != nullptr) out_ += r_.communication->text(o_.columns);
     const std::string predicted = prediction_text(r_.prediction, o_.columns);
     out_ += predicted;
-    if (!predicted.empty() && is_weakened(r_)) paragraph(rests_on(r_), margin());
+    if (!predicted.empty()) paragraph(prediction_caveats(r_), margin());
     footer();
     return std::move(out_);
   }
@@ -112,7 +113,7 @@ class text_writer {
 
   /// Wrapped text in one colour; further lines are indented by `deeper` more columns.
   void paragraph(const std::string& text, const std::string& margin, const char* colour = "", std::size_t deeper = 0) {
-    std::string lines = base::wrap(text, o_.columns, margin, margin + std::string(deeper, ' '));
+    std::string lines = text.empty() ? text : base::wrap(text, o_.columns, margin, margin + std::string(deeper, ' '));
     if (*colour == '\0') {
       out_ += lines;
       return;
@@ -236,8 +237,8 @@ class text_writer {
     const std::string path = critical_path_text(r_.ledger, o_.columns);
     out_ += path;
     if (!path.empty() && r_.run.first_comers > 0)
-      paragraph("x2 saves: if all get the same work again, but " + base::counted(r_.run.first_comers, "answer") +
-                    " went to whoever asked first",
+      paragraph("\"x2 saves\" assumes that every rank gets the same work again, but " +
+                    base::counted(r_.run.first_comers, "answer") + " went to the first rank that sent a request",
                 margin() + "  ");
     if (!path.empty() && is_weakened(r_)) paragraph(rests_on(r_), margin() + "  ");
     const std::string delays = delay_text(r_.ledger, r_.waits);

@@ -78,9 +78,36 @@ inline std::string unknown_words(const result& r) {
          " of rank time is inside MPI calls that whywait does not understand: " + calls_text(r.not_understood);
 }
 
+/// From this share of rank time on ranks that share processors are named before anything else.
+constexpr double least_sharing = 0.05;
+
+/// Whether the ranks had to share processors so often that it changes what was measured.
+inline bool shares_processors(const result& r) noexcept {
+  return r.not_understood.sharing.seconds >= least_sharing * r.run.location_seconds && r.run.location_seconds > 0;
+}
+
+/// "4 ranks share 2 processors: in 21 % of rank time a rank was ready to run and had none, ..."
+inline std::string sharing_words(const result& r) {
+  const processor_sharing& s = r.not_understood.sharing;
+  const std::string share = base::percent(std::min(1.0, s.seconds / r.run.location_seconds));
+  const std::string consequence = ", which makes code and MPI calls look slower than they are";
+  if (s.ranks > s.processors)
+    return base::counted(s.ranks, "rank") + " share " + base::counted(s.processors, "processor") + ": in " + share +
+           " of rank time a rank was ready to run and had none" + consequence;
+  return "in " + share + " of rank time a rank was ready to run, but other threads had its processor" + consequence;
+}
+
 /// Stands under figures that the time that is not understood weakens.
 inline std::string rests_on(const result& r) {
   return "these figures rest on the " + base::percent(understood_by(r, true)) + " of rank time that is understood";
+}
+
+/// Stands under the answers to what-if questions; empty if there is nothing to say.
+inline std::string prediction_caveats(const result& r) {
+  const std::string sharing =
+      shares_processors(r) ? "the ranks shared processors; a changed program may share them differently" : "";
+  if (!is_weakened(r)) return sharing;
+  return rests_on(r) + (sharing.empty() ? "" : "; ") + sharing;
 }
 
 }  // namespace report

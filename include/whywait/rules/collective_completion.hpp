@@ -27,7 +27,7 @@ static_assert(std::is_trivially_copyable<collective_visit>::value, "sent between
 
 /// Completion as Scalasca defines it for barriers and N x N operations: time in the operation after all ranks have
 /// arrived and the first has left. One rank evaluates each instance and receives all its visits. Near-linear, in the
-/// memory of a rank's own visits. Call `announce` until nothing is left, `hear` for each packet, then `add_to`.
+/// memory of a rank's own visits. Call `announce` until nothing is left, `receive` for each packet, then `add_to`.
 class completion {
  public:
   /// Completions shorter than `least_ns` are within the clock error and ignored.
@@ -50,39 +50,39 @@ class completion {
   /// Appends pending visits to the packets `to(rank)`, about `room` bytes each per round.
   template <class To>
   void announce(To&& to, std::size_t room) {
-    for (std::size_t budget = room / sizeof(collective_visit) + 1; told_ < own_.size() && budget > 0; --budget, ++told_) {
-      const collective_visit& v = own_[told_];
+    for (std::size_t budget = room / sizeof(collective_visit) + 1; sent_ < own_.size() && budget > 0; --budget, ++sent_) {
+      const collective_visit& v = own_[sent_];
       const core::stable_key owner = core::combine(v.communicator, static_cast<std::uint64_t>(v.instance));
       auto& packet = to(static_cast<std::int32_t>(owner % static_cast<std::uint64_t>(ranks_)));
       const auto* const bytes = reinterpret_cast<const unsigned char*>(&v);
       packet.insert(packet.end(), bytes, bytes + sizeof v);
     }
   }
-  void hear(const unsigned char* data, std::size_t size) {
-    const std::size_t count = size / sizeof(collective_visit), before = heard_.size();
-    heard_.resize(before + count);
-    if (count != 0) std::memcpy(&heard_[before], data, count * sizeof(collective_visit));
+  void receive(const unsigned char* data, std::size_t size) {
+    const std::size_t count = size / sizeof(collective_visit), before = received_.size();
+    received_.resize(before + count);
+    if (count != 0) std::memcpy(&received_[before], data, count * sizeof(collective_visit));
   }
 
   /// Adds the late exits that this rank evaluated to its uses, which stay sorted by site.
   void add_to(base::pod_vector<site_use>& uses) {
-    base::small_stable_sort(heard_, [](const collective_visit& a, const collective_visit& b) {
+    base::small_stable_sort(received_, [](const collective_visit& a, const collective_visit& b) {
       return a.communicator != b.communicator ? a.communicator < b.communicator : a.instance < b.instance;
     });
     base::pod_vector<site_use> found;
-    for (std::size_t begin = 0, end = 0; begin < heard_.size(); begin = end) {
-      std::int64_t last_begin = heard_[begin].begin_ns, first_end = heard_[begin].end_ns;
-      for (end = begin; end < heard_.size() && heard_[end].communicator == heard_[begin].communicator &&
-                        heard_[end].instance == heard_[begin].instance;
+    for (std::size_t begin = 0, end = 0; begin < received_.size(); begin = end) {
+      std::int64_t last_begin = received_[begin].begin_ns, first_end = received_[begin].end_ns;
+      for (end = begin; end < received_.size() && received_[end].communicator == received_[begin].communicator &&
+                        received_[end].instance == received_[begin].instance;
            ++end) {
-        last_begin = std::max(last_begin, heard_[end].begin_ns);
-        first_end = std::min(first_end, heard_[end].end_ns);
+        last_begin = std::max(last_begin, received_[end].begin_ns);
+        first_end = std::min(first_end, received_[end].end_ns);
       }
       const std::int64_t complete = std::max(last_begin, first_end);
       for (std::size_t i = begin; i < end; ++i) {
-        const std::int64_t late = heard_[i].end_ns - complete;
+        const std::int64_t late = received_[i].end_ns - complete;
         if (late < least_ns_) continue;
-        site_use& use = of(found, heard_[i].site);
+        site_use& use = of(found, received_[i].site);
         ++use.late_exits;
         use.late_exit_ns += late;
         use.longest_late_exit_ns = std::max(use.longest_late_exit_ns, late);
@@ -106,8 +106,8 @@ class completion {
 
   std::int32_t ranks_;
   std::int64_t least_ns_;
-  base::pod_vector<collective_visit> own_, heard_;
-  std::size_t told_ = 0;
+  base::pod_vector<collective_visit> own_, received_;
+  std::size_t sent_ = 0;
 };
 
 }  // namespace rules

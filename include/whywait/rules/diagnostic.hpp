@@ -36,7 +36,7 @@ enum class code : int {
   unknown_unit = 25,      ///< no unit or parameter type of that name
   unknown_problem = 26,   ///< no problem of that name to remove
   unknown_field = 27,     ///< a problem or setting has no field of that name
-  not_recorded = 28,      ///< no run can know this
+  not_recorded = 28,      ///< no run records this
   duplicate = 30,         ///< declared twice in one text
   missing = 31,           ///< a problem without name or duration
   cycle = 32,             ///< composite events made of each other

@@ -12,7 +12,7 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// What the facts about waits need to know about the program: what each rank did itself, and what came before its sends.
+/// What the facts about waits need from the program: what each rank did itself, and what came before its sends.
 struct program_facts {
   struct sends {
     core::stable_key site;

@@ -166,7 +166,7 @@ inline void merge_uses(base::pod_vector<site_use>& into, const base::pod_vector<
     sum.late_exits += more.late_exits;
     sum.late_exit_ns += more.late_exit_ns;
     sum.longest_late_exit_ns = std::max(sum.longest_late_exit_ns, more.longest_late_exit_ns);
-    sum.what = std::min(sum.what, more.what);  // a receiving rank may not know the kind
+    sum.what = std::min(sum.what, more.what);  // a receiving rank may lack the kind
   }
 }
 

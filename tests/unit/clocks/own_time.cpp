@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 
 using namespace histories;
@@ -16,6 +17,7 @@ TEST_CASE("the work of a location between two instants is the sum over the recor
   std::mt19937_64 random(5);
   run r(1);
   whywait::base::vector<std::int64_t> go_ns, instants;
+  std::set<core::stable_key> unmarked_blocks;
   struct span {
     std::int64_t from, to;
     core::stable_key block;
@@ -34,7 +36,10 @@ TEST_CASE("the work of a location between two instants is the sum over the recor
     r[0].call(mpi_call::Recv, static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(leave), site);
     const core::stable_key here = core::key_of(site.c_str());
     spans.push_back({begin - computed, begin, core::key_of(block.c_str())});
-    if (unmarked != 0) spans.push_back({begin - unmarked, begin, explain::between_key(last, here)});
+    if (unmarked != 0) {
+      spans.push_back({begin - unmarked, begin, explain::between_key(last, here)});
+      unmarked_blocks.insert(explain::between_key(last, here));
+    }
     spans.push_back({go, leave, explain::call_key(here)});
     go_ns.push_back(go);
     instants.push_back(begin);
@@ -54,7 +59,15 @@ TEST_CASE("the work of a location between two instants is the sum over the recor
     time.end(go_ns[record], 0, known);
   }
   base::pod_vector<explain::block_time> spent;
-  time.seal(7, known, spent);
+  base::pod_vector<clocks::unmarked_piece> pieces;
+  time.seal(7, known, spent, pieces);
+  std::int64_t unmarked_ns = 0;
+  for (const clocks::unmarked_piece& p : pieces) {
+    CHECK(p.block == explain::between_key(p.first, p.second));
+    unmarked_ns += p.ns;
+  }
+  for (const span& s : spans) unmarked_ns -= unmarked_blocks.count(s.block) != 0 ? s.to - s.from : 0;
+  CHECK(unmarked_ns == 0);
   std::int64_t asked = 0;
   for (std::size_t record = 0; record != go_ns.size(); record += 3) {
     for (std::size_t i = 0; i <= 2 * record; i += 1 + random() % 3) {

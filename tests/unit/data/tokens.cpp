@@ -51,7 +51,7 @@ TEST_CASE("every token is taken once, with what it carried, in any order") {
 }
 
 TEST_CASE("announced messages are found again, in whatever order they were announced") {
-  data::announcements sent, heard;
+  data::announcements sent, received;
   std::set<std::uint32_t> plain;
   for (std::uint32_t i = 1; i != 200; ++i) {
     if (i % 7 == 0 || i % 5 == 0) continue;
@@ -62,10 +62,10 @@ TEST_CASE("announced messages are found again, in whatever order they were annou
   sent.add(9, 300, 310);
   whywait::base::packet packet;
   sent.pack(packet);
-  heard.hear(packet.data(), packet.size());
-  for (std::uint32_t i = 0; i != 200; ++i) CHECK(heard.holds(9, i) == (plain.count(i) != 0));
-  CHECK(heard.holds(9, 305));
-  CHECK(heard.holds(9, 500));
-  CHECK_FALSE(heard.holds(9, 311));
-  CHECK_FALSE(heard.holds(8, 1));
+  received.receive(packet.data(), packet.size());
+  for (std::uint32_t i = 0; i != 200; ++i) CHECK(received.holds(9, i) == (plain.count(i) != 0));
+  CHECK(received.holds(9, 305));
+  CHECK(received.holds(9, 500));
+  CHECK_FALSE(received.holds(9, 311));
+  CHECK_FALSE(received.holds(8, 1));
 }

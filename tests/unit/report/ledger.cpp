@@ -108,8 +108,10 @@ TEST_CASE("savings of a first-come first-served program carry a note about the d
   report::run_facts f = facts();
   f.first_comers = 57;
   const std::string said = report::text_of(reported(example(), names(), f));
-  CHECK(has(said, "\n      x2 saves: if all get the same work again, but 57 answers went to whoever\n      asked first\n"));
-  CHECK_FALSE(has(text(example()), "x2 saves:"));
+  CHECK(has(said,
+            "\n      \"x2 saves\" assumes that every rank gets the same work again, but 57\n      answers went to the first "
+            "rank that sent a request\n"));
+  CHECK_FALSE(has(text(example()), "assumes that every rank"));
 }
 
 TEST_CASE("delay costs are reported if they differ from the explanations") {

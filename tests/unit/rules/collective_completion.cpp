@@ -33,7 +33,7 @@ base::pod_vector<rules::site_use> uses_of(whywait::base::vector<sample::rank>& r
       c.announce([&](std::int32_t to) -> packet& { return in[static_cast<std::size_t>(to)]; }, room);
     for (std::size_t r = 0; r < ranks.size(); ++r) {
       more = more || !in[r].empty();
-      all[r].hear(in[r].data(), in[r].size());
+      all[r].receive(in[r].data(), in[r].size());
     }
   }
   base::pod_vector<rules::site_use> sum;

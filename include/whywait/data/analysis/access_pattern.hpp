@@ -28,8 +28,8 @@ enum class access_kind : std::uint8_t {
   indirect         ///< none of these, or only bounds are known
 };
 
-/// The access function of a loop to an array, as far as it can be told from which iterations each rank ran and which elements it
-/// touched. What one rank touches in one contiguous row of iterations does not tell {-1, 1} from {-1, 0, 1}: then it is the latter.
+/// The access function of a loop to an array, as far as it follows from the iterations that each rank ran and the elements that it
+/// touched. One contiguous row of iterations of one rank does not distinguish {-1, 1} from {-1, 0, 1}: then it is the latter.
 struct access_pattern {
   access_kind kind = access_kind::indirect;
   base::vector<base::vector<std::int64_t>> offsets;  ///< one vector by dimension for each (offsets); one number (slices)
@@ -185,7 +185,7 @@ inline bool find_stride(const base::pod_vector<rank_access>& ranks, std::int64_t
 
 }  // namespace detail
 
-/// Finds the access function from the sets of all ranks (settled); those with no iterations or elements say nothing. Order of trial:
+/// Finds the access function from the sets of all ranks (settled); those with no iterations or elements are ignored. Order of trial:
 /// broadcast read, offsets (up to 64 in one dimension, 4 in two, 2 in three, 1 in four), transposed, slices, strided, indirect.
 /// Up to 512 iterations and elements of each rank are looked at: all, if there are no more. Throws std::bad_alloc.
 inline access_pattern infer_access(const index_space& loop, const index_space& array, base::pod_vector<rank_access> ranks) {

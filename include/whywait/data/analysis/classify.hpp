@@ -51,8 +51,8 @@ class classifier {
     }
     for (const receiver& w : will_send_) w.messages.pack(to(w.rank));
   }
-  void hear_announcement(std::int32_t source, const unsigned char* data, std::size_t size) {
-    book_.announced(source).hear(data, size);
+  void receive_announcement(std::int32_t source, const unsigned char* data, std::size_t size) {
+    book_.announced(source).receive(data, size);
   }
 
   /// Runs as far as it gets; true when there is nothing left to do and nothing under way to this rank.
@@ -74,7 +74,7 @@ class classifier {
     flush(post);
     return cursor_.done() && book_.all_ended();
   }
-  void hear(std::int32_t source, const unsigned char* data, std::size_t size) { book_.hear(source, data, size); }
+  void receive(std::int32_t source, const unsigned char* data, std::size_t size) { book_.receive_packet(source, data, size); }
 
   /// The result so far. `over`: messages in flight will not be received any more.
   classified result(bool over) const { return book_.result(over); }
@@ -151,11 +151,11 @@ void follow(Transport& transport, const base::vector<classifier*>& all) {
   for (classifier* const c : all) c->begin_part();
   transport.exchange([&](std::int32_t i, auto&& to, std::size_t) { at(i).announce(to); },
                      [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-                       at(i).hear_announcement(source, data, size);
+                       at(i).receive_announcement(source, data, size);
                      });
   transport.forward([&](std::int32_t i, auto&& post) { return at(i).advance(post); },
                     [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-                      at(i).hear(source, data, size);
+                      at(i).receive(source, data, size);
                     });
 }
 

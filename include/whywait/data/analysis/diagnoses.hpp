@@ -110,7 +110,7 @@ inline void relay_chain(const transfer_class& c, const classified& all, const na
   std::int64_t chains = 0, first_senders = 0, reached = 0, transfers = 0, bytes = 0, duration = 0, wait = 0;
   for (const transfer_class& p : all.classes) {
     const bool same = p.key() == c.key();
-    if (!same && class_relations::follows(p.chain, c.chain)) return;  // the end of the chain speaks for it
+    if (!same && class_relations::follows(p.chain, c.chain)) return;  // reported with the end of the chain
     bool earlier = same;
     for (unsigned skip = 1; !earlier && skip < c.chain.depth; ++skip) {
       earlier = p.chain.depth == c.chain.depth - skip && p.chain.end == c.chain.end && p.chain.producer == c.chain.producer &&

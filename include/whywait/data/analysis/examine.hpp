@@ -78,8 +78,8 @@ inline const distribution* find_declared(const base::vector<declared_distributio
 }  // namespace detail
 
 /// From the footprints of all ranks to distributions, schedules, access patterns and better placements. An array is
-/// distributed as the block writes it that writes most of it on most ranks (owner computes); a loop is scheduled as its
-/// `iterations` records say, else as it writes the array of which it writes most. About 1 ms a loop and array. Throws
+/// distributed as the block writes it that writes most of it on most ranks (owner computes); a loop is scheduled as in its
+/// `iterations` records, else as it writes the array of which it writes most. About 1 ms a loop and array. Throws
 /// std::bad_alloc.
 inline placement_report examine_footprints(base::vector<footprint> all, std::int32_t ranks,
                                            const base::vector<declared_distribution>& declared = {}) {

@@ -82,8 +82,8 @@ void for_each_run(const core::data_object& o, const region& r, Each&& each) {
 }
 
 /// Collects the footprints of one rank from its records, part by part of a run. A record that was seen lately costs a hash
-/// look-up. Memory: of each block and array the runs that it consists of, 32 bytes each (index_set), and up to 4 MB to know records
-/// again; nothing for a loop that runs again. Not thread safe.
+/// look-up. Memory: of each block and array the runs that it consists of, 32 bytes each (index_set), and up to 4 MB to recognise
+/// records; nothing for a loop that runs again. Not thread safe.
 class footprint_book {
  public:
   /// `rank` must outlive it.

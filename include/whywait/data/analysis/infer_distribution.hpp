@@ -23,7 +23,7 @@ struct rank_set {
 /// A distribution and how well it fits.
 struct inferred_distribution {
   distribution found;
-  double agreement = 0;  ///< share of what was seen that lies where `found` says; at least 0.99 unless irregular
+  double agreement = 0;  ///< share of the observed elements that `found` places right; at least 0.99 unless irregular
 };
 
 namespace detail {
@@ -68,10 +68,10 @@ inline double agreement(const dimension_map& map, const base::vector<index_set>&
 
 }  // namespace detail
 
-/// From who wrote (ran) what to a distribution (definitions 2.2): replicated, then by dimension block, cyclic, block-cyclic(b) with b
-/// the length of the first run, blocks of several sizes; the first with 99 % of the cells. A dimension that everybody touches alike
+/// The distribution that follows from which rank wrote (ran) what (definitions 2.2): replicated, then by dimension block, cyclic, block-cyclic(b) with b
+/// the length of the first run, blocks of several sizes; the first with 99 % of the cells. A dimension that all ranks touch alike
 /// is not distributed. Else irregular: as seen, an element of several ranks belongs to the lowest. The sets must be settled; up to
-/// 4096 elements of each rank are compared, all if there are no more. Empty sets say nothing.
+/// 4096 elements of each rank are compared, all if there are no more. Empty sets are ignored.
 inline inferred_distribution infer_distribution(const index_space& space, base::pod_vector<rank_set> sets) {
   constexpr double enough = 0.99;
   inferred_distribution out;

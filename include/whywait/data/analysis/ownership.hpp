@@ -59,7 +59,7 @@ struct region_state {
 };
 
 /// The state of every byte of one object on one rank, as intervals. Exact while there are at most `most` intervals;
-/// beyond, neighbours are joined: alike ones first, then any (as mixed), and `coarse()` says so. 24 bytes an interval.
+/// beyond, neighbours are joined: alike ones first, then any (as mixed), and `coarse()` is true. 24 bytes an interval.
 /// A contiguous region costs a binary search and the intervals it covers, one of many pieces a pass over all intervals.
 /// Not thread safe.
 class ownership {

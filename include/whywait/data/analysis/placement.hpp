@@ -26,7 +26,7 @@ struct access_count {
 };
 
 /// rho(distribution, schedule) of definitions 2.3: the share of accesses (i, f(i)) with owner(f(i)) != schedule(i). An
-/// element or iteration that nobody has, or all have, counts as here.
+/// element or iteration that no rank or every rank owns counts as local.
 inline access_count count_remote(const distribution& data, const distribution& schedule, const access_pattern& f,
                                  const index_space& loop, const index_space& array) {
   access_count out;

@@ -19,8 +19,8 @@ inline core::stable_key region_key(std::uint32_t object, const region& r) noexce
   return core::combine(core::combine(r.begin, r.end ^ (static_cast<std::uint64_t>(object) << 40)), shape);
 }
 
-/// What is remembered about the last times something happened to a region: a table of fixed size in which a newcomer takes
-/// the place of another when all eight slots it may use are taken. So what it does not know, it may have forgotten.
+/// A cache of what happened last to a region: a table of fixed size in which a new entry replaces another one when all eight
+/// slots that it may use are taken. So a lookup that fails does not prove that nothing happened.
 template <class Value, std::size_t Slots>
 class recent {
  public:

@@ -50,8 +50,8 @@ struct sharing_report {
   std::uint64_t dropped = 0;         ///< records that name no known object, site or thread
 };
 
-/// Finds who shares the data of one process, record by record in the order of their time (definitions 2.4). A granule
-/// that is read or written by a thread after writes of others that it has learned of by synchronising is a miss; so is
+/// Finds which threads share the data of one process, record by record in the order of their time (definitions 2.4). A granule
+/// that is read or written by a thread after writes of other threads that happened before it (by synchronisation) is a miss; so is
 /// its first use. Time for an access: about 0.1 us a watched granule. Memory: 200 bytes and threads^2 * 4 a watched
 /// granule, its distinct misses, and the writes that some thread has not seen. Not thread safe.
 class sharing_book {
@@ -267,9 +267,9 @@ class sharing_book {
     return number;
   }
 
-  // Keeps of the writes of one thread at one site and node the last eight, and the first that each user (and who never
-  // used the granule) has not seen. So a thread is misjudged only if it learns little by little of writes further back
-  // than that.
+  // Keeps the last eight writes of one thread at one site and node, and the first one that each user (and each thread that
+  // never used the granule) has not seen. So a thread is misjudged only if it synchronises in several steps with writes
+  // that are further back.
   static void forget(granule& g) {
     base::pod_vector<write_note> kept;
     for (const write_note& w : g.writes) {

@@ -84,7 +84,11 @@ inline base::packet pack(const sharing_report& r) {
     size(g.graph.edges.size());
     for (const sharing_edge& e : g.graph.edges) base::put(out, e);
     size(g.graph.threads.size());
-    for (const node_threads& t : g.graph.threads) base::put(out, t);
+    for (const node_threads& t : g.graph.threads) {  // the structure has padding
+      base::put(out, t.node);
+      base::put(out, t.readers);
+      base::put(out, t.writers);
+    }
   }
   return out;
 }
@@ -109,7 +113,13 @@ inline sharing_report unpack_sharing(const unsigned char* data, std::size_t size
     g.granules = in.get<std::uint64_t>();
     g.first_granule = in.get<std::uint64_t>();
     for (auto e = in.get<std::uint64_t>(); e != 0; --e) g.graph.edges.push_back(in.get<sharing_edge>());
-    for (auto t = in.get<std::uint64_t>(); t != 0; --t) g.graph.threads.push_back(in.get<node_threads>());
+    for (auto left = in.get<std::uint64_t>(); left != 0; --left) {
+      node_threads t;
+      t.node = in.get<std::uint32_t>();
+      t.readers = in.get<std::uint64_t>();
+      t.writers = in.get<std::uint64_t>();
+      g.graph.threads.push_back(t);
+    }
     out.groups.push_back(std::move(g));
   }
   return out;

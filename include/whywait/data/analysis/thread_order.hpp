@@ -39,7 +39,7 @@ class thread_order {
 
   std::size_t size() const noexcept { return threads_.size(); }
 
-  /// The thread is about to do what its next record says.
+  /// Begins the next record of the thread.
   void begin(std::size_t t) {
     thread& me = threads_[t];
     if (me.barrier == base::key_map::none) return;

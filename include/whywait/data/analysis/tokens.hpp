@@ -21,7 +21,7 @@ namespace token_part {
 enum : std::uint32_t { offer = 1, tokens, end };
 }
 
-/// What a sender tells about data once per receiver: all that its part of the class consists of.
+/// What a sender sends about data, once per receiver: everything that its part of the class consists of.
 struct sent_data {
   core::stable_key data = 0;
   core::stable_key from = 0;
@@ -205,7 +205,7 @@ class announcements {
       for (const order_range& r : c.ranges) base::put(out, r);
     }
   }
-  void hear(const unsigned char* data, std::size_t size) {
+  void receive(const unsigned char* data, std::size_t size) {
     base::packet_reader in(data, size);
     while (!in.empty()) {
       const auto r = in.get<order_range>();

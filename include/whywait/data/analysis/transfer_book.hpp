@@ -59,7 +59,7 @@ class transfer_book {
       ++dropped_;
       return true;
     }
-    if (r.has(core::data_flag::sampled)) return true;  // says not all that was touched: for sharing_book only
+    if (r.has(core::data_flag::sampled)) return true;  // an incomplete record: for sharing_book only
     switch (r.op) {
       case core::data_op::read: here_.read(r); return true;
       case core::data_op::write: here_.write(r); return true;
@@ -76,7 +76,7 @@ class transfer_book {
   }
 
   /// A packet of another rank.
-  void hear(std::int32_t source, const unsigned char* data, std::size_t size) {
+  void receive_packet(std::int32_t source, const unsigned char* data, std::size_t size) {
     base::packet_reader in(data, size);
     link& from = link_of(source);
     while (!in.empty()) {
@@ -192,7 +192,7 @@ class transfer_book {
     core::stable_key from;
     origin previous;
   };
-  struct heard_offer {
+  struct received_offer {
     std::uint32_t data = 0;
     core::stable_key from = 0;
     origin previous;
@@ -202,8 +202,8 @@ class transfer_book {
   struct link {
     std::int32_t rank = 0;
     bool ended = false;
-    base::pod_vector<std::uint8_t> told;  ///< by own offer: this rank knows it
-    base::pod_vector<heard_offer> offers;
+    base::pod_vector<std::uint8_t> sent;  ///< by own offer: this rank knows it
+    base::pod_vector<received_offer> offers;
     base::pod_vector<std::int64_t> received;  ///< transfers by class
     announcements announced;
   };
@@ -265,9 +265,9 @@ class transfer_book {
       if (now.state.from.kind() == origin_kind::mixed) add_shares(number, r.object, part);
       link& receiver = link_of(to);
       base::packet& out = post(to);
-      if (receiver.told.size() <= number) receiver.told.resize(offers_.size(), 0);
-      if (receiver.told[number] == 0) {
-        receiver.told[number] = 1;
+      if (receiver.sent.size() <= number) receiver.sent.resize(offers_.size(), 0);
+      if (receiver.sent[number] == 0) {
+        receiver.sent[number] = 1;
         const offer& o = offers_[number];
         base::put(out, static_cast<std::uint32_t>(token_part::offer));
         base::put(out, sent_data{here_.data(o.data).key, o.from, here_.data(o.data).kind, number, classes_.chain(o.previous)});
@@ -329,7 +329,7 @@ class transfer_book {
     link& from = link_of(source);
     std::uint32_t c, data;
     if (t != nullptr && t->offer < from.offers.size()) {
-      heard_offer& o = from.offers[t->offer];
+      received_offer& o = from.offers[t->offer];
       if (o.last_class == base::key_map::none || o.last_site != r.site) {
         o.last_site = r.site;
         o.last_class = classes_.intern(base_of(o.data, o.from, r.site), o.previous);

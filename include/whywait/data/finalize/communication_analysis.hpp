@@ -29,8 +29,9 @@ namespace whywait {
 inline namespace v0 {
 namespace data {
 
-/// Why data was sent, where it is and who shares it: what the ranks recorded about data -> classes, placements, sharing
-/// -> names -> the section of the report. Epoch by epoch; what it keeps is bounded by arrays, classes and loops.
+/// Why data was sent, where it is and which ranks share it: from the data records of the ranks to classes, placements and
+/// sharing, then to names, then to the section of the report. Epoch by epoch; its memory is bounded by arrays, classes and
+/// loops.
 class communication_analysis final : public finalize::data_analysis {
  public:
   explicit communication_analysis(mpi::state& process)

@@ -43,8 +43,8 @@ class data_history {
     all_.sites.push_back(0);
   }
 
-  /// Takes the records since the last part; views of them, until `forget`. `part` must be what the same process told
-  /// the explanation (process_records::history): communicators, blocks and call sites are numbered by it. Their `order`
+  /// Takes the records since the last part; views of them, until `forget`. `part` must be what the same process gave
+  /// to the explanation (process_records::history), which numbers communicators, blocks and call sites. Their `order`
   /// and `site` get their final meaning here. `calls` has durations of the calls; waits are 0. O(records of the part).
   const data::rank_data& take(mpi::state& process, const explain::rank_history& part) {
     all_.groups = part.communicators;

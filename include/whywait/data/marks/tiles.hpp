@@ -72,7 +72,7 @@ class tile_table {
   /// thread's profile.
   static uint64_t key_of(uint64_t address, const record::path_entry* region) noexcept {
     static_assert(sizeof(record::path_entry) == 32 && core::site_table::capacity == 1u << 16,
-                  "16 bits from the fifth on say which");
+                  "bits 5 to 20 of the address identify the entry");
     return (address >> tile::shift) + (reinterpret_cast<uintptr_t>(region) << 43);
   }
   /// The table slot of a key, for each kind of access, and whether the slot holds its tile.

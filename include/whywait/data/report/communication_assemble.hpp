@@ -153,8 +153,8 @@ inline void add_classes(communication& to, const data::classified& all, const da
   for (data::communication_finding& f : data::diagnose(all, names)) {
     const auto at = static_cast<std::size_t>(std::find(keys.begin(), keys.end(), f.subject) - keys.begin());
     if (at == keys.size()) continue;
-    const std::size_t told = f.text.find(places[at]);  // the class says where
-    if (told != std::string::npos) f.text.erase(told, places[at].size());
+    const std::size_t place = f.text.find(places[at]);  // the class states it already
+    if (place != std::string::npos) f.text.erase(place, places[at].size());
     to.classes[at].problems.push_back({data::name_of(f.problem), std::move(f.text), std::move(f.advice), f.transfers, f.bytes,
                                        f.needless_transfers, f.needless_bytes, base::seconds_of(f.saving_ns)});
   }
@@ -209,8 +209,8 @@ inline bool meets(const std::string& pattern) {
   return pattern == "false sharing" || pattern == "write-shared" || pattern == "synchronisation";
 }
 
-/// Adds who shares memory: what several are at at once first, then by misses. `who` says what the threads of the report
-/// are: "thread", or "rank".
+/// Adds the shared memory: first what several threads use at the same time, then by misses. `who` names the threads of
+/// the report: "thread", or "rank".
 inline void add_sharing(communication& to, const data::sharing_report& found, const data::sharing_options& options,
                         const char* who, const data_naming& names) {
   const auto numbers = [](std::uint64_t bits) {

@@ -91,7 +91,7 @@ class communication_writer {
     for (const array_placement& a : c_.arrays) {
       for (const loop_use& u : a.uses) {
         if (!u.better) continue;
-        if (shown++ == 0) out_ += "\n    where data is, and who needs it\n";
+        if (shown++ == 0) out_ += "\n    where data is, and which ranks need it\n";
         if (shown > most_uses) {
           ++more;
           continue;
@@ -111,7 +111,7 @@ class communication_writer {
 
 }  // namespace detail
 
-/// What the text report says of it; empty if there is nothing worth saying, else it begins with an empty line.
+/// The section of the text report; empty if there is nothing to report, else it begins with an empty line.
 inline std::string communication_text(const communication& c, std::size_t columns) {
   return detail::communication_writer(c, columns)();
 }

@@ -140,7 +140,7 @@ inline std::string sharing_text(const base::vector<sharing_entry>& all, std::siz
                              ", " + base::counted(s.misses, "miss", "misses");
     out += base::wrap(head, columns, base::pad_left(std::to_string(++tables), 6) + " ", std::string(10, ' ')) +
            sharing_table(s, columns);
-    const bool inherent = s.pattern.compare(0, 17, "producer-consumer") == 0;  // one memory is how they tell each other
+    const bool inherent = s.pattern.compare(0, 17, "producer-consumer") == 0;  // they communicate by this memory
     if (!s.advice.empty() && !inherent)
       out += base::wrap("try: " + base::printable(s.advice), columns, std::string(8, ' '), std::string(13, ' '));
   }

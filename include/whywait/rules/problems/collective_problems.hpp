@@ -82,8 +82,8 @@ declare problem for needless_barrier parameters (
   description = "{w.operation} orders nothing that MPI sees: " + if(b.before_collective >= b.after_collective and b.before_collective >= b.idle,
                 "the next call is a collective operation that holds all ranks anyway.", if(b.after_collective >= b.idle,
                 "the call before was a collective operation that held all ranks already.",
-                "nobody communicated since the one before.")),
-  advice = "remove {w.operation}; if it orders files or output, say so in a comment",
+                "no rank communicated since the one before.")),
+  advice = "remove {w.operation}; if it orders files or output, state that in a comment",
   duration = w.duration, saving = w.unexplained / max(1, w.waiting_ranks_count) );
 
 # Everybody has arrived and left late all the same: the operation itself takes time after the last arrival.

@@ -1,0 +1,95 @@
+#ifndef WHYWAIT_CLOCKS_JOINED_CODE_HPP
+#define WHYWAIT_CLOCKS_JOINED_CODE_HPP
+
+#include <whywait/base/key_map.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/sorting.hpp>
+#include <whywait/explain/blocks.hpp>
+#include <whywait/explain/clocks.hpp>
+#include <whywait/explain/options.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// One piece of unmarked code of one rank: the time between two of its call sites.
+struct unmarked_piece {
+  core::stable_key block, first, second;
+  std::int64_t ns;
+};
+
+/// The unmarked code of one rank, joined: all of it, and that between calls in the same two functions. Ranks with other neighbours
+/// make the calls around the same code in other lines, so that only the functions tell that it is the same.
+class joined_code {
+ public:
+  /// Adds the sums to `own`, the time of the rank by block, ascending. Asks for the functions of pieces that make at least 1 %
+  /// of it. O(pieces log pieces).
+  void join(base::pod_vector<unmarked_piece>& pieces, explain::function_names* functions,
+            base::pod_vector<explain::block_time>& own) {
+    std::int64_t whole_ns = 0;
+    for (const explain::block_time& b : own) whole_ns += b.ns;
+    small_stable_sort(pieces, [](const unmarked_piece& a, const unmarked_piece& b) { return a.ns > b.ns; });
+    for (const unmarked_piece& p : pieces) {
+      add(explain::unmarked_key(), p);
+      if (functions == nullptr || p.ns < whole_ns / 100 || p.first == 0 || p.second == 0) continue;
+      const core::stable_key from = functions->function_of(p.first), to = functions->function_of(p.second);
+      if (from == 0 || to == 0) continue;
+      const core::stable_key key = core::combine(core::combine(from, to), 0x66756e6374u);
+      add(key, p);
+      of_blocks_.push_back({p.block, key, 0, 0});
+    }
+    small_stable_sort(of_blocks_, [](const sum& a, const sum& b) { return a.block < b.block; });
+    for (const sum& s : sums_) own.push_back({s.block, s.ns, 0});
+    small_stable_sort(own, [](const explain::block_time& a, const explain::block_time& b) { return a.block < b.block; });
+  }
+
+  /// The longest piece that a key of joined code stands for; the key itself if it is none.
+  core::stable_key longest_of(core::stable_key key) const noexcept {
+    for (const sum& s : sums_) {
+      if (s.block == key) return s.piece;
+    }
+    return key;
+  }
+  /// The number of pieces that a key stands for.
+  std::int64_t pieces_of(core::stable_key key) const noexcept {
+    for (const sum& s : sums_) {
+      if (s.block == key) return s.pieces;
+    }
+    return 1;
+  }
+  /// The key of the code between the same functions as a piece; 0: none.
+  core::stable_key key_of(core::stable_key block) const noexcept {
+    const auto at = std::lower_bound(of_blocks_.begin(), of_blocks_.end(), block,
+                                     [](const sum& s, core::stable_key key) { return s.block < key; });
+    return at != of_blocks_.end() && at->block == block ? at->piece : 0;
+  }
+
+ private:
+  struct sum {
+    core::stable_key block, piece;
+    std::int64_t ns, pieces;
+  };
+
+  void add(core::stable_key key, const unmarked_piece& p) {  // the longest piece comes first
+    for (sum& s : sums_) {
+      if (s.block != key) continue;
+      s.ns += p.ns;
+      ++s.pieces;
+      return;
+    }
+    sums_.push_back({key, p.block, p.ns, 1});
+  }
+
+  base::pod_vector<sum> sums_;  ///< by joined code; at most 101
+  base::pod_vector<sum> of_blocks_;  ///< piece: the key that joins the block
+};
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,130 @@
+#include <whywait/clocks/joined_code.hpp>
+#include <whywait/clocks/virtual_clocks.hpp>
+
+#include "../explain/histories.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+using namespace histories;
+
+namespace {
+
+constexpr std::int64_t joined_ms = 1000000;
+
+/// Call sites are called "function:line".
+class functions_by_name final : public explain::function_names {
+ public:
+  std::string site(const std::string& function, int line) {
+    const std::string words = function + ":" + std::to_string(line);
+    functions_[core::key_of(words.c_str())] = core::key_of(function.c_str());
+    return words;
+  }
+  core::stable_key function_of(core::stable_key call_site) override {
+    ++asked;
+    const auto at = functions_.find(call_site);
+    return at == functions_.end() ? 0 : at->second;
+  }
+  int asked = 0;
+
+ private:
+  std::map<core::stable_key, core::stable_key> functions_;
+};
+
+/// Each rank leaves `sync` and enters `comm` in lines of its own. Between them rank 1 computes for `most`, the others for
+/// `others`; all compute for 2 ms in another place. Returns the end.
+std::int64_t lines_of_their_own(run& r, functions_by_name& names, int ranks, std::int64_t most, std::int64_t others) {
+  std::int64_t now = 1000;
+  for (int step = 0; step != 20; ++step) {
+    const std::int64_t enters = now + std::max(most, others), after = enters + 1000 + 2 * joined_ms;
+    for (int i = 0; i != ranks; ++i) {
+      const std::int64_t begins = now + (i == 1 ? most : others);
+      r[i].call(mpi_call::Barrier, std::uint64_t(begins), std::uint64_t(enters + 1000), names.site("comm", 10 + i)).flags =
+          flag::contributes;
+      r[i].call(mpi_call::Barrier, std::uint64_t(after), std::uint64_t(after + 1000), names.site("sync", 50 + i)).flags =
+          flag::contributes;
+    }
+    now = after + 1000;
+  }
+  for (int i = 0; i != ranks; ++i) r[i].end_ns = now;
+  return now;
+}
+
+}  // namespace
+
+TEST_CASE("unmarked code between the same functions is balanced as one, whatever the lines") {
+  constexpr int ranks = 4;
+  functions_by_name names;
+  run r(ranks), changed(ranks);
+  lines_of_their_own(r, names, ranks, 30 * joined_ms, 10 * joined_ms);
+  const std::int64_t even_ns = lines_of_their_own(changed, names, ranks, 15 * joined_ms, 15 * joined_ms);
+  explain::options settings = run::exact();
+  settings.clocks = &clocks::virtual_clocks;
+  for (const bool known : {false, true}) {
+    CAPTURE(known);
+    settings.functions = known ? &names : nullptr;
+    const explain::outcome out = r.explain(settings);
+    const explain::balance_answer* joined = nullptr;
+    const explain::balance_answer* whole = nullptr;
+    for (const explain::balance_answer& b : out.balances) {
+      CHECK(b.block != b.piece);  // no rank runs a piece of another one
+      (b.block == explain::unmarked_key() ? whole : joined) = &b;
+    }
+    REQUIRE(whole != nullptr);
+    CHECK(whole->rank == 1);
+    CHECK(whole->pieces == 3);  // the first piece begins with the recording
+    CHECK((joined != nullptr) == known);
+    if (joined == nullptr) continue;
+    CHECK(joined == &out.balances[0]);
+    CHECK(joined->rank == 1);
+    CHECK(joined->ranks == ranks);
+    CHECK(joined->pieces == 1);
+    CHECK(joined->piece == explain::between_key(core::key_of("sync:51"), core::key_of("comm:11")));
+    // the first of the 20 steps begins with the recording, and so does its piece
+    CHECK(joined->most_ns == 19 * 30 * joined_ms);
+    CHECK(out.total_ns - joined->saving_ns == doctest::Approx(double(even_ns + 15 * joined_ms)).epsilon(0.001));
+  }
+}
+
+TEST_CASE("only long pieces are asked for their functions, and what joins one block alone is left out") {
+  functions_by_name names;
+  const auto key = [&](const char* function, int line) { return core::key_of(names.site(function, line).c_str()); };
+  base::pod_vector<clocks::unmarked_piece> pieces;
+  const core::stable_key long_one = explain::between_key(key("f", 1), key("g", 1));
+  pieces.push_back({explain::between_key(key("f", 2), key("g", 2)), key("f", 2), key("g", 2), 5});
+  pieces.push_back({long_one, key("f", 1), key("g", 1), 900});
+  base::pod_vector<explain::block_time> own;
+  own.push_back({long_one, 900, 0});
+  own.push_back({pieces[0].block, 5, 0});
+  own.push_back({core::key_of("region"), 95, 0});
+  small_stable_sort(own, [](const explain::block_time& a, const explain::block_time& b) { return a.block < b.block; });
+  clocks::joined_code joined;
+  joined.join(pieces, &names, own);
+  CHECK(names.asked == 2);
+  const core::stable_key by_function = joined.key_of(long_one);
+  CHECK(by_function != 0);
+  CHECK(joined.key_of(explain::between_key(key("f", 2), key("g", 2))) == 0);
+  CHECK(joined.longest_of(explain::unmarked_key()) == long_one);
+  CHECK(joined.pieces_of(explain::unmarked_key()) == 2);
+  CHECK(joined.longest_of(by_function) == long_one);
+  CHECK(joined.pieces_of(by_function) == 1);
+  std::int64_t sum_ns = 0;
+  for (const explain::block_time& b : own) sum_ns += b.block == explain::unmarked_key() ? b.ns : 0;
+  CHECK(sum_ns == 905);
+  // on two ranks with the same lines the joined code is the block itself
+  clocks::block_balance all, other;
+  all.set(0, own, joined);
+  for (explain::block_time& b : own) b.ns /= 2;
+  other.set(1, own, joined);
+  base::packet out;
+  other.write(out);
+  base::packet_reader in(out.data(), out.size());
+  all.join(in);
+  int found = 0;
+  for (const explain::balance_answer& b : all.candidates(8)) {
+    CHECK(b.block != by_function);
+    found += b.block == long_one ? 1 : 0;
+  }
+  CHECK(found == 1);
+}
