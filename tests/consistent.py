@@ -42,7 +42,7 @@ class checker:
         for i, v in enumerate(self.report.get("verdict", [])):
             self.expect(most(v["saving_seconds"], run["seconds"]), f"verdict[{i}]", "saves", v["saving_seconds"], "of",
                         run["seconds"])
-            self.expect(v["rank"] < run["ranks"], f"verdict[{i}]", "names rank", v["rank"])
+            self.expect(v.get("rank", 0) < run["ranks"], f"verdict[{i}]", "names rank", v.get("rank"))
         if run.get("nothing_worth_changing"):
             self.nothing()
         for i, problem in enumerate(self.report["problems"]):

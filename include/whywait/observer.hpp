@@ -42,17 +42,13 @@ inline namespace v0 {
 namespace mpi {
 namespace detail {
 
-inline void at_start(state& process) {
-  finalize::at_start(process);
-  postmortem::at_start(process);
-}
-
 // Runs before main, so that regions around MPI_Init are recorded.
 inline const bool listening = [] {
   record::keep_details();
   record::listen();
   static_cast<void>(std::atexit([] { say_if_unseen(); }));
-  install(hooks{&at_start, &finalize::at_finalize, &postmortem::at_end, &finalize::at_epoch});
+  install(
+      hooks{&postmortem::at_start, &finalize::at_recording, &finalize::at_finalize, &postmortem::at_end, &finalize::at_epoch});
   return true;
 }();
 

@@ -1,7 +1,7 @@
 // ranks: 2 4
 // with: observer_data
 // environment: WHYWAIT_OUTPUT=out
-// stderr ~ ^    where data is, and who needs it$
+// stderr ~ ^    where data is, and which ranks need it$
 // stderr ~ loop `sum` runs cyclic over `u`, which is block-distributed: (50|75) % of\s+accesses\s+are\s+remote; a block schedule makes it 0 %
 // stderr ~ ^    shared memory$
 // stderr ~ `counters`: false sharing in {ranks} pieces

@@ -18,19 +18,37 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// How the time in each block is distributed over the ranks. Merged up the reduction tree; 64 bytes per distinct block.
+/// How the time in each block is distributed over the ranks. Merged up the reduction tree; 72 bytes per distinct block.
 class block_balance {
  public:
   /// Sets what one rank did itself, by block, ascending. `joined`: unmarked code by the keys that join it.
-  void set(std::int32_t rank, const base::pod_vector<explain::block_time>& own, const joined_code& joined) {
+  /// `regions`: the keys of all marked code.
+  void set(std::int32_t rank, const base::pod_vector<explain::block_time>& own, const joined_code& joined,
+           base::pod_vector<core::stable_key> regions) {
+    small_stable_sort(regions);
     all_.clear();
+    all_ranks_ = 1;
     for (const explain::block_time& b : own) {
-      if (b.ns > 0) all_.push_back({b.block, joined.longest_of(b.block), rank, 1, joined.pieces_of(b.block), b.ns, b.ns, 0});
+      if (b.ns <= 0) continue;
+      entry e;
+      e.block = b.block;
+      e.piece = joined.longest_of(b.block);
+      e.rank = rank;
+      e.ranks = 1;
+      e.pieces = joined.pieces_of(b.block);
+      e.unmarked = joined.is_unmarked(b.block);
+      e.region = !e.unmarked && std::binary_search(regions.begin(), regions.end(), b.block);
+      e.most_ns = e.sum_ns = b.ns;
+      all_.push_back(e);
     }
   }
-  void write(base::packet& out) const { put_all(out, all_); }
+  void write(base::packet& out) const {
+    put(out, all_ranks_);
+    put_all(out, all_);
+  }
   /// Merges what another rank's `write` wrote.
   void join(base::packet_reader& in) {
+    all_ranks_ += in.get<std::int32_t>();
     join_ascending(
         all_, in, [](const entry& a, const entry& b) { return a.block < b.block; },
         [](entry& to, const entry& e) {
@@ -45,12 +63,16 @@ class block_balance {
         });
   }
 
-  /// The blocks that one rank spends most time in beyond the mean of all ranks that run them: the candidates for balancing,
-  /// at most `most`, largest excess first. What joins only one block is left out.
+  /// The blocks that one rank spends most time in beyond the mean of the ranks that share them once balanced: the candidates,
+  /// at most `most`, largest excess first. What joins only one block is left out. A marked block that one rank runs, or at
+  /// most half of the ranks evenly, would be divided among all; whether others run the same unmarked code is not known.
   base::pod_vector<explain::balance_answer> candidates(std::size_t most) const {
     base::pod_vector<entry> found;
-    for (const entry& e : all_) {
-      if (e.ranks > 1 && excess(e) > 0) found.push_back(e);
+    for (entry e : all_) {
+      const bool few =
+          2 * e.ranks <= all_ranks_ && static_cast<double>(e.most_ns) < 1.1 * static_cast<double>(e.sum_ns) / e.ranks;
+      e.among = few && e.region ? all_ranks_ : e.ranks;
+      if (e.among > 1 && excess(e) > 0) found.push_back(e);
     }
     small_stable_sort(found, [](const entry& a, const entry& b) {
       return excess(a) != excess(b) ? excess(a) > excess(b) : a.block < b.block;
@@ -66,13 +88,14 @@ class block_balance {
     found.resize(kept);
     return found;
   }
-  static std::int64_t mean_ns(const explain::balance_answer& e) noexcept { return e.sum_ns / e.ranks; }
+  static std::int64_t mean_ns(const explain::balance_answer& e) noexcept { return e.sum_ns / e.among; }
 
  private:
   using entry = explain::balance_answer;
   static std::int64_t excess(const entry& e) noexcept { return e.most_ns - mean_ns(e); }
 
   base::pod_vector<entry> all_;  ///< by block
+  std::int32_t all_ranks_ = 0;
 };
 
 }  // namespace clocks

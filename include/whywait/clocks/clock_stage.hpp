@@ -109,7 +109,9 @@ class clock_stage final : public explain::rank_clocks {
   void join_code(block_balance& balance) {
     joined_.join(pieces_, settings_->functions, own_);
     pieces_.release();
-    balance.set(rank_->rank, own_, joined_);
+    base::pod_vector<core::stable_key> regions;
+    for (const core::stable_key block : rank_->blocks) regions.push_back(block);
+    balance.set(rank_->rank, own_, joined_, std::move(regions));
   }
   /// Lists all questions: the ideal network, with `ideal` 2 also the network within nodes; those of the settings; those
   /// of the blocks in `in`.

@@ -9,6 +9,7 @@
 #include <whywait/explain/options.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -16,14 +17,15 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// One piece of unmarked code of one rank: the time between two of its call sites.
+/// One piece of unmarked code of one rank: the time and number of visits between two of its call sites.
 struct unmarked_piece {
   core::stable_key block, first, second;
-  std::int64_t ns;
+  std::int64_t ns, visits;
 };
 
 /// The unmarked code of one rank, joined: all of it, and that between calls in the same two functions. Ranks with other neighbours
-/// make the calls around the same code in other lines, so that only the functions tell that it is the same.
+/// make the calls around the same code in other lines, so that only the functions tell that it is the same; code that one rank
+/// runs clearly more often is another.
 class joined_code {
  public:
   /// Adds the sums to `own`, the time of the rank by block, ascending. Asks for the functions of pieces that make at least 1 %
@@ -33,14 +35,25 @@ class joined_code {
     std::int64_t whole_ns = 0;
     for (const explain::block_time& b : own) whole_ns += b.ns;
     small_stable_sort(pieces, [](const unmarked_piece& a, const unmarked_piece& b) { return a.ns > b.ns; });
+    base::key_map visits_of;
+    base::pod_vector<std::int64_t> visits;
     for (const unmarked_piece& p : pieces) {
-      add(explain::unmarked_key(), p);
+      of_blocks_.push_back({p.block, 0, 0, 0});
       if (functions == nullptr || p.ns < whole_ns / 100 || p.first == 0 || p.second == 0) continue;
       const core::stable_key from = functions->function_of(p.first), to = functions->function_of(p.second);
       if (from == 0 || to == 0) continue;
-      const core::stable_key key = core::combine(core::combine(from, to), 0x66756e6374u);
-      add(key, p);
-      of_blocks_.push_back({p.block, key, 0, 0});
+      const core::stable_key key = core::combine(from, to);
+      of_blocks_.back().piece = key;
+      const std::uint32_t at = visits_of.intern(key, static_cast<std::uint32_t>(visits.size()));
+      if (at == visits.size()) visits.push_back(0);
+      visits[at] += p.visits;
+    }
+    for (std::size_t i = 0; i != pieces.size(); ++i) {
+      add(explain::unmarked_key(), pieces[i]);
+      core::stable_key& key = of_blocks_[i].piece;
+      if (key == 0) continue;
+      key = core::combine(key, how_often(visits[visits_of.find(key)]));
+      add(key, pieces[i]);
     }
     small_stable_sort(of_blocks_, [](const sum& a, const sum& b) { return a.block < b.block; });
     for (const sum& s : sums_) own.push_back({s.block, s.ns, 0});
@@ -55,7 +68,7 @@ class joined_code {
     return key;
   }
   /// The number of pieces that a key stands for.
-  std::int64_t pieces_of(core::stable_key key) const noexcept {
+  std::int32_t pieces_of(core::stable_key key) const noexcept {
     for (const sum& s : sums_) {
       if (s.block == key) return s.pieces;
     }
@@ -63,16 +76,31 @@ class joined_code {
   }
   /// The key of the code between the same functions as a piece; 0: none.
   core::stable_key key_of(core::stable_key block) const noexcept {
-    const auto at = std::lower_bound(of_blocks_.begin(), of_blocks_.end(), block,
-                                     [](const sum& s, core::stable_key key) { return s.block < key; });
-    return at != of_blocks_.end() && at->block == block ? at->piece : 0;
+    const sum* const piece = find(block);
+    return piece != nullptr ? piece->piece : 0;
+  }
+  /// Whether a block is a piece of unmarked code, or joins such pieces.
+  bool is_unmarked(core::stable_key block) const noexcept {
+    if (find(block) != nullptr) return true;
+    return std::any_of(sums_.begin(), sums_.end(), [block](const sum& s) { return s.block == block; });
   }
 
  private:
   struct sum {
     core::stable_key block, piece;
-    std::int64_t ns, pieces;
+    std::int64_t ns;
+    std::int32_t pieces;
   };
+
+  // Equal for numbers of visits that differ by less than about a quarter, but for those on both sides of a limit.
+  static std::uint64_t how_often(std::int64_t visits) noexcept {
+    return static_cast<std::uint64_t>(std::lround(3 * std::log2(static_cast<double>(std::max<std::int64_t>(visits, 1)))));
+  }
+  const sum* find(core::stable_key block) const noexcept {
+    const auto at = std::lower_bound(of_blocks_.begin(), of_blocks_.end(), block,
+                                     [](const sum& s, core::stable_key key) { return s.block < key; });
+    return at != of_blocks_.end() && at->block == block ? &*at : nullptr;
+  }
 
   void add(core::stable_key key, const unmarked_piece& p) {  // the longest piece comes first
     for (sum& s : sums_) {
@@ -85,7 +113,7 @@ class joined_code {
   }
 
   base::pod_vector<sum> sums_;  ///< by joined code; at most 101
-  base::pod_vector<sum> of_blocks_;  ///< piece: the key that joins the block
+  base::pod_vector<sum> of_blocks_;  ///< all pieces, ascending; `piece`: the key that joins the block, or 0
 };
 
 }  // namespace clocks

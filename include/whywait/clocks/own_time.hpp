@@ -47,6 +47,7 @@ class own_time {
       std::uint32_t number;
       std::int64_t spent_ns;
       core::stable_key first, second;  ///< of unmarked code: the calls around it
+      std::int64_t visits;             ///< of unmarked code
     };
     // A recently used block: a step, a call or the code between two calls.
     struct recent {
@@ -74,7 +75,7 @@ class own_time {
       seen& s = known_[at];
       if (s.location != location_) {
         s = {location_, static_cast<std::uint32_t>(here_.size())};
-        here_.push_back({block, s.number, 0, 0, 0});
+        here_.push_back({block, s.number, 0, 0, 0, 0});
       }
       return s.number;
     }
@@ -127,7 +128,7 @@ class own_time {
       known.sorted_[n.number] = static_cast<std::uint32_t>(blocks_.size());
       blocks_.push_back(n.block);
       if (n.spent_ns != 0) spent.push_back({n.block, n.spent_ns, 0});
-      if ((n.first | n.second) != 0 && here_->thread == 0) pieces.push_back({n.block, n.first, n.second, n.spent_ns});
+      if ((n.first | n.second) != 0 && here_->thread == 0) pieces.push_back({n.block, n.first, n.second, n.spent_ns, n.visits});
     }
     for (piece& p : parts_) p.block = known.sorted_[p.block];
   }
@@ -216,8 +217,10 @@ class own_time {
     if (room_ns <= 0) return;
     const std::uint32_t block = known.number(from, site, [&] { return explain::between_key(key_of(from), key_of(site_)); });
     add(block, room_ns, known);
-    known.here_[block].first = key_of(from);
-    known.here_[block].second = key_of(site_);
+    room::name& name = known.here_[block];
+    name.first = key_of(from);
+    name.second = key_of(site_);
+    ++name.visits;
   }
 
   void add(std::uint32_t block, std::int64_t ns, room& known) {

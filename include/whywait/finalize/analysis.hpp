@@ -54,6 +54,8 @@ inline report::result analyse(mpi::state& process, epoch& now) {
   result.unseen = named(unseen, names);
   now.so_far().unknown.name(unknown, names);
   result.not_understood = std::move(unknown);
+  // the kernel's figures are a little older than ours
+  result.not_understood.sharing.seconds = std::min(result.not_understood.sharing.seconds, result.run.location_seconds);
   report::weaken(result);
   if (data.analysis != nullptr) result.communication = data.analysis->result(&gather_names, now.names(), result.run.warnings);
   answer_questions(process, now.names(), now.team(), now.so_far().calls, now.so_far().asked, found, result);
@@ -89,6 +91,7 @@ inline report::result partial_result(mpi::state& process, const finalize::team& 
 /// Hook of MPI_Finalize. Explains the run, then prints and writes what the settings of rank 0 request.
 inline void at_finalize(mpi::state& process) {
   const core::settings& wanted = process.registry->config;
+  const rules::processor_use used = processor_use_of_process();
   const bool writes = wanted.report || wanted.output != nullptr;
   bool needed = false, known = false;
   const struct at_end {
@@ -101,7 +104,7 @@ inline void at_finalize(mpi::state& process) {
     known = together(process, "the analysis failed, waits are not explained: ", [&](const finalize::team& all) {
       needed = all.agree(process.rank == 0 && (writes || rules::rules_setting::parse(wanted.rules).list)) != 0;
       if (!needed) return;
-      epoch last(process, nullptr);
+      epoch last(process, nullptr, used);
       result = analyse(process, last);
     });
   if (!known)

@@ -46,7 +46,7 @@ struct explained_so_far {
   rules::call_table calls_by_kind;       ///< on rank 0
   base::pod_vector<rules::rank_code> code_of_rank;  ///< what this rank itself did
   rules::code_table code_of_all;         ///< on rank 0
-  rules::processor_use at_start;         ///< when MPI_Init ended
+  rules::processor_use processor_before;  ///< what the scheduler did before the run began and in pauses
   base::vector<kept_picture> pictures;   ///< on rank 0
   explain::outcome found;               ///< on rank 0: outcome of all complete epochs
   data_so_far data;
@@ -69,9 +69,9 @@ inline explained_so_far& so_far_of(mpi::state& process) {
 }
 
 /// Hook of MPI_Init: what the scheduler did so far does not count.
-inline void at_start(mpi::state& process) noexcept {
+inline void at_recording(mpi::state& process) noexcept {
   try {
-    so_far_of(process).at_start = processor_use_of_process();
+    so_far_of(process).processor_before = processor_use_of_process();
   } catch (const std::bad_alloc&) {  // then start-up counts
   }
 }
@@ -83,13 +83,14 @@ inline void free_so_far(mpi::state& process) noexcept {
 }
 
 /// Processes one epoch, from its records to the result of all epochs so far. `end` is the point where all processes
-/// met, or null at the end of the run. Collective over the process's tool communicator.
+/// met, or null at the end of the run; `used`: processor_use_of_process() then, before anything was waited for. Collective over
+/// the process's tool communicator.
 class epoch {
  public:
-  epoch(mpi::state& process, const mpi::meeting_point* end)
+  epoch(mpi::state& process, const mpi::meeting_point* end, const rules::processor_use& used)
       : process_(process),
         so_far_(so_far_of(process)),
-        processor_(processor_use_since(so_far_.at_start)),
+        processor_(used.since(so_far_.processor_before)),
         team_(process.tool_comm),
         transport_(team_) {
     team_.agree();  // The clock comparison that follows makes MPI calls only, so it needs an agreement first.
@@ -172,6 +173,7 @@ class epoch {
     so_far_.continued = true;
     so_far_.end = end;
     so_far_.posted = process_.last_posting;
+    so_far_.processor_before = processor_use_of_process().since(processor_);
     so_far_.resumed = core::cycle_clock::now();
     if (thread.carried != 0)
       // The call ends together with the pause.
@@ -326,9 +328,10 @@ inline void resolve_wildcards(mpi::state& process) {
 
 /// Hook for operations at which all processes met. Explains the epoch that ends there.
 inline bool at_epoch(mpi::state& process, mpi::thread_state& thread, const mpi::meeting_point& end) {
+  const rules::processor_use used = processor_use_of_process();
   resolve_wildcards(process);
   together(process, "the analysis failed, later waits are not explained: ", [&](const finalize::team&) {
-    epoch now(process, &end);
+    epoch now(process, &end, used);
     explain::outcome found = now.explain();
     now.contribute(false);
     now.keep(std::move(found));

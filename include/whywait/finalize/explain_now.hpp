@@ -48,12 +48,13 @@ __attribute__((weak, noinline, visibility("default"))) report::result explain(MP
   }
   if (several != 0) return refuse("several threads call MPI; no result before MPI_Finalize");
   if (process->failed) return refuse(process->failed.text);
+  const rules::processor_use used = processor_use_of_process();
   const mpi::meeting_point end{here.begun_at(), here.begun_at() + here.duration(), here.site()};
   report::result result;
   resolve_wildcards(*process);
   const bool explained = together(*process, "mpi::explain failed, no result: ", [&](const finalize::team&) {
     process->schedule.end();
-    epoch now(*process, &end);
+    epoch now(*process, &end, used);
     result = analyse(*process, now);
     now.finish(here.thread(), end);
   });

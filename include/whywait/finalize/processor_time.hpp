@@ -34,15 +34,6 @@ inline rules::processor_use processor_use_of_process() noexcept {
   return out;
 }
 
-/// What the scheduler did since `start`.
-inline rules::processor_use processor_use_since(const rules::processor_use& start) noexcept {
-  rules::processor_use out = processor_use_of_process();
-  out.ran_ns -= start.ran_ns;
-  out.delay_ns -= start.delay_ns;
-  out.passed_ns -= start.passed_ns;
-  return out;
-}
-
 /// Processors of this machine; at least 1.
 inline std::int64_t processors_of_machine() noexcept { return std::max<std::int64_t>(1, ::sysconf(_SC_NPROCESSORS_ONLN)); }
 

@@ -146,6 +146,7 @@ inline void open_state(core::mpi_call what, caller from, start_agreement& agreem
   static_cast<void>(atexit(&at_exit));
   core::detail::pin_this_module();  // the code that runs at exit must still be there
   listen_to_signals();
+  if (process->hook.on_recording != nullptr) process->hook.on_recording(*process);
   process->begin_ticks = core::cycle_clock::now();
   __atomic_store_n(&process->running, true, __ATOMIC_RELEASE);
   // The first record: everything before it belongs to no message.

@@ -45,6 +45,7 @@ struct meeting_point {
 /// calls MPI; MPI calls made inside pass straight through.
 struct hooks {
   void (*on_start)(state&);     ///< end of MPI_Init*, not collective
+  void (*on_recording)(state&);  ///< later in MPI_Init*: the time of the run begins
   void (*on_finalize)(state&);  ///< in MPI_Finalize, before PMPI_Finalize: collective over state.tool_comm
   /// MPI_Abort, exit() without MPI_Finalize, or a fatal signal (`signal`: its number, else 0). Once in a process,
   /// not collective. After a signal only async-signal-safe calls are allowed.
@@ -55,7 +56,7 @@ struct hooks {
 
 namespace detail {
 // Constant initialisation; read when MPI starts.
-__attribute__((visibility("default"))) inline hooks installed_hooks = {nullptr, nullptr, nullptr, nullptr};
+__attribute__((visibility("default"))) inline hooks installed_hooks = {nullptr, nullptr, nullptr, nullptr, nullptr};
 }  // namespace detail
 
 /// Call before MPI_Init, from a static initialiser for instance.

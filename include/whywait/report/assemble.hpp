@@ -125,7 +125,7 @@ inline result assemble(const explain::outcome& found, const base::names& known, 
   if (found.total_ns != 0) out.ledger = detail::ledger_of(found, resolve);
   out.ledger.overhead.pause_seconds = out.run.pause_seconds;
   out.ledger.overhead.poll_seconds = out.run.poll_seconds;
-  out.verdict = detail::verdict_of(found, resolve);
+  out.verdict = detail::verdict_of(found, resolve, said);
   out.problems = detail::advice_of(said.problems);
   out.run.undescribed_seconds = base::seconds_of(undescribed_ns);
   out.run.unexplained_seconds = base::seconds_of(remainder_ns + std::max<std::int64_t>(unlisted_ns, 0));

@@ -175,7 +175,9 @@ void write_json(const result& r, Sink sink) {
   detail::write_run(out, r);
   out.key("verdict").begin_array();
   for (const verdict_entry& v : r.verdict) {
-    out.begin_object().member("text", v.text).member("block", v.block).member("rank", v.rank).member("ratio", v.ratio);
+    out.begin_object().member("text", v.text);
+    if (!v.problem.empty()) out.member("problem", v.problem);
+    else out.member("block", v.block).member("rank", v.rank).member("ratio", v.ratio);
     out.member("saving_seconds", v.saving_seconds).end_object();
   }
   out.end_array().key("waits").begin_array();

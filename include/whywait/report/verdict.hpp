@@ -6,6 +6,7 @@
 #include <whywait/explain/blocks.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/report/name_resolver.hpp>
+#include <whywait/rules/finding.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -16,22 +17,46 @@ namespace whywait {
 inline namespace v0 {
 namespace report {
 
-/// One sentence about what makes the run long, in wall time.
+/// One sentence about what makes the run long, in wall time: about a block, by the virtual clocks, or by a rule.
 struct verdict_entry : named_block {
   std::string text;
+  std::string problem;        ///< the rule; empty: by the virtual clocks, then `block`, `rank` and `ratio` hold
   std::int32_t rank = 0;      ///< the rank that spends most time in the block
-  double ratio = 0;           ///< its time relative to the mean of the other ranks that run the block
-  double saving_seconds = 0;  ///< the run would be shorter by this if the block were balanced; wall time
+  double ratio = 0;  ///< its time relative to the mean of the other ranks that run the block; 0: no others, or unknown
+  double saving_seconds = 0;  ///< the run would be shorter by this if the cause were removed; wall time
 };
 
 namespace detail {
 
-/// The blocks whose balancing would shorten the run by at least `least_share`, largest saving first. Time inside MPI and
-/// start-up cannot be balanced. Of unmarked code all of it is named if balancing that saves clearly more than any part, else
-/// the parts, each once.
-inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, const name_resolver& resolve) {
-  constexpr double least_share = 0.02, least_ratio = 1.05, clearly_more = 1.1;
-  constexpr std::size_t most = 3;
+constexpr double least_share = 0.02;  ///< of the run, that a verdict saves
+constexpr std::size_t most_verdicts = 3;
+
+/// "by about 0.4 s of 0.9 s": the end of each verdict.
+inline std::string shortens(const char* by, double saving, double run) {
+  return std::string(" would shorten the run by ") + by + " " + base::duration(saving, 2) + " of " + base::duration(run, 2);
+}
+
+/// The verdicts of rules, each once.
+inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<rules::finding>& findings, double run) {
+  for (const rules::finding& f : findings) {
+    if (f.verdict.empty() || !f.matters || f.saving < least_share * run) continue;
+    if (std::any_of(all.begin(), all.end(),
+                    [&f](const verdict_entry& v) { return v.text.compare(0, f.verdict.size(), f.verdict) == 0; }))
+      continue;
+    verdict_entry v;
+    v.problem = f.problem;
+    v.saving_seconds = std::min(f.saving, run);
+    v.text = f.verdict + shortens("up to", v.saving_seconds, run);
+    all.push_back(std::move(v));
+  }
+}
+
+/// The blocks whose balancing would shorten the run by at least `least_share`, and what rules say, largest saving first. Time
+/// inside MPI and start-up cannot be balanced. Of unmarked code all of it is named if balancing that saves clearly more than
+/// any part, else the parts, each once.
+inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, const name_resolver& resolve,
+                                              const rules::evaluation& said) {
+  constexpr double least_ratio = 1.05, clearly_more = 1.1;
   base::vector<verdict_entry> all;
   const double run = base::seconds_of(found.total_ns);
   std::int64_t all_ns = 0, part_ns = 0;
@@ -45,14 +70,15 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
   const bool together = static_cast<double>(all_ns) > clearly_more * static_cast<double>(part_ns);
   for (const explain::balance_answer& b : found.balances) {
     const double saving = base::seconds_of(b.saving_ns);
-    if (all.size() == most || b.ranks < 2 || saving < least_share * run) break;
+    if (all.size() == most_verdicts || b.among < 2 || saving < least_share * run) break;
     verdict_entry v;
     resolve.describe(b.piece, 0, v);
+    const bool divided = b.among > b.ranks;
     const bool unmarked = v.kind == "between", whole = b.block == explain::unmarked_key();
     if (unmarked ? whole != together : v.kind != "region") continue;
     const auto same = [&v](const verdict_entry& x) { return x.block == v.block && x.where.line == v.where.line; };
     if (std::any_of(all.begin(), all.end(), same)) continue;
-    const double others = base::seconds_of(b.sum_ns - b.most_ns) / (b.ranks - 1);
+    const double others = divided ? 0 : base::seconds_of(b.sum_ns - b.most_ns) / (b.ranks - 1);
     v.rank = b.rank;
     v.ratio = others > 0 ? base::seconds_of(b.most_ns) / others : 0;
     if (others > 0 && v.ratio < least_ratio) continue;
@@ -65,10 +91,19 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                                      ? "does nearly all of "
                                      : "takes " + base::fixed(v.ratio, v.ratio < 10 ? 1 : 0) + " times as long as the " +
                                            (b.ranks == 2 ? "other in " : "others in ");
-    v.text = "rank " + std::to_string(v.rank) + " " + how_much + name + ": balancing it would shorten the run by about " +
-             base::duration(saving, 2) + " of " + base::duration(run, 2);
+    const std::string text =
+        !divided ? "rank " + std::to_string(v.rank) + " " + how_much + name + ": balancing it"
+                 : (b.ranks == 1 ? "only rank " + std::to_string(v.rank) + " runs "
+                                 : "only " + std::to_string(b.ranks) + " of " + std::to_string(b.among) + " ranks run ") +
+                       name + ": dividing it among all ranks";
+    v.text = text + shortens("about", saving, run);
     all.push_back(std::move(v));
   }
+  for (const rules::wait_advice& w : said.waits) add_verdicts(all, w.list, run);
+  add_verdicts(all, said.problems, run);
+  base::small_stable_sort(all,
+                          [](const verdict_entry& a, const verdict_entry& b) { return a.saving_seconds > b.saving_seconds; });
+  if (all.size() > most_verdicts) all.resize(most_verdicts);
   return all;
 }
 

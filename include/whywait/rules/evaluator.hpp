@@ -175,6 +175,7 @@ class evaluator {
     const double* const* const rows = rows_of(rules_.types[rule.type], rule.type, found.row).data();
     out.description = text(rule.description, rows, extras);
     out.advice = text(rule.advice, rows, extras);
+    out.verdict = text(rule.verdict, rows, extras);
     out.root = text(rule.root, rows, extras);
     return out;
   }

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,6 +48,34 @@ inline std::string guilty_text(const base::vector<explain::location_share>& shar
   return "mostly " + rank + " (" + base::percent(static_cast<double>(most->ns) / static_cast<double>(all)) + ")";
 }
 
+/// The share of a wait in which the ranks that were late also waited: 0 if none of them did, 1 if all had the same part in
+/// both. 1 too if the lists name less than half of either.
+inline double in_turn(const explain::explanation& e) {
+  base::pod_vector<explain::location_share> late, waited;
+  const auto part_of = [](const base::vector<explain::location_share>& from, base::pod_vector<explain::location_share>& to) {
+    double all = 0, named = 0;
+    for (const explain::location_share& s : from) {
+      all += static_cast<double>(s.ns);
+      if (s.rank < 0) continue;
+      named += static_cast<double>(s.ns);
+      to.push_back(s);
+    }
+    base::small_stable_sort(to, [](const auto& a, const auto& b) { return a.rank < b.rank; });
+    return 2 * named >= all ? named : 0.0;
+  };
+  const double late_ns = part_of(e.causers, late), waited_ns = part_of(e.waiters, waited);
+  if (late_ns <= 0 || waited_ns <= 0) return 1;
+  double both = 0;
+  for (std::size_t i = 0, j = 0; i < late.size() && j < waited.size();) {
+    if (late[i].rank == waited[j].rank)
+      both += std::min(static_cast<double>(late[i].ns) / late_ns, static_cast<double>(waited[j].ns) / waited_ns);
+    const bool next_late = late[i].rank <= waited[j].rank, next_waited = waited[j].rank <= late[i].rank;
+    i += next_late ? 1 : 0;
+    j += next_waited ? 1 : 0;
+  }
+  return both;
+}
+
 /// Converts the outcome of an analysis to facts: one `run`, a `wait` per explanation (numbered as in the outcome) and a
 /// `block` per residual term, and a `point_to_point` per explanation of a wait for a message, with its count as weight.
 class fact_maker {
@@ -56,6 +85,9 @@ class fact_maker {
       : store_(store), found_(found), ranks_(ranks), names_(found, known), program_(program) {
     for (const explain::critical_block& c : found.critical_path)
       on_path_.intern(c.block, static_cast<std::uint32_t>(&c - found.critical_path.begin()));
+    for (const explain::balance_answer& b : found.balances)
+      if (b.among == ranks || (b.unmarked && b.ranks > 1))
+        balanced_.intern(b.piece, static_cast<std::uint32_t>(&b - found.balances.begin()));
   }
 
   void make() {
@@ -133,6 +165,14 @@ class fact_maker {
   const explain::critical_block* critical(core::stable_key block) const noexcept {
     const std::uint32_t at = on_path_.find(block);
     return at == base::key_map::none ? nullptr : &found_.critical_path[at];
+  }
+  /// Wall time that balancing the largest block of a wait saves: the answer of the virtual clocks, which the verdict states,
+  /// or what its critical path has above the mean.
+  std::int64_t above_mean(const explain::residual_term& top, const code_spread& spread, std::int64_t longest_waiter) const {
+    const std::uint32_t at = balanced_.find(top.block);
+    if (at != base::key_map::none && spread.uneven()) return std::max<std::int64_t>(found_.balances[at].saving_ns, 0);
+    const explain::critical_block* const path = critical(top.block);
+    return std::min(path != nullptr ? path->imbalance_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns);
   }
   static double each(const explain::residual_term& t) noexcept {
     return 2 * seconds(t.speed_ns) / std::max(1.0, static_cast<double>(t.causer_visits + t.waiter_visits));
@@ -235,14 +275,16 @@ class fact_maker {
     w.set("late_ranks", guilty_text(e.causers)).set("late_ranks_count", late_count).set("late_rank", late_rank);
     w.set("waiting_ranks", ranks_text(e.waiters))
         .set("waiting_ranks_count", waiting_count)
-        .set("late_share", ratio(most, causing));
+        .set("late_share", ratio(most, causing))
+        .set("in_turn", in_turn(e));
     if (!terms.empty() && terms[0]->total_ns > 0) {
       const explain::residual_term& top = *terms[0];
       w.set("top", names[0]).set("top_kind", kinds[0]).set("top_duration", seconds(top.total_ns));
       w.set("top_more", seconds(top.visits_ns)).set("top_slower", seconds(top.speed_ns)).set("top_each", each(top));
       w.set("top_inherited", seconds(top.inherited_ns))
           .set("top_share", ratio(top.total_ns, positive))
-          .set("top_ratio", speed_ratio(top));
+          .set("top_ratio", speed_ratio(top))
+          .set("top_moved", ratio(std::abs(top.lead_visits), std::max(top.causer_visits, top.waiter_visits)));
       const bool work = top.causer_work > 0 && top.waiter_work > 0;
       w.set("top_late_amount", work ? top.causer_work : top.causer_visits);
       const std::uint32_t kind = kinds_.find(kind_of(e));
@@ -251,14 +293,12 @@ class fact_maker {
       const code_use* const use = program_.code != nullptr ? program_.code->find(top.block) : nullptr;
       const code_spread spread = code_spread::of(use, program_.code != nullptr ? program_.code->whole : code_use(),
                                                  in_mark || use == nullptr ? ranks_ : use->ranks, longest_of_kind);
-      const explain::critical_block* const path = critical(top.block);
       w.set("lead", spread.lead).set("excess", spread.excess).set("code_rank", spread.rank).set("top_place", places[0]);
       w.set("code_ranks", use != nullptr ? use->ranks : 0).set("code_ratio", spread.ratio);
       w.set("code_processors", use != nullptr ? use->most_processors : 0);
       w.set("code_delay", seconds(use != nullptr ? use->most_delay_ns : 0));
       w.set("units_ratio", spread.units_ratio).set("visits_ratio", spread.visits_ratio);
-      w.set("above_mean", seconds(std::min(path != nullptr ? path->imbalance_ns : std::min(top.total_ns, longest_waiter),
-                                           spread.above_mean_ns)));
+      w.set("above_mean", seconds(above_mean(top, spread, longest_waiter)));
       w.set("top_waiting_amount", work ? top.waiter_work : top.waiter_visits)
           .set("top_unit", work ? "units of work" : "visits");
     }
@@ -324,6 +364,7 @@ class fact_maker {
   explain::block_names names_;
   program_facts program_;
   base::key_map on_path_;              ///< indices in the critical path by block
+  base::key_map balanced_;             ///< indices in balances by block
   base::key_map sites_;                ///< number of each call site
   base::key_map kinds_;                ///< indices in all_shapes_
   base::pod_vector<std::int64_t> all_shapes_;  ///< time of all waits of one kind

@@ -40,6 +40,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        true},
       {"wait",
        "number: wait count share share_of_waiting wrong_order_count late_ranks_count waiting_ranks_count late_rank late_share "
+       "in_turn top_moved "
        "blocks_count top_late_amount top_waiting_amount top_ratio top_share operation_site cause_site ranks code_rank "
        "code_ranks code_ratio code_processors units_ratio visits_ratio;"
        "text: pattern quality operation operation_call operation_region cause cause_call cause_region blocks late_ranks "

@@ -46,6 +46,7 @@ struct finding {
   std::string problem;      ///< name given by the rule
   std::string description;
   std::string advice;
+  std::string verdict;      ///< what would shorten the run: "rank 3 is late in solve: balancing it"; may be empty
   std::string root;         ///< the cause in the words of the rule; findings of one cause are one
   base::vector<action> actions;  ///< calls and places that cause it, at most 8
   double seconds = 0;       ///< sum of the rule's duration

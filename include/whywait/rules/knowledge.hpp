@@ -116,6 +116,7 @@ struct problem_rule {
   program saving;           ///< empty: the duration
   program description;
   program advice;
+  program verdict;          ///< text: what would shorten the run, for the first lines of a report; empty: not said there
   program root;             ///< text of the root cause: findings of one cause are one; empty: none
   double threshold = -1;    ///< least share of the run that is reported; negative: the threshold of the knowledge
   bool built_in = false;

@@ -32,6 +32,10 @@ struct processor_use {
   std::int64_t passed_ns = 0;   ///< wall time meanwhile
   std::int32_t processors = 0;  ///< that it may use; 0: unknown
 
+  /// What happened after `before`; the processors of now.
+  processor_use since(const processor_use& before) const noexcept {
+    return {ran_ns - before.ran_ns, delay_ns - before.delay_ns, passed_ns - before.passed_ns, processors};
+  }
   /// The part of `delay_ns` in its own code, of which it ran `own_ns`. MPI polls, so it slept outside MPI; what remains of
   /// its own code is delayed in proportion.
   std::int64_t delay_in(std::int64_t own_ns) const noexcept {

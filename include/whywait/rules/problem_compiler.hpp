@@ -60,17 +60,21 @@ class problem_compiler {
         if (!what.is(type::kind::wrong) && !(what.is(type::kind::number) && what.same_unit(type::duration())))
           out_.log.report(code::not_seconds, n.where, {"'", field, "' must be a duration in seconds, this is ", what.words()});
         good = good && what.is(type::kind::number) && what.same_unit(type::duration());
-      } else if (field == "description" || field == "advice" || field == "root") {
+      } else if (field == "description" || field == "advice" || field == "root" || field == "verdict") {
         scope finding = names;
         finding.about_finding = field != "root";
-        program& into = field == "advice" ? rule.advice : field == "root" ? rule.root : rule.description;
+        program& into = field == "advice"    ? rule.advice
+                        : field == "root"    ? rule.root
+                        : field == "verdict" ? rule.verdict
+                                             : rule.description;
         const type what = expressions.compile(p.value, finding, into);
         if (!what.is(type::kind::wrong) && !what.is(type::kind::text))
           out_.log.report(code::wrong_type, n.where, {"'", field, "' must be a text, this is ", what.words()});
         good = good && what.is(type::kind::text);
       } else {
         detail::nearest_name near(field);
-        for (const char* known : {"name", "description", "advice", "duration", "saving", "threshold", "instead_of", "root"})
+        for (const char* known :
+             {"name", "description", "advice", "duration", "saving", "threshold", "instead_of", "root", "verdict"})
           near.offer(known);
         out_.log.report(code::unknown_field, p.name.where, {"a problem has no field '", field, "'"}, near);
         good = false;

@@ -40,6 +40,8 @@ struct code_spread {
   std::int64_t above_mean_ns = INT64_MAX;  ///< its time above the mean of all, which balancing saves at most; not of even
   double units_ratio = 0, visits_ratio = 0;  ///< likewise; 0: unknown
 
+  bool uneven() const noexcept { return above_mean_ns != INT64_MAX; }
+
   /// `ranks`: those that could run the block. `wait_ns`: of the rank that waited most.
   static code_spread of(const code_use* use, const code_use& whole, std::int64_t ranks, std::int64_t wait_ns) noexcept {
     code_spread out;

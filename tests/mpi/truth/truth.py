@@ -163,8 +163,8 @@ def balance(r, block, rank, seconds):
         yield f"the verdict does not name rank {rank} and {block}: {head.strip()[:300]}"
     truth = r.run["seconds"] - seconds
     verdict = r.report.get("verdict", [])
-    if verdict and (verdict[0]["rank"] != rank or verdict[0]["block"] != block):
-        yield f"the first verdict is about {verdict[0]['block']} of rank {verdict[0]['rank']}"
+    if verdict and (verdict[0].get("rank") != rank or verdict[0].get("block") != block):
+        yield f"the first verdict is {verdict[0]['text']}"
     for amount, unit in re.findall(r"shorten the run by about ([\d.]+) (s|ms|us)\b", head):
         saving = float(amount) * {"s": 1, "ms": 1e-3, "us": 1e-6}[unit]
         if abs(saving - truth) > 0.1 * truth + 0.01 * r.run["seconds"]:

@@ -92,8 +92,8 @@ TEST_CASE("only long pieces are asked for their functions, and what joins one bl
   const auto key = [&](const char* function, int line) { return core::key_of(names.site(function, line).c_str()); };
   base::pod_vector<clocks::unmarked_piece> pieces;
   const core::stable_key long_one = explain::between_key(key("f", 1), key("g", 1));
-  pieces.push_back({explain::between_key(key("f", 2), key("g", 2)), key("f", 2), key("g", 2), 5});
-  pieces.push_back({long_one, key("f", 1), key("g", 1), 900});
+  pieces.push_back({explain::between_key(key("f", 2), key("g", 2)), key("f", 2), key("g", 2), 5, 1});
+  pieces.push_back({long_one, key("f", 1), key("g", 1), 900, 1});
   base::pod_vector<explain::block_time> own;
   own.push_back({long_one, 900, 0});
   own.push_back({pieces[0].block, 5, 0});
@@ -114,9 +114,9 @@ TEST_CASE("only long pieces are asked for their functions, and what joins one bl
   CHECK(sum_ns == 905);
   // on two ranks with the same lines the joined code is the block itself
   clocks::block_balance all, other;
-  all.set(0, own, joined);
+  all.set(0, own, joined, {});
   for (explain::block_time& b : own) b.ns /= 2;
-  other.set(1, own, joined);
+  other.set(1, own, joined, {});
   base::packet out;
   other.write(out);
   base::packet_reader in(out.data(), out.size());
@@ -127,4 +127,68 @@ TEST_CASE("only long pieces are asked for their functions, and what joins one bl
     found += b.block == long_one ? 1 : 0;
   }
   CHECK(found == 1);
+}
+
+TEST_CASE("code between the same functions that one rank runs far more often is not joined with the others'") {
+  functions_by_name names;
+  const auto key = [&](const char* function, int line) { return core::key_of(names.site(function, line).c_str()); };
+  const auto joined_key = [&](int line, std::int64_t visits) {
+    base::pod_vector<clocks::unmarked_piece> pieces;
+    pieces.push_back({explain::between_key(key("f", line), key("g", line)), key("f", line), key("g", line), 900, visits});
+    base::pod_vector<explain::block_time> own;
+    own.push_back({pieces[0].block, 900, 0});
+    const core::stable_key block = pieces[0].block;
+    clocks::joined_code joined;
+    joined.join(pieces, &names, own);
+    CHECK(joined.is_unmarked(block));
+    CHECK(joined.is_unmarked(explain::unmarked_key()));
+    CHECK_FALSE(joined.is_unmarked(core::key_of("region")));
+    return joined.key_of(block);
+  };
+  CHECK(joined_key(1, 40) == joined_key(2, 40));
+  CHECK(joined_key(1, 40) == joined_key(2, 41));
+  CHECK(joined_key(1, 120) != joined_key(2, 40));
+}
+
+TEST_CASE("a marked block that few ranks run is divided among all; unmarked code is not known to be theirs alone") {
+  base::pod_vector<explain::block_time> none, some;
+  const core::stable_key region = core::key_of("output"), between = core::key_of("between");
+  const auto table = [&](std::int32_t rank, std::int64_t region_ns, std::int64_t between_ns) {
+    base::pod_vector<explain::block_time> own;
+    base::pod_vector<clocks::unmarked_piece> pieces;
+    if (region_ns > 0) own.push_back({region, region_ns, 0});
+    if (between_ns > 0) own.push_back({between, between_ns, 0}), pieces.push_back({between, 1, 2, between_ns, 10});
+    small_stable_sort(own, [](const explain::block_time& a, const explain::block_time& b) { return a.block < b.block; });
+    clocks::joined_code joined;
+    joined.join(pieces, nullptr, own);
+    clocks::block_balance b;
+    base::pod_vector<core::stable_key> regions;
+    regions.push_back(region);
+    b.set(rank, own, joined, std::move(regions));
+    base::packet out;
+    b.write(out);
+    return out;
+  };
+  const auto candidates = [&](std::initializer_list<base::packet> ranks) {
+    clocks::block_balance all;
+    bool first = true;
+    for (const base::packet& p : ranks) {
+      base::packet_reader in(p.data(), p.size());
+      if (first) all.set(0, {}, clocks::joined_code(), {});
+      if (!first) all.join(in);
+      first = false;
+    }
+    return all.candidates(8);
+  };
+  // rank 0 has nothing of its own here; ranks 1 and 3 run the region as long as each other
+  const auto two = candidates({table(0, 0, 0), table(1, 100, 0), table(2, 0, 0), table(3, 104, 0)});
+  REQUIRE(two.size() == 1);
+  CHECK(two[0].ranks == 2);
+  CHECK(two[0].among == 4);
+  CHECK(clocks::block_balance::mean_ns(two[0]) == 51);
+  const auto uneven = candidates({table(0, 0, 0), table(1, 100, 0), table(2, 0, 0), table(3, 300, 0)});
+  REQUIRE(uneven.size() == 1);
+  CHECK(uneven[0].among == 2);
+  CHECK(clocks::block_balance::mean_ns(uneven[0]) == 200);
+  CHECK(candidates({table(0, 0, 0), table(1, 0, 100), table(2, 0, 0)}).size() == 0);
 }

@@ -173,7 +173,7 @@ TEST_CASE("a loop across the distribution is reported with the better schedule a
   CHECK(c.arrays[0].uses[0].better->change == "schedule");
   CHECK(c.arrays[0].uses[0].better->saving_seconds == doctest::Approx(0.5));
   CHECK(data::communication_text(c, 80) ==
-        "\n    where data is, and who needs it\n"
+        "\n    where data is, and which ranks need it\n"
         "        loop `columns` runs (*, block) over `a`, which is distributed (block,\n"
         "        *): 75 % of accesses are remote; a (block, *) schedule makes it 0 %\n"
         "        (saves at most 500 ms)\n");

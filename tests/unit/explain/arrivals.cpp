@@ -127,6 +127,33 @@ TEST_CASE("oracle: a late sender of a message sent at 8 is in wrong order if one
   CHECK(right.explain().waits.at(0).wrong_order_count == 0);
 }
 
+TEST_CASE("a message of the next step, or one whose receive was posted ahead, is in no wrong order") {
+  run next(3);  // rank 2 is a step ahead; rank 0 sends before its next step
+  next[2].send(3, 4, 0);
+  next[1].send(8, 9, 0);
+  next[0].receive(4, 9, 1);
+  next[0].send(10, 11, 1);
+  next[1].receive(10, 12, 0);
+  next[0].receive(12, 13, 2);
+  const auto later = next.explain();
+  REQUIRE(later.waits.size() == 1);
+  CHECK(later.waits[0].wait_ns == 4);
+  CHECK(later.waits[0].wrong_order_count == 0);
+
+  run ahead(3);
+  ahead[2].send(3, 4, 0);
+  ahead[1].send(8, 9, 0);
+  const auto a = ahead[0].post_receive(1, 2, 1), b = ahead[0].post_receive(2, 3, 2);
+  ahead[0].call(mpi_call::Wait, 4, 9);
+  ahead[0].completes(a);
+  ahead[0].call(mpi_call::Wait, 10, 11);
+  ahead[0].completes(b);
+  const auto posted = ahead.explain();
+  REQUIRE(posted.waits.size() == 1);
+  CHECK(posted.waits[0].wait_ns == 4);
+  CHECK(posted.waits[0].wrong_order_count == 0);
+}
+
 TEST_CASE("Sendrecv waits for its sender; a late receiver is not counted then") {
   run r(3);
   r[0].exchange(2, 12, 1, 2);

@@ -130,6 +130,8 @@ whywait::base::vector<scenario> scenarios() {
         .set("code_delay", 0.5)
         .set("code_processors", 2)
         .set("late_share", 0.4)
+        .set("in_turn", 0.8)
+        .set("top_moved", 0.0)
         .set("late_ranks_count", 3)
         .set("late_ranks", "ranks 0-2")
         .set("sends_after_work", false);

@@ -69,18 +69,21 @@ declare problem for slow_place when blocks >= 3 and least_ratio > 1.1 and most_r
             {percent(1 - 1 / least_ratio)} less work",
   duration = lost, saving = lost / max(1, ranks - 1) );
 
-# All ranks do as much of the block in total, but not at the same time: the lead moves.
+# All ranks do as much of the block in total, but not at the same time, and each waits for the others in turn: the lead moves.
 declare composite event varying_block member ( wait as w )
-  when w.lead = 'even' and w.late_ranks_count >= 2 and w.late_share < 70 % and not w.sends_after_work
+  when w.lead = 'even' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 % and not w.sends_after_work
        and w.top_kind != 'waiting' and w.top_duration - w.top_inherited > 40 % * w.duration;
 declare problem for varying_block parameters (
   name = "slow_block",
-  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce",
+  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast",
   root = "{w.top} {w.top_place}",
-  description = "{w.late_ranks} are late in turn because {w.top} takes longer now on one, now on another; in total all ranks spend
-                 about as much time in it.",
-  advice = "even out {w.top}" + if(w.top_place = '', "", " ({w.top_place})") + " from visit to visit; or let a rank go on without the
-            late one: receive later, do more work between two messages, or synchronise less often",
+  description = if(w.top_moved >= 50 %, "{w.late_ranks} run {w.top} in turn while others wait; in total all ranks spend about as much time in it.",
+                   "{w.late_ranks} are late in turn because {w.top} takes longer now on one, now on another; in total all ranks spend about as much time in it."),
+  verdict = if(w.top_moved >= 50 %, "{w.late_ranks} run {w.top} in turn while others wait: running it at the same time on all",
+               "{w.late_ranks} are late in turn, by how long {w.top} takes: evening it out"),
+  advice = if(w.top_moved >= 50 %, "divide each {w.top} among the ranks, or let the next rank begin it ahead of {w.operation}",
+              "even out {w.top}" + if(w.top_place = '', "", " ({w.top_place})") + " from visit to visit; or let a rank go on without the
+               late one: receive later, do more work between two messages, or synchronise less often"),
   duration = w.duration, saving = w.above_mean );
 )rules";
 }
