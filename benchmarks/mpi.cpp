@@ -9,6 +9,9 @@
 //   mpi_pingpong  a round trip of 8 bytes between ranks 0 and 1, with two calls on each side
 //   mpi_request   a request that MPI stores, by MPI_Irecv + MPI_Isend to itself + MPI_Waitall
 //
+//   mpi_send      one MPI_Send to MPI_PROC_NULL into memory used before: `direct`, in a function of the program (`wrapped`) that
+//                 is called from one place, and in turn from eight (`callers`)
+//
 //   mpi_null_in_regions  mpi_null_whywait with MPI_Isend in a WHYWAIT_REGION and both calls in another; each iteration
 //                        adds two path steps and two clock readings
 //
@@ -128,14 +131,25 @@ void null_in_regions(benchmark::State& state) {
 }
 
 // Like `alone`, but a reader drains the records periodically, so that the same few chunks are reused.
-void null_reused(benchmark::State& state) {
+template <void (*Calls)(), std::uint64_t Times = 1>
+void reused(benchmark::State& state) {
   auto& syncs = record::this_location()->syncs;
   start_afresh();
   while (state.KeepRunningBatch(batch)) {
-    for (std::uint64_t i = 0; i < batch; ++i) null_whywait();
+    for (std::uint64_t i = 0; i < batch; i += Times) Calls();
     syncs.drain([](const core::sync_record*, std::uint64_t) {});
   }
   complain_of_loss(state);
+}
+
+void send_direct() { MPI_Send(&value, 1, MPI_DOUBLE, MPI_PROC_NULL, 1, MPI_COMM_WORLD); }
+__attribute__((noinline)) void wrapped_send() {
+  MPI_Send(&value, 1, MPI_DOUBLE, MPI_PROC_NULL, 1, MPI_COMM_WORLD);
+  __asm__ volatile("");  // so that it is no tail call
+}
+void send_from_eight_places() {
+  wrapped_send(), wrapped_send(), wrapped_send(), wrapped_send();
+  wrapped_send(), wrapped_send(), wrapped_send(), wrapped_send();
 }
 
 // An order of rank 0 to rank 1, with the number of round trips and the functions to use. Rank 1 sleeps between orders,
@@ -182,7 +196,10 @@ void measure(const char* name, void (*function)(benchmark::State&)) {
 void report(int argc, char** argv, bool pair) {
   measure("mpi_null_plain", alone<null_plain>);
   measure("mpi_null_whywait", alone<null_whywait>);
-  measure("mpi_null_reused", null_reused);
+  measure("mpi_null_reused", reused<null_whywait>);
+  measure("mpi_send_direct", reused<send_direct>);
+  measure("mpi_send_wrapped", reused<wrapped_send>);
+  measure("mpi_send_callers", reused<send_from_eight_places, 8>);
   measure("mpi_null_in_regions", null_in_regions);
   measure("mpi_request_plain", alone<request_plain>);
   measure("mpi_request_whywait", alone<request_whywait>);

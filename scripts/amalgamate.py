@@ -34,10 +34,8 @@ def flatten(name, seen, system, out):
             body.append(line.text)
         elif target.startswith("whywait/"):
             if line.depth > 0 and rooms.ONLY_IMPLEMENTATION.get(name) == target:
-                if target not in seen:  # inside the condition; it is the last include, so nothing else needs it
-                    implementation = []
-                    flatten(target, seen, system, implementation)
-                    body += implementation
+                if target not in seen:  # a header first included under the condition would be lost outside it
+                    sys.exit(f"include/{name}:{line.number}: <{target}> must come first in the file that holds {name}")
                 continue
             if line.depth > 0:
                 sys.exit(f"include/{name}:{line.number}: <{target}> under #if would be lost elsewhere")

@@ -54,8 +54,8 @@ UMBRELLAS = {
     "testing.hpp": set(),
     "benchmark.hpp": set(),
 }
-# Umbrella -> what it includes only without a macro, as the last of its includes: files of a program whose implementation is
-# compiled elsewhere (whywait_observe() of CMake) see declarations.
+# Umbrella -> what it includes only without a macro: files of a program whose implementation is compiled elsewhere
+# (whywait_observe() of CMake) see declarations. The file of single_include that holds the umbrella begins with it.
 ONLY_IMPLEMENTATION = {
     "whywait/mpi.hpp": "whywait/observer.hpp",
     "whywait/communication.hpp": "whywait/data/finalize/communication_analysis.hpp",

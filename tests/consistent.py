@@ -215,6 +215,8 @@ class checker:
                 continue
             self.expect(most(a["low_seconds"], a["seconds"]) and most(a["seconds"], a["high_seconds"]), place,
                         a["seconds"], "is not between", a["low_seconds"], "and", a["high_seconds"])
+            # what is not understood is in the interval too; its digits are those of a sentence
+            self.expect(0 <= a["rests_on"] <= 1 + 1e-9, place, "rests on", a["rests_on"], "of the run")
             # the clocks answer for the time from the first begin to the last end
             runs = [p["measured_seconds"], self.report["overhead"].get("run_seconds", p["measured_seconds"])]
             self.expect(any(close(a["saving_seconds"], run - a["seconds"], run) for run in runs), place, "saves",
@@ -269,11 +271,14 @@ class checker:
         self.expect(most(n["seconds"], whole), place, n["seconds"], "of", whole, "s of rank time")
         self.expect(abs(n["share"] * whole - n["seconds"]) <= TINY + 1e-5 * whole, place, "share", n["share"], "is not",
                     n["seconds"], "of", whole)
-        self.expect(most(n["polling_seconds"], n["seconds"]), place, "more polling than all of it")
+        self.expect(most(n["polling_seconds"] + n["between_polls_seconds"], n["seconds"]), place, "more polling than all of it")
         self.expect(most(sum(c["seconds"] for c in n["calls"]), n["seconds"]), place, "calls are more than", n["seconds"])
         self.locations("not_understood.ranks", n["ranks"], n["seconds"])
         sharing = self.report["processor_sharing"]["seconds"]
         self.expect(most(sharing, whole), "processor_sharing", sharing, "of", whole, "s of rank time")
+        machine = self.report["processor_sharing"]
+        self.expect(0 <= machine["processors"] <= 65536 and (machine["processors"] > 0) == (machine["ranks"] > 0),
+                    "processor_sharing", machine["ranks"], "ranks on", machine["processors"], "processors")
 
     def words(self):
         run, text = self.run, re.sub(r"\s+", " ", self.text)

@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_LEFT_BEHIND_HPP
 #define WHYWAIT_LEFT_BEHIND_HPP
 
-/// Reads what programs left behind that ran with WHYWAIT_CRASH=folder and did not come to their end, SIGKILL included:
+/// Reads what programs left behind that ran with WHYWAIT_CRASH=folder and were killed, by SIGKILL for example:
 ///
 ///     whywait::report_left_behind("folder");
 ///

@@ -11,6 +11,10 @@
 
 #include <whywait/core/version.hpp>
 
+#ifndef WHYWAIT_OBSERVED
+#include <whywait/observer.hpp>
+#endif
+
 #include <whywait/finalize/entry_points.hpp>
 #include <whywait/finalize/take_timelines.hpp>
 #include <whywait/record.hpp>
@@ -30,9 +34,5 @@ using finalize::take_timelines;
 }  // namespace mpi
 }  // namespace v0
 }  // namespace whywait
-
-#ifndef WHYWAIT_OBSERVED
-#include <whywait/observer.hpp>
-#endif
 
 #endif

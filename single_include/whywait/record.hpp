@@ -112,8 +112,8 @@ enum class site_kind : uint8_t { none, region, step, waiting };
 #ifndef WHYWAIT_RECORD_DISABLED_MARKS_HPP
 #define WHYWAIT_RECORD_DISABLED_MARKS_HPP
 
-// With WHYWAIT_DISABLE everything a program can say is still there, and is nothing. In a namespace of its own:
-// files with and without it do not mix unseen where whywait's types are part of an interface.
+// With WHYWAIT_DISABLE every mark is still declared and compiles to nothing. The namespace differs, so that linking files
+// with and without WHYWAIT_DISABLE fails where whywait's types are part of an interface.
 #ifdef WHYWAIT_DISABLE
 
 #define WHYWAIT_DETAIL_NOTHING __attribute__((always_inline))
@@ -965,6 +965,18 @@ namespace whywait {
 inline namespace v0 {
 namespace core {
 
+/// The first of `count` rising pieces that ends behind `at`; `count`: none. O(log count).
+template <class Piece, class Count>
+inline Count first_behind(const Piece* pieces, Count count, uint64_t at) noexcept {
+  Count low = 0, high = count;
+  while (low != high) {
+    const Count middle = (low + high) / 2;
+    if (pieces[middle].end <= at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /// Bytes that make no pattern: pieces in rising order that do not touch, counted from the first byte. Messages of one shape
 /// have the same one; it is never changed and never given back, so that records may point to it.
 struct byte_list {
@@ -978,15 +990,7 @@ struct byte_list {
 
   uint64_t end() const noexcept { return pieces[count - 1].end; }
   /// The first piece that ends behind `offset`; `count`: none. O(log count).
-  uint64_t find(uint64_t offset) const noexcept {
-    uint64_t low = 0, high = count;
-    while (low != high) {
-      const uint64_t middle = (low + high) / 2;
-      if (pieces[middle].end <= offset) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
+  uint64_t find(uint64_t offset) const noexcept { return first_behind(pieces, count, offset); }
   /// Bytes of it before `offset`. O(count).
   uint64_t bytes_before(uint64_t offset) const noexcept {
     uint64_t sum = 0;
@@ -1521,7 +1525,7 @@ struct kept_log {
   const kept_extent* list() const noexcept { return reinterpret_cast<const kept_extent*>(this + 1); }
 };
 
-/// Why a process ended, as far as it could say itself.
+/// Why a process ended, as far as it could record it itself.
 enum class kept_end : uint32_t { unknown, abort, exit, signal };
 
 /// The begin of the file.
@@ -1613,7 +1617,7 @@ inline void touch_pages(void* pages, size_t bytes) noexcept {
   for (size_t at = 0; at < bytes; at += 4096) first[at] = first[at];
 }
 
-/// Equal pieces of zeroed memory, touched, for one thread. Who takes little gets what it takes; from `small_bytes`
+/// Equal pieces of zeroed memory, touched, for one thread. Small requests get their own size; from `small_bytes`
 /// on they are cut from slabs of 2 MiB, each one huge page where the kernel has them: that costs a fifth of the
 /// same in pages of 4 KiB (for 64 bytes 3 to 4 ns instead of 13 to 47). Each piece is given back by unmap_pages.
 class page_supply {
@@ -1760,27 +1764,27 @@ class kept_file {
   static size_t whole_pages(size_t bytes) noexcept { return (bytes + 4095) & ~size_t(4095); }
 
  public:
-  /// Creates the file in `directory`. Returns false on failure, after a warning if `speaks`.
-  [[gnu::cold]] bool open(const char* directory, bool counter, bool speaks) noexcept {
+  /// Creates the file in `directory`. Returns false on failure, after a warning if `warns`.
+  [[gnu::cold]] bool open(const char* directory, bool counter, bool warns) noexcept {
     char absolute[4096];  // the program may change its folder
-    if (realpath(directory, absolute) == nullptr) return refuse(directory, speaks);
+    if (realpath(directory, absolute) == nullptr) return refuse(directory, warns);
     directory = absolute;
     make_name(directory, "new");
     char temporary[sizeof name_];
     memcpy(temporary, name_, sizeof name_);
     file_ = ::open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (file_ < 0) return refuse(directory, speaks);
+    if (file_ < 0) return refuse(directory, warns);
     rlimit most;
     limit_ = getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY ? most.rlim_cur : ~uint64_t(0);
     const size_t head = whole_pages(sizeof(kept_header));
     if (flock(file_, LOCK_EX | LOCK_NB) == 0) header_ = static_cast<kept_header*>(map_shared(nullptr, reserve(head), head));
     arrays_ = header_ != nullptr ? static_cast<by_site*>(map_pages(sizeof(by_site) * most_arrays, false)) : nullptr;
-    if (arrays_ == nullptr) return give_up(temporary, directory, speaks);
+    if (arrays_ == nullptr) return give_up(temporary, directory, warns);
     describe_process(counter);
     log_ = &header_->log;
     room_in_log_ = kept_header::extents;
     make_name(directory, "kept");
-    if (rename(temporary, name_) != 0) return give_up(temporary, directory, speaks);
+    if (rename(temporary, name_) != 0) return give_up(temporary, directory, warns);
     __atomic_store_n(&open_, true, __ATOMIC_RELEASE);
     return true;
   }
@@ -1967,13 +1971,12 @@ class kept_file {
     warn("cannot extend ", name_, ": ", strerror(error), "; later events are not kept for a crash report");
   }
 
-  [[gnu::cold]] bool refuse(const char* directory, bool speaks) noexcept {
-    if (speaks)
-      warn("cannot write to WHYWAIT_CRASH=", directory, ": ", strerror(errno), "; nothing is kept for a crash report");
+  [[gnu::cold]] bool refuse(const char* directory, bool warns) noexcept {
+    if (warns) warn("cannot write to WHYWAIT_CRASH=", directory, ": ", strerror(errno), "; nothing is kept for a crash report");
     return false;
   }
-  [[gnu::cold]] bool give_up(const char* temporary, const char* directory, bool speaks) noexcept {
-    refuse(directory, speaks);
+  [[gnu::cold]] bool give_up(const char* temporary, const char* directory, bool warns) noexcept {
+    refuse(directory, warns);
     unlink(temporary);
     ::close(file_);
     return false;
@@ -2354,7 +2357,7 @@ class event_buffer {
 #ifndef WHYWAIT_CORE_MPI_CALLS_HPP
 #define WHYWAIT_CORE_MPI_CALLS_HPP
 
-// The one table of MPI calls: name and role. Both storeys speak it: the wrappers record the number, the
+// The one table of MPI calls: name and role. Both storeys use it: the wrappers record the number, the
 // explanation reads the role, the report prints the name. `posts` and `completes` refer to messages:
 // a blocking send posts and completes in the same call.
 // clang-format off
@@ -2551,6 +2554,8 @@ enum : uint16_t {
   proc_null = 1u << 6,      ///< the peer is MPI_PROC_NULL: synchronises no ranks
   contributes = 1u << 7,    ///< collective: this rank sends more than zero bytes to others
   consumes = 1u << 8,       ///< collective: this rank receives more than zero bytes from others
+  found_nothing = 1u << 7,  ///< polls: ended without finding anything; the bit of `contributes`
+  of_others = 1u << 8,      ///< polls: only of requests that no wrapper created; the bit of `consumes`
   sparse = 1u << 9,  ///< Alltoallv/w: needs only some ranks: `peer` entries from `tag` in the location's needs
   matched = 1u << 10,  ///< Mrecv, Imrecv, Mprobe: `posting` is the ordinal taken at the matched probe
   ambiguous = 1u << 11,  ///< the source or the order could not be known (freed wildcard, Startall twins)
@@ -2567,6 +2572,8 @@ enum : uint16_t {
 /// A *posting* record (posts_send, posts_receive) has the time when a message operation was initiated; `completion`
 /// is the number of the record of the completing call. A blocking send or receive is its own completion.
 /// MPI_Sendrecv leaves three records with the same `begin`: two postings of no duration, then the call itself.
+/// Polls (MPI_Test*, MPI_Iprobe, ...) that follow one another directly are one record from the first entry to the last
+/// leave; `completion` is how many of them found nothing, `completed_by` how long they were in MPI, in 256 ticks.
 struct sync_record {
   uint64_t begin;  ///< enter of the call, clock ticks
   uint64_t duration;  ///< leave minus enter, clock ticks
@@ -2586,6 +2593,24 @@ struct sync_record {
   bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
 };
 static_assert(sizeof(sync_record) == 64, "a sync record is one cache line");
+
+/// Whether a record is of polls that found nothing.
+inline bool polled_in_vain(const sync_record& r) noexcept {
+  if (!r.has(sync_flag::found_nothing)) return false;
+  const call_role role = role_of(r.call);
+  return role == call_role::test || role == call_role::test_probe;
+}
+
+/// The role of what happened: polls that were repeated until they found something waited like the blocking call.
+/// `lasted`: the record has a duration.
+inline call_role role_of(mpi_call call, bool lasted, unsigned flags) noexcept {
+  const call_role role = role_of(call);
+  if (role != call_role::test && role != call_role::test_probe) return role;
+  if (!lasted || (flags & sync_flag::found_nothing) != 0) return role;
+  if (role == call_role::test_probe) return call_role::probe;
+  return call == mpi_call::Testany || call == mpi_call::Testsome ? call_role::complete_any : call_role::complete_all;
+}
+inline call_role role_of(const sync_record& r) noexcept { return role_of(r.call, r.duration != 0, r.flags); }
 
 /// One entry of a segment: what one block did between two sync records of its location.
 struct path_step {
@@ -2738,7 +2763,7 @@ struct bad_setting {
   }
 };
 
-/// What the environment asks for, read once when the first location appears. setting_table.hpp and
+/// The settings in the environment, read once when the first location appears. setting_table.hpp and
 /// docs/reference/settings.md have the meaning of each; a value that cannot be read keeps the default.
 struct settings {
   enum class clock_choice : uint8_t { automatic, fenced, monotonic };
@@ -2751,7 +2776,7 @@ struct settings {
   uint64_t memory_bytes = uint64_t(64) << 20;  ///< WHYWAIT_MEMORY: bytes a process may record; suffix K, M, G
   bool path_order = false;                     ///< WHYWAIT_PATH: counts (default) or order
   timeline_choice timeline = timeline_choice::none;    ///< WHYWAIT_TIMELINE: policy[:size][:blocks]
-  bool timeline_blocks = false;                        ///< whether steps are kept, too
+  bool timeline_blocks = false;                        ///< whether steps are also kept
   uint64_t timeline_bytes = uint64_t(16) << 20;        ///< bytes of a process, beside memory_bytes
   const char* output = nullptr;                ///< WHYWAIT_OUTPUT: prefix of the files to write; none without it
   const char* rules = nullptr;                 ///< WHYWAIT_RULES: files of rules, separated by ':', or the word list
@@ -3191,15 +3216,15 @@ __attribute__((visibility("hidden"))) inline void after_fork_in_child() noexcept
   pthread_setspecific(own.thread_key, nullptr);
 }
 
-inline settings read_settings(bool speaks) noexcept {
-  return settings::from_environment([speaks](const bad_setting& bad) {
-    if (speaks) bad.warn();
+inline settings read_settings(bool warns) noexcept {
+  return settings::from_environment([warns](const bad_setting& bad) {
+    if (warns) bad.warn();
   });
 }
 
 __attribute__((visibility("hidden"))) inline registry* make_registry() noexcept {
-  const bool speaks = first_of_the_launch();
-  const settings config = read_settings(speaks);
+  const bool warns = first_of_the_launch();
+  const settings config = read_settings(warns);
   const clock_source clock = config.clock == settings::clock_choice::monotonic || !cycle_clock::invariant()
                                  ? clock_source::monotonic
                              : config.clock == settings::clock_choice::fenced ? clock_source::fenced
@@ -3208,7 +3233,7 @@ __attribute__((visibility("hidden"))) inline registry* make_registry() noexcept 
   void* pages = map_pages(sizeof(registry), false);
   if (pages == nullptr) return nullptr;
   kept_file kept;
-  if (config.enable && config.crash != nullptr && kept.open(config.crash, clock != clock_source::monotonic, speaks))
+  if (config.enable && config.crash != nullptr && kept.open(config.crash, clock != clock_source::monotonic, warns))
     kept.keep(pages, sizeof(registry));
   registry* made = new (pages) registry();
   made->layout = sizeof(registry);
@@ -3645,15 +3670,7 @@ class data_objects {
     return first;
   }
   // The first piece that ends after this address.
-  uint32_t position(uint64_t address) const noexcept {
-    uint32_t low = 0, high = count_;
-    while (low != high) {
-      const uint32_t middle = (low + high) / 2;
-      if (pieces_[middle].end <= address) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
+  uint32_t position(uint64_t address) const noexcept { return core::first_behind(pieces_, count_, address); }
 
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   known_object* objects_ = nullptr;
@@ -3872,7 +3889,7 @@ class tile_table {
   /// thread's profile.
   static uint64_t key_of(uint64_t address, const record::path_entry* region) noexcept {
     static_assert(sizeof(record::path_entry) == 32 && core::site_table::capacity == 1u << 16,
-                  "16 bits from the fifth on say which");
+                  "bits 5 to 20 of the address identify the entry");
     return (address >> tile::shift) + (reinterpret_cast<uintptr_t>(region) << 43);
   }
   /// The table slot of a key, for each kind of access, and whether the slot holds its tile.
@@ -4292,7 +4309,7 @@ inline size_t describe(const mismatch& m, const core::site_table& sites, char* t
     case mismatch::fault::nothing_before:
     case mismatch::fault::never_ended: break;
     case mismatch::fault::never_begun: out << "no region of that name is open"; break;
-    case mismatch::fault::ended_twice: out << "after whywait::end had ended it"; break;
+    case mismatch::fault::ended_twice: out << "after whywait::end ended it"; break;
     case mismatch::fault::wrong_order:
       out << "\"" << inner.name << "\" (";
       out.place(inner);
@@ -4432,7 +4449,7 @@ class path_recorder {
     return true;
   }
 
-  // --- What the head does, for everybody, whatever the depth
+  // --- What the head does, for all threads and depths
 
   /// Enters a timed region: one visit, time from `now` on. Beyond `max_depth` only visits are counted, the time
   /// stays with the region at that depth. Returns the new depth.
@@ -4522,6 +4539,14 @@ class path_recorder {
     return true;
   }
 
+  /// Whether nothing was visited since the last `close`: only the innermost code went on.
+  bool undisturbed() const noexcept {
+    if (touched_count_ == 0) return head_.top == frames_;
+    const entry* const inside = head_.top->region;
+    return touched_count_ == 1 && inside != profile_ && touched_[0] == number(inside) && inside->visits == visited &&
+           inside->work == 0;
+  }
+
   /// Shows the open segment as `close(now, sink)` would, and changes nothing. `now` before the last event (0): the
   /// innermost region gets no time in this segment. For the thread itself, its signal handlers included, or while
   /// it stands still: from another thread the numbers may be torn, never the memory.
@@ -4537,6 +4562,9 @@ class path_recorder {
       hand_over(touched_[i], e, ticks, sink);
     }
   }
+
+  /// When it was opened, in ticks.
+  uint64_t opened() const noexcept { return opened_; }
 
   /// Continues after a pause that belongs to no block (the inside of an MPI call) and began at the last `close`.
   void resume(uint64_t now) noexcept { head_.top->region->ticks = timed - now; }
@@ -5816,7 +5844,7 @@ class tracked : public access_detail::operations<tracked<T>, T> {
 #define WHYWAIT_DATA_HPP
 
 /// \file
-/// Say which arrays a program has and what its loops do with them: include it wherever that is said. C headers only.
+/// Marks for the arrays of a program and for what its loops do with them. Include it where these marks are. C headers only.
 /// Messages whose buffers lie in a registered array are then followed by <whywait/mpi.hpp> on its own.
 ///
 ///     WHYWAIT_DATA("u", u, whywait::part(rows, rank * rows, all_rows), columns);

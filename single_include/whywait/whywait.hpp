@@ -44,6 +44,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <unwind.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -392,7 +393,7 @@ struct kept_log {
   const kept_extent* list() const noexcept { return reinterpret_cast<const kept_extent*>(this + 1); }
 };
 
-/// Why a process ended, as far as it could say itself.
+/// Why a process ended, as far as it could record it itself.
 enum class kept_end : uint32_t { unknown, abort, exit, signal };
 
 /// The begin of the file.
@@ -484,7 +485,7 @@ inline void touch_pages(void* pages, size_t bytes) noexcept {
   for (size_t at = 0; at < bytes; at += 4096) first[at] = first[at];
 }
 
-/// Equal pieces of zeroed memory, touched, for one thread. Who takes little gets what it takes; from `small_bytes`
+/// Equal pieces of zeroed memory, touched, for one thread. Small requests get their own size; from `small_bytes`
 /// on they are cut from slabs of 2 MiB, each one huge page where the kernel has them: that costs a fifth of the
 /// same in pages of 4 KiB (for 64 bytes 3 to 4 ns instead of 13 to 47). Each piece is given back by unmap_pages.
 class page_supply {
@@ -631,27 +632,27 @@ class kept_file {
   static size_t whole_pages(size_t bytes) noexcept { return (bytes + 4095) & ~size_t(4095); }
 
  public:
-  /// Creates the file in `directory`. Returns false on failure, after a warning if `speaks`.
-  [[gnu::cold]] bool open(const char* directory, bool counter, bool speaks) noexcept {
+  /// Creates the file in `directory`. Returns false on failure, after a warning if `warns`.
+  [[gnu::cold]] bool open(const char* directory, bool counter, bool warns) noexcept {
     char absolute[4096];  // the program may change its folder
-    if (realpath(directory, absolute) == nullptr) return refuse(directory, speaks);
+    if (realpath(directory, absolute) == nullptr) return refuse(directory, warns);
     directory = absolute;
     make_name(directory, "new");
     char temporary[sizeof name_];
     memcpy(temporary, name_, sizeof name_);
     file_ = ::open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (file_ < 0) return refuse(directory, speaks);
+    if (file_ < 0) return refuse(directory, warns);
     rlimit most;
     limit_ = getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY ? most.rlim_cur : ~uint64_t(0);
     const size_t head = whole_pages(sizeof(kept_header));
     if (flock(file_, LOCK_EX | LOCK_NB) == 0) header_ = static_cast<kept_header*>(map_shared(nullptr, reserve(head), head));
     arrays_ = header_ != nullptr ? static_cast<by_site*>(map_pages(sizeof(by_site) * most_arrays, false)) : nullptr;
-    if (arrays_ == nullptr) return give_up(temporary, directory, speaks);
+    if (arrays_ == nullptr) return give_up(temporary, directory, warns);
     describe_process(counter);
     log_ = &header_->log;
     room_in_log_ = kept_header::extents;
     make_name(directory, "kept");
-    if (rename(temporary, name_) != 0) return give_up(temporary, directory, speaks);
+    if (rename(temporary, name_) != 0) return give_up(temporary, directory, warns);
     __atomic_store_n(&open_, true, __ATOMIC_RELEASE);
     return true;
   }
@@ -838,13 +839,12 @@ class kept_file {
     warn("cannot extend ", name_, ": ", strerror(error), "; later events are not kept for a crash report");
   }
 
-  [[gnu::cold]] bool refuse(const char* directory, bool speaks) noexcept {
-    if (speaks)
-      warn("cannot write to WHYWAIT_CRASH=", directory, ": ", strerror(errno), "; nothing is kept for a crash report");
+  [[gnu::cold]] bool refuse(const char* directory, bool warns) noexcept {
+    if (warns) warn("cannot write to WHYWAIT_CRASH=", directory, ": ", strerror(errno), "; nothing is kept for a crash report");
     return false;
   }
-  [[gnu::cold]] bool give_up(const char* temporary, const char* directory, bool speaks) noexcept {
-    refuse(directory, speaks);
+  [[gnu::cold]] bool give_up(const char* temporary, const char* directory, bool warns) noexcept {
+    refuse(directory, warns);
     unlink(temporary);
     ::close(file_);
     return false;
@@ -996,7 +996,7 @@ class kept_modules {
 #ifndef WHYWAIT_CORE_MPI_CALLS_HPP
 #define WHYWAIT_CORE_MPI_CALLS_HPP
 
-// The one table of MPI calls: name and role. Both storeys speak it: the wrappers record the number, the
+// The one table of MPI calls: name and role. Both storeys use it: the wrappers record the number, the
 // explanation reads the role, the report prints the name. `posts` and `completes` refer to messages:
 // a blocking send posts and completes in the same call.
 // clang-format off
@@ -1193,6 +1193,8 @@ enum : uint16_t {
   proc_null = 1u << 6,      ///< the peer is MPI_PROC_NULL: synchronises no ranks
   contributes = 1u << 7,    ///< collective: this rank sends more than zero bytes to others
   consumes = 1u << 8,       ///< collective: this rank receives more than zero bytes from others
+  found_nothing = 1u << 7,  ///< polls: ended without finding anything; the bit of `contributes`
+  of_others = 1u << 8,      ///< polls: only of requests that no wrapper created; the bit of `consumes`
   sparse = 1u << 9,  ///< Alltoallv/w: needs only some ranks: `peer` entries from `tag` in the location's needs
   matched = 1u << 10,  ///< Mrecv, Imrecv, Mprobe: `posting` is the ordinal taken at the matched probe
   ambiguous = 1u << 11,  ///< the source or the order could not be known (freed wildcard, Startall twins)
@@ -1209,6 +1211,8 @@ enum : uint16_t {
 /// A *posting* record (posts_send, posts_receive) has the time when a message operation was initiated; `completion`
 /// is the number of the record of the completing call. A blocking send or receive is its own completion.
 /// MPI_Sendrecv leaves three records with the same `begin`: two postings of no duration, then the call itself.
+/// Polls (MPI_Test*, MPI_Iprobe, ...) that follow one another directly are one record from the first entry to the last
+/// leave; `completion` is how many of them found nothing, `completed_by` how long they were in MPI, in 256 ticks.
 struct sync_record {
   uint64_t begin;  ///< enter of the call, clock ticks
   uint64_t duration;  ///< leave minus enter, clock ticks
@@ -1228,6 +1232,24 @@ struct sync_record {
   bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
 };
 static_assert(sizeof(sync_record) == 64, "a sync record is one cache line");
+
+/// Whether a record is of polls that found nothing.
+inline bool polled_in_vain(const sync_record& r) noexcept {
+  if (!r.has(sync_flag::found_nothing)) return false;
+  const call_role role = role_of(r.call);
+  return role == call_role::test || role == call_role::test_probe;
+}
+
+/// The role of what happened: polls that were repeated until they found something waited like the blocking call.
+/// `lasted`: the record has a duration.
+inline call_role role_of(mpi_call call, bool lasted, unsigned flags) noexcept {
+  const call_role role = role_of(call);
+  if (role != call_role::test && role != call_role::test_probe) return role;
+  if (!lasted || (flags & sync_flag::found_nothing) != 0) return role;
+  if (role == call_role::test_probe) return call_role::probe;
+  return call == mpi_call::Testany || call == mpi_call::Testsome ? call_role::complete_any : call_role::complete_all;
+}
+inline call_role role_of(const sync_record& r) noexcept { return role_of(r.call, r.duration != 0, r.flags); }
 
 /// One entry of a segment: what one block did between two sync records of its location.
 struct path_step {
@@ -1504,7 +1526,7 @@ struct bad_setting {
   }
 };
 
-/// What the environment asks for, read once when the first location appears. setting_table.hpp and
+/// The settings in the environment, read once when the first location appears. setting_table.hpp and
 /// docs/reference/settings.md have the meaning of each; a value that cannot be read keeps the default.
 struct settings {
   enum class clock_choice : uint8_t { automatic, fenced, monotonic };
@@ -1517,7 +1539,7 @@ struct settings {
   uint64_t memory_bytes = uint64_t(64) << 20;  ///< WHYWAIT_MEMORY: bytes a process may record; suffix K, M, G
   bool path_order = false;                     ///< WHYWAIT_PATH: counts (default) or order
   timeline_choice timeline = timeline_choice::none;    ///< WHYWAIT_TIMELINE: policy[:size][:blocks]
-  bool timeline_blocks = false;                        ///< whether steps are kept, too
+  bool timeline_blocks = false;                        ///< whether steps are also kept
   uint64_t timeline_bytes = uint64_t(16) << 20;        ///< bytes of a process, beside memory_bytes
   const char* output = nullptr;                ///< WHYWAIT_OUTPUT: prefix of the files to write; none without it
   const char* rules = nullptr;                 ///< WHYWAIT_RULES: files of rules, separated by ':', or the word list
@@ -1974,15 +1996,15 @@ __attribute__((visibility("hidden"))) inline void after_fork_in_child() noexcept
   pthread_setspecific(own.thread_key, nullptr);
 }
 
-inline settings read_settings(bool speaks) noexcept {
-  return settings::from_environment([speaks](const bad_setting& bad) {
-    if (speaks) bad.warn();
+inline settings read_settings(bool warns) noexcept {
+  return settings::from_environment([warns](const bad_setting& bad) {
+    if (warns) bad.warn();
   });
 }
 
 __attribute__((visibility("hidden"))) inline registry* make_registry() noexcept {
-  const bool speaks = first_of_the_launch();
-  const settings config = read_settings(speaks);
+  const bool warns = first_of_the_launch();
+  const settings config = read_settings(warns);
   const clock_source clock = config.clock == settings::clock_choice::monotonic || !cycle_clock::invariant()
                                  ? clock_source::monotonic
                              : config.clock == settings::clock_choice::fenced ? clock_source::fenced
@@ -1991,7 +2013,7 @@ __attribute__((visibility("hidden"))) inline registry* make_registry() noexcept 
   void* pages = map_pages(sizeof(registry), false);
   if (pages == nullptr) return nullptr;
   kept_file kept;
-  if (config.enable && config.crash != nullptr && kept.open(config.crash, clock != clock_source::monotonic, speaks))
+  if (config.enable && config.crash != nullptr && kept.open(config.crash, clock != clock_source::monotonic, warns))
     kept.keep(pages, sizeof(registry));
   registry* made = new (pages) registry();
   made->layout = sizeof(registry);
@@ -2067,27 +2089,53 @@ namespace whywait {
 inline namespace v0 {
 namespace mpi {
 
-/// A place in the program that calls MPI, identified by return address and stack of open regions, and the
-/// total time of its calls (exact even if single records were lost).
+/// A place in the program that calls MPI, identified by return address, the caller of the function that contains it, and the
+/// stack of open regions; and the total time of its calls (exact even if single records were lost). One cache line.
 struct call_site {
-  const void* address;    ///< return address into the caller
+  /// Where a call from `address` finds the return address of the function that contains it.
+  struct return_slot {
+    enum place : uint8_t { none, frame, saved_frame };
+    static constexpr uint32_t farthest = 1u << 16;  ///< bytes above the frame of the wrapper
+
+    uint32_t offset;  ///< bytes
+    place base;
+
+    bool operator==(const return_slot& o) const noexcept { return offset == o.offset && base == o.base; }
+  };
+
+  const void* address;    ///< return address into the function that called
+  const void* caller;     ///< return address of that function; null: not known
   core::stable_key path;  ///< path_recorder::path() at the call
   uint64_t count;         ///< calls
   uint64_t ticks;         ///< time inside MPI
   uint32_t regions;       ///< where its stack of regions begins in call_site_table::region
   uint16_t depth;         ///< open regions kept, outermost first, at most 64
   core::mpi_call call;
+  return_slot slot;       ///< of the first site of an address, path and call; else unused
+  uint32_t first;         ///< number of that site
+  uint16_t callers;       ///< the same: sites with other callers
+};
+static_assert(sizeof(call_site) == 64, "a call site is one cache line");
+
+/// What an unwinder found. `address` null: nothing.
+struct found_caller {
+  const void* address = nullptr;
+  call_site::return_slot where = {};
 };
 
-/// The call sites of one location: from (address, path, call) to a small number. About 3 ns when known, no
+/// The call sites of one location: from (address, path, call, caller) to a small number. About 4 ns when known, no
 /// lock, no allocation; a new one copies the stack of open regions. Number 0 stands for all sites beyond
 /// `capacity`.
+///
+/// The first site of (address, path, call) records where the caller is found on the stack. A caller that is found there for the first
+/// time is compared with the unwinder. If they differ, callers of later calls from there are not known.
 class call_site_table {
  public:
   static constexpr uint32_t capacity = 1u << 16;
   static constexpr uint32_t most_depth = 64;
+  static constexpr uint32_t most_callers = 64;  ///< of one address, path and call; further ones count as not known
 
-  /// Reserves address space (about 20 MB, touched as it fills). False if there is none.
+  /// Reserves address space (about 21 MB, touched as it fills). False if there is none.
   /// `keeper`: keeps the sites for a reader after a crash, and in `modules` their modules; null: they are not kept.
   bool open(core::kept_file* keeper = nullptr, core::kept_modules* modules = nullptr) noexcept {
     keeper_ = keeper;
@@ -2105,23 +2153,28 @@ class call_site_table {
     core::unmap_pages(regions_, sizeof(uint32_t) * region_count);
   }
 
-  /// `path` is a path_recorder, or what has path(), depth() and open_region(level).
-  template <class Path>
-  uint32_t find_or_add(const void* address, core::mpi_call call, const Path& path) noexcept {
+  /// `from` is a caller, or what has address, read(slot) and find(). `path` is a path_recorder, or what has path(), depth() and
+  /// open_region(level).
+  template <class Caller, class Path>
+  uint32_t find_or_add(const Caller& from, core::mpi_call call, const Path& path) noexcept {
     const core::stable_key key = path.path();
-    uint32_t slot = first_slot(address, key);
+    uint32_t slot = first_slot(reinterpret_cast<uintptr_t>(from.address) ^ key);
     for (;; slot = (slot + 1) & (slot_count - 1)) {
       const uint32_t number = slots_[slot];
-      if (number == 0) return add(slot, address, call, path);
-      const call_site& known = sites_[number];
-      if (known.address == address && known.path == key && known.call == call) return number;
+      if (number == 0) return add_first(slot, from, call, path);
+      const call_site& first = sites_[number];
+      if (first.address != from.address || first.path != key || first.call != call) continue;
+      const void* const caller = from.read(first.slot);
+      if (caller == first.caller) return number;
+      const uint32_t other = find_other(number, caller);
+      return other != 0 ? other : add_other(number, caller, from, path);
     }
   }
 
   /// Counts a call that took `ticks` at its site, and returns the site's number.
-  template <class Path>
-  uint32_t count(const void* address, core::mpi_call call, const Path& path, uint64_t ticks) noexcept {
-    const uint32_t number = find_or_add(address, call, path);
+  template <class Caller, class Path>
+  uint32_t count(const Caller& from, core::mpi_call call, const Path& path, uint64_t ticks) noexcept {
+    const uint32_t number = find_or_add(from, call, path);
     call_site& site = sites_[number];
     ++site.count;
     site.ticks += ticks;
@@ -2163,14 +2216,52 @@ class call_site_table {
   static constexpr uint32_t slot_count = capacity * 2;
   static constexpr uint32_t region_count = capacity * 64;
 
-  static uint32_t first_slot(const void* address, core::stable_key path) noexcept {
-    const uint64_t mixed = (reinterpret_cast<uintptr_t>(address) ^ path) * 0x9e3779b97f4a7c15u;
-    return static_cast<uint32_t>(mixed >> 40) & (slot_count - 1);
+  static uint32_t first_slot(uint64_t what) noexcept {
+    return static_cast<uint32_t>((what * 0x9e3779b97f4a7c15u) >> 40) & (slot_count - 1);
+  }
+  static uint32_t first_slot(uint32_t first, const void* caller) noexcept {
+    return first_slot(reinterpret_cast<uintptr_t>(caller) ^ (uint64_t(first) << 40));
+  }
+
+  /// A site that differs from the site `first` in the caller; 0: there is none. Such sites come after the first one, so that the
+  /// search for that never meets them.
+  __attribute__((noinline)) uint32_t find_other(uint32_t first, const void* caller) const noexcept {
+    for (uint32_t slot = first_slot(first, caller);; slot = (slot + 1) & (slot_count - 1)) {
+      const uint32_t number = slots_[slot];
+      if (number == 0 || (sites_[number].caller == caller && sites_[number].first == first)) return number;
+    }
+  }
+
+  template <class Caller, class Path>
+  __attribute__((noinline, cold)) uint32_t add_other(uint32_t number, const void* caller, const Caller& from,
+                                                     const Path& path) noexcept {
+    call_site& first = sites_[number];
+    if (size_ == capacity) return 0;
+    const bool full = first.callers == most_callers;
+    const found_caller found = full ? found_caller() : from.find();
+    if (caller == nullptr || found.address != caller || !(found.where == first.slot)) {
+      if (!full) first.slot = {};
+      caller = nullptr;
+      if (const uint32_t unknown = find_other(number, caller)) return unknown;
+    } else {
+      ++first.callers;
+    }
+    uint32_t slot = first_slot(number, caller);
+    while (slots_[slot] != 0) slot = (slot + 1) & (slot_count - 1);
+    const uint32_t other = add(slot, first.address, {caller, {}}, first.call, path);
+    sites_[other].first = number;
+    return other;
+  }
+
+  template <class Caller, class Path>
+  __attribute__((noinline, cold)) uint32_t add_first(uint32_t slot, const Caller& from, core::mpi_call call,
+                                                     const Path& path) noexcept {
+    return size_ == capacity ? 0 : add(slot, from.address, from.find(), call, path);
   }
 
   template <class Path>
-  __attribute__((noinline, cold)) uint32_t add(uint32_t slot, const void* address, core::mpi_call call,
-                                               const Path& path) noexcept {
+  __attribute__((noinline, cold)) uint32_t add(uint32_t slot, const void* address, const found_caller& from,
+                                               core::mpi_call call, const Path& path) noexcept {
     if (size_ == capacity) return 0;
     const uint32_t depth = path.depth() < most_depth ? path.depth() : most_depth;
     if (keeper_ != nullptr) {
@@ -2180,7 +2271,8 @@ class call_site_table {
                           sizeof(uint32_t) * region_count);
     }
     for (uint32_t level = 0; level < depth; ++level) regions_[regions_used_ + level] = path.open_region(level);
-    sites_[size_] = call_site{address, path.path(), 0, 0, regions_used_, static_cast<uint16_t>(depth), call};
+    sites_[size_] = call_site{address, from.address, path.path(), 0, 0, regions_used_, static_cast<uint16_t>(depth),
+                              call,    from.where,   size_,       0};
     regions_used_ += depth;
     slots_[slot] = size_;
     __atomic_store_n(&size_, size_ + 1, __ATOMIC_RELEASE);
@@ -2380,8 +2472,8 @@ class clock_sync {
     return s;
   }
 
-  // Splits by node, then by kernel, then gives every rank a group of its own whose clock cannot be shared; and where MPI
-  // has no communicators left: all ranks of a group learn that together.
+  // Splits by node, then by kernel, then gives every rank whose clock cannot be shared a group of its own. Where MPI has
+  // no communicators left, all ranks of a group fail together.
   static MPI_Comm find_sharers(MPI_Comm comm, int rank) noexcept {
     MPI_Comm node = MPI_COMM_NULL, sharers = MPI_COMM_NULL;
     if (PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node) != MPI_SUCCESS || node == MPI_COMM_NULL)
@@ -2593,6 +2685,8 @@ struct known_communicator {
   int32_t size;  ///< ranks that may be named as peer (intercommunicator: remote group)
   int32_t rank;  ///< own rank in it
   bool inter;
+  bool first;  ///< intercommunicator: the own group is the one that both sides count as the first
+  int32_t own_size;  ///< ranks of the own group
 };
 
 /// All communicators of a process, numbered in the order in which they appeared. The id needs no traffic: it is
@@ -2635,10 +2729,12 @@ class communicator_table {
     known_communicator& fresh = entries_[size_];
     fresh.list = key_of_list(world, size);
     bool outside = has_outsider(world, size);
+    fresh.first = false;
+    fresh.own_size = inter ? own_size : size;
     if (inter) {  // both sides see the two lists in opposite order
       const core::stable_key other = key_of_list(own, own_size);
-      const bool first = other < fresh.list;
-      fresh.list = core::combine(first ? other : fresh.list, first ? fresh.list : other);
+      fresh.first = other < fresh.list;
+      fresh.list = core::combine(fresh.first ? other : fresh.list, fresh.first ? fresh.list : other);
       fresh.list = core::combine(fresh.list, 0x696e746572u);
       outside = outside || has_outsider(own, own_size);
     }
@@ -2741,7 +2837,7 @@ inline namespace v0 {
 namespace mpi {
 
 /// At which of the operations where all processes meet they compare how full their memory is, and when an epoch ends.
-/// A function of what all of them know, so all decide alike without further messages (overhead 4.4 a). Zeroed memory is
+/// A function of values that are equal on all of them, so all decide alike without further messages (overhead 4.4 a). Zeroed memory is
 /// the schedule of a program that begins. One thread at a time.
 struct epoch_schedule {
   /// An epoch ends before records take more than this part of WHYWAIT_MEMORY: explaining them takes about as much again.
@@ -2853,7 +2949,7 @@ struct thread_facts {
   open_call open;
   call_site_table sites;
   uint64_t calls[static_cast<size_t>(core::mpi_call::count_)];  ///< how often each function was called
-  uint64_t failed_polls;    ///< MPI_Test*, MPI_Iprobe ... that found nothing: counted only
+  uint64_t failed_polls;    ///< MPI_Test*, MPI_Iprobe ... that found nothing
   uint64_t lost_records;    ///< records for which there was no memory
   uint64_t lost_steps;      ///< path steps for which there was no memory, folded into `folded`
   core::path_step* folded;  ///< per block, that for which there was no memory; null: nothing
@@ -2880,7 +2976,8 @@ struct process_facts {
 };
 
 inline core::stable_key layout_of_facts() noexcept {
-  return core::combine(core::layout_of<thread_facts>(), core::layout_of<process_facts>());
+  return core::combine(core::combine(core::layout_of<thread_facts>(), core::layout_of<process_facts>()),
+                       core::layout_of<call_site>());
 }
 
 }  // namespace mpi
@@ -4002,7 +4099,7 @@ inline size_t describe(const mismatch& m, const core::site_table& sites, char* t
     case mismatch::fault::nothing_before:
     case mismatch::fault::never_ended: break;
     case mismatch::fault::never_begun: out << "no region of that name is open"; break;
-    case mismatch::fault::ended_twice: out << "after whywait::end had ended it"; break;
+    case mismatch::fault::ended_twice: out << "after whywait::end ended it"; break;
     case mismatch::fault::wrong_order:
       out << "\"" << inner.name << "\" (";
       out.place(inner);
@@ -4142,7 +4239,7 @@ class path_recorder {
     return true;
   }
 
-  // --- What the head does, for everybody, whatever the depth
+  // --- What the head does, for all threads and depths
 
   /// Enters a timed region: one visit, time from `now` on. Beyond `max_depth` only visits are counted, the time
   /// stays with the region at that depth. Returns the new depth.
@@ -4232,6 +4329,14 @@ class path_recorder {
     return true;
   }
 
+  /// Whether nothing was visited since the last `close`: only the innermost code went on.
+  bool undisturbed() const noexcept {
+    if (touched_count_ == 0) return head_.top == frames_;
+    const entry* const inside = head_.top->region;
+    return touched_count_ == 1 && inside != profile_ && touched_[0] == number(inside) && inside->visits == visited &&
+           inside->work == 0;
+  }
+
   /// Shows the open segment as `close(now, sink)` would, and changes nothing. `now` before the last event (0): the
   /// innermost region gets no time in this segment. For the thread itself, its signal handlers included, or while
   /// it stands still: from another thread the numbers may be torn, never the memory.
@@ -4247,6 +4352,9 @@ class path_recorder {
       hand_over(touched_[i], e, ticks, sink);
     }
   }
+
+  /// When it was opened, in ticks.
+  uint64_t opened() const noexcept { return opened_; }
 
   /// Continues after a pause that belongs to no block (the inside of an MPI call) and began at the last `close`.
   void resume(uint64_t now) noexcept { head_.top->region->ticks = timed - now; }
@@ -4506,6 +4614,7 @@ struct meeting_point {
 /// calls MPI; MPI calls made inside pass straight through.
 struct hooks {
   void (*on_start)(state&);     ///< end of MPI_Init*, not collective
+  void (*on_recording)(state&);  ///< later in MPI_Init*: the time of the run begins
   void (*on_finalize)(state&);  ///< in MPI_Finalize, before PMPI_Finalize: collective over state.tool_comm
   /// MPI_Abort, exit() without MPI_Finalize, or a fatal signal (`signal`: its number, else 0). Once in a process,
   /// not collective. After a signal only async-signal-safe calls are allowed.
@@ -4516,11 +4625,23 @@ struct hooks {
 
 namespace detail {
 // Constant initialisation; read when MPI starts.
-__attribute__((visibility("default"))) inline hooks installed_hooks = {nullptr, nullptr, nullptr, nullptr};
+__attribute__((visibility("default"))) inline hooks installed_hooks = {nullptr, nullptr, nullptr, nullptr, nullptr};
 }  // namespace detail
 
 /// Call before MPI_Init, from a static initialiser for instance.
 inline void install(const hooks& h) noexcept { detail::installed_hooks = h; }
+
+/// The last polls of a thread, while others may still follow them (poll_call.hpp). All times in ticks.
+struct poll_run {
+  core::sync_record* record;  ///< null: none
+  uint64_t left;         ///< end of the last poll
+  uint64_t usual_pause;  ///< a pause before the next one that is not longer is part of polling
+  uint64_t least_pause;  ///< limit of `usual_pause`
+  uint64_t inside;       ///< time in MPI
+  uint64_t earlier;      ///< duration of the records before `record` that polled for the same
+  uint32_t chain;        ///< number of these records
+  uint32_t index;        ///< of `record`
+};
 
 /// What a thread keeps for the wrappers: record::location::extension[0].
 struct thread_state : thread_facts {
@@ -4533,6 +4654,8 @@ struct thread_state : thread_facts {
     uint64_t handle;
     int64_t bytes;  // -1: derived, queried each time, because its handle may be reused for another type
   } types[16];
+  poll_run polls;
+  uint64_t recorded_polls;  ///< of `failed_polls`, those that began a record
   uint64_t carried;         // first records, out of earlier epochs
   void* scratch;            // for arrays of requests; grows outside the common case
   uint64_t scratch_bytes;
@@ -4563,6 +4686,7 @@ struct state : process_facts {
   clock_sync<core::cycle_clock> clocks;
   calibration calibrated;
   epoch_schedule schedule;
+  uint64_t compared_ticks;  ///< spent comparing how full the memory is, with the wait for other ranks there
   void* so_far;             ///< what the hooks keep from epoch to epoch; null: nothing
   failure failed;           ///< why the run is not explained, or only its beginning; the same on all ranks
   hooks hook;
@@ -4599,6 +4723,23 @@ inline state* the_state() noexcept {
 }
 
 namespace detail {
+
+/// Adds a path step to sums per block, which get their memory with the first step. Code that the compiler counts has none.
+__attribute__((noinline, cold)) inline void add_step(core::path_step*& sums, const core::path_step& step,
+                                                     state& process) noexcept {
+  if (step.block >= core::site_table::capacity) return;
+  if (sums == nullptr) {
+    sums = static_cast<core::path_step*>(core::map_pages(sizeof(core::path_step) * core::site_table::capacity, false));
+    process.registry->kept.keep_by_site(sums, 0, sizeof(core::path_step));
+  }
+  if (sums == nullptr) return;
+  core::path_step& sum = sums[step.block];
+  sum.block = step.block;
+  sum.within = step.within;
+  sum.visits += step.visits;
+  sum.ticks += step.ticks;
+  sum.work += step.work;
+}
 
 /// First MPI call of a thread. Null if nothing is recorded.
 __attribute__((noinline, cold)) inline thread_state* open_thread(record::location* location) noexcept {
@@ -4855,6 +4996,96 @@ inline void collect(core::registry& registry, const core::step_sink& sink) noexc
 
 #endif
 
+// ---- whywait/mpi/caller.hpp
+#ifndef WHYWAIT_MPI_CALLER_HPP
+#define WHYWAIT_MPI_CALLER_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+/// The code that called a wrapper: return address, and the wrapper's own stack frame. Programs that wrap MPI in functions
+/// of their own call all of it from the same few addresses, therefore a call site also has the caller of that function.
+/// Its return address lies at a fixed distance from one of two places:
+///
+/// * the wrapper's frame (`frame`), if the frame of the function has a fixed size;
+/// * the frame pointer that the wrapper saved (`saved_frame`), if the function has one. Then its frame may vary (alloca).
+///
+/// The unwinder tells the place when a call site is new. Later calls read one word.
+struct caller {
+  const void* address;
+  const void* frame;
+
+  /// Return address of the function that contains `address`; null if `slot` has no place. About 1 ns. Reads the stack between
+  /// `frame` and `call_site::return_slot::farthest` above it.
+  __attribute__((always_inline)) const void* read(const call_site::return_slot& slot) const noexcept {
+    uintptr_t from = reinterpret_cast<uintptr_t>(frame);
+    if (slot.base == call_site::return_slot::none) return nullptr;
+    if (slot.base == call_site::return_slot::saved_frame) {
+      from = *static_cast<const volatile uintptr_t*>(frame);
+      if (!is_above(from)) return nullptr;
+    }
+    return *reinterpret_cast<const void* const volatile*>(from + slot.offset);
+  }
+
+  /// Finds that return address with the unwinder, in about 1 us. Not for signal handlers, because the unwinder may lock.
+  __attribute__((noinline, cold)) found_caller find() const noexcept {
+    unwinding u{address, 0, 0, 0, 0};
+    _Unwind_Backtrace(&visit, &u);
+    if (u.caller == 0) return {};
+    const uintptr_t own = reinterpret_cast<uintptr_t>(frame), saved = *static_cast<const uintptr_t*>(frame);
+    found_caller found{reinterpret_cast<const void*>(u.caller), {}};
+    // A frame pointer lies in the frame of its function, and the return address above it.
+    if (is_above(saved) && saved % sizeof(void*) == 0 && saved < u.frame_end && is_at(saved + sizeof(void*), u.caller)) {
+      found.where = {sizeof(void*), call_site::return_slot::saved_frame};
+      return found;
+    }
+#if defined(__x86_64__)
+    // Without a frame pointer the frame has a fixed size. The return address is its last word.
+    const uintptr_t at = u.frame_end - sizeof(void*);
+    if (u.frame_begin == own + 2 * sizeof(void*) && is_above(at) && is_at(at, u.caller)) {
+      found.where = {static_cast<uint32_t>(at - own), call_site::return_slot::frame};
+      return found;
+    }
+#endif
+    return {};
+  }
+
+ private:
+  struct unwinding {
+    const void* address;
+    uintptr_t frame_begin, frame_end;  // stack pointer of the function that called the wrapper, and of its caller
+    uintptr_t caller;
+    uint32_t visited;
+  };
+
+  bool is_above(uintptr_t place) const noexcept {
+    return place - reinterpret_cast<uintptr_t>(frame) < call_site::return_slot::farthest;
+  }
+  // The place may be any word of a frame.
+  __attribute__((noinline, cold, no_sanitize_address)) static bool is_at(uintptr_t place, uintptr_t word) noexcept {
+    return *reinterpret_cast<const volatile uintptr_t*>(place) == word;
+  }
+
+  static _Unwind_Reason_Code visit(_Unwind_Context* context, void* data) noexcept {
+    unwinding& u = *static_cast<unwinding*>(data);
+    const uintptr_t code = _Unwind_GetIP(context), stack = _Unwind_GetCFA(context);
+    if (u.frame_begin != 0) {
+      u.caller = code;
+      u.frame_end = stack;
+      return _URC_NORMAL_STOP;
+    }
+    if (code == reinterpret_cast<uintptr_t>(u.address)) u.frame_begin = stack;
+    return ++u.visited < 32 ? _URC_NO_REASON : _URC_NORMAL_STOP;
+  }
+};
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/mpi/call.hpp
 #ifndef WHYWAIT_MPI_CALL_HPP
 #define WHYWAIT_MPI_CALL_HPP
@@ -4867,12 +5098,6 @@ namespace mpi {
 
 namespace flag = core::sync_flag;
 
-/// Who called a wrapper: return address, and the wrapper's own stack frame.
-struct caller {
-  const void* address;
-  const void* frame;
-};
-
 /// Which call a role function serves. As a type: hot calls have a role function each, in which it is a constant. Rare calls
 /// share one, which receives it as a core::mpi_call.
 template <core::mpi_call C>
@@ -4884,17 +5109,22 @@ struct fixed_call {
 class passed_call {
  public:
   template <class Pass>
-  explicit passed_call(Pass& pass) noexcept : pass_(&pass), run_([](void* p) { return (*static_cast<Pass*>(p))(); }) {}
+  __attribute__((always_inline)) explicit passed_call(Pass& pass) noexcept : pass_(&pass), run_(&run<Pass>) {}
   int operator()() const { return run_(pass_); }
 
  private:
+  template <class Pass>
+  static int run(void* pass) {
+    return (*static_cast<Pass*>(pass))();
+  }
+
   void* pass_;
   int (*run_)(void*);
 };
 
 /// One MPI call of the program while it is being recorded. False: pass it straight through (before MPI_Init,
 /// after MPI_Finalize, recording off, or made inside another MPI call: error handlers, user operations,
-/// attribute callbacks). Order of use: `begin`, the call, `leave`, then `store` once for each record.
+/// attribute callbacks). Order of use: `begin`, the call, `leave`, then `store` once for each record. Polls: poll_call.
 class call {
  public:
   __attribute__((always_inline)) call(core::mpi_call what, const caller& from) noexcept
@@ -4912,7 +5142,7 @@ class call {
   }
   __attribute__((always_inline)) ~call() {
     if (__builtin_expect(thread_ == nullptr, 0)) return;
-    if (__builtin_expect(open_, 0)) leave_late(*thread_, begin_, what_, from_);  // an error handler threw
+    if (__builtin_expect(open_, 0)) leave_late(*thread_, begin_, what_, from());  // an error handler threw
     thread_->open.frame = nullptr;
     if (__builtin_expect(entered_ != 0, 0))
       time_itself(*thread_, what_, entered_, begin_, open_ ? 0 : given_, begin_ + duration_);
@@ -4932,16 +5162,7 @@ class call {
     open_ = true;
     begin_ = core::cycle_clock::now();
     thread_->open.begin = begin_;
-    record::location& here = where();
-    if (!here.path.close_if_outside(begin_) || __builtin_expect(process().registry->sources != nullptr, 0))
-      pause_until(close_segment(*thread_, begin_));
-    if (__builtin_expect(process().closed, 0)) return;
-    steps_ = static_cast<uint32_t>(here.steps.size());
-    place_ = here.syncs.claim_at_once();
-    if (__builtin_expect(place_ == nullptr, 0)) {
-      pause_until(fresh_chunk(here));
-      place_ = here.syncs.claim_at_once();
-    }
+    make_room();
     if (__builtin_expect(entered_ != 0, 0)) given_ = read_clock();
   }
 
@@ -4958,21 +5179,7 @@ class call {
     const uint64_t now = core::cycle_clock::now();
     duration_ = now - begin_;
     where().path.resume(now);
-    site_ = thread_->sites.count(from_, what_, where().path, duration_);
-  }
-
-  /// Reads the clock of a call late, once it turns out to matter: successful polls.
-  void happened_now() noexcept {
-    begin();
-    if (__builtin_expect(entered_ != 0, 0)) entered_ = given_ = begin_;  // what was before is MPI's as well
-    leave_at_once();
-  }
-
-  /// Polls of requests that no wrapper created leave no record; their call site adds up their time. `asked_now` returns 0
-  /// in a process without such requests.
-  uint64_t asked_now() const noexcept { return __builtin_expect(process().others_requests, 0) ? core::cycle_clock::now() : 0; }
-  void count_unknown(uint64_t asked) noexcept {
-    if (__builtin_expect(asked != 0, 0)) thread_->sites.count(from_, what_, where().path, core::cycle_clock::now() - asked);
+    site_ = thread_->sites.count(from(), what_, where().path, duration_);
   }
 
   /// Index that the next stored record will have.
@@ -5026,6 +5233,22 @@ class call {
   uint64_t duration() const noexcept { return duration_; }
   void duration(uint64_t ticks) noexcept { duration_ = ticks; }
 
+ protected:
+  // Closes the path segment and makes room for the first record.
+  __attribute__((always_inline)) void make_room() noexcept {
+    record::location& here = where();
+    if (!here.path.close_if_outside(begin_) || __builtin_expect(process().registry->sources != nullptr, 0))
+      pause_until(close_segment(*thread_, begin_));
+    if (__builtin_expect(process().closed, 0)) return;
+    steps_ = static_cast<uint32_t>(here.steps.size());
+    place_ = here.syncs.claim_at_once();
+    if (__builtin_expect(place_ == nullptr, 0)) {
+      pause_until(fresh_chunk(here));
+      place_ = here.syncs.claim_at_once();
+    }
+  }
+  __attribute__((always_inline)) caller from() const noexcept { return {from_, thread_->open.frame}; }
+
  private:
   // Whether the open call is still on the stack. An error handler may have left it by longjmp; then its frame is
   // not above this one, or its return address has been overwritten.
@@ -5036,13 +5259,6 @@ class call {
 #else
     return true;
 #endif
-  }
-
-  void leave_at_once() noexcept {
-    open_ = false;
-    duration_ = 0;
-    where().path.resume(begin_);
-    site_ = thread_->sites.count(from_, what_, where().path, 0);
   }
 
   // The kernel maps memory now and then: that pause is no time of the program, nor of MPI.
@@ -5134,7 +5350,7 @@ class call {
   }
 
   static __attribute__((noinline, cold)) void leave_late(thread_state& thread, uint64_t begin, core::mpi_call what,
-                                                         const void* from) noexcept {
+                                                         const caller& from) noexcept {
     const uint64_t now = core::cycle_clock::now();
     thread.location->path.resume(now);
     thread.sites.count(from, what, thread.location->path, now - begin);
@@ -5143,19 +5359,7 @@ class call {
   // Without memory for order only sums are kept.
   static __attribute__((noinline, cold)) void fold(thread_state& thread, const core::path_step& step) noexcept {
     ++thread.lost_steps;
-    if (step.block >= core::site_table::capacity) return;  // code that the compiler counts
-    if (thread.folded == nullptr) {
-      thread.folded =
-          static_cast<core::path_step*>(core::map_pages(sizeof(core::path_step) * core::site_table::capacity, false));
-      thread.process->registry->kept.keep_by_site(thread.folded, 0, sizeof(core::path_step));
-    }
-    if (thread.folded == nullptr) return;
-    core::path_step& sum = thread.folded[step.block];
-    sum.block = step.block;
-    sum.within = step.within;
-    sum.visits += step.visits;
-    sum.ticks += step.ticks;
-    sum.work += step.work;
+    detail::add_step(thread.folded, step, *thread.process);
   }
 
   static __attribute__((noinline, cold)) core::sync_record* claim_again(thread_state& thread, uint64_t begin,
@@ -5169,6 +5373,7 @@ class call {
     return nullptr;
   }
 
+ protected:
   thread_state* thread_;
   core::sync_record* place_ = nullptr;
   uint64_t begin_ = 0;
@@ -5199,6 +5404,18 @@ namespace whywait {
 inline namespace v0 {
 namespace core {
 
+/// The first of `count` rising pieces that ends behind `at`; `count`: none. O(log count).
+template <class Piece, class Count>
+inline Count first_behind(const Piece* pieces, Count count, uint64_t at) noexcept {
+  Count low = 0, high = count;
+  while (low != high) {
+    const Count middle = (low + high) / 2;
+    if (pieces[middle].end <= at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /// Bytes that make no pattern: pieces in rising order that do not touch, counted from the first byte. Messages of one shape
 /// have the same one; it is never changed and never given back, so that records may point to it.
 struct byte_list {
@@ -5212,15 +5429,7 @@ struct byte_list {
 
   uint64_t end() const noexcept { return pieces[count - 1].end; }
   /// The first piece that ends behind `offset`; `count`: none. O(log count).
-  uint64_t find(uint64_t offset) const noexcept {
-    uint64_t low = 0, high = count;
-    while (low != high) {
-      const uint64_t middle = (low + high) / 2;
-      if (pieces[middle].end <= offset) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
+  uint64_t find(uint64_t offset) const noexcept { return first_behind(pieces, count, offset); }
   /// Bytes of it before `offset`. O(count).
   uint64_t bytes_before(uint64_t offset) const noexcept {
     uint64_t sum = 0;
@@ -5710,15 +5919,7 @@ class data_objects {
     return first;
   }
   // The first piece that ends after this address.
-  uint32_t position(uint64_t address) const noexcept {
-    uint32_t low = 0, high = count_;
-    while (low != high) {
-      const uint32_t middle = (low + high) / 2;
-      if (pieces_[middle].end <= address) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
+  uint32_t position(uint64_t address) const noexcept { return core::first_behind(pieces_, count_, address); }
 
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   known_object* objects_ = nullptr;
@@ -5937,7 +6138,7 @@ class tile_table {
   /// thread's profile.
   static uint64_t key_of(uint64_t address, const record::path_entry* region) noexcept {
     static_assert(sizeof(record::path_entry) == 32 && core::site_table::capacity == 1u << 16,
-                  "16 bits from the fifth on say which");
+                  "bits 5 to 20 of the address identify the entry");
     return (address >> tile::shift) + (reinterpret_cast<uintptr_t>(region) << 43);
   }
   /// The table slot of a key, for each kind of access, and whether the slot holds its tile.
@@ -7776,7 +7977,7 @@ class data_of_collective {
   data_of_collective(call& here, const core::sync_record& r, int own_rank, int ranks) noexcept
       : rank(own_rank), size(ranks), here_(here), r_(r), record_(here.next_index()) {}
 
-  /// The part number `i`, the same to everybody.
+  /// The part number `i`, the same to all ranks.
   void send_to_all(const part& p, int i = 0) noexcept {
     if (size > 1) leave(core::data_op::send, p, i, core::data_flag::everyone, -1);
   }
@@ -7786,7 +7987,7 @@ class data_of_collective {
   void receive_from(int peer, const part& p, unsigned flags = 0) noexcept { leave(core::data_op::receive, p, 0, flags, peer); }
   /// Part i from rank i.
   void receive_parts(const part& p) noexcept { parts(core::data_op::receive, p); }
-  /// A reduction of what everybody brought. `i`: whose count it is, if they differ; it lies at the beginning.
+  /// A reduction of what all ranks sent. `i`: the rank whose count it is, if they differ; it lies at the beginning.
   void receive_combined(const part& p, int i = 0) noexcept {
     part first = p;
     if (p.counts != nullptr) first = one(p.buffer, p.counts[i], p.type);
@@ -8806,7 +9007,7 @@ namespace mpi {
 // Epochs: where all processes meet, what was recorded before may be explained and its memory used again.
 
 /// Whether an operation over all ranks, to which every rank contributes and from which every rank receives, returns only
-/// after all ranks have entered it, as each process can tell by itself. (For other operations it has only its own counts.)
+/// after all ranks have entered it, whatever the arguments are. (For other operations that depends on the counts of all ranks.)
 constexpr bool meets_all(core::mpi_call what) noexcept {
   using core::mpi_call;
   return what == mpi_call::Barrier || what == mpi_call::Allreduce || what == mpi_call::Allgather ||
@@ -8853,34 +9054,28 @@ __attribute__((noinline, cold)) inline void end_epoch(thread_state& thread, cons
   if (ends && process.hook.on_epoch(process, thread, at)) return go_on(thread);
   if (here.syncs.size() != 0) {  // a short pause: belongs to the call
     core::sync_record& last = here.syncs[here.syncs.size() - 1];
-    if (last.begin == at.begin) last.duration = core::cycle_clock::now() - at.begin;
+    if (last.begin == at.begin) {
+      const uint64_t compared = core::cycle_clock::now(), ended = core::cycle_clock::now(), reading = ended - compared;
+      last.duration = compared - at.begin;
+      const uint64_t spent = last.overhead + 2 * reading;
+      last.overhead = spent < ~uint32_t(0) ? static_cast<uint32_t>(spent) : ~uint32_t(0);
+      if (compared - at.leave > reading) process.compared_ticks += compared - at.leave - reading;
+      return here.path.resume(ended);
+    }
   }
   here.path.resume(core::cycle_clock::now());
 }
 
 /// Carries the records `kept[0..count)` of a location over into the next epoch: they become its first. All its others
-/// are forgotten, only their blocks' sums stay (for the last words of a program that does not come to its end).
+/// are forgotten, only their blocks' sums stay (for the last words of a program that is killed).
 inline void begin_records_anew(thread_state& thread, const core::sync_record* kept, uint64_t count) noexcept {
   record::location& here = *thread.location;
   const auto steps = here.steps.view();
-  if (thread.earlier == nullptr && steps.size() != 0) {
-    thread.earlier =
-        static_cast<core::path_step*>(core::map_pages(sizeof(core::path_step) * core::site_table::capacity, false));
-    thread.process->registry->kept.keep_by_site(thread.earlier, 0, sizeof(core::path_step));
-  }
-  for (uint64_t i = 0; thread.earlier != nullptr && i < steps.size(); ++i) {
-    const core::path_step& step = steps[i];
-    if (step.block >= core::site_table::capacity) continue;  // code that the compiler counts
-    core::path_step& sum = thread.earlier[step.block];
-    sum.block = step.block;
-    sum.within = step.within;
-    sum.visits += step.visits;
-    sum.ticks += step.ticks;
-    sum.work += step.work;
-  }
+  for (uint64_t i = 0; i < steps.size(); ++i) add_step(thread.earlier, steps[i], *thread.process);
   here.steps.rewind();
   here.needs.rewind();
   here.syncs.rewind();
+  thread.polls.record = nullptr;
   for (uint64_t i = 0; i < count; ++i) here.syncs.push(kept[i]);
   if (record::kept_details* const more = record::kept_details::of(here))
     if (more->ordered) more->order.rewind(here);
@@ -8908,7 +9103,7 @@ namespace whywait {
 inline namespace v0 {
 namespace mpi {
 
-// Blocking collectives and the calls that make and free communicators. Who needs whom follows from what each
+// Blocking collectives. Which rank needs which follows from what each
 // rank sends and receives; arguments that MPI does not read on a rank are not read here either.
 
 /// The argument of a collective that decides how its data flows; computed after the call.
@@ -8917,6 +9112,9 @@ struct flow {
   bool receives = false;  ///< whether it gets anything from others
   int root = -1;
 };
+
+// Each kind of facts has two functions: the flow in one group, and `between` for the two groups of an intercommunicator,
+// where arguments are about the remote group (MPI 4.0, 6.2.2), and roots are MPI_ROOT and MPI_PROC_NULL in their own group.
 
 namespace detail {
 
@@ -8966,14 +9164,19 @@ class any_facts {
         flow_([](const void* f, thread_state& t, int rank, int size) noexcept {
           return (*static_cast<const Facts*>(f))(t, rank, size);
         }),
+        between_([](const void* f, thread_state& t, const known_communicator& groups) noexcept {
+          return static_cast<const Facts*>(f)->between(t, groups);
+        }),
         tell_([](const void* f, data_of_collective& out) noexcept { static_cast<const Facts*>(f)->tell(out); }) {}
   any_facts(const any_facts&) = default;
   flow operator()(thread_state& t, int rank, int size) const noexcept { return flow_(facts_, t, rank, size); }
+  flow between(thread_state& t, const known_communicator& groups) const noexcept { return between_(facts_, t, groups); }
   void tell(data_of_collective& out) const noexcept { tell_(facts_, out); }
 
  private:
   const void* facts_;
   flow (*flow_)(const void*, thread_state&, int rank, int size) noexcept;
+  flow (*between_)(const void*, thread_state&, const known_communicator&) noexcept;
   void (*tell_)(const void*, data_of_collective&) noexcept;
 };
 
@@ -9012,22 +9215,21 @@ inline int collective(What what, caller from, Pass& pass, MPI_Comm comm, const F
   if (r != nullptr) r->comm = index;
   if (index != communicator_table::none) {
     const known_communicator& known = here.process().communicators[index];
-    if (!known.inter) {  // the roots of intercommunicators mean something else; they are not explained
-      const flow f = facts(here.thread(), known.rank, known.size);
-      unsigned flags = 0;
-      if (f.sends != 0 || what == core::mpi_call::Barrier) flags |= flag::contributes;
-      if (f.receives) flags |= flag::consumes;
-      if (r != nullptr) {
-        r->bytes = f.sends;
-        r->peer = f.root;
-        if (sparse.counts != nullptr && detail::store_needs(here.thread(), sparse, known.size, known.rank, r))
-          flags |= flag::sparse;
-        r->flags = static_cast<uint16_t>(flags);
-      }
-      // Threads may use communicators in an order of their own: then only one of them is followed.
-      met = meets_all(what) && flags == (flag::contributes | flag::consumes) && known.size == here.process().size &&
-            known.id != 0 && (index == 0 || !here.process().any_multiple);
+    const flow f =
+        __builtin_expect(known.inter, 0) ? facts.between(here.thread(), known) : facts(here.thread(), known.rank, known.size);
+    unsigned flags = 0;
+    if (f.sends != 0 || what == core::mpi_call::Barrier) flags |= flag::contributes;
+    if (f.receives) flags |= flag::consumes;
+    if (r != nullptr) {
+      r->bytes = f.sends;
+      r->peer = f.root;
+      if (sparse.counts != nullptr && detail::store_needs(here.thread(), sparse, known.size, known.inter ? -1 : known.rank, r))
+        flags |= flag::sparse;
+      r->flags = static_cast<uint16_t>(flags);
     }
+    // Threads may use communicators in an order of their own: then only one of them is followed.
+    met = meets_all(what) && flags == (flag::contributes | flag::consumes) && known.size == here.process().size &&
+          !known.inter && known.id != 0 && (index == 0 || !here.process().any_multiple);
   }
   if (r != nullptr) {
     here.finish();
@@ -9048,6 +9250,7 @@ inline int rare_collective(core::mpi_call what, caller from, passed_call& pass, 
 /// MPI_Barrier.
 struct barrier_facts {
   flow operator()(thread_state&, int, int) const noexcept { return {0, true, -1}; }
+  flow between(thread_state&, const known_communicator&) const noexcept { return {0, true, -1}; }
   void tell(data_of_collective&) const noexcept {}
 };
 
@@ -9058,6 +9261,11 @@ struct broadcast_facts {
   flow operator()(thread_state& t, int rank, int) const noexcept {
     const uint64_t bytes = detail::bytes_for(t, data, 0);
     return {rank == root ? bytes : 0, rank != root && bytes != 0, root};
+  }
+  __attribute__((noinline)) flow between(thread_state& t, const known_communicator&) const noexcept {
+    if (root == MPI_PROC_NULL) return {};
+    const uint64_t bytes = detail::bytes_for(t, data, 0);
+    return {root == MPI_ROOT ? bytes : 0, root != MPI_ROOT && bytes != 0, -1};
   }
   void tell(data_of_collective& out) const noexcept {
     if (out.rank == root) out.send_to_all(data);
@@ -9072,6 +9280,11 @@ struct scatter_facts {
   flow operator()(thread_state& t, int rank, int size) const noexcept {
     if (rank == root) return {detail::bytes_for_all(t, sent, size), false, root};
     return {0, detail::bytes_for(t, received, 0) != 0, root};
+  }
+  flow between(thread_state& t, const known_communicator& groups) const noexcept {
+    if (root == MPI_PROC_NULL) return {};
+    if (root == MPI_ROOT) return {detail::bytes_for_all(t, sent, groups.size), false, -1};
+    return {0, detail::bytes_for(t, received, 0) != 0, -1};
   }
   void tell(data_of_collective& out) const noexcept {
     if (out.rank == root) {
@@ -9094,6 +9307,11 @@ struct gather_facts {
     return {in_place ? detail::bytes_for(t, received, rank) : detail::bytes_for(t, sent, 0),
             detail::bytes_for_all(t, received, size) != 0, root};
   }
+  __attribute__((noinline)) flow between(thread_state& t, const known_communicator& groups) const noexcept {
+    if (root == MPI_PROC_NULL) return {};
+    if (root == MPI_ROOT) return {0, detail::bytes_for_all(t, received, groups.size) != 0, -1};
+    return {detail::bytes_for(t, sent, 0), false, -1};
+  }
   void tell(data_of_collective& out) const noexcept {
     if (combines) {
       if (out.rank == root) out.receive_combined(received);
@@ -9115,6 +9333,9 @@ struct all_facts {
     const part& own = sent.buffer == MPI_IN_PLACE ? received : sent;
     return {detail::bytes_for(t, own, rank), detail::bytes_for_all(t, received, size) != 0, -1};
   }
+  __attribute__((noinline)) flow between(thread_state& t, const known_communicator& groups) const noexcept {
+    return {detail::bytes_for(t, sent, 0), detail::bytes_for_all(t, received, groups.size) != 0, -1};
+  }
   void tell(data_of_collective& out) const noexcept {
     const bool in_place = sent.buffer == MPI_IN_PLACE;
     out.send_to_all(in_place ? received : sent, in_place && !combines ? out.rank : 0);
@@ -9131,6 +9352,9 @@ struct exchange_facts {
     const part& own = sent.buffer == MPI_IN_PLACE ? received : sent;
     return {detail::bytes_for_all(t, own, size), detail::bytes_for_all(t, received, size) != 0, -1};
   }
+  flow between(thread_state& t, const known_communicator& groups) const noexcept {
+    return (*this)(t, groups.rank, groups.size);
+  }
   void tell(data_of_collective& out) const noexcept {
     const bool in_place = sent.buffer == MPI_IN_PLACE;
     out.send_parts(in_place ? received : sent);
@@ -9145,6 +9369,9 @@ struct reduce_scatter_facts {
   flow operator()(thread_state& t, int rank, int size) const noexcept {
     return {detail::bytes_for_all(t, received, size), detail::bytes_for(t, received, rank) != 0, -1};
   }
+  flow between(thread_state& t, const known_communicator& groups) const noexcept {
+    return (*this)(t, groups.rank, groups.own_size);  // the counts are those of the own group
+  }
   void tell(data_of_collective& out) const noexcept {
     out.send_parts(sent);
     out.receive_combined(received, received.counts != nullptr ? out.rank : 0);
@@ -9158,6 +9385,7 @@ struct scan_facts {
     const uint64_t bytes = detail::bytes_for(t, data, 0);
     return {bytes, bytes != 0 && rank != 0, -1};
   }
+  flow between(thread_state&, const known_communicator&) const noexcept { return {}; }  // MPI has none
   void tell(data_of_collective& out) const noexcept {
     const part& own = sent.buffer == MPI_IN_PLACE ? data : sent;
     for (int i = out.rank + 1; i < out.size; ++i) out.send_to(i, own);
@@ -9165,15 +9393,35 @@ struct scan_facts {
   }
 };
 
-/// Calls that make a communicator, collective over `parent`; `made_by_members` if only the new members take
-/// part (MPI_Comm_create_group) or two communicators do (MPI_Intercomm_merge): then the record names the new one.
-template <class What, class Pass>
-__attribute__((cold)) inline int create(What what, caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made,
-                                        bool made_by_members = false) {
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/mpi/communicator_calls.hpp
+#ifndef WHYWAIT_MPI_COMMUNICATOR_CALLS_HPP
+#define WHYWAIT_MPI_COMMUNICATOR_CALLS_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+// Calls that make and free communicators.
+
+namespace detail {
+
+/// A call of all ranks of `over` that makes something; `made(call)` reads it and gives the communicator of the record.
+template <class What, class Pass, class Made>
+__attribute__((cold)) inline int make_together(What what, caller from, Pass& pass, MPI_Comm over, const Made& made) {
   call here(what, from);
   if (!here) return pass();
   here.begin();
-  here.about(bits_of(parent), -1, -1);
+  here.about(bits_of(over), -1, -1);
   const uint32_t posting = here.process().take_posting();
   const int code = pass();
   here.leave();
@@ -9181,13 +9429,26 @@ __attribute__((cold)) inline int create(What what, caller from, Pass& pass, MPI_
     here.refuse();
     return code;
   }
-  const uint32_t index = made_communicator(here.thread(), *made);
-  const uint32_t over = made_by_members ? index : index_of(here.thread(), parent);
+  const uint32_t comm = made(here);
   if (core::sync_record* r = here.store(flag::contributes | flag::consumes, posting)) {
-    r->comm = over;
+    r->comm = comm;
     here.finish();
   }
   return code;
+}
+
+}  // namespace detail
+
+/// Calls that make a communicator, collective over `parent`; `made_by_members` if only the new members take
+/// part (MPI_Comm_create_group) or two groups do (MPI_Intercomm_create, MPI_Intercomm_merge): then the record names the new
+/// one.
+template <class What, class Pass>
+__attribute__((cold)) inline int create(What what, caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made,
+                                        bool made_by_members = false) {
+  return detail::make_together(what, from, pass, parent, [&](call& here) {
+    const uint32_t index = made_communicator(here.thread(), *made);
+    return made_by_members ? index : index_of(here.thread(), parent);
+  });
 }
 
 /// MPI_Comm_idup: the handle exists when the request is complete; the number is taken now, as all members do.
@@ -9204,7 +9465,9 @@ __attribute__((cold)) inline int create_later(What what, caller from, Pass& pass
     here.refuse();
     return code;
   }
-  const uint32_t over = index_of(here.thread(), parent);
+  const uint32_t over = index_of(here.thread(), parent), place = here.next_index();
+  core::sync_record* const r = here.store(flag::contributes | flag::consumes, posting);
+  if (r != nullptr) r->comm = over;
   {
     guard_if guard(here.process().lock, here.process().multiple);
     const uint32_t index = detail::learn_communicator(here.process(), parent);
@@ -9212,12 +9475,12 @@ __attribute__((cold)) inline int create_later(What what, caller from, Pass& pass
     if (p != nullptr) {
       p->new_comm = made;
       p->comm = index;
+      p->record = r;
+      p->index = place;
+      p->location = here.where().index;
     }
   }
-  if (core::sync_record* r = here.store(0, posting)) {
-    r->comm = over;
-    here.finish();
-  }
+  if (r != nullptr) here.finish();
   return code;
 }
 
@@ -9243,7 +9506,7 @@ __attribute__((cold)) inline int release(What what, caller from, Pass& pass, MPI
     here.refuse();
     return code;
   }
-  if (core::sync_record* r = here.store(0, posting)) {
+  if (core::sync_record* r = here.store(flag::contributes | flag::consumes, posting)) {
     r->comm = index;
     here.finish();
   }
@@ -9484,6 +9747,174 @@ inline int exchange(What what, caller from, Pass& pass, Post&& post, const void*
 
 #endif
 
+// ---- whywait/mpi/poll_call.hpp
+#ifndef WHYWAIT_MPI_POLL_CALL_HPP
+#define WHYWAIT_MPI_POLL_CALL_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+/// A call that returns whether or not it found something. Polls that follow one another directly are one record
+/// (core::sync_record), which each of them prolongs. Order of use: `ask`, the call, then one of `found_nothing`,
+/// `found_unknown` and `found`.
+///
+/// A poll follows another one directly if no mark was passed in between and the pause was not longer than the poll before
+/// it, or about 16 readings of the clock. After many polls a pause may be as long as all of them, because usually another
+/// thread had the processor. Then a record begins, but if the polls find something, the time of all of them is put together
+/// in the last record: the pause counts as code, because it may have been work. The others stay as entries into MPI.
+class poll_call : public call {
+ public:
+  using call::call;
+
+  /// Reads the clock before the call.
+  __attribute__((always_inline)) void ask() noexcept {
+    begin_ = core::cycle_clock::now();
+    thread_->open.begin = begin_;
+  }
+
+  /// After a call that found nothing. If it follows another one it costs a second reading of the clock and some stores: no
+  /// lock, no allocation. `others`: it was only about requests that no wrapper created.
+  void found_nothing(bool others) noexcept {
+    ++thread_->failed_polls;
+    if (!prolong(others)) begin_run(others);
+  }
+
+  /// After a call that found only requests that no wrapper created.
+  void found_unknown() noexcept {
+    if (!process().others_requests) return;  // there was no request at all
+    if (!prolong(true)) begin_run(true);
+    thread_->polls.record = nullptr;
+  }
+
+  /// After a call that found something: the record of it and of the calls before it that found nothing; `index` is its
+  /// number. `finish_poll` publishes it. Null as for `store`.
+  core::sync_record* found(unsigned flags, uint32_t posting, uint32_t& index) noexcept {
+    poll_run& run = thread_->polls;
+    if (!prolong(false)) {
+      if (goes_on()) {
+        begin_run(false);
+        if (run.record != nullptr) --thread_->recorded_polls;
+      } else {
+        run.record = nullptr;
+      }
+      if (run.record == nullptr) {
+        happened_now();
+        index = next_index();
+        return store(flags, posting);
+      }
+    }
+    core::sync_record* const r = run.record;
+    run.record = nullptr;
+    index = run.index;
+    r->begin -= run.earlier;
+    r->duration += run.earlier;
+    for (uint32_t i = 1; i <= run.chain; ++i) {
+      core::sync_record& earlier = where().syncs[index - i];
+      earlier.duration = 0;
+      if (earlier.begin > r->begin) earlier.begin = r->begin;
+    }
+    --r->completion;
+    r->call = what_;
+    r->site = site_;
+    r->flags = static_cast<uint16_t>(flags);
+    r->posting = posting;
+    return r;
+  }
+  void finish_poll(uint32_t index) noexcept {
+    if (index == next_index()) finish();
+  }
+
+ private:
+  static constexpr uint64_t longest_usual_pause = 4096;  // ticks
+  static constexpr uint32_t many = 256;
+
+  // A call that found something at once leaves a record without duration: what was before that is MPI's as well.
+  void happened_now() noexcept {
+    begin();
+    if (__builtin_expect(entered_ != 0, 0)) entered_ = given_ = begin_;
+    open_ = false;
+    duration_ = 0;
+    where().path.resume(begin_);
+    site_ = thread_->sites.count(from(), what_, where().path, 0);
+  }
+
+  // Whether there was nothing but time since the last poll.
+  bool only_pause() const noexcept {
+    const poll_run& run = thread_->polls;
+    return run.record != nullptr && run.index + 1 == where().syncs.size() && where().path.undisturbed();
+  }
+  // Whether a pause that is not usual is no reason to believe that these polls are about something else.
+  bool goes_on() const noexcept {
+    const poll_run& run = thread_->polls;
+    return only_pause() && (run.chain != 0 || run.record->completion >= many) &&
+           begin_ - run.left <= run.earlier + run.record->duration;
+  }
+
+  // Adds this call to the open record. False: there is none that it follows directly.
+  bool prolong(bool others) noexcept {
+    poll_run& run = thread_->polls;
+    if (!only_pause() || static_cast<int64_t>(begin_ - run.left) > static_cast<int64_t>(run.usual_pause)) return false;
+    core::sync_record* const r = run.record;
+    leave_poll(run);
+    r->duration = run.left - r->begin;
+    r->completed_by = narrow(run.inside >> 8);
+    if (__builtin_expect(r->completion != ~uint32_t(0), 1)) ++r->completion;
+    if (__builtin_expect(r->has(flag::of_others) && !others, 0)) r->flags = flag::found_nothing;
+    return true;
+  }
+
+  __attribute__((noinline)) void begin_run(bool others) noexcept {
+    const uint64_t asked = begin_;
+    poll_run& run = thread_->polls;
+    const bool more = goes_on();
+    const uint64_t earlier = more ? run.earlier + run.record->duration : 0;
+    const uint32_t chain = more ? run.chain + 1 : 0;
+    run = poll_run{};
+    run.earlier = earlier;
+    run.chain = chain;
+    run.least_pause = static_cast<uint64_t>(16 * process().calibrated.reading_ticks) + 16;
+    make_room();
+    begin_ = asked;
+    core::sync_record* const r =
+        process().closed ? nullptr : store(flag::found_nothing | (others ? unsigned(flag::of_others) : 0u), 0);
+    if (r != nullptr) {
+      ++thread_->recorded_polls;
+      r->completion = 1;
+      run.record = r;
+      run.index = next_index();
+      finish();
+    }
+    leave_poll(run);  // at the end, so that none of this is a pause before the next poll
+    if (r == nullptr) return;
+    r->duration = duration_;
+    r->site = site_;
+    r->completed_by = narrow(run.inside >> 8);
+  }
+
+  void leave_poll(poll_run& run) noexcept {
+    run.left = core::cycle_clock::now();
+    duration_ = run.left - begin_;
+    run.inside += duration_;
+    const uint64_t most = duration_ < longest_usual_pause ? duration_ : longest_usual_pause;
+    run.usual_pause = most > run.least_pause ? most : run.least_pause;
+    where().path.resume(run.left);
+    site_ = thread_->sites.count(from(), what_, where().path, duration_);
+  }
+
+  static uint32_t narrow(uint64_t ticks) noexcept { return ticks < ~uint32_t(0) ? static_cast<uint32_t>(ticks) : ~uint32_t(0); }
+};
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
 // ---- whywait/mpi/request_room.hpp
 #ifndef WHYWAIT_MPI_REQUEST_ROOM_HPP
 #define WHYWAIT_MPI_REQUEST_ROOM_HPP
@@ -9627,6 +10058,13 @@ inline bool store_completion(call& here, unsigned flags, uint32_t& index) noexce
   return true;
 }
 
+/// The same for a poll that found something.
+inline bool store_poll(poll_call& here, unsigned flags, uint32_t& index) noexcept {
+  if (here.found(flags, 0, index) == nullptr) return false;
+  here.finish_poll(index);
+  return true;
+}
+
 inline unsigned failed_if(int code) noexcept { return code != MPI_SUCCESS ? unsigned(flag::failed) : 0u; }
 
 }  // namespace detail
@@ -9711,6 +10149,8 @@ class request_choice {
       finish_request(here_, p, index, lost, status, code);
     }
   }
+  /// Whether a call about them has nothing to do with any request that a wrapper created. False where none can be.
+  bool others_only() noexcept { return __builtin_expect(here_.process().others_requests, 0) && !knows_any(); }
   /// Whether request `i` of the call is a posting that waits for its completion record.
   bool knows(int i) noexcept {
     if (!room_ || i < 0 || i >= count_) return false;
@@ -9744,30 +10184,29 @@ class request_choice {
 template <class What, class Pass>
 inline int complete_any(What what, caller from, Pass& pass, int count, MPI_Request* requests, int* which, const int* found,
                         MPI_Status*& status) {
-  call here(what, from);
+  poll_call here(what, from);
   if (!here) return pass();
   if (found == nullptr) here.begin();
+  else here.ask();
   detail::request_choice choice(here, count, requests);
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE && detail::any_needs_status(here, count, requests)) status = &own;
-  const uint64_t asked = found != nullptr ? here.asked_now() : 0;
   const int code = pass();
   if (found == nullptr) {
     here.leave();
   } else {
     if (code == MPI_SUCCESS && (*found == 0 || *which == MPI_UNDEFINED)) {
-      ++here.thread().failed_polls;
-      if (asked != 0 && !choice.knows_any()) here.count_unknown(asked);
+      here.found_nothing(choice.others_only());
       return code;
     }
     if (!choice.knows(*which)) {
-      here.count_unknown(asked);
+      here.found_unknown();
       return code;
     }
-    here.happened_now();
   }
   uint32_t index;
-  const bool stored = detail::store_completion(here, detail::failed_if(code), index);
+  const bool stored = found == nullptr ? detail::store_completion(here, detail::failed_if(code), index)
+                                       : detail::store_poll(here, detail::failed_if(code), index);
   const bool freed = code != MPI_SUCCESS && *which >= 0 && *which < count && requests[*which] == MPI_REQUEST_NULL;
   if ((code == MPI_SUCCESS && *which != MPI_UNDEFINED) || freed)
     choice.done(*which, index, !stored, status != MPI_STATUS_IGNORE ? status : nullptr, code);
@@ -9778,33 +10217,32 @@ inline int complete_any(What what, caller from, Pass& pass, int count, MPI_Reque
 template <class What, class Pass>
 inline int complete_some(What what, caller from, Pass& pass, int count, MPI_Request* requests, int* done, int* indices,
                          bool blocking, MPI_Status*& statuses) {
-  call here(what, from);
+  poll_call here(what, from);
   if (!here) return pass();
   if (blocking) here.begin();
+  else here.ask();
   detail::request_choice choice(here, count, requests);
   if (choice && statuses == MPI_STATUSES_IGNORE && detail::any_needs_status(here, count, requests))
     statuses = choice.statuses();
-  const uint64_t asked = !blocking ? here.asked_now() : 0;
   const int code = pass();
   if (blocking) {
     here.leave();
   } else {
     if (code == MPI_SUCCESS && (*done == 0 || *done == MPI_UNDEFINED)) {
-      ++here.thread().failed_polls;
-      if (asked != 0 && !choice.knows_any()) here.count_unknown(asked);
+      here.found_nothing(choice.others_only());
       return code;
     }
     bool known = false;
     for (int i = 0; i < *done && (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS); ++i)
       known = known || choice.knows(indices[i]);
     if (!known) {
-      here.count_unknown(asked);
+      here.found_unknown();
       return code;
     }
-    here.happened_now();
   }
   uint32_t index;
-  const bool stored = detail::store_completion(here, detail::failed_if(code), index);
+  const bool stored = blocking ? detail::store_completion(here, detail::failed_if(code), index)
+                               : detail::store_poll(here, detail::failed_if(code), index);
   if ((code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) || *done == MPI_UNDEFINED) return code;
   const bool told = statuses != MPI_STATUSES_IGNORE;
   for (int i = 0; i < *done; ++i)
@@ -9813,29 +10251,27 @@ inline int complete_some(What what, caller from, Pass& pass, int count, MPI_Requ
   return code;
 }
 
-/// MPI_Test, MPI_Testall: a test that fails is counted only.
+/// MPI_Test, MPI_Testall.
 template <class What, class Pass>
 inline int test_all(What what, caller from, Pass& pass, int count, MPI_Request* requests, const int* found,
                     MPI_Status*& statuses) {
-  call here(what, from);
+  poll_call here(what, from);
   if (!here) return pass();
+  here.ask();
   detail::request_choice choice(here, count, requests);
   MPI_Status* const ignored = what == core::mpi_call::Test ? MPI_STATUS_IGNORE : MPI_STATUSES_IGNORE;
   if (choice && statuses == ignored && detail::any_needs_status(here, count, requests)) statuses = choice.statuses();
-  const uint64_t asked = here.asked_now();
   const int code = pass();
   if (code == MPI_SUCCESS && *found == 0) {
-    ++here.thread().failed_polls;
-    if (asked != 0 && !choice.knows_any()) here.count_unknown(asked);
+    here.found_nothing(choice.others_only());
     return code;
   }
   if (!choice.knows_any()) {
-    here.count_unknown(asked);
+    here.found_unknown();
     return code;
   }
-  here.happened_now();
   uint32_t index;
-  const bool stored = detail::store_completion(here, detail::failed_if(code), index);
+  const bool stored = detail::store_poll(here, detail::failed_if(code), index);
   const bool told = statuses != ignored;
   for (int i = 0; i < count; ++i) {
     const int each = code == MPI_ERR_IN_STATUS && told ? statuses[i].MPI_ERROR : count == 1 ? code : MPI_SUCCESS;
@@ -9848,30 +10284,31 @@ inline int test_all(What what, caller from, Pass& pass, int count, MPI_Request* 
 /// MPI_Request_get_status: completes without freeing; leaves a record when it first reports completion.
 template <class What, class Pass>
 inline int get_status(What what, caller from, Pass& pass, MPI_Request request, const int* found, MPI_Status*& status) {
-  call here(what, from);
+  poll_call here(what, from);
   if (!here) return pass();
+  here.ask();
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE && detail::any_needs_status(here, 1, &request)) status = &own;
-  const uint64_t asked = here.asked_now();
   const int code = pass();
-  if (code != MPI_SUCCESS || *found == 0) {
-    ++here.thread().failed_polls;
-    if (asked == 0) return code;
-    guard_if guard(here.process().lock, here.several());
-    if (here.process().requests.find(bits_of(request)) == nullptr) here.count_unknown(asked);
-    return code;
-  }
-  pending* p;
-  {
+  bool known = false;
+  pending* p = nullptr;
+  if (code == MPI_SUCCESS && (*found != 0 || here.process().others_requests)) {
     guard_if guard(here.process().lock, here.several());
     p = here.process().requests.find(bits_of(request));
-    if (p == nullptr) here.count_unknown(asked);
-    if (p == nullptr || p->record == nullptr || p->record->has(flag::complete)) return code;
-    ++p->holders;
+    known = p != nullptr;
+    if (*found == 0 || !known || p->record == nullptr || p->record->has(flag::complete)) p = nullptr;
+    else ++p->holders;
   }
-  here.happened_now();
+  if (code != MPI_SUCCESS || *found == 0) {
+    here.found_nothing(here.process().others_requests && !known);
+    return code;
+  }
+  if (p == nullptr) {
+    if (!known) here.found_unknown();
+    return code;
+  }
   uint32_t index;
-  const bool stored = detail::store_completion(here, 0, index);
+  const bool stored = detail::store_poll(here, 0, index);
   guard_if guard(here.process().lock, here.several());
   detail::complete_posting(here, p, index, !stored, status != MPI_STATUS_IGNORE ? status : nullptr, code);
   if (--p->holders == 0 && !p->linked) here.process().requests.recycle(p);
@@ -9897,7 +10334,7 @@ namespace mpi {
 /// Lets processes of one job on one machine find out which of them contain whywait, without a message: one without whywait
 /// would never answer, and a message to it could meet one of its own receives. Each process makes a small file before
 /// MPI_Init, in which all processes meet; afterwards the files are there, or their process has no whywait. Works with the
-/// launchers of Open MPI and MPICH, which tell processes how many they are; elsewhere `is_known` is false.
+/// launchers of Open MPI and MPICH, which give the number of processes to each of them; elsewhere `is_known` is false.
 class announcement {
  public:
   /// Before MPI_Init.
@@ -10016,7 +10453,7 @@ class start_agreement {
   /// Before MPI_Init.
   void announce() noexcept { here_.make(); }
 
-  /// After MPI_Init. False: not all ranks record, and none of them may wait for the others; this was said in one line.
+  /// After MPI_Init. False: not all ranks record, and none of them may wait for the others; one line on standard error states it.
   /// `level`: the thread level of this rank, then the highest of all ranks. Collective if all ranks have whywait.
   bool all_record(bool enabled, int& level) noexcept {
     int rank = 0, ranks = 1;
@@ -10033,7 +10470,7 @@ class start_agreement {
       give_up();
       return false;
     }
-    int on[3] = {enabled ? 1 : 0, -level, enabled ? rank : ranks};  // the first rank that is on speaks for all
+    int on[3] = {enabled ? 1 : 0, -level, enabled ? rank : ranks};  // the first rank that is on warns for all
     const bool agreed = here_.is_known() && here_.local_ranks() == ranks ? agree(on) : agree_in_time(on);
     if (!agreed) {
       if (enabled && here_.is_first())
@@ -10077,7 +10514,7 @@ class start_agreement {
     return false;
   }
 
-  // Which ranks are switched off is asked only now, because the answer costs another operation.
+  // Counts the ranks that are switched off only now, because that costs another operation.
   static int count_off(bool enabled) noexcept {
     int off = enabled ? 0 : 1;
     PMPI_Allreduce(MPI_IN_PLACE, &off, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -10545,7 +10982,7 @@ __attribute__((visibility("hidden"))) inline fatal_signal fatal_signals[] = {
     {SIGTERM, false, {}}, {SIGINT, false, {}}, {SIGSEGV, false, {}}, {SIGBUS, false, {}},
     {SIGFPE, false, {}},  {SIGILL, false, {}}, {SIGABRT, false, {}}};
 
-/// Says the last words, puts back what was there before and lets the signal happen again: a fault repeats
+/// Prints the last words, puts back what was there before and lets the signal happen again: a fault repeats
 /// when its instruction does, any other signal is sent again and arrives when this handler returns.
 inline void on_signal(int number, siginfo_t* info, void*) {
   const int kept_errno = errno;
@@ -10802,6 +11239,7 @@ inline void open_state(core::mpi_call what, caller from, start_agreement& agreem
   static_cast<void>(atexit(&at_exit));
   core::detail::pin_this_module();  // the code that runs at exit must still be there
   listen_to_signals();
+  if (process->hook.on_recording != nullptr) process->hook.on_recording(*process);
   process->begin_ticks = core::cycle_clock::now();
   __atomic_store_n(&process->running, true, __ATOMIC_RELEASE);
   // The first record: everything before it belongs to no message.
@@ -10924,6 +11362,17 @@ inline void store_probe(call& here, unsigned flags, uint32_t posting, const enve
   here.finish_completed(r);
 }
 
+/// The same for a poll that found a message.
+inline void store_found(poll_call& here, unsigned flags, uint32_t posting, const envelope& e,
+                        const MPI_Status& status) noexcept {
+  uint32_t index;
+  core::sync_record* const r = here.found(flags, posting, index);
+  if (r == nullptr) return;
+  describe(here, r, e, 0);
+  resolve(r, status);
+  here.finish_poll(index);
+}
+
 }  // namespace detail
 
 /// MPI_Probe. Its ordinal identifies the later receive that takes the same message.
@@ -10978,20 +11427,20 @@ inline int matched_probe(What what, caller from, Pass& pass, envelope e, MPI_Mes
   return code;
 }
 
-/// MPI_Iprobe: counted; leaves a record only when it found a message.
+/// MPI_Iprobe.
 template <class What, class Pass>
 inline int test_probe(What what, caller from, Pass& pass, envelope e, int* found, MPI_Status*& status) {
-  call here(what, from);
+  poll_call here(what, from);
   if (!here) return pass();
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE) status = &own;
+  here.ask();
   const int code = pass();
   if (code != MPI_SUCCESS || *found == 0) {
-    ++here.thread().failed_polls;
+    here.found_nothing(false);
     return code;
   }
-  here.happened_now();
-  detail::store_probe(here, 0, here.process().take_posting(), e, *status);
+  detail::store_found(here, 0, here.process().take_posting(), e, *status);
   return code;
 }
 
@@ -10999,24 +11448,24 @@ inline int test_probe(What what, caller from, Pass& pass, envelope e, int* found
 template <class What, class Pass>
 inline int test_matched_probe(What what, caller from, Pass& pass, envelope e, int* found, MPI_Message* message,
                               MPI_Status*& status) {
-  call here(what, from);
+  poll_call here(what, from);
   if (!here) return pass();
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE) status = &own;
   uint32_t posting = 0;
   int code;
+  here.ask();
   {
     guard_if guard(here.process().lock, here.several());
     code = pass();
     if (code == MPI_SUCCESS && *found != 0) posting = here.process().take_posting();
   }
   if (posting == 0) {
-    ++here.thread().failed_polls;
+    here.found_nothing(false);
     return code;
   }
-  here.happened_now();
   if (*message != MPI_MESSAGE_NO_PROC) detail::keep_message(here, *message, posting, *status, e.comm);
-  detail::store_probe(here, flag::matched, posting, e, *status);
+  detail::store_found(here, flag::matched, posting, e, *status);
   return code;
 }
 
@@ -11298,7 +11747,7 @@ namespace mpi {
 
 // Calls that end requests without completing them.
 
-/// MPI_Cancel: counted, and the request's completion will be asked whether it was cancelled.
+/// MPI_Cancel: counted; the completion of the request checks whether it was cancelled.
 template <class What, class Pass>
 inline int cancel(What what, caller from, Pass& pass, MPI_Request* request) {
   call here(what, from);
@@ -11759,7 +12208,7 @@ class unexplained_call {
 #ifndef WHYWAIT_MPI_UNEXPLAINED_WRAPPERS_HPP
 #define WHYWAIT_MPI_UNEXPLAINED_WRAPPERS_HPP
 
-#ifndef WHYWAIT_DISABLE
+#if !defined(WHYWAIT_DISABLE) && !defined(WHYWAIT_OBSERVED)
 
 // The wrappers of unexplained_table.hpp. Weak and visible for the reasons given in wrappers.hpp; cold, so that they are small.
 // A function with C linkage is the same in each namespace: a namespace for each form gives the types of the rows their
@@ -11956,24 +12405,11 @@ __attribute__((noinline, cold)) inline void note_window(call& here, uint32_t com
 /// MPI_Win_allocate_shared: collective, and what memory it is is remembered.
 template <class What, class Pass>
 __attribute__((cold)) inline int allocate_shared(What what, caller from, Pass& pass, MPI_Comm comm, MPI_Win* made) {
-  call here(what, from);
-  if (!here) return pass();
-  here.begin();
-  here.about(bits_of(comm), -1, -1);
-  const uint32_t posting = here.process().take_posting();
-  const int code = pass();
-  here.leave();
-  if (code != MPI_SUCCESS) {
-    here.refuse();
-    return code;
-  }
-  const uint32_t over = index_of(here.thread(), comm);
-  detail::note_window(here, over, *made);
-  if (core::sync_record* r = here.store(flag::contributes | flag::consumes, posting)) {
-    r->comm = over;
-    here.finish();
-  }
-  return code;
+  return detail::make_together(what, from, pass, comm, [&](call& here) {
+    const uint32_t over = index_of(here.thread(), comm);
+    detail::note_window(here, over, *made);
+    return over;
+  });
 }
 
 /// MPI_Win_free: counted; its memory is shared no more.
@@ -12166,7 +12602,7 @@ __attribute__((cold)) inline int free_window(What what, caller from, Pass& pass,
     (comm, type, key, info, newcomm), create, (, comm, newcomm))                                                    \
   R(Intercomm_create,                                                                                               \
     (MPI_Comm local, int leader, MPI_Comm peers, int remote_leader, int tag, MPI_Comm * newcomm),                   \
-    (local, leader, peers, remote_leader, tag, newcomm), create, (, local, newcomm))                                \
+    (local, leader, peers, remote_leader, tag, newcomm), create, (, local, newcomm, true))                                \
   R(Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm * newcomm), (comm, high, newcomm), create,                  \
     (, comm, newcomm, true))                                                                                        \
   R(Cart_create,                                                                                                    \
@@ -12225,9 +12661,11 @@ __attribute__((cold)) inline int free_window(What what, caller from, Pass& pass,
                                 pass WHYWAIT_MPI_UNPACK facts);                                  \
   }
 
+#ifndef WHYWAIT_OBSERVED
 extern "C" {
 WHYWAIT_MPI_WRAPPERS(WHYWAIT_MPI_WRAPPER, WHYWAIT_MPI_RARE_WRAPPER)
 }
+#endif
 
 #undef WHYWAIT_MPI_RARE_WRAPPER
 #undef WHYWAIT_MPI_WRAPPER
@@ -12245,8 +12683,8 @@ WHYWAIT_MPI_WRAPPERS(WHYWAIT_MPI_WRAPPER, WHYWAIT_MPI_RARE_WRAPPER)
 #ifndef WHYWAIT_RECORD_DISABLED_MARKS_HPP
 #define WHYWAIT_RECORD_DISABLED_MARKS_HPP
 
-// With WHYWAIT_DISABLE everything a program can say is still there, and is nothing. In a namespace of its own:
-// files with and without it do not mix unseen where whywait's types are part of an interface.
+// With WHYWAIT_DISABLE every mark is still declared and compiles to nothing. The namespace differs, so that linking files
+// with and without WHYWAIT_DISABLE fails where whywait's types are part of an interface.
 #ifdef WHYWAIT_DISABLE
 
 #define WHYWAIT_DETAIL_NOTHING __attribute__((always_inline))
@@ -12387,13 +12825,16 @@ WHYWAIT_DETAIL_NOTHING inline void work(Number) noexcept {}
 #define WHYWAIT_BASE_COLD_BEGIN_HPP
 
 // Between this header and cold_end.hpp <whywait/observer.hpp> includes the cold rooms. An optimising g++ compiles them at
-// -O1: that takes a fifth less time than -O2, and the explanation at the end of a run is as fast. Other compilers see nothing
-// of it. The pragma holds for everything that is parsed, so the standard headers of the cold rooms are included before it:
-// code outside must not get another optimisation level. scripts/layers.py checks that the list is complete.
+// -O1, without the passes that take long and gain these rooms nothing: the explanation at the end of a run is as fast as
+// with -O2. Functions under the pragma are inlined only into functions with the same options, so the accessors of the
+// containers are always_inline. Other compilers ignore all of this. The pragma holds for everything that is parsed, so the
+// standard headers of the cold rooms are included before it: code outside must not get another optimisation level.
+// scripts/layers.py checks that the list is complete.
 
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
 #pragma GCC push_options
-#pragma GCC optimize("O1")
+#pragma GCC optimize("O1", "no-if-conversion", "no-if-conversion2", "no-ivopts", "no-split-wide-types", \
+                         "no-tree-dominator-opts", "no-tree-loop-optimize", "no-tree-pta")
 #endif
 
 #endif
@@ -12414,8 +12855,11 @@ class vector_memory {
   /// Moves `count` elements of `element` bytes each to fresh memory.
   using mover = void (*)(void* to, void* from, std::size_t count, std::size_t element);
 
-  vector_memory() noexcept = default;
-  vector_memory(vector_memory&& other) noexcept { exchange(other); }
+  [[gnu::always_inline]] vector_memory() noexcept {}
+  [[gnu::always_inline]] vector_memory(vector_memory&& other) noexcept
+      : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
+    other.data_ = nullptr, other.size_ = other.capacity_ = 0;
+  }
   vector_memory(const vector_memory&) = delete;
   vector_memory& operator=(const vector_memory&) = delete;
 
@@ -12467,7 +12911,7 @@ class vector : private detail::vector_memory {
   using const_iterator = const T*;
 
   // Delegating constructors: when copying an element throws, the destructor frees the others.
-  vector() noexcept = default;
+  [[gnu::always_inline]] vector() noexcept {}
   explicit vector(std::size_t count) : vector() { resize(count); }
   vector(std::size_t count, const T& value) : vector() { resize(count, value); }
   vector(std::initializer_list<T> values) : vector(values.begin(), values.end()) {}
@@ -12477,7 +12921,7 @@ class vector : private detail::vector_memory {
   }
   explicit vector(const std::vector<T>& other) : vector(other.data(), other.data() + other.size()) {}
   vector(const vector& other) : vector(other.begin(), other.end()) {}
-  vector(vector&& other) noexcept : vector_memory(static_cast<vector_memory&&>(other)) {}
+  [[gnu::always_inline]] vector(vector&& other) noexcept : vector_memory(static_cast<vector_memory&&>(other)) {}
   vector& operator=(vector other) noexcept {
     exchange(other);
     return *this;
@@ -12488,25 +12932,25 @@ class vector : private detail::vector_memory {
   }
   explicit operator std::vector<T>() const { return std::vector<T>(begin(), end()); }
 
-  T* data() noexcept { return static_cast<T*>(data_); }
-  const T* data() const noexcept { return static_cast<const T*>(data_); }
-  std::size_t size() const noexcept { return size_; }
-  std::size_t capacity() const noexcept { return capacity_; }
-  bool empty() const noexcept { return size_ == 0; }
-  T* begin() noexcept { return static_cast<T*>(data_); }
-  const T* begin() const noexcept { return static_cast<const T*>(data_); }
-  T* end() noexcept { return static_cast<T*>(data_) + size_; }
-  const T* end() const noexcept { return static_cast<const T*>(data_) + size_; }
+  [[gnu::always_inline]] T* data() noexcept { return static_cast<T*>(data_); }
+  [[gnu::always_inline]] const T* data() const noexcept { return static_cast<const T*>(data_); }
+  [[gnu::always_inline]] std::size_t size() const noexcept { return size_; }
+  [[gnu::always_inline]] std::size_t capacity() const noexcept { return capacity_; }
+  [[gnu::always_inline]] bool empty() const noexcept { return size_ == 0; }
+  [[gnu::always_inline]] T* begin() noexcept { return static_cast<T*>(data_); }
+  [[gnu::always_inline]] const T* begin() const noexcept { return static_cast<const T*>(data_); }
+  [[gnu::always_inline]] T* end() noexcept { return static_cast<T*>(data_) + size_; }
+  [[gnu::always_inline]] const T* end() const noexcept { return static_cast<const T*>(data_) + size_; }
   auto rbegin() const noexcept { return std::reverse_iterator<const T*>(end()); }
   auto rend() const noexcept { return std::reverse_iterator<const T*>(begin()); }
-  T& operator[](std::size_t at) noexcept { return static_cast<T*>(data_)[at]; }
-  const T& operator[](std::size_t at) const noexcept { return static_cast<const T*>(data_)[at]; }
+  [[gnu::always_inline]] T& operator[](std::size_t at) noexcept { return static_cast<T*>(data_)[at]; }
+  [[gnu::always_inline]] const T& operator[](std::size_t at) const noexcept { return static_cast<const T*>(data_)[at]; }
   T& at(std::size_t i) { return i < size_ ? (*this)[i] : throw std::out_of_range("base::vector"); }
   const T& at(std::size_t i) const { return i < size_ ? (*this)[i] : throw std::out_of_range("base::vector"); }
-  T& front() noexcept { return *begin(); }
-  const T& front() const noexcept { return *begin(); }
-  T& back() noexcept { return (*this)[size_ - 1]; }
-  const T& back() const noexcept { return (*this)[size_ - 1]; }
+  [[gnu::always_inline]] T& front() noexcept { return *begin(); }
+  [[gnu::always_inline]] const T& front() const noexcept { return *begin(); }
+  [[gnu::always_inline]] T& back() noexcept { return (*this)[size_ - 1]; }
+  [[gnu::always_inline]] const T& back() const noexcept { return (*this)[size_ - 1]; }
 
   void reserve(std::size_t count) {
     if (count > capacity_) move_to(count, sizeof(T), relocation());
@@ -12749,9 +13193,12 @@ namespace detail {
 /// The part of pod_vector that depends on the element size only; compiled once for all element types.
 class plain_memory {
  protected:
-  plain_memory() noexcept = default;
+  [[gnu::always_inline]] plain_memory() noexcept {}
   explicit plain_memory(memory_pool* pool) noexcept : pool_(pool) {}
-  plain_memory(plain_memory&& other) noexcept { exchange(other); }
+  [[gnu::always_inline]] plain_memory(plain_memory&& other) noexcept
+      : data_(other.data_), size_(other.size_), capacity_(other.capacity_), pool_(other.pool_) {
+    other.data_ = nullptr, other.size_ = other.capacity_ = 0, other.pool_ = nullptr;
+  }
   plain_memory(const plain_memory&) = delete;
   plain_memory& operator=(const plain_memory&) = delete;
 
@@ -12779,6 +13226,12 @@ class plain_memory {
     const size_t least = size_ + more, doubled = size_t{2} * capacity_, first = element < 16 ? 64 / element : 4;
     const size_t most = doubled > UINT32_MAX && least <= UINT32_MAX ? size_t{UINT32_MAX} : doubled;
     move_to(least > most ? (least > first ? least : first) : most, element);
+  }
+  [[gnu::noinline]] void append_bytes(const void* first, size_t count, size_t element) {
+    if (count == 0) return;
+    if (count > capacity_ - size_) size_ == 0 && count > capacity_ ? move_to(count, element) : grow(count, element);
+    memcpy(static_cast<char*>(data_) + size_ * element, first, count * element);
+    size_ += static_cast<uint32_t>(count);
   }
   /// Moves the elements from index `from` on to index `to`; the capacity must suffice.
   void shift(size_t to, size_t from, size_t element) noexcept {
@@ -12818,15 +13271,17 @@ class pod_vector : private detail::plain_memory {
   using iterator = T*;
   using const_iterator = const T*;
 
-  pod_vector() noexcept = default;
+  [[gnu::always_inline]] pod_vector() noexcept {}
   explicit pod_vector(memory_pool& pool) noexcept : plain_memory(&pool) {}
   explicit pod_vector(size_t count, const T& value = T()) { resize(count, value); }
   pod_vector(std::initializer_list<T> values) { append(values.begin(), values.size()); }
   pod_vector(const T* first, const T* last) { append(first, static_cast<size_t>(last - first)); }
-  pod_vector(const pod_vector& other) : plain_memory() { append(other.data(), other.size()); }
-  pod_vector(pod_vector&& other) noexcept : plain_memory(static_cast<plain_memory&&>(other)) {}
+  pod_vector(const pod_vector& other) : plain_memory() { append_bytes(other.data_, other.size_, sizeof(T)); }
+  [[gnu::always_inline]] pod_vector(pod_vector&& other) noexcept : plain_memory(static_cast<plain_memory&&>(other)) {}
   pod_vector& operator=(const pod_vector& other) {
-    if (this != &other) assign(other.begin(), other.end());
+    if (this == &other) return *this;
+    clear();
+    append_bytes(other.data_, other.size_, sizeof(T));
     return *this;
   }
   pod_vector& operator=(pod_vector&& other) noexcept {
@@ -12837,21 +13292,21 @@ class pod_vector : private detail::plain_memory {
   // Inline, because it would be one more function per type.
   [[gnu::always_inline]] ~pod_vector() { give_back(sizeof(T)); }
 
-  T* data() noexcept { return static_cast<T*>(data_); }
-  const T* data() const noexcept { return static_cast<const T*>(data_); }
-  size_t size() const noexcept { return size_; }
-  size_t capacity() const noexcept { return capacity_; }
-  bool empty() const noexcept { return size_ == 0; }
-  T* begin() noexcept { return data(); }
-  const T* begin() const noexcept { return data(); }
-  T* end() noexcept { return data() + size_; }
-  const T* end() const noexcept { return data() + size_; }
-  T& operator[](size_t at) noexcept { return data()[at]; }
-  const T& operator[](size_t at) const noexcept { return data()[at]; }
-  T& front() noexcept { return data()[0]; }
-  const T& front() const noexcept { return data()[0]; }
-  T& back() noexcept { return data()[size_ - 1]; }
-  const T& back() const noexcept { return data()[size_ - 1]; }
+  [[gnu::always_inline]] T* data() noexcept { return static_cast<T*>(data_); }
+  [[gnu::always_inline]] const T* data() const noexcept { return static_cast<const T*>(data_); }
+  [[gnu::always_inline]] size_t size() const noexcept { return size_; }
+  [[gnu::always_inline]] size_t capacity() const noexcept { return capacity_; }
+  [[gnu::always_inline]] bool empty() const noexcept { return size_ == 0; }
+  [[gnu::always_inline]] T* begin() noexcept { return data(); }
+  [[gnu::always_inline]] const T* begin() const noexcept { return data(); }
+  [[gnu::always_inline]] T* end() noexcept { return data() + size_; }
+  [[gnu::always_inline]] const T* end() const noexcept { return data() + size_; }
+  [[gnu::always_inline]] T& operator[](size_t at) noexcept { return data()[at]; }
+  [[gnu::always_inline]] const T& operator[](size_t at) const noexcept { return data()[at]; }
+  [[gnu::always_inline]] T& front() noexcept { return data()[0]; }
+  [[gnu::always_inline]] const T& front() const noexcept { return data()[0]; }
+  [[gnu::always_inline]] T& back() noexcept { return data()[size_ - 1]; }
+  [[gnu::always_inline]] const T& back() const noexcept { return data()[size_ - 1]; }
 
   void reserve(size_t count) {
     if (count > capacity_) move_to(count, sizeof(T));
@@ -12868,8 +13323,8 @@ class pod_vector : private detail::plain_memory {
     if (size_ == capacity_) grow(1, sizeof(T));
     return *::new (static_cast<void*>(data() + size_++)) T(made);
   }
-  void pop_back() noexcept { --size_; }
-  void clear() noexcept { size_ = 0; }
+  [[gnu::always_inline]] void pop_back() noexcept { --size_; }
+  [[gnu::always_inline]] void clear() noexcept { size_ = 0; }
   /// Frees the memory and keeps the pool.
   void release() noexcept {
     give_back(sizeof(T));
@@ -12935,6 +13390,150 @@ class pod_vector : private detail::plain_memory {
   }
   friend bool operator!=(const pod_vector& a, const pod_vector& b) { return !(a == b); }
 };
+
+}  // namespace base
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/base/sorting.hpp
+#ifndef WHYWAIT_BASE_SORTING_HPP
+#define WHYWAIT_BASE_SORTING_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace base {
+
+namespace detail {
+
+using number_before = bool (*)(const void* context, std::uint32_t a, std::uint32_t b);
+using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b, std::size_t element);
+
+[[gnu::noinline]] inline bool in_order(std::size_t size, number_before before, const void* context) {
+  for (std::uint32_t i = 1; i < size; ++i) {
+    if (before(context, i, i - 1)) return false;
+  }
+  return true;
+}
+
+// Bottom-up merge sort, compiled once for all lists; std::stable_sort costs 2 to 10 KB of code per list type.
+[[gnu::noinline]] inline void sort_numbers(base::pod_vector<std::uint32_t>& numbers, number_before before,
+                                           const void* context) {
+  const std::size_t n = numbers.size();
+  base::pod_vector<std::uint32_t> other(n);
+  for (std::size_t width = 1; width < n; width *= 2) {
+    for (std::size_t begin = 0; begin < n; begin += 2 * width) {
+      const std::size_t middle = begin + width < n ? begin + width : n;
+      const std::size_t end = middle + width < n ? middle + width : n;
+      std::size_t a = begin, b = middle;
+      if (middle == end || !before(context, numbers[middle], numbers[middle - 1])) b = end;  // already in order
+      for (std::size_t to = begin; to != end; ++to) {
+        const bool second = b != end && (a == middle || before(context, numbers[b], numbers[a]));
+        other[to] = numbers[second ? b++ : a++];
+      }
+    }
+    numbers.swap(other);
+  }
+}
+
+// The part of a sort that does not depend on the element type.
+[[gnu::noinline]] inline void sort_list(void* list, std::size_t size, number_before before, const void* context,
+                                        number_swap swap, std::size_t element) {
+  if (in_order(size, before, context)) return;
+  base::pod_vector<std::uint32_t> order(size);
+  for (std::uint32_t i = 0; i != size; ++i) order[i] = i;
+  sort_numbers(order, before, context);
+  // Each cycle of the permutation is rotated once; the first element of a cycle is carried along to its end.
+  for (std::uint32_t i = 0; i != size; ++i) {
+    std::uint32_t to = i;
+    for (std::uint32_t from = order[to]; from != i; from = order[to]) {
+      swap(list, to, from, element);
+      order[to] = to;
+      to = from;
+    }
+    order[to] = to;
+  }
+}
+
+[[gnu::noinline]] inline void swap_bytes(void* list, std::uint32_t a, std::uint32_t b, std::size_t element) {
+  unsigned char* const x = static_cast<unsigned char*>(list) + a * element;
+  std::swap_ranges(x, x + element, static_cast<unsigned char*>(list) + b * element);
+}
+template <class T>
+void swap_elements(void* list, std::uint32_t a, std::uint32_t b, std::size_t) {
+  std::swap(static_cast<T*>(list)[a], static_cast<T*>(list)[b]);
+}
+
+template <class T, class Before>
+struct list_order {
+  static bool before(const void* context, std::uint32_t a, std::uint32_t b) {
+    const list_order& order = *static_cast<const list_order*>(context);
+    return (*order.is_before)(order.list[a], order.list[b]);
+  }
+  const T* list;
+  const Before* is_before;
+};
+
+}  // namespace detail
+
+/// Stable sort by `before` for lists where compile time matters more than run time. O(n log n) comparisons through a
+/// pointer, at most one swap and 8 bytes of memory per element; fewer than 2^32 elements. Throws std::bad_alloc. If it
+/// or `before` throws, the list is unchanged.
+template <class T, class Before>
+[[gnu::always_inline]] inline void small_stable_sort(T* list, std::size_t size, const Before& before) {
+  const detail::list_order<T, Before> order{list, &before};
+  detail::number_swap swap = &detail::swap_bytes;
+  if constexpr (!std::is_trivially_copyable<T>::value) swap = &detail::swap_elements<T>;
+  detail::sort_list(list, size, &detail::list_order<T, Before>::before, &order, swap, sizeof(T));
+}
+template <class List, class Before>
+[[gnu::always_inline]] inline void small_stable_sort(List& list, const Before& before) {
+  small_stable_sort(list.data(), list.size(), before);
+}
+
+/// Stable sort by operator<.
+template <class List>
+void small_stable_sort(List& list) {
+  using element = typename List::value_type;
+  small_stable_sort(list, [](const element& a, const element& b) { return a < b; });
+}
+
+/// Brings together neighbours for which `same(first, other)` holds: `add(first, other)`, and the other goes. O(n).
+template <class List, class Same, class Add>
+void join_neighbours(List& list, const Same& same, const Add& add) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i != list.size(); ++i) {
+    if (kept != 0 && same(list[kept - 1], list[i])) {
+      add(list[kept - 1], list[i]);
+      continue;
+    }
+    if (kept != i) list[kept] = std::move(list[i]);
+    ++kept;
+  }
+  list.resize(kept);
+}
+
+/// Sorts by `before` and joins the elements that are equal in this order.
+template <class List, class Before, class Add>
+void sort_and_join(List& list, const Before& before, const Add& add) {
+  using element = typename List::value_type;
+  small_stable_sort(list, before);
+  join_neighbours(
+      list, [&before](const element& a, const element& b) { return !before(a, b); }, add);
+}
+
+/// Stable sort for mostly short lists where run time matters: up to 32 elements are sorted by insertion.
+template <class List, class Before>
+void sort_short(List& list, const Before& before) {
+  if (list.size() > 32) return small_stable_sort(list, before);
+  for (std::size_t i = 1; i < list.size(); ++i) {
+    const typename List::value_type moving = list[i];
+    std::size_t at = i;
+    for (; at != 0 && before(moving, list[at - 1]); --at) list[at] = list[at - 1];
+    list[at] = moving;
+  }
+}
 
 }  // namespace base
 }  // namespace v0
@@ -13051,468 +13650,6 @@ void get_all(packet_reader& in, List& values) {
 
 #endif
 
-// ---- whywait/base/sorting.hpp
-#ifndef WHYWAIT_BASE_SORTING_HPP
-#define WHYWAIT_BASE_SORTING_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace base {
-
-namespace detail {
-
-using number_before = bool (*)(const void* context, std::uint32_t a, std::uint32_t b);
-using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b);
-
-[[gnu::noinline]] inline bool in_order(std::size_t size, number_before before, const void* context) {
-  for (std::uint32_t i = 1; i < size; ++i) {
-    if (before(context, i, i - 1)) return false;
-  }
-  return true;
-}
-
-// Bottom-up merge sort, compiled once for all lists; std::stable_sort costs 2 to 10 KB of code per list type.
-[[gnu::noinline]] inline void sort_numbers(base::pod_vector<std::uint32_t>& numbers, number_before before,
-                                           const void* context) {
-  const std::size_t n = numbers.size();
-  base::pod_vector<std::uint32_t> other(n);
-  for (std::size_t width = 1; width < n; width *= 2) {
-    for (std::size_t begin = 0; begin < n; begin += 2 * width) {
-      const std::size_t middle = begin + width < n ? begin + width : n;
-      const std::size_t end = middle + width < n ? middle + width : n;
-      std::size_t a = begin, b = middle;
-      if (middle == end || !before(context, numbers[middle], numbers[middle - 1])) b = end;  // already in order
-      for (std::size_t to = begin; to != end; ++to) {
-        const bool second = b != end && (a == middle || before(context, numbers[b], numbers[a]));
-        other[to] = numbers[second ? b++ : a++];
-      }
-    }
-    numbers.swap(other);
-  }
-}
-
-// The part of a sort that does not depend on the element type.
-[[gnu::noinline]] inline void sort_list(void* list, std::size_t size, number_before before, const void* context,
-                                        number_swap swap) {
-  if (in_order(size, before, context)) return;
-  base::pod_vector<std::uint32_t> order(size);
-  for (std::uint32_t i = 0; i != size; ++i) order[i] = i;
-  sort_numbers(order, before, context);
-  // Each cycle of the permutation is rotated once; the first element of a cycle is carried along to its end.
-  for (std::uint32_t i = 0; i != size; ++i) {
-    std::uint32_t to = i;
-    for (std::uint32_t from = order[to]; from != i; from = order[to]) {
-      swap(list, to, from);
-      order[to] = to;
-      to = from;
-    }
-    order[to] = to;
-  }
-}
-
-template <class T>
-void swap_numbers(void* list, std::uint32_t a, std::uint32_t b) {
-  std::swap(static_cast<T*>(list)[a], static_cast<T*>(list)[b]);
-}
-
-}  // namespace detail
-
-/// Stable sort by `before` for lists where compile time matters more than run time. O(n log n) comparisons through a
-/// pointer, at most one swap and 8 bytes of memory per element; fewer than 2^32 elements. Throws std::bad_alloc. If it
-/// or `before` throws, the list is unchanged.
-template <class T, class Before>
-void small_stable_sort(T* list, std::size_t size, Before before) {
-  struct both {
-    const T* list;
-    const Before* before;
-  };
-  const both context{list, &before};
-  const detail::number_before by_number = [](const void* c, std::uint32_t a, std::uint32_t b) {
-    const both& all = *static_cast<const both*>(c);
-    return static_cast<bool>((*all.before)(all.list[a], all.list[b]));
-  };
-  detail::sort_list(list, size, by_number, &context, &detail::swap_numbers<T>);
-}
-template <class List, class Before>
-void small_stable_sort(List& list, Before before) {
-  small_stable_sort(list.data(), list.size(), before);
-}
-
-/// Stable sort by operator<.
-template <class List>
-void small_stable_sort(List& list) {
-  using element = typename List::value_type;
-  small_stable_sort(list, [](const element& a, const element& b) { return a < b; });
-}
-
-/// Stable sort for mostly short lists where run time matters: up to 32 elements are sorted by insertion.
-template <class List, class Before>
-void sort_short(List& list, Before before) {
-  if (list.size() > 32) return small_stable_sort(list, before);
-  for (std::size_t i = 1; i < list.size(); ++i) {
-    const typename List::value_type moving = list[i];
-    std::size_t at = i;
-    for (; at != 0 && before(moving, list[at - 1]); --at) list[at] = list[at - 1];
-    list[at] = moving;
-  }
-}
-
-}  // namespace base
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/clocks/joining.hpp
-#ifndef WHYWAIT_CLOCKS_JOINING_HPP
-#define WHYWAIT_CLOCKS_JOINING_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace clocks {
-
-/// Joins a list to another; both are ascending and without duplicates. Common elements are added in place, which is all
-/// of them where every rank runs the same code. O(both).
-template <class List, class Before, class Add>
-void join_ascending(List& into, List&& from, Before before, Add add) {
-  using element = typename List::value_type;
-  if (into.empty()) into.swap(from);
-  List fresh;
-  std::size_t at = 0;
-  for (const element& e : from) {
-    while (at != into.size() && before(into[at], e)) ++at;
-    if (at == into.size() || before(e, into[at])) {
-      fresh.push_back(e);
-    } else {
-      add(into[at], e);
-    }
-  }
-  if (fresh.empty()) return;
-  List all;
-  all.reserve(into.size() + fresh.size());
-  std::size_t a = 0;
-  for (const element& f : fresh) {
-    for (; a != into.size() && before(into[a], f); ++a) all.push_back(into[a]);
-    all.push_back(f);
-  }
-  for (; a != into.size(); ++a) all.push_back(into[a]);
-  into = std::move(all);
-}
-
-/// Joins a list that put_all wrote.
-template <class List, class Before, class Add>
-void join_ascending(List& into, base::packet_reader& in, Before before, Add add) {
-  List from;
-  get_all(in, from);
-  join_ascending(into, std::move(from), before, add);
-}
-
-}  // namespace clocks
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/explain/clock_question.hpp
-#ifndef WHYWAIT_EXPLAIN_CLOCK_QUESTION_HPP
-#define WHYWAIT_EXPLAIN_CLOCK_QUESTION_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// The key that stands for the network: all time inside MPI calls that is not waiting for others.
-constexpr core::stable_key network_key() noexcept { return core::combine(1, 0x6e6574776f726bu); }
-
-/// The key of the network within nodes: calls whose messages, or whose communicator, stay within one node.
-constexpr core::stable_key node_network_key() noexcept { return core::combine(2, 0x6e6574776f726bu); }
-
-/// One change of a hypothetical run: `block` takes `factor` times as long (0.5: twice as fast, 0: no time). With `mean_ns`
-/// it is balanced instead: each rank that runs it spends that time in it, distributed over the run as now.
-struct change {
-  core::stable_key block = 0;  ///< key of a region, step or derived block, or network_key()
-  double factor = 1.0;
-  std::int64_t mean_ns = 0;
-};
-
-/// A hypothetical run with all these changes.
-struct what_if {
-  base::vector<change> changes;
-};
-
-/// The predicted run: exact for the recorded matching and order of events; a bound if the program decides by time
-/// (wildcards, dynamic scheduling) or if the network is shared.
-struct what_if_answer {
-  what_if question;
-  std::int64_t total_ns = 0;   ///< time of the hypothetical run
-  std::int64_t saving_ns = 0;  ///< time of the run without changes minus total_ns
-};
-
-/// What balancing one block over the ranks that run it would save.
-struct balance_answer {
-  core::stable_key block = 0;
-  std::int32_t rank = 0;       ///< the rank that spends most time in it
-  std::int32_t ranks = 0;      ///< number of ranks that run it
-  std::int64_t most_ns = 0;    ///< time of that rank in it
-  std::int64_t sum_ns = 0;     ///< time of all ranks in it
-  std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
-};
-
-/// The efficiencies of POP (Rosas, Gimenez, Labarta 2014), 0 to 1: parallel = load_balance * communication and
-/// communication = serialisation * transfer. 0 if nothing was recorded. Useful is all time outside MPI calls.
-struct efficiencies {
-  double parallel = 0;               ///< mean useful time / time of the run
-  double load_balance = 0;           ///< mean useful time / longest useful time
-  double communication = 0;          ///< longest useful time / time of the run
-  double serialisation = 0;          ///< longest useful time / time of the run on an ideal network
-  double transfer = 0;               ///< time of the run on an ideal network / time of the run
-  double balance_in_nodes = 0;       ///< largest mean of a node / longest useful time; 0 if no node is known
-  double balance_between_nodes = 0;  ///< mean useful time / largest mean of a node; 0 if no node is known
-  // transfer = transfer_in_nodes * transfer_between_nodes; both 0 if no node is known
-  double transfer_in_nodes = 0;  ///< time of the run if calls within one node cost nothing / time of the run
-  double transfer_between_nodes = 0;  ///< time of the run on an ideal network / time if calls within one node cost nothing
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/explain/transport_calls.hpp
-#ifndef WHYWAIT_EXPLAIN_TRANSPORT_CALLS_HPP
-#define WHYWAIT_EXPLAIN_TRANSPORT_CALLS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-// Type erasure of a transport and of the functions that it exchanges with the engine. The engine is compiled once, for
-// any number of transports.
-
-/// A borrowed callable; its target must outlive the last call.
-template <class Signature>
-class borrowed;
-template <class Result, class... Args>
-class borrowed<Result(Args...)> {
- public:
-  template <class Function, std::enable_if_t<!std::is_same<std::decay_t<Function>, borrowed>::value, int> = 0>
-  borrowed(Function&& function)
-      : function_(const_cast<void*>(static_cast<const void*>(&function))), call_([](void* self, Args... args) -> Result {
-          return (*static_cast<std::remove_reference_t<Function>*>(self))(std::forward<Args>(args)...);
-        }) {}
-  Result operator()(Args... args) const { return call_(function_, std::forward<Args>(args)...); }
-
- private:
-  void* function_;
-  Result (*call_)(void*, Args...);
-};
-
-/// to(rank): the packet under construction for that rank.
-using outbox_call = borrowed<base::packet&(std::int32_t)>;
-/// post(rank, packet): sends the packet at once.
-using post_call = borrowed<void(std::int32_t, const base::packet&)>;
-
-/// Any transport; `explain` documents the functions.
-class transport_calls {
- public:
-  using take_call = borrowed<void(std::int32_t, const unsigned char*, std::size_t)>;
-  using receive_call = borrowed<void(std::int32_t, std::int32_t, const unsigned char*, std::size_t)>;
-  using pack_call = borrowed<base::packet(std::int32_t)>;
-
-  virtual std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) = 0;
-  virtual void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce, receive_call consume) = 0;
-  virtual void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) = 0;
-  virtual void reduce(pack_call pack, take_call merge) = 0;
-  virtual void broadcast(pack_call pack, take_call take) = 0;
-
-  /// Returns when all ranks have called it.
-  void wait_for_all() {
-    minimum([](std::int32_t) { return std::int64_t{0}; });
-  }
-
- protected:
-  ~transport_calls() = default;
-};
-
-/// Adapts one transport type; borrows the transport.
-template <class Transport>
-class transport_calls_of final : public transport_calls {
- public:
-  explicit transport_calls_of(Transport& transport) : transport_(&transport) {}
-
-  std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) override { return transport_->minimum(value); }
-  void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce, receive_call consume) override {
-    transport_->exchange([&](std::int32_t i, auto&& to, std::size_t room) { produce(i, outbox_call(to), room); }, consume);
-  }
-  void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) override {
-    transport_->forward([&](std::int32_t i, auto&& post) { return advance(i, post_call(post)); }, receive);
-  }
-  void reduce(pack_call pack, take_call merge) override { transport_->reduce(pack, merge); }
-  void broadcast(pack_call pack, take_call take) override { transport_->broadcast(pack, take); }
-
- private:
-  Transport* transport_;
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/explain/clocks.hpp
-#ifndef WHYWAIT_EXPLAIN_CLOCKS_HPP
-#define WHYWAIT_EXPLAIN_CLOCKS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-struct arrival;
-struct message_match;
-struct merged_class;
-struct outcome;
-struct participant;
-struct relay_wait;
-class class_merger;
-
-// The interface between the explanation and the virtual clocks (clocks/virtual_clocks.hpp), so that programs that do
-// not use the clocks do not compile them. Called once per stage, location or collective operation, never per record.
-
-/// The class of one wait, so that its compensated time can be added to that class.
-struct wait_note {
-  std::uint32_t record;
-  std::uint32_t number;  ///< of its class in wait_classes
-  std::int64_t wait_ns;
-};
-
-/// A wait that was caused by the beginning of one of this location's records.
-struct caused_wait {
-  std::uint32_t record;
-  std::int32_t rank;  ///< the rank that waited
-  std::uint16_t location;
-};
-
-/// Time in one block.
-struct block_time {
-  core::stable_key block;
-  std::int64_t ns, visits;
-};
-
-/// The state of one location after the forward pass.
-struct explained_location {
-  explicit explained_location(base::memory_pool& memory) : caused(memory), notes(memory), path(memory) {}
-  const base::pod_vector<arrival>* arrivals = nullptr;  ///< its causers, by record; borrowed
-  base::pod_vector<caused_wait> caused;                 ///< the waits it caused, by record
-  base::pod_vector<wait_note> notes;                    ///< by record
-  std::int64_t startup_ns = 0;  ///< time from the first rank's begin to the begin of recording
-  std::int64_t end_ns = INT64_MIN;
-  base::pod_vector<block_time> path;  ///< the causal path into its end
-};
-
-/// The virtual clocks of one rank, in the order of the engine's calls.
-class rank_clocks {
- public:
-  virtual ~rank_clocks() = default;
-
-  /// Adds one collective operation of which this rank is the home: all participants, by rank, and those that waited for a
-  /// relay.
-  virtual void add_collective(const participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs,
-                              const base::pod_vector<relay_wait>& relays) = 0;
-  /// Sends the resulting needs to the participants as packet_part::give and need, which `receive_needs` reads there.
-  virtual void send_needs(outbox_call to) = 0;
-  virtual void receive_needs(std::uint32_t part, base::packet_reader& in) = 0;
-  /// Adds the messages of one location and the causes of its waits, both by record.
-  virtual void add_messages(std::uint16_t location, const message_match* matches, std::size_t count,
-                            const base::pod_vector<arrival>& arrivals) = 0;
-  /// Adds every location in turn, after the forward pass.
-  virtual void add_explained_location(std::uint16_t location, explained_location what) = 0;
-  /// Sets the classes before they are summed; borrowed. `number`: index of this rank in `merging`.
-  virtual void set_classes(class_merger& merging, std::size_t number) = 0;
-  /// On rank 0: add the results before, and after, the classes are presented.
-  virtual void report(outcome& result, base::vector<merged_class>& merged) = 0;
-  virtual void mark_savings(outcome& result) const = 0;
-};
-
-/// The virtual clocks of all ranks that a process hosts.
-class run_clocks {
- public:
-  virtual ~run_clocks() = default;
-  virtual rank_clocks& of(std::size_t hosted) = 0;
-  /// Computes the delay costs, after the forward pass. Collective.
-  virtual void compute_delay_costs(transport_calls& transport) = 0;
-  /// Answers all questions, after the classes were summed. Collective.
-  virtual void answer_questions(transport_calls& transport, std::int64_t earliest_ns) = 0;
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/clocks/block_balance.hpp
-#ifndef WHYWAIT_CLOCKS_BLOCK_BALANCE_HPP
-#define WHYWAIT_CLOCKS_BLOCK_BALANCE_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace clocks {
-
-/// How the time in each block is distributed over the ranks. Merged up the reduction tree; 48 bytes per distinct block.
-class block_balance {
- public:
-  /// Sets what one rank did itself, by block, ascending.
-  void set(std::int32_t rank, const base::pod_vector<explain::block_time>& own) {
-    all_.clear();
-    for (const explain::block_time& b : own) {
-      if (b.ns > 0) all_.push_back({b.block, rank, 1, b.ns, b.ns, 0});
-    }
-  }
-  void write(base::packet& out) const { put_all(out, all_); }
-  /// Merges what another rank's `write` wrote.
-  void join(base::packet_reader& in) {
-    join_ascending(
-        all_, in, [](const entry& a, const entry& b) { return a.block < b.block; },
-        [](entry& to, const entry& e) {
-          if (e.most_ns > to.most_ns) {
-            to.most_ns = e.most_ns;
-            to.rank = e.rank;
-          }
-          to.ranks += e.ranks;
-          to.sum_ns += e.sum_ns;
-        });
-  }
-
-  /// The blocks that one rank spends most time in beyond the mean of all ranks that run them: the candidates for balancing,
-  /// at most `most`, largest excess first.
-  base::pod_vector<explain::balance_answer> candidates(std::size_t most) const {
-    base::pod_vector<entry> found;
-    for (const entry& e : all_) {
-      if (e.ranks > 1 && excess(e) > 0) found.push_back(e);
-    }
-    small_stable_sort(found, [](const entry& a, const entry& b) {
-      return excess(a) != excess(b) ? excess(a) > excess(b) : a.block < b.block;
-    });
-    found.resize(std::min(found.size(), most));
-    return found;
-  }
-  static std::int64_t mean_ns(const explain::balance_answer& e) noexcept { return e.sum_ns / e.ranks; }
-
- private:
-  using entry = explain::balance_answer;
-  static std::int64_t excess(const entry& e) noexcept { return e.most_ns - mean_ns(e); }
-
-  base::pod_vector<entry> all_;  ///< by block
-};
-
-}  // namespace clocks
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/base/key_map.hpp
 #ifndef WHYWAIT_BASE_KEY_MAP_HPP
 #define WHYWAIT_BASE_KEY_MAP_HPP
@@ -13606,367 +13743,71 @@ class key_map {
 
 #endif
 
-// ---- whywait/clocks/delay_rule.hpp
-#ifndef WHYWAIT_CLOCKS_DELAY_RULE_HPP
-#define WHYWAIT_CLOCKS_DELAY_RULE_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace clocks {
-
-/// A delay that is known as an interval. The rule is monotone, so it maps intervals to sound intervals (docs/method.md
-/// 4.2).
-struct delay_range {
-  std::int64_t lo = 0, hi = 0;
-  delay_range() = default;
-  delay_range(std::int64_t low, std::int64_t high) : lo(low), hi(high) {}
-};
-
-/// Several hypotheses at once: clock h is the delay of the real run against a run in which hypothesis h holds. They
-/// share the measured waits and slacks and differ in what they remove from a path.
-template <std::size_t N>
-struct clock_bank {
-  std::array<std::int64_t, N> clock{};
-  std::int64_t& operator[](std::size_t h) noexcept { return clock[h]; }
-  const std::int64_t& operator[](std::size_t h) const noexcept { return clock[h]; }
-};
-
-// The interface of a kind of delay: addition, `+ ns`, and the five functions below.
-
-constexpr std::int64_t never_ns = INT64_MAX / 4;  ///< the slack of an input that cannot matter
-
-inline std::int64_t least(std::int64_t a, std::int64_t b) noexcept { return std::min(a, b); }
-inline std::int64_t most(std::int64_t a, std::int64_t b) noexcept { return std::max(a, b); }
-/// The amount by which `late` exceeds `there`, at least 0.
-inline std::int64_t excess(std::int64_t late, std::int64_t there) noexcept { return late > there ? late - there : 0; }
-/// An input of unknown slack. As a number it changes nothing (docs/method.md 4.4; slack 0 would invent waits).
-inline std::int64_t after_unknown(std::int64_t) noexcept { return never_ns; }
-/// The time of an event in the run without its delay.
-inline std::int64_t without(std::int64_t time_ns, std::int64_t delay) noexcept { return time_ns - delay; }
-
-inline delay_range operator+(delay_range a, delay_range b) noexcept { return {a.lo + b.lo, a.hi + b.hi}; }
-inline delay_range operator+(delay_range a, std::int64_t ns) noexcept { return {a.lo + ns, a.hi + ns}; }
-inline delay_range least(delay_range a, delay_range b) noexcept { return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)}; }
-inline delay_range most(delay_range a, delay_range b) noexcept { return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)}; }
-inline delay_range excess(delay_range late, delay_range there) noexcept {
-  return {excess(late.lo, there.hi), excess(late.hi, there.lo)};
-}
-/// As an interval: anything from "arrived at that moment" to "always there".
-inline delay_range after_unknown(delay_range x) noexcept { return {x.lo, never_ns}; }
-inline delay_range without(std::int64_t time_ns, delay_range x) noexcept { return {time_ns - x.hi, time_ns - x.lo}; }
-
-namespace detail {
-template <std::size_t N, class F>
-clock_bank<N> each_clock(const clock_bank<N>& a, const clock_bank<N>& b, F f) noexcept {
-  clock_bank<N> r;
-  for (std::size_t h = 0; h != N; ++h) r[h] = f(a[h], b[h]);
-  return r;
-}
-template <std::size_t N>
-clock_bank<N> all_clocks(std::int64_t ns) noexcept {
-  clock_bank<N> r;
-  r.clock.fill(ns);
-  return r;
-}
-}  // namespace detail
-
-template <std::size_t N>
-clock_bank<N> operator+(const clock_bank<N>& a, const clock_bank<N>& b) noexcept {
-  return detail::each_clock(a, b, [](std::int64_t x, std::int64_t y) { return x + y; });
-}
-template <std::size_t N>
-clock_bank<N> operator+(const clock_bank<N>& a, std::int64_t ns) noexcept {
-  return a + detail::all_clocks<N>(ns);
-}
-template <std::size_t N>
-clock_bank<N> least(const clock_bank<N>& a, const clock_bank<N>& b) noexcept {
-  return detail::each_clock(a, b, [](std::int64_t x, std::int64_t y) { return std::min(x, y); });
-}
-template <std::size_t N>
-clock_bank<N> most(const clock_bank<N>& a, const clock_bank<N>& b) noexcept {
-  return detail::each_clock(a, b, [](std::int64_t x, std::int64_t y) { return std::max(x, y); });
-}
-template <std::size_t N>
-clock_bank<N> excess(const clock_bank<N>& late, const clock_bank<N>& there) noexcept {
-  return detail::each_clock(late, there, [](std::int64_t x, std::int64_t y) { return excess(x, y); });
-}
-template <std::size_t N>
-clock_bank<N> after_unknown(const clock_bank<N>&) noexcept {
-  return detail::all_clocks<N>(never_ns);
-}
-template <std::size_t N>
-clock_bank<N> without(std::int64_t time_ns, const clock_bank<N>& x) noexcept {
-  return detail::each_clock(detail::all_clocks<N>(time_ns), x, [](std::int64_t t, std::int64_t y) { return t - y; });
-}
-
-/// The one rule of all delays (docs/method.md 4.1). An event that needed its own path, ready w before it, and
-/// other inputs k, each ready `slack` before it, is delayed by
-///
-///      x_out = min( x_in + w, min over inputs k of x_k + d_k + slack_k )       w' = w + x_in - x_out
-///
-/// where x is the delay (time in the measured run minus time in the other run) and d what exists on that edge in the
-/// measured run only. Exact for any graph of such events, as long as both runs decide alike (max-plus).
-/// Usable alone and on line: only `(x, t)` of a release, a notify or a send has to be sent. `Delay` is std::int64_t
-/// (ns), delay_range or clock_bank. O(1) per input, no allocation, noexcept.
-template <class Delay = std::int64_t>
-class delay_rule {
- public:
-  /// `own`: delay where the call began; `wait_ns`: how long it was blocked there.
-  delay_rule(const Delay& own, std::int64_t wait_ns) noexcept : late_(own + wait_ns), out_(late_) {}
-
-  /// `delay`: that of the input's event. `slack_ns`: how long it had been ready; negative slacks of clocks that
-  /// disagree are clamped at 0. `cost`: overhead of the tool on the way.
-  void input(const Delay& delay, std::int64_t slack_ns, const Delay& cost = Delay{}) noexcept {
-    take(delay + cost + std::max<std::int64_t>(slack_ns, 0));
-  }
-  /// The same without a usable clock.
-  void input_unknown(const Delay& delay) noexcept { take(after_unknown(delay)); }
-
-  /// The delay after the event.
-  const Delay& delay() const noexcept { return out_; }
-  /// How long the call would have been blocked without the delays.
-  const Delay& wait() const noexcept { return waited_; }
-
- private:
-  void take(const Delay& there) noexcept {
-    out_ = least(out_, there);
-    waited_ = most(waited_, excess(late_, there));
-  }
-
-  Delay late_, out_, waited_{};
-};
-
-}  // namespace clocks
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/clocks/clock_stamp.hpp
-#ifndef WHYWAIT_CLOCKS_CLOCK_STAMP_HPP
-#define WHYWAIT_CLOCKS_CLOCK_STAMP_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace clocks {
-
-/// The maximum number of hypotheses of one pass; more are answered in further passes.
-constexpr std::size_t most_clocks = 16;
-
-/// The time stamp of a needed event: when it happened, and when it would have happened under each hypothesis. Stamps
-/// that are needed together are joined to the latest of them.
-struct clock_stamp {
-  std::int64_t ready_ns = INT64_MIN;  ///< in the measured run
-  std::int64_t bound_ns = 0;          ///< overhead on the measured critical path into it
-  std::int64_t error_ns = 0;          ///< possible error of its delay
-  clock_bank<most_clocks> at;         ///< under each hypothesis
-
-  static clock_stamp never() noexcept {
-    clock_stamp s;
-    s.at.clock.fill(-never_ns);
-    return s;
-  }
-  /// Joins the first `clocks` hypotheses.
-  void join(const clock_stamp& o, std::size_t clocks) noexcept {
-    if (o.ready_ns == ready_ns) bound_ns = std::min(bound_ns, o.bound_ns);
-    if (o.ready_ns > ready_ns) {
-      ready_ns = o.ready_ns;
-      bound_ns = o.bound_ns;
-    }
-    error_ns = std::max(error_ns, o.error_ns);
-    for (std::size_t h = 0; h != clocks; ++h) at[h] = std::max(at[h], o.at[h]);
-  }
-};
-
-/// Only the clocks in use are sent.
-inline std::size_t stamp_bytes(std::size_t clocks) noexcept { return (3 + clocks) * sizeof(std::int64_t); }
-inline void put_stamp(unsigned char* to, const clock_stamp& s, std::size_t clocks) {
-  const std::int64_t head[] = {s.ready_ns, s.bound_ns, s.error_ns};
-  std::memcpy(to, head, sizeof head);
-  std::memcpy(to + sizeof head, s.at.clock.data(), clocks * sizeof(std::int64_t));
-}
-inline void get_stamp(base::packet_reader& in, std::size_t clocks, clock_stamp& s) {
-  s.ready_ns = in.get<std::int64_t>();
-  s.bound_ns = in.get<std::int64_t>();
-  s.error_ns = in.get<std::int64_t>();
-  const std::size_t bytes = clocks * sizeof(std::int64_t);
-  std::memcpy(s.at.clock.data(), in.skip(bytes), bytes);
-}
-
-/// The instruction to send a stamp when `record` begins; also the format in which needs are requested.
-struct clock_give {
-  std::uint32_t record;
-  std::int32_t rank;     ///< the receiver
-  std::uint32_t target;  ///< its record, or its meeting
-  std::uint32_t slot;    ///< location of the need; with `to_meeting`: place in the meeting
-  static constexpr std::uint32_t to_meeting = 0x80000000u;
-};
-
-}  // namespace clocks
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/core/overhead.hpp
-#ifndef WHYWAIT_CORE_OVERHEAD_HPP
-#define WHYWAIT_CORE_OVERHEAD_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace core {
-
-/// What recording one MPI call costs the thread that makes it, ns (overhead 3.2: o_pre, o_in in two parts, o_post).
-struct call_overhead {
-  double before_ns;  ///< before the call's time stamp
-  double inside_ns;  ///< from there to when MPI has the call
-  double back_ns;    ///< from when MPI has given it back to the second time stamp
-  double after_ns;   ///< after that
-  double error_ns;   ///< by how much the sum of the four may be wrong, either way
-};
-
-/// What one mark costs the thread that passes it, ns.
-struct mark_overhead {
-  double region_ns;  ///< one visit of a timed region, begin and end
-  double step_ns;    ///< one visit of an untimed step
-  double error;      ///< by how much either may be wrong, either way, as a part of it
-  double reading_ns; ///< one reading of the clock
-};
-
-}  // namespace core
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/core/rank_history.hpp
-#ifndef WHYWAIT_CORE_RANK_HISTORY_HPP
-#define WHYWAIT_CORE_RANK_HISTORY_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace core {
-
-/// A communicator as one process knew it.
-struct communicator {
-  stable_key id = 0;   ///< the same on all members; 0: unknown, its operations match nothing
-  std::int32_t size = 0;     ///< ranks that `peer` may name
-  std::int32_t rank = 0;     ///< own rank in it
-  bool inter = false;        ///< `peer` names ranks of the remote group; collectives are not explained
-  std::vector<std::int32_t> world;  ///< world rank of each peer; empty: the identity
-};
-
-/// What one location (thread of a rank) recorded, in the order it happened. Views: the recorder owns it.
-struct location_history {
-  std::int32_t thread = 0;
-  chunked_view<const sync_record> records;
-  chunked_view<const path_step> steps;
-  chunked_view<const std::int32_t> needs;   ///< ranks of sparse collectives
-  std::vector<stable_key> call_sites;       ///< meaning of sync_record::site
-  chunked_view<const order_segment> order;      ///< with WHYWAIT_PATH=order, by record
-  chunked_view<const order_node> order_nodes;   ///< meaning of order_segment::first
-  std::vector<call_overhead> call_overheads;  ///< by mpi_call, beside what the records say; empty: none
-  mark_overhead mark_overheads{};             ///< the same for marks
-  std::uint64_t dropped = 0;                      ///< records lost; what touches this location is then `bounded`
-  std::uint64_t carried = 0;                      ///< the first records: from earlier epochs, seen before
-  bool whole = true;  ///< its time is that of the rank; false: a further thread, which counts from its first to its last call
-};
-
-/// What recording a call costs at this location; nothing if it is not known.
-inline call_overhead overhead_of(const location_history& location, mpi_call call) noexcept {
-  const auto at = static_cast<std::size_t>(call);
-  return at < location.call_overheads.size() ? location.call_overheads[at] : call_overhead{};
-}
-
-/// Steps of code that the compiler counts. The counters count arcs of the control flow or addresses; reported lines are
-/// linear forms of them. Their numbers follow those of marked places.
-class counted_code {
- public:
-  struct term {
-    stable_key block = 0;
-    std::int64_t factor = 1;  ///< the block was visited this many times for each time that the step was
-  };
-  struct range {
-    const term* first;
-    const term* last;
-    const term* begin() const noexcept { return first; }
-    const term* end() const noexcept { return last; }
-  };
-
-  /// Numbers must come in ascending order, each once. `line`: for the order of the path, the first number that is of the
-  /// same line; 0: not for it.
-  void add(std::uint32_t number, const term* terms, std::size_t count, std::uint32_t line = 0) {
-    numbers_.push_back(number);
-    lines_.push_back(line);
-    terms_.insert(terms_.end(), terms, terms + count);
-    ends_.push_back(terms_.size());
-  }
-  void add(std::uint32_t number, std::initializer_list<term> terms, std::uint32_t line = 0) {
-    add(number, terms.begin(), terms.size(), line);
-  }
-  /// What a step stands for; nothing if it is not known. O(log numbers).
-  range find(std::uint32_t number) const noexcept {
-    const std::size_t at = index_of(number);
-    if (at == numbers_.size()) return {nullptr, nullptr};
-    return {terms_.data() + (at == 0 ? 0 : ends_[at - 1]), terms_.data() + ends_[at]};
-  }
-  /// The line of a step, named by its first number; 0 if it is not known. O(log numbers).
-  std::uint32_t line_of(std::uint32_t number) const noexcept {
-    const std::size_t at = index_of(number);
-    return at == numbers_.size() ? 0 : lines_[at];
-  }
-
- private:
-  std::size_t index_of(std::uint32_t number) const noexcept {
-    const auto found = std::lower_bound(numbers_.begin(), numbers_.end(), number);
-    return found == numbers_.end() || *found != number ? numbers_.size() : static_cast<std::size_t>(found - numbers_.begin());
-  }
-
-  std::vector<std::uint32_t> lines_;
-  std::vector<std::uint32_t> numbers_;
-  std::vector<std::size_t> ends_;
-  std::vector<term> terms_;
-};
-
-/// What one rank brings to the explanation.
-struct rank_history {
-  std::int32_t rank = 0;
-  std::int32_t ranks = 1;
-  std::int32_t node = -1;  ///< machine it runs on, numbered alike on all ranks; -1: unknown
-  shared_clock clock;
-  std::int64_t begin_ns = 0;  ///< shared time at which recording began (leave of MPI_Init)
-  std::int64_t end_ns = 0;  ///< shared time at which it ended (enter of MPI_Finalize or of the analysis)
-  std::vector<location_history> locations;  ///< meaning of sync_record::completed_by
-  std::vector<communicator> communicators;  ///< meaning of sync_record::comm
-  std::vector<stable_key> blocks;  ///< meaning of path_step::block; [0] is unused
-  counted_code code;  ///< meaning of those beyond `blocks`
-  // An epoch of a longer run (folding.hpp): from one operation that synchronised all ranks to the next.
-  bool continued = false;  ///< all ranks were in step at `begin_ns`
-  bool continues = false;  ///< they are again at `end_ns`, and records go on: nothing is later than that
-  std::int64_t before_ns = 0;  ///< time of this rank that earlier epochs had
-  std::uint32_t posted_before = 0;  ///< the last ordinal of earlier epochs
-};
-
-}  // namespace core
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/explain/history.hpp
-#ifndef WHYWAIT_EXPLAIN_HISTORY_HPP
-#define WHYWAIT_EXPLAIN_HISTORY_HPP
+// ---- whywait/explain/clock_question.hpp
+#ifndef WHYWAIT_EXPLAIN_CLOCK_QUESTION_HPP
+#define WHYWAIT_EXPLAIN_CLOCK_QUESTION_HPP
 
 namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-// What the explanation reads: the history of each rank, as core/ defines it.
-using core::communicator;
-using core::counted_code;
-using core::location_history;
-using core::overhead_of;
-using core::rank_history;
+/// The key that stands for the network: all time inside MPI calls that is not waiting for others.
+constexpr core::stable_key network_key() noexcept { return core::combine(1, 0x6e6574776f726bu); }
+
+/// The key of the network within nodes: calls whose messages, or whose communicator, stay within one node.
+constexpr core::stable_key node_network_key() noexcept { return core::combine(2, 0x6e6574776f726bu); }
+
+/// One change of a hypothetical run: `block` takes `factor` times as long (0.5: twice as fast, 0: no time). With `mean_ns`
+/// it is balanced instead: each rank that runs it spends that time in it, distributed over the run as now.
+struct change {
+  core::stable_key block = 0;  ///< key of a region, step or derived block, or network_key()
+  double factor = 1.0;
+  std::int64_t mean_ns = 0;
+};
+
+/// A hypothetical run with all these changes.
+struct what_if {
+  base::vector<change> changes;
+};
+
+/// The predicted run: exact for the recorded matching and order of events; a bound if the program decides by time
+/// (wildcards, dynamic scheduling) or if the network is shared.
+struct what_if_answer {
+  what_if question;
+  std::int64_t total_ns = 0;   ///< time of the hypothetical run
+  std::int64_t saving_ns = 0;  ///< time of the run without changes minus total_ns
+};
+
+/// What balancing one block over the ranks that run it would save.
+struct balance_answer {
+  core::stable_key block = 0;  ///< unmarked_key(), a key of unmarked code between two functions, or a block
+  core::stable_key piece = 0;  ///< the block, or the longest of the blocks of that rank that it joins
+  std::int32_t rank = 0;       ///< the rank that spends most time in it
+  std::int32_t ranks = 0;      ///< number of ranks that run it
+  std::int32_t among = 0;      ///< ranks that share it once balanced: those that run it, or all of the run if only one does
+  std::int32_t pieces = 1;     ///< number of blocks of that rank that it joins
+  bool unmarked = false;       ///< code outside any region
+  bool region = false;         ///< marked code; neither: start-up, or inside a call
+  std::int64_t most_ns = 0;    ///< time of that rank in it
+  std::int64_t sum_ns = 0;     ///< time of all ranks in it
+  std::int64_t others_ns = 0;  ///< if one rank runs it: the most that another rank computes
+  std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
+};
+
+/// The efficiencies of POP (Rosas, Gimenez, Labarta 2014), 0 to 1: parallel = load_balance * communication and
+/// communication = serialisation * transfer. 0 if nothing was recorded. Useful is all time outside MPI calls.
+struct efficiencies {
+  double parallel = 0;               ///< mean useful time / time of the run
+  double load_balance = 0;           ///< mean useful time / longest useful time
+  double communication = 0;          ///< longest useful time / time of the run
+  double serialisation = 0;          ///< longest useful time / time of the run on an ideal network
+  double transfer = 0;               ///< time of the run on an ideal network / time of the run
+  double balance_in_nodes = 0;       ///< largest mean of a node / longest useful time; 0 if no node is known
+  double balance_between_nodes = 0;  ///< mean useful time / largest mean of a node; 0 if no node is known
+  // transfer = transfer_in_nodes * transfer_between_nodes; both 0 if no node is known
+  double transfer_in_nodes = 0;  ///< time of the run if calls within one node cost nothing / time of the run
+  double transfer_between_nodes = 0;  ///< time of the run on an ideal network / time if calls within one node cost nothing
+};
 
 }  // namespace explain
 }  // namespace v0
@@ -14282,6 +14123,440 @@ struct outcome {
 
 #endif
 
+// ---- whywait/explain/blocks.hpp
+#ifndef WHYWAIT_EXPLAIN_BLOCKS_HPP
+#define WHYWAIT_EXPLAIN_BLOCKS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Key of the unmarked code between two calls; 0 stands for the begin or the end of recording.
+constexpr core::stable_key between_key(core::stable_key first, core::stable_key second) noexcept {
+  return core::combine(core::combine(first, second), 0x6265747765656eu);
+}
+/// Key of all unmarked code of main threads together, for balancing.
+constexpr core::stable_key unmarked_key() noexcept { return core::combine(1, 0x756e6d61726b65u); }
+/// Key of the time inside a call that is not waiting for others.
+constexpr core::stable_key call_key(core::stable_key site) noexcept { return core::combine(site, 0x63616c6cu); }
+/// Key of the time before MPI_Init returned, relative to the first rank that left it.
+constexpr core::stable_key startup_key() noexcept { return core::combine(1, 0x7374617274u); }
+
+/// The blocks of one rank and of the paths it took over, numbered from 0 in the order of first use. Keys are the same
+/// on all ranks, numbers only within one rank. Not thread safe.
+class block_table {
+ public:
+  struct name {
+    core::stable_key block;
+    core::stable_key within;  ///< not 0: the region around an untimed step
+
+    bool before(const name& o) const noexcept { return block != o.block ? block < o.block : within < o.within; }
+  };
+
+  std::uint32_t intern(core::stable_key block, core::stable_key within = 0) {
+    const core::stable_key key = within == 0 ? block : core::combine(block, within);
+    const auto fresh = static_cast<std::uint32_t>(names_.size());
+    const std::uint32_t number = numbers_.intern(key, fresh);
+    if (number == fresh) names_.push_back({block, within});
+    return number;
+  }
+
+  /// The number of a known block, or key_map::none.
+  std::uint32_t find(core::stable_key block, core::stable_key within) const noexcept {
+    return numbers_.find(within == 0 ? block : core::combine(block, within));
+  }
+
+  std::uint32_t between(core::stable_key first, core::stable_key second) {
+    return derived(between_key(first, second), block_kind::between, first, second);
+  }
+  std::uint32_t call(core::stable_key site) { return derived(call_key(site), block_kind::call, site, 0); }
+  std::uint32_t startup() { return derived(startup_key(), block_kind::startup, 0, 0); }
+
+  const name& operator[](std::uint32_t number) const noexcept { return names_[number]; }
+  std::size_t size() const noexcept { return names_.size(); }
+  const base::vector<block_meaning>& meanings() const noexcept { return meanings_; }
+
+ private:
+  std::uint32_t derived(core::stable_key key, block_kind kind, core::stable_key first, core::stable_key second) {
+    const auto fresh = static_cast<std::uint32_t>(meanings_.size());
+    if (explained_.intern(key, fresh) == fresh) meanings_.push_back({key, kind, first, second});
+    return intern(key);
+  }
+
+  base::key_map numbers_;
+  base::key_map explained_;
+  base::pod_vector<name> names_;
+  base::vector<block_meaning> meanings_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/transport_calls.hpp
+#ifndef WHYWAIT_EXPLAIN_TRANSPORT_CALLS_HPP
+#define WHYWAIT_EXPLAIN_TRANSPORT_CALLS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+// Type erasure of a transport and of the functions that it exchanges with the engine. The engine is compiled once, for
+// any number of transports.
+
+/// A borrowed callable; its target must outlive the last call.
+template <class Signature>
+class borrowed;
+template <class Result, class... Args>
+class borrowed<Result(Args...)> {
+ public:
+  template <class Function, std::enable_if_t<!std::is_same<std::decay_t<Function>, borrowed>::value, int> = 0>
+  [[gnu::always_inline]] borrowed(Function&& function) noexcept
+      : function_(const_cast<void*>(static_cast<const void*>(&function))), call_(&call<std::remove_reference_t<Function>>) {}
+  Result operator()(Args... args) const { return call_(function_, std::forward<Args>(args)...); }
+
+ private:
+  template <class Function>
+  static Result call(void* function, Args... args) {
+    return (*static_cast<Function*>(function))(static_cast<Args&&>(args)...);
+  }
+
+  void* function_;
+  Result (*call_)(void*, Args...);
+};
+
+/// to(rank): the packet under construction for that rank.
+using outbox_call = borrowed<base::packet&(std::int32_t)>;
+/// post(rank, packet): sends the packet at once.
+using post_call = borrowed<void(std::int32_t, const base::packet&)>;
+
+/// Any transport; `explain` documents the functions.
+class transport_calls {
+ public:
+  using take_call = borrowed<void(std::int32_t, const unsigned char*, std::size_t)>;
+  using receive_call = borrowed<void(std::int32_t, std::int32_t, const unsigned char*, std::size_t)>;
+  using pack_call = borrowed<base::packet(std::int32_t)>;
+
+  virtual std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) = 0;
+  virtual void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce, receive_call consume) = 0;
+  virtual void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) = 0;
+  virtual void reduce(pack_call pack, take_call merge) = 0;
+  virtual void broadcast(pack_call pack, take_call take) = 0;
+
+  /// Returns when all ranks have called it.
+  void wait_for_all() {
+    minimum([](std::int32_t) { return std::int64_t{0}; });
+  }
+
+ protected:
+  ~transport_calls() = default;
+};
+
+/// Adapts one transport type; borrows the transport.
+template <class Transport>
+class transport_calls_of final : public transport_calls {
+ public:
+  explicit transport_calls_of(Transport& transport) : transport_(&transport) {}
+
+  std::int64_t minimum(borrowed<std::int64_t(std::int32_t)> value) override { return transport_->minimum(value); }
+  void exchange(borrowed<void(std::int32_t, outbox_call, std::size_t)> produce, receive_call consume) override {
+    transport_->exchange([&](std::int32_t i, auto&& to, std::size_t room) { produce(i, outbox_call(to), room); }, consume);
+  }
+  void forward(borrowed<bool(std::int32_t, post_call)> advance, receive_call receive) override {
+    transport_->forward([&](std::int32_t i, auto&& post) { return advance(i, post_call(post)); }, receive);
+  }
+  void reduce(pack_call pack, take_call merge) override { transport_->reduce(pack, merge); }
+  void broadcast(pack_call pack, take_call take) override { transport_->broadcast(pack, take); }
+
+ private:
+  Transport* transport_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/clocks.hpp
+#ifndef WHYWAIT_EXPLAIN_CLOCKS_HPP
+#define WHYWAIT_EXPLAIN_CLOCKS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+struct arrival;
+struct message_match;
+struct merged_class;
+struct outcome;
+struct participant;
+struct relay_wait;
+class class_merger;
+
+// The interface between the explanation and the virtual clocks (clocks/virtual_clocks.hpp), so that programs that do
+// not use the clocks do not compile them. Called once per stage, location or collective operation, never per record.
+
+/// The class of one wait, so that its compensated time can be added to that class.
+struct wait_note {
+  std::uint32_t record;
+  std::uint32_t number;  ///< of its class in wait_classes
+  std::int64_t wait_ns;
+};
+
+/// A wait that was caused by the beginning of one of this location's records.
+struct caused_wait {
+  std::uint32_t record;
+  std::int32_t rank;  ///< the rank that waited
+  std::uint16_t location;
+};
+
+/// Time in one block.
+struct block_time {
+  core::stable_key block;
+  std::int64_t ns, visits;
+};
+
+/// The state of one location after the forward pass.
+struct explained_location {
+  explicit explained_location(base::memory_pool& memory) : caused(memory), notes(memory), path(memory) {}
+  const base::pod_vector<arrival>* arrivals = nullptr;  ///< its causers, by record; borrowed
+  base::pod_vector<caused_wait> caused;                 ///< the waits it caused, by record
+  base::pod_vector<wait_note> notes;                    ///< by record
+  std::int64_t startup_ns = 0;  ///< time from the first rank's begin to the begin of recording
+  std::int64_t end_ns = INT64_MIN;
+  base::pod_vector<block_time> path;  ///< the causal path into its end
+};
+
+/// The virtual clocks of one rank, in the order of the engine's calls.
+class rank_clocks {
+ public:
+  virtual ~rank_clocks() = default;
+
+  /// Adds one collective operation of which this rank is the home: all participants, by rank, and those that waited for a
+  /// relay. `waiting`: the participants in the calls in which they waited, usually `all`.
+  virtual void add_collective(const participant* all, const participant* waiting, std::size_t count,
+                              const base::pod_vector<std::int32_t>& needs, const base::pod_vector<relay_wait>& relays) = 0;
+  /// Sends the resulting needs to the participants as packet_part::give and need, which `receive_needs` reads there.
+  virtual void send_needs(outbox_call to) = 0;
+  virtual void receive_needs(std::uint32_t part, base::packet_reader& in) = 0;
+  /// Adds the messages of one location and the causes of its waits, both by record.
+  virtual void add_messages(std::uint16_t location, const message_match* matches, std::size_t count,
+                            const base::pod_vector<arrival>& arrivals) = 0;
+  /// Adds every location in turn, after the forward pass.
+  virtual void add_explained_location(std::uint16_t location, explained_location what) = 0;
+  /// Sets the classes before they are summed; borrowed. `number`: index of this rank in `merging`.
+  virtual void set_classes(class_merger& merging, std::size_t number) = 0;
+  /// On rank 0: add the results before, and after, the classes are presented.
+  virtual void report(outcome& result, base::vector<merged_class>& merged) = 0;
+  virtual void mark_savings(outcome& result) const = 0;
+};
+
+/// The virtual clocks of all ranks that a process hosts.
+class run_clocks {
+ public:
+  virtual ~run_clocks() = default;
+  virtual rank_clocks& of(std::size_t hosted) = 0;
+  /// Computes the delay costs, after the forward pass. Collective.
+  virtual void compute_delay_costs(transport_calls& transport) = 0;
+  /// Answers all questions, after the classes were summed. Collective.
+  virtual void answer_questions(transport_calls& transport, std::int64_t earliest_ns) = 0;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/core/overhead.hpp
+#ifndef WHYWAIT_CORE_OVERHEAD_HPP
+#define WHYWAIT_CORE_OVERHEAD_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// What recording one MPI call costs the thread that makes it, ns (overhead 3.2: o_pre, o_in in two parts, o_post).
+struct call_overhead {
+  double before_ns;  ///< before the call's time stamp
+  double inside_ns;  ///< from there to when MPI has the call
+  double back_ns;    ///< from when MPI has given it back to the second time stamp
+  double after_ns;   ///< after that
+  double error_ns;   ///< by how much the sum of the four may be wrong, either way
+};
+
+/// What one mark costs the thread that passes it, ns.
+struct mark_overhead {
+  double region_ns;  ///< one visit of a timed region, begin and end
+  double step_ns;    ///< one visit of an untimed step
+  double error;      ///< by how much either may be wrong, either way, as a part of it
+  double reading_ns; ///< one reading of the clock
+};
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/core/rank_history.hpp
+#ifndef WHYWAIT_CORE_RANK_HISTORY_HPP
+#define WHYWAIT_CORE_RANK_HISTORY_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// A communicator as one process knew it.
+struct communicator {
+  stable_key id = 0;   ///< the same on all members; 0: unknown, its operations match nothing
+  std::int32_t size = 0;     ///< ranks that `peer` may name
+  std::int32_t rank = 0;     ///< own rank in it
+  bool inter = false;        ///< `peer` names ranks of the remote group
+  std::vector<std::int32_t> world = {};  ///< world rank of each peer; empty: the identity
+  std::int32_t own_size = 0;  ///< intercommunicator: ranks of the own group
+  bool first = false;         ///< intercommunicator: the own group is the one that both sides count as the first
+};
+
+/// What one location (thread of a rank) recorded, in the order it happened. Views: the recorder owns it.
+struct location_history {
+  std::int32_t thread = 0;
+  chunked_view<const sync_record> records;
+  chunked_view<const path_step> steps;
+  chunked_view<const std::int32_t> needs;   ///< ranks of sparse collectives
+  std::vector<stable_key> call_sites;       ///< meaning of sync_record::site
+  chunked_view<const order_segment> order;      ///< with WHYWAIT_PATH=order, by record
+  chunked_view<const order_node> order_nodes;   ///< meaning of order_segment::first
+  std::vector<call_overhead> call_overheads;  ///< by mpi_call, in addition to the records; empty: none
+  mark_overhead mark_overheads{};             ///< the same for marks
+  std::uint64_t dropped = 0;                      ///< records lost; what touches this location is then `bounded`
+  std::uint64_t carried = 0;                      ///< the first records: from earlier epochs, seen before
+  bool whole = true;  ///< its time is that of the rank; false: a further thread, which counts from its first to its last call
+};
+
+/// What recording a call costs at this location; nothing if it is not known.
+inline call_overhead overhead_of(const location_history& location, mpi_call call) noexcept {
+  const auto at = static_cast<std::size_t>(call);
+  return at < location.call_overheads.size() ? location.call_overheads[at] : call_overhead{};
+}
+
+/// Steps of code that the compiler counts. The counters count arcs of the control flow or addresses; reported lines are
+/// linear forms of them. Their numbers follow those of marked places.
+class counted_code {
+ public:
+  struct term {
+    stable_key block = 0;
+    std::int64_t factor = 1;  ///< the block was visited this many times for each time that the step was
+  };
+  struct range {
+    const term* first;
+    const term* last;
+    const term* begin() const noexcept { return first; }
+    const term* end() const noexcept { return last; }
+  };
+
+  /// Numbers must come in ascending order, each once. `line`: for the order of the path, the first number that is of the
+  /// same line; 0: not for it.
+  void add(std::uint32_t number, const term* terms, std::size_t count, std::uint32_t line = 0) {
+    numbers_.push_back(number);
+    lines_.push_back(line);
+    terms_.insert(terms_.end(), terms, terms + count);
+    ends_.push_back(terms_.size());
+  }
+  void add(std::uint32_t number, std::initializer_list<term> terms, std::uint32_t line = 0) {
+    add(number, terms.begin(), terms.size(), line);
+  }
+  /// What a step stands for; nothing if it is not known. O(log numbers).
+  range find(std::uint32_t number) const noexcept {
+    const std::size_t at = index_of(number);
+    if (at == numbers_.size()) return {nullptr, nullptr};
+    return {terms_.data() + (at == 0 ? 0 : ends_[at - 1]), terms_.data() + ends_[at]};
+  }
+  /// The line of a step, named by its first number; 0 if it is not known. O(log numbers).
+  std::uint32_t line_of(std::uint32_t number) const noexcept {
+    const std::size_t at = index_of(number);
+    return at == numbers_.size() ? 0 : lines_[at];
+  }
+
+ private:
+  std::size_t index_of(std::uint32_t number) const noexcept {
+    const auto found = std::lower_bound(numbers_.begin(), numbers_.end(), number);
+    return found == numbers_.end() || *found != number ? numbers_.size() : static_cast<std::size_t>(found - numbers_.begin());
+  }
+
+  std::vector<std::uint32_t> lines_;
+  std::vector<std::uint32_t> numbers_;
+  std::vector<std::size_t> ends_;
+  std::vector<term> terms_;
+};
+
+/// What one rank brings to the explanation.
+struct rank_history {
+  std::int32_t rank = 0;
+  std::int32_t ranks = 1;
+  std::int32_t node = -1;  ///< machine it runs on, numbered alike on all ranks; -1: unknown
+  shared_clock clock;
+  std::int64_t begin_ns = 0;  ///< shared time at which recording began (leave of MPI_Init)
+  std::int64_t end_ns = 0;  ///< shared time at which it ended (enter of MPI_Finalize or of the analysis)
+  std::vector<location_history> locations;  ///< meaning of sync_record::completed_by
+  std::vector<communicator> communicators;  ///< meaning of sync_record::comm
+  std::vector<stable_key> blocks;  ///< meaning of path_step::block; [0] is unused
+  counted_code code;  ///< meaning of those beyond `blocks`
+  // An epoch of a longer run (folding.hpp): from one operation that synchronised all ranks to the next.
+  bool continued = false;  ///< all ranks were in step at `begin_ns`
+  bool continues = false;  ///< they are again at `end_ns`, and records go on: nothing is later than that
+  std::int64_t before_ns = 0;  ///< time of this rank that earlier epochs had
+  std::uint32_t posted_before = 0;  ///< the last ordinal of earlier epochs
+};
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/history.hpp
+#ifndef WHYWAIT_EXPLAIN_HISTORY_HPP
+#define WHYWAIT_EXPLAIN_HISTORY_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+// What the explanation reads: the history of each rank, as core/ defines it.
+using core::communicator;
+using core::counted_code;
+using core::location_history;
+using core::overhead_of;
+using core::rank_history;
+
+/// Whether all members of a communicator make the call in the same order. MPI_Comm_free may return at once, and MPI_Init
+/// synchronises before recording begins.
+inline bool has_order(const core::sync_record& r) noexcept {
+  using core::call_role;
+  switch (core::role_of(r.call)) {
+    case call_role::barrier:
+    case call_role::one_to_all:
+    case call_role::all_to_one:
+    case call_role::all_to_all:
+    case call_role::scan:
+    case call_role::create:
+    case call_role::finalise: return true;
+    default: return r.call == core::mpi_call::Comm_disconnect;
+  }
+}
+/// Whether a record is a collective that is matched by order. What was carried over from an earlier epoch is counted already.
+inline bool is_ordered_collective(const core::sync_record& r) noexcept { return !r.has(core::sync_flag::met) && has_order(r); }
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/options.hpp
 #ifndef WHYWAIT_EXPLAIN_OPTIONS_HPP
 #define WHYWAIT_EXPLAIN_OPTIONS_HPP
@@ -14335,7 +14610,17 @@ class observer {
   virtual void path(const path_instance&) {}
 };
 
-/// The settings of one analysis; the same on all ranks.
+/// Tells which call sites of this process lie in the same function.
+class function_names {
+ public:
+  /// A key of the function that contains the call; the same on all ranks, 0 if it is unknown. May read debug information.
+  virtual core::stable_key function_of(core::stable_key call_site) = 0;
+
+ protected:
+  ~function_names() = default;
+};
+
+/// The settings of one analysis; the same on all ranks, apart from borrowed objects.
 struct options {
   std::int64_t threshold_ns = 1000;  ///< shorter waits are summed, but not explained
   std::int64_t progress_ns = 5000;  ///< shorter waits for an entry of the partner are taken for transfer
@@ -14347,6 +14632,7 @@ struct options {
   double least_share = 0.01;  ///< presentation: terms below this part of a wait are dropped
   std::size_t listed_locations = 16;  ///< waiters and causers named per explanation
   observer* watch = nullptr;  ///< optional; borrowed
+  function_names* functions = nullptr;  ///< optional; borrowed. Balancing then joins unmarked code between the same functions
   /// The virtual clocks: compensation, efficiencies, savings. Null: off, and not compiled. On: `&virtual_clocks` of
   /// <whywait/clocks/virtual_clocks.hpp>; the same on all ranks.
   make_clocks clocks = nullptr;
@@ -14356,6 +14642,482 @@ struct options {
 };
 
 }  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/clocks/joined_code.hpp
+#ifndef WHYWAIT_CLOCKS_JOINED_CODE_HPP
+#define WHYWAIT_CLOCKS_JOINED_CODE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// One piece of unmarked code of one rank: the time and number of visits between two of its call sites.
+struct unmarked_piece {
+  core::stable_key block, first, second;
+  std::int64_t ns, visits;
+};
+
+/// The unmarked code of one rank, joined: all of it, and that between calls in the same two functions. Ranks with other neighbours
+/// make the calls around the same code in other lines, so that only the functions tell that it is the same; code that one rank
+/// runs clearly more often is another.
+class joined_code {
+ public:
+  /// Adds the sums to `own`, the time of the rank by block, ascending. Asks for the functions of pieces that make at least 1 %
+  /// of it. O(pieces log pieces).
+  void join(base::pod_vector<unmarked_piece>& pieces, explain::function_names* functions,
+            base::pod_vector<explain::block_time>& own) {
+    std::int64_t whole_ns = 0;
+    for (const explain::block_time& b : own) whole_ns += b.ns;
+    small_stable_sort(pieces, [](const unmarked_piece& a, const unmarked_piece& b) { return a.ns > b.ns; });
+    base::key_map visits_of;
+    base::pod_vector<std::int64_t> visits;
+    for (const unmarked_piece& p : pieces) {
+      of_blocks_.push_back({p.block, 0, 0, 0});
+      if (functions == nullptr || p.ns < whole_ns / 100 || p.first == 0 || p.second == 0) continue;
+      const core::stable_key from = functions->function_of(p.first), to = functions->function_of(p.second);
+      if (from == 0 || to == 0) continue;
+      const core::stable_key key = core::combine(from, to);
+      of_blocks_.back().piece = key;
+      const std::uint32_t at = visits_of.intern(key, static_cast<std::uint32_t>(visits.size()));
+      if (at == visits.size()) visits.push_back(0);
+      visits[at] += p.visits;
+    }
+    for (std::size_t i = 0; i != pieces.size(); ++i) {
+      add(explain::unmarked_key(), pieces[i]);
+      core::stable_key& key = of_blocks_[i].piece;
+      if (key == 0) continue;
+      key = core::combine(key, how_often(visits[visits_of.find(key)]));
+      add(key, pieces[i]);
+    }
+    small_stable_sort(of_blocks_, [](const sum& a, const sum& b) { return a.block < b.block; });
+    for (const sum& s : sums_) own.push_back({s.block, s.ns, 0});
+    small_stable_sort(own, [](const explain::block_time& a, const explain::block_time& b) { return a.block < b.block; });
+  }
+
+  /// The longest piece that a key of joined code stands for; the key itself if it is none.
+  core::stable_key longest_of(core::stable_key key) const noexcept {
+    for (const sum& s : sums_) {
+      if (s.block == key) return s.piece;
+    }
+    return key;
+  }
+  /// The number of pieces that a key stands for.
+  std::int32_t pieces_of(core::stable_key key) const noexcept {
+    for (const sum& s : sums_) {
+      if (s.block == key) return s.pieces;
+    }
+    return 1;
+  }
+  /// The key of the code between the same functions as a piece; 0: none.
+  core::stable_key key_of(core::stable_key block) const noexcept {
+    const sum* const piece = find(block);
+    return piece != nullptr ? piece->piece : 0;
+  }
+  /// Whether a block is a piece of unmarked code.
+  bool is_piece(core::stable_key block) const noexcept { return find(block) != nullptr; }
+  /// Whether a block is a piece of unmarked code, or joins such pieces.
+  bool is_unmarked(core::stable_key block) const noexcept {
+    if (find(block) != nullptr) return true;
+    return std::any_of(sums_.begin(), sums_.end(), [block](const sum& s) { return s.block == block; });
+  }
+
+ private:
+  struct sum {
+    core::stable_key block, piece;
+    std::int64_t ns;
+    std::int32_t pieces;
+  };
+
+  // Equal for numbers of visits that differ by less than about a quarter, but for those on both sides of a limit.
+  static std::uint64_t how_often(std::int64_t visits) noexcept {
+    return static_cast<std::uint64_t>(std::lround(3 * std::log2(static_cast<double>(std::max<std::int64_t>(visits, 1)))));
+  }
+  const sum* find(core::stable_key block) const noexcept {
+    const auto at = std::lower_bound(of_blocks_.begin(), of_blocks_.end(), block,
+                                     [](const sum& s, core::stable_key key) { return s.block < key; });
+    return at != of_blocks_.end() && at->block == block ? &*at : nullptr;
+  }
+
+  void add(core::stable_key key, const unmarked_piece& p) {  // the longest piece comes first
+    for (sum& s : sums_) {
+      if (s.block != key) continue;
+      s.ns += p.ns;
+      ++s.pieces;
+      return;
+    }
+    sums_.push_back({key, p.block, p.ns, 1});
+  }
+
+  base::pod_vector<sum> sums_;  ///< by joined code; at most 101
+  base::pod_vector<sum> of_blocks_;  ///< all pieces, ascending; `piece`: the key that joins the block, or 0
+};
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/clocks/joining.hpp
+#ifndef WHYWAIT_CLOCKS_JOINING_HPP
+#define WHYWAIT_CLOCKS_JOINING_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// Joins a list to another; both are ascending and without duplicates. Common elements are added in place, which is all
+/// of them where every rank runs the same code. O(both).
+template <class List, class Before, class Add>
+void join_ascending(List& into, List&& from, Before before, Add add) {
+  using element = typename List::value_type;
+  if (into.empty()) into.swap(from);
+  List fresh;
+  std::size_t at = 0;
+  for (const element& e : from) {
+    while (at != into.size() && before(into[at], e)) ++at;
+    if (at == into.size() || before(e, into[at])) {
+      fresh.push_back(e);
+    } else {
+      add(into[at], e);
+    }
+  }
+  if (fresh.empty()) return;
+  List all;
+  all.reserve(into.size() + fresh.size());
+  std::size_t a = 0;
+  for (const element& f : fresh) {
+    for (; a != into.size() && before(into[a], f); ++a) all.push_back(into[a]);
+    all.push_back(f);
+  }
+  for (; a != into.size(); ++a) all.push_back(into[a]);
+  into = std::move(all);
+}
+
+/// Joins a list that put_all wrote.
+template <class List, class Before, class Add>
+void join_ascending(List& into, base::packet_reader& in, Before before, Add add) {
+  List from;
+  get_all(in, from);
+  join_ascending(into, std::move(from), before, add);
+}
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/clocks/block_balance.hpp
+#ifndef WHYWAIT_CLOCKS_BLOCK_BALANCE_HPP
+#define WHYWAIT_CLOCKS_BLOCK_BALANCE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// How the time in each block is distributed over the ranks. Merged up the reduction tree; 80 bytes per distinct block.
+class block_balance {
+ public:
+  /// Sets what one rank did itself, by block, ascending. `joined`: unmarked code by the keys that join it.
+  /// `regions`: the keys of all marked code.
+  void set(std::int32_t rank, const base::pod_vector<explain::block_time>& own, const joined_code& joined,
+           base::pod_vector<core::stable_key> regions) {
+    small_stable_sort(regions);
+    all_.clear();
+    all_ranks_ = 1;
+    longest_ = second_ = {0, rank};
+    for (const explain::block_time& b : own) {
+      if (b.ns <= 0) continue;
+      entry e;
+      e.block = b.block;
+      e.piece = joined.longest_of(b.block);
+      e.rank = rank;
+      e.ranks = 1;
+      e.pieces = joined.pieces_of(b.block);
+      e.unmarked = joined.is_unmarked(b.block);
+      e.region = !e.unmarked && std::binary_search(regions.begin(), regions.end(), b.block);
+      e.most_ns = e.sum_ns = b.ns;
+      all_.push_back(e);
+      if (e.region || joined.is_piece(b.block)) longest_.ns += b.ns;
+    }
+  }
+  void write(base::packet& out) const {
+    put(out, all_ranks_);
+    put(out, longest_);
+    put(out, second_);
+    put_all(out, all_);
+  }
+  /// Merges what another rank's `write` wrote.
+  void join(base::packet_reader& in) {
+    all_ranks_ += in.get<std::int32_t>();
+    const auto first = in.get<computing>(), next = in.get<computing>();
+    const bool theirs = first.ns > longest_.ns;
+    const computing lower = theirs ? longest_ : first;
+    if (theirs) longest_ = first;
+    const computing rest = theirs ? next : second_;
+    second_ = rest.ns > lower.ns ? rest : lower;
+    join_ascending(
+        all_, in, [](const entry& a, const entry& b) { return a.block < b.block; },
+        [](entry& to, const entry& e) {
+          if (e.most_ns > to.most_ns) {
+            to.most_ns = e.most_ns;
+            to.rank = e.rank;
+            to.piece = e.piece;
+            to.pieces = e.pieces;
+          }
+          to.ranks += e.ranks;
+          to.sum_ns += e.sum_ns;
+        });
+  }
+
+  /// The blocks that one rank spends most time in beyond the mean of the ranks that share them once balanced: the candidates,
+  /// at most `most`, largest excess first. What joins only one block is left out. A marked block that one rank runs would be
+  /// divided among all; whether others run the same unmarked code is not known.
+  base::pod_vector<explain::balance_answer> candidates(std::size_t most) const {
+    base::pod_vector<entry> found;
+    for (entry e : all_) {
+      e.among = e.ranks == 1 && e.region ? all_ranks_ : e.ranks;
+      if (e.among > e.ranks) e.others_ns = longest_.rank == e.rank ? second_.ns : longest_.ns;
+      if (e.among > 1 && excess(e) > 0) found.push_back(e);
+    }
+    small_stable_sort(found, [](const entry& a, const entry& b) {
+      return excess(a) != excess(b) ? excess(a) > excess(b) : a.block < b.block;
+    });
+    std::size_t kept = 0;
+    for (const entry& e : found) {
+      const auto same = [&e](const entry& x) { return x.piece == e.piece && x.sum_ns == e.sum_ns && x.ranks == e.ranks; };
+      const auto end = found.begin() + static_cast<std::ptrdiff_t>(kept), twin = std::find_if(found.begin(), end, same);
+      if (twin == end) found[kept++] = e;
+      else if (e.block == e.piece) *twin = e;
+      if (kept == most) break;
+    }
+    found.resize(kept);
+    return found;
+  }
+  static std::int64_t mean_ns(const explain::balance_answer& e) noexcept { return e.sum_ns / e.among; }
+
+ private:
+  using entry = explain::balance_answer;
+  // What a rank computes in all.
+  struct computing {
+    std::int64_t ns, rank;
+  };
+
+  static std::int64_t excess(const entry& e) noexcept { return e.most_ns - mean_ns(e); }
+
+  base::pod_vector<entry> all_;  ///< by block
+  computing longest_{0, 0}, second_{0, 0};  ///< the ranks that compute longest
+  std::int32_t all_ranks_ = 0;
+};
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/clocks/delay_rule.hpp
+#ifndef WHYWAIT_CLOCKS_DELAY_RULE_HPP
+#define WHYWAIT_CLOCKS_DELAY_RULE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// A delay that is known as an interval. The rule is monotone, so it maps intervals to sound intervals (docs/method.md
+/// 4.2).
+struct delay_range {
+  std::int64_t lo = 0, hi = 0;
+  delay_range() = default;
+  delay_range(std::int64_t low, std::int64_t high) : lo(low), hi(high) {}
+};
+
+/// Several hypotheses at once: clock h is the delay of the real run against a run in which hypothesis h holds. They
+/// share the measured waits and slacks and differ in what they remove from a path.
+template <std::size_t N>
+struct clock_bank {
+  std::array<std::int64_t, N> clock{};
+  std::int64_t& operator[](std::size_t h) noexcept { return clock[h]; }
+  const std::int64_t& operator[](std::size_t h) const noexcept { return clock[h]; }
+};
+
+// The interface of a kind of delay: addition, `+ ns`, and the five functions below.
+
+constexpr std::int64_t never_ns = INT64_MAX / 4;  ///< the slack of an input that cannot matter
+
+inline std::int64_t least(std::int64_t a, std::int64_t b) noexcept { return std::min(a, b); }
+inline std::int64_t most(std::int64_t a, std::int64_t b) noexcept { return std::max(a, b); }
+/// The amount by which `late` exceeds `there`, at least 0.
+inline std::int64_t excess(std::int64_t late, std::int64_t there) noexcept { return late > there ? late - there : 0; }
+/// An input of unknown slack. As a number it changes nothing (docs/method.md 4.4; slack 0 would invent waits).
+inline std::int64_t after_unknown(std::int64_t) noexcept { return never_ns; }
+/// The time of an event in the run without its delay.
+inline std::int64_t without(std::int64_t time_ns, std::int64_t delay) noexcept { return time_ns - delay; }
+
+inline delay_range operator+(delay_range a, delay_range b) noexcept { return {a.lo + b.lo, a.hi + b.hi}; }
+inline delay_range operator+(delay_range a, std::int64_t ns) noexcept { return {a.lo + ns, a.hi + ns}; }
+inline delay_range least(delay_range a, delay_range b) noexcept { return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)}; }
+inline delay_range most(delay_range a, delay_range b) noexcept { return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)}; }
+inline delay_range excess(delay_range late, delay_range there) noexcept {
+  return {excess(late.lo, there.hi), excess(late.hi, there.lo)};
+}
+/// As an interval: anything from "arrived at that moment" to "always there".
+inline delay_range after_unknown(delay_range x) noexcept { return {x.lo, never_ns}; }
+inline delay_range without(std::int64_t time_ns, delay_range x) noexcept { return {time_ns - x.hi, time_ns - x.lo}; }
+
+namespace detail {
+template <std::size_t N, class F>
+clock_bank<N> each_clock(const clock_bank<N>& a, const clock_bank<N>& b, F f) noexcept {
+  clock_bank<N> r;
+  for (std::size_t h = 0; h != N; ++h) r[h] = f(a[h], b[h]);
+  return r;
+}
+template <std::size_t N>
+clock_bank<N> all_clocks(std::int64_t ns) noexcept {
+  clock_bank<N> r;
+  r.clock.fill(ns);
+  return r;
+}
+}  // namespace detail
+
+template <std::size_t N>
+clock_bank<N> operator+(const clock_bank<N>& a, const clock_bank<N>& b) noexcept {
+  return detail::each_clock(a, b, [](std::int64_t x, std::int64_t y) { return x + y; });
+}
+template <std::size_t N>
+clock_bank<N> operator+(const clock_bank<N>& a, std::int64_t ns) noexcept {
+  return a + detail::all_clocks<N>(ns);
+}
+template <std::size_t N>
+clock_bank<N> least(const clock_bank<N>& a, const clock_bank<N>& b) noexcept {
+  return detail::each_clock(a, b, [](std::int64_t x, std::int64_t y) { return std::min(x, y); });
+}
+template <std::size_t N>
+clock_bank<N> most(const clock_bank<N>& a, const clock_bank<N>& b) noexcept {
+  return detail::each_clock(a, b, [](std::int64_t x, std::int64_t y) { return std::max(x, y); });
+}
+template <std::size_t N>
+clock_bank<N> excess(const clock_bank<N>& late, const clock_bank<N>& there) noexcept {
+  return detail::each_clock(late, there, [](std::int64_t x, std::int64_t y) { return excess(x, y); });
+}
+template <std::size_t N>
+clock_bank<N> after_unknown(const clock_bank<N>&) noexcept {
+  return detail::all_clocks<N>(never_ns);
+}
+template <std::size_t N>
+clock_bank<N> without(std::int64_t time_ns, const clock_bank<N>& x) noexcept {
+  return detail::each_clock(detail::all_clocks<N>(time_ns), x, [](std::int64_t t, std::int64_t y) { return t - y; });
+}
+
+/// The one rule of all delays (docs/method.md 4.1). An event that needed its own path, ready w before it, and
+/// other inputs k, each ready `slack` before it, is delayed by
+///
+///      x_out = min( x_in + w, min over inputs k of x_k + d_k + slack_k )       w' = w + x_in - x_out
+///
+/// where x is the delay (time in the measured run minus time in the other run) and d what exists on that edge in the
+/// measured run only. Exact for any graph of such events, as long as both runs decide alike (max-plus).
+/// Usable alone and on line: only `(x, t)` of a release, a notify or a send has to be sent. `Delay` is std::int64_t
+/// (ns), delay_range or clock_bank. O(1) per input, no allocation, noexcept.
+template <class Delay = std::int64_t>
+class delay_rule {
+ public:
+  /// `own`: delay where the call began; `wait_ns`: how long it was blocked there.
+  delay_rule(const Delay& own, std::int64_t wait_ns) noexcept : late_(own + wait_ns), out_(late_) {}
+
+  /// `delay`: that of the input's event. `slack_ns`: how long it had been ready; negative slacks of clocks that
+  /// disagree are clamped at 0. `cost`: overhead of the tool on the way.
+  void input(const Delay& delay, std::int64_t slack_ns, const Delay& cost = Delay{}) noexcept {
+    take(delay + cost + std::max<std::int64_t>(slack_ns, 0));
+  }
+  /// The same without a usable clock.
+  void input_unknown(const Delay& delay) noexcept { take(after_unknown(delay)); }
+
+  /// The delay after the event.
+  const Delay& delay() const noexcept { return out_; }
+  /// How long the call would have been blocked without the delays.
+  const Delay& wait() const noexcept { return waited_; }
+
+ private:
+  void take(const Delay& there) noexcept {
+    out_ = least(out_, there);
+    waited_ = most(waited_, excess(late_, there));
+  }
+
+  Delay late_, out_, waited_{};
+};
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/clocks/clock_stamp.hpp
+#ifndef WHYWAIT_CLOCKS_CLOCK_STAMP_HPP
+#define WHYWAIT_CLOCKS_CLOCK_STAMP_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// The maximum number of hypotheses of one pass; more are answered in further passes.
+constexpr std::size_t most_clocks = 16;
+
+/// The time stamp of a needed event: when it happened, and when it would have happened under each hypothesis. Stamps
+/// that are needed together are joined to the latest of them.
+struct clock_stamp {
+  std::int64_t ready_ns = INT64_MIN;  ///< in the measured run
+  std::int64_t bound_ns = 0;          ///< overhead on the measured critical path into it
+  std::int64_t error_ns = 0;          ///< possible error of its delay
+  clock_bank<most_clocks> at;         ///< under each hypothesis
+
+  static clock_stamp never() noexcept {
+    clock_stamp s;
+    s.at.clock.fill(-never_ns);
+    return s;
+  }
+  /// Joins the first `clocks` hypotheses.
+  void join(const clock_stamp& o, std::size_t clocks) noexcept {
+    if (o.ready_ns == ready_ns) bound_ns = std::min(bound_ns, o.bound_ns);
+    if (o.ready_ns > ready_ns) {
+      ready_ns = o.ready_ns;
+      bound_ns = o.bound_ns;
+    }
+    error_ns = std::max(error_ns, o.error_ns);
+    for (std::size_t h = 0; h != clocks; ++h) at[h] = std::max(at[h], o.at[h]);
+  }
+};
+
+/// Only the clocks in use are sent.
+inline std::size_t stamp_bytes(std::size_t clocks) noexcept { return (3 + clocks) * sizeof(std::int64_t); }
+inline void put_stamp(unsigned char* to, const clock_stamp& s, std::size_t clocks) {
+  const std::int64_t head[] = {s.ready_ns, s.bound_ns, s.error_ns};
+  std::memcpy(to, head, sizeof head);
+  std::memcpy(to + sizeof head, s.at.clock.data(), clocks * sizeof(std::int64_t));
+}
+inline void get_stamp(base::packet_reader& in, std::size_t clocks, clock_stamp& s) {
+  s.ready_ns = in.get<std::int64_t>();
+  s.bound_ns = in.get<std::int64_t>();
+  s.error_ns = in.get<std::int64_t>();
+  const std::size_t bytes = clocks * sizeof(std::int64_t);
+  std::memcpy(s.at.clock.data(), in.skip(bytes), bytes);
+}
+
+/// The instruction to send a stamp when `record` begins; also the format in which needs are requested.
+struct clock_give {
+  std::uint32_t record;
+  std::int32_t rank;     ///< the receiver
+  std::uint32_t target;  ///< its record, or its meeting
+  std::uint32_t slot;    ///< location of the need; with `to_meeting`: place in the meeting
+  static constexpr std::uint32_t to_meeting = 0x80000000u;
+};
+
+}  // namespace clocks
 }  // namespace v0
 }  // namespace whywait
 
@@ -14458,76 +15220,6 @@ class clock_plan {
 
 #endif
 
-// ---- whywait/explain/blocks.hpp
-#ifndef WHYWAIT_EXPLAIN_BLOCKS_HPP
-#define WHYWAIT_EXPLAIN_BLOCKS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// Key of the unmarked code between two calls; 0 stands for the begin or the end of recording.
-constexpr core::stable_key between_key(core::stable_key first, core::stable_key second) noexcept {
-  return core::combine(core::combine(first, second), 0x6265747765656eu);
-}
-/// Key of the time inside a call that is not waiting for others.
-constexpr core::stable_key call_key(core::stable_key site) noexcept { return core::combine(site, 0x63616c6cu); }
-/// Key of the time before MPI_Init returned, relative to the first rank that left it.
-constexpr core::stable_key startup_key() noexcept { return core::combine(1, 0x7374617274u); }
-
-/// The blocks of one rank and of the paths it took over, numbered from 0 in the order of first use. Keys are the same
-/// on all ranks, numbers only within one rank. Not thread safe.
-class block_table {
- public:
-  struct name {
-    core::stable_key block;
-    core::stable_key within;  ///< not 0: the region around an untimed step
-
-    bool before(const name& o) const noexcept { return block != o.block ? block < o.block : within < o.within; }
-  };
-
-  std::uint32_t intern(core::stable_key block, core::stable_key within = 0) {
-    const core::stable_key key = within == 0 ? block : core::combine(block, within);
-    const auto fresh = static_cast<std::uint32_t>(names_.size());
-    const std::uint32_t number = numbers_.intern(key, fresh);
-    if (number == fresh) names_.push_back({block, within});
-    return number;
-  }
-
-  /// The number of a known block, or key_map::none.
-  std::uint32_t find(core::stable_key block, core::stable_key within) const noexcept {
-    return numbers_.find(within == 0 ? block : core::combine(block, within));
-  }
-
-  std::uint32_t between(core::stable_key first, core::stable_key second) {
-    return derived(between_key(first, second), block_kind::between, first, second);
-  }
-  std::uint32_t call(core::stable_key site) { return derived(call_key(site), block_kind::call, site, 0); }
-  std::uint32_t startup() { return derived(startup_key(), block_kind::startup, 0, 0); }
-
-  const name& operator[](std::uint32_t number) const noexcept { return names_[number]; }
-  std::size_t size() const noexcept { return names_.size(); }
-  const base::vector<block_meaning>& meanings() const noexcept { return meanings_; }
-
- private:
-  std::uint32_t derived(core::stable_key key, block_kind kind, core::stable_key first, core::stable_key second) {
-    const auto fresh = static_cast<std::uint32_t>(meanings_.size());
-    if (explained_.intern(key, fresh) == fresh) meanings_.push_back({key, kind, first, second});
-    return intern(key);
-  }
-
-  base::key_map numbers_;
-  base::key_map explained_;
-  base::pod_vector<name> names_;
-  base::vector<block_meaning> meanings_;
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/explain/walk.hpp
 #ifndef WHYWAIT_EXPLAIN_WALK_HPP
 #define WHYWAIT_EXPLAIN_WALK_HPP
@@ -14567,6 +15259,18 @@ class location_walk {
 /// Stable key of a record's call site; 0 if it has none.
 inline core::stable_key site_of(const location_history& location, const core::sync_record& record) noexcept {
   return record.site < location.call_sites.size() ? location.call_sites[record.site] : 0;
+}
+
+/// In place of a call site: the end of recording.
+constexpr std::uint32_t end_of_recording = 0xffffffffu;
+
+/// The call site that names the end of the unmarked code before a record. Polls that found nothing do not divide unmarked
+/// code: how often they come is chance, and code is compared between ranks by the calls around it. `known`: the result
+/// for an earlier record of the same walk, at first 0. O(1), amortised.
+inline std::uint32_t code_end_site(const location_history& here, std::uint64_t record, std::uint64_t& known) noexcept {
+  known = std::max(known, record);
+  while (known < here.records.size() && core::polled_in_vain(here.records[known])) ++known;
+  return known < here.records.size() ? here.records[known].site : end_of_recording;
 }
 
 /// World rank of peer `peer` of a communicator; -1 if there is no such peer.
@@ -14619,18 +15323,19 @@ class clock_legs {
   };
 
   /// `asked`: clock_plan::number_of each block of the rank. `parts`: clock_plan::parts_of the rank. `leaving`: node_map::leaving of each record, or null if the
-  /// plan does not distinguish nodes. `spends`: buffer. All are used during this call only.
+  /// plan does not distinguish nodes. `joined`: of the rank. `spends`: buffer. All are used during this call only.
   void read(const explain::rank_history& rank, const explain::location_history& here, const clock_plan& plan,
             const base::pod_vector<std::uint32_t>& asked, const base::pod_vector<double>& parts,
-            const base::vector<bool>* leaving, base::pod_vector<spend>& spends) {
+            const base::vector<bool>* leaving, const joined_code& joined, base::pod_vector<spend>& spends) {
     const std::size_t records = here.records.size();
     legs_.reserve(records + 1);
     spends.clear();
     explain::location_walk walk(rank);
     std::int64_t now_ns = rank.begin_ns;
     core::stable_key last_site = 0;
-    std::uint64_t step = 0;
+    std::uint64_t step = 0, code_end = 0;
     double after_ns = 0, after_uncertain = 0;
+    const std::uint32_t unmarked = plan.number_of(explain::unmarked_key());
     for (std::size_t i = 0; i <= records; ++i) {
       // The rule of location_path: time that does not fit is cut. The last steps follow the last record.
       const core::sync_record* const r = i == records ? nullptr : &here.records[i];
@@ -14642,6 +15347,7 @@ class clock_legs {
       const double sum_ns = cost.before_ns + cost.inside_ns + cost.back_ns + cost.after_ns;
       overhead o;
       o.uncertain = sum_ns > 0 ? cost.error_ns / sum_ns : 0;
+      double beside_ns = 0;
       if (plan.compensates()) {
         std::int64_t room_ns = begin_ns - now_ns;
         const auto put = [&](double ns, double uncertain) {
@@ -14650,14 +15356,20 @@ class clock_legs {
           o.before_ns += spent_ns;
           o.error_ns += static_cast<double>(spent_ns) * uncertain;
         };
-        if (r != nullptr) put(static_cast<double>(r->overhead) * rank.clock.ns_per_tick, 0);  // timed, not estimated
         put(after_ns, after_uncertain);
         put(cost.before_ns, o.uncertain);
         if (here.mark_overheads.step_ns != 0 || here.mark_overheads.region_ns != 0) {
           put(marks_ns(rank, here, step, steps_end), here.mark_overheads.error);
         }
+        if (r != nullptr) {  // timed, not estimated
+          const double own_ns = static_cast<double>(r->overhead) * rank.clock.ns_per_tick;
+          const std::int64_t usual_ns = o.before_ns;
+          put(own_ns, 0);
+          if (i >= here.carried) beside_ns = own_ns - static_cast<double>(o.before_ns - usual_ns);
+        }
       }
-      o.inside_ns = cut(cost.inside_ns, leave_ns - begin_ns);
+      // Of the four readings of a call that timed itself one is inside it and two follow it.
+      o.inside_ns = cut(cost.inside_ns + beside_ns / 3, leave_ns - begin_ns);
       o.back_ns = std::max<std::int64_t>(0, core::nearest(cost.back_ns));
       if (r != nullptr && r->posting != 0 && r->duration == 0) o.ahead_ns = core::nearest(cost.inside_ns);
       if (o.before_ns != 0 || o.inside_ns != 0 || o.back_ns != 0 || o.ahead_ns != 0) {
@@ -14667,7 +15379,7 @@ class clock_legs {
         }
         overheads_[i] = o;
       }
-      after_ns = cost.after_ns;
+      after_ns = cost.after_ns + beside_ns * 2 / 3;
       after_uncertain = o.uncertain;
       const core::stable_key site = r != nullptr ? explain::site_of(here, *r) : 0;
       std::uint32_t call = clock_plan::none;
@@ -14683,7 +15395,17 @@ class clock_legs {
           room_ns -= ns;
           plan.spend(asked[p.block], ns, parts, put);
         }
-        if (room_ns > 0) plan.spend(plan.number_of(explain::between_key(last_site, site)), room_ns, parts, put);
+        if (room_ns > 0) {
+          const std::uint32_t end = explain::code_end_site(here, i, code_end);
+          const core::stable_key between =
+              explain::between_key(last_site, end < here.call_sites.size() ? here.call_sites[end] : 0);
+          plan.spend(plan.number_of(between), room_ns, parts, put);
+          if (here.thread == 0) {
+            plan.spend(unmarked, room_ns, parts, put);
+            const core::stable_key key = joined.key_of(between);
+            if (key != 0) plan.spend(plan.number_of(key), room_ns, parts, put);
+          }
+        }
         if (r != nullptr) call = plan.number_of(explain::call_key(site));
       }
       const bool leaves = leaving == nullptr || (r != nullptr && (*leaving)[i]);
@@ -14691,7 +15413,7 @@ class clock_legs {
       // A further thread counts from its first to its last call.
       if (here.whole || (r != nullptr && i > here.carried)) useful_ns_ += begin_ns - now_ns;
       now_ns = leave_ns;
-      last_site = site;
+      if (r == nullptr || !core::polled_in_vain(*r)) last_site = site;
       step = r != nullptr ? r->steps : step;
     }
     spends_.assign(spends.begin(), spends.end());
@@ -15043,18 +15765,7 @@ struct clock_result {
   }
 
   /// Sorts and joins the lists; call after the results of one rank are added.
-  void join() {
-    small_stable_sort(classes, before);
-    std::size_t kept = 0;
-    for (const explain::class_clock& c : classes) {
-      if (kept != 0 && !before(classes[kept - 1], c)) {
-        add(classes[kept - 1], c);
-      } else {
-        classes[kept++] = c;
-      }
-    }
-    classes.resize(kept);
-  }
+  void join() { base::sort_and_join(classes, before, add); }
 
   void write(base::packet& out) const {
     put(out, ends);
@@ -15157,6 +15868,7 @@ class location_clocks {
   /// Goes to the beginning of the next record. At the end it enters the last steps and returns false.
   bool begin_next() {
     const clock_leg& leg = legs_[next_];
+    if (next_ == legs_.records()) last_delay_ = delay_;
     for (const std::uint32_t end = clock_legs::spends_before(leg); spent_ != end; ++spent_) {
       delay_[legs_.spent(spent_).clock] += legs_.spent(spent_).ns;
     }
@@ -15224,6 +15936,8 @@ class location_clocks {
 
   std::int64_t now_ns() const noexcept { return now_ns_; }
   const clock_bank<most_clocks>& delay() const noexcept { return delay_; }
+  /// After the last record: the delay at the end of the last call.
+  const clock_bank<most_clocks>& last_delay() const noexcept { return last_delay_; }
   /// Overhead on the measured critical path to this instant.
   std::int64_t bound_ns() const noexcept { return bound_ns_; }
   /// The possible error of delay()[0] because of the constants: the largest sum along a path (docs/method.md 4.2).
@@ -15252,7 +15966,7 @@ class location_clocks {
   const clock_plan* plan_;
   const base::pod_vector<double>* parts_;
   std::size_t clocks_;
-  clock_bank<most_clocks> delay_;
+  clock_bank<most_clocks> delay_, last_delay_;
 };
 
 }  // namespace clocks
@@ -15361,13 +16075,14 @@ struct participant {
   std::uint32_t record = 0;
   std::uint32_t needs_first = 0, needs_count = 0;  ///< sparse collectives: the list of needed ranks
   std::int32_t world = 0;                          ///< set by the home rank
-  std::int32_t rank = 0;                           ///< in the communicator
+  std::int32_t rank = 0;  ///< in the communicator; the second group of an intercommunicator follows the first
   std::int32_t size = 0;
-  std::int32_t root = -1;
+  std::int32_t root = -1;  ///< intercommunicator: the size of the first group
   core::mpi_call call = core::mpi_call::none;
   std::uint16_t flags = 0;  ///< sync_flag bits
   std::uint16_t location = 0;
-  std::uint16_t partial = 0;
+  std::uint8_t partial = 0;
+  std::uint8_t inter = 0;
 };
 
 /// A member of a collective that waited for a relay.
@@ -15387,9 +16102,11 @@ struct relay_wait {
 /// transfer (docs/method.md 1.9). Such a wait has `arrival_flag::relay` and follows the other wait of the call, if any.
 class collective_rule {
  public:
-  collective_rule(const participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs,
-                  const options& settings)
+  /// `waiting`: MPI_Comm_idup: the participants in the calls in which they waited; else `all`.
+  collective_rule(const participant* all, const participant* waiting, std::size_t count,
+                  const base::pod_vector<std::int32_t>& needs, const options& settings)
       : all_(all),
+        waiting_(waiting),
         count_(count),
         needs_(&needs),
         threshold_ns_(settings.threshold_ns),
@@ -15405,13 +16122,13 @@ class collective_rule {
       if (core::role_of(all_[i].call) != role) return;             // records were lost: not one operation
     }
     sort_entries();
+    if (all_[0].call == core::mpi_call::Comm_idup) return complete_later(answer);
+    if (all_[0].inter != 0) return two_groups(role, answer);
     switch (role) {
       case call_role::barrier: return synchronise(pattern::wait_at_barrier, answer);
       case call_role::finalise: return synchronise(pattern::wait_at_finalize, answer);
-      case call_role::create:
-        // MPI_Comm_idup only starts the operation.
-        if (all_[0].call != core::mpi_call::Comm_idup && overlap()) synchronise(pattern::wait_at_create, answer);
-        return;
+      case call_role::create: return overlap() ? synchronise(pattern::wait_at_create, answer) : void();
+      case call_role::release: return overlap() ? synchronise(pattern::wait_at_barrier, answer) : void();
       case call_role::all_to_all: return exchange(answer);
       case call_role::one_to_all: return from_root(answer);
       case call_role::all_to_one: return to_root(answer);
@@ -15424,7 +16141,7 @@ class collective_rule {
   // The members in the order of their entries.
   void sort_entries() {
     entries_.reserve(count_);
-    for (std::size_t i = 0; i != count_; ++i) entries_.push_back(all_ + i);
+    for (std::size_t i = 0; i != count_; ++i) entries_.push_back(waiting_ + i);
     small_stable_sort(entries_, [](const participant* a, const participant* b) { return a->enter_ns < b->enter_ns; });
   }
 
@@ -15529,14 +16246,7 @@ class collective_rule {
     for (std::size_t i = 0; i != count_; ++i) {
       const participant* cause = last;
       if (has(all_[i], core::sync_flag::sparse)) {
-        cause = nullptr;
-        for (std::uint32_t k = 0; k != all_[i].needs_count; ++k) {
-          const participant* q = member((*needs_)[all_[i].needs_first + k]);
-          if (q == nullptr || q == all_ + i) continue;
-          if (cause == nullptr || q->enter_ns > cause->enter_ns || (q->enter_ns == cause->enter_ns && q->rank < cause->rank)) {
-            cause = q;
-          }
-        }
+        cause = last_needed(all_[i]);
       } else if (!has(all_[i], core::sync_flag::consumes)) {
         cause = nullptr;
       }
@@ -15575,6 +16285,55 @@ class collective_rule {
     }
   }
 
+  // The groups of an intercommunicator: each member that receives needs all members of the other group that send; of one-to-all
+  // and all-to-one operations the root is the only one that sends or receives. If all were inside at one instant, it
+  // synchronised them all.
+  template <class Answer>
+  void two_groups(core::call_role role, Answer&& answer) const {
+    using core::call_role;
+    const pattern why = role == call_role::create       ? pattern::wait_at_create
+                        : role == call_role::all_to_all ? pattern::wait_at_nxn
+                        : role == call_role::one_to_all ? pattern::late_broadcast
+                        : role == call_role::all_to_one ? pattern::early_reduce
+                                                        : pattern::wait_at_barrier;
+    const bool both_ways = role != call_role::one_to_all && role != call_role::all_to_one;
+    bool dense = both_ways;
+    for (std::size_t i = 0; i != count_; ++i) {
+      dense = dense && has(all_[i], core::sync_flag::contributes) && has(all_[i], core::sync_flag::consumes) &&
+              !has(all_[i], core::sync_flag::sparse);
+    }
+    if (dense && overlap()) return synchronise(why, answer);
+    if (role == call_role::create || role == call_role::release) return;
+    const participant* last[2] = {nullptr, nullptr};
+    for (std::size_t i = 0; i != count_; ++i) {
+      const participant*& of = last[group_of(all_[i])];
+      if (has(all_[i], core::sync_flag::contributes) && (of == nullptr || all_[i].enter_ns > of->enter_ns)) of = all_ + i;
+    }
+    for (std::size_t i = 0; i != count_; ++i) {
+      const participant& p = all_[i];
+      const participant* const cause = has(p, core::sync_flag::sparse)     ? last_needed(p)
+                                       : has(p, core::sync_flag::consumes) ? last[1 - group_of(p)]
+                                                                           : nullptr;
+      wait_and_relay(p, cause, why, quality::exact, answer);
+    }
+  }
+  static std::size_t group_of(const participant& p) noexcept { return p.rank < p.root ? 0 : 1; }
+
+  // MPI_Comm_idup: the call that completes it needs that all members have started it. After that a member is needed again
+  // when the library's algorithm reaches it, and makes progress in the call in which it waits itself.
+  template <class Answer>
+  void complete_later(Answer&& answer) const {
+    const participant* last = all_;
+    for (std::size_t i = 1; i != count_; ++i) {
+      if (all_[i].enter_ns > last->enter_ns) last = all_ + i;
+    }
+    for (std::size_t i = 0; i != count_; ++i) {
+      const participant& p = waiting_[i];
+      if (p.location == nowhere || last->enter_ns > p.leave_ns) continue;
+      wait_and_relay(p, last == all_ + i ? nullptr : last, pattern::wait_at_create, quality::exact, answer);
+    }
+  }
+
   template <class Answer>
   void scan(Answer&& answer) const {
     const participant* last = nullptr;
@@ -15595,13 +16354,29 @@ class collective_rule {
     answer(p, a);
   }
 
+  // Of the members in a list of needs.
+  const participant* last_needed(const participant& p) const noexcept {
+    const participant* cause = nullptr;
+    for (std::uint32_t k = 0; k != p.needs_count; ++k) {
+      const participant* q = member((*needs_)[p.needs_first + k]);
+      if (q == nullptr || q == &p) continue;
+      if (cause == nullptr || q->enter_ns > cause->enter_ns || (q->enter_ns == cause->enter_ns && q->rank < cause->rank)) {
+        cause = q;
+      }
+    }
+    return cause;
+  }
+
   const participant* member(std::int32_t rank) const noexcept {
     const participant* end = all_ + count_;
     const participant* at = std::lower_bound(all_, end, rank, [](const participant& p, std::int32_t r) { return p.rank < r; });
     return at != end && at->rank == rank ? at : nullptr;
   }
 
+  static constexpr std::uint16_t nowhere = 0xffffu;  ///< location of a call that was never recorded
+
   const participant* all_;
+  const participant* waiting_;
   std::size_t count_;
   const base::pod_vector<std::int32_t>* needs_;
   std::int64_t threshold_ns_, least_relay_ns_;
@@ -15634,37 +16409,50 @@ class meeting_book {
       : own_rank_(own_rank), memory_(&memory), instructions_(memory) {}
 
   /// Plans one complete instance, sorted by rank: which contributor sends its stamp where, and which waiters receive
-  /// one.
-  void plan(const explain::participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs) {
+  /// one. `waiting`: the participants in the calls in which they waited, usually `all`.
+  void plan(const explain::participant* all, const explain::participant* waiting, std::size_t count,
+            const base::pod_vector<std::int32_t>& needs) {
     using core::call_role;
     if (count < 2) return;
+    waiting_ = waiting;
     const call_role role = core::role_of(all[0].call);
-    bool overlap = true, sparse = false, data = false;
+    bool overlap = true, sparse = false, data = false, dense = true;
     std::int64_t latest = all[0].enter_ns;
     for (std::size_t i = 0; i != count; ++i) {
       if ((all[i].flags & core::sync_flag::failed) != 0 || core::role_of(all[i].call) != role) return;
       latest = std::max(latest, all[i].enter_ns);
       sparse = sparse || has(all[i], core::sync_flag::sparse);
       data = data || has(all[i], core::sync_flag::contributes) || has(all[i], core::sync_flag::sparse);
+      dense = dense && has(all[i], core::sync_flag::contributes) && has(all[i], core::sync_flag::consumes);
     }
     for (std::size_t i = 0; i != count; ++i) overlap = overlap && all[i].leave_ns >= latest;
     base::pod_vector<std::uint32_t> order;  // contributors
     const auto all_contribute = [&] {
       for (std::uint32_t i = 0; i != count; ++i) order.push_back(i);
     };
-    const auto direct = [&](std::size_t from, std::size_t to) {
-      if (from == to || all[from].enter_ns > all[to].leave_ns) return;  // the clocks disagree
-      add_need(all[to]);
-      add_give(all[from],
-               clock_give{all[from].record, all[to].world, all[to].record, static_cast<std::uint32_t>(all[to].location)});
-    };
+    const auto direct = [&](std::size_t from, std::size_t to) { add_direct(all[from], all[to]); };
+    if (waiting != all || ((role == call_role::create || role == call_role::release) && overlap)) {
+      all_contribute();
+      return add_meeting(all, count, order, false, false);
+    }
+    if (all[0].inter != 0 && role != call_role::create && role != call_role::release) {
+      const bool together = overlap && dense && !sparse && role != call_role::one_to_all && role != call_role::all_to_one;
+      if (together) {
+        all_contribute();
+        return add_meeting(all, count, order, false, false);
+      }
+      for (const bool first : {true, false}) {  // the group that sends
+        order.clear();
+        for (std::uint32_t i = 0; i != count; ++i) {
+          if (in_first(all[i]) == first && has(all[i], core::sync_flag::contributes)) order.push_back(i);
+        }
+        add_meeting(all, count, order, false, true, first ? 1 : 0);
+      }
+      return add_sparse(all, count, needs);
+    }
     switch (role) {
       case call_role::barrier:
       case call_role::finalise: all_contribute(); return add_meeting(all, count, order, false, false);
-      case call_role::create:
-        if (all[0].call == core::mpi_call::Comm_idup || !overlap) return;
-        all_contribute();
-        return add_meeting(all, count, order, false, false);
       case call_role::all_to_all: {
         if (!data) return;
         const bool together = overlap && !sparse;
@@ -15672,14 +16460,7 @@ class meeting_book {
           if (together || has(all[i], core::sync_flag::contributes)) order.push_back(i);
         }
         add_meeting(all, count, order, false, !together);
-        for (std::size_t i = 0; i != count; ++i) {
-          if (!has(all[i], core::sync_flag::sparse)) continue;
-          for (std::uint32_t k = 0; k != all[i].needs_count; ++k) {
-            const std::size_t q = member(all, count, needs[all[i].needs_first + k]);
-            if (q != count) direct(q, i);
-          }
-        }
-        return;
+        return add_sparse(all, count, needs);
       }
       case call_role::one_to_all: {
         const std::size_t root = member(all, count, all[0].root);
@@ -15817,9 +16598,27 @@ class meeting_book {
     return at != all + count && at->rank == rank ? static_cast<std::size_t>(at - all) : count;
   }
 
-  // `by_rank`: a scan. `consumers_only`: members that receive no data need nothing.
+  static bool in_first(const explain::participant& p) noexcept { return p.rank < p.root; }  // of two groups
+
+  void add_direct(const explain::participant& from, const explain::participant& to) {
+    if (&from == &to || from.enter_ns > to.leave_ns) return;  // the clocks disagree
+    add_need(to);
+    add_give(from, clock_give{from.record, to.world, to.record, static_cast<std::uint32_t>(to.location)});
+  }
+  void add_sparse(const explain::participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs) {
+    for (std::size_t i = 0; i != count; ++i) {
+      if (!has(all[i], core::sync_flag::sparse)) continue;
+      for (std::uint32_t k = 0; k != all[i].needs_count; ++k) {
+        const std::size_t q = member(all, count, needs[all[i].needs_first + k]);
+        if (q != count) add_direct(all[q], all[i]);
+      }
+    }
+  }
+
+  // `by_rank`: a scan. `consumers_only`: members that receive no data need nothing. `not_in`: members of the first (1) or the
+  // second group (0) need nothing.
   void add_meeting(const explain::participant* all, std::size_t count, base::pod_vector<std::uint32_t>& order, bool by_rank,
-                   bool consumers_only) {
+                   bool consumers_only, int not_in = -1) {
     if (order.empty()) return;
     if (!by_rank) {
       small_stable_sort(order, [all](std::uint32_t a, std::uint32_t b) { return all[a].enter_ns < all[b].enter_ns; });
@@ -15833,17 +16632,17 @@ class meeting_book {
         for (; lower != order.size() && order[lower] < i; ++lower) {
           latest_ns = std::max(latest_ns, all[order[lower]].enter_ns);
         }
-        first_n = latest_ns > all[i].leave_ns ? 0 : lower;  // 0: the clocks disagree about one of them
+        first_n = latest_ns > waiting_[i].leave_ns ? 0 : lower;  // 0: the clocks disagree about one of them
       } else {
-        const auto end = std::upper_bound(order.begin(), order.end(), all[i].leave_ns,
+        const auto end = std::upper_bound(order.begin(), order.end(), waiting_[i].leave_ns,
                                           [all](std::int64_t t, std::uint32_t q) { return t < all[q].enter_ns; });
         first_n = static_cast<std::uint32_t>(end - order.begin());
       }
       if (consumers_only && (!has(all[i], core::sync_flag::consumes) || has(all[i], core::sync_flag::sparse))) continue;
-      if (first_n == 0) continue;
-      m.waiters.push_back({first_n, all[i].world, all[i].record, all[i].location});
+      if (first_n == 0 || waiting_[i].location == nowhere || (not_in >= 0 && in_first(all[i]) == (not_in == 1))) continue;
+      m.waiters.push_back({first_n, waiting_[i].world, waiting_[i].record, waiting_[i].location});
       most = std::max(most, first_n);
-      add_need(all[i]);
+      add_need(waiting_[i]);
     }
     if (most == 0) return;
     m.contributors = most;
@@ -15855,7 +16654,10 @@ class meeting_book {
     meetings_.push_back(std::move(m));
   }
 
+  static constexpr std::uint16_t nowhere = 0xffffu;  // location of a call that was never recorded
+
   std::int32_t own_rank_;
+  const explain::participant* waiting_ = nullptr;  // of the instance at hand
   base::memory_pool* memory_;
   base::vector<meeting> meetings_;
   base::pod_vector<instruction> instructions_;
@@ -15929,11 +16731,11 @@ class need_book {
       if (last == m) continue;
       while (a != arrivals.size() && arrivals[a].record < i) ++a;
       const explain::arrival* cause = a != arrivals.size() && arrivals[a].record == i ? &arrivals[a] : nullptr;
-      add_call(location, i, core::role_of(here.records[i].call), matches + m, matches + last, cause, walk);
+      add_call(location, i, core::role_of(here.records[i]), matches + m, matches + last, cause, walk);
       m = last;
       base::pod_vector<clock_need>& needs = lanes_[location].needs;
       if (needs.empty() || needs.back().record != i) continue;
-      if (!needs.back().wildcard && core::role_of(here.records[i].call) != core::call_role::complete_any) continue;
+      if (!needs.back().wildcard && core::role_of(here.records[i]) != core::call_role::complete_any) continue;
       if (!received) receives = receives_of(here, location);
       received = true;
       while (p != receives.size() && receives[p].completion < i) ++p;
@@ -15969,16 +16771,12 @@ class need_book {
       lane& l = lanes_[i];
       sort_list(l.gives, rank_->locations[i].records.size(), room);
       sort_list(l.needs, rank_->locations[i].records.size(), room);
-      std::size_t kept = 0;
-      for (const clock_need& n : l.needs) {
-        if (kept != 0 && l.needs[kept - 1].record == n.record) {
-          l.needs[kept - 1].count += n.count;
-          l.needs[kept - 1].wildcard = false;
-        } else {
-          l.needs[kept++] = n;
-        }
-      }
-      l.needs.resize(kept);
+      base::join_neighbours(
+          l.needs, [](const clock_need& a, const clock_need& b) { return a.record == b.record; },
+          [](clock_need& to, const clock_need& n) {
+            to.count += n.count;
+            to.wildcard = false;
+          });
     }
   }
 
@@ -16361,8 +17159,9 @@ class clock_pass {
         classes_(*scratch.memory) {}
 
   /// Prepares a pass; call before each.
-  /// `own`: what the rank did itself, by block, ascending.
-  void begin(const clock_plan& plan, const node_map& nodes, const base::pod_vector<explain::block_time>& own) {
+  /// `own`: what the rank did itself, by block, ascending. `joined`: its unmarked code.
+  void begin(const clock_plan& plan, const node_map& nodes, const base::pod_vector<explain::block_time>& own,
+             const joined_code& joined) {
     plan_ = &plan;
     clocks_ = plan.clocks();
     meetings_->begin_pass();
@@ -16389,10 +17188,10 @@ class clock_pass {
       const explain::location_history& here = rank_->locations[l];
       lanes_.emplace_back(plan, parts_, rank_->begin_ns, *scratch_->memory);
       lane& to = lanes_.back();
-      to.clocks.legs().read(*rank_, here, plan, block_numbers, parts_, leaving.empty() ? nullptr : &leaving[l],
+      to.clocks.legs().read(*rank_, here, plan, block_numbers, parts_, leaving.empty() ? nullptr : &leaving[l], joined,
                             scratch_->spends);
       for (clock_need& n : book_->needs(l)) {
-        n.any = core::role_of(here.records[n.record].call) == core::call_role::complete_any;
+        n.any = core::role_of(here.records[n.record]) == core::call_role::complete_any;
         n.received = 0;
         n.stamp = clock_need::unknown;
       }
@@ -16595,18 +17394,21 @@ class clock_pass {
   void end(lane& l, std::size_t number) {
     --open_;
     const location_clocks& c = l.clocks;
-    for (std::size_t h = 0; h != clocks_; ++h) {
-      result_.ends[h] = std::max(result_.ends[h], without(c.now_ns(), c.delay()[h]));
+    const explain::location_history& here = rank_->locations[number];
+    const explain::active_time active = explain::active_time_of(*rank_, here, c.last_leave_ns());
+    if (active.takes_part) {
+      // A further thread ends with its last call, and one without calls never holds the run up.
+      const std::int64_t end_ns = here.whole ? c.now_ns() : c.last_leave_ns();
+      const clock_bank<most_clocks>& delay = here.whole ? c.delay() : c.last_delay();
+      for (std::size_t h = 0; h != clocks_; ++h) result_.ends[h] = std::max(result_.ends[h], without(end_ns, delay[h]));
+      result_.add_end(end_ns, c.bound_ns());
     }
-    result_.add_end(c.now_ns(), c.bound_ns());
     result_.error_ns = std::max(result_.error_ns, c.error_ns());
     result_.executed_ns += c.executed_ns();
     result_.waiting_ns += l.waiting_ns;
     result_.inversions += l.inversions;
     result_.useful_ns += c.useful_ns();
     result_.most_useful_ns = std::max(result_.most_useful_ns, c.useful_ns());
-    const explain::location_history& here = rank_->locations[number];
-    const explain::active_time active = explain::active_time_of(*rank_, here, c.last_leave_ns());
     const std::int64_t counted = active.takes_part ? 1 : 0, further = here.whole ? 0 : counted;
     result_.locations += counted;
     result_.further += further;
@@ -16684,6 +17486,8 @@ class own_time {
       core::stable_key block;
       std::uint32_t number;
       std::int64_t spent_ns;
+      core::stable_key first, second;  ///< of unmarked code: the calls around it
+      std::int64_t visits;             ///< of unmarked code
     };
     // A recently used block: a step, a call or the code between two calls.
     struct recent {
@@ -16711,7 +17515,7 @@ class own_time {
       seen& s = known_[at];
       if (s.location != location_) {
         s = {location_, static_cast<std::uint32_t>(here_.size())};
-        here_.push_back({block, s.number, 0});
+        here_.push_back({block, s.number, 0, 0, 0, 0});
       }
       return s.number;
     }
@@ -16736,7 +17540,9 @@ class own_time {
 
   /// Enters what was computed before the next record, at which `walk` stands.
   void begin(const core::sync_record& r, const explain::location_walk& walk, room& known) {
-    compute(r.steps, walk.begin_ns(), r.site, known);
+    compute(r.steps, walk.begin_ns(), explain::code_end_site(*here_, instants_.size(), code_end_), known);
+    call_ = r.site + 1;
+    if (!core::polled_in_vain(r)) site_ = call_;
     left_ns_ = walk.leave_ns();
     const auto at = static_cast<std::uint32_t>(parts_.size());
     instants_.push_back({walk.begin_ns(), walk.leave_ns(), at, at});
@@ -16745,15 +17551,16 @@ class own_time {
   /// explains, which counts as spent.
   void end(std::int64_t go_ns, std::int64_t unexplained_ns, room& known) {
     if (left_ns_ <= go_ns && unexplained_ns == 0) return;
-    const std::uint32_t call = known.number(room::call, site_, [this] { return explain::call_key(key_of(site_)); });
+    const std::uint32_t call = known.number(room::call, call_, [this] { return explain::call_key(key_of(call_)); });
     known.here_[call].spent_ns += unexplained_ns;
     if (left_ns_ > go_ns) add(call, left_ns_ - go_ns, known);
     instants_.back().done = static_cast<std::uint32_t>(parts_.size());
   }
   /// Enters the last steps and numbers the blocks in the order of their keys. Writes the time of each block to `spent`,
-  /// in that order, including `startup_ns` before recording began.
-  void seal(std::int64_t startup_ns, room& known, base::pod_vector<explain::block_time>& spent) {
-    compute(here_->steps.size(), std::max(rank_->end_ns, left_ns_), 0xffffffffu, known);
+  /// in that order, including `startup_ns` before recording began, and adds the unmarked code of a main thread to `pieces`.
+  void seal(std::int64_t startup_ns, room& known, base::pod_vector<explain::block_time>& spent,
+            base::pod_vector<unmarked_piece>& pieces) {
+    compute(here_->steps.size(), std::max(rank_->end_ns, left_ns_), explain::end_of_recording, known);
     if (startup_ns != 0) known.here_[known.number_of(explain::startup_key())].spent_ns += startup_ns;
     small_stable_sort(known.here_, [](const auto& a, const auto& b) { return a.block < b.block; });
     known.sorted_.resize(known.here_.size());
@@ -16763,6 +17570,7 @@ class own_time {
       known.sorted_[n.number] = static_cast<std::uint32_t>(blocks_.size());
       blocks_.push_back(n.block);
       if (n.spent_ns != 0) spent.push_back({n.block, n.spent_ns, 0});
+      if ((n.first | n.second) != 0 && here_->thread == 0) pieces.push_back({n.block, n.first, n.second, n.spent_ns, n.visits});
     }
     for (piece& p : parts_) p.block = known.sorted_[p.block];
   }
@@ -16846,10 +17654,14 @@ class own_time {
       if (ns > 0) add(known.number(room::step, step.block, [&] { return rank_->blocks[step.block]; }), ns, known);
     }
     steps_ = steps_end;
-    const std::uint32_t from = site_;
-    site_ = site + 1;
     if (room_ns <= 0) return;
-    add(known.number(from, site, [&] { return explain::between_key(key_of(from), key_of(site_)); }), room_ns, known);
+    const core::stable_key first = key_of(site_), second = key_of(site + 1);
+    const std::uint32_t block = known.number(site_, site, [&] { return explain::between_key(first, second); });
+    add(block, room_ns, known);
+    room::name& name = known.here_[block];
+    name.first = first;
+    name.second = second;
+    ++name.visits;
   }
 
   void add(std::uint32_t block, std::int64_t ns, room& known) {
@@ -16887,7 +17699,9 @@ class own_time {
   base::pod_vector<core::stable_key> blocks_;
   base::pod_vector<std::int64_t> kept_;  ///< sums of the first 0, 64, 128 ... parts
   std::uint64_t steps_ = 0;  ///< while records are added: number of steps entered
-  std::uint32_t site_ = 0;  ///< 1 + the site of the previous record; 0: none
+  std::uint32_t site_ = 0;  ///< 1 + the site after which the code at hand began; 0: none
+  std::uint32_t call_ = 0;  ///< 1 + the site of the current record
+  std::uint64_t code_end_ = 0;  ///< see explain::code_end_site
   std::int64_t left_ns_;  ///< the end of the previous record
 };
 
@@ -17000,18 +17814,7 @@ struct cost_sums {
     for (double* v : {&direct_ns, &indirect_ns, &propagating_ns, &terminal_ns, &nobody_ns}) *v += in.get<double>();
   }
   /// Call after the costs of several locations were added.
-  void join() {
-    small_stable_sort(blocks, before);
-    std::size_t kept = 0;
-    for (const entry& e : blocks) {
-      if (kept != 0 && blocks[kept - 1].block == e.block) {
-        add(blocks[kept - 1], e);
-      } else {
-        blocks[kept++] = e;
-      }
-    }
-    blocks.resize(kept);
-  }
+  void join() { base::sort_and_join(blocks, before, add); }
 
   void write(base::packet& out) const {
     put_all(out, blocks);
@@ -17075,7 +17878,8 @@ class cost_pass {
   }
 
   /// Adds the locations in order. Returns what the location did itself, by block, ascending.
-  base::pod_vector<explain::block_time> add_location(std::uint16_t location, const explain::explained_location& what) {
+  base::pod_vector<explain::block_time> add_location(std::uint16_t location, const explain::explained_location& what,
+                                                     base::pod_vector<unmarked_piece>& pieces) {
     const base::pod_vector<explain::arrival>& arrivals = *what.arrivals;
     const base::pod_vector<explain::caused_wait>& services = what.caused;
     const explain::location_history& here = rank_->locations[location];
@@ -17135,7 +17939,7 @@ class cost_pass {
       l.time.end(go, go - adopted, room);
     }
     base::pod_vector<explain::block_time> own(*scratch_->memory);
-    l.time.seal(what.startup_ns, room, own);
+    l.time.seal(what.startup_ns, room, own, pieces);
     // Looks up the parts now, while the records are in the cache.
     for (wait& k : l.waits) {
       k.from = l.time.part_at(k.since_ns, k.record);
@@ -17424,16 +18228,7 @@ struct critical_path {
   }
   /// The path by block: steps of one block in several regions are added up.
   static base::pod_vector<entry> joined(base::pod_vector<entry> path) {
-    small_stable_sort(path, before);
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i != path.size(); ++i) {
-      if (kept != 0 && path[kept - 1].block == path[i].block) {
-        add_entry(path[kept - 1], path[i]);
-      } else {
-        path[kept++] = path[i];
-      }
-    }
-    path.resize(kept);
+    base::sort_and_join(path, before, add_entry);
     return path;
   }
 
@@ -18416,10 +19211,11 @@ class clock_stage final : public explain::rank_clocks {
         placed_(*scratch.memory),
         pass_(rank, needs_, meetings_, notes_, scratch) {}
 
-  void add_collective(const explain::participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs,
+  void add_collective(const explain::participant* all, const explain::participant* waiting, std::size_t count,
+                      const base::pod_vector<std::int32_t>& needs,
                       const base::pod_vector<explain::relay_wait>& relays) override {
-    meetings_.plan(all, count, needs);
-    meetings_.plan_relays(all, count, relays);
+    meetings_.plan(all, waiting, count, needs);
+    meetings_.plan_relays(waiting, count, relays);
   }
   void send_needs(explain::outbox_call to) override { meetings_.send_needs(to); }
   void receive_needs(std::uint32_t part, base::packet_reader& in) override {
@@ -18435,7 +19231,7 @@ class clock_stage final : public explain::rank_clocks {
     needs_.add_messages(location, matches, count, arrivals);
   }
   void add_explained_location(std::uint16_t location, explain::explained_location what) override {
-    path_.add(what.end_ns, std::move(what.path), cost_pass_.add_location(location, what));
+    path_.add(what.end_ns, std::move(what.path), cost_pass_.add_location(location, what, pieces_));
     own_ = path_.spent;
     notes_.push_back(std::move(what.notes));
   }
@@ -18453,24 +19249,18 @@ class clock_stage final : public explain::rank_clocks {
   /// `balances`: the blocks to predict the saving of balancing for.
   base::packet choose_blocks(base::pod_vector<explain::balance_answer>&& balances) {
     balances_ = std::move(balances);
-    base::vector<std::pair<core::stable_key, std::int64_t>> blocks;
+    using entry = std::pair<core::stable_key, std::int64_t>;
+    base::vector<entry> blocks;
     for (const explain::merged_class& c : merging_->merged_classes()) {
       for (const explain::residual_term& t : c.sum.residual) {
         if (t.within == 0 && t.total_ns > 0) blocks.emplace_back(t.block, t.total_ns);
       }
     }
-    base::small_stable_sort(blocks);
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i != blocks.size(); ++i) {
-      if (kept != 0 && blocks[kept - 1].first == blocks[i].first) {
-        blocks[kept - 1].second += blocks[i].second;
-      } else {
-        blocks[kept++] = blocks[i];
-      }
-    }
-    blocks.resize(kept);
+    base::sort_and_join(
+        blocks, [](const entry& a, const entry& b) { return a.first < b.first; },
+        [](entry& to, const entry& t) { to.second += t.second; });
     base::small_stable_sort(
-        blocks, [](const auto& a, const auto& b) { return a.second != b.second ? a.second > b.second : a.first < b.first; });
+        blocks, [](const entry& a, const entry& b) { return a.second != b.second ? a.second > b.second : a.first < b.first; });
     blocks.resize(std::min(blocks.size(), settings_->savings));
     base::pod_vector<explain::block_time> path = critical_path::joined(path_.path);
     small_stable_sort(path, [](const explain::block_time& a, const explain::block_time& b) {
@@ -18487,8 +19277,14 @@ class clock_stage final : public explain::rank_clocks {
     put_all(out, balances_);
     return out;
   }
-  /// What this rank did itself, by block, ascending; before the first pass.
-  const base::pod_vector<explain::block_time>& own_times() const noexcept { return own_; }
+  /// How this rank's own time is divided; once, before the first pass.
+  void join_code(block_balance& balance) {
+    joined_.join(pieces_, settings_->functions, own_);
+    pieces_.release();
+    base::pod_vector<core::stable_key> regions;
+    for (const core::stable_key block : rank_->blocks) regions.push_back(block);
+    balance.set(rank_->rank, own_, joined_, std::move(regions));
+  }
   /// Lists all questions: the ideal network, with `ideal` 2 also the network within nodes; those of the settings; those
   /// of the blocks in `in`.
   static base::vector<explain::what_if> questions(const explain::options& settings, std::size_t ideal, base::packet_reader in) {
@@ -18518,7 +19314,7 @@ class clock_stage final : public explain::rank_clocks {
     questions_ = &questions;
     ideal_ = ideal;
     asked_ = asked;
-    pass_.begin(plan, nodes, own_);
+    pass_.begin(plan, nodes, own_, joined_);
   }
   clock_pass& pass() noexcept { return pass_; }
 
@@ -18577,7 +19373,10 @@ class clock_stage final : public explain::rank_clocks {
     const std::size_t balanced = ends_.size() - std::min(ends_.size(), balances_.size());
     for (std::size_t q = balanced; q < ends_.size(); ++q) {
       result.balances.push_back(balances_[q - balanced]);
-      result.balances.back().saving_ns = total_ns_ - ends_[q];
+      explain::balance_answer& b = result.balances.back();
+      b.saving_ns = total_ns_ - ends_[q];
+      // the others' share of a block that they do not run yet
+      if (b.among > b.ranks) b.saving_ns = std::min(b.saving_ns, total_ns_ - b.others_ns - block_balance::mean_ns(b));
     }
     base::small_stable_sort(result.balances, [](const explain::balance_answer& a, const explain::balance_answer& b) {
       return a.saving_ns > b.saving_ns;
@@ -18645,6 +19444,8 @@ class clock_stage final : public explain::rank_clocks {
   clock_result result_;
   bool result_taken_ = false;
   base::pod_vector<explain::block_time> own_;  ///< what this rank did itself, by block
+  base::pod_vector<unmarked_piece> pieces_;
+  joined_code joined_;
   base::pod_vector<explain::balance_answer> balances_;  ///< on rank 0: the last questions
   base::vector<std::int64_t> ends_;  ///< end of the run for every question
   explain::compensation without_;
@@ -18700,7 +19501,7 @@ class clock_stages final : public explain::run_clocks {
     base::vector<block_balance> balances(stages_.size());
     for (std::size_t i = 0; i != nodes.size(); ++i) {
       nodes[i].add(stages_[i]->rank());
-      balances[i].set(stages_[i]->rank().rank, stages_[i]->own_times());
+      stages_[i]->join_code(balances[i]);
     }
     transport.reduce(
         [&](std::int32_t i) {
@@ -18746,7 +19547,7 @@ class clock_stages final : public explain::run_clocks {
   }
 
  private:
-  static constexpr std::size_t most_balanced = 4;  ///< blocks for which balancing is predicted
+  static constexpr std::size_t most_balanced = 5;  ///< blocks for which balancing is predicted
 
   static base::packet packed(const node_map& nodes, const base::packet& more) {
     base::packet out;
@@ -18788,7 +19589,7 @@ inline namespace v0 {
 namespace explain {
 
 // Whether messages make progress while their partner is outside MPI is not known in advance: it depends on the library,
-// the network, the size and free buffers. It is learnt from the run (docs/method.md 1.9).
+// the network, the size and free buffers. It is measured in the run (docs/method.md 1.9).
 
 /// Messages that behave alike: those of one direction and size class, within a node or between nodes.
 class progress_class {
@@ -18843,17 +19644,38 @@ class mpi_entries {
   /// The last call that began by an instant, or `none`. O(log calls).
   std::size_t last_until(std::int64_t ns) const noexcept { return after(ns) == 0 ? none : after(ns) - 1; }
   /// The call that ended the time outside MPI before call `last`: calls that follow one another within a thirty-second of the
-  /// time since `since_ns` are one visit to MPI, and its first call says what the program came for. O(log calls).
+  /// time since `since_ns` are one visit to MPI, and its first call is the reason for the visit. O(log calls).
   std::size_t visit_of(std::size_t last, std::int64_t since_ns) const noexcept {
     const std::int64_t until_ns = all_[last].begin_ns;
     if (until_ns <= since_ns) return last;
     return after(until_ns - (until_ns - since_ns) / 32 - 1);
   }
-  /// The first call that began in an interval and did more than post, or `none`. O(log calls + postings in between).
+  /// The first call that did more than post and that began in an interval or was not over when it began; or `none`.
+  /// O(log calls + postings in between).
   std::size_t first_in(std::int64_t since_ns, std::int64_t until_ns) const noexcept {
     std::size_t i = after(since_ns - 1);
+    if (i != 0 && all_[i - 1].leave_ns > since_ns && !all_[i - 1].only_posts) return i - 1;
     while (i != all_.size() && all_[i].only_posts && all_[i].begin_ns <= until_ns) ++i;
     return i == all_.size() || all_[i].begin_ns > until_ns ? none : i;
+  }
+  /// What this location did while a partner was blocked: its last visit to MPI that began by `until_ns`.
+  struct visit {
+    std::size_t first = none;  ///< the call that began the visit
+    std::int64_t last_ns = INT64_MIN;  ///< when its last call began
+    std::int64_t inside_ns = 0;  ///< time in MPI from the beginning of the block to the visit
+    std::int64_t outside_ns = INT64_MIN;  ///< as in blocked_call; INT64_MIN: it was never in MPI
+  };
+  visit while_blocked(std::int64_t since_ns, std::int64_t leave_ns, std::int64_t until_ns) const noexcept {
+    visit v;
+    const std::size_t at_end = last_until(leave_ns - 1);
+    if (at_end == none) return v;
+    v.outside_ns = all_[at_end].leave_ns <= leave_ns ? all_[at_end].leave_ns : INT64_MAX;
+    const std::size_t last = last_until(std::min(leave_ns - 1, until_ns));
+    if (last == none) return v;
+    v.last_ns = all_[last].begin_ns;
+    v.first = visit_of(last, since_ns);
+    v.inside_ns = inside_ns(v.first, since_ns);
+    return v;
   }
   /// Time in MPI from `since_ns` to the beginning of a call. Of very many calls the last ones stand for all.
   std::int64_t inside_ns(std::size_t last, std::int64_t since_ns) const noexcept {
@@ -18887,7 +19709,7 @@ class mpi_entries {
 struct blocked_call {
   std::int64_t since_ns;  ///< from here on nothing but progress or transfer was missing
   std::int64_t leave_ns;  ///< the call returned
-  std::int64_t entry_ns;  ///< the partner's last entry into MPI before that; INT64_MIN: none
+  std::int64_t entry_ns;  ///< the partner's last entry into MPI before that, for the same message; INT64_MIN: none
   std::int64_t inside_ns;  ///< time that the partner spent in MPI from `since_ns` to that entry
   std::int64_t outside_ns;  ///< since when the partner was outside MPI at `leave_ns`; INT64_MAX: it was inside
 
@@ -18907,8 +19729,8 @@ struct blocked_call {
   }
 };
 
-/// What the blocked calls of a run say about each class of messages. Each call counts with the time that it was blocked:
-/// short delays of a transfer say little. Plain sums that ranks add up.
+/// Evidence of the blocked calls of a run about each class of messages. Each call counts with the time that it was blocked:
+/// short delays of a transfer are weak evidence. Plain sums that ranks add up.
 struct progress_votes {
   static constexpr std::uint32_t least_calls = 3;  ///< fewer may be chance
 
@@ -18946,8 +19768,8 @@ struct progress_votes {
     return found;
   }
 
-  /// Counts one blocked call, with all messages that it completed. A call that ended by an entry speaks for the message
-  /// of the partner that entered last, one that no partner can have ended speaks against all. If it completed sends and
+  /// Counts one blocked call, with all messages that it completed. A call that ended by an entry is evidence for the
+  /// message of the partner that entered last, one that no partner can have ended is evidence against all. If it completed sends and
   /// receives, it counts for the sends, because receives of the same exchange arrive before.
   struct message {
     blocked_call call;
@@ -18971,6 +19793,17 @@ struct progress_votes {
       for (const message* m = all; m != all + size; ++m) {
         if (!sends || progress_class::sends(m->number)) without_partner_ns[m->number] += blocked_ns(*m);
       }
+    }
+  }
+  /// Counts blocked calls: `all` is sorted by call, which `same(a, b)` compares, and `message_of` reads one message.
+  template <class List, class Same, class Function>
+  void count_calls(const List& all, std::int64_t threshold_ns, const Same& same, const Function& message_of) {
+    base::pod_vector<message> messages;
+    for (std::size_t i = 0; i != all.size();) {
+      messages.clear();
+      const std::size_t first = i;
+      for (; i != all.size() && same(all[first], all[i]); ++i) messages.push_back(message_of(all[i]));
+      count(messages.data(), messages.size(), threshold_ns);
     }
   }
   void add(const progress_votes& o) noexcept {
@@ -19023,7 +19856,7 @@ class arrival_rule {
   /// scratch.
   const base::pod_vector<arrival>& operator()(const message_match* matches, std::size_t match_count,
                                               const base::pod_vector<arrival>& collectives) {
-    late_.clear();
+    forget();
     result_.clear();
     const location_history& location = rank_->locations[here_];
     const std::size_t collective_count = collectives.size();
@@ -19034,10 +19867,10 @@ class arrival_rule {
       std::uint64_t next = location.records.size();
       if (m != match_count) next = std::min<std::uint64_t>(next, matches[m].record);
       if (c != collective_count) next = std::min<std::uint64_t>(next, collectives[c].record);
-      for (; i < next; ++i) walk.step(location.records[i]);
+      for (; i < next; ++i) step(location.records[i], walk);
       if (i == location.records.size()) break;
       const core::sync_record& r = location.records[i];
-      walk.step(r);
+      step(r, walk);
       std::size_t last = m;
       while (last != match_count && matches[last].record == i) ++last;
       if (last != m) {
@@ -19045,6 +19878,8 @@ class arrival_rule {
         m = last;
       }
       for (; c != collective_count && collectives[c].record == i; ++c) {
+        // A call that also completed messages: what was over before them held up nothing.
+        if (!result_.empty() && result_.back().record == i && result_.back().need_ns >= collectives[c].need_ns) continue;
         result_.push_back(collectives[c]);
         if (location.dropped > 0) result_.back().trust = std::max(result_.back().trust, quality::bounded);
         finish(walk);
@@ -19058,12 +19893,29 @@ class arrival_rule {
     return a.rank != b.rank ? a.rank < b.rank : a.partner.location < b.partner.location;
   }
 
+  // Receives can be taken in another order up to the next call that sends or synchronises: what is received after it may
+  // need what was received before, and belongs to the next step of an iteration.
+  void step(const core::sync_record& r, location_walk& walk) {
+    walk.step(r);
+    if (!late_.empty() && ends_order(core::role_of(r.call))) forget();
+  }
+  static bool ends_order(core::call_role role) noexcept {
+    using core::call_role;
+    return role == call_role::send || role == call_role::post_send || role == call_role::exchange || role == call_role::start ||
+           (role >= call_role::barrier && role <= call_role::create);
+  }
+  void forget() {
+    late_.clear();
+    latest_ns_ = INT64_MIN;
+  }
+
   void messages(const core::sync_record& r, std::uint32_t index, const message_match* first, const message_match* last,
                 const location_walk& walk) {
     using core::call_role;
-    const call_role role = core::role_of(r.call);
-    check_order(first, last);
-    // A Test never waits, because it returns whether or not anything has arrived.
+    const call_role role = core::role_of(r);
+    // A receive that was posted ahead is in no order.
+    if (role == call_role::receive) check_order(first, last);
+    // A single test does not wait. Tests that were repeated until one succeeded have the role of the blocking call.
     const bool waits = completes_messages(role) || role == call_role::probe;
     if (!waits) return;
     const bool any = role == call_role::complete_any;
@@ -19103,7 +19955,12 @@ class arrival_rule {
     // What follows the last posting is a wait for progress, until the partner's last entry into MPI.
     const std::int64_t posted_ns = cause == nullptr ? walk.begin_ns() : std::max(walk.begin_ns(), cause->partner.begin_ns);
     if (progress != nullptr && progress->partner.begin_ns - posted_ns < settings_->threshold_ns) progress = nullptr;
-    if (progress != nullptr && posted_ns - walk.begin_ns() < settings_->threshold_ns) cause = nullptr;
+    if (progress != nullptr && cause != nullptr) {
+      // Both waits for the same rank have one explanation: what it ran until it was needed last.
+      const bool same = !earlier_rank(*cause, *progress) && !earlier_rank(*progress, *cause);
+      const std::int64_t first_ns = posted_ns - walk.begin_ns(), second_ns = progress->partner.begin_ns - posted_ns;
+      if (first_ns < settings_->threshold_ns || (same && first_ns <= second_ns)) cause = nullptr;
+    }
     if (cause != nullptr) {
       add(*cause, index, cause->receiving ? pattern::late_sender : pattern::late_receiver);
       if (late > 1) result_.back().trust = std::max(result_.back().trust, quality::bounded);
@@ -19277,7 +20134,7 @@ class posting_lists {
     for (std::uint32_t i = 0; i != size; ++i) {
       const core::sync_record& r = here.records[i];
       std::uint32_t number = no_channel;
-      if ((r.flags & posts) == 0 && core::role_of(r.call) != core::call_role::probe) {
+      if ((r.flags & posts) == 0 && core::role_of(r) != core::call_role::probe) {
         other(r);
       } else if (!count_as_successor(s, r, number)) {
         number = count_on_channel(s, {i, location}, r);
@@ -19333,7 +20190,7 @@ class posting_lists {
         continue;
       }
       scratch::found& f = s.channels[number];
-      const core::call_role role = core::role_of(r.call);
+      const core::call_role role = core::role_of(r);
       // Whether a later call of the same location completes it.
       const bool completes_here = r.has(core::sync_flag::complete) && r.completed_by == location && r.completion >= i &&
                                   r.completion < size && role != core::call_role::send && role != core::call_role::receive;
@@ -19455,7 +20312,7 @@ class posting_lists {
 
   std::uint32_t find_channel(scratch& s, record_place at, const core::sync_record& r) {
     using namespace core;
-    const call_role role = role_of(r.call);
+    const call_role role = role_of(r);
     if (r.has(sync_flag::cancelled | sync_flag::proc_null | sync_flag::failed)) return no_channel;
     if (r.comm >= rank_->communicators.size()) return no_channel;
     // The message of a wildcard that was freed or never completed is unknown.
@@ -19536,7 +20393,7 @@ class posting_lists {
     const bool may_wait = r.has(core::sync_flag::synchronous) || r.bytes >= endpoint_flag::always_buffered_bytes;
     if (all_synchronous_ && may_wait) return false;
     if (role == core::call_role::send) return true;
-    return completes_here && core::role_of(here.records[r.completion].call) != core::call_role::complete_any;
+    return completes_here && core::role_of(here.records[r.completion]) != core::call_role::complete_any;
   }
 
   const rank_history* rank_;
@@ -19571,30 +20428,13 @@ namespace explain {
 class collective_book {
  public:
   collective_book(const rank_history& rank, base::memory_pool& pool)
-      : rank_(&rank), ordinals_(pool), own_(pool), here_(pool), needs_(pool), relays_(pool) {}
-
-  /// Whether a record is a collective that is matched by order. Comm_create_group is called by a group only,
-  /// communicators may be freed in any order, and MPI_Init synchronises before recording begins.
-  static bool counts(const core::sync_record& r) noexcept {
-    using core::call_role;
-    if (r.call == core::mpi_call::Comm_create_group) return false;
-    switch (core::role_of(r.call)) {
-      case call_role::barrier:
-      case call_role::one_to_all:
-      case call_role::all_to_one:
-      case call_role::all_to_all:
-      case call_role::scan:
-      case call_role::create:
-      case call_role::finalise: return true;
-      default: return false;
-    }
-  }
+      : rank_(&rank), ordinals_(pool), own_(pool), here_(pool), needs_(pool), waiting_(pool), relays_(pool) {}
 
   /// `numbers`: buffer, empty before the first `add_call` and after `order_calls`.
   void add_call(base::key_map& numbers, record_place here, const core::sync_record& r, const location_walk& walk) {
-    if (!counts(r) || r.comm >= rank_->communicators.size()) return;
+    if (!is_ordered_collective(r) || r.comm >= rank_->communicators.size()) return;
     const communicator& comm = rank_->communicators[r.comm];
-    if (comm.id == 0 || comm.inter) return;
+    if (comm.id == 0 || (comm.inter && comm.own_size == 0)) return;
     const auto fresh = static_cast<std::uint32_t>(ordinals_.size());
     const std::uint32_t number = numbers.intern(comm.id, fresh);
     if (number == fresh) ordinals_.push_back({comm.id, 0});
@@ -19636,6 +20476,13 @@ class collective_book {
       p.rank = comm.rank;
       p.size = comm.size;
       p.root = r.peer;
+      p.inter = comm.inter;
+      const std::int32_t first = comm.first ? comm.own_size : comm.size;
+      if (comm.inter) {
+        p.rank += comm.first ? 0 : first;
+        p.size += comm.own_size;
+        p.root = first;
+      }
       p.call = r.call;
       p.flags = r.flags;
       p.location = static_cast<std::uint16_t>(c.location);
@@ -19645,8 +20492,10 @@ class collective_book {
       if (sparse && static_cast<std::uint64_t>(std::max(r.tag, 0)) + p.needs_count > location.needs.size()) {
         p.needs_count = 0;
       }
-      const std::int32_t home = world_rank(
-          comm, static_cast<std::int32_t>((p.comm + p.ordinal) % static_cast<std::uint64_t>(std::max(comm.size, 1))));
+      const std::uint64_t any = p.comm + p.ordinal;
+      const std::int32_t home =
+          comm.inter ? static_cast<std::int32_t>(any % static_cast<std::uint64_t>(rank_->ranks))
+                     : world_rank(comm, static_cast<std::int32_t>(any % static_cast<std::uint64_t>(std::max(comm.size, 1))));
       if (home < 0 || home >= rank_->ranks) {
         ++ordinals_[c.comm].next;
         continue;
@@ -19657,8 +20506,9 @@ class collective_book {
       put(out, base::packet_part::participation);
       put(out, p);
       for (std::uint32_t k = 0; k != p.needs_count; ++k) {
-        put(out, location.needs[static_cast<std::uint64_t>(r.tag) + k]);
+        put(out, location.needs[static_cast<std::uint64_t>(r.tag) + k] + (comm.inter && comm.first ? first : 0));
       }
+      if (r.call == core::mpi_call::Comm_idup) put(out, completion_of(r));
     }
     own_.release();
     sent_ = 0;
@@ -19670,6 +20520,10 @@ class collective_book {
     p.world = source;
     p.needs_first = static_cast<std::uint32_t>(needs_.size());
     for (std::uint32_t k = 0; k != p.needs_count; ++k) needs_.push_back(in.get<std::int32_t>());
+    if (p.call == core::mpi_call::Comm_idup) {
+      p.needs_first = static_cast<std::uint32_t>(completions_.size());
+      completions_.push_back(in.get<later_completion>());
+    }
     here_.push_back(p);
   }
 
@@ -19684,27 +20538,40 @@ class collective_book {
     });
     std::size_t kept = 0;
     base::pod_vector<std::int32_t> needs = needs_.sibling();
+    base::pod_vector<later_completion> completions;
     for (std::size_t i = 0; i != here_.size();) {
       std::size_t j = i + 1;
       while (j != here_.size() && here_[j].comm == here_[i].comm && here_[j].ordinal == here_[i].ordinal) ++j;
       if (rest || j - i >= static_cast<std::size_t>(std::max(here_[i].size, 0))) {
-        collective_rule rule(here_.data() + i, j - i, needs_, settings);
+        const participant* const all = here_.data() + i;
+        const bool later = all->call == core::mpi_call::Comm_idup;
+        if (later) {
+          waiting_.clear();
+          for (std::size_t k = i; k != j; ++k) waiting_.push_back(completed(here_[k]));
+        }
+        const participant* const waiting = later ? waiting_.data() : all;
+        collective_rule rule(all, waiting, j - i, needs_, settings);
         relays_.clear();
         rule([&](const participant& p, const arrival& a) {
           if (a.has(arrival_flag::relay)) {
-            relays_.push_back({static_cast<std::uint32_t>(&p - &here_[i]), a.causer_rank, a.causer_record});
+            relays_.push_back({static_cast<std::uint32_t>(&p - waiting), a.causer_rank, a.causer_record});
           }
           base::packet& out = to(p.world);
           put(out, base::packet_part::answer);
           put(out, p.location);
           put(out, a);
         });
-        if (clocks != nullptr) clocks->add_collective(here_.data() + i, j - i, needs_, relays_);
+        if (clocks != nullptr) clocks->add_collective(all, waiting, j - i, needs_, relays_);
         i = j;
       }
       for (; i != j; ++i) {
         participant& p = here_[kept++];
         p = here_[i];
+        if (p.call == core::mpi_call::Comm_idup) {
+          completions.push_back(completions_[p.needs_first]);
+          p.needs_first = static_cast<std::uint32_t>(completions.size() - 1);
+          continue;
+        }
         const std::int32_t* const first = needs_.data() + p.needs_first;
         p.needs_first = static_cast<std::uint32_t>(needs.size());
         needs.append(first, p.needs_count);
@@ -19713,6 +20580,7 @@ class collective_book {
     if (clocks != nullptr) clocks->send_needs(to);
     here_.resize(kept);
     needs_.swap(needs);
+    completions_.swap(completions);
     seen_ = kept;
   }
 
@@ -19724,6 +20592,36 @@ class collective_book {
     std::uint32_t record;
     std::int64_t enter_ns, leave_ns;
   };
+
+  // The call that completed MPI_Comm_idup; its location is `nowhere` if none did.
+  struct later_completion {
+    core::stable_key site;
+    std::int64_t enter_ns, leave_ns;
+    std::uint32_t record;
+    std::uint16_t location, unused;
+  };
+  later_completion completion_of(const core::sync_record& r) const noexcept {
+    const std::uint32_t l = r.completed_by;
+    if (!r.has(core::sync_flag::complete) || l >= rank_->locations.size() || r.completion >= rank_->locations[l].records.size())
+      return {0, 0, 0, 0, record_place::nowhere, 0};
+    const core::sync_record& over = rank_->locations[l].records[r.completion];
+    return {site_of(rank_->locations[l], over),
+            rank_->clock(over.begin),
+            rank_->clock(over.begin + over.duration),
+            r.completion,
+            static_cast<std::uint16_t>(l),
+            0};
+  }
+  // A participant of MPI_Comm_idup in the call in which it waited.
+  participant completed(participant p) const noexcept {
+    const later_completion& over = completions_[p.needs_first];
+    p.site = over.site;
+    p.record = over.record;
+    p.location = over.location;
+    p.enter_ns = over.enter_ns;
+    p.leave_ns = over.leave_ns;
+    return p;
+  }
 
   struct ordinal {
     core::stable_key comm;
@@ -19737,6 +20635,8 @@ class collective_book {
   base::pod_vector<participant> here_;
   std::size_t seen_ = 0;  ///< sorted participants of incomplete instances in here_
   base::pod_vector<std::int32_t> needs_;
+  base::pod_vector<later_completion> completions_;  ///< participant::needs_first of MPI_Comm_idup
+  base::pod_vector<participant> waiting_;  ///< of the current instance
   base::pod_vector<relay_wait> relays_;  ///< of the current instance
 };
 
@@ -19822,7 +20722,7 @@ class message_book {
       if (at == last) break;
       posted_receive& p = *at++;
       std::memcpy(&p.partner, sent, sizeof(endpoint));
-      if (p.kind != posted_receive::receive) continue;  // a probed message without a receive is consumed too
+      if (p.kind != posted_receive::receive) continue;  // a probed message without a receive is also consumed
       --receives_left_;
       // Most receives are posted in time and need no reply.
       const bool in_time = (p.partner.flags & endpoint_flag::late_only) != 0 && p.begin_ns <= p.partner.begin_ns;
@@ -20384,11 +21284,12 @@ namespace explain {
 /// are indexed by the numbers of the rank's block_table; missing entries are zero.
 struct path_use {
   std::int64_t visits = 0, ns = 0, work = 0;  ///< as in block_use
-  std::int64_t own_ns = 0;                    ///< executed by the location itself since it last took over a path
+  std::int64_t own_visits = 0, own_ns = 0;    ///< executed by the location itself since it last took over a path
   double extra = 0;  ///< visits of the path beyond those of the location itself, both up to the same place
 
   bool nothing() const noexcept { return (visits | ns | work) == 0; }
   bool same(const path_use& o) const noexcept { return ((visits ^ o.visits) | (ns ^ o.ns) | (work ^ o.work)) == 0; }
+  block_use own() const noexcept { return {own_visits, own_ns, 0}; }
   block_use since(const block_use& o) const noexcept { return {visits - o.visits, ns - o.ns, work - o.work}; }
 };
 using path_profile = base::pod_vector<path_use>;
@@ -20408,7 +21309,7 @@ struct same_place {
       : more(causer.extra - waiter.extra), waiter_total(own.total), causer_total(total) {
     if (own.here > 0) waiter_mean = static_cast<double>(own.ns) / static_cast<double>(own.here);
     const block_use since = causer.since(base);
-    const bool alone = since.ns > 0 && causer.own_ns >= since.ns && since.visits <= total && own.total > 0;
+    const bool alone = since.ns > 0 && causer.own_ns >= since.ns && since.visits <= total && own.total > 0 && total > 0;
     if (alone) more = static_cast<double>(since.visits) - own_visits::share(own.total, since.visits, total);
   }
 };
@@ -20432,8 +21333,8 @@ inline void take_back(block_use& waiter, const block_use& causer, std::int64_t l
   waiter.visits = visits;
 }
 
-// The part of a lead's time that counts as visits. A lead moves time from one wait to another, which tells nothing about
-// visits and speed; it is divided like the difference at the same place.
+// The part of a lead's time that counts as visits. A lead moves time from one wait to another, which is no evidence for
+// either visits or speed; it is divided like the difference at the same place.
 inline double visits_share(const block_split& parts, const same_place& at) noexcept {
   const double visits = std::fabs(static_cast<double>(parts.visits_ns)), speed = std::fabs(static_cast<double>(parts.speed_ns));
   if (visits + speed > 0) return visits / (visits + speed);
@@ -20442,12 +21343,21 @@ inline double visits_share(const block_split& parts, const same_place& at) noexc
   return std::min(1.0, static_cast<double>(most - least) / static_cast<double>(least));
 }
 
+// By how much the causer's own visits are longer than those of the waiter. Visits that only the causer has count whole.
+inline std::int64_t own_excess(const block_use& waiter, const block_use& causer, const block_use& own) noexcept {
+  if (own.ns >= causer.ns || waiter.visits <= 0) return own.ns;
+  const std::int64_t more = std::max<std::int64_t>(0, causer.visits - waiter.visits);
+  const auto shared = static_cast<double>(std::max<std::int64_t>(0, own.visits - more));
+  return own.ns - core::nearest(shared * static_cast<double>(waiter.ns) / static_cast<double>(waiter.visits));
+}
+
 }  // namespace detail
 
-/// One residual line: what two locations did in one block since they were last aligned. `own_ns`: the part of the
-/// causer's time that it executed itself. A side that has taken over a third path since then may lie before the common
-/// base; both sides are therefore moved up until none is negative, because only their difference counts.
-inline residual_sums difference(block_use waiter, block_use causer, std::int64_t own_ns, const same_place& at) noexcept {
+/// One residual line: what two locations did in one block since they were last aligned. `own`: the part of the causer's
+/// path that it executed itself. Of its visits, those that the waiter's path has as well differ by their speed alone; the
+/// part of the difference that is not in its own visits is inherited. A side that has taken over a third path since then may lie
+/// before the common base; both sides are therefore moved up until none is negative, because only their difference counts.
+inline residual_sums difference(block_use waiter, block_use causer, const block_use& own, const same_place& at) noexcept {
   const auto lift = [](std::int64_t& x, std::int64_t& y) {
     const std::int64_t below = std::min<std::int64_t>(0, std::min(x, y));
     x -= below;
@@ -20467,7 +21377,8 @@ inline residual_sums difference(block_use waiter, block_use causer, std::int64_t
     sums.visits_ns += core::nearest(lead_ns * detail::visits_share(parts, at));
   }
   sums.speed_ns = sums.total_ns - sums.visits_ns;
-  sums.inherited_ns = std::max<std::int64_t>(0, std::min(sums.total_ns, sums.total_ns - own_ns));
+  sums.inherited_ns =
+      std::max<std::int64_t>(0, std::min(sums.total_ns, sums.total_ns - detail::own_excess(waiter, causer, own)));
   sums.causer_visits = causer.visits;
   sums.waiter_visits = waiter.visits;
   sums.causer_work = causer.work;
@@ -20853,7 +21764,7 @@ class link_book {
     if (++t.used >= (t.answered + 1) * half) acknowledge(l, mode, post);
   }
 
-  /// Acknowledges received whole snapshots when this rank is stuck, because their senders may be stuck too.
+  /// Acknowledges received whole snapshots when this rank is stuck, because their senders may also be stuck.
   template <class Post>
   void acknowledge_received(Post&& post) {
     for (const std::uint32_t number : full_) {
@@ -20930,6 +21841,8 @@ class location_steps {
     std::int64_t now_ns;
     std::uint64_t next = 0, previous_steps = 0;
     std::int64_t previous_site = -1;
+    std::uint64_t code_end = 0;  ///< see code_end
+    bool visited = false;        ///< the visit of the unmarked code here is counted
   };
 
   location_steps(const rank_history& rank, std::uint16_t location, block_table& blocks, base::memory_pool& memory)
@@ -20956,7 +21869,7 @@ class location_steps {
   void begin_record(place& at, Spend&& spend) {
     const core::sync_record& r = records_[at.next];
     at.walk.step(r);
-    compute(at, r.steps, at.walk.begin_ns(), r.site, spend);
+    compute(at, r.steps, at.walk.begin_ns(), code_end_site(*here_, at.next, at.code_end), spend);
   }
   /// Goes to the end of that record: the rest of the call is the library's own time.
   template <class Spend>
@@ -20964,14 +21877,17 @@ class location_steps {
     const core::sync_record& r = records_[at.next];
     const std::int64_t rest_ns = at.walk.leave_ns() - at.now_ns;
     if (r.duration != 0) enter(at, call_block(r.site), 1, rest_ns, 0, spend);
-    at.previous_site = static_cast<std::int64_t>(r.site);
+    if (!core::polled_in_vain(r)) {
+      at.previous_site = static_cast<std::int64_t>(r.site);
+      at.visited = false;
+    }
     at.previous_steps = r.steps;
     ++at.next;
   }
   /// After the last record: the code up to the end of recording.
   template <class Spend>
   void end(place& at, Spend&& spend) {
-    compute(at, steps_.size(), std::max(rank_->end_ns, at.now_ns), 0xffffffffu, spend);
+    compute(at, steps_.size(), std::max(rank_->end_ns, at.now_ns), end_of_recording, spend);
   }
 
   /// Whether this location takes part in every operation of all ranks that its rank takes part in.
@@ -20988,18 +21904,7 @@ class location_steps {
   static bool of_all(const rank_history& rank, const core::sync_record& r) noexcept {
     if (r.comm >= rank.communicators.size() || r.has(core::sync_flag::failed)) return false;
     const communicator& comm = rank.communicators[r.comm];
-    if (comm.id == 0 || comm.inter || comm.size != rank.ranks) return false;
-    using core::call_role;
-    switch (core::role_of(r.call)) {
-      case call_role::barrier:
-      case call_role::one_to_all:
-      case call_role::all_to_one:
-      case call_role::all_to_all:
-      case call_role::scan:
-      case call_role::finalise: return true;
-      case call_role::create: return r.call != core::mpi_call::Comm_create_group;
-      default: return false;
-    }
+    return comm.id != 0 && !comm.inter && comm.size == rank.ranks && has_order(r);
   }
 
  private:
@@ -21026,7 +21931,8 @@ class location_steps {
       enter(at, step_block(step), static_cast<std::int64_t>(step.visits), ns, static_cast<std::int64_t>(step.work), spend);
     }
     if (until_ns > at.now_ns || unmarked_work != 0) {
-      enter(at, between_block(at.previous_site, site), 1, until_ns - at.now_ns, unmarked_work, spend);
+      enter(at, between_block(at.previous_site, site), at.visited ? 0 : 1, until_ns - at.now_ns, unmarked_work, spend);
+      at.visited = true;
     }
   }
 
@@ -21132,7 +22038,7 @@ class location_path {
     if (!steps_.meets_all()) own_.set_stretch(own_visits::undivided);
     steps_.begin();
     path_use& startup = use_of(blocks_->startup());
-    startup.visits = 1;
+    startup.visits = startup.own_visits = 1;
     startup.ns = startup.own_ns = rank_->begin_ns - earliest_ns_;
     place_.now_ns += startup.ns;
     expect_stretch();
@@ -21232,7 +22138,7 @@ class location_path {
     if (wait_ns > 0) explain_wait(a, wait_ns, scratch_->taken.head.partial != 0);
     for (std::size_t b = 0; b != incoming.size(); ++b) {
       profile_[b] = incoming[b];
-      profile_[b].own_ns = 0;
+      profile_[b].own_visits = profile_[b].own_ns = 0;
     }
     place_.now_ns = std::max(place_.now_ns, a.need_ns);
     if (a.has(arrival_flag::all)) {
@@ -21281,7 +22187,7 @@ class location_path {
   bool applies(std::uint64_t key, const arrival& a) const noexcept {
     if ((key & group) == 0) return key == location_key(a.causer_rank, a.causer_location);
     const communicator& comm = rank_->communicators[key & ~group];
-    if (rank_->locations.size() != 1) return false;  // the record does not say which thread took part
+    if (rank_->locations.size() != 1) return false;  // the record has no thread
     if (comm.world.empty()) return a.causer_rank < comm.size;
     return std::find(comm.world.begin(), comm.world.end(), a.causer_rank) != comm.world.end();
   }
@@ -21298,6 +22204,7 @@ class location_path {
       u.visits += visits;
       u.ns += ns;
       u.work += work;
+      u.own_visits += visits;
       u.own_ns += ns;
       path.own_.add(block, visits, ns);
     }
@@ -21336,7 +22243,7 @@ class location_path {
     // `extra` includes the own visits of the location that sent it until they are subtracted below.
     for (std::size_t b = 0; b != incoming.size(); ++b) {
       path_use& u = incoming[b];
-      u.own_ns = 0;
+      u.own_visits = u.own_ns = 0;
       if (base != nullptr) u.extra += static_cast<double>(base->own[b].sum());
       u.extra -= static_cast<double>(own_[b].sum());
     }
@@ -21359,6 +22266,7 @@ class location_path {
         u.visits += e.use.visits;
         u.ns += e.use.ns;
         u.work += e.use.work;
+        u.own_visits = e.use.own_visits;
         u.own_ns = e.use.own_ns;
       } else {
         u = e.use;
@@ -21392,7 +22300,7 @@ class location_path {
       t.block = (*blocks_)[b].block;
       t.within = (*blocks_)[b].within;
       const same_place at(own_[b], mine, theirs, base[b], scratch_->totals[b]);
-      static_cast<residual_sums&>(t) = difference(mine.since(base[b]), theirs.since(base[b]), theirs.own_ns, at);
+      static_cast<residual_sums&>(t) = difference(mine.since(base[b]), theirs.since(base[b]), theirs.own(), at);
       scratch_->term_blocks.push_back(b);
     }
     add_wait(w, a.site);
@@ -21884,16 +22792,8 @@ inline void add_direction(residual_sums& into, const residual_sums& other) noexc
 
 /// Joins the two directions of each block of a residual sorted by `residual_term::before`.
 inline void join_directions(base::vector<residual_term>& residual) {
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i != residual.size(); ++i) {
-    if (kept != 0 && residual[kept - 1].same_block(residual[i])) {
-      add_direction(residual[kept - 1], residual[i]);
-    } else {
-      if (kept != i) residual[kept] = residual[i];
-      ++kept;
-    }
-  }
-  residual.resize(kept);
+  base::join_neighbours(
+      residual, [](const residual_term& a, const residual_term& b) { return a.same_block(b); }, add_direction);
 }
 
 namespace detail {
@@ -21972,7 +22872,7 @@ inline void merge_same_code(explanation& e, const base::vector<block_meaning>& m
     at.more = std::abs(more) <= e.count ? 0.0 : static_cast<double>(more);
     const block_use waiter{sums.waiter_visits, sums.waiter_ns, sums.waiter_work};
     const block_use causer{sums.causer_visits, sums.causer_ns, sums.causer_work};
-    residual_sums merged = difference(waiter, causer, 0, at);
+    residual_sums merged = difference(waiter, causer, {}, at);
     if (at.more == 0) merged.visits_ns = 0;
     // Differences that the two sides do not show (a lead of their own) stay with the speed.
     merged.total_ns = sums.total_ns;
@@ -22127,7 +23027,7 @@ namespace explain {
 /// what the answers of all ranks have in common decides which messages depend on their partner (progress.hpp). The
 /// resulting needs are added to the matches of the rank.
 ///
-/// Memory: 24 bytes per blocked call and 72 per message that it completed; on the partner, 24 per record once it is asked.
+/// Memory: 24 bytes per blocked call and 76 per message that it completed; on the partner, 24 per record once it is asked.
 /// Not thread safe.
 class progress_book {
  public:
@@ -22142,7 +23042,7 @@ class progress_book {
         entries_() {}
 
   /// Lists the blocked calls and the messages that they completed. `matches`: by location and record. `numbers`: buffer.
-  void find_blocked(const posting_lists& posted, const base::pod_vector<message_match>& matches,
+  void find_blocked(posting_lists& posted, const base::pod_vector<message_match>& matches,
                     base::pod_vector<std::uint32_t>& numbers) {
     numbers.clear();
     std::size_t m = 0;
@@ -22158,15 +23058,16 @@ class progress_book {
           const std::int64_t posted_ns = matches[m].partner.begin_ns;
           if (matches[m].receiving || posted_ns < walk.leave_ns()) since_ns = std::max(since_ns, posted_ns);
         }
-        const bool blocked = completes_messages(core::role_of(r.call)) && walk.leave_ns() - since_ns >= threshold_ns_;
+        const bool blocked = completes_messages(core::role_of(r)) && walk.leave_ns() - since_ns >= threshold_ns_;
         numbers.push_back(blocked ? static_cast<std::uint32_t>(blocked_.size()) : none);
         if (blocked) blocked_.push_back({since_ns, walk.leave_ns(), i, l});
       }
     }
+    posted_ = &posted;
     if (blocked_.empty()) return;
     each_message(posted, [&](const message& x) {
       const std::uint32_t number = numbers[first_[x.over.location] + x.over.record];
-      if (number != none) queries_.push_back({x.peer, number, x.number, false});
+      if (number != none) queries_.push_back({x.channel, x.posting, number, x.number, false});
     });
   }
 
@@ -22178,9 +23079,9 @@ class progress_book {
       if (!votes.dependent(x.number) && !votes.dependent(progress_class::within(x.number))) return;
       const core::sync_record& posting = rank_->locations[x.at.location].records[x.at.record];
       const core::sync_record& r = rank_->locations[x.over.location].records[x.over.record];
-      if (!completes_messages(core::role_of(r.call))) return;
+      if (!completes_messages(core::role_of(r))) return;
       const blocked_part b{rank_->clock(posting.begin), rank_->clock(r.begin + r.duration), x.over.record, x.over.location};
-      queries_.push_back({x.peer, static_cast<std::uint32_t>(blocked_.size()), x.number, true});
+      queries_.push_back({x.channel, x.posting, static_cast<std::uint32_t>(blocked_.size()), x.number, true});
       blocked_.push_back(b);
     });
   }
@@ -22196,11 +23097,17 @@ class progress_book {
     replies_.clear();
     for (; sent_ != queries_.size(); ++sent_) {
       const query& q = queries_[sent_];
-      base::packet& out = to(q.peer);
+      const message_channel& c = posted_->channel(q.channel);
+      base::packet& out = to(c.peer);
       if (out.size() >= room) return;
       put(out, base::packet_part::progress_query);
       const blocked_part& b = blocked_[q.number];
-      put(out, question{b.since_ns, b.leave_ns, q.number, rank_->node, q.kind, q.first});
+      question asked{b.since_ns, b.leave_ns, c.comm, c.tag, q.posting - c.first, q.number, rank_->node, 0, 0, q.kind, q.first};
+      const bool sends = q.channel < posted_->send_channels();
+      const endpoint& known = sends ? posted_->sends()[q.posting] : posted_->receives()[q.posting].partner;
+      asked.record = known.record;
+      asked.location = known.location;
+      put(out, asked);
     }
     queries_.clear();
     sent_ = 0;
@@ -22212,7 +23119,7 @@ class progress_book {
     while (!in.empty()) {
       if (in.get<std::uint32_t>() == base::packet_part::progress_query) {
         const auto q = in.get<question>();
-        answer a = look_up(q);
+        answer a = look_up(source, q);
         if (a.entry.begin_ns != INT64_MIN || !q.first) replies_.push_back({source, a});
       } else {
         answers_.push_back(in.get<answer>());
@@ -22226,15 +23133,11 @@ class progress_book {
     small_stable_sort(answers_, [](const answer& a, const answer& b) {
       return a.number != b.number ? a.number < b.number : a.entry.begin_ns < b.entry.begin_ns;
     });
-    base::pod_vector<progress_votes::message> messages;
-    for (std::size_t i = 0; i != answers_.size();) {
-      const std::uint32_t number = answers_[i].number;
-      messages.clear();
-      for (; i != answers_.size() && answers_[i].number == number; ++i) {
-        messages.push_back({observed(answers_[i]), answers_[i].kind});
-      }
-      votes.count(messages.data(), messages.size(), threshold_ns_);
-    }
+    votes.count_calls(
+        answers_, threshold_ns_, [](const answer& a, const answer& b) { return a.number == b.number; },
+        [this](const answer& a) {
+          return progress_votes::message{observed(a), a.kind};
+        });
   }
 
   /// Adds a need for each message that waited for an entry of its partner.
@@ -22270,15 +23173,20 @@ class progress_book {
     std::uint16_t location;
   };
   struct query {
-    std::int32_t peer;
-    std::uint32_t number;  ///< in blocked_
+    std::uint32_t channel, posting;  ///< of the message, in the posting lists
+    std::uint32_t number;            ///< in blocked_
     std::uint8_t kind;     ///< progress_class, without `within_node`
     bool first;            ///< asks for the first entry instead of the last one
   };
   struct question {
     std::int64_t since_ns, leave_ns;
+    core::stable_key comm;
+    std::int32_t tag;
+    std::uint32_t index;  ///< of the posting in its channel
     std::uint32_t number;
     std::int32_t node;
+    std::uint32_t record;    ///< the send of the message, on either side
+    std::uint16_t location;  ///< of that send
     std::uint8_t kind;
     bool first;
   };
@@ -22294,7 +23202,7 @@ class progress_book {
     answer what;
   };
   struct message {
-    std::int32_t peer;
+    std::uint32_t channel, posting;
     record_place at, over;  ///< its posting, and the call that completed it
     std::uint8_t number;
   };
@@ -22306,7 +23214,7 @@ class progress_book {
       if (c.peer == rank_->rank && rank_->locations.size() == 1) continue;
       const bool sends = n < posted.send_channels();
       for (std::uint32_t i = c.first; i != c.last; ++i) {
-        message x{c.peer, {0, 0}, {0, record_place::nowhere}, 0};
+        message x{static_cast<std::uint32_t>(n), i, {0, 0}, {0, record_place::nowhere}, 0};
         if (sends) {
           const endpoint& e = posted.sends()[i];
           x.at = {e.record, e.location};
@@ -22324,9 +23232,35 @@ class progress_book {
     }
   }
 
-  // What this rank did while the questioner was blocked. Entries of all threads count. O(log records).
-  answer look_up(const question& q) {
+  // This rank's own posting of the message that a question of `source` is about; its location is `nowhere` if unknown.
+  record_place own_posting(std::int32_t source, const question& q) const noexcept {
+    constexpr record_place unknown{0, record_place::nowhere};
+    if (!progress_class::sends(q.kind)) {
+      const bool known = q.location < rank_->locations.size() && q.record < rank_->locations[q.location].records.size();
+      return known ? record_place{q.record, q.location} : unknown;
+    }
+    const message_channel* const c = posted_->find(false, source, q.comm, q.tag);
+    if (c == nullptr) return unknown;
+    for (std::uint32_t i = c->first + q.index; i < c->last; ++i) {  // probes may stand before the receive
+      const posted_receive& p = posted_->receives()[i];
+      if (p.kind != posted_receive::receive) continue;
+      const bool same = p.partner.record == q.record && p.partner.location == q.location;
+      return same ? record_place{p.record, p.location} : unknown;
+    }
+    return unknown;
+  }
+
+  // What this rank did while the questioner was blocked. Entries of all threads count. Once this rank has completed its
+  // side of the message it is not needed any more. O(log records).
+  answer look_up(std::int32_t source, const question& q) {
     if (entries_.empty()) list_entries();
+    std::int64_t posted_ns = q.since_ns, until_ns = q.leave_ns - 1;
+    const record_place own = own_posting(source, q);
+    if (own.location != record_place::nowhere) {
+      posted_ns = std::max(posted_ns, entries_[own.location][own.record].begin_ns);
+      const record_place over = posted_->completion_of(own, posted_->record(own));
+      if (over.location != record_place::nowhere) until_ns = std::min(until_ns, entries_[over.location][over.record].begin_ns);
+    }
     answer a{};
     a.entry.begin_ns = INT64_MIN;
     a.number = q.number;
@@ -22336,17 +23270,16 @@ class progress_book {
     for (std::uint16_t l = 0; l != entries_.size(); ++l) {
       const mpi_entries& all = entries_[l];
       const location_history& here = rank_->locations[l];
-      std::size_t at = all.last_until(q.leave_ns - 1);
-      if (at == mpi_entries::none) continue;
+      std::size_t at = mpi_entries::none;
       if (q.first) {
-        at = all.first_in(q.since_ns, q.leave_ns);
-        if (at == mpi_entries::none) continue;
-        if (a.entry.begin_ns != INT64_MIN && a.entry.begin_ns <= all[at].begin_ns) continue;
+        at = all.first_in(posted_ns, until_ns);
+        if (at == mpi_entries::none || (a.entry.begin_ns != INT64_MIN && a.entry.begin_ns <= all[at].begin_ns)) continue;
       } else {
-        a.outside_ns = std::max(a.outside_ns, all[at].leave_ns <= q.leave_ns ? all[at].leave_ns : INT64_MAX);
-        if (a.entry.begin_ns != INT64_MIN && a.entry.begin_ns >= all[at].begin_ns) continue;
-        at = all.visit_of(at, q.since_ns);
-        a.inside_ns = all.inside_ns(at, q.since_ns);
+        const mpi_entries::visit v = all.while_blocked(q.since_ns, q.leave_ns, until_ns);
+        a.outside_ns = std::max(a.outside_ns, v.outside_ns);
+        at = v.first;
+        if (at == mpi_entries::none || a.entry.begin_ns >= v.last_ns) continue;
+        a.inside_ns = v.inside_ns;
       }
       a.entry = {all[at].begin_ns, site_of(here, here.records[at]), static_cast<std::uint32_t>(at), l, 0};
       if (here.dropped > 0) a.entry.flags = endpoint_flag::partial;
@@ -22394,6 +23327,7 @@ class progress_book {
   }
 
   const rank_history* rank_;
+  posting_lists* posted_ = nullptr;  ///< borrowed from the message_book
   std::int64_t threshold_ns_;
   base::pod_vector<blocked_part> blocked_;
   base::pod_vector<query> queries_;
@@ -22478,7 +23412,7 @@ class rank_engine {
     std::size_t collectives = 0;
     for (std::uint16_t l = 0; l != locations; ++l) {
       postings.count_postings(s.postings, l,
-                              [&](const core::sync_record& r) { collectives += collective_book::counts(r) ? 1 : 0; });
+                              [&](const core::sync_record& r) { collectives += is_ordered_collective(r) ? 1 : 0; });
     }
     postings.allocate(s.postings);
     collectives_.reserve_calls(collectives);
@@ -22669,7 +23603,7 @@ class rank_engine {
     }
     for (const critical_block& c : result.critical_path) used.push_back(c.block);
     for (const delay_cost& c : result.costs.blocks) used.push_back(c.block);
-    for (const balance_answer& b : result.balances) used.push_back(b.block);
+    for (const balance_answer& b : result.balances) used.push_back(b.piece);
     for (const what_if_answer& a : result.savings) used.push_back(a.question.changes[0].block);
     if (clocks_ != nullptr) clocks_->mark_savings(result);
     small_stable_sort(used);
@@ -22903,10 +23837,15 @@ outcome explain(Transport& transport, const base::vector<rank_history>& historie
 #define WHYWAIT_BASE_COLD_SMALL_HPP
 
 // Between this header and cold_end.hpp <whywait/observer.hpp> includes the cold rooms that process the result of a run, not its
-// records: rules, questions, report. An optimising g++ compiles them for size, a sixth of the whole object smaller than with
-// -O1. The explanation itself (explain/, clocks/) is included before this header, because it would be 1.7 times as slow.
+// records: rules, questions, report. An optimising g++ compiles them for size, without the passes that take long and reduce
+// the size by less than 2 %. The explanation itself (explain/, clocks/) is included before this header, because it would be
+// 1.7 times as slow.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
-#pragma GCC optimize("Os")
+#pragma GCC optimize("Os", "no-code-hoisting", "no-expensive-optimizations", "no-gcse", "no-if-conversion",              \
+                         "no-if-conversion2", "no-ipa-cp", "no-ipa-icf", "no-ipa-sra", "no-ivopts", "no-peephole2",      \
+                         "no-rerun-cse-after-loop", "no-schedule-insns2", "no-split-wide-types", "no-thread-jumps",      \
+                         "no-tree-dominator-opts", "no-tree-fre", "no-tree-loop-optimize", "no-tree-pre", "no-tree-pta", \
+                         "no-tree-vrp")
 #endif
 
 #endif
@@ -23281,6 +24220,7 @@ struct place {
   std::string function;      ///< complete demangled name
   std::string module;        ///< base name of the executable or library
   std::uint64_t offset = 0;  ///< address in the module's own numbering (what `addr2line -e module` takes)
+  std::string caller;        ///< of a call site: where its function was called, "step (halo.cpp:80)"; empty if not needed
 
   // Out of line, because many cold places copy and move it and each would compile its own copy.
   place() = default;
@@ -23292,7 +24232,8 @@ struct place {
 
   [[gnu::noinline]] bool operator==(const place& o) const noexcept {
     return line == o.line && last_line == o.last_line && offset == o.offset && call == o.call && name == o.name &&
-           kind == o.kind && region == o.region && file == o.file && function == o.function && module == o.module;
+           kind == o.kind && region == o.region && file == o.file && function == o.function && module == o.module &&
+           caller == o.caller;
   }
 };
 
@@ -23331,6 +24272,22 @@ class names {
   }
   std::size_t size() const noexcept { return table_.size(); }
 
+  /// Keeps the callers of call sites that would read the same without them, and clears all others. O(n log n).
+  void clear_needless_callers() {
+    base::vector<place*> calls;
+    for (entry& e : table_)
+      if (!e.where.call.empty()) calls.push_back(&e.where);
+    base::small_stable_sort(calls, [](const place* a, const place* b) { return compare_text(*a, *b) < 0; });
+    for (std::size_t i = 0; i != calls.size();) {
+      std::size_t end = i;
+      bool differ = false;
+      for (; end != calls.size() && compare_text(*calls[i], *calls[end]) == 0; ++end)
+        differ = differ || calls[end]->caller != calls[i]->caller;
+      for (; i != end; ++i)
+        if (!differ) calls[i]->caller.clear();
+    }
+  }
+
   /// All entries, sorted by key.
   base::vector<entry> entries() const {
     base::vector<entry> all = table_;
@@ -23339,10 +24296,22 @@ class names {
   }
 
  private:
+  // Negative, 0 or positive; 0 if `call_text` cannot tell two places without callers apart.
+  static int compare_text(const place& a, const place& b) noexcept {
+    if (const int c = a.call.compare(b.call)) return c;
+    if (const int c = a.region.compare(b.region)) return c;
+    if (const int c = a.region.empty() ? a.function.compare(b.function) : 0) return c;
+    if (const int c = a.file.compare(b.file)) return c;
+    if (a.line != b.line) return a.line < b.line ? -1 : 1;
+    if (!a.file.empty()) return 0;
+    if (const int c = a.module.compare(b.module)) return c;
+    return a.offset != b.offset ? (a.offset < b.offset ? -1 : 1) : 0;
+  }
+
   static bool better(const place& a, const place& b) noexcept {
     const auto known = [](const place& p) {
       return (p.call.empty() ? 0 : 1) + (p.name.empty() ? 0 : 1) + (p.kind.empty() ? 0 : 1) + (p.region.empty() ? 0 : 1) +
-             (p.line > 0 ? 2 : 0) + (p.function.empty() ? 0 : 1) + (p.module.empty() ? 0 : 1);
+             (p.line > 0 ? 2 : 0) + (p.function.empty() ? 0 : 1) + (p.module.empty() ? 0 : 1) + (p.caller.empty() ? 0 : 1);
     };
     if (known(a) != known(b)) return known(a) > known(b);
     if (const int c = a.call.compare(b.call)) return c < 0;
@@ -23353,7 +24322,8 @@ class names {
     if (a.line != b.line) return a.line < b.line;
     if (const int c = a.function.compare(b.function)) return c < 0;
     if (const int c = a.module.compare(b.module)) return c < 0;
-    return a.offset < b.offset;
+    if (a.offset != b.offset) return a.offset < b.offset;
+    return a.caller < b.caller;
   }
 
   base::key_map numbers_;  // indices in table_
@@ -23379,24 +24349,48 @@ inline std::string within_text(const place& p) {
   return printable(!p.region.empty() ? std::string(last_of(p.region)) : short_name(p.function));
 }
 
+/// The function of a place with its code location: "step (halo.cpp:80)".
+inline std::string function_text(const place& p) {
+  constexpr std::string_view unnamed = "(anonymous)::";
+  const std::string code = code_text(p);
+  std::string function = printable(short_name(p.function));
+  if (function.compare(0, unnamed.size(), unnamed) == 0) function.erase(0, unnamed.size());
+  if (function.empty() || code.empty()) return function + code;
+  return function + " (" + code + ")";
+}
+
+/// Where the function of a call site was called: " from step (halo.cpp:80)"; empty if that is not needed.
+inline std::string caller_text(const place& p) { return p.caller.empty() ? std::string() : " from " + p.caller; }
+
 /// A call site by its code location: "MPI_Recv (halo.cpp:142)".
 inline std::string brief_call_text(const place& p) {
   const std::string code = code_text(p);
-  return printable(p.call) + (code.empty() ? "" : " (" + code + ")");
+  return printable(p.call) + (code.empty() ? "" : " (" + code + ")") + caller_text(p);
 }
 
-/// A call site with its region: "MPI_Recv in exchange (halo.cpp:142)". `joint` is "in", or "at" between two of them.
-/// The region is shortened to fit `width` columns; the call and the file name are never cut.
+/// A call site with its region: "MPI_Recv in exchange (halo.cpp:142)", and with its caller if another one reads the same.
+/// `joint` is "in", or "at" between two of them. The region is shortened to fit `width` columns; the rest is never cut.
 inline std::string call_text(const place& p, std::string_view joint = "in", std::size_t width = std::size_t(-1)) {
   std::string out = p.call.empty() ? "a call" : printable(p.call);
   std::string within = within_text(p);
   std::string code = code_text(p);
   if (!code.empty()) code = " (" + code + ")";
   if (within.empty() && code.empty()) return out + " at an unknown place";
+  code += caller_text(p);
   if (within.empty()) return out + code;
   const std::size_t rest = display_width(out) + joint.size() + 2 + display_width(code);
   if (width != std::size_t(-1)) within = shorten_middle(within, std::max<std::size_t>(width > rest ? width - rest : 0, 12));
   return out + " " + std::string(joint) + " " + within + code;
+}
+
+/// The same after `before`, in lines of `width` columns: the caller has one of its own if both do not fit.
+inline base::vector<std::string> call_lines(const place& p, std::size_t width, const std::string& before = {}) {
+  const std::size_t room = width - before.size();
+  const std::string all = call_text(p, "in");
+  if (p.caller.empty() || display_width(all) <= room) return {before + call_text(p, "in", room)};
+  place alone = p;
+  alone.caller.clear();
+  return {before + call_text(alone, "in", room), std::string(before.size() + 3, ' ') + caller_text(p)};
 }
 
 }  // namespace base
@@ -24081,10 +25075,12 @@ struct named_block {
 /// Lines that name a block. They have at most `columns` if the file name fits, otherwise at most `room`.
 inline base::vector<std::string> label_of(const named_block& b, std::size_t columns, std::size_t room) {
   if (b.kind == "between") {
-    const std::string begin = b.from ? call_text(*b.from, "in", room - 8) : "MPI_Init";
-    return {"between " + begin, "    and " + call_text(b.where, "in", room - 8)};
+    base::vector<std::string> lines = {"between MPI_Init"};
+    if (b.from) lines = call_lines(*b.from, room, "between ");
+    for (std::string& line : call_lines(b.where, room, "    and ")) lines.push_back(std::move(line));
+    return lines;
   }
-  if (b.kind == "call") return {"inside " + call_text(b.where, "in", room - 7)};
+  if (b.kind == "call") return call_lines(b.where, room, "inside ");
   const std::string name = base::printable(b.block);
   std::string code = code_text(b.where);
   if (!code.empty()) code = " (" + code + ")";
@@ -24203,13 +25199,23 @@ struct location_seconds {
   double seconds = 0;
 };
 
+/// Ranks that share processors. What they do in the meantime, in and outside MPI, takes longer than it would alone.
+struct processor_sharing {
+  double seconds = 0;           ///< main threads were ready to run and had no processor; sum over the ranks
+  double work_seconds = 0;      ///< part of it outside MPI, where it made work look longer
+  std::int64_t ranks = 0;       ///< on the machine with the most ranks per processor
+  std::int64_t processors = 0;  ///< of that machine
+};
+
 /// MPI time that is neither an explained wait nor plausible transfer (docs/method.md 4.13).
 struct not_understood {
   double seconds = 0;            ///< sum over the ranks
   double scheduler_seconds = 0;  ///< excluded: the scheduler may have taken it
-  double polling_seconds = 0;    ///< part spent polling requests that no wrapper created; it looks like time of the program
+  double polling_seconds = 0;    ///< part spent polling requests that no wrapper created
+  double between_polls_seconds = 0;  ///< part in unmarked code between polls that found nothing: work, or a loop that waits
   base::vector<place_total> calls;       ///< call sites with the most of it; `visits`: calls
   base::vector<location_seconds> ranks;  ///< by rank
+  processor_sharing sharing;
 };
 
 /// From this share of rank time on it is shown and weakens what is drawn from the run.
@@ -24220,18 +25226,28 @@ inline double share_of(const not_understood& n, double location_seconds) noexcep
   return location_seconds > 0 ? std::min(1.0, n.seconds / location_seconds) : 0;
 }
 
-/// "MPI_Win_fence (win.cpp:12), ...": at most three call sites.
-inline std::string calls_text(const not_understood& n) {
-  constexpr std::size_t most = 3;
-  std::string text;
-  for (std::size_t i = 0; i != std::min(most, n.calls.size()); ++i) {
-    const std::string code = code_text(n.calls[i].where);
-    text += (i == 0 ? "" : ", ") + base::printable(n.calls[i].where.call) + (code.empty() ? "" : " (" + code + ")");
-  }
-  return n.calls.size() > most ? text + ", ..." : text;
+/// Whether a call site polls: MPI_Test*, MPI_Iprobe, MPI_Improbe.
+inline bool polls(const place_total& site) noexcept {
+  const std::string& call = site.where.call;
+  return call.compare(0, 8, "MPI_Test") == 0 || call == "MPI_Iprobe" || call == "MPI_Improbe";
 }
 
-/// Limits of the efficiencies: time that is not understood may be waiting instead of transfer, and polling looks like work.
+enum class call_sites { all, polls, others };
+
+/// "MPI_Win_fence (win.cpp:12), ...": at most three call sites.
+inline std::string calls_text(const not_understood& n, call_sites which) {
+  constexpr std::size_t most = 3;
+  std::string text;
+  std::size_t count = 0;
+  for (const place_total& site : n.calls) {
+    if (which != call_sites::all && polls(site) != (which == call_sites::polls)) continue;
+    if (++count > most) return text + ", ...";
+    text += (count == 1 ? "" : ", ") + brief_call_text(site.where);
+  }
+  return text;
+}
+
+/// Limits of the efficiencies: time that is not understood may be waiting instead of transfer.
 struct efficiency_ranges {
   struct range {
     double least, most;
@@ -24243,10 +25259,12 @@ inline efficiency_ranges ranges_of(const explain::efficiencies& e, const not_und
   for (const location_seconds& l : n.ranks) longest = std::max(longest, l.seconds);
   const double more = run_seconds > 0 ? longest / run_seconds : 0;
   const double most = e.transfer < 1 ? std::min(1.0, e.transfer + more) : e.transfer;
-  const double all = run_seconds * static_cast<double>(n.ranks.size());
-  const double least = std::max(0.0, e.parallel - (all > 0 ? n.polling_seconds / all : 0));
-  return {{least, e.parallel},
-          {e.parallel > 0 ? e.load_balance * least / e.parallel : 0, e.load_balance},
+  // Useful time that may be waiting: of the rank with the most of it, or of the others.
+  const double whole = run_seconds * static_cast<double>(n.ranks.size());
+  const double idle = whole > 0 ? std::min(n.between_polls_seconds / whole, e.parallel) : 0;
+  const double rest = e.parallel > 0 ? (e.parallel - idle) / e.parallel : 1;
+  return {{e.parallel - idle, e.parallel},
+          {e.load_balance * rest, rest > e.load_balance ? e.load_balance / rest : std::max(1.0, e.load_balance)},
           {most > 0 ? e.serialisation * e.transfer / most : e.serialisation, e.serialisation},
           {e.transfer, most}};
 }
@@ -24286,10 +25304,11 @@ struct overhead_section {
   double bound_seconds = 0;           ///< part on the critical path: upper bound of the delay of the run
   double without_seconds = 0;         ///< duration of the run without measuring
   double waiting_without_seconds = 0; ///< all waiting without measuring
-  double error_seconds = 0;           ///< error of bound_seconds and without_seconds
+  double error_seconds = 0;           ///< error of bound_seconds and without_seconds; contains poll_seconds
   double pause_seconds = 0;           ///< wall time of the pauses between epochs, in which the run so far was explained
   double poll_seconds = 0;            ///< most of one rank: tests and probes that found nothing, which leave no record
   std::int64_t inversions = 0;        ///< wildcard receives that would match another message without measuring
+  std::int64_t pauses = 0;            ///< number of pauses between epochs
 };
 
 /// All explained waiting, divided by its origin, by its effect, and the part without a cause.
@@ -24636,6 +25655,88 @@ class name_resolver {
 
 #endif
 
+// ---- whywait/rules/finding.hpp
+#ifndef WHYWAIT_RULES_FINDING_HPP
+#define WHYWAIT_RULES_FINDING_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// An action named by a finding: a call with its place, or the text alone.
+struct action {
+  std::string call;    ///< "MPI_Send"
+  std::string region;  ///< innermost region, "calculate"
+  std::string file;
+  int line = 0;
+  std::string text;    ///< "MPI_Send in calculate (jacobi.cpp:88)"
+
+  bool operator<(const action& o) const {
+    if (const int c = call.compare(o.call)) return c < 0;
+    if (const int c = region.compare(o.region)) return c < 0;
+    if (const int c = file.compare(o.file)) return c < 0;
+    return line != o.line ? line < o.line : text < o.text;
+  }
+
+  // Out of line, because many cold places copy and move it and each would compile its own copy.
+  action() = default;
+  action(std::string call_name, std::string region_name, std::string file_name, int line_number, std::string words)
+      : call(std::move(call_name)),
+        region(std::move(region_name)),
+        file(std::move(file_name)),
+        line(line_number),
+        text(std::move(words)) {}
+  [[gnu::noinline]] action(const action&) = default;
+  [[gnu::noinline]] action(action&&) = default;
+  [[gnu::noinline]] action& operator=(const action&) = default;
+  [[gnu::noinline]] action& operator=(action&&) = default;
+  [[gnu::noinline]] ~action() = default;
+};
+
+/// A problem found: all events with the same actions for which one problem rule held.
+struct finding {
+  std::string problem;      ///< name given by the rule
+  std::string description;
+  std::string advice;
+  std::string verdict;      ///< what would shorten the run: "rank 3 is late in solve: balancing it"; may be empty
+  std::string root;         ///< the cause in the words of the rule; findings of one cause are one
+  base::vector<action> actions;  ///< calls and places that cause it, at most 8
+  double seconds = 0;       ///< sum of the rule's duration
+  double saving = 0;        ///< upper bound of the saving in wall time, at most `seconds`
+  double share = 0;         ///< share of the time of all locations; 0: unknown
+  double instances = 0;     ///< events for which the rule held
+  std::int64_t wait = -1;   ///< number of the wait that it explains; -1: none or several
+  bool matters = true;      ///< whether it reaches the threshold
+  std::uint32_t rule = 0;   ///< index in knowledge::problems
+
+  // Out of line, because many cold places copy and move it and each would compile its own copy.
+  finding() = default;
+  [[gnu::noinline]] finding(const finding&) = default;
+  [[gnu::noinline]] finding(finding&&) = default;
+  [[gnu::noinline]] finding& operator=(const finding&) = default;
+  [[gnu::noinline]] finding& operator=(finding&&) = default;
+  [[gnu::noinline]] ~finding() = default;
+};
+
+/// Findings about one wait of an outcome.
+struct wait_advice {
+  bool known = false;         ///< whether an active problem is declared for its pattern
+  base::vector<finding> list;  ///< most saving first
+};
+
+/// The result of all rules for one run.
+struct evaluation {
+  base::vector<wait_advice> waits;     ///< one per entry of outcome::waits, in order; empty: no rules ran
+  base::vector<finding> problems;      ///< findings that belong to no single wait, largest saving first
+  base::vector<std::string> messages;  ///< run-time errors of rules, ready to print
+};
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/report/verdict.hpp
 #ifndef WHYWAIT_REPORT_VERDICT_HPP
 #define WHYWAIT_REPORT_VERDICT_HPP
@@ -24644,44 +25745,82 @@ namespace whywait {
 inline namespace v0 {
 namespace report {
 
-/// One sentence about what makes the run long, in wall time.
+/// One sentence about what makes the run long, in wall time: about a block, by the virtual clocks, or by a rule.
 struct verdict_entry : named_block {
-  std::string text;
-  std::int32_t rank = 0;      ///< the rank that spends most time in the block
-  double ratio = 0;           ///< its time relative to the mean of the other ranks that run the block
-  double saving_seconds = 0;  ///< the run would be shorter by this if the block were balanced; wall time
+  std::string claim;  ///< "rank 1 takes 3.0 times as long as the others in sweep: balancing it", which `sentence` ends
+  std::string problem;  ///< the rule; empty: by the virtual clocks, then `block`, `rank` and `ratio` hold
+  std::int32_t rank = 0;  ///< the rank that spends most time in the block
+  double ratio = 0;  ///< its time relative to the mean of the other ranks that run the block; 0: no others, or unknown
+  double saving_seconds = 0;  ///< the run would be shorter by this if the cause were removed; wall time
 };
 
 namespace detail {
 
-/// The blocks whose balancing would shorten the run by at least `least_share`, largest saving first. Time inside MPI and
-/// start-up cannot be balanced.
-inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, const name_resolver& resolve) {
-  constexpr double least_share = 0.02, least_ratio = 1.05;
-  constexpr std::size_t most = 3;
+constexpr double least_share = 0.02;  ///< of the run, that a verdict saves
+constexpr std::size_t most_verdicts = 3;
+
+/// The verdicts of rules, each once.
+inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<rules::finding>& findings, double run) {
+  for (const rules::finding& f : findings) {
+    if (f.verdict.empty() || !f.matters || f.saving < least_share * run) continue;
+    if (std::any_of(all.begin(), all.end(), [&f](const verdict_entry& v) { return v.claim == f.verdict; })) continue;
+    verdict_entry v;
+    v.problem = f.problem;
+    v.saving_seconds = std::min(f.saving, run);
+    v.claim = f.verdict;
+    all.push_back(std::move(v));
+  }
+}
+
+/// The blocks whose balancing would shorten the run by at least `least_share`, and what rules say, largest saving first. Time
+/// inside MPI and start-up cannot be balanced. Of unmarked code all of it is named if balancing that saves clearly more than
+/// any part, else the parts, each once.
+inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, const name_resolver& resolve,
+                                              const rules::evaluation& said) {
+  constexpr double least_ratio = 1.05, clearly_more = 1.1;
   base::vector<verdict_entry> all;
   const double run = base::seconds_of(found.total_ns);
+  std::int64_t all_ns = 0, part_ns = 0;
+  for (const explain::balance_answer& b : found.balances) {
+    verdict_entry v;
+    resolve.describe(b.piece, 0, v);
+    if (v.kind != "between") continue;
+    std::int64_t& largest_ns = b.block == explain::unmarked_key() ? all_ns : part_ns;
+    largest_ns = std::max(largest_ns, b.saving_ns);
+  }
+  const bool together = static_cast<double>(all_ns) > clearly_more * static_cast<double>(part_ns);
   for (const explain::balance_answer& b : found.balances) {
     const double saving = base::seconds_of(b.saving_ns);
-    if (all.size() == most || b.ranks < 2 || saving < least_share * run) break;
+    if (all.size() == most_verdicts || b.among < 2 || saving < least_share * run) break;
     verdict_entry v;
-    resolve.describe(b.block, 0, v);
-    if (v.kind != "region" && v.kind != "between") continue;
-    const double others = base::seconds_of(b.sum_ns - b.most_ns) / (b.ranks - 1);
+    resolve.describe(b.piece, 0, v);
+    const bool divided = b.among > b.ranks;
+    const bool unmarked = v.kind == "between", whole = b.block == explain::unmarked_key();
+    if (unmarked ? whole != together : v.kind != "region") continue;
+    const auto same = [&v](const verdict_entry& x) { return x.block == v.block && x.where.line == v.where.line; };
+    if (std::any_of(all.begin(), all.end(), same)) continue;
+    const double others = divided ? 0 : base::seconds_of(b.sum_ns - b.most_ns) / (b.ranks - 1);
     v.rank = b.rank;
     v.ratio = others > 0 ? base::seconds_of(b.most_ns) / others : 0;
     if (others > 0 && v.ratio < least_ratio) continue;
     v.saving_seconds = saving;
     const std::string code = code_text(v.where);
-    const std::string name = v.kind == "between" ? "the code " + v.block : v.block + (code.empty() ? "" : " (" + code + ")");
+    const std::string name = !unmarked      ? v.block + (code.empty() ? "" : " (" + code + ")")
+                             : b.pieces > 1 ? "unmarked code, above all " + v.block
+                                            : "the code " + v.block;
     const std::string how_much = v.ratio <= 0 || v.ratio >= 100
                                      ? "does nearly all of "
                                      : "takes " + base::fixed(v.ratio, v.ratio < 10 ? 1 : 0) + " times as long as the " +
                                            (b.ranks == 2 ? "other in " : "others in ");
-    v.text = "rank " + std::to_string(v.rank) + " " + how_much + name + ": balancing it would shorten the run by about " +
-             base::duration(saving, 2) + " of " + base::duration(run, 2);
+    v.claim = !divided ? "rank " + std::to_string(v.rank) + " " + how_much + name + ": balancing it"
+                       : "only rank " + std::to_string(v.rank) + " runs " + name + ": dividing it among all ranks";
     all.push_back(std::move(v));
   }
+  for (const rules::wait_advice& w : said.waits) add_verdicts(all, w.list, run);
+  add_verdicts(all, said.problems, run);
+  base::small_stable_sort(all,
+                          [](const verdict_entry& a, const verdict_entry& b) { return a.saving_seconds > b.saving_seconds; });
+  if (all.size() > most_verdicts) all.resize(most_verdicts);
   return all;
 }
 
@@ -24706,7 +25845,7 @@ struct engine_answer {
   bool answered = false;
   std::string refusal;            ///< reason if not answered
   double baseline_seconds = 0.0;  ///< its prediction of the unchanged program
-  double baseline_error = 0.0;    ///< baseline over measured, minus 1
+  double baseline_error = 0.0;    ///< what it explains of the unchanged program over measured, minus 1
   double seconds = 0.0;           ///< measured * predicted(new) / predicted(unchanged)
 
   // Out of line, because these functions are cold and would otherwise be inlined at many places.
@@ -24726,10 +25865,11 @@ struct answer {
   std::string engine;   ///< the engine that `seconds` is from
   double measured_seconds = 0.0;
   double seconds = 0.0;      ///< predicted time of the changed program
-  /// Interval; adds sampling error, disturbance, spread among the engines and baseline error.
+  /// Interval: spans the engines and other views of the run, plus sampling error and the share that is not understood.
   double low_seconds = 0.0;
   double high_seconds = 0.0;
   double baseline_error = 0.0;  ///< of `engine` on the unchanged program, relative
+  double rests_on = 1.0;        ///< share of the run that is understood; the rest is in the interval
   double sampling = 0.0;        ///< relative half width between two runs; `spread` is the one among the engines
   double spread = 0.0;
   base::vector<engine_answer> engines;
@@ -24768,6 +25908,7 @@ struct run_facts {
   std::int64_t epochs = 1;          ///< number of epochs that were explained separately
   double pause_seconds = 0;         ///< wall time of the pauses between epochs
   double poll_seconds = 0;          ///< most of one rank: the cost of tests and probes that found nothing
+  double compare_seconds = 0;       ///< most of one rank: comparing how full the memory of all ranks is
   std::int64_t first_comers = 0;    ///< wildcard receives served in order of arrival
   std::string clock;                ///< source of time stamps: "tsc", "clock_gettime"
   double clock_error_seconds = 0;   ///< estimated error between clocks of two ranks; NaN: unknown
@@ -24896,87 +26037,6 @@ struct result {
 
 #endif
 
-// ---- whywait/rules/finding.hpp
-#ifndef WHYWAIT_RULES_FINDING_HPP
-#define WHYWAIT_RULES_FINDING_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace rules {
-
-/// An action named by a finding: a call with its place, or the text alone.
-struct action {
-  std::string call;    ///< "MPI_Send"
-  std::string region;  ///< innermost region, "calculate"
-  std::string file;
-  int line = 0;
-  std::string text;    ///< "MPI_Send in calculate (jacobi.cpp:88)"
-
-  bool operator<(const action& o) const {
-    if (const int c = call.compare(o.call)) return c < 0;
-    if (const int c = region.compare(o.region)) return c < 0;
-    if (const int c = file.compare(o.file)) return c < 0;
-    return line != o.line ? line < o.line : text < o.text;
-  }
-
-  // Out of line, because many cold places copy and move it and each would compile its own copy.
-  action() = default;
-  action(std::string call_name, std::string region_name, std::string file_name, int line_number, std::string words)
-      : call(std::move(call_name)),
-        region(std::move(region_name)),
-        file(std::move(file_name)),
-        line(line_number),
-        text(std::move(words)) {}
-  [[gnu::noinline]] action(const action&) = default;
-  [[gnu::noinline]] action(action&&) = default;
-  [[gnu::noinline]] action& operator=(const action&) = default;
-  [[gnu::noinline]] action& operator=(action&&) = default;
-  [[gnu::noinline]] ~action() = default;
-};
-
-/// A problem found: all events with the same actions for which one problem rule held.
-struct finding {
-  std::string problem;      ///< name given by the rule
-  std::string description;
-  std::string advice;
-  std::string root;         ///< the cause in the words of the rule; findings of one cause are one
-  base::vector<action> actions;  ///< calls and places that cause it, at most 8
-  double seconds = 0;       ///< sum of the rule's duration
-  double saving = 0;        ///< upper bound of the saving in wall time, at most `seconds`
-  double share = 0;         ///< share of the time of all locations; 0: unknown
-  double instances = 0;     ///< events for which the rule held
-  std::int64_t wait = -1;   ///< number of the wait that it explains; -1: none or several
-  bool matters = true;      ///< whether it reaches the threshold
-  std::uint32_t rule = 0;   ///< index in knowledge::problems
-
-  // Out of line, because many cold places copy and move it and each would compile its own copy.
-  finding() = default;
-  [[gnu::noinline]] finding(const finding&) = default;
-  [[gnu::noinline]] finding(finding&&) = default;
-  [[gnu::noinline]] finding& operator=(const finding&) = default;
-  [[gnu::noinline]] finding& operator=(finding&&) = default;
-  [[gnu::noinline]] ~finding() = default;
-};
-
-/// Findings about one wait of an outcome.
-struct wait_advice {
-  bool known = false;         ///< whether an active problem is declared for its pattern
-  base::vector<finding> list;  ///< most saving first
-};
-
-/// The result of all rules for one run.
-struct evaluation {
-  base::vector<wait_advice> waits;     ///< one per entry of outcome::waits, in order; empty: no rules ran
-  base::vector<finding> problems;      ///< findings that belong to no single wait, largest saving first
-  base::vector<std::string> messages;  ///< run-time errors of rules, ready to print
-};
-
-}  // namespace rules
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/rules/detail/closest_name.hpp
 #ifndef WHYWAIT_RULES_DETAIL_CLOSEST_NAME_HPP
 #define WHYWAIT_RULES_DETAIL_CLOSEST_NAME_HPP
@@ -25061,7 +26121,7 @@ enum class code : int {
   unknown_unit = 25,      ///< no unit or parameter type of that name
   unknown_problem = 26,   ///< no problem of that name to remove
   unknown_field = 27,     ///< a problem or setting has no field of that name
-  not_recorded = 28,      ///< no run can know this
+  not_recorded = 28,      ///< no run records this
   duplicate = 30,         ///< declared twice in one text
   missing = 31,           ///< a problem without name or duration
   cycle = 32,             ///< composite events made of each other
@@ -25720,6 +26780,7 @@ struct problem_rule {
   program saving;           ///< empty: the duration
   program description;
   program advice;
+  program verdict;          ///< text: what would shorten the run, for the first lines of a report; empty: not said there
   program root;             ///< text of the root cause: findings of one cause are one; empty: none
   double threshold = -1;    ///< least share of the run that is reported; negative: the threshold of the knowledge
   bool built_in = false;
@@ -26649,6 +27710,7 @@ class evaluator {
     const double* const* const rows = rows_of(rules_.types[rule.type], rule.type, found.row).data();
     out.description = text(rule.description, rows, extras);
     out.advice = text(rule.advice, rows, extras);
+    out.verdict = text(rule.verdict, rows, extras);
     out.root = text(rule.root, rows, extras);
     return out;
   }
@@ -26755,6 +27817,10 @@ struct processor_use {
   std::int64_t passed_ns = 0;   ///< wall time meanwhile
   std::int32_t processors = 0;  ///< that it may use; 0: unknown
 
+  /// What happened after `before`; the processors of now.
+  processor_use since(const processor_use& before) const noexcept {
+    return {ran_ns - before.ran_ns, delay_ns - before.delay_ns, passed_ns - before.passed_ns, processors};
+  }
   /// The part of `delay_ns` in its own code, of which it ran `own_ns`. MPI polls, so it slept outside MPI; what remains of
   /// its own code is delayed in proportion.
   std::int64_t delay_in(std::int64_t own_ns) const noexcept {
@@ -26845,6 +27911,8 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
     std::uint64_t step = 0;
     std::int64_t left_ns = rank.begin_ns;
     core::stable_key from = 0;
+    std::uint64_t code_end = 0;
+    bool visited = false;
     const auto compute = [&](std::uint64_t steps_end, std::int64_t until_ns, core::stable_key site) {
       std::int64_t room_ns = until_ns - left_ns;
       for (const std::uint64_t end = std::min<std::uint64_t>(steps_end, here.steps.size()); step < end; ++step) {
@@ -26861,15 +27929,18 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
       if (room_ns <= 0 || here.thread != 0) return;  // a thread counts with its marks, it may sleep between them
       rank_code& c = in(explain::between_key(from, site));
       c.ns += room_ns;
-      ++c.visits;
+      c.visits += visited ? 0 : 1;
+      visited = true;
     };
     for (std::uint64_t i = 0; i < here.records.size(); ++i) {
       const core::sync_record& r = here.records[i];
       walk.step(r);
-      const core::stable_key site = explain::site_of(here, r);
-      compute(r.steps, walk.begin_ns(), site);
+      const std::uint32_t end = explain::code_end_site(here, i, code_end);
+      compute(r.steps, walk.begin_ns(), end < here.call_sites.size() ? here.call_sites[end] : 0);
       left_ns = walk.leave_ns();
-      from = site;
+      if (core::polled_in_vain(r)) continue;
+      from = explain::site_of(here, r);
+      visited = false;
     }
     compute(here.steps.size(), std::max(rank.end_ns, left_ns), 0);
   }
@@ -26918,7 +27989,7 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// What the facts about waits need to know about the program: what each rank did itself, and what came before its sends.
+/// What the facts about waits need from the program: what each rank did itself, and what came before its sends.
 struct program_facts {
   struct sends {
     core::stable_key site;
@@ -26938,13 +28009,16 @@ struct program_facts {
 
 /// How the time of a block is spread over the ranks, and whether that explains a wait.
 struct code_spread {
-  const char* lead = "";    ///< one, several, alone: these ranks have more of it; even: no rank has; empty: unknown
+  const char* lead = "";  ///< one, several, alone: these ranks have more of it; few: at most half of the ranks run it, evenly;
+      ///< even: no rank has more; empty: unknown
   const char* excess = "";  ///< why: units (of work), visits, speed (equal units), both (units and
-                            ///< speed), shared (it waited for a processor), unknown
-  std::int32_t rank = -1;   ///< the rank with the most time
-  double ratio = 0;         ///< its time to the mean of the others; 0: the others have none
+      ///< speed), shared (it waited for a processor), unknown
+  std::int32_t rank = -1;  ///< the rank with the most time
+  double ratio = 0;  ///< its time to the mean of the others that run it; 0: no others do
   std::int64_t above_mean_ns = INT64_MAX;  ///< its time above the mean of all, which balancing saves at most; not of even
   double units_ratio = 0, visits_ratio = 0;  ///< likewise; 0: unknown
+
+  bool uneven() const noexcept { return above_mean_ns != INT64_MAX; }
 
   /// `ranks`: those that could run the block. `wait_ns`: of the rank that waited most.
   static code_spread of(const code_use* use, const code_use& whole, std::int64_t ranks, std::int64_t wait_ns) noexcept {
@@ -26953,9 +28027,8 @@ struct code_spread {
     const auto mean_of_others = [ranks](std::int64_t all, std::int64_t most) {
       return static_cast<double>(all - most) / static_cast<double>(ranks - 1);
     };
-    const auto ratio = [&](std::int64_t all, std::int64_t most) {
-      const double others = mean_of_others(all, most);
-      return others > 0 ? static_cast<double>(most) / others : 0;
+    const auto ratio = [use](std::int64_t all, std::int64_t most) {
+      return all > most ? static_cast<double>(most) * (use->ranks - 1) / static_cast<double>(all - most) : 0;
     };
     out.rank = use->most_rank;
     out.ratio = ratio(use->ns, use->most_ns);
@@ -26973,7 +28046,10 @@ struct code_spread {
       return out;
     }
     out.above_mean_ns = use->most_ns - use->ns / ranks;
-    out.lead = others < 0.05 * most ? "alone" : most - static_cast<double>(use->second_ns) >= 0.5 * excess ? "one" : "several";
+    out.lead = others < 0.05 * most                                                                ? "alone"
+               : 2 * use->ranks <= ranks && most * use->ranks < 1.1 * static_cast<double>(use->ns) ? "few"
+               : most - static_cast<double>(use->second_ns) >= 0.5 * excess                        ? "one"
+                                                                                                   : "several";
     if (use->counting_ranks == use->ranks) out.units_ratio = ratio(use->work, use->most_work);
     out.visits_ratio = ratio(use->visits, use->most_visits);
     const auto part = [&](double of) { return of > 0 && out.ratio > 1 ? (of - 1) / (out.ratio - 1) : 0; };
@@ -27025,6 +28101,34 @@ inline std::string guilty_text(const base::vector<explain::location_share>& shar
   return "mostly " + rank + " (" + base::percent(static_cast<double>(most->ns) / static_cast<double>(all)) + ")";
 }
 
+/// The share of a wait in which the ranks that were late also waited: 0 if none of them did, 1 if all had the same part in
+/// both. 1 too if the lists name less than half of either.
+inline double in_turn(const explain::explanation& e) {
+  base::pod_vector<explain::location_share> late, waited;
+  const auto part_of = [](const base::vector<explain::location_share>& from, base::pod_vector<explain::location_share>& to) {
+    double all = 0, named = 0;
+    for (const explain::location_share& s : from) {
+      all += static_cast<double>(s.ns);
+      if (s.rank < 0) continue;
+      named += static_cast<double>(s.ns);
+      to.push_back(s);
+    }
+    base::small_stable_sort(to, [](const auto& a, const auto& b) { return a.rank < b.rank; });
+    return 2 * named >= all ? named : 0.0;
+  };
+  const double late_ns = part_of(e.causers, late), waited_ns = part_of(e.waiters, waited);
+  if (late_ns <= 0 || waited_ns <= 0) return 1;
+  double both = 0;
+  for (std::size_t i = 0, j = 0; i < late.size() && j < waited.size();) {
+    if (late[i].rank == waited[j].rank)
+      both += std::min(static_cast<double>(late[i].ns) / late_ns, static_cast<double>(waited[j].ns) / waited_ns);
+    const bool next_late = late[i].rank <= waited[j].rank, next_waited = waited[j].rank <= late[i].rank;
+    i += next_late ? 1 : 0;
+    j += next_waited ? 1 : 0;
+  }
+  return both;
+}
+
 /// Converts the outcome of an analysis to facts: one `run`, a `wait` per explanation (numbered as in the outcome) and a
 /// `block` per residual term, and a `point_to_point` per explanation of a wait for a message, with its count as weight.
 class fact_maker {
@@ -27034,6 +28138,9 @@ class fact_maker {
       : store_(store), found_(found), ranks_(ranks), names_(found, known), program_(program) {
     for (const explain::critical_block& c : found.critical_path)
       on_path_.intern(c.block, static_cast<std::uint32_t>(&c - found.critical_path.begin()));
+    for (const explain::balance_answer& b : found.balances)
+      if (b.among == ranks || (b.unmarked && b.ranks > 1))
+        balanced_.intern(b.piece, static_cast<std::uint32_t>(&b - found.balances.begin()));
   }
 
   void make() {
@@ -27111,6 +28218,14 @@ class fact_maker {
   const explain::critical_block* critical(core::stable_key block) const noexcept {
     const std::uint32_t at = on_path_.find(block);
     return at == base::key_map::none ? nullptr : &found_.critical_path[at];
+  }
+  /// Wall time that balancing the largest block of a wait saves: the answer of the virtual clocks, which the verdict states,
+  /// or what its critical path has above the mean.
+  std::int64_t above_mean(const explain::residual_term& top, const code_spread& spread, std::int64_t longest_waiter) const {
+    const std::uint32_t at = balanced_.find(top.block);
+    if (at != base::key_map::none && spread.uneven()) return std::max<std::int64_t>(found_.balances[at].saving_ns, 0);
+    const explain::critical_block* const path = critical(top.block);
+    return std::min(path != nullptr ? path->imbalance_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns);
   }
   static double each(const explain::residual_term& t) noexcept {
     return 2 * seconds(t.speed_ns) / std::max(1.0, static_cast<double>(t.causer_visits + t.waiter_visits));
@@ -27213,14 +28328,16 @@ class fact_maker {
     w.set("late_ranks", guilty_text(e.causers)).set("late_ranks_count", late_count).set("late_rank", late_rank);
     w.set("waiting_ranks", ranks_text(e.waiters))
         .set("waiting_ranks_count", waiting_count)
-        .set("late_share", ratio(most, causing));
+        .set("late_share", ratio(most, causing))
+        .set("in_turn", in_turn(e));
     if (!terms.empty() && terms[0]->total_ns > 0) {
       const explain::residual_term& top = *terms[0];
       w.set("top", names[0]).set("top_kind", kinds[0]).set("top_duration", seconds(top.total_ns));
       w.set("top_more", seconds(top.visits_ns)).set("top_slower", seconds(top.speed_ns)).set("top_each", each(top));
       w.set("top_inherited", seconds(top.inherited_ns))
           .set("top_share", ratio(top.total_ns, positive))
-          .set("top_ratio", speed_ratio(top));
+          .set("top_ratio", speed_ratio(top))
+          .set("top_moved", ratio(std::abs(top.lead_visits), std::max(top.causer_visits, top.waiter_visits)));
       const bool work = top.causer_work > 0 && top.waiter_work > 0;
       w.set("top_late_amount", work ? top.causer_work : top.causer_visits);
       const std::uint32_t kind = kinds_.find(kind_of(e));
@@ -27229,14 +28346,12 @@ class fact_maker {
       const code_use* const use = program_.code != nullptr ? program_.code->find(top.block) : nullptr;
       const code_spread spread = code_spread::of(use, program_.code != nullptr ? program_.code->whole : code_use(),
                                                  in_mark || use == nullptr ? ranks_ : use->ranks, longest_of_kind);
-      const explain::critical_block* const path = critical(top.block);
       w.set("lead", spread.lead).set("excess", spread.excess).set("code_rank", spread.rank).set("top_place", places[0]);
       w.set("code_ranks", use != nullptr ? use->ranks : 0).set("code_ratio", spread.ratio);
       w.set("code_processors", use != nullptr ? use->most_processors : 0);
       w.set("code_delay", seconds(use != nullptr ? use->most_delay_ns : 0));
       w.set("units_ratio", spread.units_ratio).set("visits_ratio", spread.visits_ratio);
-      w.set("above_mean", seconds(std::min(path != nullptr ? path->imbalance_ns : std::min(top.total_ns, longest_waiter),
-                                           spread.above_mean_ns)));
+      w.set("above_mean", seconds(above_mean(top, spread, longest_waiter)));
       w.set("top_waiting_amount", work ? top.waiter_work : top.waiter_visits)
           .set("top_unit", work ? "units of work" : "visits");
     }
@@ -27302,6 +28417,7 @@ class fact_maker {
   explain::block_names names_;
   program_facts program_;
   base::key_map on_path_;              ///< indices in the critical path by block
+  base::key_map balanced_;             ///< indices in balances by block
   base::key_map sites_;                ///< number of each call site
   base::key_map kinds_;                ///< indices in all_shapes_
   base::pod_vector<std::int64_t> all_shapes_;  ///< time of all waits of one kind
@@ -27587,7 +28703,7 @@ inline bool has_root(core::call_role role) noexcept {
 
 }  // namespace detail
 
-/// The calls of one rank by kind. A receive from any source counts once its source is known, with the epoch that knows
+/// The calls of one rank by kind. A receive from any source counts once its source is known, with the epoch that has
 /// it. O(records).
 inline call_table calls_of(const explain::rank_history& rank) {
   static constexpr unsigned wildcard = core::sync_flag::any_source | core::sync_flag::any_tag;
@@ -27670,14 +28786,15 @@ struct fact_row {
   bool single;
 };
 
-// docs/reference/rules.md explains each parameter. Durations are sums over all merged waits unless the name says
-// otherwise.
+// docs/reference/rules.md explains each parameter. Durations are sums over all merged waits unless the name has
+// another unit.
 inline const fact_row* fact_rows(std::size_t& count) noexcept {
   static constexpr fact_row rows[] = {
       {"run", "number: ranks locations waiting_share unmatched clock_violations; seconds: duration location_time waiting",
        true},
       {"wait",
        "number: wait count share share_of_waiting wrong_order_count late_ranks_count waiting_ranks_count late_rank late_share "
+       "in_turn top_moved "
        "blocks_count top_late_amount top_waiting_amount top_ratio top_share operation_site cause_site ranks code_rank "
        "code_ranks code_ratio code_processors units_ratio visits_ratio;"
        "text: pattern quality operation operation_call operation_region cause cause_call cause_region blocks late_ranks "
@@ -27951,6 +29068,7 @@ namespace detail {
 
 /// Whether what this rank does next may depend on what this call waited for.
 inline bool completes(const core::sync_record& r) noexcept {
+  if (core::polled_in_vain(r)) return false;
   switch (core::role_of(r.call)) {
     case core::call_role::local:
     case core::call_role::initialise:
@@ -27984,6 +29102,13 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
     bool communicated = true;
     std::int64_t own_ns = 0;  // since the last call that completed something
     std::uint64_t left = 0;
+    const core::sync_record none{};
+    const core::sync_record *before = &none, *second = &none;  // the records before, without polls that found nothing
+    const auto pass = [&](const core::sync_record& r) {
+      second = before;
+      before = &r;
+    };
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(location.carried, records.size()); ++i) pass(records[i]);
     for (std::uint64_t i = location.carried; i < records.size(); ++i) {
       const core::sync_record& r = records[i];
       const core::stable_key key = r.site < location.call_sites.size() ? location.call_sites[r.site] : 0;
@@ -27998,14 +29123,12 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
         use.largest_bytes = std::max(use.largest_bytes, static_cast<std::int64_t>(r.bytes));
         use.duration_ns += ns;
         use.own_before_ns += own_ns;
-        const bool follows = i > 0 && records[i - 1].has(core::sync_flag::posts_send) && records[i - 1].peer == r.peer &&
-                             records[i - 1].comm == r.comm && records[i - 1].site == r.site;
+        const bool follows = before->has(core::sync_flag::posts_send) && before->peer == r.peer && before->comm == r.comm &&
+                             before->site == r.site;
         if (follows) {
           ++use.batched;
           use.batched_ns += ns;
-          if (i < 2 || !records[i - 2].has(core::sync_flag::posts_send) || records[i - 2].peer != r.peer ||
-              records[i - 2].site != r.site)
-            ++use.runs;
+          if (!second->has(core::sync_flag::posts_send) || second->peer != r.peer || second->site != r.site) ++use.runs;
         }
         communicated = true;
       } else if (core::role_of(r.call) == core::call_role::barrier) {
@@ -28014,20 +29137,23 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
         use.what = site_use::kind::barrier;
         ++use.calls;
         use.duration_ns += ns;
-        const bool next = i + 1 < records.size() && records[i + 1].comm == r.comm && holds_all_ranks(records[i + 1]);
-        const bool previous = i > 0 && records[i - 1].comm == r.comm && holds_all_ranks(records[i - 1]);
+        std::uint64_t n = i + 1;
+        while (n < records.size() && core::polled_in_vain(records[n])) ++n;
+        const bool next = n < records.size() && records[n].comm == r.comm && holds_all_ranks(records[n]);
+        const bool previous = before->comm == r.comm && holds_all_ranks(*before);
         // Of two consecutive barriers only the first is needless.
-        const bool after_barrier = i > 0 && core::role_of(records[i - 1].call) == core::call_role::barrier;
+        const bool after_barrier = core::role_of(before->call) == core::call_role::barrier;
         if (next) ++use.before_collective;
         else if (previous && !after_barrier) ++use.after_collective;
         else if (!communicated && !after_barrier) ++use.idle;
         communicated = false;
-      } else {
+      } else if (!core::polled_in_vain(r)) {
         const core::call_role role = core::role_of(r.call);
         communicated = communicated ||
                        (role != core::call_role::local && role != core::call_role::release && role != core::call_role::prepare);
       }
       if (detail::completes(r)) own_ns = 0;
+      if (!core::polled_in_vain(r)) pass(r);
     }
   }
   base::small_stable_sort(sites, [](const site_use& a, const site_use& b) { return a.site < b.site; });
@@ -28063,7 +29189,7 @@ inline void merge_uses(base::pod_vector<site_use>& into, const base::pod_vector<
     sum.late_exits += more.late_exits;
     sum.late_exit_ns += more.late_exit_ns;
     sum.longest_late_exit_ns = std::max(sum.longest_late_exit_ns, more.longest_late_exit_ns);
-    sum.what = std::min(sum.what, more.what);  // a receiving rank may not know the kind
+    sum.what = std::min(sum.what, more.what);  // a receiving rank may lack the kind
   }
 }
 
@@ -28123,7 +29249,7 @@ inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses,
         .set("largest", static_cast<double>(u.largest_bytes))
         .set("duration", static_cast<double>(u.duration_ns) / 1e9)
         .set("batched", u.batched + u.runs)
-        // The first message of a sequence is part of the batch, too.
+        // The first message of a sequence is also part of the batch.
         .set("batched_duration",
              static_cast<double>(u.batched_ns) / 1e9 *
                  (u.batched > 0 ? static_cast<double>(u.batched + u.runs) / static_cast<double>(u.batched) : 0))
@@ -28157,7 +29283,7 @@ static_assert(std::is_trivially_copyable<collective_visit>::value, "sent between
 
 /// Completion as Scalasca defines it for barriers and N x N operations: time in the operation after all ranks have
 /// arrived and the first has left. One rank evaluates each instance and receives all its visits. Near-linear, in the
-/// memory of a rank's own visits. Call `announce` until nothing is left, `hear` for each packet, then `add_to`.
+/// memory of a rank's own visits. Call `announce` until nothing is left, `receive` for each packet, then `add_to`.
 class completion {
  public:
   /// Completions shorter than `least_ns` are within the clock error and ignored.
@@ -28180,39 +29306,39 @@ class completion {
   /// Appends pending visits to the packets `to(rank)`, about `room` bytes each per round.
   template <class To>
   void announce(To&& to, std::size_t room) {
-    for (std::size_t budget = room / sizeof(collective_visit) + 1; told_ < own_.size() && budget > 0; --budget, ++told_) {
-      const collective_visit& v = own_[told_];
+    for (std::size_t budget = room / sizeof(collective_visit) + 1; sent_ < own_.size() && budget > 0; --budget, ++sent_) {
+      const collective_visit& v = own_[sent_];
       const core::stable_key owner = core::combine(v.communicator, static_cast<std::uint64_t>(v.instance));
       auto& packet = to(static_cast<std::int32_t>(owner % static_cast<std::uint64_t>(ranks_)));
       const auto* const bytes = reinterpret_cast<const unsigned char*>(&v);
       packet.insert(packet.end(), bytes, bytes + sizeof v);
     }
   }
-  void hear(const unsigned char* data, std::size_t size) {
-    const std::size_t count = size / sizeof(collective_visit), before = heard_.size();
-    heard_.resize(before + count);
-    if (count != 0) std::memcpy(&heard_[before], data, count * sizeof(collective_visit));
+  void receive(const unsigned char* data, std::size_t size) {
+    const std::size_t count = size / sizeof(collective_visit), before = received_.size();
+    received_.resize(before + count);
+    if (count != 0) std::memcpy(&received_[before], data, count * sizeof(collective_visit));
   }
 
   /// Adds the late exits that this rank evaluated to its uses, which stay sorted by site.
   void add_to(base::pod_vector<site_use>& uses) {
-    base::small_stable_sort(heard_, [](const collective_visit& a, const collective_visit& b) {
+    base::small_stable_sort(received_, [](const collective_visit& a, const collective_visit& b) {
       return a.communicator != b.communicator ? a.communicator < b.communicator : a.instance < b.instance;
     });
     base::pod_vector<site_use> found;
-    for (std::size_t begin = 0, end = 0; begin < heard_.size(); begin = end) {
-      std::int64_t last_begin = heard_[begin].begin_ns, first_end = heard_[begin].end_ns;
-      for (end = begin; end < heard_.size() && heard_[end].communicator == heard_[begin].communicator &&
-                        heard_[end].instance == heard_[begin].instance;
+    for (std::size_t begin = 0, end = 0; begin < received_.size(); begin = end) {
+      std::int64_t last_begin = received_[begin].begin_ns, first_end = received_[begin].end_ns;
+      for (end = begin; end < received_.size() && received_[end].communicator == received_[begin].communicator &&
+                        received_[end].instance == received_[begin].instance;
            ++end) {
-        last_begin = std::max(last_begin, heard_[end].begin_ns);
-        first_end = std::min(first_end, heard_[end].end_ns);
+        last_begin = std::max(last_begin, received_[end].begin_ns);
+        first_end = std::min(first_end, received_[end].end_ns);
       }
       const std::int64_t complete = std::max(last_begin, first_end);
       for (std::size_t i = begin; i < end; ++i) {
-        const std::int64_t late = heard_[i].end_ns - complete;
+        const std::int64_t late = received_[i].end_ns - complete;
         if (late < least_ns_) continue;
-        site_use& use = of(found, heard_[i].site);
+        site_use& use = of(found, received_[i].site);
         ++use.late_exits;
         use.late_exit_ns += late;
         use.longest_late_exit_ns = std::max(use.longest_late_exit_ns, late);
@@ -28236,8 +29362,8 @@ class completion {
 
   std::int32_t ranks_;
   std::int64_t least_ns_;
-  base::pod_vector<collective_visit> own_, heard_;
-  std::size_t told_ = 0;
+  base::pod_vector<collective_visit> own_, received_;
+  std::size_t sent_ = 0;
 };
 
 }  // namespace rules
@@ -30161,17 +31287,21 @@ class problem_compiler {
         if (!what.is(type::kind::wrong) && !(what.is(type::kind::number) && what.same_unit(type::duration())))
           out_.log.report(code::not_seconds, n.where, {"'", field, "' must be a duration in seconds, this is ", what.words()});
         good = good && what.is(type::kind::number) && what.same_unit(type::duration());
-      } else if (field == "description" || field == "advice" || field == "root") {
+      } else if (field == "description" || field == "advice" || field == "root" || field == "verdict") {
         scope finding = names;
         finding.about_finding = field != "root";
-        program& into = field == "advice" ? rule.advice : field == "root" ? rule.root : rule.description;
+        program& into = field == "advice"    ? rule.advice
+                        : field == "root"    ? rule.root
+                        : field == "verdict" ? rule.verdict
+                                             : rule.description;
         const type what = expressions.compile(p.value, finding, into);
         if (!what.is(type::kind::wrong) && !what.is(type::kind::text))
           out_.log.report(code::wrong_type, n.where, {"'", field, "' must be a text, this is ", what.words()});
         good = good && what.is(type::kind::text);
       } else {
         detail::nearest_name near(field);
-        for (const char* known : {"name", "description", "advice", "duration", "saving", "threshold", "instead_of", "root"})
+        for (const char* known :
+             {"name", "description", "advice", "duration", "saving", "threshold", "instead_of", "root", "verdict"})
           near.offer(known);
         out_.log.report(code::unknown_field, p.name.where, {"a problem has no field '", field, "'"}, near);
         good = false;
@@ -30612,7 +31742,7 @@ declare composite event uneven member ( wait as w )
   when (w.lead = 'one' or w.lead = 'several') and w.top_kind != 'waiting';
 declare problem for uneven when w.excess != 'speed' and w.excess != 'shared' parameters (
   name = "uneven_work",
-  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, wrong_order",
+  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, work_in_turn, wrong_order",
   root = "{w.top} {w.top_place} {w.code_rank}",
   description = if(w.lead = 'one', "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}",
                    "some ranks take up to {w.code_ratio} times as long as the others in {w.top}, rank {w.code_rank} most")
@@ -30625,7 +31755,7 @@ declare problem for uneven when w.excess != 'speed' and w.excess != 'shared' par
   duration = w.duration, saving = w.above_mean );
 declare problem for uneven when w.excess = 'speed' parameters (
   name = "slower_visits",
-  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, wrong_order",
+  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, work_in_turn, wrong_order",
   root = "{w.top} {w.top_place} {w.code_rank}",
   description = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}, at the same number of units of work.",
   advice = "find what makes a unit of work in {w.top} slower on rank {w.code_rank}: other data, memory, a slower or shared core;
@@ -30635,20 +31765,22 @@ declare problem for uneven when w.excess = 'speed' parameters (
 # The scheduler is the cause: the rank had work to do and no processor.
 declare problem for uneven when w.excess = 'shared' parameters (
   name = "shared_processor",
-  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, wrong_order",
+  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, work_in_turn, wrong_order",
   root = "{w.code_rank}",
   description = "rank {w.code_rank} was ready to run for {w.code_delay} without a processor, so that {w.top} took {w.code_ratio} times as
                  long as on the others" + if(w.code_processors > 0, "; it may use {plural(w.code_processors, 'processor', 'processors')}.", "."),
   advice = "give each rank a processor of its own: start fewer ranks on this machine, check the binding, stop what else runs there",
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
 
-# One rank runs the block, the others wait: Amdahl's law.
-declare composite event serial member ( wait as w ) when w.lead = 'alone' and w.top_kind != 'between' and w.top_kind != 'waiting';
+# One rank runs the block, or few do, and the others wait: Amdahl's law.
+declare composite event serial member ( wait as w ) when (w.lead = 'alone' or w.lead = 'few') and w.top_kind != 'between' and w.top_kind != 'waiting';
 declare problem for serial parameters (
   name = "serial_work",
   instead_of = "late_sender, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, uneven_work",
   root = "{w.top} {w.top_place} {w.code_rank}",
-  description = "only rank {w.code_rank} runs {w.top}; the other ranks wait for it at {w.operation}.",
+  description = if(w.lead = 'few', "only {w.code_ranks} of {w.ranks} ranks run {w.top}; the others wait for them at {w.operation}.",
+                   "only rank {w.code_rank} runs {w.top}; the other ranks wait for it at {w.operation}."),
+  verdict = if(w.lead = 'few', "only {w.code_ranks} of {w.ranks} ranks run {w.top}, and the others wait for them: dividing it among all ranks", ""),
   advice = "divide {w.top} among the ranks, or give {w.waiting_ranks} work that does not need its result",
   duration = w.duration, saving = w.above_mean );
 
@@ -30667,18 +31799,28 @@ declare problem for slow_place when blocks >= 3 and least_ratio > 1.1 and most_r
             {percent(1 - 1 / least_ratio)} less work",
   duration = lost, saving = lost / max(1, ranks - 1) );
 
-# All ranks do as much of the block in total, but not at the same time: the lead moves.
+# All ranks do as much of the block in total, but not at the same time, and each waits for the others in turn: the lead moves.
+# Where the others run the block earlier or later, it is run by one after the other.
 declare composite event varying_block member ( wait as w )
-  when w.lead = 'even' and w.late_ranks_count >= 2 and w.late_share < 70 % and not w.sends_after_work
+  when w.lead = 'even' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 % and not w.sends_after_work
        and w.top_kind != 'waiting' and w.top_duration - w.top_inherited > 40 % * w.duration;
-declare problem for varying_block parameters (
+declare problem for varying_block when w.top_moved < 50 % parameters (
   name = "slow_block",
-  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce",
+  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast",
   root = "{w.top} {w.top_place}",
-  description = "{w.late_ranks} are late in turn because {w.top} takes longer now on one, now on another; in total all ranks spend
+  description = "{w.waiting_ranks} are late in turn because {w.top} takes longer now on one, now on another; in total all ranks spend
                  about as much time in it.",
-  advice = "even out {w.top}" + if(w.top_place = '', "", " ({w.top_place})") + " from visit to visit; or let a rank go on without the
-            late one: receive later, do more work between two messages, or synchronise less often",
+  verdict = "{w.waiting_ranks} are late in turn, by how long {w.top} takes: evening it out",
+  advice = "even out {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})") + " from visit to visit; or let
+            a rank go on without the late one: receive later, do more work between two messages, or synchronise less often",
+  duration = w.duration, saving = w.above_mean );
+declare problem for varying_block when w.top_moved >= 50 % parameters (
+  name = "work_in_turn",
+  instead_of = "late_sender, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast",
+  root = "{w.top} {w.top_place}",
+  description = "{w.waiting_ranks} run {w.top} in turn while others wait; in total all ranks spend about as much time in it.",
+  verdict = "{w.waiting_ranks} run {w.top} in turn while others wait: running it at the same time on all",
+  advice = "divide each {w.top} among the ranks, or let the next rank begin it ahead of {w.operation}",
   duration = w.duration, saving = w.above_mean );
 )rules";
 }
@@ -30775,8 +31917,8 @@ declare problem for needless_barrier parameters (
   description = "{w.operation} orders nothing that MPI sees: " + if(b.before_collective >= b.after_collective and b.before_collective >= b.idle,
                 "the next call is a collective operation that holds all ranks anyway.", if(b.after_collective >= b.idle,
                 "the call before was a collective operation that held all ranks already.",
-                "nobody communicated since the one before.")),
-  advice = "remove {w.operation}; if it orders files or output, say so in a comment",
+                "no rank communicated since the one before.")),
+  advice = "remove {w.operation}; if it orders files or output, state that in a comment",
   duration = w.duration, saving = w.unexplained / max(1, w.waiting_ranks_count) );
 
 # Everybody has arrived and left late all the same: the operation itself takes time after the last arrival.
@@ -31345,8 +32487,9 @@ inline rules::contribution gather_contributions(finalize::mpi_transport& transpo
   else all.uses = rules::uses_of(own), all.calls = rules::calls_of(own);
   all.code = std::move(code);
   rules::completion ends(own, std::max(shortest_late_exit_ns, 2 * clock_error_ns));
-  transport.exchange([&](std::int32_t, auto&& to, std::size_t room) { ends.announce(to, room); },
-                     [&](std::int32_t, std::int32_t, const unsigned char* data, std::size_t size) { ends.hear(data, size); });
+  transport.exchange(
+      [&](std::int32_t, auto&& to, std::size_t room) { ends.announce(to, room); },
+      [&](std::int32_t, std::int32_t, const unsigned char* data, std::size_t size) { ends.receive(data, size); });
   ends.add_to(all.uses);
   transport.reduce(
       [&](std::int32_t) { return rules::pack(all); },
@@ -32252,8 +33395,8 @@ class symboliser {
     return out;
   }
 
-  /// libdw (0.188 at least) finds a unit by .debug_aranges alone, which clang does not write: ask every unit of the
-  /// module.
+  /// libdw (0.188 at least) finds a unit by .debug_aranges alone, which clang does not write: search every unit of
+  /// the module.
   const char* search_units(detail::dwfl_module* module, std::uint64_t address, int& line_number) {
     std::uint64_t bias = 0;
     for (detail::dwarf_die* unit = nullptr; (unit = dw_.module_nextcu(module, unit, &bias)) != nullptr;) {
@@ -32294,16 +33437,21 @@ class symboliser {
   detail::dwfl* session_ = nullptr;
 };
 
-/// A call site for the name table: the symbols of `of_call`, the name of the call and the enclosing regions.
-inline base::place call_place(code_place code, std::string call, std::string region) {
-  base::place p;
-  p.call = std::move(call);
-  p.region = std::move(region);
+/// Moves the symbols of an address into a place of the name table.
+inline void put_code(base::place& p, code_place&& code) {
   p.file = std::move(code.file);
   p.line = code.line;
   p.function = std::move(code.function);
   p.module = std::move(code.module);
   p.offset = code.offset;
+}
+
+/// A call site for the name table: the symbols of `of_call`, the name of the call and the enclosing regions.
+inline base::place call_place(code_place code, std::string call, std::string region) {
+  base::place p;
+  p.call = std::move(call);
+  p.region = std::move(region);
+  put_code(p, std::move(code));
   return p;
 }
 
@@ -32385,7 +33533,7 @@ class code_blocks {
     const std::string bytes = bytes_of(path);
     std::string why;
     if (bytes.empty()) {
-      why = "cannot be read (compile with -ftest-coverage, too)";
+      why = "cannot be read (also compile with -ftest-coverage)";
     } else if (read_gcov_notes(bytes, notes, why) && notes.stamp != source.stamp) {
       why = "is of another compilation than the program";
     }
@@ -32477,6 +33625,145 @@ class code_blocks {
 
 #endif
 
+// ---- whywait/finalize/joined_threads.hpp
+#ifndef WHYWAIT_FINALIZE_JOINED_THREADS_HPP
+#define WHYWAIT_FINALIZE_JOINED_THREADS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// A thread that ended without calling MPI, and what it did in marked code.
+struct ended_thread {
+  std::uint64_t begin = 0, end = 0;  ///< clock ticks
+  std::size_t first_step = 0, steps = 0;
+};
+
+/// The records and steps of a location together with the work of threads that lived between two of its calls: the location
+/// started them and, if nothing else, waited for their end. Owns what its views show.
+class joined_threads {
+ public:
+  /// `others[i].first_step` is an index in `work`. `begin`, `end`: of the recorded time, ticks; begin 0: what was before the
+  /// first record is not known. Takes the threads that fit, in any order.
+  joined_threads(const core::location_history& from, const base::pod_vector<ended_thread>& others,
+                 const base::pod_vector<core::path_step>& work, std::uint64_t begin, std::uint64_t end) {
+    const std::uint64_t n = from.records.size();
+    base::pod_vector<lived> fit;
+    for (const ended_thread& t : others) {
+      std::uint64_t next = from.carried, beyond = n;  // the first record that begins after it
+      while (next != beyond) {
+        const std::uint64_t middle = next + (beyond - next) / 2;
+        if (from.records[middle].begin < t.end) next = middle + 1;
+        else beyond = middle;
+      }
+      const std::uint64_t left = next != from.carried ? leave(from.records[next - 1]) : begin;
+      if (left == 0 || t.begin < left || (next == n && t.end > end)) continue;
+      fit.push_back({{next, left, next == n ? end : from.records[next].begin, 0, 0}, t});
+    }
+    base::small_stable_sort(fit, [](const lived& a, const lived& b) {
+      return a.in.record != b.in.record ? a.in.record < b.in.record : a.thread.begin < b.thread.begin;
+    });
+    base::pod_vector<gap> gaps;
+    for (const lived& l : fit) {
+      if (gaps.empty() || gaps.back().record != l.in.record) gaps.push_back(l.in);
+      add(gaps.back(), l.thread, work);
+    }
+    if (threads_ != 0) copy(from, gaps);
+  }
+  joined_threads(const joined_threads&) = delete;
+  joined_threads& operator=(const joined_threads&) = delete;
+
+  /// How many threads belong to the location, and their time in marked code.
+  std::int64_t threads() const noexcept { return threads_; }
+  std::uint64_t ticks() const noexcept { return ticks_; }
+
+  /// Replaces the views of `to`, if there is any such thread.
+  void show(core::location_history& to) const noexcept {
+    if (threads_ == 0) return;
+    to.records = {&record_chunk_, 63, records_.size()};
+    to.steps = {&step_chunk_, 63, steps_.size()};
+  }
+
+ private:
+  /// The time before a record. Threads may run side by side there: `used` is how long at least one of them ran.
+  struct gap {
+    std::uint64_t record, begin, end, used, worked;
+  };
+  struct lived {
+    gap in;
+    ended_thread thread;
+  };
+  struct lent_step {
+    std::uint64_t record;
+    core::path_step step;
+  };
+
+  static std::uint64_t leave(const core::sync_record& r) noexcept { return r.begin + r.duration; }
+
+  void add(gap& g, const ended_thread& t, const base::pod_vector<core::path_step>& work) {
+    std::uint64_t worked = 0;
+    for (std::size_t i = t.first_step; i != t.first_step + t.steps; ++i) {
+      worked += work[i].ticks;
+      parts_.push_back({g.record, work[i]});
+    }
+    const std::uint64_t from = std::max(t.begin, covered_);
+    if (t.end > from) g.used += t.end - from;
+    covered_ = std::max(covered_, t.end);
+    g.worked += worked;
+    ticks_ += worked;
+    ++threads_;
+  }
+
+  void copy(const core::location_history& from, const base::pod_vector<gap>& gaps) {
+    const std::uint64_t n = from.records.size();
+    std::size_t g = 0, p = 0;
+    std::uint64_t step = 0;
+    records_.reserve(n);
+    steps_.reserve(from.steps.size() + parts_.size());
+    for (std::uint64_t i = 0; i <= n; ++i) {
+      const std::uint64_t until =
+          i == n ? from.steps.size()
+                 : std::min<std::uint64_t>(std::max<std::uint64_t>(from.records[i].steps, step), from.steps.size());
+      std::uint64_t own = 0;
+      for (; step != until; ++step) {
+        if (from.steps[step].block != 0) own += from.steps[step].ticks;
+        steps_.push_back(from.steps[step]);
+      }
+      if (g != gaps.size() && gaps[g].record == i) {
+        // Work side by side takes its part of the time that the location had besides its own marked code.
+        const std::uint64_t all = gaps[g].end - gaps[g].begin, room = std::min(gaps[g].used, all > own ? all - own : 0);
+        const double part = gaps[g].worked > room ? static_cast<double>(room) / static_cast<double>(gaps[g].worked) : 1.0;
+        for (; p != parts_.size() && parts_[p].record == i; ++p) {
+          core::path_step s = parts_[p].step;
+          if (s.ticks != 0)
+            s.ticks = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(s.ticks) * part));
+          steps_.push_back(s);
+        }
+        ++g;
+      }
+      if (i == n) break;
+      records_.push_back(from.records[i]);
+      records_.back().steps = static_cast<std::uint32_t>(i < from.carried ? from.records[i].steps : steps_.size());
+    }
+    record_chunk_ = records_.data();
+    step_chunk_ = steps_.data();
+  }
+
+  base::pod_vector<lent_step> parts_;  ///< ascending by record
+  base::pod_vector<core::sync_record> records_;
+  base::pod_vector<core::path_step> steps_;
+  const core::sync_record* record_chunk_ = nullptr;
+  const core::path_step* step_chunk_ = nullptr;
+  std::int64_t threads_ = 0;
+  std::uint64_t ticks_ = 0, covered_ = 0;
+};
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/finalize/process_records.hpp
 #ifndef WHYWAIT_FINALIZE_PROCESS_RECORDS_HPP
 #define WHYWAIT_FINALIZE_PROCESS_RECORDS_HPP
@@ -32507,11 +33794,12 @@ struct process_records {
   std::uint64_t last_ticks = 0;    ///< end of the run, or now; the totals extend to it
   bool closed = false;             ///< memory ran out; events after `end_ticks` are in totals only
   std::uint64_t calls = 0;         ///< observed MPI calls
-  std::uint64_t failed_polls = 0;  ///< tests and probes among `calls` that found nothing
+  std::uint64_t failed_polls = 0;  ///< tests and probes among `calls` that found nothing and began no record
   std::uint64_t lost_records = 0;
   std::uint64_t lost_steps = 0;
   std::uint64_t lost_orders = 0;   ///< segments whose order did not fit into memory
   std::uint64_t closings = 0;      ///< number of earlier epochs in which memory ran out
+  std::unique_ptr<joined_threads> joined;  ///< threads whose work counts as that of the main thread; null: none
   std::uint64_t first_closed_ticks = 0;  ///< time at which memory first ran out; 0 if never
 
   /// Sets the bounds of the history to the whole run, in the time of its clock. Epochs set their own bounds.
@@ -32539,7 +33827,7 @@ namespace finalize {
 
 /// Replaces the process-local numbers in a process's records by keys that are the same on all ranks, and resolves keys
 /// to places. Does not own the records; create it when recording has stopped.
-class process_names {
+class process_names final : public explain::function_names {
  public:
   /// Sets the keys in `all.history`. `sources` is code that the compiler counted or timed, or null; `code` its blocks,
   /// or null; `modules` the modules of the process if it is another one, or null. All of them and `all` must outlive
@@ -32577,6 +33865,17 @@ class process_names {
     for (std::uint32_t number = 1; number < sites_.size(); ++number)
       if (name_of_site(symbols, number) == name) found.push_back(sites_[number].key);
     return found;
+  }
+  /// Reads the symbols of the process the first time.
+  core::stable_key function_of(core::stable_key call_site) override {
+    const std::uint32_t known = known_.find(call_site);
+    if (known == base::key_map::none || meanings_[known].calls == nullptr) return 0;
+    if (symbols_ == nullptr) symbols_.reset(new report::symboliser("libdw.so.1", modules_));
+    const mpi::call_site& site = (*meanings_[known].calls)[meanings_[known].number];
+    core::stable_key key = function_key(symbols_->of_call(site.address));
+    if (key == 0) return 0;
+    if (site.caller != nullptr) key = core::combine(key, function_key(symbols_->of_call(site.caller)));
+    return core::combine(key, static_cast<std::uint64_t>(site.call));
   }
   bool contains(core::stable_key key) const {
     return known_.find(key) != base::key_map::none || (code_ != nullptr && code_->find(key) != nullptr);
@@ -32616,13 +33915,22 @@ class process_names {
     }
   }
 
-  // The key combines module and offset, the call and the enclosing regions, so that it is the same on every rank.
+  static core::stable_key function_key(const report::code_place& place) {
+    if (place.function.empty()) return 0;
+    return core::combine(core::key_of(place.module.c_str()), core::key_of(place.function.c_str()));
+  }
+
+  // The same on every rank, although each loads modules at other addresses.
+  core::stable_key key_of_code(const void* address) const {
+    const report::module_offset code = modules_ != nullptr ? modules_->offset_of(address) : report::module_offset_of(address);
+    return core::combine(core::key_of(code.module), code.offset);
+  }
+
+  // Combines the code addresses, the call and the enclosing regions.
   core::stable_key key_of_call(const mpi::call_site_table& calls, std::uint32_t number) const {
     const mpi::call_site& site = calls[number];
-    const report::module_offset code =
-        modules_ != nullptr ? modules_->offset_of(site.address) : report::module_offset_of(site.address);
-    core::stable_key key = core::combine(core::key_of(code.module), code.offset);
-    key = core::combine(key, static_cast<std::uint64_t>(site.call));
+    core::stable_key key = core::combine(key_of_code(site.address), static_cast<std::uint64_t>(site.call));
+    if (site.caller != nullptr) key = core::combine(key, key_of_code(site.caller));
     for (std::uint32_t level = 0; level < site.depth; ++level) key = core::combine(key, sites_[calls.region(site, level)].key);
     return key;
   }
@@ -32634,7 +33942,9 @@ class process_names {
       if (level != 0) region += '/';
       region += name_of_site(symbols, calls.region(site, level));
     }
-    return report::call_place(symbols.of_call(site.address), core::name_of(site.call), std::move(region));
+    base::place p = report::call_place(symbols.of_call(site.address), core::name_of(site.call), std::move(region));
+    if (site.caller != nullptr) p.caller = base::function_text(report::call_place(symbols.of_call(site.caller), {}, {}));
+    return p;
   }
 
   // The name of a function that the compiler marked as a region is resolved from its address on demand.
@@ -32652,13 +33962,8 @@ class process_names {
     p.file = site.file;
     p.line = static_cast<int>(site.line);
     if (number < functions_.size() && functions_[number] != 0) {
-      report::code_place code = symbols.of_code(reinterpret_cast<const void*>(functions_[number]));
       p.name = name_of_site(symbols, number);
-      p.file = std::move(code.file);
-      p.line = code.line;
-      p.function = std::move(code.function);
-      p.module = std::move(code.module);
-      p.offset = code.offset;
+      report::put_code(p, symbols.of_code(reinterpret_cast<const void*>(functions_[number])));
     }
     return p;
   }
@@ -32669,6 +33974,7 @@ class process_names {
   base::pod_vector<std::uintptr_t> functions_;  // by site number: address of a function that the compiler marked, or 0
   base::key_map known_;  // index in meanings_
   base::pod_vector<meaning> meanings_;
+  std::unique_ptr<report::symboliser> symbols_;  // for function_of
 };
 
 }  // namespace finalize
@@ -32772,6 +34078,8 @@ struct activity {
   base::vector<block_time> blocks = {};  ///< named parts of the work
   double wake_seconds = 0.0;            ///< delay until the call detected completion, after a wait
   double waited_seconds = 0.0;          ///< duration of that wait; shorter waits have proportionally shorter delays
+  double unexplained_seconds = 0.0;     ///< part of call_seconds and wake_seconds beyond what such a call plausibly takes
+  double disturbed_seconds = 0.0;  ///< interruptions of the work, beside work_seconds: no change of the program reaches them
 };
 
 /// Activity `index` of line `line`.
@@ -32786,8 +34094,8 @@ struct place {
 struct message_edge {
   place from, to;
   double bytes = 0.0;
-  double seconds = 0.0;      ///< from departure to arrival, without waiting
-  bool rendezvous = false;   ///< too large to be buffered, or synchronous
+  double seconds = 0.0;  ///< from departure to arrival, without waiting
+  bool rendezvous = false;  ///< too large to be buffered, or synchronous
   place posted = {}, done = {};  ///< calls that post the receive and complete the send; with rendezvous only
 };
 
@@ -32816,6 +34124,7 @@ struct run_log {
   base::vector<entry_edge> entries;
   base::vector<std::int32_t> ranks;  ///< rank of each line; if empty, line i is rank i
   std::string open;  ///< reason why the program may behave differently at other speeds; empty if there is none
+  double may_wait_from = 1e300;  ///< bytes: whether sends of this size and more wait for receivers was not seen
   double measured_seconds = 0.0;  ///< measured duration of the run; 0 if unknown
   base::vector<std::string> doubts;  ///< data that was dropped or unmatched while the log was built
 
@@ -32835,7 +34144,7 @@ struct run_log {
     for (const auto& line : lines)
       for (const activity& a : line) {
         bool fine = good(a.work_seconds) && good(a.call_seconds) && good(a.wake_seconds) && good(a.waited_seconds) &&
-                    a.label < labels.size();
+                    good(a.unexplained_seconds) && good(a.disturbed_seconds) && a.label < labels.size();
         for (const block_time& b : a.blocks) fine = fine && good(b.seconds) && b.block < blocks.size();
         if (!fine) throw prediction_error(fault::log, "an activity has a negative time or an unknown label or block");
       }
@@ -32918,8 +34227,9 @@ class balancer {
   explicit balancer(const models::run_log& log)
       : log_(log), kinds_(log.blocks.size() + log.labels.size()), serial_(serial_blocks(log)), unnamed_(log.blocks.size(), 0) {}
 
-  /// Gives every line with work of a kind the mean of the totals, distributed over the line as recorded.
-  void totals(models::run_log& into) const {
+  /// Gives every line with work of a kind the mean of the totals, distributed over the line as recorded. `evenly`: each
+  /// instance of a line becomes longer or shorter by the same time instead, so that what varies does not grow or shrink.
+  void totals(models::run_log& into, bool evenly = false) const {
     base::pod_vector<double> sum(kinds_, 0.0), mine;
     base::pod_vector<std::size_t> lines(kinds_, 0), instances;
     const auto count = [&](const base::vector<models::activity>& line) {
@@ -32944,7 +34254,8 @@ class balancer {
       for (models::activity& a : line)
         change(a, [&](std::size_t kind, double seconds) {
           const double mean = sum[kind] / static_cast<double>(lines[kind]);
-          return mine[kind] > 0.0 ? seconds * mean / mine[kind] : mean / static_cast<double>(instances[kind]);
+          if (mine[kind] > 0.0 && !evenly) return seconds * mean / mine[kind];
+          return std::max(0.0, seconds + (mean - mine[kind]) / static_cast<double>(instances[kind]));
         });
     }
   }
@@ -33245,6 +34556,24 @@ inline base::vector<question> parse_questions(const std::string& text) {
     result.push_back(std::move(q));
   }
   return result;
+}
+
+/// One line about a question that cannot be parsed: the wrong word, its place, the question and what was expected there.
+/// `begin`: where the question begins in the setting.
+inline std::string misspelt(const std::string& question, std::size_t begin, const models::prediction_error& problem) {
+  const std::string message = problem.what();  // "number: what was expected", and two more lines
+  const std::size_t expected = message.find(": ") + 2;
+  const std::size_t at = std::min(problem.column(), question.size());
+  std::size_t first = 0, last = at, end = question.size();
+  while (first != end && detail::blank(question[first])) ++first;
+  while (end != first && detail::blank(question[end - 1])) --end;
+  while (last < end && question[last] != ',' && !detail::blank(question[last])) ++last;
+  std::string line = last != at ? "cannot read '" + question.substr(at, last - at) + "'" : std::string("something is missing");
+  line += " at character " + std::to_string(begin + at + 1) + ", in '" + question.substr(first, end - first) +
+          "': " + message.substr(expected, message.find('\n') - expected) + " (" + message.substr(0, expected - 2) + ")";
+  for (char& c : line)
+    if (detail::blank(c)) c = ' ';
+  return line;
 }
 
 }  // namespace whatif
@@ -33719,14 +35048,17 @@ namespace whywait {
 inline namespace v0 {
 namespace whatif {
 
+/// What calls take beside their waits.
+enum class lateness {
+  understood,  ///< no more than is plausible (docs/method.md 4.13): what took longer was a wait that is not understood
+  as_waiting,  ///< what was recorded; after a shorter wait a call notices earlier, in proportion, that it can go on
+  as_recorded  ///< what was recorded, however short the wait
+};
+
 /// The result of a replay.
 struct replayed {
   double seconds = 0.0;          ///< end of the last line
   double waiting_seconds = 0.0;  ///< sum over all lines
-  base::pod_vector<double> step_end;  ///< release times of the collectives of all lines, in order
-  base::pod_vector<std::uint32_t> step_label;  ///< label of each entry of `step_end`
-  /// Mean over the lines of the end of each 32nd of their activities; empty for short logs.
-  base::pod_vector<double> part_end;
 };
 
 namespace detail {
@@ -33773,7 +35105,7 @@ namespace detail {
 
 class player {
  public:
-  player(const models::run_log& log, bool late)
+  player(const models::run_log& log, lateness late)
       : log_(log),
         late_(late),
         at_(log),
@@ -33790,11 +35122,7 @@ class player {
 
   replayed play() {
     expect();
-    r_.part_end.assign(parts, 0.0);
-    for (std::uint32_t l = 0; l != lines_.size(); ++l) {
-      work_.push_back(l);
-      parts_ = parts_ && log_.lines[l].size() >= parts;
-    }
+    for (std::uint32_t l = 0; l != lines_.size(); ++l) work_.push_back(l);
     for (std::uint32_t s = 0; s != log_.syncs.size(); ++s)
       if (sync_missing_[s] == 0) release(s);
     while (!work_.empty()) {
@@ -33808,21 +35136,10 @@ class player {
     if (done_ != at_.size())
       throw models::prediction_error(models::fault::log,
                                      "the log waits for itself: a message or collective lies in its own past");
-    base::small_stable_sort(steps_);
-    for (const step& s : steps_) {
-      r_.step_end.push_back(s.end);
-      r_.step_label.push_back(s.label);
-    }
-    if (!parts_) r_.part_end.clear();
-    return std::move(r_);
+    return r_;
   }
 
  private:
-  struct step {
-    double end;
-    std::uint32_t label;
-    bool operator<(const step& o) const noexcept { return end != o.end ? end < o.end : label < o.label; }
-  };
   struct cursor {
     std::uint32_t next = 0;
     explain::progress at = explain::progress::between_events;
@@ -33889,7 +35206,6 @@ class player {
   void release(std::uint32_t s) {
     const models::sync_edge& x = log_.syncs[s];
     const double when = sync_ready_[s] + x.seconds;
-    if (x.out.size() == log_.lines.size() && x.in.size() == log_.lines.size()) steps_.push_back({when, x.label});
     for (const models::place& p : x.out) arrive(p, when);
   }
 
@@ -33904,7 +35220,7 @@ class player {
     std::size_t place() const noexcept { return play.at_(l, c.next); }
     bool begin_next() {
       if (c.next == line.size()) return false;
-      c.time += line[c.next].work_seconds;
+      c.time += line[c.next].work_seconds + line[c.next].disturbed_seconds;
       play.messages_.each(place(), [&](std::uint32_t m) { play.begin_message(m, c.time); });
       play.syncs_.each(place(), [&](std::uint32_t s) { play.begin_sync(s, l, c.time); });
       play.entries_.each(place(), [&](std::uint32_t e) { play.arrive(play.log_.entries[e].to, c.time); });
@@ -33915,24 +35231,22 @@ class player {
     void finish() {
       const models::activity& a = line[c.next];
       const double ready = play.ready_[place()];
+      double takes = a.call_seconds;
       if (ready > c.time) {
         const double waits = ready - c.time;
         play.r_.waiting_seconds += waits;
         c.time = ready;
-        if (play.late_ && a.wake_seconds > 0.0) c.time += a.wake_seconds * std::min(1.0, waits / a.waited_seconds);
+        if (a.wake_seconds > 0.0)
+          takes += a.wake_seconds * (play.late_ == lateness::as_recorded ? 1.0 : std::min(1.0, waits / a.waited_seconds));
       }
-      c.time += a.call_seconds;
+      c.time += play.late_ == lateness::understood ? std::max(0.0, takes - a.unexplained_seconds) : takes;
       ++c.next;
       ++play.done_;
-      if (line.size() >= parts && c.next * parts / line.size() != (c.next - 1) * parts / line.size())
-        play.r_.part_end[c.next * parts / line.size() - 1] += c.time / static_cast<double>(play.lines_.size());
     }
   };
 
-  static constexpr std::size_t parts = 32;
   const models::run_log& log_;
-  bool late_;
-  bool parts_ = true;
+  lateness late_;
   place_numbers at_;
   base::pod_vector<double> ready_;           // time at which the inputs of a call are available
   base::pod_vector<std::uint32_t> missing_;  // number of missing inputs of a call
@@ -33944,7 +35258,6 @@ class player {
   edge_lists messages_, syncs_, entries_;
   base::pod_vector<cursor> lines_;
   base::pod_vector<std::uint32_t> work_;
-  base::pod_vector<step> steps_;
   std::size_t done_ = 0;
   replayed r_;
 };
@@ -33953,9 +35266,8 @@ class player {
 
 /// Replays a log with its times and dependences (max-plus). Every activity begins when the previous one on its line has
 /// ended, and a call ends when all its inputs are available. Assumes nothing about distributions or independence.
-/// Linear in the log. Throws P022 for an invalid log and for a deadlock. With `late` false, every call detects
-/// completion at once.
-inline replayed replay(const models::run_log& log, bool late = true) {
+/// Linear in the log. Throws P022 for an invalid log and for a deadlock.
+inline replayed replay(const models::run_log& log, lateness late = lateness::as_waiting) {
   log.check();
   return detail::player(log, late).play();
 }
@@ -34234,6 +35546,177 @@ inline bool by_steps(const superstep_model& m, bool exponential, double& seconds
 
 #endif
 
+// ---- whywait/whatif/variation.hpp
+#ifndef WHYWAIT_WHATIF_VARIATION_HPP
+#define WHYWAIT_WHATIF_VARIATION_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace whatif {
+namespace detail {
+
+/// How the work of a log varies beside its course (docs/method.md 5.9). The course of a line is the running median of what it
+/// does between the same two calls: imbalance, growing work and phases belong to it. The rest is what another run would not
+/// repeat: varying work and what interrupts it. Of the rest, what all lines share at the same instance belongs to the program.
+class variation {
+ public:
+  explicit variation(const models::run_log& log) : log_(log), first_(log.lines.size() + 1, 0) {
+    for (std::size_t l = 0; l != log.lines.size(); ++l) first_[l + 1] = first_[l] + log.lines[l].size();
+    rest_.assign(first_.back(), 0.0);
+    group();
+    slow_.assign(first_.back(), 0.0);
+    for (std::size_t g = 0; g + 1 < groups_.size(); ++g) run_median(groups_[g].begin, groups_[g + 1].begin);
+    for (std::size_t begin = 0, end; begin + 1 < groups_.size(); begin = end) {
+      for (end = begin; end + 1 < groups_.size() && groups_[end].kind == groups_[begin].kind;) ++end;
+      take_shared(begin, end, rest_);
+      take_shared(begin, end, slow_);
+    }
+  }
+
+  std::size_t size() const noexcept { return order_.size(); }
+
+  /// Another run of the same program: every activity keeps its course and gets the rest, and the time in its call, of a
+  /// random activity of its kind on its line. `into`: a copy of the log, or an earlier result.
+  void again(models::random_source& random, models::run_log& into) const {
+    for (std::size_t g = 0; g + 1 < groups_.size(); ++g) {
+      const std::size_t begin = groups_[g].begin, n = groups_[g + 1].begin - begin, phase = n / phases + 1;
+      std::size_t slow = 0;
+      for (std::size_t i = 0; i != n; ++i) {
+        if (i % phase == 0) slow = random.below(static_cast<std::uint32_t>(n));
+        else slow = slow + 1 == n ? 0 : slow + 1;
+        const std::size_t here = number(begin + i), from = begin + random.below(static_cast<std::uint32_t>(n));
+        const models::activity& of = activity(order_[from]);
+        models::activity& a = into.lines[order_[begin + i].line][order_[begin + i].index];
+        a.work_seconds = std::max(0.0, work(order_[begin + i]) + rest_[number(from)] - rest_[here] +
+                                           few * (slow_[number(begin + slow)] - slow_[here]));
+        a.disturbed_seconds = 0.0;
+        a.call_seconds = of.call_seconds;
+        a.wake_seconds = of.wake_seconds;
+        a.waited_seconds = of.waited_seconds;
+      }
+    }
+  }
+
+  /// The log with what probably interrupted its work apart, in `disturbed_seconds`, where no change of the program reaches
+  /// it. Interruptions only lengthen work, which makes it skew. They
+  /// are taken as exponential: of mean m they add 2 m^3 to the third central moment, to which symmetric variation of the
+  /// work adds nothing.
+  models::run_log with_interruptions() const {
+    models::run_log other = log_;
+    base::pod_vector<double> all;
+    for (std::size_t begin = 0, end; begin + 1 < groups_.size(); begin = end) {
+      for (end = begin; end + 1 < groups_.size() && groups_[end].kind == groups_[begin].kind;) ++end;
+      all.clear();
+      double mean = 0.0, third = 0.0;
+      for (std::size_t i = groups_[begin].begin; i != groups_[end].begin; ++i) all.push_back(rest(i));
+      const double n = static_cast<double>(all.size());
+      for (const double x : all) mean += x / n;
+      for (const double x : all) third += (x - mean) * (x - mean) * (x - mean) / n;
+      base::small_stable_sort(all);
+      const double floor = all[all.size() / 50];
+      const double interrupted = std::min(std::cbrt(std::max(third, 0.0) / 2.0), mean - floor);
+      if (!(interrupted > 0.0)) continue;
+      for (std::size_t i = groups_[begin].begin; i != groups_[end].begin; ++i) {
+        models::activity& a = other.lines[order_[i].line][order_[i].index];
+        const double above = interrupted * (rest(i) - floor) / (mean - floor);
+        const double apart = std::min(std::max(above, 0.0), a.work_seconds);
+        if (!(apart > 0.0)) continue;
+        a.work_seconds -= apart;
+        a.disturbed_seconds = apart;
+        for (double left = apart; left > 0.0;) {  // from the longest block, where it matters most
+          models::block_time* longest = nullptr;
+          for (models::block_time& b : a.blocks)
+            if (longest == nullptr || b.seconds > longest->seconds) longest = &b;
+          if (longest == nullptr || !(longest->seconds > 0.0)) break;
+          const double taken = std::min(left, longest->seconds);
+          longest->seconds -= taken;
+          left -= taken;
+        }
+      }
+    }
+    return other;
+  }
+
+ private:
+  /// The activities of one kind on one line: from `begin` in order_ to that of the next group.
+  struct group_of {
+    std::uint64_t kind;
+    std::size_t begin;
+  };
+  static constexpr std::size_t window = 21, phases = 8;
+  /// Student's t of 7 degrees of freedom over that of many, times sqrt(8/7): 8 phases say little about others.
+  static constexpr double few = 1.29;
+
+  /// The place of the i-th in order_.
+  std::size_t number(std::size_t i) const { return first_[order_[i].line] + order_[i].index; }
+  double rest(std::size_t i) const { return rest_[number(i)]; }
+  const models::activity& activity(const models::place& p) const { return log_.lines[p.line][p.index]; }
+  double work(const models::place& p) const { return activity(p).work_seconds + activity(p).disturbed_seconds; }
+  /// Work between the same two calls is of one kind.
+  std::uint64_t kind(const models::place& p) const {
+    const std::uint64_t before = p.index == 0 ? 0xffffffff : log_.lines[p.line][p.index - 1].label;
+    return before << 32 | activity(p).label;
+  }
+
+  void group() {
+    order_.reserve(first_.back());
+    for (std::uint32_t l = 0; l != log_.lines.size(); ++l)
+      for (std::uint32_t i = 0; i != log_.lines[l].size(); ++i) order_.push_back({l, i});
+    base::small_stable_sort(order_, [this](const models::place& a, const models::place& b) {
+      return kind(a) != kind(b) ? kind(a) < kind(b) : a.line < b.line;
+    });
+    for (std::size_t i = 0; i != order_.size(); ++i)
+      if (i == 0 || kind(order_[i]) != kind(order_[i - 1]) || order_[i].line != order_[i - 1].line)
+        groups_.push_back({kind(order_[i]), i});
+    groups_.push_back({UINT64_MAX, order_.size()});
+  }
+
+  void run_median(std::size_t begin, std::size_t end) {
+    if (end - begin < 3) return;
+    const std::size_t n = std::min(window, end - begin);
+    double near[window], mean = 0.0;
+    for (std::size_t i = begin; i != end; ++i) {
+      const std::size_t first = std::min(std::max(i, begin + n / 2) - n / 2, end - n);
+      for (std::size_t k = 0; k != n; ++k) near[k] = work(order_[first + k]);
+      std::nth_element(near, near + n / 2, near + n);
+      slow_[number(i)] = near[n / 2];
+      rest_[number(i)] = work(order_[i]) - near[n / 2];
+      mean += near[n / 2] / static_cast<double>(end - begin);
+    }
+    for (std::size_t i = begin; i != end; ++i) slow_[number(i)] -= mean;
+  }
+
+  // Groups of one kind on several lines: if they have equally many instances, takes away what all have in common.
+  void take_shared(std::size_t begin, std::size_t end, base::pod_vector<double>& of) const {
+    const std::size_t n = groups_[begin + 1].begin - groups_[begin].begin;
+    if (end - begin < 2) return;
+    for (std::size_t g = begin; g != end; ++g)
+      if (groups_[g + 1].begin - groups_[g].begin != n) return;
+    for (std::size_t k = 0; k != n; ++k) {
+      double least = of[number(groups_[begin].begin + k)], most = least;
+      for (std::size_t g = begin + 1; g != end; ++g) {
+        least = std::min(least, of[number(groups_[g].begin + k)]);
+        most = std::max(most, of[number(groups_[g].begin + k)]);
+      }
+      const double shared = least > 0.5 * most && least > 0.0 ? least : most < 0.5 * least && most < 0.0 ? most : 0.0;
+      for (std::size_t g = begin; g != end; ++g) of[number(groups_[g].begin + k)] -= shared;
+    }
+  }
+
+  const models::run_log& log_;
+  base::pod_vector<std::size_t> first_;
+  base::pod_vector<double> rest_, slow_;  ///< by place: work less its course; the course less its mean
+  base::pod_vector<models::place> order_;
+  base::pod_vector<group_of> groups_;  ///< and one more, the end
+};
+
+}  // namespace detail
+}  // namespace whatif
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/whatif/ask.hpp
 #ifndef WHYWAIT_WHATIF_ASK_HPP
 #define WHYWAIT_WHATIF_ASK_HPP
@@ -34260,68 +35743,29 @@ struct outside_answer {
 /// Options of `ask`.
 struct ask_options {
   std::uint64_t seed = 1;
-  int resamples = 400;               ///< bootstrap samples over the steps of the run
+  int resamples = 24;                ///< at most: replays with other variation, for the difference between two runs
   int copies = 5;                    ///< number of shuffled logs that are averaged for questions about more ranks
   double most_baseline_error = 0.1;  ///< engines with a larger error on the unchanged program are rejected
   double most_spread = 0.25;         ///< a larger difference between engines refuses the answer
   double resolution = 0.005;         ///< minimum half width of the interval, for the resolution of clocks and sleep
+  /// Most of one rank: share of the run that is not understood, in calls with or without a record (docs/method.md 4.13).
+  double not_understood = 0.0;
+  double shared_processors = 0.0;    ///< share of rank time in which work was ready to run and had no processor
   base::vector<engine> engines = {};  ///< used in addition to replay, algebra and chain
   base::vector<outside_answer> outside = {};
 };
 
 namespace detail {
 
-/// Durations of steps and their kinds.
-struct step_list {
-  base::pod_vector<double> seconds;
-  base::pod_vector<std::uint32_t> kind;
-};
-
-// The steps of a run, delimited by the collectives of all lines and classified by the collective that ends them. If
-// there are too few, equal parts of the activities are used instead (batch means). Steps of one kind must differ by
-// chance only.
-inline step_list steps_of(const replayed& r) {
-  step_list steps;
-  const bool parts = r.step_end.size() < 8;
-  const base::pod_vector<double>& ends = parts ? r.part_end : r.step_end;
-  double before = 0.0;
-  for (std::size_t i = 0; i != ends.size(); ++i) {
-    steps.seconds.push_back(std::max(0.0, ends[i] - before));
-    steps.kind.push_back(parts ? 0 : r.step_label[i]);
-    before = ends[i];
-  }
-  return steps;
-}
-
-/// 95 % relative half width of the difference between two runs of `all` seconds. One run is simulated by resampling
-/// steps within their kind (Efron 1979). The other run varies as much, which gives the factor sqrt(2).
-inline double run_to_run(const step_list& steps, double all, int resamples, std::uint64_t seed) {
-  models::random_source random(seed);
-  base::pod_vector<std::uint32_t> order(steps.seconds.size());
-  for (std::uint32_t i = 0; i != order.size(); ++i) order[i] = i;
-  base::small_stable_sort(order, [&steps](std::uint32_t a, std::uint32_t b) { return steps.kind[a] < steps.kind[b]; });
-  base::pod_vector<double> apart;
-  for (int k = 0; k != resamples; ++k) {
-    double difference = 0.0;
-    for (std::size_t begin = 0, end; begin != order.size(); begin = end) {
-      for (end = begin; end != order.size() && steps.kind[order[end]] == steps.kind[order[begin]];) ++end;
-      const std::uint32_t n = static_cast<std::uint32_t>(end - begin);
-      for (std::size_t i = begin; i != end; ++i)
-        difference += steps.seconds[order[begin + random.below(n)]] - steps.seconds[order[i]];
-    }
-    apart.push_back(std::fabs(difference) / all);
-  }
-  base::small_stable_sort(apart);
-  return apart.empty() || !(all > 0.0) ? 0.0 : std::sqrt(2.0) * apart[apart.size() - 1 - apart.size() / 20];
-}
-
 class answer_builder {
  public:
   answer_builder(const models::run_log& log, const ask_options& options) : log_(log), options_(options) {
-    before_ = replay(log);
-    disturbed_ = before_.seconds > 0.0 ? 1.0 - replay(log, false).seconds / before_.seconds : 0.0;
+    before_ = replay(log).seconds;
+    before_late_ = replay(log, lateness::as_recorded).seconds;
+    before_understood_ = replay(log, lateness::understood).seconds;
     steps_ = find_supersteps(log);
-    measured_ = log.measured_seconds > 0.0 ? log.measured_seconds : before_.seconds;
+    measured_ = log.measured_seconds > 0.0 ? log.measured_seconds : before_;
+    if (measured_ > 0.0) varies_ = run_to_run(log);
   }
 
   answer ask(const question& q, std::size_t index) {
@@ -34334,6 +35778,9 @@ class answer_builder {
     a.notes = log_.doubts;
     if (!(measured_ > 0.0)) return refuse(a, "the run took no time");
     if (!log_.open.empty()) return refuse(a, log_.open);
+    if (options_.shared_processors > options_.most_spread)
+      return refuse(a, "the ranks worked on shared processors: for " + base::percent(options_.shared_processors) +
+                           " of the time their work was ready and had none, which changes with the program");
     models::run_log changed;
     std::string why_not;
     if (!change(log_, q, changed, why_not, options_.seed)) return refuse(a, why_not);
@@ -34353,26 +35800,21 @@ class answer_builder {
       e.seconds = outside->after_seconds;
       a.engines.push_back(std::move(e));
     }
-    const engine_answer* best = outside != nullptr ? &a.engines.back() : nullptr;
-    for (const engine_answer& e : a.engines)
-      if (outside == nullptr && e.answered && (best == nullptr || better(q, e, *best))) best = &e;
-    if (best == nullptr)
-      return refuse(a, "no engine reproduces the unchanged program within " +
-                           std::to_string(std::lround(options_.most_baseline_error * 100)) + " %");
-    a.answered = true;
+    // The other engines take the times of the same log: they are no better than replay.
+    const engine_answer* const best = outside != nullptr ? &a.engines.back() : &a.engines.front();
+    if (!best->answered) return refuse(a, best->refusal);
     a.engine = best->engine;
     a.seconds = best->seconds;
     a.baseline_error = best->baseline_error;
+    a.rests_on = std::max(0.0, 1.0 - std::max(std::fabs(a.engines.front().baseline_error), options_.not_understood));
+    if (1.0 - a.rests_on > options_.most_spread)
+      return refuse(a, "only " + base::percent(a.rests_on) + " of the run is understood");
     for (const engine_answer& e : a.engines)
       if (e.answered && a.seconds > 0.0) a.spread = std::max(a.spread, std::fabs(e.seconds / a.seconds - 1.0));
-    if (a.spread > options_.most_spread) {
-      a.answered = false;
+    if (a.spread > options_.most_spread)
       return refuse(a, "the models disagree by " + std::to_string(std::lround(a.spread * 100)) + " %");
-    }
-    const double off = std::fabs(a.engines.front().baseline_error);  // error of replay
-    const double half = a.sampling + disturbed_ + a.spread + off + options_.resolution;
-    a.low_seconds = std::max(0.0, a.seconds * (1.0 - half));
-    a.high_seconds = a.seconds * (1.0 + half);
+    a.answered = true;
+    limits(a);
     assumptions(q, a);
     return a;
   }
@@ -34383,20 +35825,17 @@ class answer_builder {
     return a;
   }
 
-  // Replay decides. For more ranks the algebra models the maximum, of which replay has only some samples.
-  static bool better(const question&, const engine_answer& e, const engine_answer& than) {
-    return e.engine == "replay" && than.engine != "replay";
-  }
-
-  engine_answer finish(const answer& a, const std::string& engine, double baseline, double predicted) const {
+  /// `explained`: what the engine explains of the run; the rest it only repeats.
+  engine_answer finish(const answer& a, const std::string& engine, double baseline, double explained, double predicted) const {
     engine_answer e;
     e.engine = engine;
     e.baseline_seconds = baseline;
-    e.baseline_error = baseline / measured_ - 1.0;
+    e.baseline_error = explained / measured_ - 1.0;
     if (!(baseline > 0.0)) {
       e.refusal = "it predicts no time for the unchanged program";
     } else if (std::fabs(e.baseline_error) > options_.most_baseline_error) {
-      e.refusal = "it misses the unchanged program by " + base::percent(e.baseline_error);
+      e.refusal = "what is understood of the program as it is takes " + base::percent(explained / measured_) +
+                  " of the measured time, which is not within " + base::percent(options_.most_baseline_error);
     } else {
       e.answered = true;
       e.seconds = a.measured_seconds * predicted / baseline;
@@ -34404,31 +35843,104 @@ class answer_builder {
     return e;
   }
 
-  void by_replay(const question& q, const models::run_log& changed, answer& a) const {
-    const replayed after = replay(changed);
-    double seconds = after.seconds;
-    // different seeds shuffle the work differently
-    if (q.what == question::kind::ranks && options_.copies > 1) {
-      double low = seconds, high = seconds;
-      for (int k = 1; k < options_.copies; ++k) {
-        models::run_log other;
-        std::string ignored;
-        change(log_, q, other, ignored, options_.seed + static_cast<std::uint64_t>(k));
-        const double t = replay(other).seconds;
-        seconds += t;
-        low = std::min(low, t);
-        high = std::max(high, t);
+  // Two runs of one program differ by about as much, although neither shows it.
+  static constexpr double repeatability = 0.025;
+
+  // The answers of all models span the interval: the engines, and replay with other views of what it cannot know. It is
+  // widened by the difference between two runs, and by the share of the run that no model explains.
+  void limits(answer& a) const {
+    double low = least_, high = most_;
+    for (const engine_answer& e : a.engines)
+      if (e.answered && a.seconds > 0.0) {
+        low = std::min(low, e.seconds / a.seconds);
+        high = std::max(high, e.seconds / a.seconds);
       }
-      seconds /= static_cast<double>(options_.copies);
-      a.sampling = std::max(high / seconds - 1.0, 1.0 - low / seconds);
+    // What is not understood is a time: the changed run may also have none of it, or twice as much.
+    const double unknown = (1.0 - a.rests_on) * std::min(1.0, a.measured_seconds / a.seconds);
+    const double half = std::max(repeatability, a.sampling + unknown + options_.shared_processors + options_.resolution);
+    a.low_seconds = std::max(0.0, a.seconds * low * (1.0 - half));
+    a.high_seconds = a.seconds * high * (1.0 + half);
+  }
+
+  void by_replay(const question& q, const models::run_log& changed, answer& a) {
+    const double main = replay(changed).seconds;
+    least_ = most_ = 1.0;
+    also_possible(main, replay(changed, lateness::understood).seconds, before_understood_);
+    double seconds = main;
+    models::run_log other;
+    std::string ignored;
+    if (q.what == question::kind::ranks) {
+      // different seeds shuffle the work differently
+      for (int k = 1; k < options_.copies; ++k) {
+        change(log_, q, other, ignored, options_.seed + static_cast<std::uint64_t>(k));
+        seconds += replay(other).seconds;
+      }
+      seconds /= std::max(1, options_.copies);
+      // What ranks that are not there exchange was taken from others: half of it is uncertain.
+      a.sampling += 0.5 * without_network(changed, main);
+    } else if (q.what == question::kind::balance && !q.each_step) {
+      other = log_;
+      balancer(log_).totals(other, true);
+      also_possible(main, replay(other).seconds, before_);
     }
-    // Resample steps of the changed program. If it has none, steps of the unchanged one vary in the same way.
-    const bool own_steps = after.step_end.size() >= 8 || !after.part_end.empty();
-    const step_list steps = steps_of(own_steps ? after : before_);
-    if (steps.seconds.size() >= 8)
-      a.sampling += run_to_run(steps, own_steps ? after.seconds : before_.seconds, options_.resamples, options_.seed);
-    else a.notes.push_back("the interval excludes the sampling error: the run has no steps to resample");
-    a.engines.push_back(finish(a, "replay", before_.seconds, seconds));
+    if (log_.may_wait_from < 1e300) waiting_sends(q, main);
+    // Interruptions may come however fast the code is, and a call may be as late after a shorter wait.
+    if (change(variation(log_).with_interruptions(), q, other, ignored, options_.seed)) {
+      also_possible(main, replay(other, lateness::as_recorded).seconds, before_late_);
+      const double after = run_to_run(other);
+      a.sampling += std::sqrt(varies_ * varies_ + after * after);
+    }
+    a.engines.push_back(finish(a, "replay", before_, before_understood_, seconds));
+  }
+
+  /// Another view of the run gives other times of the unchanged and the changed program.
+  void also_possible(double main, double after, double before) {
+    if (!(main > 0.0 && before > 0.0 && before_ > 0.0)) return;
+    const double by = after / before / (main / before_);
+    least_ = std::min(least_, by);
+    most_ = std::max(most_, by);
+  }
+
+  /// All sends wait for their receivers whose size leaves that open.
+  void waiting_sends(const question& q, double main) {
+    models::run_log waiting = log_, other;
+    for (models::message_edge& m : waiting.messages) m.rendezvous = m.rendezvous || m.bytes >= log_.may_wait_from;
+    std::string ignored;
+    try {
+      if (change(waiting, q, other, ignored, options_.seed))
+        also_possible(main, replay(other).seconds, replay(waiting).seconds);
+    } catch (const models::prediction_error&) {
+      // a program that sends around a circle cannot have sent so
+    }
+  }
+
+  /// The share of a run of `seconds` that transfers, collectives and calls take.
+  static double without_network(models::run_log log, double seconds) {
+    for (models::message_edge& m : log.messages) m.seconds = 0.0;
+    for (models::sync_edge& s : log.syncs) s.seconds = 0.0;
+    for (auto& line : log.lines)
+      for (models::activity& a : line) a.call_seconds = 0.0;
+    return seconds > 0.0 ? std::max(0.0, 1.0 - replay(log).seconds / seconds) : 0.0;
+  }
+
+  /// 95 % relative half width of the time of another run that varies as this one does, from replays of such runs.
+  double run_to_run(const models::run_log& log) const {
+    constexpr double most_activities = 4e6;
+    const variation varies(log);
+    const double size = std::max(1.0, static_cast<double>(varies.size()));
+    const int runs = static_cast<int>(std::min(std::max(most_activities / size, 6.0), static_cast<double>(options_.resamples)));
+    models::random_source random(options_.seed);
+    models::run_log other = log;
+    double sum = 0.0, squares = 0.0;
+    for (int k = 0; k < runs; ++k) {
+      varies.again(random, other);
+      const double t = replay(other).seconds / measured_;
+      sum += t;
+      squares += t * t;
+    }
+    if (runs < 2 || !(sum > 0.0)) return 0.0;
+    const double variance = std::max(0.0, (squares - sum * sum / runs) / (runs - 1));
+    return (1.96 + 3.0 / (runs - 1)) * std::sqrt(variance) / (sum / runs);
   }
 
   void by_steps(const models::run_log& changed, answer& a) const {
@@ -34439,7 +35951,7 @@ class answer_builder {
       std::string why_not = steps_.valid ? after.why_not : steps_.why_not;
       if (why_not.empty() && detail::by_steps(steps_, exponential, before_seconds, why_not) &&
           detail::by_steps(after, exponential, after_seconds, why_not))
-        a.engines.push_back(finish(a, name, before_seconds, after_seconds));
+        a.engines.push_back(finish(a, name, before_seconds, before_seconds, after_seconds));
       else a.engines.push_back(cannot(name, why_not));
     }
   }
@@ -34448,7 +35960,7 @@ class answer_builder {
     double before = 0.0, after = 0.0;
     std::string why_not;
     try {
-      a.engines.push_back(e.predict(log_, changed, before, after, why_not) ? finish(a, e.name, before, after)
+      a.engines.push_back(e.predict(log_, changed, before, after, why_not) ? finish(a, e.name, before, before, after)
                                                                            : cannot(e.name, why_not));
     } catch (const models::prediction_error& problem) {
       a.engines.push_back(cannot(e.name, problem.what()));
@@ -34485,10 +35997,10 @@ class answer_builder {
 
   const models::run_log& log_;
   ask_options options_;
-  replayed before_;
   superstep_model steps_;
-  double measured_ = 0.0;
-  double disturbed_ = 0.0;  // share of the run that calls lost by late completion detection, which varies between runs
+  double measured_ = 0.0, varies_ = 0.0;
+  double before_ = 0.0, before_late_ = 0.0, before_understood_ = 0.0;  ///< replays of the unchanged log
+  double least_ = 1.0, most_ = 1.0;  ///< other views of the run, as factors of the answer of replay
 };
 
 }  // namespace detail
@@ -34531,7 +36043,7 @@ struct asked_questions {
   base::pod_vector<bool> known;  ///< for each entry of `clocks`: whether it matched code in any epoch
   bool read = false;
 
-  /// The answers of the clocks, for `whatif::ask`.
+  /// The results of the clocks, for `whatif::ask`.
   base::vector<whatif::outside_answer> answers_in(const explain::outcome& found) const {
     base::vector<whatif::outside_answer> out;
     for (std::size_t i = 0; i != std::min(clock_of.size(), found.answers.size()); ++i)
@@ -34544,21 +36056,20 @@ struct asked_questions {
 
 namespace detail {
 
-/// Returns the questions that can be parsed, in canonical notation, and warns once about each of the others. On rank 0.
+/// Returns the questions that can be parsed, in canonical notation, and warns in one line about each of the others. On rank 0.
 inline std::string readable_questions(const char* text) {
-  std::string all, one;
-  for (const char* at = text; at != nullptr; ++at) {
-    if (*at != ';' && *at != '\0') {
-      one += *at;
-      continue;
-    }
+  std::string all;
+  const std::string_view whole = text != nullptr ? text : "";
+  for (std::size_t begin = 0, end = 0; begin <= whole.size(); begin = end + 1) {
+    end = std::min(whole.find(';', begin), whole.size());
+    const std::string one(whole.substr(begin, end - begin));
     try {
       for (const whatif::question& q : whatif::parse_questions(one)) all += q.text() + ";";
+    } catch (const models::prediction_error& problem) {
+      core::warn("WHYWAIT_WHATIF: ", whatif::misspelt(one, begin, problem).c_str(), "; the question is skipped");
     } catch (const std::exception& problem) {
-      core::warn("question of WHYWAIT_WHATIF skipped: ", problem.what());
+      core::warn("WHYWAIT_WHATIF: a question is skipped: ", problem.what());
     }
-    one.clear();
-    if (*at == '\0') break;
   }
   return all;
 }
@@ -34761,14 +36272,14 @@ inline core::mpi_call like(core::mpi_call call) noexcept {
   }
 }
 
-// The median, found by bisection of the value range.
-inline std::uint32_t middle_of(const base::pod_vector<std::uint32_t>& values) noexcept {
+// The value that `part` of the values do not exceed, found by bisection of the value range.
+inline std::uint32_t quantile_of(const base::pod_vector<std::uint32_t>& values, double part) noexcept {
   std::uint32_t least = 0, most = ~std::uint32_t(0);
   while (least < most) {
     const std::uint32_t tried = least + (most - least) / 2;
     std::size_t up_to = 0;
     for (const std::uint32_t v : values) up_to += v <= tried ? 1 : 0;
-    if (up_to > values.size() / 2) most = tried;
+    if (static_cast<double>(up_to) > part * static_cast<double>(values.size())) most = tried;
     else least = tried + 1;
   }
   return least;
@@ -34780,7 +36291,8 @@ inline std::uint32_t middle_of(const base::pod_vector<std::uint32_t>& values) no
 constexpr std::uint32_t enough_timings = 4;
 
 /// The current cost of calls of one kind. It is the mean of the timings without those that took over three times the
-/// median, because the thread was interrupted there. The error is half of the interquartile range.
+/// median, because the thread was interrupted there. The error is half of the interquartile range, and what those add that
+/// were left out, each as three times the median.
 inline core::call_overhead usual_cost(const mpi::self_timing::kind& timed, double ns_per_tick) {
   mpi::own_ticks sorted[mpi::self_timing::kept];
   const std::uint32_t count = timed.size();
@@ -34802,13 +36314,20 @@ inline core::call_overhead usual_cost(const mpi::self_timing::kind& timed, doubl
     ++used;
   }
   const auto spread = static_cast<double>(sorted[count * 3 / 4].sum() - sorted[count / 4].sum());
-  return detail::cost_of(before / used, inside / used, after / used, reading / used, spread / 2, ns_per_tick);
+  const double left_out = (static_cast<double>(most) - (before + inside + after) / used) * (count - used) / count;
+  return detail::cost_of(before / used, inside / used, after / used, reading / used, spread / 2 + left_out, ns_per_tick);
 }
 
-/// The number of ticks by which a clock reading is now slower than during calibration. Returns 0 unless it takes at
-/// least twice or at most half as long, because an isolated reading is always slightly slower than one in a calibration
-/// loop.
-inline double slower_reading(const mpi::self_timing& timed, const mpi::calibration& quiet) {
+/// How clock readings differ from those of the calibration.
+struct reading_change {
+  double slower = 0;  ///< ticks to add; negative if readings became cheaper
+  double error = 0;   ///< ticks by which that may be wrong
+};
+
+/// By how much a clock reading is now slower than during calibration. Nothing is added unless it takes at least twice or at
+/// most half as long, because an isolated reading is always slightly slower than one in a calibration loop; then the
+/// difference is the error. Otherwise the error is half of the interquartile range.
+inline reading_change change_of_readings(const mpi::self_timing& timed, const mpi::calibration& quiet) {
   base::pod_vector<std::uint32_t> lately;
   std::uint32_t then = ~std::uint32_t(0);
   for (std::size_t c = 1; c < core::modelled_calls; ++c) {
@@ -34816,28 +36335,60 @@ inline double slower_reading(const mpi::self_timing& timed, const mpi::calibrati
     for (std::uint32_t i = 0; i != k.size(); ++i) lately.push_back(k.last[i].reading);
     if (quiet.calls[c].sum() != 0) then = std::min(then, quiet.calls[c].reading);
   }
-  if (lately.empty() || then == ~std::uint32_t(0)) return 0;
-  const double now = detail::middle_of(lately), before = then;
-  return now >= 2 * before || 2 * now <= before ? now - before : 0;
+  if (lately.empty() || then == ~std::uint32_t(0)) return {};
+  const double now = detail::quantile_of(lately, 0.5), before = then;
+  if (!(now >= 2 * before || 2 * now <= before)) return {0, std::max(now - before, before - now)};
+  return {now - before, 0.5 * (static_cast<double>(detail::quantile_of(lately, 0.75)) - detail::quantile_of(lately, 0.25))};
 }
 
+namespace detail {
+
+// Ticks of a call in wrappers without clock readings: one at each end belongs to each of the three parts.
+inline double beside_readings(double sum, double reading) noexcept { return std::max(sum - 3 * reading, 0.0); }
+
+// How much longer the code of the wrappers takes in the program than in the calibration loop, as a part: the median over
+// the kinds that were timed often enough. In a loop everything is in the caches. A program that shows no timings may take
+// twice as long.
+inline double colder_than(const mpi::calibration& quiet, const mpi::self_timing& timed) {
+  double sum = 0, of = 0;
+  for (std::size_t c = 1; c < core::modelled_calls; ++c) {
+    const mpi::self_timing::kind& k = timed.kinds[c];
+    const mpi::own_ticks& q = quiet.calls[static_cast<std::size_t>(like(static_cast<core::mpi_call>(c)))];
+    if (k.count < enough_timings || q.sum() == 0) continue;
+    base::pod_vector<std::uint32_t> beside;
+    for (std::uint32_t i = 0; i != k.size(); ++i)
+      beside.push_back(static_cast<std::uint32_t>(beside_readings(static_cast<double>(k.last[i].sum()), k.last[i].reading)));
+    const double then = beside_readings(static_cast<double>(q.sum()), q.reading);
+    sum += std::max(0.0, quantile_of(beside, 0.5) - then);
+    of += then;
+  }
+  return of > 0 ? sum / of : 1;
+}
+
+}  // namespace detail
+
 /// The cost of one thread's calls, by core::mpi_call. Uses the thread's own timings where there are enough, otherwise
-/// the calibration, corrected for the current cost of a clock reading.
+/// the calibration, corrected for the current cost of a clock reading. The error contains what the same code takes longer
+/// in the program than in the calibration loop, because it has to fetch what is not in the caches: of own timings, because
+/// it displaces as much, which the program has to fetch again; of others, because they were not timed there.
 inline std::vector<core::call_overhead> call_costs(const mpi::self_timing& timed, const mpi::calibration& quiet,
                                                    double ns_per_tick) {
   std::vector<core::call_overhead> costs(static_cast<std::size_t>(core::mpi_call::count_));
-  const double slower = slower_reading(timed, quiet);
+  const reading_change changed = change_of_readings(timed, quiet);
+  const double slower = changed.slower, colder = detail::colder_than(quiet, timed);
   for (std::size_t c = 1; c < costs.size(); ++c) {
     const auto call = static_cast<core::mpi_call>(c);
-    if (c < core::modelled_calls && timed.of(call).count >= enough_timings) {
-      costs[c] = usual_cost(timed.of(call), ns_per_tick);
-      continue;
-    }
     const auto tried = static_cast<std::size_t>(detail::like(call));
     const mpi::own_ticks& t = quiet.calls[tried];
+    const double fetched = t.sum() == 0 ? 0 : colder * detail::beside_readings(static_cast<double>(t.sum()), t.reading);
+    if (c < core::modelled_calls && timed.of(call).count >= enough_timings) {
+      costs[c] = usual_cost(timed.of(call), ns_per_tick);
+      costs[c].error_ns += fetched * ns_per_tick;
+      continue;
+    }
     if (t.sum() == 0) continue;
-    costs[c] = detail::cost_of(t.before + slower, t.inside + slower, t.after + slower, t.reading + slower, quiet.spread[tried],
-                               ns_per_tick);
+    costs[c] = detail::cost_of(t.before + slower, t.inside + slower, t.after + slower, t.reading + slower,
+                               quiet.spread[tried] + fetched + 2 * changed.error, ns_per_tick);
   }
   return costs;
 }
@@ -34845,9 +36396,12 @@ inline std::vector<core::call_overhead> call_costs(const mpi::self_timing& timed
 /// The cost of one thread's marks, from the calibration, corrected for the current cost of clock readings (two per
 /// region).
 inline core::mark_overhead mark_costs(const mpi::self_timing& timed, const mpi::calibration& quiet, double ns_per_tick) {
-  const double slower = slower_reading(timed, quiet);
+  const reading_change changed = change_of_readings(timed, quiet);
   const auto ns = [&](double ticks) { return std::max(ticks, 0.0) * ns_per_tick; };
-  return {ns(quiet.region_ticks + 2 * slower), ns(quiet.step_ticks), quiet.mark_spread, ns(quiet.reading_ticks + slower)};
+  const double region = quiet.region_ticks + 2 * changed.slower;
+  const double fetched = detail::colder_than(quiet, timed) * std::max(quiet.region_ticks - 2 * quiet.reading_ticks, 0.0);
+  const double error = region > 0 ? quiet.mark_spread + (fetched + 2 * changed.error) / region : 0;
+  return {ns(region), ns(quiet.step_ticks), error, ns(quiet.reading_ticks + changed.slower)};
 }
 
 }  // namespace finalize
@@ -34869,6 +36423,36 @@ namespace finalize {
 /// Measures the clock offset again and returns this rank's map to the time of rank 0. Collective over
 /// process.tool_comm, for hooks::on_finalize.
 inline core::shared_clock finish_clock(mpi::state& process) noexcept { return process.clocks.finish(process.tool_comm); }
+
+/// Adds to the main thread, if it alone calls MPI, what threads did that it started and that ended between two of its calls.
+inline void join_ended_threads(const mpi::state& process, process_records& all) {
+  core::location_history* main = nullptr;
+  for (std::size_t l = 0; l != all.threads.size(); ++l) {
+    if (all.threads[l].sites == nullptr) continue;
+    if (main != nullptr || !all.history.locations[l].whole) return;
+    main = &all.history.locations[l];
+  }
+  if (main == nullptr || main->order.size() != 0) return;
+  const core::site_table& sites = process.registry->sites;
+  base::pod_vector<ended_thread> others;
+  base::pod_vector<core::path_step> work;
+  for (const core::location_base* l = __atomic_load_n(&process.registry->locations, __ATOMIC_ACQUIRE); l != nullptr;
+       l = l->next) {
+    const record::location& here = static_cast<const record::location&>(*l);
+    if (here.index >= all.threads.size() || __atomic_load_n(&here.extension[0], __ATOMIC_ACQUIRE) != nullptr ||
+        __atomic_load_n(&here.finished, __ATOMIC_ACQUIRE) == 0)
+      continue;
+    ended_thread t{here.path.opened(), here.end_ticks, work.size(), 0};
+    here.path.peek(here.end_ticks, [&](const core::path_step& s) {
+      if (s.block != 0 && s.block < sites.size() && sites[s.block].kind != core::site_kind::waiting) work.push_back(s);
+    });
+    t.steps = work.size() - t.first_step;
+    if (t.steps != 0) others.push_back(t);
+  }
+  if (others.empty()) return;
+  all.joined.reset(new joined_threads(*main, others, work, main->carried == 0 ? all.begin_ticks : 0, all.end_ticks));
+  all.joined->show(*main);
+}
 
 /// Reads the records of this process. Local; allocates. Other threads may continue to record, and records that they add
 /// later are not included. Cost is O(threads + communicators), plus one pass over the records if memory ran out.
@@ -34928,7 +36512,7 @@ inline process_records collect(mpi::state& process, const core::shared_clock& cl
     to.dropped = beside.lost_records + beside.lost_steps - beside.lost_before;
     to.carried = thread->carried;
     for (std::uint64_t n : thread->calls) all.calls += n;
-    all.failed_polls += thread->failed_polls;
+    all.failed_polls += thread->failed_polls - std::min(thread->recorded_polls, thread->failed_polls);
     all.lost_records += thread->lost_records;
     all.lost_steps += thread->lost_steps;
     // A thread may have stored a few records after another thread ran out of memory. These records follow gaps.
@@ -34937,12 +36521,14 @@ inline process_records collect(mpi::state& process, const core::shared_clock& cl
         from.syncs[i].flags = static_cast<std::uint16_t>(from.syncs[i].flags | core::sync_flag::failed);
   }
 
+  join_ended_threads(process, all);
+
   process.lock.lock();
   const std::uint32_t communicators = process.communicators.size();
   process.lock.unlock();
   for (std::uint32_t i = 0; i < communicators; ++i) {
     const mpi::known_communicator& from = process.communicators[i];
-    core::communicator to{from.id, from.size, from.rank, from.inter, {}};
+    core::communicator to{from.id, from.size, from.rank, from.inter, {}, from.own_size, from.first};
     if (from.world != nullptr) to.world.assign(from.world, from.world + from.size);
     history.communicators.push_back(std::move(to));
   }
@@ -35411,7 +36997,7 @@ inline base::packet pack(const base::names& all) {
     base::put(out, p.offset);
     base::put(out, p.line);
     base::put(out, p.last_line);
-    for (const std::string* s : {&p.call, &p.name, &p.kind, &p.region, &p.file, &p.function, &p.module})
+    for (const std::string* s : {&p.call, &p.name, &p.kind, &p.region, &p.file, &p.function, &p.module, &p.caller})
       base::put_text(out, *s);
   }
   return out;
@@ -35427,7 +37013,8 @@ inline bool unpack(const unsigned char* data, std::size_t size, base::names& int
       p.offset = from.get<std::uint64_t>();
       p.line = from.get<int>();
       p.last_line = from.get<int>();
-      for (std::string* s : {&p.call, &p.name, &p.kind, &p.region, &p.file, &p.function, &p.module}) *s = from.text();
+      for (std::string* s : {&p.call, &p.name, &p.kind, &p.region, &p.file, &p.function, &p.module, &p.caller})
+        *s = from.text();
       into.add(key, std::move(p));
     }
   } catch (const std::out_of_range&) {
@@ -35470,6 +37057,7 @@ inline base::names gather_names(base::vector<core::stable_key> keys, const proce
   const base::packet packed = all.rank() != 0 && !mine.empty() ? report::pack(names) : base::packet();
   all.gather(packed.data(), packed.size(),
              [&](const unsigned char* data, std::size_t size) { report::unpack(data, size, names); });
+  names.clear_needless_callers();
   return names;
 }
 
@@ -35478,6 +37066,80 @@ inline base::names gather_names(base::vector<core::stable_key> keys, const proce
 }  // namespace whywait
 
 #endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/explain/plausible_time.hpp
+#ifndef WHYWAIT_EXPLAIN_PLAUSIBLE_TIME_HPP
+#define WHYWAIT_EXPLAIN_PLAUSIBLE_TIME_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// How long an MPI call may take without waiting, measured in the run itself (docs/method.md 4.13). Calls are grouped by
+/// function and by size, in steps of four; each group is a histogram of the time that calls spent beyond their explained
+/// waits. The bound is generous, so that only calls exceed it that waited for something that the model does not contain.
+class plausible_time {
+ public:
+  static constexpr std::size_t sizes = 14, buckets = 40;
+  static constexpr std::uint32_t enough = 8;  ///< fewest calls of a group that has a bound
+
+  plausible_time() { counts_.assign(core::modelled_calls * sizes * buckets, 0); }
+
+  /// Adds a call that spent `ns` inside MPI beyond its explained waits.
+  void add(core::mpi_call call, std::uint64_t bytes, std::int64_t ns) noexcept {
+    if (call < core::mpi_call::modelled_) ++counts_[group(call, bytes) + bucket_of(ns)];
+  }
+
+  /// The most that such a call plausibly takes: four times a low quantile (10 %) of its group, but at least 20 us plus the
+  /// transfer at 1 GB/s, and at most 1 ms (10 ms for calls that make communicators) plus the transfer at 100 MB/s. The upper
+  /// limit bounds a group all of whose calls waited for something. `steps`: of a collective, how many transfers follow each
+  /// other. `slice_ns`: for how long another rank may have the processor in each.
+  std::int64_t bound_ns(core::mpi_call call, std::uint64_t bytes, std::int64_t steps = 1,
+                        std::int64_t slice_ns = 0) const noexcept {
+    const core::call_role role = core::role_of(call);
+    const bool slow = role == core::call_role::create || role == core::call_role::release || role == core::call_role::finalise;
+    const auto size = static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, std::uint64_t{1} << 40));
+    const std::int64_t least = 20'000 + size, most = steps * ((slow ? 10'000'000 : 1'000'000) + 10 * size + slice_ns);
+    const std::int64_t typical = typical_ns(call, bytes);
+    return typical == 0 ? most : std::clamp(4 * typical, least, most);
+  }
+
+  /// The upper end of the bucket with the 10 % quantile; 0 if there are too few calls.
+  std::int64_t typical_ns(core::mpi_call call, std::uint64_t bytes) const noexcept {
+    if (call >= core::mpi_call::modelled_) return 0;
+    const std::uint32_t* const of = &counts_[group(call, bytes)];
+    std::uint64_t all = 0, up_to = 0;
+    for (std::size_t b = 0; b != buckets; ++b) all += of[b];
+    if (all < enough) return 0;
+    for (std::size_t b = 0; b != buckets; ++b) {
+      up_to += of[b];
+      if (10 * up_to >= all) return std::int64_t{1} << b;
+    }
+    return 0;
+  }
+
+  /// The counts of all groups, to be added up over ranks.
+  base::pod_vector<std::uint32_t>& counts() noexcept { return counts_; }
+
+ private:
+  // Bucket b holds times up to 2^b ns.
+  static std::size_t bucket_of(std::int64_t ns) noexcept {
+    const auto up = static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 1)) - 1;
+    return up == 0 ? 0 : std::min<std::size_t>(static_cast<std::size_t>(64 - __builtin_clzll(up)), buckets - 1);
+  }
+  static std::size_t group(core::mpi_call call, std::uint64_t bytes) noexcept {
+    const std::size_t digits = bytes == 0 ? 0 : static_cast<std::size_t>(64 - __builtin_clzll(bytes)) / 2 + 1;
+    return (static_cast<std::size_t>(call) * sizes + std::min(digits, sizes - 1)) * buckets;
+  }
+
+  base::pod_vector<std::uint32_t> counts_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
 
 #endif
 
@@ -35643,6 +37305,141 @@ struct key_namer {
 
 #endif
 
+// ---- whywait/whatif/call_times.hpp
+#ifndef WHYWAIT_WHATIF_CALL_TIMES_HPP
+#define WHYWAIT_WHATIF_CALL_TIMES_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace whatif {
+namespace detail {
+
+/// The middle of a vector that is not empty; sorts it.
+[[gnu::noinline]] inline double median(base::pod_vector<double>& v) {
+  base::small_stable_sort(v);
+  return v[v.size() / 2];
+}
+
+inline bool is_collective(const traced_call& c) {
+  if (c.communicator == 0 || c.members < 2 || c.call == core::mpi_call::Comm_idup) return false;
+  switch (core::role_of(c.call)) {
+    case core::call_role::barrier:
+    case core::call_role::one_to_all:
+    case core::call_role::all_to_one:
+    case core::call_role::all_to_all:
+    case core::call_role::scan:
+    case core::call_role::create:
+    case core::call_role::finalise: return true;
+    default: return false;
+  }
+}
+
+/// The time at which the data of a message began to move.
+inline std::int64_t departure(const base::vector<traced_line>& lines, const models::message_edge& m) {
+  const auto enter_ns = [&lines](const models::place& p) { return lines[p.line].calls[p.index].enter_ns; };
+  const std::int64_t sent = enter_ns(m.from);
+  return m.rendezvous ? std::max(sent, enter_ns(m.posted)) : sent;
+}
+
+/// Finds what the calls of a log took beside their waits. All edges of the log must be known.
+class call_times {
+ public:
+  call_times(const base::vector<traced_line>& lines, models::run_log& log) : t_(lines), log_(log) {}
+
+  void operator()() {
+    attribute_calls();
+    find_unexplained();
+  }
+
+ private:
+  const traced_call& call(const models::place& p) const { return t_[p.line].calls[p.index]; }
+
+  // Computes the time that each call took after all its inputs were available.
+  void attribute_calls() {
+    base::pod_vector<std::int64_t> ready;
+    base::pod_vector<std::size_t> first;  // index in `ready` of the first call of each line
+    for (const traced_line& line : t_) {
+      first.push_back(ready.size());
+      for (const traced_call& c : line.calls) ready.push_back(c.enter_ns);
+    }
+    auto arrive = [&](const models::place& p, std::int64_t begin, double seconds) {
+      std::int64_t& r = ready[first[p.line] + p.index];
+      r = std::max(r, begin + static_cast<std::int64_t>(seconds * 1e9));
+    };
+    for (const models::message_edge& m : log_.messages) {
+      arrive(m.to, departure(t_, m), m.seconds);
+      if (m.rendezvous) arrive(m.done, departure(t_, m), m.seconds);
+    }
+    for (const models::entry_edge& e : log_.entries) arrive(e.to, call(e.from).enter_ns, 0.0);
+    for (const models::sync_edge& s : log_.syncs) {
+      std::int64_t last = INT64_MIN;
+      if (!s.prefix)
+        for (const models::place& p : s.in) last = std::max(last, call(p).enter_ns);
+      for (const models::place& p : s.out) {
+        if (s.prefix) last = std::max(last, call(p).enter_ns);
+        arrive(p, last, s.seconds);
+      }
+    }
+    // Calls that did not wait give the usual duration. Any excess of other calls is the delay until they noticed
+    // completion.
+    base::vector<base::pod_vector<double>> usual(log_.labels.size());
+    for (const bool waited : {false, true})
+      for (std::size_t l = 0; l != t_.size(); ++l)
+        for (std::size_t i = 0; i != t_[l].calls.size(); ++i) {
+          const traced_call& c = t_[l].calls[i];
+          models::activity& a = log_.lines[l][i];
+          const std::int64_t can = ready[first[l] + i];
+          if (waited != (can > c.enter_ns)) continue;
+          a.call_seconds = static_cast<double>(std::max<std::int64_t>(0, c.leave_ns - can)) * 1e-9;
+          base::pod_vector<double>& of = usual[a.label];
+          if (!waited) {
+            if (of.size() < 1000) of.push_back(a.call_seconds);
+            continue;
+          }
+          if (of.size() > 1) of.assign(1, median(of));
+          a.waited_seconds = static_cast<double>(can - c.enter_ns) * 1e-9;
+          a.wake_seconds = std::max(0.0, a.call_seconds - (of.empty() ? 0.0 : of[0]));
+          a.call_seconds -= a.wake_seconds;
+        }
+  }
+
+  // Finds what calls took beyond their waits and what is plausible for their kind: a wait that the log does not contain.
+  void find_unexplained() {
+    base::vector<base::pod_vector<double>> bytes;
+    for (const traced_line& line : t_) {
+      bytes.emplace_back();
+      for (const traced_call& c : line.calls) bytes.back().push_back(is_collective(c) ? static_cast<double>(c.bytes) : 0.0);
+    }
+    for (const models::message_edge& m : log_.messages)
+      for (const models::place& p : {m.to, m.done}) bytes[p.line][p.index] += m.bytes;
+    explain::plausible_time plausible;
+    std::int64_t steps = 1;
+    for (std::size_t n = 1; n < t_.size(); n *= 2) ++steps;
+    for (const bool bounds : {false, true})
+      for (std::size_t l = 0; l != t_.size(); ++l)
+        for (std::size_t i = 0; i != t_[l].calls.size(); ++i) {
+          const traced_call& c = t_[l].calls[i];
+          models::activity& a = log_.lines[l][i];
+          const auto size = static_cast<std::uint64_t>(bytes[l][i]);
+          const double took = a.call_seconds + a.wake_seconds;
+          if (!bounds) plausible.add(c.call, size, static_cast<std::int64_t>(took * 1e9));
+          else
+            a.unexplained_seconds = std::max(
+                0.0, took - static_cast<double>(plausible.bound_ns(c.call, size, is_collective(c) ? steps : 1)) * 1e-9);
+        }
+  }
+
+  const base::vector<traced_line>& t_;
+  models::run_log& log_;
+};
+
+}  // namespace detail
+}  // namespace whatif
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/whatif/progress_edges.hpp
 #ifndef WHYWAIT_WHATIF_PROGRESS_EDGES_HPP
 #define WHYWAIT_WHATIF_PROGRESS_EDGES_HPP
@@ -35661,8 +37458,8 @@ class progress_finder {
   void operator()() {
     list_calls();
     for (const models::message_edge& m : log_.messages) {
-      examine(m.done, m.to.line, m, true);
-      examine(m.to, m.from.line, m, false);
+      examine(m.done, m.to, m, true);
+      examine(m.to, m.done, m, false);
     }
     count();
     for (const side& s : sides_) {
@@ -35670,8 +37467,8 @@ class progress_finder {
       if (s.blocked.may_have_waited(threshold_ns)) add(s.at, s.partner, s.entry);
     }
     for (const models::message_edge& m : log_.messages) {
-      add_first(m.done, m.to.line, m, true);
-      add_first(m.to, m.from.line, m, false);
+      add_first(m.done, m.to, m, true);
+      add_first(m.to, m.done, m, false);
     }
   }
 
@@ -35709,46 +37506,47 @@ class progress_finder {
     std::int64_t& since = since_[number_of(p)];
     if (ns <= call(p).leave_ns) since = std::max(since, ns);
   }
-  static bool waits(const traced_call& c) { return explain::completes_messages(core::role_of(c.call)); }
+  // The last instant at which a partner may have to enter MPI for a message that it completed in a call.
+  std::int64_t needed_until(const models::place& over) const {
+    const bool only_posted = core::role_of(call(over).call) == core::call_role::post_send;  // never completed by a call
+    return only_posted ? INT64_MAX : call(over).enter_ns;
+  }
+  static bool waits(const traced_call& c) {
+    return explain::completes_messages(core::role_of(c.call, c.leave_ns != c.enter_ns, c.flags));
+  }
   static std::uint8_t class_of(const models::message_edge& m, bool sends) {
     return explain::progress_class::number_of(sends, static_cast<std::uint64_t>(m.bytes));
   }
 
-  void examine(const models::place& at, std::uint32_t partner, const models::message_edge& m, bool sends) {
+  // `over`: the call that completed the message on the partner's side, after which the partner is not needed for it.
+  void examine(const models::place& at, const models::place& over, const models::message_edge& m, bool sends) {
+    const std::uint32_t partner = over.line;
     const traced_call& c = call(at);
     const std::int64_t since_ns = since_[number_of(at)];
     if (partner == at.line || !waits(c) || c.leave_ns - since_ns < threshold_ns) return;
     const explain::mpi_entries& all = entries_[partner];
-    std::size_t entry = all.last_until(c.leave_ns - 1);
-    explain::blocked_call b{since_ns, c.leave_ns, INT64_MIN, 0, t_[partner].begin_ns};
-    if (entry != explain::mpi_entries::none) {
-      b.outside_ns = all[entry].leave_ns <= c.leave_ns ? all[entry].leave_ns : INT64_MAX;
-      entry = all.visit_of(entry, since_ns);
-      b.entry_ns = all[entry].begin_ns;
-      b.inside_ns = all.inside_ns(entry, since_ns);
-    }
-    sides_.push_back({at, partner, entry, b, class_of(m, sends)});
+    const explain::mpi_entries::visit v = all.while_blocked(since_ns, c.leave_ns, needed_until(over));
+    const std::int64_t entry_ns = v.first != explain::mpi_entries::none ? all[v.first].begin_ns : INT64_MIN;
+    const std::int64_t outside_ns = v.outside_ns != INT64_MIN ? v.outside_ns : t_[partner].begin_ns;
+    sides_.push_back({at, partner, v.first, {since_ns, c.leave_ns, entry_ns, v.inside_ns, outside_ns}, class_of(m, sends)});
   }
 
   void count() {
     base::small_stable_sort(sides_, [this](const side& a, const side& b) { return number_of(a.at) < number_of(b.at); });
-    base::pod_vector<explain::progress_votes::message> messages;
-    for (std::size_t i = 0; i != sides_.size();) {
-      const std::size_t number = number_of(sides_[i].at);
-      messages.clear();
-      for (; i != sides_.size() && number_of(sides_[i].at) == number; ++i) {
-        messages.push_back({sides_[i].blocked, sides_[i].number});
-      }
-      votes_.count(messages.data(), messages.size(), threshold_ns);
-    }
+    votes_.count_calls(
+        sides_, threshold_ns, [this](const side& a, const side& b) { return number_of(a.at) == number_of(b.at); },
+        [](const side& s) {
+          return explain::progress_votes::message{s.blocked, s.number};
+        });
   }
 
   // Under another hypothesis a message may wait that did not: for the first entry after both sides were posted.
-  void add_first(const models::place& at, std::uint32_t partner, const models::message_edge& m, bool sends) {
+  void add_first(const models::place& at, const models::place& over, const models::message_edge& m, bool sends) {
+    const std::uint32_t partner = over.line;
     if (partner == at.line || !votes_.dependent(class_of(m, sends)) || !waits(call(at))) return;
     std::int64_t since_ns = call(m.from).enter_ns;
     if (posted(m)) since_ns = std::max(since_ns, call(m.posted).enter_ns);
-    const std::size_t entry = entries_[partner].first_in(since_ns, call(at).leave_ns);
+    const std::size_t entry = entries_[partner].first_in(since_ns, std::min(call(at).leave_ns, needed_until(over)));
     if (entry != explain::mpi_entries::none) add(at, partner, entry);
   }
 
@@ -35800,7 +37598,7 @@ class log_joiner {
     fit_messages();
     match_collectives();
     progress_edges(t_, log_);
-    attribute_calls();
+    call_times(t_, log_)();
     for (const traced_line& line : t_)
       log_.measured_seconds = std::max(log_.measured_seconds, static_cast<double>(line.end_ns - origin_) * 1e-9);
     if (polled_ > 0.02 * log_.measured_seconds)
@@ -35887,6 +37685,7 @@ class log_joiner {
       log_.lines[l].push_back(std::move(a));
       const core::call_role role = core::role_of(c.call);
       const bool asks = role == core::call_role::test || role == core::call_role::test_probe;
+      if (asks && (c.flags & core::sync_flag::found_nothing) != 0) continue;
       if (asks && polls_since >= 0) polled_ += static_cast<double>(c.enter_ns - polls_since) * 1e-9;
       polls_since = asks ? c.enter_ns : -1;
     }
@@ -35975,13 +37774,15 @@ class log_joiner {
         least_waiting = std::min(least_waiting, m.bytes);
     }
     for (models::message_edge& m : log_.messages) m.rendezvous = m.rendezvous || m.bytes >= least_waiting;
-    if (least_waiting > largest && largest > std::max(most_buffered, 4096.0))
+    if (least_waiting > largest && largest > std::max(most_buffered, 4096.0)) {
+      log_.may_wait_from = std::max(most_buffered + 1.0, 4096.0);
       log_.doubts.push_back("no receiver of a large message came late: sends are assumed not to wait for receivers");
+    }
 
     base::pod_vector<transfer> seen;
     for (const models::message_edge& m : log_.messages)
-      if (left(m) >= call(m.to).enter_ns && call(m.to).leave_ns > left(m))
-        seen.push_back({m.bytes, static_cast<double>(call(m.to).leave_ns - left(m)) * 1e-9});
+      if (departure(t_, m) >= call(m.to).enter_ns && call(m.to).leave_ns > departure(t_, m))
+        seen.push_back({m.bytes, static_cast<double>(call(m.to).leave_ns - departure(t_, m)) * 1e-9});
     double latency = 0.0, per_byte = 0.0;
     if (!seen.empty()) {
       base::small_stable_sort(seen);
@@ -35995,20 +37796,10 @@ class log_joiner {
       latency = std::max(0.0, median(rest));
     }
     for (models::message_edge& m : log_.messages) {
-      const double took = static_cast<double>(std::max<std::int64_t>(0, call(m.to).leave_ns - left(m))) * 1e-9;
+      const double took = static_cast<double>(std::max<std::int64_t>(0, call(m.to).leave_ns - departure(t_, m))) * 1e-9;
       m.seconds = std::min(took, latency + per_byte * m.bytes);
     }
   }
-  [[gnu::noinline]] static double median(base::pod_vector<double>& v) {  // v must not be empty
-    base::small_stable_sort(v);
-    return v[v.size() / 2];
-  }
-  // The time at which the data of a message began to move.
-  std::int64_t left(const models::message_edge& m) const {
-    const std::int64_t sent = call(m.from).enter_ns;
-    return m.rendezvous ? std::max(sent, call(m.posted).enter_ns) : sent;
-  }
-
   // Matches the k-th collective of a communicator on one rank with the k-th on the others.
   void match_collectives() {
     base::pod_vector<end_point> ends;
@@ -36017,7 +37808,7 @@ class log_joiner {
       base::pod_vector<std::uint64_t> ordinal;
       for (std::uint32_t i = 0; i != t_[l].calls.size(); ++i) {
         const traced_call& c = t_[l].calls[i];
-        if (!collective(c)) continue;
+        if (!is_collective(c)) continue;
         const std::uint32_t comm = known.intern(c.communicator, static_cast<std::uint32_t>(ordinal.size()));
         if (comm == ordinal.size()) ordinal.push_back(0);
         ends.push_back({core::combine(c.communicator, ++ordinal[comm]), static_cast<std::uint32_t>(c.comm_rank), {l, i}});
@@ -36035,20 +37826,6 @@ class log_joiner {
                                                       : a.in.front().line < b.in.front().line;
     });
     if (partial != 0) log_.doubts.push_back(std::to_string(partial) + " collectives were not seen on all their ranks");
-  }
-
-  static bool collective(const traced_call& c) {
-    if (c.communicator == 0 || c.members < 2) return false;
-    switch (core::role_of(c.call)) {
-      case core::call_role::barrier:
-      case core::call_role::one_to_all:
-      case core::call_role::all_to_one:
-      case core::call_role::all_to_all:
-      case core::call_role::scan:
-      case core::call_role::create:
-      case core::call_role::finalise: return true;
-      default: return false;
-    }
   }
 
   void add_sync(const end_point* members, std::size_t n) {
@@ -36078,55 +37855,6 @@ class log_joiner {
     }
     s.seconds = static_cast<double>(std::max<std::int64_t>(0, cost)) * 1e-9;
     log_.syncs.push_back(std::move(s));
-  }
-
-  // Computes the time that each call took after all its inputs were available.
-  void attribute_calls() {
-    base::pod_vector<std::int64_t> ready;
-    base::pod_vector<std::size_t> first;  // index in `ready` of the first call of each line
-    for (const traced_line& line : t_) {
-      first.push_back(ready.size());
-      for (const traced_call& c : line.calls) ready.push_back(c.enter_ns);
-    }
-    auto arrive = [&](const models::place& p, std::int64_t begin, double seconds) {
-      std::int64_t& r = ready[first[p.line] + p.index];
-      r = std::max(r, begin + static_cast<std::int64_t>(seconds * 1e9));
-    };
-    for (const models::message_edge& m : log_.messages) {
-      arrive(m.to, left(m), m.seconds);
-      if (m.rendezvous) arrive(m.done, left(m), m.seconds);
-    }
-    for (const models::entry_edge& e : log_.entries) arrive(e.to, call(e.from).enter_ns, 0.0);
-    for (const models::sync_edge& s : log_.syncs) {
-      std::int64_t last = INT64_MIN;
-      if (!s.prefix)
-        for (const models::place& p : s.in) last = std::max(last, call(p).enter_ns);
-      for (const models::place& p : s.out) {
-        if (s.prefix) last = std::max(last, call(p).enter_ns);
-        arrive(p, last, s.seconds);
-      }
-    }
-    // Calls that did not wait give the usual duration. Any excess of other calls is the delay until they noticed
-    // completion.
-    base::vector<base::pod_vector<double>> usual(log_.labels.size());
-    for (const bool waited : {false, true})
-      for (std::size_t l = 0; l != t_.size(); ++l)
-        for (std::size_t i = 0; i != t_[l].calls.size(); ++i) {
-          const traced_call& c = t_[l].calls[i];
-          models::activity& a = log_.lines[l][i];
-          const std::int64_t can = ready[first[l] + i];
-          if (waited != (can > c.enter_ns)) continue;
-          a.call_seconds = static_cast<double>(std::max<std::int64_t>(0, c.leave_ns - can)) * 1e-9;
-          base::pod_vector<double>& of = usual[a.label];
-          if (!waited) {
-            if (of.size() < 1000) of.push_back(a.call_seconds);
-            continue;
-          }
-          if (of.size() > 1) of.assign(1, median(of));
-          a.waited_seconds = static_cast<double>(can - c.enter_ns) * 1e-9;
-          a.wake_seconds = std::max(0.0, a.call_seconds - (of.empty() ? 0.0 : of[0]));
-          a.call_seconds -= a.wake_seconds;
-        }
   }
 
   base::vector<traced_line> t_;
@@ -36241,8 +37969,8 @@ inline void gather_calls(const explain::rank_history& own, const asked_questions
 }
 
 /// Answers the questions on rank 0, into `into.prediction`, from the gathered calls. If the run was longer, answers
-/// from the log cover its beginning and say so. `found` is the outcome of an analysis that also put the questions to
-/// the virtual clocks. Does nothing without questions. Collective.
+/// from the log cover its beginning and state that. `found` is the outcome of an analysis that also gave the questions
+/// to the virtual clocks. Does nothing without questions. Collective.
 inline void answer_questions(const mpi::state& process, const process_names& history, const finalize::team& all,
                              traced_calls calls, const asked_questions& asked, const explain::outcome& found,
                              report::result& into) {
@@ -36256,6 +37984,11 @@ inline void answer_questions(const mpi::state& process, const process_names& his
         whatif::join(std::move(calls.lines), static_cast<const whatif::key_namer&>(detail::label_namer(names)));
     whatif::ask_options options;
     options.outside = asked.answers_in(found);
+    const double run_seconds = static_cast<double>(found.longest_ns) * 1e-9;
+    for (const report::location_seconds& r : into.not_understood.ranks)
+      if (run_seconds > 0) options.not_understood = std::max(options.not_understood, r.seconds / run_seconds);
+    if (into.run.location_seconds > 0)
+      options.shared_processors = into.not_understood.sharing.work_seconds / into.run.location_seconds;
     into.prediction.answers = whatif::ask(log, asked.all, options);
     for (whatif::answer& a : into.prediction.answers)
       if (!calls.all_of_them && a.engine == "clocks")
@@ -36302,6 +38035,16 @@ inline rules::processor_use processor_use_of_process() noexcept {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) out.processors = CPU_COUNT(&allowed);
   return out;
+}
+
+/// Processors of this machine; at least 1.
+inline std::int64_t processors_of_machine() noexcept { return std::max<std::int64_t>(1, ::sysconf(_SC_NPROCESSORS_ONLN)); }
+
+/// For how long another rank may have the processor of a rank that could go on; 0 if each of `ranks` on this machine has one of
+/// its own.
+inline std::int64_t time_slice_ns(std::int64_t ranks) noexcept {
+  const std::int64_t processors = processors_of_machine();
+  return ranks <= processors ? 0 : 8'000'000 * ((ranks + processors - 1) / processors);
 }
 
 }  // namespace finalize
@@ -36410,6 +38153,8 @@ inline std::uint64_t answered_first_comers(const core::location_history& l) {
 struct run_so_far {
   std::uint64_t first_comers = 0;  ///< answered requests from any source
   std::int64_t paused_ns = 0;  ///< sum of all pauses
+  std::int64_t joined_threads = 0;    ///< threads whose work counted as that of the main thread
+  std::uint64_t joined_ticks = 0;     ///< their time in marked code
   std::int64_t unseen_ns = 0;  ///< time between the end of memory and the end of the epoch
 };
 
@@ -36430,8 +38175,9 @@ inline report::run_facts gather_facts(const mpi::state& process, const process_r
               0,
               0};
   const other_threads others = other_threads::of(*process.registry);
-  counts.other_threads = others.count;
-  counts.other_ns = static_cast<std::int64_t>(static_cast<double>(others.ticks) * all.history.clock.ns_per_tick);
+  counts.other_threads = std::max<std::int64_t>(0, others.count - before.joined_threads);
+  const std::uint64_t apart = others.ticks > before.joined_ticks ? others.ticks - before.joined_ticks : 0;
+  counts.other_ns = static_cast<std::int64_t>(static_cast<double>(apart) * all.history.clock.ns_per_tick);
   for (const thread_records& l : all.threads) counts.mismatches += l.mismatched_ends;
   team.all_reduce(&counts, 9, MPI_UINT64_T, MPI_SUM);
   double worst_error_ns = all.history.clock.error_ns;
@@ -36447,13 +38193,14 @@ inline report::run_facts gather_facts(const mpi::state& process, const process_r
   double longest_ns[2] = {between(all.begin_ticks, all.last_ticks) - static_cast<double>(before.paused_ns),
                           static_cast<double>(before.unseen_ns) + between(all.end_ticks, all.last_ticks)};
   team.all_reduce(longest_ns, 2, MPI_DOUBLE, MPI_MAX);
-  // Tests that find nothing are not recorded. Each costs what recording a call costs, but for the record.
+  // Tests that find nothing and follow one another are one record. Each of the others costs what recording a call costs.
   double poll_ns = 0;
   if (!all.history.locations.empty()) {
     const core::call_overhead each = overhead_of(all.history.locations[0], core::mpi_call::Test);
     poll_ns = static_cast<double>(all.failed_polls) * (each.before_ns + each.inside_ns + each.back_ns + each.after_ns);
   }
-  team.all_reduce(&poll_ns, 1, MPI_DOUBLE, MPI_MAX);
+  double beside_ns[2] = {poll_ns, static_cast<double>(process.compared_ticks) * all.history.clock.ns_per_tick};
+  team.all_reduce(beside_ns, 2, MPI_DOUBLE, MPI_MAX);
 
   report::run_facts facts;
   if (longest_ns[1] > 0 || process.failed) {  // otherwise the records cover the run
@@ -36461,7 +38208,8 @@ inline report::run_facts gather_facts(const mpi::state& process, const process_r
     facts.unseen_seconds = longest_ns[1] * 1e-9;
   }
   facts.pause_seconds = static_cast<double>(std::max<std::int64_t>(0, before.paused_ns)) * 1e-9;
-  facts.poll_seconds = poll_ns * 1e-9;
+  facts.poll_seconds = beside_ns[0] * 1e-9;
+  facts.compare_seconds = beside_ns[1] * 1e-9;
   facts.ranks = process.size;
   facts.mpi = detail::library_version();
   facts.mpi_calls = static_cast<std::int64_t>(counts.calls);
@@ -36505,80 +38253,6 @@ inline report::run_facts gather_facts(const mpi::state& process, const process_r
 
 #endif
 
-// ---- whywait/explain/plausible_time.hpp
-#ifndef WHYWAIT_EXPLAIN_PLAUSIBLE_TIME_HPP
-#define WHYWAIT_EXPLAIN_PLAUSIBLE_TIME_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// How long an MPI call may take without waiting, learnt from the run itself (docs/method.md 4.13). Calls are grouped by
-/// function and by size, in steps of four; each group is a histogram of the time that calls spent beyond their explained
-/// waits. The bound is generous, so that only calls exceed it that waited for something that the model does not contain.
-class plausible_time {
- public:
-  static constexpr std::size_t sizes = 14, buckets = 40;
-  static constexpr std::uint32_t enough = 8;  ///< calls from which a group is learnt from
-
-  plausible_time() { counts_.assign(core::modelled_calls * sizes * buckets, 0); }
-
-  /// Adds a call that spent `ns` inside MPI beyond its explained waits.
-  void add(core::mpi_call call, std::uint64_t bytes, std::int64_t ns) noexcept {
-    if (call < core::mpi_call::modelled_) ++counts_[group(call, bytes) + bucket_of(ns)];
-  }
-
-  /// The most that such a call plausibly takes: four times a low quantile (10 %) of its group, but at least 20 us plus the
-  /// transfer at 1 GB/s, and at most 1 ms (10 ms for calls that make communicators) plus the transfer at 100 MB/s. The upper
-  /// limit bounds a group all of whose calls waited for something. `steps`: of a collective, how many transfers follow each
-  /// other. `slice_ns`: for how long another rank may have the processor in each.
-  std::int64_t bound_ns(core::mpi_call call, std::uint64_t bytes, std::int64_t steps = 1,
-                        std::int64_t slice_ns = 0) const noexcept {
-    const core::call_role role = core::role_of(call);
-    const bool slow = role == core::call_role::create || role == core::call_role::release || role == core::call_role::finalise;
-    const auto size = static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, std::uint64_t{1} << 40));
-    const std::int64_t least = 20'000 + size, most = steps * ((slow ? 10'000'000 : 1'000'000) + 10 * size + slice_ns);
-    const std::int64_t typical = typical_ns(call, bytes);
-    return typical == 0 ? most : std::clamp(4 * typical, least, most);
-  }
-
-  /// The upper end of the bucket with the 10 % quantile; 0 if there are too few calls.
-  std::int64_t typical_ns(core::mpi_call call, std::uint64_t bytes) const noexcept {
-    if (call >= core::mpi_call::modelled_) return 0;
-    const std::uint32_t* const of = &counts_[group(call, bytes)];
-    std::uint64_t all = 0, up_to = 0;
-    for (std::size_t b = 0; b != buckets; ++b) all += of[b];
-    if (all < enough) return 0;
-    for (std::size_t b = 0; b != buckets; ++b) {
-      up_to += of[b];
-      if (10 * up_to >= all) return std::int64_t{1} << b;
-    }
-    return 0;
-  }
-
-  /// The counts of all groups, to be added up over ranks.
-  base::pod_vector<std::uint32_t>& counts() noexcept { return counts_; }
-
- private:
-  // Bucket b holds times up to 2^b ns.
-  static std::size_t bucket_of(std::int64_t ns) noexcept {
-    const auto up = static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 1)) - 1;
-    return up == 0 ? 0 : std::min<std::size_t>(static_cast<std::size_t>(64 - __builtin_clzll(up)), buckets - 1);
-  }
-  static std::size_t group(core::mpi_call call, std::uint64_t bytes) noexcept {
-    const std::size_t digits = bytes == 0 ? 0 : static_cast<std::size_t>(64 - __builtin_clzll(bytes)) / 2 + 1;
-    return (static_cast<std::size_t>(call) * sizes + std::min(digits, sizes - 1)) * buckets;
-  }
-
-  base::pod_vector<std::uint32_t> counts_;
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/explain/wait_list.hpp
 #ifndef WHYWAIT_EXPLAIN_WAIT_LIST_HPP
 #define WHYWAIT_EXPLAIN_WAIT_LIST_HPP
@@ -36615,38 +38289,6 @@ class wait_list final : public observer {
 
 #endif
 
-// ---- whywait/finalize/scheduler.hpp
-#ifndef WHYWAIT_FINALIZE_SCHEDULER_HPP
-#define WHYWAIT_FINALIZE_SCHEDULER_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace finalize {
-
-/// Time that the main thread was ready to run while other threads had its processor, since its start (Linux: schedstat); 0 if
-/// the kernel does not tell.
-inline std::int64_t scheduler_delay_ns() noexcept {
-  long long ran = 0, delayed = 0;
-  if (std::FILE* const file = std::fopen("/proc/self/schedstat", "re")) {
-    if (std::fscanf(file, "%lld %lld", &ran, &delayed) != 2) delayed = 0;
-    std::fclose(file);
-  }
-  return delayed;
-}
-
-/// For how long another rank may have the processor of a rank that could go on; 0 if each of `ranks` on this machine has one of
-/// its own.
-inline std::int64_t time_slice_ns(std::int64_t ranks) noexcept {
-  const std::int64_t processors = std::max<std::int64_t>(1, ::sysconf(_SC_NPROCESSORS_ONLN));
-  return ranks <= processors ? 0 : 8'000'000 * ((ranks + processors - 1) / processors);
-}
-
-}  // namespace finalize
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/finalize/time_not_understood.hpp
 #ifndef WHYWAIT_FINALIZE_TIME_NOT_UNDERSTOOD_HPP
 #define WHYWAIT_FINALIZE_TIME_NOT_UNDERSTOOD_HPP
@@ -36659,7 +38301,7 @@ namespace finalize {
 
 /// MPI time of this rank that is neither an explained wait nor plausible transfer: all time in calls without a model, in
 /// completions of requests that no wrapper created, and what other calls took beyond their explained waits and a bound that is
-/// learnt from the run (explain/plausible_time.hpp). Kept from epoch to epoch.
+/// measured in the run (explain/plausible_time.hpp). Kept from epoch to epoch.
 class time_not_understood {
  public:
   /// What one call site contributes. `ns`: certainly; `beyond_ns`: beyond the bound; of `seen` calls `beyond` were longer.
@@ -36680,6 +38322,7 @@ class time_not_understood {
     explain::plausible_time now;
     each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, bool, core::stable_key) {
       now.add(r.call, bytes, ns);
+      mpi_ns_ += static_cast<double>(r.duration) * history.clock.ns_per_tick;
     });
     auto& counts = now.counts();
     const std::size_t groups = counts.size(), node = static_cast<std::size_t>(std::max(history.node, 0)) % most_nodes;
@@ -36687,14 +38330,21 @@ class time_not_understood {
     counts[groups + node] = 1;
     all.all_reduce(counts.data(), static_cast<int>(counts.size()), MPI_UINT32_T, MPI_SUM);
     for (std::size_t i = 0; i != groups; ++i) plausible_.counts()[i] += counts[i];
-    const std::int64_t slice_ns = time_slice_ns(counts[groups + node]);
+    ranks_here_ = counts[groups + node];
+    const std::int64_t slice_ns = time_slice_ns(ranks_here_);
     std::int64_t steps = 1;
     for (std::int32_t n = 1; n < history.ranks; n *= 2) ++steps;
     each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, bool unknown, core::stable_key key) {
       const std::int64_t beyond =
           unknown ? 0 : ns - plausible_.bound_ns(r.call, bytes, is_collective(r.call) ? steps : 1, slice_ns);
+      if (unknown && core::role_of(r.call) == core::call_role::test) polled_ns_ += ns;
       if (unknown) found_.push_back({key, ns, 1, 0, 0, 0});
       else found_.push_back({key, 0, 0, std::max<std::int64_t>(beyond, 0), beyond > 0 ? 1 : 0, 1});
+      if (found_.size() >= most_unsorted) add_up(found_);
+    });
+    between_polls(history, [&](core::stable_key key, std::int64_t ns) {
+      between_polls_ns_ += ns;
+      found_.push_back({key, ns, 1, 0, 0, 0});
       if (found_.size() >= most_unsorted) add_up(found_);
     });
     add_up(found_);
@@ -36702,12 +38352,12 @@ class time_not_understood {
   }
 
   /// All ranks together, complete on rank 0; names are set by `name`. `own`: of the last epoch, for the totals of call sites.
-  /// Collective.
-  report::not_understood gather(const process_records& own, const finalize::team& all) {
+  /// `use`: what the scheduler did to this rank. Collective.
+  report::not_understood gather(const process_records& own, const rules::processor_use& use, const finalize::team& all) {
     // A site of which few calls take too long may have been interrupted: the scheduler gets the benefit of the doubt.
-    std::int64_t mine = 0, sporadic_ns = 0, outside_ns = 0;
+    std::int64_t mine = 0, sporadic_ns = 0;
     for (const site_sum& s : found_) sporadic_ns += 2 * s.beyond < s.seen ? s.beyond_ns : 0;
-    const std::int64_t taken = std::min(sporadic_ns, scheduler_delay_ns());
+    const std::int64_t taken = std::min(sporadic_ns, use.delay_ns);
     const double kept = sporadic_ns > 0 ? static_cast<double>(sporadic_ns - taken) / static_cast<double>(sporadic_ns) : 0;
     sums_ = {};
     for (site_sum s : found_) {
@@ -36721,28 +38371,49 @@ class time_not_understood {
       const auto& keys = own.history.locations[l].call_sites;
       for (std::uint32_t i = 1; sites != nullptr && i < sites->size() && i < keys.size(); ++i) {
         const mpi::call_site& site = (*sites)[i];
-        if (!counted_only(site.call) || site.ticks == 0) continue;
+        if (core::role_of(site.call) != core::call_role::unexplained || site.ticks == 0) continue;
         const auto ns = static_cast<std::int64_t>(static_cast<double>(site.ticks) * own.history.clock.ns_per_tick);
         sums_.push_back({keys[i], ns, static_cast<std::int64_t>(site.count), 0, 0, 0});
         mine += ns;
-        if (core::role_of(site.call) == core::call_role::test) outside_ns += ns;
       }
     }
     add_up(sums_);
     report::not_understood result;
-    double seconds[3] = {static_cast<double>(mine) * 1e-9, static_cast<double>(taken) * 1e-9,
-                         static_cast<double>(outside_ns) * 1e-9};
-    result.ranks.push_back({0, 0, seconds[0]});
-    all.gather(all.rank() != 0 ? &seconds[0] : nullptr, all.rank() != 0 ? sizeof seconds[0] : 0,
+    // A rank polls while it waits, so that its time outside MPI had the rest of what it ran or was ready to run.
+    const double ready_ns = static_cast<double>(use.ran_ns + use.delay_ns);
+    const double worked = ready_ns > 0 ? std::max(0.0, 1.0 - mpi_ns_ / ready_ns) : 0;
+    double seconds[6] = {static_cast<double>(mine) * 1e-9,
+                         static_cast<double>(taken) * 1e-9,
+                         static_cast<double>(polled_ns_) * 1e-9,
+                         static_cast<double>(use.delay_ns) * 1e-9,
+                         static_cast<double>(use.delay_ns) * worked * 1e-9,
+                         static_cast<double>(between_polls_ns_) * 1e-9};
+    struct of_rank {
+      double seconds;
+      std::int64_t ranks, processors;  // of its machine
+    };
+    const of_rank here{seconds[0], ranks_here_, processors_of_machine()};
+    report::processor_sharing& sharing = result.sharing;
+    const auto take = [&](const of_rank& r) {
+      result.ranks.push_back({static_cast<std::int32_t>(result.ranks.size()), 0, r.seconds});
+      if (sharing.processors != 0 && r.ranks * sharing.processors <= sharing.ranks * r.processors) return;
+      sharing.ranks = r.ranks;
+      sharing.processors = r.processors;
+    };
+    take(here);
+    all.gather(all.rank() != 0 ? &here : nullptr, all.rank() != 0 ? sizeof here : 0,
                [&](const unsigned char* data, std::size_t) {
-                 double theirs;
+                 of_rank theirs;
                  std::memcpy(&theirs, data, sizeof theirs);
-                 result.ranks.push_back({static_cast<std::int32_t>(result.ranks.size()), 0, theirs});
+                 take(theirs);
                });
-    all.all_reduce(seconds, 3, MPI_DOUBLE, MPI_SUM);
+    all.all_reduce(seconds, 6, MPI_DOUBLE, MPI_SUM);
     result.seconds = seconds[0];
     result.scheduler_seconds = seconds[1];
     result.polling_seconds = seconds[2];
+    sharing.seconds = seconds[3];
+    sharing.work_seconds = seconds[4];
+    result.between_polls_seconds = seconds[5];
     all.reduce(
         [&] {
           const auto* const bytes = reinterpret_cast<const unsigned char*>(sums_.data());
@@ -36787,12 +38458,10 @@ class time_not_understood {
     explain::observer* next_;
   };
 
-  static bool counted_only(core::mpi_call call) noexcept {
-    const core::call_role role = core::role_of(call);
-    return role == core::call_role::unexplained || role == core::call_role::test;
-  }
-  static bool completes(core::mpi_call call) noexcept {
-    const core::call_role role = core::role_of(call);
+  // Whether the call returned only when requests were complete, or was only about requests that no wrapper created.
+  static bool completes(const core::sync_record& r) noexcept {
+    const core::call_role role = core::role_of(r);
+    if (core::polled_in_vain(r)) return r.has(core::sync_flag::of_others);
     return role == core::call_role::complete_all || role == core::call_role::complete_any;
   }
   static bool is_collective(core::mpi_call call) noexcept {
@@ -36800,21 +38469,38 @@ class time_not_understood {
     return role >= core::call_role::barrier && role <= core::call_role::release;
   }
 
-  static void add_up(base::pod_vector<site_sum>& all) {
-    base::small_stable_sort(all, [](const site_sum& a, const site_sum& b) { return a.key < b.key; });
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i != all.size(); ++i) {
-      if (kept != 0 && all[kept - 1].key == all[i].key) {
-        all[kept - 1].ns += all[i].ns;
-        all[kept - 1].count += all[i].count;
-        all[kept - 1].beyond_ns += all[i].beyond_ns;
-        all[kept - 1].beyond += all[i].beyond;
-        all[kept - 1].seen += all[i].seen;
-      } else {
-        all[kept++] = all[i];
+  /// Calls use(key of the call site, ns) for unmarked code between two polls of one call site of which the first found nothing.
+  /// It may be work, or a pause of a loop that waits.
+  template <class Use>
+  static void between_polls(const core::rank_history& history, Use&& use) {
+    for (const core::location_history& here : history.locations) {
+      for (std::uint64_t i = here.carried + 1; i < here.records.size(); ++i) {
+        const core::sync_record &before = here.records[i - 1], &r = here.records[i];
+        if (!core::polled_in_vain(before) || before.has(core::sync_flag::of_others) || r.site != before.site) continue;
+        std::uint64_t ticks = r.begin - (before.begin + before.duration);
+        bool marked = ticks > r.begin;
+        for (std::uint64_t s = before.steps; s < std::min<std::uint64_t>(r.steps, here.steps.size()) && !marked; ++s) {
+          const core::path_step& step = here.steps[s];
+          if (step.block == 0) continue;
+          marked = step.ticks == 0 || step.ticks >= ticks;  // blocks without a clock are work of an unknown time
+          ticks -= std::min(ticks, step.ticks);
+        }
+        const auto ns = static_cast<std::int64_t>(static_cast<double>(ticks) * history.clock.ns_per_tick);
+        if (!marked && ns > 0) use(r.site < here.call_sites.size() ? here.call_sites[r.site] : 0, ns);
       }
     }
-    all.resize(kept);
+  }
+
+  static void add_up(base::pod_vector<site_sum>& all) {
+    base::sort_and_join(
+        all, [](const site_sum& a, const site_sum& b) { return a.key < b.key; },
+        [](site_sum& to, const site_sum& s) {
+          to.ns += s.ns;
+          to.count += s.count;
+          to.beyond_ns += s.beyond_ns;
+          to.beyond += s.beyond;
+          to.seen += s.seen;
+        });
   }
 
   /// Calls use(record, bytes, ns beyond its explained wait, whether it completed only requests that no wrapper created, key of
@@ -36828,7 +38514,9 @@ class time_not_understood {
     for (const core::location_history& from : history.locations)
       for (std::uint64_t i = 0; i != from.records.size(); ++i) {
         const core::sync_record& r = from.records[i];
-        if (!r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive) || !r.has(core::sync_flag::complete)) continue;
+        const bool posts =
+            r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive) || r.call == core::mpi_call::Comm_idup;
+        if (!posts || !r.has(core::sync_flag::complete)) continue;
         if (r.completed_by >= bytes.size() || r.completion >= bytes[r.completed_by].size()) continue;
         std::uint64_t& sum = bytes[r.completed_by][r.completion];
         sum = (sum == none ? 0 : sum) + r.bytes;
@@ -36842,7 +38530,7 @@ class time_not_understood {
             role == core::call_role::unexplained)
           continue;
         const auto at = static_cast<std::size_t>(i);
-        const bool unknown = completes(r.call) && bytes[l][at] == none;
+        const bool unknown = completes(r) && bytes[l][at] == none;
         const std::uint64_t size = std::max(r.bytes, bytes[l][at] == none ? 0 : bytes[l][at]);
         const auto ns = static_cast<std::int64_t>(static_cast<double>(r.duration) * history.clock.ns_per_tick);
         use(r, size, std::max<std::int64_t>(0, ns - waits_->list.of(l)[at]), unknown,
@@ -36853,6 +38541,10 @@ class time_not_understood {
 
   explain::plausible_time plausible_;
   std::unique_ptr<both> waits_;
+  std::int64_t ranks_here_ = 1;  ///< on this machine
+  double mpi_ns_ = 0;  ///< in calls with a model
+  std::int64_t between_polls_ns_ = 0;
+  std::int64_t polled_ns_ = 0;  ///< polling of requests that no wrapper created
   base::pod_vector<site_sum> found_, sums_;
 };
 
@@ -36910,14 +38602,14 @@ inline namespace v0 {
 namespace finalize {
 
 /// State that this process keeps between epochs, in state::so_far (docs/method.md 4.11). Its size is bounded, except
-/// for the calls of the first epoch, which WHYWAIT_WHATIF learns from.
+/// for the calls of the first epoch, which WHYWAIT_WHATIF replays.
 struct explained_so_far {
   explain::epoch_memory memory;
   base::pod_vector<rules::site_use> uses;    ///< on rank 0
   rules::call_table calls_by_kind;       ///< on rank 0
   base::pod_vector<rules::rank_code> code_of_rank;  ///< what this rank itself did
   rules::code_table code_of_all;         ///< on rank 0
-  rules::processor_use at_start;         ///< when MPI_Init ended
+  rules::processor_use processor_before;  ///< what the scheduler did before the run began and in pauses
   base::vector<kept_picture> pictures;   ///< on rank 0
   explain::outcome found;               ///< on rank 0: outcome of all complete epochs
   data_so_far data;
@@ -36940,9 +38632,9 @@ inline explained_so_far& so_far_of(mpi::state& process) {
 }
 
 /// Hook of MPI_Init: what the scheduler did so far does not count.
-inline void at_start(mpi::state& process) noexcept {
+inline void at_recording(mpi::state& process) noexcept {
   try {
-    so_far_of(process).at_start = processor_use_of_process();
+    so_far_of(process).processor_before = processor_use_of_process();
   } catch (const std::bad_alloc&) {  // then start-up counts
   }
 }
@@ -36954,16 +38646,25 @@ inline void free_so_far(mpi::state& process) noexcept {
 }
 
 /// Processes one epoch, from its records to the result of all epochs so far. `end` is the point where all processes
-/// met, or null at the end of the run. Collective over the process's tool communicator.
+/// met, or null at the end of the run; `used`: processor_use_of_process() then, before anything was waited for. Collective over
+/// the process's tool communicator.
 class epoch {
  public:
-  epoch(mpi::state& process, const mpi::meeting_point* end)
-      : process_(process), so_far_(so_far_of(process)), team_(process.tool_comm), transport_(team_) {
+  epoch(mpi::state& process, const mpi::meeting_point* end, const rules::processor_use& used)
+      : process_(process),
+        so_far_(so_far_of(process)),
+        processor_(used.since(so_far_.processor_before)),
+        team_(process.tool_comm),
+        transport_(team_) {
     team_.agree();  // The clock comparison that follows makes MPI calls only, so it needs an agreement first.
     all_ = collect(process, finish_clock(process));
     if (!so_far_.continued) so_far_.node = node_of(team_);
     all_.history.node = so_far_.node;
     bound(end);
+    if (all_.joined != nullptr) {
+      so_far_.run.joined_threads += all_.joined->threads();
+      so_far_.run.joined_ticks += all_.joined->ticks();
+    }
     for (const core::location_history& l : all_.history.locations) so_far_.run.first_comers += answered_first_comers(l);
     find_code();
     names_.reset(
@@ -36971,6 +38672,7 @@ class epoch {
     settings_.clock_error_ns = clock_error_ns_;
     settings_.threshold_ns = std::max(settings_.threshold_ns, 2 * settings_.clock_error_ns);
     settings_.clocks = &clocks::virtual_clocks;
+    settings_.functions = names_.get();
     update_questions(so_far_.asked, process, *names_, team_);
     settings_.questions = so_far_.asked.clocks;
     create_data_analysis(process, team_, so_far_.data);
@@ -36995,16 +38697,15 @@ class epoch {
     if (so_far_.data.analysis != nullptr) so_far_.data.analysis->fold(lossy_);
     return found;
   }
+  /// What the scheduler did to this rank until the epoch ended.
+  const rules::processor_use& processor() const noexcept { return processor_; }
+
   /// The additional input of the rules.
   rules::contribution contribute(bool with_events) {
     rules::add_own_code(so_far_.code_of_rank, all_.history);
-    rules::processor_use processor = processor_use_of_process();
-    processor.ran_ns -= so_far_.at_start.ran_ns;
-    processor.delay_ns -= so_far_.at_start.delay_ns;
-    processor.passed_ns -= so_far_.at_start.passed_ns;
     rules::contribution all =
         gather_contributions(transport_, all_.history, settings_.clock_error_ns,
-                             rules::code_of(all_.history.rank, so_far_.code_of_rank, processor), with_events);
+                             rules::code_of(all_.history.rank, so_far_.code_of_rank, processor_), with_events);
     if (process_.rank == 0) {
       fold_uses(so_far_.uses, all.uses);
       fold_calls(so_far_.calls_by_kind, all.calls);
@@ -37039,6 +38740,7 @@ class epoch {
     so_far_.continued = true;
     so_far_.end = end;
     so_far_.posted = process_.last_posting;
+    so_far_.processor_before = processor_use_of_process().since(processor_);
     so_far_.resumed = core::cycle_clock::now();
     if (thread.carried != 0)
       // The call ends together with the pause.
@@ -37159,6 +38861,7 @@ class epoch {
 
   mpi::state& process_;
   explained_so_far& so_far_;
+  rules::processor_use processor_;
   finalize::team team_;
   finalize::mpi_transport transport_;
   process_records all_;
@@ -37192,9 +38895,10 @@ inline void resolve_wildcards(mpi::state& process) {
 
 /// Hook for operations at which all processes met. Explains the epoch that ends there.
 inline bool at_epoch(mpi::state& process, mpi::thread_state& thread, const mpi::meeting_point& end) {
+  const rules::processor_use used = processor_use_of_process();
   resolve_wildcards(process);
   together(process, "the analysis failed, later waits are not explained: ", [&](const finalize::team&) {
-    epoch now(process, &end);
+    epoch now(process, &end, used);
     explain::outcome found = now.explain();
     now.contribute(false);
     now.keep(std::move(found));
@@ -37230,18 +38934,13 @@ struct unseen_block {
 namespace detail {
 /// Sorts by key and adds up entries of the same key.
 inline void add_up(base::pod_vector<unseen_block>& all) {
-  base::small_stable_sort(all, [](const unseen_block& a, const unseen_block& b) { return a.key < b.key; });
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i != all.size(); ++i) {
-    if (kept != 0 && all[kept - 1].key == all[i].key) {
-      all[kept - 1].visits += all[i].visits;
-      all[kept - 1].ns += all[i].ns;
-      all[kept - 1].work += all[i].work;
-    } else {
-      all[kept++] = all[i];
-    }
-  }
-  all.resize(kept);
+  base::sort_and_join(
+      all, [](const unseen_block& a, const unseen_block& b) { return a.key < b.key; },
+      [](unseen_block& to, const unseen_block& b) {
+        to.visits += b.visits;
+        to.ns += b.ns;
+        to.work += b.work;
+      });
 }
 }  // namespace detail
 
@@ -37410,7 +39109,7 @@ inline bool is_lines(const residual_entry& r) noexcept {
   return r.kind == "step" && r.where.line > 0 && r.where.last_line >= r.where.line;
 }
 
-// The condition of a loop runs once more than its body each time the loop is entered.
+// The condition of a loop runs one time more than its body each time the loop is entered.
 inline bool nearly(std::int64_t a, std::int64_t b) noexcept { return std::max(a, b) - std::min(a, b) <= std::max(a, b) / 100; }
 
 }  // namespace detail
@@ -37687,7 +39386,10 @@ inline result assemble(const explain::outcome& found, const base::names& known, 
   if (found.total_ns != 0) out.ledger = detail::ledger_of(found, resolve);
   out.ledger.overhead.pause_seconds = out.run.pause_seconds;
   out.ledger.overhead.poll_seconds = out.run.poll_seconds;
-  out.verdict = detail::verdict_of(found, resolve);
+  out.ledger.overhead.pauses = std::max<std::int64_t>(out.run.epochs - 1, 0);
+  // Neither is in the records that the clocks compensate: without measuring the run may have been shorter by them.
+  out.ledger.overhead.error_seconds += out.run.poll_seconds + out.run.compare_seconds;
+  out.verdict = detail::verdict_of(found, resolve, said);
   out.problems = detail::advice_of(said.problems);
   out.run.undescribed_seconds = base::seconds_of(undescribed_ns);
   out.run.unexplained_seconds = base::seconds_of(remainder_ns + std::max<std::int64_t>(unlisted_ns, 0));
@@ -37717,6 +39419,7 @@ void write_place_members(Writer& out, const base::place& p, bool is_call) {
   if (p.last_line > p.line) out.member("last_line", p.last_line);
   if (!p.function.empty()) out.member("function", p.function);
   if (!p.module.empty()) out.member("module", p.module).member("offset", p.offset);
+  if (!p.caller.empty()) out.member("caller", p.caller);
 }
 
 template <class Writer>
@@ -38119,16 +39822,20 @@ inline std::string signed_percent(double share) {
   return text;
 }
 
-/// The engine that gave the answer and its error on the unchanged program.
+/// The engine that gave the answer and the share of the run on which it rests.
 inline std::string by_whom(const whatif::answer& a) {
-  if (a.engine != "clocks")
-    return "by " + a.engine + ", which is " + signed_percent(a.baseline_error) + " off for the program as it is";
+  char share[32];
+  // rounded down: 100 % only if everything is understood
+  std::snprintf(share, sizeof share, "%.1f %%", std::floor(a.rests_on * 1000) / 10);
+  const std::string rests = std::string("; rests on the ") + share + " of the run that is understood";
+  if (a.engine != "clocks") return "by " + a.engine + rests;
   for (const whatif::engine_answer& e : a.engines)
     if (e.engine == "replay")
       return "by the clocks of the critical path" +
              (e.refusal.empty() ? "; replay is " + signed_percent(e.seconds / a.seconds - 1) + " from that"
-                                : ", not checked by replay: " + e.refusal);
-  return "by the clocks of the critical path";
+                                : ", not checked by replay: " + e.refusal) +
+             rests;
+  return "by the clocks of the critical path" + rests;
 }
 
 /// The section of the text report: each question with its time, interval, saving and the error of the model on the
@@ -38137,9 +39844,9 @@ inline std::string prediction_text(const prediction_section& p, std::size_t colu
   if (p.answers.empty()) return {};
   std::string out = "\n    what if  (the run took " + base::duration(p.measured_seconds) + ")\n";
   if (!p.whole_run)
-    out +=
-        base::wrap("only the beginning of the run, " + base::duration(p.measured_seconds) + ", was small enough to ask about",
-                   columns, "      ", "      ");
+    out += base::wrap(
+        "only the beginning of the run, " + base::duration(p.measured_seconds) + ", was small enough for these questions",
+        columns, "      ", "      ");
   for (const whatif::answer& a : p.answers) {
     std::string head = base::printable(a.question) + ":  ";
     if (!a.refusal.empty()) {
@@ -38169,7 +39876,7 @@ void write_prediction(Writer& out, const prediction_section& p) {
       if (a.refusal.empty()) {
         out.member("seconds", a.seconds).member("low_seconds", a.low_seconds).member("high_seconds", a.high_seconds);
         out.member("saving_seconds", a.measured_seconds - a.seconds);
-        out.member("engine", a.engine).member("unchanged_error", a.baseline_error);
+        out.member("engine", a.engine).member("unchanged_error", a.baseline_error).member("rests_on", a.rests_on);
       } else {
         out.member("refusal", a.refusal);
       }
@@ -38305,13 +40012,59 @@ inline const char* instead_words(objection o) noexcept {
 
 /// "37 % of rank time is inside MPI calls that whywait does not understand: MPI_Win_fence (win.cpp:12), ..."
 inline std::string unknown_words(const result& r) {
-  return base::percent(understood_by(r, false)) +
-         " of rank time is inside MPI calls that whywait does not understand: " + calls_text(r.not_understood);
+  const not_understood& n = r.not_understood;
+  const double whole = r.run.location_seconds, inside = whole > 0 ? (n.seconds - n.between_polls_seconds) / whole : 0;
+  const double between = whole > 0 ? n.between_polls_seconds / whole : 0;
+  if (between < least_not_understood)
+    return base::percent(understood_by(r, false)) +
+           " of rank time is inside MPI calls that whywait does not understand: " + calls_text(n, call_sites::all);
+  const std::string polled = base::percent(std::min(1.0, between)) +
+                             " of rank time is unmarked code between polls that found nothing, which may be work or waiting: " +
+                             calls_text(n, call_sites::polls);
+  if (inside < least_not_understood) return polled;
+  return base::percent(inside) +
+         " of rank time is inside MPI calls that whywait does not understand: " + calls_text(n, call_sites::others) + "; " +
+         polled;
+}
+
+/// From this share of rank time on ranks that share processors are named before anything else.
+constexpr double least_sharing = 0.05;
+
+/// Whether the ranks had to share processors so often that it changes what was measured.
+inline bool shares_processors(const result& r) noexcept {
+  return r.not_understood.sharing.seconds >= least_sharing * r.run.location_seconds && r.run.location_seconds > 0;
+}
+
+/// "4 ranks share 2 processors: in 21 % of rank time a rank was ready to run and had none, ..."
+inline std::string sharing_words(const result& r) {
+  const processor_sharing& s = r.not_understood.sharing;
+  const std::string share = base::percent(std::min(1.0, s.seconds / r.run.location_seconds));
+  const std::string consequence = ", which makes code and MPI calls look slower than they are";
+  if (s.ranks > s.processors)
+    return base::counted(s.ranks, "rank") + " share " + base::counted(s.processors, "processor") + ": in " + share +
+           " of rank time a rank was ready to run and had none" + consequence;
+  return "in " + share + " of rank time a rank was ready to run, but other threads had its processor" + consequence;
+}
+
+/// A verdict to its end: "rank 1 takes ...: balancing it would shorten the run by about 0.43 s of 0.86 s". Where ranks share
+/// processors, those that wait keep others from working, which balancing ends as well.
+inline std::string sentence(const result& r, const verdict_entry& v) {
+  const char* const by = !v.problem.empty() ? "up to" : shares_processors(r) ? "at least" : "about";
+  return v.claim + " would shorten the run by " + by + " " + base::duration(v.saving_seconds, 2) + " of " +
+         base::duration(r.run.seconds, 2);
 }
 
 /// Stands under figures that the time that is not understood weakens.
 inline std::string rests_on(const result& r) {
   return "these figures rest on the " + base::percent(understood_by(r, true)) + " of rank time that is understood";
+}
+
+/// Stands under the answers to what-if questions; empty if there is nothing to say.
+inline std::string prediction_caveats(const result& r) {
+  const std::string sharing =
+      shares_processors(r) ? "the ranks shared processors; a changed program may share them differently" : "";
+  if (!is_weakened(r)) return sharing;
+  return rests_on(r) + (sharing.empty() ? "" : "; ") + sharing;
 }
 
 }  // namespace report
@@ -38440,7 +40193,11 @@ template <class Writer>
 void write_not_understood(Writer& out, const result& r) {
   const not_understood& n = r.not_understood;
   out.key("not_understood").begin_object().member("seconds", n.seconds).member("share", understood_by(r, false));
-  out.member("scheduler_seconds", n.scheduler_seconds).member("polling_seconds", n.polling_seconds).key("calls").begin_array();
+  out.member("scheduler_seconds", n.scheduler_seconds)
+      .member("polling_seconds", n.polling_seconds)
+      .member("between_polls_seconds", n.between_polls_seconds)
+      .key("calls")
+      .begin_array();
   for (const place_total& c : n.calls) {
     out.begin_object();
     write_place_members(out, c.where, true);
@@ -38449,6 +40206,8 @@ void write_not_understood(Writer& out, const result& r) {
   out.end_array();
   write_locations(out, "ranks", n.ranks);
   out.end_object();
+  out.key("processor_sharing").begin_object().member("seconds", n.sharing.seconds);
+  out.member("ranks", n.sharing.ranks).member("processors", n.sharing.processors).end_object();
 }
 
 template <class Writer>
@@ -38481,7 +40240,9 @@ void write_json(const result& r, Sink sink) {
   detail::write_run(out, r);
   out.key("verdict").begin_array();
   for (const verdict_entry& v : r.verdict) {
-    out.begin_object().member("text", v.text).member("block", v.block).member("rank", v.rank).member("ratio", v.ratio);
+    out.begin_object().member("text", sentence(r, v));
+    if (!v.problem.empty()) out.member("problem", v.problem);
+    else out.member("block", v.block).member("rank", v.rank).member("ratio", v.ratio);
     out.member("saving_seconds", v.saving_seconds).end_object();
   }
   out.end_array().key("waits").begin_array();
@@ -38695,14 +40456,16 @@ inline std::string efficiency_text(const efficiency_ranges& limits) {
 inline std::string overhead_text(const run_ledger& r) {
   const overhead_section& o = r.overhead;
   if (!o.calibrated || !(r.seconds > 0)) return {};
-  const double most = o.bound_seconds + o.error_seconds + o.pause_seconds + o.poll_seconds;
+  const double most = o.bound_seconds + o.error_seconds;
   const std::string bound = "at most " + base::duration(most, 2) + " (" + base::percent(most / r.seconds) + ")";
   std::string parts;
-  if (o.pause_seconds > 0.001 * r.seconds)
-    parts += ", " + base::duration(o.pause_seconds, 2) + " of it in pauses that explained the run so far";
   if (o.poll_seconds > 0.001 * r.seconds)
     parts += ", " + base::duration(o.poll_seconds, 2) + " of it in tests that found nothing";
-  if (o.bound_seconds + o.error_seconds < 0.01 * r.seconds) return "measuring made the run longer by " + bound + parts;
+  if (o.pause_seconds > 0.001 * r.seconds)
+    parts += "; besides, the program stood still for " + base::duration(o.pause_seconds, 2) + " in " +
+             base::counted(o.pauses, "pause") + " in which the run so far was explained: they are not part of the " +
+             base::duration(r.seconds) + " of the run";
+  if (most < 0.01 * r.seconds) return "measuring made the run longer by " + bound + parts;
   std::string text = "without measuring the run would have taken " + base::duration(o.without_seconds) + " (± " +
                      base::duration(o.error_seconds, 2) + "), with " + base::duration(o.waiting_without_seconds) +
                      " of waiting: measuring took " + base::duration(o.seconds, 2) +
@@ -38962,6 +40725,22 @@ inline std::string remark(const residual_entry& r, bool name_lead = true) {
   return out;
 }
 
+/// What the explanation rests on: "12,345 MPI calls seen, clock error 1.0 us, 0 events dropped, 0 messages unmatched, ..."
+inline std::string quality_words(const run_facts& run) {
+  std::string text = base::counted(run.mpi_calls, "MPI call") + " seen" +
+                     (run.epochs > 1 ? " in " + base::counted(run.epochs, "epoch") : "") + ", clock error ";
+  text += std::isfinite(run.clock_error_seconds) ? base::duration(run.clock_error_seconds, 2) : "unknown";
+  text +=
+      ", " + base::counted(run.dropped_events, "event") + " dropped, " + base::counted(run.unmatched, "message") + " unmatched";
+  if (run.clock_violations > 0) text += ", " + base::counted(run.clock_violations, "clock violation");
+  if (run.other_threads > 0)
+    text += ", " + base::counted(run.other_threads, "thread") + " without MPI calls ran marked code for " +
+            base::duration(run.other_thread_seconds) + " (no part of rank time)";
+  if (run.waiting_seconds > 0)
+    text += ", " + base::percent(std::max(run.unexplained_seconds, 0.0) / run.waiting_seconds) + " of the waiting unexplained";
+  return text;
+}
+
 }  // namespace report
 }  // namespace v0
 }  // namespace whywait
@@ -39016,7 +40795,8 @@ class text_writer {
     if (run.partial) head += " · PARTIAL";
     paragraph(head, "", bold_on());
     if (run.partial) paragraph("The program did not finish; the report covers what was recorded until its end.", "  ");
-    for (const verdict_entry& v : r_.verdict) paragraph(base::printable(v.text), "  ", bold_on());
+    if (shares_processors(r_)) paragraph(sharing_words(r_), "  ", red(), 2);
+    for (const verdict_entry& v : r_.verdict) paragraph(base::printable(sentence(r_, v)), "  ", bold_on());
     if (is_weakened(r_)) paragraph(unknown_words(r_), "  ", red(), 2);
     const bool parallel = run.locations > 1 && r_.ledger.efficiency.parallel > 0;
     if (quiet) {
@@ -39042,7 +40822,7 @@ class text_writer {
     if (r_.communication != nullptr) out_ += r_.communication->text(o_.columns);
     const std::string predicted = prediction_text(r_.prediction, o_.columns);
     out_ += predicted;
-    if (!predicted.empty() && is_weakened(r_)) paragraph(rests_on(r_), margin());
+    if (!predicted.empty()) paragraph(prediction_caveats(r_), margin());
     footer();
     return std::move(out_);
   }
@@ -39057,7 +40837,7 @@ class text_writer {
 
   /// Wrapped text in one colour; further lines are indented by `deeper` more columns.
   void paragraph(const std::string& text, const std::string& margin, const char* colour = "", std::size_t deeper = 0) {
-    std::string lines = base::wrap(text, o_.columns, margin, margin + std::string(deeper, ' '));
+    std::string lines = text.empty() ? text : base::wrap(text, o_.columns, margin, margin + std::string(deeper, ' '));
     if (*colour == '\0') {
       out_ += lines;
       return;
@@ -39181,8 +40961,8 @@ class text_writer {
     const std::string path = critical_path_text(r_.ledger, o_.columns);
     out_ += path;
     if (!path.empty() && r_.run.first_comers > 0)
-      paragraph("x2 saves: if all get the same work again, but " + base::counted(r_.run.first_comers, "answer") +
-                    " went to whoever asked first",
+      paragraph("\"x2 saves\" assumes that every rank gets the same work again, but " +
+                    base::counted(r_.run.first_comers, "answer") + " went to the first rank that sent a request",
                 margin() + "  ");
     if (!path.empty() && is_weakened(r_)) paragraph(rests_on(r_), margin() + "  ");
     const std::string delays = delay_text(r_.ledger, r_.waits);
@@ -39193,12 +40973,13 @@ class text_writer {
 
   void places(const wait_entry& w) {
     const std::string one = call_text(w.operation) + "  <-  " + call_text(w.cause);
-    if (base::display_width(one) + margin().size() <= o_.columns) {
+    const std::size_t room = o_.columns - margin().size();
+    if (base::display_width(one) <= room) {
       out_ += margin() + one + "\n";
       return;
     }
-    out_ += margin() + call_text(w.operation, "in", o_.columns - margin().size()) + "\n";
-    out_ += margin() + "  <-  " + call_text(w.cause, "in", o_.columns - margin().size() - 6) + "\n";
+    for (const std::string& line : call_lines(w.operation, room)) out_ += margin() + line + "\n";
+    for (const std::string& line : call_lines(w.cause, room, "  <-  ")) out_ += margin() + line + "\n";
   }
 
   void blocks(const wait_entry& w, const base::duration_scale& scale) {
@@ -39288,22 +41069,9 @@ class text_writer {
   }
 
   void footer() {
-    const run_facts& run = r_.run;
-    std::string text = base::counted(run.mpi_calls, "MPI call") + " seen" +
-                       (run.epochs > 1 ? " in " + base::counted(run.epochs, "epoch") : "") + ", clock error ";
-    text += std::isfinite(run.clock_error_seconds) ? base::duration(run.clock_error_seconds, 2) : "unknown";
-    text += ", " + base::counted(run.dropped_events, "event") + " dropped, " + base::counted(run.unmatched, "message") +
-            " unmatched";
-    if (run.clock_violations > 0) text += ", " + base::counted(run.clock_violations, "clock violation");
-    if (run.other_threads > 0)
-      text += ", " + base::counted(run.other_threads, "thread") + " without MPI calls ran marked code for " +
-              base::duration(run.other_thread_seconds) + " (no part of rank time)";
-    if (run.waiting_seconds > 0)
-      text +=
-          ", " + base::percent(std::max(run.unexplained_seconds, 0.0) / run.waiting_seconds) + " of the waiting unexplained";
     out_ += "\n";
-    paragraph(text, "    ", faint());
-    for (const explain::progress_fact& p : run.progress) paragraph(progress_words(p), "    ", faint());
+    paragraph(quality_words(r_.run), "    ", faint());
+    for (const explain::progress_fact& p : r_.run.progress) paragraph(progress_words(p), "    ", faint());
     const std::string overhead = overhead_text(r_.ledger);
     if (!overhead.empty()) paragraph(overhead, "    ", faint());
     warnings();
@@ -39365,7 +41133,7 @@ inline report::result analyse(mpi::state& process, epoch& now) {
   const base::pod_vector<unseen_block> unseen = gather_unseen(now.records(), process.registry->sites, now.team());
   base::vector<core::stable_key> keys = keys_of(contributions);
   for (const unseen_block& b : unseen) keys.push_back(b.key);
-  report::not_understood unknown = now.so_far().unknown.gather(now.records(), now.team());
+  report::not_understood unknown = now.so_far().unknown.gather(now.records(), now.processor(), now.team());
   for (const time_not_understood::site_sum& s : now.so_far().unknown.sites()) keys.push_back(s.key);
   const base::names names = gather_names(keys_to_name(found, std::move(keys)), now.names(), now.team());
   rules::evaluation advice;
@@ -39374,6 +41142,8 @@ inline report::result analyse(mpi::state& process, epoch& now) {
   result.unseen = named(unseen, names);
   now.so_far().unknown.name(unknown, names);
   result.not_understood = std::move(unknown);
+  // the kernel's figures are a little older than ours
+  result.not_understood.sharing.seconds = std::min(result.not_understood.sharing.seconds, result.run.location_seconds);
   report::weaken(result);
   if (data.analysis != nullptr) result.communication = data.analysis->result(&gather_names, now.names(), result.run.warnings);
   answer_questions(process, now.names(), now.team(), now.so_far().calls, now.so_far().asked, found, result);
@@ -39409,6 +41179,7 @@ inline report::result partial_result(mpi::state& process, const finalize::team& 
 /// Hook of MPI_Finalize. Explains the run, then prints and writes what the settings of rank 0 request.
 inline void at_finalize(mpi::state& process) {
   const core::settings& wanted = process.registry->config;
+  const rules::processor_use used = processor_use_of_process();
   const bool writes = wanted.report || wanted.output != nullptr;
   bool needed = false, known = false;
   const struct at_end {
@@ -39421,7 +41192,7 @@ inline void at_finalize(mpi::state& process) {
     known = together(process, "the analysis failed, waits are not explained: ", [&](const finalize::team& all) {
       needed = all.agree(process.rank == 0 && (writes || rules::rules_setting::parse(wanted.rules).list)) != 0;
       if (!needed) return;
-      epoch last(process, nullptr);
+      epoch last(process, nullptr, used);
       result = analyse(process, last);
     });
   if (!known)
@@ -39495,7 +41266,7 @@ report::result explain(const Communicator&) {
 #ifndef WHYWAIT_FINALIZE_EXPLAIN_NOW_HPP
 #define WHYWAIT_FINALIZE_EXPLAIN_NOW_HPP
 
-#ifndef WHYWAIT_DISABLE
+#if !defined(WHYWAIT_DISABLE) && !defined(WHYWAIT_OBSERVED)
 
 namespace whywait {
 inline namespace v0 {
@@ -39531,12 +41302,13 @@ __attribute__((weak, noinline, visibility("default"))) report::result explain(MP
   }
   if (several != 0) return refuse("several threads call MPI; no result before MPI_Finalize");
   if (process->failed) return refuse(process->failed.text);
+  const rules::processor_use used = processor_use_of_process();
   const mpi::meeting_point end{here.begun_at(), here.begun_at() + here.duration(), here.site()};
   report::result result;
   resolve_wildcards(*process);
   const bool explained = together(*process, "mpi::explain failed, no result: ", [&](const finalize::team&) {
     process->schedule.end();
-    epoch now(*process, &end);
+    epoch now(*process, &end, used);
     result = analyse(*process, now);
     now.finish(here.thread(), end);
   });
@@ -39689,32 +41461,29 @@ inline void print(const last_words& w, int file) noexcept {
   if (w.call_count + w.block_count != 0) out << "\n";
 }
 
-/// Writes the summary and all totals as JSON of the schema (with run.partial, without waits, with `calls` and
-/// `blocks`). Returns false and sets errno if the file cannot be written. Async-signal-safe.
+/// Writes the summary and all totals as JSON (docs/schema_last_words.json). Returns false and sets errno if the file
+/// cannot be written. Async-signal-safe.
 inline bool write_json(const last_words& w, const char* path) noexcept {
   const int file = ::open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) return false;
   bool good;
   {
     detail::raw_writer out(file);
-    out << "{\"schema\": \"whywait/1\",\n \"run\": {\"ranks\": " << static_cast<std::uint64_t>(w.ranks)
-        << ", \"locations\": 1, \"seconds\": ";
-    out.seconds(w.ns, true) << ", \"waiting_seconds\": 0, \"mpi\": \"\", \"mpi_calls\": " << w.mpi_calls
-                            << ", \"dropped_events\": " << w.dropped
-                            << ", \"clock_error_seconds\": 0, \"partial\": true},\n \"waits\": [],\n"
-                            << " \"last_words\": {\"rank\": " << static_cast<std::uint64_t>(w.rank) << ", \"reason\": ";
-    out.quoted(w.reason) << ", \"mpi_seconds\": ";
-    out.seconds(w.mpi_ns, true);
+    out << "{\"schema\": \"whywait-last-words/1\",\n \"rank\": " << static_cast<std::uint64_t>(w.rank)
+        << ", \"ranks\": " << static_cast<std::uint64_t>(w.ranks) << ", \"reason\": ";
+    out.quoted(w.reason) << ", \"seconds\": ";
+    out.seconds(w.ns, true) << ", \"mpi_calls\": " << w.mpi_calls << ", \"mpi_seconds\": ";
+    out.seconds(w.mpi_ns, true) << ", \"dropped_events\": " << w.dropped;
     const auto call = [&out](const last_call& c) {
       out << "{\"call\": ";
       out.quoted(c.name) << ", \"module\": ";
       out.quoted(c.module) << ", \"offset\": " << c.offset << ", \"count\": " << c.count << ", \"seconds\": ";
       out.seconds(c.ns, true) << "}";
     };
-    if (w.inside != nullptr) out << ",\n  \"inside\": ", call(*w.inside);
-    out << ",\n  \"calls\": [";
+    if (w.inside != nullptr) out << ",\n \"inside\": ", call(*w.inside);
+    out << ",\n \"calls\": [";
     for (std::size_t i = 0; i < w.call_count; ++i) out << (i == 0 ? "" : ",\n   "), call(w.calls[i]);
-    out << "],\n  \"blocks\": [";
+    out << "],\n \"blocks\": [";
     for (std::size_t i = 0; i < w.block_count; ++i) {
       const last_block& b = w.blocks[i];
       out << (i == 0 ? "{\"block\": " : ",\n   {\"block\": ");
@@ -39722,7 +41491,7 @@ inline bool write_json(const last_words& w, const char* path) noexcept {
       out.quoted(b.file) << ", \"line\": " << std::uint64_t(b.line) << ", \"visits\": " << b.visits << ", \"seconds\": ";
       out.seconds(b.ns, true) << "}";
     }
-    out << "]}\n}\n";
+    out << "]}\n";
     out.flush();
     good = out.good();
   }
@@ -40192,7 +41961,7 @@ class dead_process {
       for (std::int32_t i = 0; good && world != nullptr && i < c.size; ++i)
         good = world[i] >= -1 && world[i] < records_.history.ranks;
       if (good) {  // else it matches nothing
-        to = {c.id, c.size, c.rank, c.inter, {}};
+        to = {c.id, c.size, c.rank, c.inter, {}, c.own_size, c.first};
         if (world != nullptr) to.world.assign(world, world + c.size);
       }
       records_.history.communicators.push_back(std::move(to));
@@ -40302,7 +42071,7 @@ class dead_process {
         break;
       }
       if (records_.closed && r.posting > facts_.closed_posting) break;  // the ordinals after a gap are wrong
-      if (known && explain::collective_book::counts(r)) ++collectives_[r.comm];
+      if (known && explain::is_ordered_collective(r)) ++collectives_[r.comm];
       last = r.begin;
       cursor = r.steps;
       t.last_ticks = std::max(t.last_ticks, r.begin + r.duration);
@@ -40368,7 +42137,7 @@ inline std::uint64_t leave_out_unfinished_collectives(const base::vector<std::un
     const std::vector<core::communicator>& comms = p->records().history.communicators;
     base::pod_vector<std::uint64_t> complete, seen(comms.size());
     for (const core::communicator& c : comms) {
-      std::uint64_t least = ~std::uint64_t(0);
+      std::uint64_t least = c.inter ? 0 : ~std::uint64_t(0);  // the own group is not known here
       for (std::int32_t i = 0; i < c.size; ++i) {
         const std::int32_t rank = detail::world_rank(c, i);
         if (rank >= 0 && !c.inter) least = std::min(least, processes[static_cast<std::size_t>(rank)]->collectives_left(c.id));
@@ -40380,7 +42149,7 @@ inline std::uint64_t leave_out_unfinished_collectives(const base::vector<std::un
     for (const auto& t : p->threads())
       for (std::uint64_t i = 0, n = p->records().history.locations[t->where.index].records.size(); i < n; ++i) {
         core::sync_record& r = t->where.syncs[i];
-        if (explain::collective_book::counts(r) && r.comm < p->records().history.communicators.size()) order.push_back(&r);
+        if (explain::is_ordered_collective(r) && r.comm < p->records().history.communicators.size()) order.push_back(&r);
       }
     base::small_stable_sort(order, [](const auto* a, const auto* b) { return a->posting < b->posting; });
     for (core::sync_record* r : order) {
@@ -40483,7 +42252,7 @@ class dead_wait {
       core::sync_record probe{};
       probe.call = t->calls.open.call;
       const std::uint32_t number = other.communicator_of(t->calls.open.comm);
-      if (explain::collective_book::counts(probe) && number < other.records().history.communicators.size() &&
+      if (explain::is_ordered_collective(probe) && number < other.records().history.communicators.size() &&
           other.records().history.communicators[number].id == id)
         return true;
     }
@@ -40644,6 +42413,7 @@ class dead_job {
         if (names.find(key) == nullptr && each->contains(key)) mine.push_back(key);
       if (!mine.empty()) names.add(each->names_of(mine));
     }
+    names.clear_needless_callers();
     return report::assemble(found, names, facts);
   }
 
@@ -41214,24 +42984,21 @@ inline void at_end(mpi::state& process, mpi::end_reason reason, int signal) {
 
 // The order matters: first the hot rooms, then the cold ones between cold_begin.hpp and cold_end.hpp.
 
-#ifndef WHYWAIT_DISABLE
+// In a file of single_include that an observed target includes, the implementation is elsewhere.
+#if !defined(WHYWAIT_DISABLE) && !defined(WHYWAIT_OBSERVED)
 
 namespace whywait {
 inline namespace v0 {
 namespace mpi {
 namespace detail {
 
-inline void at_start(state& process) {
-  finalize::at_start(process);
-  postmortem::at_start(process);
-}
-
 // Runs before main, so that regions around MPI_Init are recorded.
 inline const bool listening = [] {
   record::keep_details();
   record::listen();
   static_cast<void>(std::atexit([] { say_if_unseen(); }));
-  install(hooks{&at_start, &finalize::at_finalize, &postmortem::at_end, &finalize::at_epoch});
+  install(
+      hooks{&postmortem::at_start, &finalize::at_recording, &finalize::at_finalize, &postmortem::at_end, &finalize::at_epoch});
   return true;
 }();
 
@@ -41326,7 +43093,7 @@ struct kind_of_region {
 
 /// A region is *whole* if it holds the array; a *slab* of dimension d if it is thinner than the array in d alone and holds
 /// at least half of it in every other one (halos leave out corners); a *side* if such a slab is no thicker than two elements
-/// or a sixteenth, and at most its own thickness away from the border (the row beside the halo is a side, too); else a
+/// or a sixteenth, and at most its own thickness away from the border (the row beside the halo is also a side); else a
 /// *part*. O(1).
 inline kind_of_region kind_of(const core::data_object& object, const region& r) noexcept {
   constexpr unsigned most = core::data_object::most_dimensions;
@@ -41427,7 +43194,7 @@ struct region_state {
 };
 
 /// The state of every byte of one object on one rank, as intervals. Exact while there are at most `most` intervals;
-/// beyond, neighbours are joined: alike ones first, then any (as mixed), and `coarse()` says so. 24 bytes an interval.
+/// beyond, neighbours are joined: alike ones first, then any (as mixed), and `coarse()` is true. 24 bytes an interval.
 /// A contiguous region costs a binary search and the intervals it covers, one of many pieces a pass over all intervals.
 /// Not thread safe.
 class ownership {
@@ -41486,7 +43253,7 @@ class ownership {
     for (interval& i : list_) i.state.stamp = 0;
   }
 
-  /// Somebody looks at the region: `first_read(bytes, state)` for what was unread.
+  /// Marks the region as read and calls `first_read(bytes, state)` for its unread parts.
   template <class First>
   void read(const region& r, First&& first_read) {
     bool any = false, splits = false;
@@ -41919,31 +43686,18 @@ struct classified {
 
   /// Brings equal classes and equal shares together, sorted by key.
   void join() {
-    base::small_stable_sort(classes, [](const transfer_class& a, const transfer_class& b) { return a.key() < b.key(); });
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i != classes.size(); ++i) {
-      if (kept != 0 && classes[kept - 1].key() == classes[i].key()) {
-        transfer_class& into = classes[kept - 1];
-        into.sums.add(classes[i].sums);
-        into.senders.merge(classes[i].senders);
-        into.receivers.merge(classes[i].receivers);
-        into.chain.loop = into.chain.loop || classes[i].chain.loop;
-        continue;
-      }
-      if (kept != i) classes[kept] = std::move(classes[i]);
-      ++kept;
-    }
-    classes.resize(kept);
+    base::sort_and_join(
+        classes, [](const transfer_class& a, const transfer_class& b) { return a.key() < b.key(); },
+        [](transfer_class& to, const transfer_class& c) {
+          to.sums.add(c.sums);
+          to.senders.merge(c.senders);
+          to.receivers.merge(c.receivers);
+          to.chain.loop = to.chain.loop || c.chain.loop;
+        });
     base::small_stable_sort(mixed, [](const mixed_share& a, const mixed_share& b) { return order(a) < order(b); });
-    kept = 0;
-    for (std::size_t i = 0; i != mixed.size(); ++i) {
-      if (kept != 0 && mixed[kept - 1].same(mixed[i])) {
-        mixed[kept - 1].bytes += mixed[i].bytes;
-      } else {
-        mixed[kept++] = mixed[i];
-      }
-    }
-    mixed.resize(kept);
+    base::join_neighbours(
+        mixed, [](const mixed_share& a, const mixed_share& b) { return a.same(b); },
+        [](mixed_share& to, const mixed_share& m) { to.bytes += m.bytes; });
   }
 
   void present() {
@@ -42196,7 +43950,7 @@ class holdings {
     return stamp_;
   }
 
-  /// Somebody looks at the region: a block, or a send that passes it on.
+  /// Marks the region as read, by a block or by a send that passes it on.
   void use_up(std::uint32_t object, const region& part) {
     owned_[object].read(part, [&](std::uint64_t bytes, const byte_state& s) {
       if (s.from.kind() == origin_kind::relay) use_of(object, s.from.number()).read += static_cast<std::int64_t>(bytes);
@@ -42269,8 +44023,8 @@ inline core::stable_key region_key(std::uint32_t object, const region& r) noexce
   return core::combine(core::combine(r.begin, r.end ^ (static_cast<std::uint64_t>(object) << 40)), shape);
 }
 
-/// What is remembered about the last times something happened to a region: a table of fixed size in which a newcomer takes
-/// the place of another when all eight slots it may use are taken. So what it does not know, it may have forgotten.
+/// A cache of what happened last to a region: a table of fixed size in which a new entry replaces another one when all eight
+/// slots that it may use are taken. So a lookup that fails does not prove that nothing happened.
 template <class Value, std::size_t Slots>
 class recent {
  public:
@@ -42319,7 +44073,7 @@ namespace token_part {
 enum : std::uint32_t { offer = 1, tokens, end };
 }
 
-/// What a sender tells about data once per receiver: all that its part of the class consists of.
+/// What a sender sends about data, once per receiver: everything that its part of the class consists of.
 struct sent_data {
   core::stable_key data = 0;
   core::stable_key from = 0;
@@ -42503,7 +44257,7 @@ class announcements {
       for (const order_range& r : c.ranges) base::put(out, r);
     }
   }
-  void hear(const unsigned char* data, std::size_t size) {
+  void receive(const unsigned char* data, std::size_t size) {
     base::packet_reader in(data, size);
     while (!in.empty()) {
       const auto r = in.get<order_range>();
@@ -42583,7 +44337,7 @@ class transfer_book {
       ++dropped_;
       return true;
     }
-    if (r.has(core::data_flag::sampled)) return true;  // says not all that was touched: for sharing_book only
+    if (r.has(core::data_flag::sampled)) return true;  // an incomplete record: for sharing_book only
     switch (r.op) {
       case core::data_op::read: here_.read(r); return true;
       case core::data_op::write: here_.write(r); return true;
@@ -42600,7 +44354,7 @@ class transfer_book {
   }
 
   /// A packet of another rank.
-  void hear(std::int32_t source, const unsigned char* data, std::size_t size) {
+  void receive_packet(std::int32_t source, const unsigned char* data, std::size_t size) {
     base::packet_reader in(data, size);
     link& from = link_of(source);
     while (!in.empty()) {
@@ -42644,7 +44398,7 @@ class transfer_book {
     return r.has(core::data_flag::everyone) || (world(group, r.peer) >= 0 && world(group, r.peer) < rank_->ranks);
   }
 
-  /// Who this record is exchanged with: `each(world rank, channel, part)`; `part` is the piece of the region that goes
+  /// The ranks that this record is exchanged with: `each(world rank, channel, part)`; `part` is the piece of the region that goes
   /// to (comes from) that rank.
   template <class Each>
   void for_each_peer(const core::data_record& r, Each&& each) const {
@@ -42716,7 +44470,7 @@ class transfer_book {
     core::stable_key from;
     origin previous;
   };
-  struct heard_offer {
+  struct received_offer {
     std::uint32_t data = 0;
     core::stable_key from = 0;
     origin previous;
@@ -42726,8 +44480,8 @@ class transfer_book {
   struct link {
     std::int32_t rank = 0;
     bool ended = false;
-    base::pod_vector<std::uint8_t> told;  ///< by own offer: this rank knows it
-    base::pod_vector<heard_offer> offers;
+    base::pod_vector<std::uint8_t> sent;  ///< by own offer: known to this rank
+    base::pod_vector<received_offer> offers;
     base::pod_vector<std::int64_t> received;  ///< transfers by class
     announcements announced;
   };
@@ -42789,9 +44543,9 @@ class transfer_book {
       if (now.state.from.kind() == origin_kind::mixed) add_shares(number, r.object, part);
       link& receiver = link_of(to);
       base::packet& out = post(to);
-      if (receiver.told.size() <= number) receiver.told.resize(offers_.size(), 0);
-      if (receiver.told[number] == 0) {
-        receiver.told[number] = 1;
+      if (receiver.sent.size() <= number) receiver.sent.resize(offers_.size(), 0);
+      if (receiver.sent[number] == 0) {
+        receiver.sent[number] = 1;
         const offer& o = offers_[number];
         base::put(out, static_cast<std::uint32_t>(token_part::offer));
         base::put(out, sent_data{here_.data(o.data).key, o.from, here_.data(o.data).kind, number, classes_.chain(o.previous)});
@@ -42853,7 +44607,7 @@ class transfer_book {
     link& from = link_of(source);
     std::uint32_t c, data;
     if (t != nullptr && t->offer < from.offers.size()) {
-      heard_offer& o = from.offers[t->offer];
+      received_offer& o = from.offers[t->offer];
       if (o.last_class == base::key_map::none || o.last_site != r.site) {
         o.last_site = r.site;
         o.last_class = classes_.intern(base_of(o.data, o.from, r.site), o.previous);
@@ -42961,8 +44715,8 @@ class classifier {
     }
     for (const receiver& w : will_send_) w.messages.pack(to(w.rank));
   }
-  void hear_announcement(std::int32_t source, const unsigned char* data, std::size_t size) {
-    book_.announced(source).hear(data, size);
+  void receive_announcement(std::int32_t source, const unsigned char* data, std::size_t size) {
+    book_.announced(source).receive(data, size);
   }
 
   /// Runs as far as it gets; true when there is nothing left to do and nothing under way to this rank.
@@ -42984,7 +44738,7 @@ class classifier {
     flush(post);
     return cursor_.done() && book_.all_ended();
   }
-  void hear(std::int32_t source, const unsigned char* data, std::size_t size) { book_.hear(source, data, size); }
+  void receive(std::int32_t source, const unsigned char* data, std::size_t size) { book_.receive_packet(source, data, size); }
 
   /// The result so far. `over`: messages in flight will not be received any more.
   classified result(bool over) const { return book_.result(over); }
@@ -43061,11 +44815,11 @@ void follow(Transport& transport, const base::vector<classifier*>& all) {
   for (classifier* const c : all) c->begin_part();
   transport.exchange([&](std::int32_t i, auto&& to, std::size_t) { at(i).announce(to); },
                      [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-                       at(i).hear_announcement(source, data, size);
+                       at(i).receive_announcement(source, data, size);
                      });
   transport.forward([&](std::int32_t i, auto&& post) { return at(i).advance(post); },
                     [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-                      at(i).hear(source, data, size);
+                      at(i).receive(source, data, size);
                     });
 }
 
@@ -43488,7 +45242,7 @@ void for_each_run(const core::data_object& o, const region& r, Each&& each) {
     return std::make_pair(begin / element, (end + element - 1) / element);
   };
   const unsigned dims = std::min<unsigned>(std::max<unsigned>(o.dimensions, 1), core::data_object::most_dimensions);
-  // Dimensions from `same` on are whole here: a row of them is a run of the whole array, too.
+  // Dimensions from `same` on are whole here: a row of them is also a run of the whole array.
   unsigned same = dims;
   while (o.global && same != 1 && o.extent[same - 1] == o.whole[same - 1]) --same;
   if (!o.global || same == 1) {
@@ -43532,8 +45286,8 @@ void for_each_run(const core::data_object& o, const region& r, Each&& each) {
 }
 
 /// Collects the footprints of one rank from its records, part by part of a run. A record that was seen lately costs a hash
-/// look-up. Memory: of each block and array the runs that it consists of, 32 bytes each (index_set), and up to 4 MB to know records
-/// again; nothing for a loop that runs again. Not thread safe.
+/// look-up. Memory: of each block and array the runs that it consists of, 32 bytes each (index_set), and up to 4 MB to recognise
+/// records; nothing for a loop that runs again. Not thread safe.
 class footprint_book {
  public:
   /// `rank` must outlive it.
@@ -43663,7 +45417,7 @@ struct rank_set {
 /// A distribution and how well it fits.
 struct inferred_distribution {
   distribution found;
-  double agreement = 0;  ///< share of what was seen that lies where `found` says; at least 0.99 unless irregular
+  double agreement = 0;  ///< share of the observed elements that `found` places right; at least 0.99 unless irregular
 };
 
 namespace detail {
@@ -43708,10 +45462,10 @@ inline double agreement(const dimension_map& map, const base::vector<index_set>&
 
 }  // namespace detail
 
-/// From who wrote (ran) what to a distribution (definitions 2.2): replicated, then by dimension block, cyclic, block-cyclic(b) with b
-/// the length of the first run, blocks of several sizes; the first with 99 % of the cells. A dimension that everybody touches alike
+/// The distribution that follows from which rank wrote (ran) what (definitions 2.2): replicated, then by dimension block, cyclic, block-cyclic(b) with b
+/// the length of the first run, blocks of several sizes; the first with 99 % of the cells. A dimension that all ranks touch alike
 /// is not distributed. Else irregular: as seen, an element of several ranks belongs to the lowest. The sets must be settled; up to
-/// 4096 elements of each rank are compared, all if there are no more. Empty sets say nothing.
+/// 4096 elements of each rank are compared, all if there are no more. Empty sets are ignored.
 inline inferred_distribution infer_distribution(const index_space& space, base::pod_vector<rank_set> sets) {
   constexpr double enough = 0.99;
   inferred_distribution out;
@@ -43850,8 +45604,8 @@ enum class access_kind : std::uint8_t {
   indirect         ///< none of these, or only bounds are known
 };
 
-/// The access function of a loop to an array, as far as it can be told from which iterations each rank ran and which elements it
-/// touched. What one rank touches in one contiguous row of iterations does not tell {-1, 1} from {-1, 0, 1}: then it is the latter.
+/// The access function of a loop to an array, as far as it follows from the iterations that each rank ran and the elements that it
+/// touched. One contiguous row of iterations of one rank does not distinguish {-1, 1} from {-1, 0, 1}: then it is the latter.
 struct access_pattern {
   access_kind kind = access_kind::indirect;
   base::vector<base::vector<std::int64_t>> offsets;  ///< one vector by dimension for each (offsets); one number (slices)
@@ -44007,7 +45761,7 @@ inline bool find_stride(const base::pod_vector<rank_access>& ranks, std::int64_t
 
 }  // namespace detail
 
-/// Finds the access function from the sets of all ranks (settled); those with no iterations or elements say nothing. Order of trial:
+/// Finds the access function from the sets of all ranks (settled); those with no iterations or elements are ignored. Order of trial:
 /// broadcast read, offsets (up to 64 in one dimension, 4 in two, 2 in three, 1 in four), transposed, slices, strided, indirect.
 /// Up to 512 iterations and elements of each rank are looked at: all, if there are no more. Throws std::bad_alloc.
 inline access_pattern infer_access(const index_space& loop, const index_space& array, base::pod_vector<rank_access> ranks) {
@@ -44124,7 +45878,7 @@ struct access_count {
 };
 
 /// rho(distribution, schedule) of definitions 2.3: the share of accesses (i, f(i)) with owner(f(i)) != schedule(i). An
-/// element or iteration that nobody has, or all have, counts as here.
+/// element or iteration that no rank or every rank owns counts as local.
 inline access_count count_remote(const distribution& data, const distribution& schedule, const access_pattern& f,
                                  const index_space& loop, const index_space& array) {
   access_count out;
@@ -44370,8 +46124,8 @@ inline const distribution* find_declared(const base::vector<declared_distributio
 }  // namespace detail
 
 /// From the footprints of all ranks to distributions, schedules, access patterns and better placements. An array is
-/// distributed as the block writes it that writes most of it on most ranks (owner computes); a loop is scheduled as its
-/// `iterations` records say, else as it writes the array of which it writes most. About 1 ms a loop and array. Throws
+/// distributed as the block writes it that writes most of it on most ranks (owner computes); a loop is scheduled as in its
+/// `iterations` records, else as it writes the array of which it writes most. About 1 ms a loop and array. Throws
 /// std::bad_alloc.
 inline placement_report examine_footprints(base::vector<footprint> all, std::int32_t ranks,
                                            const base::vector<declared_distribution>& declared = {}) {
@@ -44556,7 +46310,7 @@ namespace whywait {
 inline namespace v0 {
 namespace data {
 
-/// Who uses a piece of shared memory how: the table of definitions 2.4 (after Munin; Weber and Gupta), first match.
+/// How threads use a piece of shared memory: the table of definitions 2.4 (after Munin; Weber and Gupta), first match.
 enum class sharing_pattern : std::uint8_t {
   untouched,
   private_data,
@@ -44897,7 +46651,7 @@ namespace whywait {
 inline namespace v0 {
 namespace data {
 
-/// Who can have seen what among threads that share memory: vector clocks (Fidge, Mattern) over the recorded
+/// Which accesses a thread can have seen, among threads that share memory: vector clocks (Fidge, Mattern) over the recorded
 /// synchronisations, and Lamport's number of the epoch a thread is in. A synchronisation costs one pass over the
 /// threads; memory threads^2 * 32 words and one clock for each thing they synchronise on. Not thread safe: records come
 /// in the order of their time.
@@ -44922,7 +46676,7 @@ class thread_order {
 
   std::size_t size() const noexcept { return threads_.size(); }
 
-  /// The thread is about to do what its next record says.
+  /// Begins the next record of the thread.
   void begin(std::size_t t) {
     thread& me = threads_[t];
     if (me.barrier == base::key_map::none) return;
@@ -45073,7 +46827,7 @@ struct shared_array {
   }
 };
 
-/// Who shares what.
+/// The shared pieces of memory and the threads that share them.
 struct sharing_report {
   base::vector<sharing_node> nodes;   ///< [0] is INIT
   base::vector<sharing_group> groups; ///< by misses, falling
@@ -45081,8 +46835,8 @@ struct sharing_report {
   std::uint64_t dropped = 0;         ///< records that name no known object, site or thread
 };
 
-/// Finds who shares the data of one process, record by record in the order of their time (definitions 2.4). A granule
-/// that is read or written by a thread after writes of others that it has learned of by synchronising is a miss; so is
+/// Finds which threads share the data of one process, record by record in the order of their time (definitions 2.4). A granule
+/// that is read or written by a thread after writes of other threads that happened before it (by synchronisation) is a miss; so is
 /// its first use. Time for an access: about 0.1 us a watched granule. Memory: 200 bytes and threads^2 * 4 a watched
 /// granule, its distinct misses, and the writes that some thread has not seen. Not thread safe.
 class sharing_book {
@@ -45298,9 +47052,9 @@ class sharing_book {
     return number;
   }
 
-  // Keeps of the writes of one thread at one site and node the last eight, and the first that each user (and who never
-  // used the granule) has not seen. So a thread is misjudged only if it learns little by little of writes further back
-  // than that.
+  // Keeps the last eight writes of one thread at one site and node, and the first one that each user (and each thread that
+  // never used the granule) has not seen. So a thread is misjudged only if it synchronises in several steps with writes
+  // that are further back.
   static void forget(granule& g) {
     base::pod_vector<write_note> kept;
     for (const write_note& w : g.writes) {
@@ -45416,7 +47170,11 @@ inline base::packet pack(const sharing_report& r) {
     size(g.graph.edges.size());
     for (const sharing_edge& e : g.graph.edges) base::put(out, e);
     size(g.graph.threads.size());
-    for (const node_threads& t : g.graph.threads) base::put(out, t);
+    for (const node_threads& t : g.graph.threads) {  // the structure has padding
+      base::put(out, t.node);
+      base::put(out, t.readers);
+      base::put(out, t.writers);
+    }
   }
   return out;
 }
@@ -45441,7 +47199,13 @@ inline sharing_report unpack_sharing(const unsigned char* data, std::size_t size
     g.granules = in.get<std::uint64_t>();
     g.first_granule = in.get<std::uint64_t>();
     for (auto e = in.get<std::uint64_t>(); e != 0; --e) g.graph.edges.push_back(in.get<sharing_edge>());
-    for (auto t = in.get<std::uint64_t>(); t != 0; --t) g.graph.threads.push_back(in.get<node_threads>());
+    for (auto left = in.get<std::uint64_t>(); left != 0; --left) {
+      node_threads t;
+      t.node = in.get<std::uint32_t>();
+      t.readers = in.get<std::uint64_t>();
+      t.writers = in.get<std::uint64_t>();
+      g.graph.threads.push_back(t);
+    }
     out.groups.push_back(std::move(g));
   }
   return out;
@@ -45524,7 +47288,7 @@ class message_orders {
       return;
     const explain::communicator& comm = rank.communicators[r.comm];
     if (comm.id == 0) return;
-    const call_role role = core::role_of(r.call);
+    const call_role role = core::role_of(r);
     if (role == call_role::barrier || role == call_role::one_to_all || role == call_role::all_to_one ||
         role == call_role::all_to_all || role == call_role::scan) {
       if (!comm.inter && r.posting > base_) enter(r.posting, core::combine(comm.id, 3), settles, false);
@@ -45650,8 +47414,8 @@ class data_history {
     all_.sites.push_back(0);
   }
 
-  /// Takes the records since the last part; views of them, until `forget`. `part` must be what the same process told
-  /// the explanation (process_records::history): communicators, blocks and call sites are numbered by it. Their `order`
+  /// Takes the records since the last part; views of them, until `forget`. `part` must be what the same process gave
+  /// to the explanation (process_records::history), which numbers communicators, blocks and call sites. Their `order`
   /// and `site` get their final meaning here. `calls` has durations of the calls; waits are 0. O(records of the part).
   const data::rank_data& take(mpi::state& process, const explain::rank_history& part) {
     all_.groups = part.communicators;
@@ -45821,7 +47585,7 @@ class node_sharing {
     const finalize::node_team node(all);
     if (node) node->together([&] { fold_node(own, calls, *node); });
   }
-  /// Who shares what so far, on the first rank of each machine; empty elsewhere, and where nothing is shared.
+  /// The shared memory found so far, on the first rank of each machine; empty elsewhere, and where nothing is shared.
   data::sharing_report result() const { return book_ != nullptr ? book_->result() : data::sharing_report(); }
   /// Whether of some epoch there were too many records, so that it is about the beginning of that one only.
   bool cut() const noexcept { return cut_; }
@@ -46104,7 +47868,7 @@ inline void relay_chain(const transfer_class& c, const classified& all, const na
   std::int64_t chains = 0, first_senders = 0, reached = 0, transfers = 0, bytes = 0, duration = 0, wait = 0;
   for (const transfer_class& p : all.classes) {
     const bool same = p.key() == c.key();
-    if (!same && class_relations::follows(p.chain, c.chain)) return;  // the end of the chain speaks for it
+    if (!same && class_relations::follows(p.chain, c.chain)) return;  // reported with the end of the chain
     bool earlier = same;
     for (unsigned skip = 1; !earlier && skip < c.chain.depth; ++skip) {
       earlier = p.chain.depth == c.chain.depth - skip && p.chain.end == c.chain.end && p.chain.producer == c.chain.producer &&
@@ -46536,8 +48300,8 @@ inline void add_classes(communication& to, const data::classified& all, const da
   for (data::communication_finding& f : data::diagnose(all, names)) {
     const auto at = static_cast<std::size_t>(std::find(keys.begin(), keys.end(), f.subject) - keys.begin());
     if (at == keys.size()) continue;
-    const std::size_t told = f.text.find(places[at]);  // the class says where
-    if (told != std::string::npos) f.text.erase(told, places[at].size());
+    const std::size_t place = f.text.find(places[at]);  // the class states it already
+    if (place != std::string::npos) f.text.erase(place, places[at].size());
     to.classes[at].problems.push_back({data::name_of(f.problem), std::move(f.text), std::move(f.advice), f.transfers, f.bytes,
                                        f.needless_transfers, f.needless_bytes, base::seconds_of(f.saving_ns)});
   }
@@ -46592,8 +48356,8 @@ inline bool meets(const std::string& pattern) {
   return pattern == "false sharing" || pattern == "write-shared" || pattern == "synchronisation";
 }
 
-/// Adds who shares memory: what several are at at once first, then by misses. `who` says what the threads of the report
-/// are: "thread", or "rank".
+/// Adds the shared memory: first what several threads use at the same time, then by misses. `who` names the threads of
+/// the report: "thread", or "rank".
 inline void add_sharing(communication& to, const data::sharing_report& found, const data::sharing_options& options,
                         const char* who, const data_naming& names) {
   const auto numbers = [](std::uint64_t bits) {
@@ -46915,7 +48679,7 @@ inline std::string sharing_text(const base::vector<sharing_entry>& all, std::siz
                              ", " + base::counted(s.misses, "miss", "misses");
     out += base::wrap(head, columns, base::pad_left(std::to_string(++tables), 6) + " ", std::string(10, ' ')) +
            sharing_table(s, columns);
-    const bool inherent = s.pattern.compare(0, 17, "producer-consumer") == 0;  // one memory is how they tell each other
+    const bool inherent = s.pattern.compare(0, 17, "producer-consumer") == 0;  // they communicate by this memory
     if (!s.advice.empty() && !inherent)
       out += base::wrap("try: " + base::printable(s.advice), columns, std::string(8, ' '), std::string(13, ' '));
   }
@@ -47015,7 +48779,7 @@ class communication_writer {
     for (const array_placement& a : c_.arrays) {
       for (const loop_use& u : a.uses) {
         if (!u.better) continue;
-        if (shown++ == 0) out_ += "\n    where data is, and who needs it\n";
+        if (shown++ == 0) out_ += "\n    where data is, and which ranks need it\n";
         if (shown > most_uses) {
           ++more;
           continue;
@@ -47035,7 +48799,7 @@ class communication_writer {
 
 }  // namespace detail
 
-/// What the text report says of it; empty if there is nothing worth saying, else it begins with an empty line.
+/// The section of the text report; empty if there is nothing to report, else it begins with an empty line.
 inline std::string communication_text(const communication& c, std::size_t columns) {
   return detail::communication_writer(c, columns)();
 }
@@ -47081,8 +48845,9 @@ namespace whywait {
 inline namespace v0 {
 namespace data {
 
-/// Why data was sent, where it is and who shares it: what the ranks recorded about data -> classes, placements, sharing
-/// -> names -> the section of the report. Epoch by epoch; what it keeps is bounded by arrays, classes and loops.
+/// Why data was sent, where it is and which ranks share it: from the data records of the ranks to classes, placements and
+/// sharing, then to names, then to the section of the report. Epoch by epoch; its memory is bounded by arrays, classes and
+/// loops.
 class communication_analysis final : public finalize::data_analysis {
  public:
   explicit communication_analysis(mpi::state& process)
@@ -47239,8 +49004,9 @@ inline std::unique_ptr<finalize::data_analysis> make_communication_analysis(mpi:
 #define WHYWAIT_COMMUNICATION_HPP
 
 /// Include this in one file of an MPI program that registers data (<whywait/data.hpp>), best beside <whywait/mpi.hpp> in a file of
-/// its own: then the report says why data was sent, where it is and who shares it. Without it, and without registered
-/// data, nothing of that is compiled or run. Empty in the files of a target of whywait_observe(target DATA). It takes a compiler about as long again as half of <whywait/mpi.hpp>.
+/// its own: then the report explains why data was sent, where it is and which ranks share it. Without it, and without registered
+/// data, nothing of that is compiled or run. Empty in the files of a target of whywait_observe(target DATA). It takes
+/// half as long to compile as <whywait/mpi.hpp>.
 
 #ifndef WHYWAIT_OBSERVED_DATA
 #endif
@@ -48508,7 +50274,7 @@ class tracked : public access_detail::operations<tracked<T>, T> {
 #define WHYWAIT_DATA_HPP
 
 /// \file
-/// Say which arrays a program has and what its loops do with them: include it wherever that is said. C headers only.
+/// Marks for the arrays of a program and for what its loops do with them. Include it where these marks are. C headers only.
 /// Messages whose buffers lie in a registered array are then followed by <whywait/mpi.hpp> on its own.
 ///
 ///     WHYWAIT_DATA("u", u, whywait::part(rows, rank * rows, all_rows), columns);
@@ -48526,7 +50292,7 @@ class tracked : public access_detail::operations<tracked<T>, T> {
 #ifndef WHYWAIT_LEFT_BEHIND_HPP
 #define WHYWAIT_LEFT_BEHIND_HPP
 
-/// Reads what programs left behind that ran with WHYWAIT_CRASH=folder and did not come to their end, SIGKILL included:
+/// Reads what programs left behind that ran with WHYWAIT_CRASH=folder and were killed, by SIGKILL for example:
 ///
 ///     whywait::report_left_behind("folder");
 ///
@@ -48538,7 +50304,7 @@ class tracked : public access_detail::operations<tracked<T>, T> {
 namespace whywait {
 inline namespace v0_off {
 
-/// Without whywait nobody reads.
+/// With WHYWAIT_DISABLE no file is read.
 struct left_behind_options {
   std::FILE* text = stderr;
   std::string output;
@@ -48842,6 +50608,9 @@ class event {
 /// In CMake whywait_observe(target) compiles the implementation once per build tree. It defines WHYWAIT_OBSERVED, so
 /// that this header only declares what a program can call: marks, `mpi::explain` and its result, own rules and events.
 
+#ifndef WHYWAIT_OBSERVED
+#endif
+
 namespace whywait {
 inline namespace v0 {
 namespace mpi {
@@ -48854,9 +50623,6 @@ using finalize::take_timelines;
 }  // namespace mpi
 }  // namespace v0
 }  // namespace whywait
-
-#ifndef WHYWAIT_OBSERVED
-#endif
 
 #endif
 
@@ -48990,7 +50756,7 @@ class problem {
 
 /// Everything that does without MPI: marking and recording, the explanation of histories from wherever they
 /// come (explain::explain over explain::simulated_transport, explain::interval_diff alone), the report. A program
-/// that wants its own MPI calls explained includes <whywait/mpi.hpp>; code that is only marked,
+/// whose MPI calls are to be explained includes <whywait/mpi.hpp>; code with marks only includes
 /// <whywait/record.hpp>.
 
 #endif

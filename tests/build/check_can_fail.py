@@ -48,7 +48,7 @@ REPORT = {
                "causers": [{"rank": 1, "thread": 0, "seconds": 0.002}]}],
     "problems": [], "critical_path": [], "overhead": {}, "delay_costs": [], "delay_sums": {}, "prediction": {},
     "efficiency": {"parallel": 0.95, "load_balance": 0.95, "communication": 1.0, "serialisation": 1.0, "transfer": 1.0},
-    "not_understood": {"seconds": 0.002, "share": 0.001, "polling_seconds": 0.0, "calls": [],
+    "not_understood": {"seconds": 0.002, "share": 0.001, "polling_seconds": 0.0, "between_polls_seconds": 0.0, "calls": [],
                        "ranks": [{"rank": 0, "thread": 0, "seconds": 0.002}]},
     "processor_sharing": {"seconds": 0.0, "ranks": 2, "processors": 2},
     "communication_classes": [], "distributions": [], "sharing": [],

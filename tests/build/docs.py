@@ -116,6 +116,8 @@ def check_contents(root):
         if message.strip() not in shown and message.strip().lower() not in shown.lower():
             failures.append(f"docs/troubleshooting.md: does not show the message: {message}")
 
+    failures += check_map(root, read("include/whywait/README.md"))
+
     # every room has a page, every card stands in the index
     for room in (root / "include/whywait").iterdir():
         if room.is_dir() and not (root / "docs/internals" / f"{room.name}.md").exists():
@@ -125,6 +127,23 @@ def check_contents(root):
         if card.name != "README.md" and f"]({card.name})" not in index:
             failures.append(f"docs/rules/README.md: does not list {card.name}")
     return failures
+
+
+def check_map(root, text):
+    """include/whywait/README.md describes every header once: a section for each folder, a row for each file of it."""
+    where = "include/whywait/README.md"
+    tree = root / "include/whywait"
+    above, _, below = text.partition("## The files")
+    umbrellas = {name for cell in re.findall(r"^\| (.+?) \|", above, re.M) for name in re.findall(r"`(\w+\.hpp)`", cell)}
+    listed = [("", name, "holds") for name in umbrellas]
+    for folder, rows in re.findall(r"^### (\S+)\n(.*?)(?=^### |\Z)", below, re.M | re.S):
+        listed += [(f"{folder}/", name, what.strip()) for name, what in re.findall(r"^\| `(\w+\.hpp)` \|([^|]*)\|", rows, re.M)]
+    names = [folder + name for folder, name, _ in listed]
+    there = {path.relative_to(tree).as_posix() for path in tree.rglob("*.hpp")}
+    failures = [f"{where}: no such header: {name}" for name in sorted(set(names) - there)]
+    failures += [f"{where}: does not list {name}" for name in sorted(there - set(names))]
+    failures += [f"{where}: lists {name} twice" for name in sorted(set(names)) if names.count(name) > 1]
+    return failures + [f"{where}: does not say what {folder + name} holds" for folder, name, what in listed if not what]
 
 
 def self_test():
@@ -142,7 +161,17 @@ def self_test():
         wrong = ["[x](b.md)", "[x](docs/a.md#three)", "`WHYWAIT_UNREAL`", "<whywait/unreal.hpp>", "`tests/none.cpp`", "`none.hpp`"]
         (root / "README.md").write_text("\n".join(wrong))
         found = check(root)[0]
-        return [] if len(found) == len(wrong) else [f"of {wrong} only these were found: {found}"]
+        if len(found) != len(wrong):
+            return [f"of {wrong} only these were found: {found}"]
+        (root / "include/whywait/room").mkdir()
+        (root / "include/whywait/room/one.hpp").write_text("")
+        (root / "include/whywait/room/two.hpp").write_text("")
+        good = "| `real.hpp` | x |\n## The files\n### room\n| `one.hpp` | x |\n| `two.hpp` | x |\n"
+        if check_map(root, good):
+            return [f"found something wrong in a complete map: {check_map(root, good)}"]
+        broken = [good.replace("two", "ten"), good.replace("| `two.hpp` | x |\n", ""), good + "| `one.hpp` | x |\n",
+                  good.replace("`two.hpp` | x", "`two.hpp` | "), good.replace("real", "unreal")]
+        return [f"found nothing wrong in the map: {text}" for text in broken if not check_map(root, text)]
 
 
 def main():

@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
   MPI_Comm_split(MPI_COMM_WORLD, low_half, rank, &half);
   check(half, "half");
   MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, low_half != 0 ? ranks / 2 : 0, 9, &inter);
-  CHECK(last().comm == index_of(half));
+  CHECK(last().comm == index_of(inter));
   check(inter, "intercommunicator");
   int out = rank, in = -1;
   MPI_Request receive;
@@ -123,7 +123,34 @@ int main(int argc, char** argv) {
   CHECK(peers.inter && (peers.world != nullptr) == (low_half != 0) &&
         (peers.world != nullptr ? peers.world[records()[posted].peer] : records()[posted].peer) == in);
   MPI_Barrier(inter);
-  CHECK((last().flags & (flag::contributes | flag::consumes)) == 0);
+  CHECK(last().flags == (flag::contributes | flag::consumes));
+  // In their own group roots are MPI_ROOT, in the other one ranks.
+  const int root = low_half == 0 ? 0 : half_rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
+  MPI_Bcast(&in, 1, MPI_INT, root, inter);
+  CHECK(last().flags == (low_half == 0 ? unsigned(flag::consumes) : half_rank == 0 ? unsigned(flag::contributes) : 0u));
+  CHECK(last().peer == -1 && last().bytes == (root == MPI_ROOT ? sizeof in : 0));
+  int sum = 0;
+  MPI_Reduce(&out, &sum, 1, MPI_INT, MPI_SUM, root, inter);
+  CHECK(last().flags == (low_half == 0 ? unsigned(flag::contributes) : half_rank == 0 ? unsigned(flag::consumes) : 0u));
+  MPI_Allreduce(&out, &sum, 1, MPI_INT, MPI_SUM, inter);
+  CHECK(last().flags == (flag::contributes | flag::consumes) && last().bytes == sizeof out);
+  std::vector<int> gathered(static_cast<std::size_t>(ranks) + 1), counts(gathered.size(), 1), places(gathered.size(), 0);
+  MPI_Gatherv(&out, 1, MPI_INT, gathered.data(), counts.data(), places.data(), MPI_INT, root, inter);
+  CHECK(last().has(flag::consumes) == (root == MPI_ROOT) && last().has(flag::contributes) == (low_half == 0));
+  MPI_Scatterv(gathered.data(), counts.data(), places.data(), MPI_INT, &in, 1, MPI_INT, root, inter);
+  CHECK(last().has(flag::contributes) == (root == MPI_ROOT) && last().has(flag::consumes) == (low_half == 0));
+  CHECK(root != MPI_ROOT || last().bytes == sizeof(int) * static_cast<std::size_t>(remote));
+  counts.assign(counts.size(), 0);
+  counts[0] = 1;  // only with rank 0 of the other group
+  places.assign(places.size(), 0);
+  std::vector<int> takes(counts);
+  if (half_rank != 0) takes[0] = counts[0] = 0;
+  for (int i = 1; i < remote && half_rank == 0; ++i)
+    takes[static_cast<std::size_t>(i)] = counts[static_cast<std::size_t>(i)] = 0;
+  MPI_Alltoallv(gathered.data(), counts.data(), places.data(), MPI_INT, gathered.data() + 1, takes.data(), places.data(),
+                MPI_INT, inter);
+  CHECK(last().has(flag::sparse) == (remote > 1 || half_rank != 0));
+  CHECK(!last().has(flag::sparse) || last().peer == (half_rank == 0 ? 1 : 0));
   MPI_Intercomm_merge(inter, low_half, &merged);
   CHECK(last().comm == index_of(merged));
   check(merged, "merged");

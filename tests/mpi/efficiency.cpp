@@ -12,8 +12,8 @@
 // stderr ~ ^      block slow part x2: (\d.*, saves \d[^\n]*\n        by the clocks of the critical path|no answer: the models disagree)
 // stderr ~ ^      slow part=0\.5,network=0: (\d.*, saves \d|no answer: the models disagree)
 // stderr ~ ^      no such=0: no answer: no time was recorded for a block 'no such'$
-// stderr ~ whywait-P023: expected the part of its time that stays, such as 0\.5 or 0\n   slow=\n        \^
-// stderr ~ whywait-P023: expected the part of its time that stays, such as 0\.5 or 0\n   network=x\n           \^
+// stderr ~ ^whywait: WHYWAIT_WHATIF: something is missing at character 62, in 'slow=': expected the part of its time that stays, such as 0\.5 or 0 \(whywait-P023\); the question is skipped$
+// stderr ~ ^whywait: WHYWAIT_WHATIF: cannot read 'x' at character 72, in 'network=x': expected the part of its time that stays, such as 0\.5 or 0 \(whywait-P023\); the question is skipped$
 // json out.json
 // file out.json ~ "balance_between_nodes": ?(1|0\.99\d*),?\s
 // file out.json ~ "engine": "clocks"

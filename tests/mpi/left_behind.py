@@ -67,6 +67,9 @@ def check_report(folder, name, ranks, victim, took=0.0):
     # only the next rank waits for it there, because all ranks have sent all their messages
     compute = sum(r["seconds"] for w in report["waits"] for r in w["residual"]
                   if r["block"] == "compute" and w["pattern"] == "late_sender" and any(c["rank"] == 1 for c in w["causers"]))
+    callers = {w["operation"].get("caller", "").split(" ")[0] for w in report["waits"]
+               if w["pattern"] == "late_sender" and w["operation"]["call"] == "MPI_Wait"}
+    check(callers == {"end_even_round", "end_odd_round"}, f"MPI_Wait was called by {callers}")
     check(compute > 0.08, f"{compute} s of the waiting is explained by rank 1's computing; it computed 20 times 5 ms")
 
 

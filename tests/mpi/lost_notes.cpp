@@ -2,7 +2,7 @@
 // with: observer
 // flags: -O1 -g -fprofile-arcs
 // stderr ~ warning: blocks that the compiler counts are left out:
-// stderr ~ compile with -ftest-coverage, too
+// stderr ~ also\s+compile\s+with\s+-ftest-coverage
 // stderr ~ wait at barrier
 // stderr !~ visits instead of
 //

@@ -14,7 +14,7 @@ import sys
 
 PLAYS = {
     "order": ["late_sender"],
-    "synchronous": ["late_receiver"],
+    "synchronous": ["late_receiver", "work_in_turn"],
     "progress": ["wait_for_progress"],
     "wrong_order": ["wrong_order"],
     "relay": ["serialised_pipeline"],

@@ -2,9 +2,11 @@
 #define WHYWAIT_BASE_COLD_BEGIN_HPP
 
 // Between this header and cold_end.hpp <whywait/observer.hpp> includes the cold rooms. An optimising g++ compiles them at
-// -O1: that takes a fifth less time than -O2, and the explanation at the end of a run is as fast. Other compilers see nothing
-// of it. The pragma holds for everything that is parsed, so the standard headers of the cold rooms are included before it:
-// code outside must not get another optimisation level. scripts/layers.py checks that the list is complete.
+// -O1, without the passes that take long and gain these rooms nothing: the explanation at the end of a run is as fast as
+// with -O2. Functions under the pragma are inlined only into functions with the same options, so the accessors of the
+// containers are always_inline. Other compilers ignore all of this. The pragma holds for everything that is parsed, so the
+// standard headers of the cold rooms are included before it: code outside must not get another optimisation level.
+// scripts/layers.py checks that the list is complete.
 #include <cxxabi.h>
 #include <dirent.h>
 #include <fnmatch.h>
@@ -40,7 +42,8 @@
 
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
 #pragma GCC push_options
-#pragma GCC optimize("O1")
+#pragma GCC optimize("O1", "no-if-conversion", "no-if-conversion2", "no-ivopts", "no-split-wide-types", \
+                         "no-tree-dominator-opts", "no-tree-loop-optimize", "no-tree-pta")
 #endif
 
 #endif

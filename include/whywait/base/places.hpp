@@ -33,6 +33,7 @@ struct place {
   std::string function;      ///< complete demangled name
   std::string module;        ///< base name of the executable or library
   std::uint64_t offset = 0;  ///< address in the module's own numbering (what `addr2line -e module` takes)
+  std::string caller;        ///< of a call site: where its function was called, "step (halo.cpp:80)"; empty if not needed
 
   // Out of line, because many cold places copy and move it and each would compile its own copy.
   place() = default;
@@ -44,7 +45,8 @@ struct place {
 
   [[gnu::noinline]] bool operator==(const place& o) const noexcept {
     return line == o.line && last_line == o.last_line && offset == o.offset && call == o.call && name == o.name &&
-           kind == o.kind && region == o.region && file == o.file && function == o.function && module == o.module;
+           kind == o.kind && region == o.region && file == o.file && function == o.function && module == o.module &&
+           caller == o.caller;
   }
 };
 
@@ -83,6 +85,22 @@ class names {
   }
   std::size_t size() const noexcept { return table_.size(); }
 
+  /// Keeps the callers of call sites that would read the same without them, and clears all others. O(n log n).
+  void clear_needless_callers() {
+    base::vector<place*> calls;
+    for (entry& e : table_)
+      if (!e.where.call.empty()) calls.push_back(&e.where);
+    base::small_stable_sort(calls, [](const place* a, const place* b) { return compare_text(*a, *b) < 0; });
+    for (std::size_t i = 0; i != calls.size();) {
+      std::size_t end = i;
+      bool differ = false;
+      for (; end != calls.size() && compare_text(*calls[i], *calls[end]) == 0; ++end)
+        differ = differ || calls[end]->caller != calls[i]->caller;
+      for (; i != end; ++i)
+        if (!differ) calls[i]->caller.clear();
+    }
+  }
+
   /// All entries, sorted by key.
   base::vector<entry> entries() const {
     base::vector<entry> all = table_;
@@ -91,10 +109,22 @@ class names {
   }
 
  private:
+  // Negative, 0 or positive; 0 if `call_text` cannot tell two places without callers apart.
+  static int compare_text(const place& a, const place& b) noexcept {
+    if (const int c = a.call.compare(b.call)) return c;
+    if (const int c = a.region.compare(b.region)) return c;
+    if (const int c = a.region.empty() ? a.function.compare(b.function) : 0) return c;
+    if (const int c = a.file.compare(b.file)) return c;
+    if (a.line != b.line) return a.line < b.line ? -1 : 1;
+    if (!a.file.empty()) return 0;
+    if (const int c = a.module.compare(b.module)) return c;
+    return a.offset != b.offset ? (a.offset < b.offset ? -1 : 1) : 0;
+  }
+
   static bool better(const place& a, const place& b) noexcept {
     const auto known = [](const place& p) {
       return (p.call.empty() ? 0 : 1) + (p.name.empty() ? 0 : 1) + (p.kind.empty() ? 0 : 1) + (p.region.empty() ? 0 : 1) +
-             (p.line > 0 ? 2 : 0) + (p.function.empty() ? 0 : 1) + (p.module.empty() ? 0 : 1);
+             (p.line > 0 ? 2 : 0) + (p.function.empty() ? 0 : 1) + (p.module.empty() ? 0 : 1) + (p.caller.empty() ? 0 : 1);
     };
     if (known(a) != known(b)) return known(a) > known(b);
     if (const int c = a.call.compare(b.call)) return c < 0;
@@ -105,7 +135,8 @@ class names {
     if (a.line != b.line) return a.line < b.line;
     if (const int c = a.function.compare(b.function)) return c < 0;
     if (const int c = a.module.compare(b.module)) return c < 0;
-    return a.offset < b.offset;
+    if (a.offset != b.offset) return a.offset < b.offset;
+    return a.caller < b.caller;
   }
 
   base::key_map numbers_;  // indices in table_
@@ -131,24 +162,48 @@ inline std::string within_text(const place& p) {
   return printable(!p.region.empty() ? std::string(last_of(p.region)) : short_name(p.function));
 }
 
+/// The function of a place with its code location: "step (halo.cpp:80)".
+inline std::string function_text(const place& p) {
+  constexpr std::string_view unnamed = "(anonymous)::";
+  const std::string code = code_text(p);
+  std::string function = printable(short_name(p.function));
+  if (function.compare(0, unnamed.size(), unnamed) == 0) function.erase(0, unnamed.size());
+  if (function.empty() || code.empty()) return function + code;
+  return function + " (" + code + ")";
+}
+
+/// Where the function of a call site was called: " from step (halo.cpp:80)"; empty if that is not needed.
+inline std::string caller_text(const place& p) { return p.caller.empty() ? std::string() : " from " + p.caller; }
+
 /// A call site by its code location: "MPI_Recv (halo.cpp:142)".
 inline std::string brief_call_text(const place& p) {
   const std::string code = code_text(p);
-  return printable(p.call) + (code.empty() ? "" : " (" + code + ")");
+  return printable(p.call) + (code.empty() ? "" : " (" + code + ")") + caller_text(p);
 }
 
-/// A call site with its region: "MPI_Recv in exchange (halo.cpp:142)". `joint` is "in", or "at" between two of them.
-/// The region is shortened to fit `width` columns; the call and the file name are never cut.
+/// A call site with its region: "MPI_Recv in exchange (halo.cpp:142)", and with its caller if another one reads the same.
+/// `joint` is "in", or "at" between two of them. The region is shortened to fit `width` columns; the rest is never cut.
 inline std::string call_text(const place& p, std::string_view joint = "in", std::size_t width = std::size_t(-1)) {
   std::string out = p.call.empty() ? "a call" : printable(p.call);
   std::string within = within_text(p);
   std::string code = code_text(p);
   if (!code.empty()) code = " (" + code + ")";
   if (within.empty() && code.empty()) return out + " at an unknown place";
+  code += caller_text(p);
   if (within.empty()) return out + code;
   const std::size_t rest = display_width(out) + joint.size() + 2 + display_width(code);
   if (width != std::size_t(-1)) within = shorten_middle(within, std::max<std::size_t>(width > rest ? width - rest : 0, 12));
   return out + " " + std::string(joint) + " " + within + code;
+}
+
+/// The same after `before`, in lines of `width` columns: the caller has one of its own if both do not fit.
+inline base::vector<std::string> call_lines(const place& p, std::size_t width, const std::string& before = {}) {
+  const std::size_t room = width - before.size();
+  const std::string all = call_text(p, "in");
+  if (p.caller.empty() || display_width(all) <= room) return {before + call_text(p, "in", room)};
+  place alone = p;
+  alone.caller.clear();
+  return {before + call_text(alone, "in", room), std::string(before.size() + 3, ' ') + caller_text(p)};
 }
 
 }  // namespace base

@@ -18,9 +18,12 @@ namespace detail {
 /// The part of pod_vector that depends on the element size only; compiled once for all element types.
 class plain_memory {
  protected:
-  plain_memory() noexcept = default;
+  [[gnu::always_inline]] plain_memory() noexcept {}
   explicit plain_memory(memory_pool* pool) noexcept : pool_(pool) {}
-  plain_memory(plain_memory&& other) noexcept { exchange(other); }
+  [[gnu::always_inline]] plain_memory(plain_memory&& other) noexcept
+      : data_(other.data_), size_(other.size_), capacity_(other.capacity_), pool_(other.pool_) {
+    other.data_ = nullptr, other.size_ = other.capacity_ = 0, other.pool_ = nullptr;
+  }
   plain_memory(const plain_memory&) = delete;
   plain_memory& operator=(const plain_memory&) = delete;
 
@@ -48,6 +51,12 @@ class plain_memory {
     const size_t least = size_ + more, doubled = size_t{2} * capacity_, first = element < 16 ? 64 / element : 4;
     const size_t most = doubled > UINT32_MAX && least <= UINT32_MAX ? size_t{UINT32_MAX} : doubled;
     move_to(least > most ? (least > first ? least : first) : most, element);
+  }
+  [[gnu::noinline]] void append_bytes(const void* first, size_t count, size_t element) {
+    if (count == 0) return;
+    if (count > capacity_ - size_) size_ == 0 && count > capacity_ ? move_to(count, element) : grow(count, element);
+    memcpy(static_cast<char*>(data_) + size_ * element, first, count * element);
+    size_ += static_cast<uint32_t>(count);
   }
   /// Moves the elements from index `from` on to index `to`; the capacity must suffice.
   void shift(size_t to, size_t from, size_t element) noexcept {
@@ -87,15 +96,17 @@ class pod_vector : private detail::plain_memory {
   using iterator = T*;
   using const_iterator = const T*;
 
-  pod_vector() noexcept = default;
+  [[gnu::always_inline]] pod_vector() noexcept {}
   explicit pod_vector(memory_pool& pool) noexcept : plain_memory(&pool) {}
   explicit pod_vector(size_t count, const T& value = T()) { resize(count, value); }
   pod_vector(std::initializer_list<T> values) { append(values.begin(), values.size()); }
   pod_vector(const T* first, const T* last) { append(first, static_cast<size_t>(last - first)); }
-  pod_vector(const pod_vector& other) : plain_memory() { append(other.data(), other.size()); }
-  pod_vector(pod_vector&& other) noexcept : plain_memory(static_cast<plain_memory&&>(other)) {}
+  pod_vector(const pod_vector& other) : plain_memory() { append_bytes(other.data_, other.size_, sizeof(T)); }
+  [[gnu::always_inline]] pod_vector(pod_vector&& other) noexcept : plain_memory(static_cast<plain_memory&&>(other)) {}
   pod_vector& operator=(const pod_vector& other) {
-    if (this != &other) assign(other.begin(), other.end());
+    if (this == &other) return *this;
+    clear();
+    append_bytes(other.data_, other.size_, sizeof(T));
     return *this;
   }
   pod_vector& operator=(pod_vector&& other) noexcept {
@@ -106,21 +117,21 @@ class pod_vector : private detail::plain_memory {
   // Inline, because it would be one more function per type.
   [[gnu::always_inline]] ~pod_vector() { give_back(sizeof(T)); }
 
-  T* data() noexcept { return static_cast<T*>(data_); }
-  const T* data() const noexcept { return static_cast<const T*>(data_); }
-  size_t size() const noexcept { return size_; }
-  size_t capacity() const noexcept { return capacity_; }
-  bool empty() const noexcept { return size_ == 0; }
-  T* begin() noexcept { return data(); }
-  const T* begin() const noexcept { return data(); }
-  T* end() noexcept { return data() + size_; }
-  const T* end() const noexcept { return data() + size_; }
-  T& operator[](size_t at) noexcept { return data()[at]; }
-  const T& operator[](size_t at) const noexcept { return data()[at]; }
-  T& front() noexcept { return data()[0]; }
-  const T& front() const noexcept { return data()[0]; }
-  T& back() noexcept { return data()[size_ - 1]; }
-  const T& back() const noexcept { return data()[size_ - 1]; }
+  [[gnu::always_inline]] T* data() noexcept { return static_cast<T*>(data_); }
+  [[gnu::always_inline]] const T* data() const noexcept { return static_cast<const T*>(data_); }
+  [[gnu::always_inline]] size_t size() const noexcept { return size_; }
+  [[gnu::always_inline]] size_t capacity() const noexcept { return capacity_; }
+  [[gnu::always_inline]] bool empty() const noexcept { return size_ == 0; }
+  [[gnu::always_inline]] T* begin() noexcept { return data(); }
+  [[gnu::always_inline]] const T* begin() const noexcept { return data(); }
+  [[gnu::always_inline]] T* end() noexcept { return data() + size_; }
+  [[gnu::always_inline]] const T* end() const noexcept { return data() + size_; }
+  [[gnu::always_inline]] T& operator[](size_t at) noexcept { return data()[at]; }
+  [[gnu::always_inline]] const T& operator[](size_t at) const noexcept { return data()[at]; }
+  [[gnu::always_inline]] T& front() noexcept { return data()[0]; }
+  [[gnu::always_inline]] const T& front() const noexcept { return data()[0]; }
+  [[gnu::always_inline]] T& back() noexcept { return data()[size_ - 1]; }
+  [[gnu::always_inline]] const T& back() const noexcept { return data()[size_ - 1]; }
 
   void reserve(size_t count) {
     if (count > capacity_) move_to(count, sizeof(T));
@@ -137,8 +148,8 @@ class pod_vector : private detail::plain_memory {
     if (size_ == capacity_) grow(1, sizeof(T));
     return *::new (static_cast<void*>(data() + size_++)) T(made);
   }
-  void pop_back() noexcept { --size_; }
-  void clear() noexcept { size_ = 0; }
+  [[gnu::always_inline]] void pop_back() noexcept { --size_; }
+  [[gnu::always_inline]] void clear() noexcept { size_ = 0; }
   /// Frees the memory and keeps the pool.
   void release() noexcept {
     give_back(sizeof(T));

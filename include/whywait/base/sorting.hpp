@@ -3,8 +3,10 @@
 
 #include <whywait/base/pod_vector.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 namespace whywait {
@@ -14,7 +16,7 @@ namespace base {
 namespace detail {
 
 using number_before = bool (*)(const void* context, std::uint32_t a, std::uint32_t b);
-using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b);
+using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b, std::size_t element);
 
 [[gnu::noinline]] inline bool in_order(std::size_t size, number_before before, const void* context) {
   for (std::uint32_t i = 1; i < size; ++i) {
@@ -45,7 +47,7 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b);
 
 // The part of a sort that does not depend on the element type.
 [[gnu::noinline]] inline void sort_list(void* list, std::size_t size, number_before before, const void* context,
-                                        number_swap swap) {
+                                        number_swap swap, std::size_t element) {
   if (in_order(size, before, context)) return;
   base::pod_vector<std::uint32_t> order(size);
   for (std::uint32_t i = 0; i != size; ++i) order[i] = i;
@@ -54,7 +56,7 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b);
   for (std::uint32_t i = 0; i != size; ++i) {
     std::uint32_t to = i;
     for (std::uint32_t from = order[to]; from != i; from = order[to]) {
-      swap(list, to, from);
+      swap(list, to, from, element);
       order[to] = to;
       to = from;
     }
@@ -62,10 +64,24 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b);
   }
 }
 
+[[gnu::noinline]] inline void swap_bytes(void* list, std::uint32_t a, std::uint32_t b, std::size_t element) {
+  unsigned char* const x = static_cast<unsigned char*>(list) + a * element;
+  std::swap_ranges(x, x + element, static_cast<unsigned char*>(list) + b * element);
+}
 template <class T>
-void swap_numbers(void* list, std::uint32_t a, std::uint32_t b) {
+void swap_elements(void* list, std::uint32_t a, std::uint32_t b, std::size_t) {
   std::swap(static_cast<T*>(list)[a], static_cast<T*>(list)[b]);
 }
+
+template <class T, class Before>
+struct list_order {
+  static bool before(const void* context, std::uint32_t a, std::uint32_t b) {
+    const list_order& order = *static_cast<const list_order*>(context);
+    return (*order.is_before)(order.list[a], order.list[b]);
+  }
+  const T* list;
+  const Before* is_before;
+};
 
 }  // namespace detail
 
@@ -73,20 +89,14 @@ void swap_numbers(void* list, std::uint32_t a, std::uint32_t b) {
 /// pointer, at most one swap and 8 bytes of memory per element; fewer than 2^32 elements. Throws std::bad_alloc. If it
 /// or `before` throws, the list is unchanged.
 template <class T, class Before>
-void small_stable_sort(T* list, std::size_t size, Before before) {
-  struct both {
-    const T* list;
-    const Before* before;
-  };
-  const both context{list, &before};
-  const detail::number_before by_number = [](const void* c, std::uint32_t a, std::uint32_t b) {
-    const both& all = *static_cast<const both*>(c);
-    return static_cast<bool>((*all.before)(all.list[a], all.list[b]));
-  };
-  detail::sort_list(list, size, by_number, &context, &detail::swap_numbers<T>);
+[[gnu::always_inline]] inline void small_stable_sort(T* list, std::size_t size, const Before& before) {
+  const detail::list_order<T, Before> order{list, &before};
+  detail::number_swap swap = &detail::swap_bytes;
+  if constexpr (!std::is_trivially_copyable<T>::value) swap = &detail::swap_elements<T>;
+  detail::sort_list(list, size, &detail::list_order<T, Before>::before, &order, swap, sizeof(T));
 }
 template <class List, class Before>
-void small_stable_sort(List& list, Before before) {
+[[gnu::always_inline]] inline void small_stable_sort(List& list, const Before& before) {
   small_stable_sort(list.data(), list.size(), before);
 }
 
@@ -97,9 +107,33 @@ void small_stable_sort(List& list) {
   small_stable_sort(list, [](const element& a, const element& b) { return a < b; });
 }
 
+/// Brings together neighbours for which `same(first, other)` holds: `add(first, other)`, and the other goes. O(n).
+template <class List, class Same, class Add>
+void join_neighbours(List& list, const Same& same, const Add& add) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i != list.size(); ++i) {
+    if (kept != 0 && same(list[kept - 1], list[i])) {
+      add(list[kept - 1], list[i]);
+      continue;
+    }
+    if (kept != i) list[kept] = std::move(list[i]);
+    ++kept;
+  }
+  list.resize(kept);
+}
+
+/// Sorts by `before` and joins the elements that are equal in this order.
+template <class List, class Before, class Add>
+void sort_and_join(List& list, const Before& before, const Add& add) {
+  using element = typename List::value_type;
+  small_stable_sort(list, before);
+  join_neighbours(
+      list, [&before](const element& a, const element& b) { return !before(a, b); }, add);
+}
+
 /// Stable sort for mostly short lists where run time matters: up to 32 elements are sorted by insertion.
 template <class List, class Before>
-void sort_short(List& list, Before before) {
+void sort_short(List& list, const Before& before) {
   if (list.size() > 32) return small_stable_sort(list, before);
   for (std::size_t i = 1; i < list.size(); ++i) {
     const typename List::value_type moving = list[i];

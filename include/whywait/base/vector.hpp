@@ -24,8 +24,11 @@ class vector_memory {
   /// Moves `count` elements of `element` bytes each to fresh memory.
   using mover = void (*)(void* to, void* from, std::size_t count, std::size_t element);
 
-  vector_memory() noexcept = default;
-  vector_memory(vector_memory&& other) noexcept { exchange(other); }
+  [[gnu::always_inline]] vector_memory() noexcept {}
+  [[gnu::always_inline]] vector_memory(vector_memory&& other) noexcept
+      : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
+    other.data_ = nullptr, other.size_ = other.capacity_ = 0;
+  }
   vector_memory(const vector_memory&) = delete;
   vector_memory& operator=(const vector_memory&) = delete;
 
@@ -77,7 +80,7 @@ class vector : private detail::vector_memory {
   using const_iterator = const T*;
 
   // Delegating constructors: when copying an element throws, the destructor frees the others.
-  vector() noexcept = default;
+  [[gnu::always_inline]] vector() noexcept {}
   explicit vector(std::size_t count) : vector() { resize(count); }
   vector(std::size_t count, const T& value) : vector() { resize(count, value); }
   vector(std::initializer_list<T> values) : vector(values.begin(), values.end()) {}
@@ -87,7 +90,7 @@ class vector : private detail::vector_memory {
   }
   explicit vector(const std::vector<T>& other) : vector(other.data(), other.data() + other.size()) {}
   vector(const vector& other) : vector(other.begin(), other.end()) {}
-  vector(vector&& other) noexcept : vector_memory(static_cast<vector_memory&&>(other)) {}
+  [[gnu::always_inline]] vector(vector&& other) noexcept : vector_memory(static_cast<vector_memory&&>(other)) {}
   vector& operator=(vector other) noexcept {
     exchange(other);
     return *this;
@@ -98,25 +101,25 @@ class vector : private detail::vector_memory {
   }
   explicit operator std::vector<T>() const { return std::vector<T>(begin(), end()); }
 
-  T* data() noexcept { return static_cast<T*>(data_); }
-  const T* data() const noexcept { return static_cast<const T*>(data_); }
-  std::size_t size() const noexcept { return size_; }
-  std::size_t capacity() const noexcept { return capacity_; }
-  bool empty() const noexcept { return size_ == 0; }
-  T* begin() noexcept { return static_cast<T*>(data_); }
-  const T* begin() const noexcept { return static_cast<const T*>(data_); }
-  T* end() noexcept { return static_cast<T*>(data_) + size_; }
-  const T* end() const noexcept { return static_cast<const T*>(data_) + size_; }
+  [[gnu::always_inline]] T* data() noexcept { return static_cast<T*>(data_); }
+  [[gnu::always_inline]] const T* data() const noexcept { return static_cast<const T*>(data_); }
+  [[gnu::always_inline]] std::size_t size() const noexcept { return size_; }
+  [[gnu::always_inline]] std::size_t capacity() const noexcept { return capacity_; }
+  [[gnu::always_inline]] bool empty() const noexcept { return size_ == 0; }
+  [[gnu::always_inline]] T* begin() noexcept { return static_cast<T*>(data_); }
+  [[gnu::always_inline]] const T* begin() const noexcept { return static_cast<const T*>(data_); }
+  [[gnu::always_inline]] T* end() noexcept { return static_cast<T*>(data_) + size_; }
+  [[gnu::always_inline]] const T* end() const noexcept { return static_cast<const T*>(data_) + size_; }
   auto rbegin() const noexcept { return std::reverse_iterator<const T*>(end()); }
   auto rend() const noexcept { return std::reverse_iterator<const T*>(begin()); }
-  T& operator[](std::size_t at) noexcept { return static_cast<T*>(data_)[at]; }
-  const T& operator[](std::size_t at) const noexcept { return static_cast<const T*>(data_)[at]; }
+  [[gnu::always_inline]] T& operator[](std::size_t at) noexcept { return static_cast<T*>(data_)[at]; }
+  [[gnu::always_inline]] const T& operator[](std::size_t at) const noexcept { return static_cast<const T*>(data_)[at]; }
   T& at(std::size_t i) { return i < size_ ? (*this)[i] : throw std::out_of_range("base::vector"); }
   const T& at(std::size_t i) const { return i < size_ ? (*this)[i] : throw std::out_of_range("base::vector"); }
-  T& front() noexcept { return *begin(); }
-  const T& front() const noexcept { return *begin(); }
-  T& back() noexcept { return (*this)[size_ - 1]; }
-  const T& back() const noexcept { return (*this)[size_ - 1]; }
+  [[gnu::always_inline]] T& front() noexcept { return *begin(); }
+  [[gnu::always_inline]] const T& front() const noexcept { return *begin(); }
+  [[gnu::always_inline]] T& back() noexcept { return (*this)[size_ - 1]; }
+  [[gnu::always_inline]] const T& back() const noexcept { return (*this)[size_ - 1]; }
 
   void reserve(std::size_t count) {
     if (count > capacity_) move_to(count, sizeof(T), relocation());

@@ -18,7 +18,7 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// How the time in each block is distributed over the ranks. Merged up the reduction tree; 72 bytes per distinct block.
+/// How the time in each block is distributed over the ranks. Merged up the reduction tree; 80 bytes per distinct block.
 class block_balance {
  public:
   /// Sets what one rank did itself, by block, ascending. `joined`: unmarked code by the keys that join it.
@@ -28,6 +28,7 @@ class block_balance {
     small_stable_sort(regions);
     all_.clear();
     all_ranks_ = 1;
+    longest_ = second_ = {0, rank};
     for (const explain::block_time& b : own) {
       if (b.ns <= 0) continue;
       entry e;
@@ -40,15 +41,24 @@ class block_balance {
       e.region = !e.unmarked && std::binary_search(regions.begin(), regions.end(), b.block);
       e.most_ns = e.sum_ns = b.ns;
       all_.push_back(e);
+      if (e.region || joined.is_piece(b.block)) longest_.ns += b.ns;
     }
   }
   void write(base::packet& out) const {
     put(out, all_ranks_);
+    put(out, longest_);
+    put(out, second_);
     put_all(out, all_);
   }
   /// Merges what another rank's `write` wrote.
   void join(base::packet_reader& in) {
     all_ranks_ += in.get<std::int32_t>();
+    const auto first = in.get<computing>(), next = in.get<computing>();
+    const bool theirs = first.ns > longest_.ns;
+    const computing lower = theirs ? longest_ : first;
+    if (theirs) longest_ = first;
+    const computing rest = theirs ? next : second_;
+    second_ = rest.ns > lower.ns ? rest : lower;
     join_ascending(
         all_, in, [](const entry& a, const entry& b) { return a.block < b.block; },
         [](entry& to, const entry& e) {
@@ -64,14 +74,13 @@ class block_balance {
   }
 
   /// The blocks that one rank spends most time in beyond the mean of the ranks that share them once balanced: the candidates,
-  /// at most `most`, largest excess first. What joins only one block is left out. A marked block that one rank runs, or at
-  /// most half of the ranks evenly, would be divided among all; whether others run the same unmarked code is not known.
+  /// at most `most`, largest excess first. What joins only one block is left out. A marked block that one rank runs would be
+  /// divided among all; whether others run the same unmarked code is not known.
   base::pod_vector<explain::balance_answer> candidates(std::size_t most) const {
     base::pod_vector<entry> found;
     for (entry e : all_) {
-      const bool few =
-          2 * e.ranks <= all_ranks_ && static_cast<double>(e.most_ns) < 1.1 * static_cast<double>(e.sum_ns) / e.ranks;
-      e.among = few && e.region ? all_ranks_ : e.ranks;
+      e.among = e.ranks == 1 && e.region ? all_ranks_ : e.ranks;
+      if (e.among > e.ranks) e.others_ns = longest_.rank == e.rank ? second_.ns : longest_.ns;
       if (e.among > 1 && excess(e) > 0) found.push_back(e);
     }
     small_stable_sort(found, [](const entry& a, const entry& b) {
@@ -92,9 +101,15 @@ class block_balance {
 
  private:
   using entry = explain::balance_answer;
+  // What a rank computes in all.
+  struct computing {
+    std::int64_t ns, rank;
+  };
+
   static std::int64_t excess(const entry& e) noexcept { return e.most_ns - mean_ns(e); }
 
   base::pod_vector<entry> all_;  ///< by block
+  computing longest_{0, 0}, second_{0, 0};  ///< the ranks that compute longest
   std::int32_t all_ranks_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/clocks/clock_plan.hpp>
+#include <whywait/clocks/joined_code.hpp>
 #include <whywait/explain/blocks.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/walk.hpp>
@@ -55,7 +56,7 @@ class clock_legs {
     explain::location_walk walk(rank);
     std::int64_t now_ns = rank.begin_ns;
     core::stable_key last_site = 0;
-    std::uint64_t step = 0;
+    std::uint64_t step = 0, code_end = 0;
     double after_ns = 0, after_uncertain = 0;
     const std::uint32_t unmarked = plan.number_of(explain::unmarked_key());
     for (std::size_t i = 0; i <= records; ++i) {
@@ -69,6 +70,7 @@ class clock_legs {
       const double sum_ns = cost.before_ns + cost.inside_ns + cost.back_ns + cost.after_ns;
       overhead o;
       o.uncertain = sum_ns > 0 ? cost.error_ns / sum_ns : 0;
+      double beside_ns = 0;
       if (plan.compensates()) {
         std::int64_t room_ns = begin_ns - now_ns;
         const auto put = [&](double ns, double uncertain) {
@@ -77,14 +79,20 @@ class clock_legs {
           o.before_ns += spent_ns;
           o.error_ns += static_cast<double>(spent_ns) * uncertain;
         };
-        if (r != nullptr) put(static_cast<double>(r->overhead) * rank.clock.ns_per_tick, 0);  // timed, not estimated
         put(after_ns, after_uncertain);
         put(cost.before_ns, o.uncertain);
         if (here.mark_overheads.step_ns != 0 || here.mark_overheads.region_ns != 0) {
           put(marks_ns(rank, here, step, steps_end), here.mark_overheads.error);
         }
+        if (r != nullptr) {  // timed, not estimated
+          const double own_ns = static_cast<double>(r->overhead) * rank.clock.ns_per_tick;
+          const std::int64_t usual_ns = o.before_ns;
+          put(own_ns, 0);
+          if (i >= here.carried) beside_ns = own_ns - static_cast<double>(o.before_ns - usual_ns);
+        }
       }
-      o.inside_ns = cut(cost.inside_ns, leave_ns - begin_ns);
+      // Of the four readings of a call that timed itself one is inside it and two follow it.
+      o.inside_ns = cut(cost.inside_ns + beside_ns / 3, leave_ns - begin_ns);
       o.back_ns = std::max<std::int64_t>(0, core::nearest(cost.back_ns));
       if (r != nullptr && r->posting != 0 && r->duration == 0) o.ahead_ns = core::nearest(cost.inside_ns);
       if (o.before_ns != 0 || o.inside_ns != 0 || o.back_ns != 0 || o.ahead_ns != 0) {
@@ -94,7 +102,7 @@ class clock_legs {
         }
         overheads_[i] = o;
       }
-      after_ns = cost.after_ns;
+      after_ns = cost.after_ns + beside_ns * 2 / 3;
       after_uncertain = o.uncertain;
       const core::stable_key site = r != nullptr ? explain::site_of(here, *r) : 0;
       std::uint32_t call = clock_plan::none;
@@ -111,7 +119,9 @@ class clock_legs {
           plan.spend(asked[p.block], ns, parts, put);
         }
         if (room_ns > 0) {
-          const core::stable_key between = explain::between_key(last_site, site);
+          const std::uint32_t end = explain::code_end_site(here, i, code_end);
+          const core::stable_key between =
+              explain::between_key(last_site, end < here.call_sites.size() ? here.call_sites[end] : 0);
           plan.spend(plan.number_of(between), room_ns, parts, put);
           if (here.thread == 0) {
             plan.spend(unmarked, room_ns, parts, put);
@@ -126,7 +136,7 @@ class clock_legs {
       // A further thread counts from its first to its last call.
       if (here.whole || (r != nullptr && i > here.carried)) useful_ns_ += begin_ns - now_ns;
       now_ns = leave_ns;
-      last_site = site;
+      if (r == nullptr || !core::polled_in_vain(*r)) last_site = site;
       step = r != nullptr ? r->steps : step;
     }
     spends_.assign(spends.begin(), spends.end());

@@ -89,7 +89,7 @@ class clock_pass {
       to.clocks.legs().read(*rank_, here, plan, block_numbers, parts_, leaving.empty() ? nullptr : &leaving[l], joined,
                             scratch_->spends);
       for (clock_need& n : book_->needs(l)) {
-        n.any = core::role_of(here.records[n.record].call) == core::call_role::complete_any;
+        n.any = core::role_of(here.records[n.record]) == core::call_role::complete_any;
         n.received = 0;
         n.stamp = clock_need::unknown;
       }
@@ -292,18 +292,21 @@ class clock_pass {
   void end(lane& l, std::size_t number) {
     --open_;
     const location_clocks& c = l.clocks;
-    for (std::size_t h = 0; h != clocks_; ++h) {
-      result_.ends[h] = std::max(result_.ends[h], without(c.now_ns(), c.delay()[h]));
+    const explain::location_history& here = rank_->locations[number];
+    const explain::active_time active = explain::active_time_of(*rank_, here, c.last_leave_ns());
+    if (active.takes_part) {
+      // A further thread ends with its last call, and one without calls never holds the run up.
+      const std::int64_t end_ns = here.whole ? c.now_ns() : c.last_leave_ns();
+      const clock_bank<most_clocks>& delay = here.whole ? c.delay() : c.last_delay();
+      for (std::size_t h = 0; h != clocks_; ++h) result_.ends[h] = std::max(result_.ends[h], without(end_ns, delay[h]));
+      result_.add_end(end_ns, c.bound_ns());
     }
-    result_.add_end(c.now_ns(), c.bound_ns());
     result_.error_ns = std::max(result_.error_ns, c.error_ns());
     result_.executed_ns += c.executed_ns();
     result_.waiting_ns += l.waiting_ns;
     result_.inversions += l.inversions;
     result_.useful_ns += c.useful_ns();
     result_.most_useful_ns = std::max(result_.most_useful_ns, c.useful_ns());
-    const explain::location_history& here = rank_->locations[number];
-    const explain::active_time active = explain::active_time_of(*rank_, here, c.last_leave_ns());
     const std::int64_t counted = active.takes_part ? 1 : 0, further = here.whole ? 0 : counted;
     result_.locations += counted;
     result_.further += further;

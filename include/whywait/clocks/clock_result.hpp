@@ -37,18 +37,7 @@ struct clock_result {
   }
 
   /// Sorts and joins the lists; call after the results of one rank are added.
-  void join() {
-    small_stable_sort(classes, before);
-    std::size_t kept = 0;
-    for (const explain::class_clock& c : classes) {
-      if (kept != 0 && !before(classes[kept - 1], c)) {
-        add(classes[kept - 1], c);
-      } else {
-        classes[kept++] = c;
-      }
-    }
-    classes.resize(kept);
-  }
+  void join() { base::sort_and_join(classes, before, add); }
 
   void write(base::packet& out) const {
     put(out, ends);

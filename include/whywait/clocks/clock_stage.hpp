@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_CLOCKS_CLOCK_STAGE_HPP
 #define WHYWAIT_CLOCKS_CLOCK_STAGE_HPP
 
+#include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/clocks/block_balance.hpp>
 #include <whywait/clocks/clock_pass.hpp>
@@ -34,10 +35,11 @@ class clock_stage final : public explain::rank_clocks {
         placed_(*scratch.memory),
         pass_(rank, needs_, meetings_, notes_, scratch) {}
 
-  void add_collective(const explain::participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs,
+  void add_collective(const explain::participant* all, const explain::participant* waiting, std::size_t count,
+                      const base::pod_vector<std::int32_t>& needs,
                       const base::pod_vector<explain::relay_wait>& relays) override {
-    meetings_.plan(all, count, needs);
-    meetings_.plan_relays(all, count, relays);
+    meetings_.plan(all, waiting, count, needs);
+    meetings_.plan_relays(waiting, count, relays);
   }
   void send_needs(explain::outbox_call to) override { meetings_.send_needs(to); }
   void receive_needs(std::uint32_t part, base::packet_reader& in) override {
@@ -71,24 +73,18 @@ class clock_stage final : public explain::rank_clocks {
   /// `balances`: the blocks to predict the saving of balancing for.
   base::packet choose_blocks(base::pod_vector<explain::balance_answer>&& balances) {
     balances_ = std::move(balances);
-    base::vector<std::pair<core::stable_key, std::int64_t>> blocks;
+    using entry = std::pair<core::stable_key, std::int64_t>;
+    base::vector<entry> blocks;
     for (const explain::merged_class& c : merging_->merged_classes()) {
       for (const explain::residual_term& t : c.sum.residual) {
         if (t.within == 0 && t.total_ns > 0) blocks.emplace_back(t.block, t.total_ns);
       }
     }
-    base::small_stable_sort(blocks);
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i != blocks.size(); ++i) {
-      if (kept != 0 && blocks[kept - 1].first == blocks[i].first) {
-        blocks[kept - 1].second += blocks[i].second;
-      } else {
-        blocks[kept++] = blocks[i];
-      }
-    }
-    blocks.resize(kept);
+    base::sort_and_join(
+        blocks, [](const entry& a, const entry& b) { return a.first < b.first; },
+        [](entry& to, const entry& t) { to.second += t.second; });
     base::small_stable_sort(
-        blocks, [](const auto& a, const auto& b) { return a.second != b.second ? a.second > b.second : a.first < b.first; });
+        blocks, [](const entry& a, const entry& b) { return a.second != b.second ? a.second > b.second : a.first < b.first; });
     blocks.resize(std::min(blocks.size(), settings_->savings));
     base::pod_vector<explain::block_time> path = critical_path::joined(path_.path);
     small_stable_sort(path, [](const explain::block_time& a, const explain::block_time& b) {
@@ -201,7 +197,10 @@ class clock_stage final : public explain::rank_clocks {
     const std::size_t balanced = ends_.size() - std::min(ends_.size(), balances_.size());
     for (std::size_t q = balanced; q < ends_.size(); ++q) {
       result.balances.push_back(balances_[q - balanced]);
-      result.balances.back().saving_ns = total_ns_ - ends_[q];
+      explain::balance_answer& b = result.balances.back();
+      b.saving_ns = total_ns_ - ends_[q];
+      // the others' share of a block that they do not run yet
+      if (b.among > b.ranks) b.saving_ns = std::min(b.saving_ns, total_ns_ - b.others_ns - block_balance::mean_ns(b));
     }
     base::small_stable_sort(result.balances, [](const explain::balance_answer& a, const explain::balance_answer& b) {
       return a.saving_ns > b.saving_ns;

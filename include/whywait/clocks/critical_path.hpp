@@ -35,16 +35,7 @@ struct critical_path {
   }
   /// The path by block: steps of one block in several regions are added up.
   static base::pod_vector<entry> joined(base::pod_vector<entry> path) {
-    small_stable_sort(path, before);
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i != path.size(); ++i) {
-      if (kept != 0 && path[kept - 1].block == path[i].block) {
-        add_entry(path[kept - 1], path[i]);
-      } else {
-        path[kept++] = path[i];
-      }
-    }
-    path.resize(kept);
+    base::sort_and_join(path, before, add_entry);
     return path;
   }
 

@@ -32,18 +32,7 @@ struct cost_sums {
     for (double* v : {&direct_ns, &indirect_ns, &propagating_ns, &terminal_ns, &nobody_ns}) *v += in.get<double>();
   }
   /// Call after the costs of several locations were added.
-  void join() {
-    small_stable_sort(blocks, before);
-    std::size_t kept = 0;
-    for (const entry& e : blocks) {
-      if (kept != 0 && blocks[kept - 1].block == e.block) {
-        add(blocks[kept - 1], e);
-      } else {
-        blocks[kept++] = e;
-      }
-    }
-    blocks.resize(kept);
-  }
+  void join() { base::sort_and_join(blocks, before, add); }
 
   void write(base::packet& out) const {
     put_all(out, blocks);

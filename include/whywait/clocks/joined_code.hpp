@@ -79,6 +79,8 @@ class joined_code {
     const sum* const piece = find(block);
     return piece != nullptr ? piece->piece : 0;
   }
+  /// Whether a block is a piece of unmarked code.
+  bool is_piece(core::stable_key block) const noexcept { return find(block) != nullptr; }
   /// Whether a block is a piece of unmarked code, or joins such pieces.
   bool is_unmarked(core::stable_key block) const noexcept {
     if (find(block) != nullptr) return true;

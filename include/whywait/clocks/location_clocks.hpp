@@ -28,6 +28,7 @@ class location_clocks {
   /// Goes to the beginning of the next record. At the end it enters the last steps and returns false.
   bool begin_next() {
     const clock_leg& leg = legs_[next_];
+    if (next_ == legs_.records()) last_delay_ = delay_;
     for (const std::uint32_t end = clock_legs::spends_before(leg); spent_ != end; ++spent_) {
       delay_[legs_.spent(spent_).clock] += legs_.spent(spent_).ns;
     }
@@ -95,6 +96,8 @@ class location_clocks {
 
   std::int64_t now_ns() const noexcept { return now_ns_; }
   const clock_bank<most_clocks>& delay() const noexcept { return delay_; }
+  /// After the last record: the delay at the end of the last call.
+  const clock_bank<most_clocks>& last_delay() const noexcept { return last_delay_; }
   /// Overhead on the measured critical path to this instant.
   std::int64_t bound_ns() const noexcept { return bound_ns_; }
   /// The possible error of delay()[0] because of the constants: the largest sum along a path (docs/method.md 4.2).
@@ -123,7 +126,7 @@ class location_clocks {
   const clock_plan* plan_;
   const base::pod_vector<double>* parts_;
   std::size_t clocks_;
-  clock_bank<most_clocks> delay_;
+  clock_bank<most_clocks> delay_, last_delay_;
 };
 
 }  // namespace clocks

@@ -28,37 +28,50 @@ class meeting_book {
       : own_rank_(own_rank), memory_(&memory), instructions_(memory) {}
 
   /// Plans one complete instance, sorted by rank: which contributor sends its stamp where, and which waiters receive
-  /// one.
-  void plan(const explain::participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs) {
+  /// one. `waiting`: the participants in the calls in which they waited, usually `all`.
+  void plan(const explain::participant* all, const explain::participant* waiting, std::size_t count,
+            const base::pod_vector<std::int32_t>& needs) {
     using core::call_role;
     if (count < 2) return;
+    waiting_ = waiting;
     const call_role role = core::role_of(all[0].call);
-    bool overlap = true, sparse = false, data = false;
+    bool overlap = true, sparse = false, data = false, dense = true;
     std::int64_t latest = all[0].enter_ns;
     for (std::size_t i = 0; i != count; ++i) {
       if ((all[i].flags & core::sync_flag::failed) != 0 || core::role_of(all[i].call) != role) return;
       latest = std::max(latest, all[i].enter_ns);
       sparse = sparse || has(all[i], core::sync_flag::sparse);
       data = data || has(all[i], core::sync_flag::contributes) || has(all[i], core::sync_flag::sparse);
+      dense = dense && has(all[i], core::sync_flag::contributes) && has(all[i], core::sync_flag::consumes);
     }
     for (std::size_t i = 0; i != count; ++i) overlap = overlap && all[i].leave_ns >= latest;
     base::pod_vector<std::uint32_t> order;  // contributors
     const auto all_contribute = [&] {
       for (std::uint32_t i = 0; i != count; ++i) order.push_back(i);
     };
-    const auto direct = [&](std::size_t from, std::size_t to) {
-      if (from == to || all[from].enter_ns > all[to].leave_ns) return;  // the clocks disagree
-      add_need(all[to]);
-      add_give(all[from],
-               clock_give{all[from].record, all[to].world, all[to].record, static_cast<std::uint32_t>(all[to].location)});
-    };
+    const auto direct = [&](std::size_t from, std::size_t to) { add_direct(all[from], all[to]); };
+    if (waiting != all || ((role == call_role::create || role == call_role::release) && overlap)) {
+      all_contribute();
+      return add_meeting(all, count, order, false, false);
+    }
+    if (all[0].inter != 0 && role != call_role::create && role != call_role::release) {
+      const bool together = overlap && dense && !sparse && role != call_role::one_to_all && role != call_role::all_to_one;
+      if (together) {
+        all_contribute();
+        return add_meeting(all, count, order, false, false);
+      }
+      for (const bool first : {true, false}) {  // the group that sends
+        order.clear();
+        for (std::uint32_t i = 0; i != count; ++i) {
+          if (in_first(all[i]) == first && has(all[i], core::sync_flag::contributes)) order.push_back(i);
+        }
+        add_meeting(all, count, order, false, true, first ? 1 : 0);
+      }
+      return add_sparse(all, count, needs);
+    }
     switch (role) {
       case call_role::barrier:
       case call_role::finalise: all_contribute(); return add_meeting(all, count, order, false, false);
-      case call_role::create:
-        if (all[0].call == core::mpi_call::Comm_idup || !overlap) return;
-        all_contribute();
-        return add_meeting(all, count, order, false, false);
       case call_role::all_to_all: {
         if (!data) return;
         const bool together = overlap && !sparse;
@@ -66,14 +79,7 @@ class meeting_book {
           if (together || has(all[i], core::sync_flag::contributes)) order.push_back(i);
         }
         add_meeting(all, count, order, false, !together);
-        for (std::size_t i = 0; i != count; ++i) {
-          if (!has(all[i], core::sync_flag::sparse)) continue;
-          for (std::uint32_t k = 0; k != all[i].needs_count; ++k) {
-            const std::size_t q = member(all, count, needs[all[i].needs_first + k]);
-            if (q != count) direct(q, i);
-          }
-        }
-        return;
+        return add_sparse(all, count, needs);
       }
       case call_role::one_to_all: {
         const std::size_t root = member(all, count, all[0].root);
@@ -211,9 +217,27 @@ class meeting_book {
     return at != all + count && at->rank == rank ? static_cast<std::size_t>(at - all) : count;
   }
 
-  // `by_rank`: a scan. `consumers_only`: members that receive no data need nothing.
+  static bool in_first(const explain::participant& p) noexcept { return p.rank < p.root; }  // of two groups
+
+  void add_direct(const explain::participant& from, const explain::participant& to) {
+    if (&from == &to || from.enter_ns > to.leave_ns) return;  // the clocks disagree
+    add_need(to);
+    add_give(from, clock_give{from.record, to.world, to.record, static_cast<std::uint32_t>(to.location)});
+  }
+  void add_sparse(const explain::participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs) {
+    for (std::size_t i = 0; i != count; ++i) {
+      if (!has(all[i], core::sync_flag::sparse)) continue;
+      for (std::uint32_t k = 0; k != all[i].needs_count; ++k) {
+        const std::size_t q = member(all, count, needs[all[i].needs_first + k]);
+        if (q != count) add_direct(all[q], all[i]);
+      }
+    }
+  }
+
+  // `by_rank`: a scan. `consumers_only`: members that receive no data need nothing. `not_in`: members of the first (1) or the
+  // second group (0) need nothing.
   void add_meeting(const explain::participant* all, std::size_t count, base::pod_vector<std::uint32_t>& order, bool by_rank,
-                   bool consumers_only) {
+                   bool consumers_only, int not_in = -1) {
     if (order.empty()) return;
     if (!by_rank) {
       small_stable_sort(order, [all](std::uint32_t a, std::uint32_t b) { return all[a].enter_ns < all[b].enter_ns; });
@@ -227,17 +251,17 @@ class meeting_book {
         for (; lower != order.size() && order[lower] < i; ++lower) {
           latest_ns = std::max(latest_ns, all[order[lower]].enter_ns);
         }
-        first_n = latest_ns > all[i].leave_ns ? 0 : lower;  // 0: the clocks disagree about one of them
+        first_n = latest_ns > waiting_[i].leave_ns ? 0 : lower;  // 0: the clocks disagree about one of them
       } else {
-        const auto end = std::upper_bound(order.begin(), order.end(), all[i].leave_ns,
+        const auto end = std::upper_bound(order.begin(), order.end(), waiting_[i].leave_ns,
                                           [all](std::int64_t t, std::uint32_t q) { return t < all[q].enter_ns; });
         first_n = static_cast<std::uint32_t>(end - order.begin());
       }
       if (consumers_only && (!has(all[i], core::sync_flag::consumes) || has(all[i], core::sync_flag::sparse))) continue;
-      if (first_n == 0) continue;
-      m.waiters.push_back({first_n, all[i].world, all[i].record, all[i].location});
+      if (first_n == 0 || waiting_[i].location == nowhere || (not_in >= 0 && in_first(all[i]) == (not_in == 1))) continue;
+      m.waiters.push_back({first_n, waiting_[i].world, waiting_[i].record, waiting_[i].location});
       most = std::max(most, first_n);
-      add_need(all[i]);
+      add_need(waiting_[i]);
     }
     if (most == 0) return;
     m.contributors = most;
@@ -249,7 +273,10 @@ class meeting_book {
     meetings_.push_back(std::move(m));
   }
 
+  static constexpr std::uint16_t nowhere = 0xffffu;  // location of a call that was never recorded
+
   std::int32_t own_rank_;
+  const explain::participant* waiting_ = nullptr;  // of the instance at hand
   base::memory_pool* memory_;
   base::vector<meeting> meetings_;
   base::pod_vector<instruction> instructions_;

@@ -73,11 +73,11 @@ class need_book {
       if (last == m) continue;
       while (a != arrivals.size() && arrivals[a].record < i) ++a;
       const explain::arrival* cause = a != arrivals.size() && arrivals[a].record == i ? &arrivals[a] : nullptr;
-      add_call(location, i, core::role_of(here.records[i].call), matches + m, matches + last, cause, walk);
+      add_call(location, i, core::role_of(here.records[i]), matches + m, matches + last, cause, walk);
       m = last;
       base::pod_vector<clock_need>& needs = lanes_[location].needs;
       if (needs.empty() || needs.back().record != i) continue;
-      if (!needs.back().wildcard && core::role_of(here.records[i].call) != core::call_role::complete_any) continue;
+      if (!needs.back().wildcard && core::role_of(here.records[i]) != core::call_role::complete_any) continue;
       if (!received) receives = receives_of(here, location);
       received = true;
       while (p != receives.size() && receives[p].completion < i) ++p;
@@ -113,16 +113,12 @@ class need_book {
       lane& l = lanes_[i];
       sort_list(l.gives, rank_->locations[i].records.size(), room);
       sort_list(l.needs, rank_->locations[i].records.size(), room);
-      std::size_t kept = 0;
-      for (const clock_need& n : l.needs) {
-        if (kept != 0 && l.needs[kept - 1].record == n.record) {
-          l.needs[kept - 1].count += n.count;
-          l.needs[kept - 1].wildcard = false;
-        } else {
-          l.needs[kept++] = n;
-        }
-      }
-      l.needs.resize(kept);
+      base::join_neighbours(
+          l.needs, [](const clock_need& a, const clock_need& b) { return a.record == b.record; },
+          [](clock_need& to, const clock_need& n) {
+            to.count += n.count;
+            to.wildcard = false;
+          });
     }
   }
 

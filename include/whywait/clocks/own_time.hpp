@@ -100,7 +100,9 @@ class own_time {
 
   /// Enters what was computed before the next record, at which `walk` stands.
   void begin(const core::sync_record& r, const explain::location_walk& walk, room& known) {
-    compute(r.steps, walk.begin_ns(), r.site, known);
+    compute(r.steps, walk.begin_ns(), explain::code_end_site(*here_, instants_.size(), code_end_), known);
+    call_ = r.site + 1;
+    if (!core::polled_in_vain(r)) site_ = call_;
     left_ns_ = walk.leave_ns();
     const auto at = static_cast<std::uint32_t>(parts_.size());
     instants_.push_back({walk.begin_ns(), walk.leave_ns(), at, at});
@@ -109,7 +111,7 @@ class own_time {
   /// explains, which counts as spent.
   void end(std::int64_t go_ns, std::int64_t unexplained_ns, room& known) {
     if (left_ns_ <= go_ns && unexplained_ns == 0) return;
-    const std::uint32_t call = known.number(room::call, site_, [this] { return explain::call_key(key_of(site_)); });
+    const std::uint32_t call = known.number(room::call, call_, [this] { return explain::call_key(key_of(call_)); });
     known.here_[call].spent_ns += unexplained_ns;
     if (left_ns_ > go_ns) add(call, left_ns_ - go_ns, known);
     instants_.back().done = static_cast<std::uint32_t>(parts_.size());
@@ -118,7 +120,7 @@ class own_time {
   /// in that order, including `startup_ns` before recording began, and adds the unmarked code of a main thread to `pieces`.
   void seal(std::int64_t startup_ns, room& known, base::pod_vector<explain::block_time>& spent,
             base::pod_vector<unmarked_piece>& pieces) {
-    compute(here_->steps.size(), std::max(rank_->end_ns, left_ns_), 0xffffffffu, known);
+    compute(here_->steps.size(), std::max(rank_->end_ns, left_ns_), explain::end_of_recording, known);
     if (startup_ns != 0) known.here_[known.number_of(explain::startup_key())].spent_ns += startup_ns;
     small_stable_sort(known.here_, [](const auto& a, const auto& b) { return a.block < b.block; });
     known.sorted_.resize(known.here_.size());
@@ -212,14 +214,13 @@ class own_time {
       if (ns > 0) add(known.number(room::step, step.block, [&] { return rank_->blocks[step.block]; }), ns, known);
     }
     steps_ = steps_end;
-    const std::uint32_t from = site_;
-    site_ = site + 1;
     if (room_ns <= 0) return;
-    const std::uint32_t block = known.number(from, site, [&] { return explain::between_key(key_of(from), key_of(site_)); });
+    const core::stable_key first = key_of(site_), second = key_of(site + 1);
+    const std::uint32_t block = known.number(site_, site, [&] { return explain::between_key(first, second); });
     add(block, room_ns, known);
     room::name& name = known.here_[block];
-    name.first = key_of(from);
-    name.second = key_of(site_);
+    name.first = first;
+    name.second = second;
     ++name.visits;
   }
 
@@ -258,7 +259,9 @@ class own_time {
   base::pod_vector<core::stable_key> blocks_;
   base::pod_vector<std::int64_t> kept_;  ///< sums of the first 0, 64, 128 ... parts
   std::uint64_t steps_ = 0;  ///< while records are added: number of steps entered
-  std::uint32_t site_ = 0;  ///< 1 + the site of the previous record; 0: none
+  std::uint32_t site_ = 0;  ///< 1 + the site after which the code at hand began; 0: none
+  std::uint32_t call_ = 0;  ///< 1 + the site of the current record
+  std::uint64_t code_end_ = 0;  ///< see explain::code_end_site
   std::int64_t left_ns_;  ///< the end of the previous record
 };
 

@@ -32,7 +32,7 @@ inline void touch_pages(void* pages, size_t bytes) noexcept {
   for (size_t at = 0; at < bytes; at += 4096) first[at] = first[at];
 }
 
-/// Equal pieces of zeroed memory, touched, for one thread. Who takes little gets what it takes; from `small_bytes`
+/// Equal pieces of zeroed memory, touched, for one thread. Small requests get their own size; from `small_bytes`
 /// on they are cut from slabs of 2 MiB, each one huge page where the kernel has them: that costs a fifth of the
 /// same in pages of 4 KiB (for 64 bytes 3 to 4 ns instead of 13 to 47). Each piece is given back by unmap_pages.
 class page_supply {

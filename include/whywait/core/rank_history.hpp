@@ -23,8 +23,10 @@ struct communicator {
   stable_key id = 0;   ///< the same on all members; 0: unknown, its operations match nothing
   std::int32_t size = 0;     ///< ranks that `peer` may name
   std::int32_t rank = 0;     ///< own rank in it
-  bool inter = false;        ///< `peer` names ranks of the remote group; collectives are not explained
-  std::vector<std::int32_t> world;  ///< world rank of each peer; empty: the identity
+  bool inter = false;        ///< `peer` names ranks of the remote group
+  std::vector<std::int32_t> world = {};  ///< world rank of each peer; empty: the identity
+  std::int32_t own_size = 0;  ///< intercommunicator: ranks of the own group
+  bool first = false;         ///< intercommunicator: the own group is the one that both sides count as the first
 };
 
 /// What one location (thread of a rank) recorded, in the order it happened. Views: the recorder owns it.

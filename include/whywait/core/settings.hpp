@@ -39,7 +39,7 @@ struct settings {
   uint64_t memory_bytes = uint64_t(64) << 20;  ///< WHYWAIT_MEMORY: bytes a process may record; suffix K, M, G
   bool path_order = false;                     ///< WHYWAIT_PATH: counts (default) or order
   timeline_choice timeline = timeline_choice::none;    ///< WHYWAIT_TIMELINE: policy[:size][:blocks]
-  bool timeline_blocks = false;                        ///< whether steps are kept, too
+  bool timeline_blocks = false;                        ///< whether steps are also kept
   uint64_t timeline_bytes = uint64_t(16) << 20;        ///< bytes of a process, beside memory_bytes
   const char* output = nullptr;                ///< WHYWAIT_OUTPUT: prefix of the files to write; none without it
   const char* rules = nullptr;                 ///< WHYWAIT_RULES: files of rules, separated by ':', or the word list

@@ -21,6 +21,8 @@ enum : uint16_t {
   proc_null = 1u << 6,      ///< the peer is MPI_PROC_NULL: synchronises no ranks
   contributes = 1u << 7,    ///< collective: this rank sends more than zero bytes to others
   consumes = 1u << 8,       ///< collective: this rank receives more than zero bytes from others
+  found_nothing = 1u << 7,  ///< polls: ended without finding anything; the bit of `contributes`
+  of_others = 1u << 8,      ///< polls: only of requests that no wrapper created; the bit of `consumes`
   sparse = 1u << 9,  ///< Alltoallv/w: needs only some ranks: `peer` entries from `tag` in the location's needs
   matched = 1u << 10,  ///< Mrecv, Imrecv, Mprobe: `posting` is the ordinal taken at the matched probe
   ambiguous = 1u << 11,  ///< the source or the order could not be known (freed wildcard, Startall twins)
@@ -37,6 +39,8 @@ enum : uint16_t {
 /// A *posting* record (posts_send, posts_receive) has the time when a message operation was initiated; `completion`
 /// is the number of the record of the completing call. A blocking send or receive is its own completion.
 /// MPI_Sendrecv leaves three records with the same `begin`: two postings of no duration, then the call itself.
+/// Polls (MPI_Test*, MPI_Iprobe, ...) that follow one another directly are one record from the first entry to the last
+/// leave; `completion` is how many of them found nothing, `completed_by` how long they were in MPI, in 256 ticks.
 struct sync_record {
   uint64_t begin;  ///< enter of the call, clock ticks
   uint64_t duration;  ///< leave minus enter, clock ticks
@@ -56,6 +60,24 @@ struct sync_record {
   bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
 };
 static_assert(sizeof(sync_record) == 64, "a sync record is one cache line");
+
+/// Whether a record is of polls that found nothing.
+inline bool polled_in_vain(const sync_record& r) noexcept {
+  if (!r.has(sync_flag::found_nothing)) return false;
+  const call_role role = role_of(r.call);
+  return role == call_role::test || role == call_role::test_probe;
+}
+
+/// The role of what happened: polls that were repeated until they found something waited like the blocking call.
+/// `lasted`: the record has a duration.
+inline call_role role_of(mpi_call call, bool lasted, unsigned flags) noexcept {
+  const call_role role = role_of(call);
+  if (role != call_role::test && role != call_role::test_probe) return role;
+  if (!lasted || (flags & sync_flag::found_nothing) != 0) return role;
+  if (role == call_role::test_probe) return call_role::probe;
+  return call == mpi_call::Testany || call == mpi_call::Testsome ? call_role::complete_any : call_role::complete_all;
+}
+inline call_role role_of(const sync_record& r) noexcept { return role_of(r.call, r.duration != 0, r.flags); }
 
 /// One entry of a segment: what one block did between two sync records of its location.
 struct path_step {

@@ -61,6 +61,8 @@ class arrival_rule {
         m = last;
       }
       for (; c != collective_count && collectives[c].record == i; ++c) {
+        // A call that also completed messages: what was over before them held up nothing.
+        if (!result_.empty() && result_.back().record == i && result_.back().need_ns >= collectives[c].need_ns) continue;
         result_.push_back(collectives[c]);
         if (location.dropped > 0) result_.back().trust = std::max(result_.back().trust, quality::bounded);
         finish(walk);
@@ -93,10 +95,10 @@ class arrival_rule {
   void messages(const core::sync_record& r, std::uint32_t index, const message_match* first, const message_match* last,
                 const location_walk& walk) {
     using core::call_role;
-    const call_role role = core::role_of(r.call);
+    const call_role role = core::role_of(r);
     // A receive that was posted ahead is in no order.
     if (role == call_role::receive) check_order(first, last);
-    // A Test never waits, because it returns whether or not anything has arrived.
+    // A single test does not wait. Tests that were repeated until one succeeded have the role of the blocking call.
     const bool waits = completes_messages(role) || role == call_role::probe;
     if (!waits) return;
     const bool any = role == call_role::complete_any;

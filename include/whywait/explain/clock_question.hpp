@@ -43,12 +43,13 @@ struct balance_answer {
   core::stable_key piece = 0;  ///< the block, or the longest of the blocks of that rank that it joins
   std::int32_t rank = 0;       ///< the rank that spends most time in it
   std::int32_t ranks = 0;      ///< number of ranks that run it
-  std::int32_t among = 0;      ///< ranks that share it once balanced: those that run it, or all of the run if only few do
+  std::int32_t among = 0;      ///< ranks that share it once balanced: those that run it, or all of the run if only one does
   std::int32_t pieces = 1;     ///< number of blocks of that rank that it joins
   bool unmarked = false;       ///< code outside any region
   bool region = false;         ///< marked code; neither: start-up, or inside a call
   std::int64_t most_ns = 0;    ///< time of that rank in it
   std::int64_t sum_ns = 0;     ///< time of all ranks in it
+  std::int64_t others_ns = 0;  ///< if one rank runs it: the most that another rank computes
   std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
 };
 

@@ -61,9 +61,9 @@ class rank_clocks {
   virtual ~rank_clocks() = default;
 
   /// Adds one collective operation of which this rank is the home: all participants, by rank, and those that waited for a
-  /// relay.
-  virtual void add_collective(const participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs,
-                              const base::pod_vector<relay_wait>& relays) = 0;
+  /// relay. `waiting`: the participants in the calls in which they waited, usually `all`.
+  virtual void add_collective(const participant* all, const participant* waiting, std::size_t count,
+                              const base::pod_vector<std::int32_t>& needs, const base::pod_vector<relay_wait>& relays) = 0;
   /// Sends the resulting needs to the participants as packet_part::give and need, which `receive_needs` reads there.
   virtual void send_needs(outbox_call to) = 0;
   virtual void receive_needs(std::uint32_t part, base::packet_reader& in) = 0;

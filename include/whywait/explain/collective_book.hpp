@@ -23,30 +23,13 @@ namespace explain {
 class collective_book {
  public:
   collective_book(const rank_history& rank, base::memory_pool& pool)
-      : rank_(&rank), ordinals_(pool), own_(pool), here_(pool), needs_(pool), relays_(pool) {}
-
-  /// Whether a record is a collective that is matched by order. Comm_create_group is called by a group only,
-  /// communicators may be freed in any order, and MPI_Init synchronises before recording begins.
-  static bool counts(const core::sync_record& r) noexcept {
-    using core::call_role;
-    if (r.call == core::mpi_call::Comm_create_group) return false;
-    switch (core::role_of(r.call)) {
-      case call_role::barrier:
-      case call_role::one_to_all:
-      case call_role::all_to_one:
-      case call_role::all_to_all:
-      case call_role::scan:
-      case call_role::create:
-      case call_role::finalise: return true;
-      default: return false;
-    }
-  }
+      : rank_(&rank), ordinals_(pool), own_(pool), here_(pool), needs_(pool), waiting_(pool), relays_(pool) {}
 
   /// `numbers`: buffer, empty before the first `add_call` and after `order_calls`.
   void add_call(base::key_map& numbers, record_place here, const core::sync_record& r, const location_walk& walk) {
-    if (!counts(r) || r.comm >= rank_->communicators.size()) return;
+    if (!is_ordered_collective(r) || r.comm >= rank_->communicators.size()) return;
     const communicator& comm = rank_->communicators[r.comm];
-    if (comm.id == 0 || comm.inter) return;
+    if (comm.id == 0 || (comm.inter && comm.own_size == 0)) return;
     const auto fresh = static_cast<std::uint32_t>(ordinals_.size());
     const std::uint32_t number = numbers.intern(comm.id, fresh);
     if (number == fresh) ordinals_.push_back({comm.id, 0});
@@ -88,6 +71,13 @@ class collective_book {
       p.rank = comm.rank;
       p.size = comm.size;
       p.root = r.peer;
+      p.inter = comm.inter;
+      const std::int32_t first = comm.first ? comm.own_size : comm.size;
+      if (comm.inter) {
+        p.rank += comm.first ? 0 : first;
+        p.size += comm.own_size;
+        p.root = first;
+      }
       p.call = r.call;
       p.flags = r.flags;
       p.location = static_cast<std::uint16_t>(c.location);
@@ -97,8 +87,10 @@ class collective_book {
       if (sparse && static_cast<std::uint64_t>(std::max(r.tag, 0)) + p.needs_count > location.needs.size()) {
         p.needs_count = 0;
       }
-      const std::int32_t home = world_rank(
-          comm, static_cast<std::int32_t>((p.comm + p.ordinal) % static_cast<std::uint64_t>(std::max(comm.size, 1))));
+      const std::uint64_t any = p.comm + p.ordinal;
+      const std::int32_t home =
+          comm.inter ? static_cast<std::int32_t>(any % static_cast<std::uint64_t>(rank_->ranks))
+                     : world_rank(comm, static_cast<std::int32_t>(any % static_cast<std::uint64_t>(std::max(comm.size, 1))));
       if (home < 0 || home >= rank_->ranks) {
         ++ordinals_[c.comm].next;
         continue;
@@ -109,8 +101,9 @@ class collective_book {
       put(out, base::packet_part::participation);
       put(out, p);
       for (std::uint32_t k = 0; k != p.needs_count; ++k) {
-        put(out, location.needs[static_cast<std::uint64_t>(r.tag) + k]);
+        put(out, location.needs[static_cast<std::uint64_t>(r.tag) + k] + (comm.inter && comm.first ? first : 0));
       }
+      if (r.call == core::mpi_call::Comm_idup) put(out, completion_of(r));
     }
     own_.release();
     sent_ = 0;
@@ -122,6 +115,10 @@ class collective_book {
     p.world = source;
     p.needs_first = static_cast<std::uint32_t>(needs_.size());
     for (std::uint32_t k = 0; k != p.needs_count; ++k) needs_.push_back(in.get<std::int32_t>());
+    if (p.call == core::mpi_call::Comm_idup) {
+      p.needs_first = static_cast<std::uint32_t>(completions_.size());
+      completions_.push_back(in.get<later_completion>());
+    }
     here_.push_back(p);
   }
 
@@ -136,27 +133,40 @@ class collective_book {
     });
     std::size_t kept = 0;
     base::pod_vector<std::int32_t> needs = needs_.sibling();
+    base::pod_vector<later_completion> completions;
     for (std::size_t i = 0; i != here_.size();) {
       std::size_t j = i + 1;
       while (j != here_.size() && here_[j].comm == here_[i].comm && here_[j].ordinal == here_[i].ordinal) ++j;
       if (rest || j - i >= static_cast<std::size_t>(std::max(here_[i].size, 0))) {
-        collective_rule rule(here_.data() + i, j - i, needs_, settings);
+        const participant* const all = here_.data() + i;
+        const bool later = all->call == core::mpi_call::Comm_idup;
+        if (later) {
+          waiting_.clear();
+          for (std::size_t k = i; k != j; ++k) waiting_.push_back(completed(here_[k]));
+        }
+        const participant* const waiting = later ? waiting_.data() : all;
+        collective_rule rule(all, waiting, j - i, needs_, settings);
         relays_.clear();
         rule([&](const participant& p, const arrival& a) {
           if (a.has(arrival_flag::relay)) {
-            relays_.push_back({static_cast<std::uint32_t>(&p - &here_[i]), a.causer_rank, a.causer_record});
+            relays_.push_back({static_cast<std::uint32_t>(&p - waiting), a.causer_rank, a.causer_record});
           }
           base::packet& out = to(p.world);
           put(out, base::packet_part::answer);
           put(out, p.location);
           put(out, a);
         });
-        if (clocks != nullptr) clocks->add_collective(here_.data() + i, j - i, needs_, relays_);
+        if (clocks != nullptr) clocks->add_collective(all, waiting, j - i, needs_, relays_);
         i = j;
       }
       for (; i != j; ++i) {
         participant& p = here_[kept++];
         p = here_[i];
+        if (p.call == core::mpi_call::Comm_idup) {
+          completions.push_back(completions_[p.needs_first]);
+          p.needs_first = static_cast<std::uint32_t>(completions.size() - 1);
+          continue;
+        }
         const std::int32_t* const first = needs_.data() + p.needs_first;
         p.needs_first = static_cast<std::uint32_t>(needs.size());
         needs.append(first, p.needs_count);
@@ -165,6 +175,7 @@ class collective_book {
     if (clocks != nullptr) clocks->send_needs(to);
     here_.resize(kept);
     needs_.swap(needs);
+    completions_.swap(completions);
     seen_ = kept;
   }
 
@@ -176,6 +187,36 @@ class collective_book {
     std::uint32_t record;
     std::int64_t enter_ns, leave_ns;
   };
+
+  // The call that completed MPI_Comm_idup; its location is `nowhere` if none did.
+  struct later_completion {
+    core::stable_key site;
+    std::int64_t enter_ns, leave_ns;
+    std::uint32_t record;
+    std::uint16_t location, unused;
+  };
+  later_completion completion_of(const core::sync_record& r) const noexcept {
+    const std::uint32_t l = r.completed_by;
+    if (!r.has(core::sync_flag::complete) || l >= rank_->locations.size() || r.completion >= rank_->locations[l].records.size())
+      return {0, 0, 0, 0, record_place::nowhere, 0};
+    const core::sync_record& over = rank_->locations[l].records[r.completion];
+    return {site_of(rank_->locations[l], over),
+            rank_->clock(over.begin),
+            rank_->clock(over.begin + over.duration),
+            r.completion,
+            static_cast<std::uint16_t>(l),
+            0};
+  }
+  // A participant of MPI_Comm_idup in the call in which it waited.
+  participant completed(participant p) const noexcept {
+    const later_completion& over = completions_[p.needs_first];
+    p.site = over.site;
+    p.record = over.record;
+    p.location = over.location;
+    p.enter_ns = over.enter_ns;
+    p.leave_ns = over.leave_ns;
+    return p;
+  }
 
   struct ordinal {
     core::stable_key comm;
@@ -189,6 +230,8 @@ class collective_book {
   base::pod_vector<participant> here_;
   std::size_t seen_ = 0;  ///< sorted participants of incomplete instances in here_
   base::pod_vector<std::int32_t> needs_;
+  base::pod_vector<later_completion> completions_;  ///< participant::needs_first of MPI_Comm_idup
+  base::pod_vector<participant> waiting_;  ///< of the current instance
   base::pod_vector<relay_wait> relays_;  ///< of the current instance
 };
 

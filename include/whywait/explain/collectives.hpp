@@ -26,13 +26,14 @@ struct participant {
   std::uint32_t record = 0;
   std::uint32_t needs_first = 0, needs_count = 0;  ///< sparse collectives: the list of needed ranks
   std::int32_t world = 0;                          ///< set by the home rank
-  std::int32_t rank = 0;                           ///< in the communicator
+  std::int32_t rank = 0;  ///< in the communicator; the second group of an intercommunicator follows the first
   std::int32_t size = 0;
-  std::int32_t root = -1;
+  std::int32_t root = -1;  ///< intercommunicator: the size of the first group
   core::mpi_call call = core::mpi_call::none;
   std::uint16_t flags = 0;  ///< sync_flag bits
   std::uint16_t location = 0;
-  std::uint16_t partial = 0;
+  std::uint8_t partial = 0;
+  std::uint8_t inter = 0;
 };
 
 /// A member of a collective that waited for a relay.
@@ -52,9 +53,11 @@ struct relay_wait {
 /// transfer (docs/method.md 1.9). Such a wait has `arrival_flag::relay` and follows the other wait of the call, if any.
 class collective_rule {
  public:
-  collective_rule(const participant* all, std::size_t count, const base::pod_vector<std::int32_t>& needs,
-                  const options& settings)
+  /// `waiting`: MPI_Comm_idup: the participants in the calls in which they waited; else `all`.
+  collective_rule(const participant* all, const participant* waiting, std::size_t count,
+                  const base::pod_vector<std::int32_t>& needs, const options& settings)
       : all_(all),
+        waiting_(waiting),
         count_(count),
         needs_(&needs),
         threshold_ns_(settings.threshold_ns),
@@ -70,13 +73,13 @@ class collective_rule {
       if (core::role_of(all_[i].call) != role) return;             // records were lost: not one operation
     }
     sort_entries();
+    if (all_[0].call == core::mpi_call::Comm_idup) return complete_later(answer);
+    if (all_[0].inter != 0) return two_groups(role, answer);
     switch (role) {
       case call_role::barrier: return synchronise(pattern::wait_at_barrier, answer);
       case call_role::finalise: return synchronise(pattern::wait_at_finalize, answer);
-      case call_role::create:
-        // MPI_Comm_idup only starts the operation.
-        if (all_[0].call != core::mpi_call::Comm_idup && overlap()) synchronise(pattern::wait_at_create, answer);
-        return;
+      case call_role::create: return overlap() ? synchronise(pattern::wait_at_create, answer) : void();
+      case call_role::release: return overlap() ? synchronise(pattern::wait_at_barrier, answer) : void();
       case call_role::all_to_all: return exchange(answer);
       case call_role::one_to_all: return from_root(answer);
       case call_role::all_to_one: return to_root(answer);
@@ -89,7 +92,7 @@ class collective_rule {
   // The members in the order of their entries.
   void sort_entries() {
     entries_.reserve(count_);
-    for (std::size_t i = 0; i != count_; ++i) entries_.push_back(all_ + i);
+    for (std::size_t i = 0; i != count_; ++i) entries_.push_back(waiting_ + i);
     small_stable_sort(entries_, [](const participant* a, const participant* b) { return a->enter_ns < b->enter_ns; });
   }
 
@@ -194,14 +197,7 @@ class collective_rule {
     for (std::size_t i = 0; i != count_; ++i) {
       const participant* cause = last;
       if (has(all_[i], core::sync_flag::sparse)) {
-        cause = nullptr;
-        for (std::uint32_t k = 0; k != all_[i].needs_count; ++k) {
-          const participant* q = member((*needs_)[all_[i].needs_first + k]);
-          if (q == nullptr || q == all_ + i) continue;
-          if (cause == nullptr || q->enter_ns > cause->enter_ns || (q->enter_ns == cause->enter_ns && q->rank < cause->rank)) {
-            cause = q;
-          }
-        }
+        cause = last_needed(all_[i]);
       } else if (!has(all_[i], core::sync_flag::consumes)) {
         cause = nullptr;
       }
@@ -240,6 +236,55 @@ class collective_rule {
     }
   }
 
+  // The groups of an intercommunicator: each member that receives needs all members of the other group that send; of one-to-all
+  // and all-to-one operations the root is the only one that sends or receives. If all were inside at one instant, it
+  // synchronised them all.
+  template <class Answer>
+  void two_groups(core::call_role role, Answer&& answer) const {
+    using core::call_role;
+    const pattern why = role == call_role::create       ? pattern::wait_at_create
+                        : role == call_role::all_to_all ? pattern::wait_at_nxn
+                        : role == call_role::one_to_all ? pattern::late_broadcast
+                        : role == call_role::all_to_one ? pattern::early_reduce
+                                                        : pattern::wait_at_barrier;
+    const bool both_ways = role != call_role::one_to_all && role != call_role::all_to_one;
+    bool dense = both_ways;
+    for (std::size_t i = 0; i != count_; ++i) {
+      dense = dense && has(all_[i], core::sync_flag::contributes) && has(all_[i], core::sync_flag::consumes) &&
+              !has(all_[i], core::sync_flag::sparse);
+    }
+    if (dense && overlap()) return synchronise(why, answer);
+    if (role == call_role::create || role == call_role::release) return;
+    const participant* last[2] = {nullptr, nullptr};
+    for (std::size_t i = 0; i != count_; ++i) {
+      const participant*& of = last[group_of(all_[i])];
+      if (has(all_[i], core::sync_flag::contributes) && (of == nullptr || all_[i].enter_ns > of->enter_ns)) of = all_ + i;
+    }
+    for (std::size_t i = 0; i != count_; ++i) {
+      const participant& p = all_[i];
+      const participant* const cause = has(p, core::sync_flag::sparse)     ? last_needed(p)
+                                       : has(p, core::sync_flag::consumes) ? last[1 - group_of(p)]
+                                                                           : nullptr;
+      wait_and_relay(p, cause, why, quality::exact, answer);
+    }
+  }
+  static std::size_t group_of(const participant& p) noexcept { return p.rank < p.root ? 0 : 1; }
+
+  // MPI_Comm_idup: the call that completes it needs that all members have started it. After that a member is needed again
+  // when the library's algorithm reaches it, and makes progress in the call in which it waits itself.
+  template <class Answer>
+  void complete_later(Answer&& answer) const {
+    const participant* last = all_;
+    for (std::size_t i = 1; i != count_; ++i) {
+      if (all_[i].enter_ns > last->enter_ns) last = all_ + i;
+    }
+    for (std::size_t i = 0; i != count_; ++i) {
+      const participant& p = waiting_[i];
+      if (p.location == nowhere || last->enter_ns > p.leave_ns) continue;
+      wait_and_relay(p, last == all_ + i ? nullptr : last, pattern::wait_at_create, quality::exact, answer);
+    }
+  }
+
   template <class Answer>
   void scan(Answer&& answer) const {
     const participant* last = nullptr;
@@ -260,13 +305,29 @@ class collective_rule {
     answer(p, a);
   }
 
+  // Of the members in a list of needs.
+  const participant* last_needed(const participant& p) const noexcept {
+    const participant* cause = nullptr;
+    for (std::uint32_t k = 0; k != p.needs_count; ++k) {
+      const participant* q = member((*needs_)[p.needs_first + k]);
+      if (q == nullptr || q == &p) continue;
+      if (cause == nullptr || q->enter_ns > cause->enter_ns || (q->enter_ns == cause->enter_ns && q->rank < cause->rank)) {
+        cause = q;
+      }
+    }
+    return cause;
+  }
+
   const participant* member(std::int32_t rank) const noexcept {
     const participant* end = all_ + count_;
     const participant* at = std::lower_bound(all_, end, rank, [](const participant& p, std::int32_t r) { return p.rank < r; });
     return at != end && at->rank == rank ? at : nullptr;
   }
 
+  static constexpr std::uint16_t nowhere = 0xffffu;  ///< location of a call that was never recorded
+
   const participant* all_;
+  const participant* waiting_;
   std::size_t count_;
   const base::pod_vector<std::int32_t>* needs_;
   std::int64_t threshold_ns_, least_relay_ns_;

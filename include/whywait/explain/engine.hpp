@@ -83,7 +83,7 @@ class rank_engine {
     std::size_t collectives = 0;
     for (std::uint16_t l = 0; l != locations; ++l) {
       postings.count_postings(s.postings, l,
-                              [&](const core::sync_record& r) { collectives += collective_book::counts(r) ? 1 : 0; });
+                              [&](const core::sync_record& r) { collectives += is_ordered_collective(r) ? 1 : 0; });
     }
     postings.allocate(s.postings);
     collectives_.reserve_calls(collectives);

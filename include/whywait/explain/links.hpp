@@ -134,7 +134,7 @@ class link_book {
     if (++t.used >= (t.answered + 1) * half) acknowledge(l, mode, post);
   }
 
-  /// Acknowledges received whole snapshots when this rank is stuck, because their senders may be stuck too.
+  /// Acknowledges received whole snapshots when this rank is stuck, because their senders may also be stuck.
   template <class Post>
   void acknowledge_received(Post&& post) {
     for (const std::uint32_t number : full_) {

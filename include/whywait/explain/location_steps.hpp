@@ -27,6 +27,8 @@ class location_steps {
     std::int64_t now_ns;
     std::uint64_t next = 0, previous_steps = 0;
     std::int64_t previous_site = -1;
+    std::uint64_t code_end = 0;  ///< see code_end
+    bool visited = false;        ///< the visit of the unmarked code here is counted
   };
 
   location_steps(const rank_history& rank, std::uint16_t location, block_table& blocks, base::memory_pool& memory)
@@ -53,7 +55,7 @@ class location_steps {
   void begin_record(place& at, Spend&& spend) {
     const core::sync_record& r = records_[at.next];
     at.walk.step(r);
-    compute(at, r.steps, at.walk.begin_ns(), r.site, spend);
+    compute(at, r.steps, at.walk.begin_ns(), code_end_site(*here_, at.next, at.code_end), spend);
   }
   /// Goes to the end of that record: the rest of the call is the library's own time.
   template <class Spend>
@@ -61,14 +63,17 @@ class location_steps {
     const core::sync_record& r = records_[at.next];
     const std::int64_t rest_ns = at.walk.leave_ns() - at.now_ns;
     if (r.duration != 0) enter(at, call_block(r.site), 1, rest_ns, 0, spend);
-    at.previous_site = static_cast<std::int64_t>(r.site);
+    if (!core::polled_in_vain(r)) {
+      at.previous_site = static_cast<std::int64_t>(r.site);
+      at.visited = false;
+    }
     at.previous_steps = r.steps;
     ++at.next;
   }
   /// After the last record: the code up to the end of recording.
   template <class Spend>
   void end(place& at, Spend&& spend) {
-    compute(at, steps_.size(), std::max(rank_->end_ns, at.now_ns), 0xffffffffu, spend);
+    compute(at, steps_.size(), std::max(rank_->end_ns, at.now_ns), end_of_recording, spend);
   }
 
   /// Whether this location takes part in every operation of all ranks that its rank takes part in.
@@ -85,18 +90,7 @@ class location_steps {
   static bool of_all(const rank_history& rank, const core::sync_record& r) noexcept {
     if (r.comm >= rank.communicators.size() || r.has(core::sync_flag::failed)) return false;
     const communicator& comm = rank.communicators[r.comm];
-    if (comm.id == 0 || comm.inter || comm.size != rank.ranks) return false;
-    using core::call_role;
-    switch (core::role_of(r.call)) {
-      case call_role::barrier:
-      case call_role::one_to_all:
-      case call_role::all_to_one:
-      case call_role::all_to_all:
-      case call_role::scan:
-      case call_role::finalise: return true;
-      case call_role::create: return r.call != core::mpi_call::Comm_create_group;
-      default: return false;
-    }
+    return comm.id != 0 && !comm.inter && comm.size == rank.ranks && has_order(r);
   }
 
  private:
@@ -123,7 +117,8 @@ class location_steps {
       enter(at, step_block(step), static_cast<std::int64_t>(step.visits), ns, static_cast<std::int64_t>(step.work), spend);
     }
     if (until_ns > at.now_ns || unmarked_work != 0) {
-      enter(at, between_block(at.previous_site, site), 1, until_ns - at.now_ns, unmarked_work, spend);
+      enter(at, between_block(at.previous_site, site), at.visited ? 0 : 1, until_ns - at.now_ns, unmarked_work, spend);
+      at.visited = true;
     }
   }
 

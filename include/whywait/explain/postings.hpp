@@ -99,7 +99,7 @@ class posting_lists {
     for (std::uint32_t i = 0; i != size; ++i) {
       const core::sync_record& r = here.records[i];
       std::uint32_t number = no_channel;
-      if ((r.flags & posts) == 0 && core::role_of(r.call) != core::call_role::probe) {
+      if ((r.flags & posts) == 0 && core::role_of(r) != core::call_role::probe) {
         other(r);
       } else if (!count_as_successor(s, r, number)) {
         number = count_on_channel(s, {i, location}, r);
@@ -155,7 +155,7 @@ class posting_lists {
         continue;
       }
       scratch::found& f = s.channels[number];
-      const core::call_role role = core::role_of(r.call);
+      const core::call_role role = core::role_of(r);
       // Whether a later call of the same location completes it.
       const bool completes_here = r.has(core::sync_flag::complete) && r.completed_by == location && r.completion >= i &&
                                   r.completion < size && role != core::call_role::send && role != core::call_role::receive;
@@ -277,7 +277,7 @@ class posting_lists {
 
   std::uint32_t find_channel(scratch& s, record_place at, const core::sync_record& r) {
     using namespace core;
-    const call_role role = role_of(r.call);
+    const call_role role = role_of(r);
     if (r.has(sync_flag::cancelled | sync_flag::proc_null | sync_flag::failed)) return no_channel;
     if (r.comm >= rank_->communicators.size()) return no_channel;
     // The message of a wildcard that was freed or never completed is unknown.
@@ -358,7 +358,7 @@ class posting_lists {
     const bool may_wait = r.has(core::sync_flag::synchronous) || r.bytes >= endpoint_flag::always_buffered_bytes;
     if (all_synchronous_ && may_wait) return false;
     if (role == core::call_role::send) return true;
-    return completes_here && core::role_of(here.records[r.completion].call) != core::call_role::complete_any;
+    return completes_here && core::role_of(here.records[r.completion]) != core::call_role::complete_any;
   }
 
   const rank_history* rank_;

@@ -83,6 +83,25 @@ class mpi_entries {
     while (i != all_.size() && all_[i].only_posts && all_[i].begin_ns <= until_ns) ++i;
     return i == all_.size() || all_[i].begin_ns > until_ns ? none : i;
   }
+  /// What this location did while a partner was blocked: its last visit to MPI that began by `until_ns`.
+  struct visit {
+    std::size_t first = none;  ///< the call that began the visit
+    std::int64_t last_ns = INT64_MIN;  ///< when its last call began
+    std::int64_t inside_ns = 0;  ///< time in MPI from the beginning of the block to the visit
+    std::int64_t outside_ns = INT64_MIN;  ///< as in blocked_call; INT64_MIN: it was never in MPI
+  };
+  visit while_blocked(std::int64_t since_ns, std::int64_t leave_ns, std::int64_t until_ns) const noexcept {
+    visit v;
+    const std::size_t at_end = last_until(leave_ns - 1);
+    if (at_end == none) return v;
+    v.outside_ns = all_[at_end].leave_ns <= leave_ns ? all_[at_end].leave_ns : INT64_MAX;
+    const std::size_t last = last_until(std::min(leave_ns - 1, until_ns));
+    if (last == none) return v;
+    v.last_ns = all_[last].begin_ns;
+    v.first = visit_of(last, since_ns);
+    v.inside_ns = inside_ns(v.first, since_ns);
+    return v;
+  }
   /// Time in MPI from `since_ns` to the beginning of a call. Of very many calls the last ones stand for all.
   std::int64_t inside_ns(std::size_t last, std::int64_t since_ns) const noexcept {
     const std::int64_t until_ns = all_[last].begin_ns;
@@ -199,6 +218,17 @@ struct progress_votes {
       for (const message* m = all; m != all + size; ++m) {
         if (!sends || progress_class::sends(m->number)) without_partner_ns[m->number] += blocked_ns(*m);
       }
+    }
+  }
+  /// Counts blocked calls: `all` is sorted by call, which `same(a, b)` compares, and `message_of` reads one message.
+  template <class List, class Same, class Function>
+  void count_calls(const List& all, std::int64_t threshold_ns, const Same& same, const Function& message_of) {
+    base::pod_vector<message> messages;
+    for (std::size_t i = 0; i != all.size();) {
+      messages.clear();
+      const std::size_t first = i;
+      for (; i != all.size() && same(all[first], all[i]); ++i) messages.push_back(message_of(all[i]));
+      count(messages.data(), messages.size(), threshold_ns);
     }
   }
   void add(const progress_votes& o) noexcept {

@@ -56,7 +56,7 @@ class progress_book {
           const std::int64_t posted_ns = matches[m].partner.begin_ns;
           if (matches[m].receiving || posted_ns < walk.leave_ns()) since_ns = std::max(since_ns, posted_ns);
         }
-        const bool blocked = completes_messages(core::role_of(r.call)) && walk.leave_ns() - since_ns >= threshold_ns_;
+        const bool blocked = completes_messages(core::role_of(r)) && walk.leave_ns() - since_ns >= threshold_ns_;
         numbers.push_back(blocked ? static_cast<std::uint32_t>(blocked_.size()) : none);
         if (blocked) blocked_.push_back({since_ns, walk.leave_ns(), i, l});
       }
@@ -77,7 +77,7 @@ class progress_book {
       if (!votes.dependent(x.number) && !votes.dependent(progress_class::within(x.number))) return;
       const core::sync_record& posting = rank_->locations[x.at.location].records[x.at.record];
       const core::sync_record& r = rank_->locations[x.over.location].records[x.over.record];
-      if (!completes_messages(core::role_of(r.call))) return;
+      if (!completes_messages(core::role_of(r))) return;
       const blocked_part b{rank_->clock(posting.begin), rank_->clock(r.begin + r.duration), x.over.record, x.over.location};
       queries_.push_back({x.channel, x.posting, static_cast<std::uint32_t>(blocked_.size()), x.number, true});
       blocked_.push_back(b);
@@ -131,15 +131,11 @@ class progress_book {
     small_stable_sort(answers_, [](const answer& a, const answer& b) {
       return a.number != b.number ? a.number < b.number : a.entry.begin_ns < b.entry.begin_ns;
     });
-    base::pod_vector<progress_votes::message> messages;
-    for (std::size_t i = 0; i != answers_.size();) {
-      const std::uint32_t number = answers_[i].number;
-      messages.clear();
-      for (; i != answers_.size() && answers_[i].number == number; ++i) {
-        messages.push_back({observed(answers_[i]), answers_[i].kind});
-      }
-      votes.count(messages.data(), messages.size(), threshold_ns_);
-    }
+    votes.count_calls(
+        answers_, threshold_ns_, [](const answer& a, const answer& b) { return a.number == b.number; },
+        [this](const answer& a) {
+          return progress_votes::message{observed(a), a.kind};
+        });
   }
 
   /// Adds a need for each message that waited for an entry of its partner.
@@ -272,16 +268,16 @@ class progress_book {
     for (std::uint16_t l = 0; l != entries_.size(); ++l) {
       const mpi_entries& all = entries_[l];
       const location_history& here = rank_->locations[l];
-      std::size_t at = q.first ? all.first_in(posted_ns, until_ns) : all.last_until(q.leave_ns - 1);
-      if (at == mpi_entries::none) continue;
+      std::size_t at = mpi_entries::none;
       if (q.first) {
-        if (a.entry.begin_ns != INT64_MIN && a.entry.begin_ns <= all[at].begin_ns) continue;
+        at = all.first_in(posted_ns, until_ns);
+        if (at == mpi_entries::none || (a.entry.begin_ns != INT64_MIN && a.entry.begin_ns <= all[at].begin_ns)) continue;
       } else {
-        a.outside_ns = std::max(a.outside_ns, all[at].leave_ns <= q.leave_ns ? all[at].leave_ns : INT64_MAX);
-        at = all.last_until(until_ns);
-        if (at == mpi_entries::none || (a.entry.begin_ns != INT64_MIN && a.entry.begin_ns >= all[at].begin_ns)) continue;
-        at = all.visit_of(at, q.since_ns);
-        a.inside_ns = all.inside_ns(at, q.since_ns);
+        const mpi_entries::visit v = all.while_blocked(q.since_ns, q.leave_ns, until_ns);
+        a.outside_ns = std::max(a.outside_ns, v.outside_ns);
+        at = v.first;
+        if (at == mpi_entries::none || a.entry.begin_ns >= v.last_ns) continue;
+        a.inside_ns = v.inside_ns;
       }
       a.entry = {all[at].begin_ns, site_of(here, here.records[at]), static_cast<std::uint32_t>(at), l, 0};
       if (here.dropped > 0) a.entry.flags = endpoint_flag::partial;

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_SAME_CODE_HPP
 #define WHYWAIT_EXPLAIN_SAME_CODE_HPP
 
+#include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/path_profile.hpp>
@@ -41,16 +42,8 @@ inline void add_direction(residual_sums& into, const residual_sums& other) noexc
 
 /// Joins the two directions of each block of a residual sorted by `residual_term::before`.
 inline void join_directions(base::vector<residual_term>& residual) {
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i != residual.size(); ++i) {
-    if (kept != 0 && residual[kept - 1].same_block(residual[i])) {
-      add_direction(residual[kept - 1], residual[i]);
-    } else {
-      if (kept != i) residual[kept] = residual[i];
-      ++kept;
-    }
-  }
-  residual.resize(kept);
+  base::join_neighbours(
+      residual, [](const residual_term& a, const residual_term& b) { return a.same_block(b); }, add_direction);
 }
 
 namespace detail {

@@ -22,13 +22,16 @@ template <class Result, class... Args>
 class borrowed<Result(Args...)> {
  public:
   template <class Function, std::enable_if_t<!std::is_same<std::decay_t<Function>, borrowed>::value, int> = 0>
-  borrowed(Function&& function)
-      : function_(const_cast<void*>(static_cast<const void*>(&function))), call_([](void* self, Args... args) -> Result {
-          return (*static_cast<std::remove_reference_t<Function>*>(self))(std::forward<Args>(args)...);
-        }) {}
+  [[gnu::always_inline]] borrowed(Function&& function) noexcept
+      : function_(const_cast<void*>(static_cast<const void*>(&function))), call_(&call<std::remove_reference_t<Function>>) {}
   Result operator()(Args... args) const { return call_(function_, std::forward<Args>(args)...); }
 
  private:
+  template <class Function>
+  static Result call(void* function, Args... args) {
+    return (*static_cast<Function*>(function))(static_cast<Args&&>(args)...);
+  }
+
   void* function_;
   Result (*call_)(void*, Args...);
 };

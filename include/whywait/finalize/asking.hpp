@@ -18,6 +18,7 @@
 #include <cstring>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #ifndef WHYWAIT_DISABLE
@@ -50,21 +51,20 @@ struct asked_questions {
 
 namespace detail {
 
-/// Returns the questions that can be parsed, in canonical notation, and warns once about each of the others. On rank 0.
+/// Returns the questions that can be parsed, in canonical notation, and warns in one line about each of the others. On rank 0.
 inline std::string readable_questions(const char* text) {
-  std::string all, one;
-  for (const char* at = text; at != nullptr; ++at) {
-    if (*at != ';' && *at != '\0') {
-      one += *at;
-      continue;
-    }
+  std::string all;
+  const std::string_view whole = text != nullptr ? text : "";
+  for (std::size_t begin = 0, end = 0; begin <= whole.size(); begin = end + 1) {
+    end = std::min(whole.find(';', begin), whole.size());
+    const std::string one(whole.substr(begin, end - begin));
     try {
       for (const whatif::question& q : whatif::parse_questions(one)) all += q.text() + ";";
+    } catch (const models::prediction_error& problem) {
+      core::warn("WHYWAIT_WHATIF: ", whatif::misspelt(one, begin, problem).c_str(), "; the question is skipped");
     } catch (const std::exception& problem) {
-      core::warn("question of WHYWAIT_WHATIF skipped: ", problem.what());
+      core::warn("WHYWAIT_WHATIF: a question is skipped: ", problem.what());
     }
-    one.clear();
-    if (*at == '\0') break;
   }
   return all;
 }

@@ -7,6 +7,7 @@
 #include <whywait/record/kept_details.hpp>
 #include <whywait/record/slow_path.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -20,6 +21,36 @@ namespace finalize {
 /// Measures the clock offset again and returns this rank's map to the time of rank 0. Collective over
 /// process.tool_comm, for hooks::on_finalize.
 inline core::shared_clock finish_clock(mpi::state& process) noexcept { return process.clocks.finish(process.tool_comm); }
+
+/// Adds to the main thread, if it alone calls MPI, what threads did that it started and that ended between two of its calls.
+inline void join_ended_threads(const mpi::state& process, process_records& all) {
+  core::location_history* main = nullptr;
+  for (std::size_t l = 0; l != all.threads.size(); ++l) {
+    if (all.threads[l].sites == nullptr) continue;
+    if (main != nullptr || !all.history.locations[l].whole) return;
+    main = &all.history.locations[l];
+  }
+  if (main == nullptr || main->order.size() != 0) return;
+  const core::site_table& sites = process.registry->sites;
+  base::pod_vector<ended_thread> others;
+  base::pod_vector<core::path_step> work;
+  for (const core::location_base* l = __atomic_load_n(&process.registry->locations, __ATOMIC_ACQUIRE); l != nullptr;
+       l = l->next) {
+    const record::location& here = static_cast<const record::location&>(*l);
+    if (here.index >= all.threads.size() || __atomic_load_n(&here.extension[0], __ATOMIC_ACQUIRE) != nullptr ||
+        __atomic_load_n(&here.finished, __ATOMIC_ACQUIRE) == 0)
+      continue;
+    ended_thread t{here.path.opened(), here.end_ticks, work.size(), 0};
+    here.path.peek(here.end_ticks, [&](const core::path_step& s) {
+      if (s.block != 0 && s.block < sites.size() && sites[s.block].kind != core::site_kind::waiting) work.push_back(s);
+    });
+    t.steps = work.size() - t.first_step;
+    if (t.steps != 0) others.push_back(t);
+  }
+  if (others.empty()) return;
+  all.joined.reset(new joined_threads(*main, others, work, main->carried == 0 ? all.begin_ticks : 0, all.end_ticks));
+  all.joined->show(*main);
+}
 
 /// Reads the records of this process. Local; allocates. Other threads may continue to record, and records that they add
 /// later are not included. Cost is O(threads + communicators), plus one pass over the records if memory ran out.
@@ -79,7 +110,7 @@ inline process_records collect(mpi::state& process, const core::shared_clock& cl
     to.dropped = beside.lost_records + beside.lost_steps - beside.lost_before;
     to.carried = thread->carried;
     for (std::uint64_t n : thread->calls) all.calls += n;
-    all.failed_polls += thread->failed_polls;
+    all.failed_polls += thread->failed_polls - std::min(thread->recorded_polls, thread->failed_polls);
     all.lost_records += thread->lost_records;
     all.lost_steps += thread->lost_steps;
     // A thread may have stored a few records after another thread ran out of memory. These records follow gaps.
@@ -88,12 +119,14 @@ inline process_records collect(mpi::state& process, const core::shared_clock& cl
         from.syncs[i].flags = static_cast<std::uint16_t>(from.syncs[i].flags | core::sync_flag::failed);
   }
 
+  join_ended_threads(process, all);
+
   process.lock.lock();
   const std::uint32_t communicators = process.communicators.size();
   process.lock.unlock();
   for (std::uint32_t i = 0; i < communicators; ++i) {
     const mpi::known_communicator& from = process.communicators[i];
-    core::communicator to{from.id, from.size, from.rank, from.inter, {}};
+    core::communicator to{from.id, from.size, from.rank, from.inter, {}, from.own_size, from.first};
     if (from.world != nullptr) to.world.assign(from.world, from.world + from.size);
     history.communicators.push_back(std::move(to));
   }

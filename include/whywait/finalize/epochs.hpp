@@ -98,6 +98,10 @@ class epoch {
     if (!so_far_.continued) so_far_.node = node_of(team_);
     all_.history.node = so_far_.node;
     bound(end);
+    if (all_.joined != nullptr) {
+      so_far_.run.joined_threads += all_.joined->threads();
+      so_far_.run.joined_ticks += all_.joined->ticks();
+    }
     for (const core::location_history& l : all_.history.locations) so_far_.run.first_comers += answered_first_comers(l);
     find_code();
     names_.reset(

@@ -40,6 +40,7 @@ inline base::names gather_names(base::vector<core::stable_key> keys, const proce
   const base::packet packed = all.rank() != 0 && !mine.empty() ? report::pack(names) : base::packet();
   all.gather(packed.data(), packed.size(),
              [&](const unsigned char* data, std::size_t size) { report::unpack(data, size, names); });
+  names.clear_needless_callers();
   return names;
 }
 

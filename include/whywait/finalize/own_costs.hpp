@@ -47,14 +47,14 @@ inline core::mpi_call like(core::mpi_call call) noexcept {
   }
 }
 
-// The median, found by bisection of the value range.
-inline std::uint32_t middle_of(const base::pod_vector<std::uint32_t>& values) noexcept {
+// The value that `part` of the values do not exceed, found by bisection of the value range.
+inline std::uint32_t quantile_of(const base::pod_vector<std::uint32_t>& values, double part) noexcept {
   std::uint32_t least = 0, most = ~std::uint32_t(0);
   while (least < most) {
     const std::uint32_t tried = least + (most - least) / 2;
     std::size_t up_to = 0;
     for (const std::uint32_t v : values) up_to += v <= tried ? 1 : 0;
-    if (up_to > values.size() / 2) most = tried;
+    if (static_cast<double>(up_to) > part * static_cast<double>(values.size())) most = tried;
     else least = tried + 1;
   }
   return least;
@@ -66,7 +66,8 @@ inline std::uint32_t middle_of(const base::pod_vector<std::uint32_t>& values) no
 constexpr std::uint32_t enough_timings = 4;
 
 /// The current cost of calls of one kind. It is the mean of the timings without those that took over three times the
-/// median, because the thread was interrupted there. The error is half of the interquartile range.
+/// median, because the thread was interrupted there. The error is half of the interquartile range, and what those add that
+/// were left out, each as three times the median.
 inline core::call_overhead usual_cost(const mpi::self_timing::kind& timed, double ns_per_tick) {
   mpi::own_ticks sorted[mpi::self_timing::kept];
   const std::uint32_t count = timed.size();
@@ -88,13 +89,20 @@ inline core::call_overhead usual_cost(const mpi::self_timing::kind& timed, doubl
     ++used;
   }
   const auto spread = static_cast<double>(sorted[count * 3 / 4].sum() - sorted[count / 4].sum());
-  return detail::cost_of(before / used, inside / used, after / used, reading / used, spread / 2, ns_per_tick);
+  const double left_out = (static_cast<double>(most) - (before + inside + after) / used) * (count - used) / count;
+  return detail::cost_of(before / used, inside / used, after / used, reading / used, spread / 2 + left_out, ns_per_tick);
 }
 
-/// The number of ticks by which a clock reading is now slower than during calibration. Returns 0 unless it takes at
-/// least twice or at most half as long, because an isolated reading is always slightly slower than one in a calibration
-/// loop.
-inline double slower_reading(const mpi::self_timing& timed, const mpi::calibration& quiet) {
+/// How clock readings differ from those of the calibration.
+struct reading_change {
+  double slower = 0;  ///< ticks to add; negative if readings became cheaper
+  double error = 0;   ///< ticks by which that may be wrong
+};
+
+/// By how much a clock reading is now slower than during calibration. Nothing is added unless it takes at least twice or at
+/// most half as long, because an isolated reading is always slightly slower than one in a calibration loop; then the
+/// difference is the error. Otherwise the error is half of the interquartile range.
+inline reading_change change_of_readings(const mpi::self_timing& timed, const mpi::calibration& quiet) {
   base::pod_vector<std::uint32_t> lately;
   std::uint32_t then = ~std::uint32_t(0);
   for (std::size_t c = 1; c < core::modelled_calls; ++c) {
@@ -102,28 +110,60 @@ inline double slower_reading(const mpi::self_timing& timed, const mpi::calibrati
     for (std::uint32_t i = 0; i != k.size(); ++i) lately.push_back(k.last[i].reading);
     if (quiet.calls[c].sum() != 0) then = std::min(then, quiet.calls[c].reading);
   }
-  if (lately.empty() || then == ~std::uint32_t(0)) return 0;
-  const double now = detail::middle_of(lately), before = then;
-  return now >= 2 * before || 2 * now <= before ? now - before : 0;
+  if (lately.empty() || then == ~std::uint32_t(0)) return {};
+  const double now = detail::quantile_of(lately, 0.5), before = then;
+  if (!(now >= 2 * before || 2 * now <= before)) return {0, std::max(now - before, before - now)};
+  return {now - before, 0.5 * (static_cast<double>(detail::quantile_of(lately, 0.75)) - detail::quantile_of(lately, 0.25))};
 }
 
+namespace detail {
+
+// Ticks of a call in wrappers without clock readings: one at each end belongs to each of the three parts.
+inline double beside_readings(double sum, double reading) noexcept { return std::max(sum - 3 * reading, 0.0); }
+
+// How much longer the code of the wrappers takes in the program than in the calibration loop, as a part: the median over
+// the kinds that were timed often enough. In a loop everything is in the caches. A program that shows no timings may take
+// twice as long.
+inline double colder_than(const mpi::calibration& quiet, const mpi::self_timing& timed) {
+  double sum = 0, of = 0;
+  for (std::size_t c = 1; c < core::modelled_calls; ++c) {
+    const mpi::self_timing::kind& k = timed.kinds[c];
+    const mpi::own_ticks& q = quiet.calls[static_cast<std::size_t>(like(static_cast<core::mpi_call>(c)))];
+    if (k.count < enough_timings || q.sum() == 0) continue;
+    base::pod_vector<std::uint32_t> beside;
+    for (std::uint32_t i = 0; i != k.size(); ++i)
+      beside.push_back(static_cast<std::uint32_t>(beside_readings(static_cast<double>(k.last[i].sum()), k.last[i].reading)));
+    const double then = beside_readings(static_cast<double>(q.sum()), q.reading);
+    sum += std::max(0.0, quantile_of(beside, 0.5) - then);
+    of += then;
+  }
+  return of > 0 ? sum / of : 1;
+}
+
+}  // namespace detail
+
 /// The cost of one thread's calls, by core::mpi_call. Uses the thread's own timings where there are enough, otherwise
-/// the calibration, corrected for the current cost of a clock reading.
+/// the calibration, corrected for the current cost of a clock reading. The error contains what the same code takes longer
+/// in the program than in the calibration loop, because it has to fetch what is not in the caches: of own timings, because
+/// it displaces as much, which the program has to fetch again; of others, because they were not timed there.
 inline std::vector<core::call_overhead> call_costs(const mpi::self_timing& timed, const mpi::calibration& quiet,
                                                    double ns_per_tick) {
   std::vector<core::call_overhead> costs(static_cast<std::size_t>(core::mpi_call::count_));
-  const double slower = slower_reading(timed, quiet);
+  const reading_change changed = change_of_readings(timed, quiet);
+  const double slower = changed.slower, colder = detail::colder_than(quiet, timed);
   for (std::size_t c = 1; c < costs.size(); ++c) {
     const auto call = static_cast<core::mpi_call>(c);
-    if (c < core::modelled_calls && timed.of(call).count >= enough_timings) {
-      costs[c] = usual_cost(timed.of(call), ns_per_tick);
-      continue;
-    }
     const auto tried = static_cast<std::size_t>(detail::like(call));
     const mpi::own_ticks& t = quiet.calls[tried];
+    const double fetched = t.sum() == 0 ? 0 : colder * detail::beside_readings(static_cast<double>(t.sum()), t.reading);
+    if (c < core::modelled_calls && timed.of(call).count >= enough_timings) {
+      costs[c] = usual_cost(timed.of(call), ns_per_tick);
+      costs[c].error_ns += fetched * ns_per_tick;
+      continue;
+    }
     if (t.sum() == 0) continue;
-    costs[c] = detail::cost_of(t.before + slower, t.inside + slower, t.after + slower, t.reading + slower, quiet.spread[tried],
-                               ns_per_tick);
+    costs[c] = detail::cost_of(t.before + slower, t.inside + slower, t.after + slower, t.reading + slower,
+                               quiet.spread[tried] + fetched + 2 * changed.error, ns_per_tick);
   }
   return costs;
 }
@@ -131,9 +171,12 @@ inline std::vector<core::call_overhead> call_costs(const mpi::self_timing& timed
 /// The cost of one thread's marks, from the calibration, corrected for the current cost of clock readings (two per
 /// region).
 inline core::mark_overhead mark_costs(const mpi::self_timing& timed, const mpi::calibration& quiet, double ns_per_tick) {
-  const double slower = slower_reading(timed, quiet);
+  const reading_change changed = change_of_readings(timed, quiet);
   const auto ns = [&](double ticks) { return std::max(ticks, 0.0) * ns_per_tick; };
-  return {ns(quiet.region_ticks + 2 * slower), ns(quiet.step_ticks), quiet.mark_spread, ns(quiet.reading_ticks + slower)};
+  const double region = quiet.region_ticks + 2 * changed.slower;
+  const double fetched = detail::colder_than(quiet, timed) * std::max(quiet.region_ticks - 2 * quiet.reading_ticks, 0.0);
+  const double error = region > 0 ? quiet.mark_spread + (fetched + 2 * changed.error) / region : 0;
+  return {ns(region), ns(quiet.step_ticks), error, ns(quiet.reading_ticks + changed.slower)};
 }
 
 }  // namespace finalize

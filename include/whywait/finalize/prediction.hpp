@@ -107,6 +107,11 @@ inline void answer_questions(const mpi::state& process, const process_names& his
         whatif::join(std::move(calls.lines), static_cast<const whatif::key_namer&>(detail::label_namer(names)));
     whatif::ask_options options;
     options.outside = asked.answers_in(found);
+    const double run_seconds = static_cast<double>(found.longest_ns) * 1e-9;
+    for (const report::location_seconds& r : into.not_understood.ranks)
+      if (run_seconds > 0) options.not_understood = std::max(options.not_understood, r.seconds / run_seconds);
+    if (into.run.location_seconds > 0)
+      options.shared_processors = into.not_understood.sharing.work_seconds / into.run.location_seconds;
     into.prediction.answers = whatif::ask(log, asked.all, options);
     for (whatif::answer& a : into.prediction.answers)
       if (!calls.all_of_them && a.engine == "clocks")

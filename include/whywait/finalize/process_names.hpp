@@ -74,10 +74,10 @@ class process_names final : public explain::function_names {
     if (known == base::key_map::none || meanings_[known].calls == nullptr) return 0;
     if (symbols_ == nullptr) symbols_.reset(new report::symboliser("libdw.so.1", modules_));
     const mpi::call_site& site = (*meanings_[known].calls)[meanings_[known].number];
-    const report::code_place place = symbols_->of_call(site.address);
-    if (place.function.empty()) return 0;
-    return core::combine(core::combine(core::key_of(place.module.c_str()), core::key_of(place.function.c_str())),
-                         static_cast<std::uint64_t>(site.call));
+    core::stable_key key = function_key(symbols_->of_call(site.address));
+    if (key == 0) return 0;
+    if (site.caller != nullptr) key = core::combine(key, function_key(symbols_->of_call(site.caller)));
+    return core::combine(key, static_cast<std::uint64_t>(site.call));
   }
   bool contains(core::stable_key key) const {
     return known_.find(key) != base::key_map::none || (code_ != nullptr && code_->find(key) != nullptr);
@@ -117,13 +117,22 @@ class process_names final : public explain::function_names {
     }
   }
 
-  // The key combines module and offset, the call and the enclosing regions, so that it is the same on every rank.
+  static core::stable_key function_key(const report::code_place& place) {
+    if (place.function.empty()) return 0;
+    return core::combine(core::key_of(place.module.c_str()), core::key_of(place.function.c_str()));
+  }
+
+  // The same on every rank, although each loads modules at other addresses.
+  core::stable_key key_of_code(const void* address) const {
+    const report::module_offset code = modules_ != nullptr ? modules_->offset_of(address) : report::module_offset_of(address);
+    return core::combine(core::key_of(code.module), code.offset);
+  }
+
+  // Combines the code addresses, the call and the enclosing regions.
   core::stable_key key_of_call(const mpi::call_site_table& calls, std::uint32_t number) const {
     const mpi::call_site& site = calls[number];
-    const report::module_offset code =
-        modules_ != nullptr ? modules_->offset_of(site.address) : report::module_offset_of(site.address);
-    core::stable_key key = core::combine(core::key_of(code.module), code.offset);
-    key = core::combine(key, static_cast<std::uint64_t>(site.call));
+    core::stable_key key = core::combine(key_of_code(site.address), static_cast<std::uint64_t>(site.call));
+    if (site.caller != nullptr) key = core::combine(key, key_of_code(site.caller));
     for (std::uint32_t level = 0; level < site.depth; ++level) key = core::combine(key, sites_[calls.region(site, level)].key);
     return key;
   }
@@ -135,7 +144,9 @@ class process_names final : public explain::function_names {
       if (level != 0) region += '/';
       region += name_of_site(symbols, calls.region(site, level));
     }
-    return report::call_place(symbols.of_call(site.address), core::name_of(site.call), std::move(region));
+    base::place p = report::call_place(symbols.of_call(site.address), core::name_of(site.call), std::move(region));
+    if (site.caller != nullptr) p.caller = base::function_text(report::call_place(symbols.of_call(site.caller), {}, {}));
+    return p;
   }
 
   // The name of a function that the compiler marked as a region is resolved from its address on demand.
@@ -153,13 +164,8 @@ class process_names final : public explain::function_names {
     p.file = site.file;
     p.line = static_cast<int>(site.line);
     if (number < functions_.size() && functions_[number] != 0) {
-      report::code_place code = symbols.of_code(reinterpret_cast<const void*>(functions_[number]));
       p.name = name_of_site(symbols, number);
-      p.file = std::move(code.file);
-      p.line = code.line;
-      p.function = std::move(code.function);
-      p.module = std::move(code.module);
-      p.offset = code.offset;
+      report::put_code(p, symbols.of_code(reinterpret_cast<const void*>(functions_[number])));
     }
     return p;
   }

@@ -4,9 +4,11 @@
 #include <whywait/base/vector.hpp>
 #include <whywait/core/rank_history.hpp>
 #include <whywait/core/sync_record.hpp>
+#include <whywait/finalize/joined_threads.hpp>
 #include <whywait/mpi/call_sites.hpp>
 
 #include <cstdint>
+#include <memory>
 
 namespace whywait {
 inline namespace v0 {
@@ -34,11 +36,12 @@ struct process_records {
   std::uint64_t last_ticks = 0;    ///< end of the run, or now; the totals extend to it
   bool closed = false;             ///< memory ran out; events after `end_ticks` are in totals only
   std::uint64_t calls = 0;         ///< observed MPI calls
-  std::uint64_t failed_polls = 0;  ///< tests and probes among `calls` that found nothing
+  std::uint64_t failed_polls = 0;  ///< tests and probes among `calls` that found nothing and began no record
   std::uint64_t lost_records = 0;
   std::uint64_t lost_steps = 0;
   std::uint64_t lost_orders = 0;   ///< segments whose order did not fit into memory
   std::uint64_t closings = 0;      ///< number of earlier epochs in which memory ran out
+  std::unique_ptr<joined_threads> joined;  ///< threads whose work counts as that of the main thread; null: none
   std::uint64_t first_closed_ticks = 0;  ///< time at which memory first ran out; 0 if never
 
   /// Sets the bounds of the history to the whole run, in the time of its clock. Epochs set their own bounds.

@@ -71,6 +71,8 @@ inline std::uint64_t answered_first_comers(const core::location_history& l) {
 struct run_so_far {
   std::uint64_t first_comers = 0;  ///< answered requests from any source
   std::int64_t paused_ns = 0;  ///< sum of all pauses
+  std::int64_t joined_threads = 0;    ///< threads whose work counted as that of the main thread
+  std::uint64_t joined_ticks = 0;     ///< their time in marked code
   std::int64_t unseen_ns = 0;  ///< time between the end of memory and the end of the epoch
 };
 
@@ -91,8 +93,9 @@ inline report::run_facts gather_facts(const mpi::state& process, const process_r
               0,
               0};
   const other_threads others = other_threads::of(*process.registry);
-  counts.other_threads = others.count;
-  counts.other_ns = static_cast<std::int64_t>(static_cast<double>(others.ticks) * all.history.clock.ns_per_tick);
+  counts.other_threads = std::max<std::int64_t>(0, others.count - before.joined_threads);
+  const std::uint64_t apart = others.ticks > before.joined_ticks ? others.ticks - before.joined_ticks : 0;
+  counts.other_ns = static_cast<std::int64_t>(static_cast<double>(apart) * all.history.clock.ns_per_tick);
   for (const thread_records& l : all.threads) counts.mismatches += l.mismatched_ends;
   team.all_reduce(&counts, 9, MPI_UINT64_T, MPI_SUM);
   double worst_error_ns = all.history.clock.error_ns;
@@ -108,13 +111,14 @@ inline report::run_facts gather_facts(const mpi::state& process, const process_r
   double longest_ns[2] = {between(all.begin_ticks, all.last_ticks) - static_cast<double>(before.paused_ns),
                           static_cast<double>(before.unseen_ns) + between(all.end_ticks, all.last_ticks)};
   team.all_reduce(longest_ns, 2, MPI_DOUBLE, MPI_MAX);
-  // Tests that find nothing are not recorded. Each costs what recording a call costs, but for the record.
+  // Tests that find nothing and follow one another are one record. Each of the others costs what recording a call costs.
   double poll_ns = 0;
   if (!all.history.locations.empty()) {
     const core::call_overhead each = overhead_of(all.history.locations[0], core::mpi_call::Test);
     poll_ns = static_cast<double>(all.failed_polls) * (each.before_ns + each.inside_ns + each.back_ns + each.after_ns);
   }
-  team.all_reduce(&poll_ns, 1, MPI_DOUBLE, MPI_MAX);
+  double beside_ns[2] = {poll_ns, static_cast<double>(process.compared_ticks) * all.history.clock.ns_per_tick};
+  team.all_reduce(beside_ns, 2, MPI_DOUBLE, MPI_MAX);
 
   report::run_facts facts;
   if (longest_ns[1] > 0 || process.failed) {  // otherwise the records cover the run
@@ -122,7 +126,8 @@ inline report::run_facts gather_facts(const mpi::state& process, const process_r
     facts.unseen_seconds = longest_ns[1] * 1e-9;
   }
   facts.pause_seconds = static_cast<double>(std::max<std::int64_t>(0, before.paused_ns)) * 1e-9;
-  facts.poll_seconds = poll_ns * 1e-9;
+  facts.poll_seconds = beside_ns[0] * 1e-9;
+  facts.compare_seconds = beside_ns[1] * 1e-9;
   facts.ranks = process.size;
   facts.mpi = detail::library_version();
   facts.mpi_calls = static_cast<std::int64_t>(counts.calls);

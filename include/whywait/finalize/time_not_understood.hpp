@@ -49,6 +49,7 @@ class time_not_understood {
     explain::plausible_time now;
     each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, bool, core::stable_key) {
       now.add(r.call, bytes, ns);
+      mpi_ns_ += static_cast<double>(r.duration) * history.clock.ns_per_tick;
     });
     auto& counts = now.counts();
     const std::size_t groups = counts.size(), node = static_cast<std::size_t>(std::max(history.node, 0)) % most_nodes;
@@ -63,8 +64,14 @@ class time_not_understood {
     each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, bool unknown, core::stable_key key) {
       const std::int64_t beyond =
           unknown ? 0 : ns - plausible_.bound_ns(r.call, bytes, is_collective(r.call) ? steps : 1, slice_ns);
+      if (unknown && core::role_of(r.call) == core::call_role::test) polled_ns_ += ns;
       if (unknown) found_.push_back({key, ns, 1, 0, 0, 0});
       else found_.push_back({key, 0, 0, std::max<std::int64_t>(beyond, 0), beyond > 0 ? 1 : 0, 1});
+      if (found_.size() >= most_unsorted) add_up(found_);
+    });
+    between_polls(history, [&](core::stable_key key, std::int64_t ns) {
+      between_polls_ns_ += ns;
+      found_.push_back({key, ns, 1, 0, 0, 0});
       if (found_.size() >= most_unsorted) add_up(found_);
     });
     add_up(found_);
@@ -75,7 +82,7 @@ class time_not_understood {
   /// `use`: what the scheduler did to this rank. Collective.
   report::not_understood gather(const process_records& own, const rules::processor_use& use, const finalize::team& all) {
     // A site of which few calls take too long may have been interrupted: the scheduler gets the benefit of the doubt.
-    std::int64_t mine = 0, sporadic_ns = 0, outside_ns = 0;
+    std::int64_t mine = 0, sporadic_ns = 0;
     for (const site_sum& s : found_) sporadic_ns += 2 * s.beyond < s.seen ? s.beyond_ns : 0;
     const std::int64_t taken = std::min(sporadic_ns, use.delay_ns);
     const double kept = sporadic_ns > 0 ? static_cast<double>(sporadic_ns - taken) / static_cast<double>(sporadic_ns) : 0;
@@ -91,17 +98,23 @@ class time_not_understood {
       const auto& keys = own.history.locations[l].call_sites;
       for (std::uint32_t i = 1; sites != nullptr && i < sites->size() && i < keys.size(); ++i) {
         const mpi::call_site& site = (*sites)[i];
-        if (!counted_only(site.call) || site.ticks == 0) continue;
+        if (core::role_of(site.call) != core::call_role::unexplained || site.ticks == 0) continue;
         const auto ns = static_cast<std::int64_t>(static_cast<double>(site.ticks) * own.history.clock.ns_per_tick);
         sums_.push_back({keys[i], ns, static_cast<std::int64_t>(site.count), 0, 0, 0});
         mine += ns;
-        if (core::role_of(site.call) == core::call_role::test) outside_ns += ns;
       }
     }
     add_up(sums_);
     report::not_understood result;
-    double seconds[4] = {static_cast<double>(mine) * 1e-9, static_cast<double>(taken) * 1e-9,
-                         static_cast<double>(outside_ns) * 1e-9, static_cast<double>(use.delay_ns) * 1e-9};
+    // A rank polls while it waits, so that its time outside MPI had the rest of what it ran or was ready to run.
+    const double ready_ns = static_cast<double>(use.ran_ns + use.delay_ns);
+    const double worked = ready_ns > 0 ? std::max(0.0, 1.0 - mpi_ns_ / ready_ns) : 0;
+    double seconds[6] = {static_cast<double>(mine) * 1e-9,
+                         static_cast<double>(taken) * 1e-9,
+                         static_cast<double>(polled_ns_) * 1e-9,
+                         static_cast<double>(use.delay_ns) * 1e-9,
+                         static_cast<double>(use.delay_ns) * worked * 1e-9,
+                         static_cast<double>(between_polls_ns_) * 1e-9};
     struct of_rank {
       double seconds;
       std::int64_t ranks, processors;  // of its machine
@@ -121,11 +134,13 @@ class time_not_understood {
                  std::memcpy(&theirs, data, sizeof theirs);
                  take(theirs);
                });
-    all.all_reduce(seconds, 4, MPI_DOUBLE, MPI_SUM);
+    all.all_reduce(seconds, 6, MPI_DOUBLE, MPI_SUM);
     result.seconds = seconds[0];
     result.scheduler_seconds = seconds[1];
     result.polling_seconds = seconds[2];
     sharing.seconds = seconds[3];
+    sharing.work_seconds = seconds[4];
+    result.between_polls_seconds = seconds[5];
     all.reduce(
         [&] {
           const auto* const bytes = reinterpret_cast<const unsigned char*>(sums_.data());
@@ -170,12 +185,10 @@ class time_not_understood {
     explain::observer* next_;
   };
 
-  static bool counted_only(core::mpi_call call) noexcept {
-    const core::call_role role = core::role_of(call);
-    return role == core::call_role::unexplained || role == core::call_role::test;
-  }
-  static bool completes(core::mpi_call call) noexcept {
-    const core::call_role role = core::role_of(call);
+  // Whether the call returned only when requests were complete, or was only about requests that no wrapper created.
+  static bool completes(const core::sync_record& r) noexcept {
+    const core::call_role role = core::role_of(r);
+    if (core::polled_in_vain(r)) return r.has(core::sync_flag::of_others);
     return role == core::call_role::complete_all || role == core::call_role::complete_any;
   }
   static bool is_collective(core::mpi_call call) noexcept {
@@ -183,21 +196,38 @@ class time_not_understood {
     return role >= core::call_role::barrier && role <= core::call_role::release;
   }
 
-  static void add_up(base::pod_vector<site_sum>& all) {
-    base::small_stable_sort(all, [](const site_sum& a, const site_sum& b) { return a.key < b.key; });
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i != all.size(); ++i) {
-      if (kept != 0 && all[kept - 1].key == all[i].key) {
-        all[kept - 1].ns += all[i].ns;
-        all[kept - 1].count += all[i].count;
-        all[kept - 1].beyond_ns += all[i].beyond_ns;
-        all[kept - 1].beyond += all[i].beyond;
-        all[kept - 1].seen += all[i].seen;
-      } else {
-        all[kept++] = all[i];
+  /// Calls use(key of the call site, ns) for unmarked code between two polls of one call site of which the first found nothing.
+  /// It may be work, or a pause of a loop that waits.
+  template <class Use>
+  static void between_polls(const core::rank_history& history, Use&& use) {
+    for (const core::location_history& here : history.locations) {
+      for (std::uint64_t i = here.carried + 1; i < here.records.size(); ++i) {
+        const core::sync_record &before = here.records[i - 1], &r = here.records[i];
+        if (!core::polled_in_vain(before) || before.has(core::sync_flag::of_others) || r.site != before.site) continue;
+        std::uint64_t ticks = r.begin - (before.begin + before.duration);
+        bool marked = ticks > r.begin;
+        for (std::uint64_t s = before.steps; s < std::min<std::uint64_t>(r.steps, here.steps.size()) && !marked; ++s) {
+          const core::path_step& step = here.steps[s];
+          if (step.block == 0) continue;
+          marked = step.ticks == 0 || step.ticks >= ticks;  // blocks without a clock are work of an unknown time
+          ticks -= std::min(ticks, step.ticks);
+        }
+        const auto ns = static_cast<std::int64_t>(static_cast<double>(ticks) * history.clock.ns_per_tick);
+        if (!marked && ns > 0) use(r.site < here.call_sites.size() ? here.call_sites[r.site] : 0, ns);
       }
     }
-    all.resize(kept);
+  }
+
+  static void add_up(base::pod_vector<site_sum>& all) {
+    base::sort_and_join(
+        all, [](const site_sum& a, const site_sum& b) { return a.key < b.key; },
+        [](site_sum& to, const site_sum& s) {
+          to.ns += s.ns;
+          to.count += s.count;
+          to.beyond_ns += s.beyond_ns;
+          to.beyond += s.beyond;
+          to.seen += s.seen;
+        });
   }
 
   /// Calls use(record, bytes, ns beyond its explained wait, whether it completed only requests that no wrapper created, key of
@@ -211,7 +241,9 @@ class time_not_understood {
     for (const core::location_history& from : history.locations)
       for (std::uint64_t i = 0; i != from.records.size(); ++i) {
         const core::sync_record& r = from.records[i];
-        if (!r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive) || !r.has(core::sync_flag::complete)) continue;
+        const bool posts =
+            r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive) || r.call == core::mpi_call::Comm_idup;
+        if (!posts || !r.has(core::sync_flag::complete)) continue;
         if (r.completed_by >= bytes.size() || r.completion >= bytes[r.completed_by].size()) continue;
         std::uint64_t& sum = bytes[r.completed_by][r.completion];
         sum = (sum == none ? 0 : sum) + r.bytes;
@@ -225,7 +257,7 @@ class time_not_understood {
             role == core::call_role::unexplained)
           continue;
         const auto at = static_cast<std::size_t>(i);
-        const bool unknown = completes(r.call) && bytes[l][at] == none;
+        const bool unknown = completes(r) && bytes[l][at] == none;
         const std::uint64_t size = std::max(r.bytes, bytes[l][at] == none ? 0 : bytes[l][at]);
         const auto ns = static_cast<std::int64_t>(static_cast<double>(r.duration) * history.clock.ns_per_tick);
         use(r, size, std::max<std::int64_t>(0, ns - waits_->list.of(l)[at]), unknown,
@@ -237,6 +269,9 @@ class time_not_understood {
   explain::plausible_time plausible_;
   std::unique_ptr<both> waits_;
   std::int64_t ranks_here_ = 1;  ///< on this machine
+  double mpi_ns_ = 0;  ///< in calls with a model
+  std::int64_t between_polls_ns_ = 0;
+  std::int64_t polled_ns_ = 0;  ///< polling of requests that no wrapper created
   base::pod_vector<site_sum> found_, sums_;
 };
 

@@ -32,18 +32,13 @@ struct unseen_block {
 namespace detail {
 /// Sorts by key and adds up entries of the same key.
 inline void add_up(base::pod_vector<unseen_block>& all) {
-  base::small_stable_sort(all, [](const unseen_block& a, const unseen_block& b) { return a.key < b.key; });
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i != all.size(); ++i) {
-    if (kept != 0 && all[kept - 1].key == all[i].key) {
-      all[kept - 1].visits += all[i].visits;
-      all[kept - 1].ns += all[i].ns;
-      all[kept - 1].work += all[i].work;
-    } else {
-      all[kept++] = all[i];
-    }
-  }
-  all.resize(kept);
+  base::sort_and_join(
+      all, [](const unseen_block& a, const unseen_block& b) { return a.key < b.key; },
+      [](unseen_block& to, const unseen_block& b) {
+        to.visits += b.visits;
+        to.ns += b.ns;
+        to.work += b.work;
+      });
 }
 }  // namespace detail
 

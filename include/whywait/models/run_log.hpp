@@ -27,6 +27,8 @@ struct activity {
   base::vector<block_time> blocks = {};  ///< named parts of the work
   double wake_seconds = 0.0;            ///< delay until the call detected completion, after a wait
   double waited_seconds = 0.0;          ///< duration of that wait; shorter waits have proportionally shorter delays
+  double unexplained_seconds = 0.0;     ///< part of call_seconds and wake_seconds beyond what such a call plausibly takes
+  double disturbed_seconds = 0.0;  ///< interruptions of the work, beside work_seconds: no change of the program reaches them
 };
 
 /// Activity `index` of line `line`.
@@ -41,8 +43,8 @@ struct place {
 struct message_edge {
   place from, to;
   double bytes = 0.0;
-  double seconds = 0.0;      ///< from departure to arrival, without waiting
-  bool rendezvous = false;   ///< too large to be buffered, or synchronous
+  double seconds = 0.0;  ///< from departure to arrival, without waiting
+  bool rendezvous = false;  ///< too large to be buffered, or synchronous
   place posted = {}, done = {};  ///< calls that post the receive and complete the send; with rendezvous only
 };
 
@@ -71,6 +73,7 @@ struct run_log {
   base::vector<entry_edge> entries;
   base::vector<std::int32_t> ranks;  ///< rank of each line; if empty, line i is rank i
   std::string open;  ///< reason why the program may behave differently at other speeds; empty if there is none
+  double may_wait_from = 1e300;  ///< bytes: whether sends of this size and more wait for receivers was not seen
   double measured_seconds = 0.0;  ///< measured duration of the run; 0 if unknown
   base::vector<std::string> doubts;  ///< data that was dropped or unmatched while the log was built
 
@@ -90,7 +93,7 @@ struct run_log {
     for (const auto& line : lines)
       for (const activity& a : line) {
         bool fine = good(a.work_seconds) && good(a.call_seconds) && good(a.wake_seconds) && good(a.waited_seconds) &&
-                    a.label < labels.size();
+                    good(a.unexplained_seconds) && good(a.disturbed_seconds) && a.label < labels.size();
         for (const block_time& b : a.blocks) fine = fine && good(b.seconds) && b.block < blocks.size();
         if (!fine) throw prediction_error(fault::log, "an activity has a negative time or an unknown label or block");
       }

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_MODELS_SOLVE_HPP
 #define WHYWAIT_MODELS_SOLVE_HPP
 
+#include <whywait/base/sorting.hpp>
 #include <whywait/models/chain.hpp>
 #include <whywait/models/detail/censored.hpp>
 #include <whywait/models/detail/components.hpp>
@@ -347,13 +348,9 @@ inline solution solve(const chain& c, const chain_rates& rates, const solve_opti
   if (c.modules != 0 && options.populations) {
     // rows that differ only in operand packets have the same population of tasks
     std::sort(r.populations.begin(), r.populations.end());
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i != r.populations.size(); ++i) {
-      if (kept != 0 && r.populations[kept - 1].first == r.populations[i].first)
-        r.populations[kept - 1].second += r.populations[i].second;
-      else r.populations[kept++] = r.populations[i];
-    }
-    r.populations.resize(kept);
+    base::join_neighbours(
+        r.populations, [](const auto& a, const auto& b) { return a.first == b.first; },
+        [](auto& to, const auto& p) { to.second += p.second; });
   }
   return r;
 }

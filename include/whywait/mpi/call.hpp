@@ -4,6 +4,7 @@
 #include <whywait/core/clock.hpp>
 #include <whywait/core/sync_record.hpp>
 #include <whywait/coverage/counters/source.hpp>
+#include <whywait/mpi/caller.hpp>
 #include <whywait/mpi/process_state.hpp>
 
 #include <stdint.h>
@@ -16,12 +17,6 @@ namespace mpi {
 
 namespace flag = core::sync_flag;
 
-/// Who called a wrapper: return address, and the wrapper's own stack frame.
-struct caller {
-  const void* address;
-  const void* frame;
-};
-
 /// Which call a role function serves. As a type: hot calls have a role function each, in which it is a constant. Rare calls
 /// share one, which receives it as a core::mpi_call.
 template <core::mpi_call C>
@@ -33,17 +28,22 @@ struct fixed_call {
 class passed_call {
  public:
   template <class Pass>
-  explicit passed_call(Pass& pass) noexcept : pass_(&pass), run_([](void* p) { return (*static_cast<Pass*>(p))(); }) {}
+  __attribute__((always_inline)) explicit passed_call(Pass& pass) noexcept : pass_(&pass), run_(&run<Pass>) {}
   int operator()() const { return run_(pass_); }
 
  private:
+  template <class Pass>
+  static int run(void* pass) {
+    return (*static_cast<Pass*>(pass))();
+  }
+
   void* pass_;
   int (*run_)(void*);
 };
 
 /// One MPI call of the program while it is being recorded. False: pass it straight through (before MPI_Init,
 /// after MPI_Finalize, recording off, or made inside another MPI call: error handlers, user operations,
-/// attribute callbacks). Order of use: `begin`, the call, `leave`, then `store` once for each record.
+/// attribute callbacks). Order of use: `begin`, the call, `leave`, then `store` once for each record. Polls: poll_call.
 class call {
  public:
   __attribute__((always_inline)) call(core::mpi_call what, const caller& from) noexcept
@@ -61,7 +61,7 @@ class call {
   }
   __attribute__((always_inline)) ~call() {
     if (__builtin_expect(thread_ == nullptr, 0)) return;
-    if (__builtin_expect(open_, 0)) leave_late(*thread_, begin_, what_, from_);  // an error handler threw
+    if (__builtin_expect(open_, 0)) leave_late(*thread_, begin_, what_, from());  // an error handler threw
     thread_->open.frame = nullptr;
     if (__builtin_expect(entered_ != 0, 0))
       time_itself(*thread_, what_, entered_, begin_, open_ ? 0 : given_, begin_ + duration_);
@@ -81,16 +81,7 @@ class call {
     open_ = true;
     begin_ = core::cycle_clock::now();
     thread_->open.begin = begin_;
-    record::location& here = where();
-    if (!here.path.close_if_outside(begin_) || __builtin_expect(process().registry->sources != nullptr, 0))
-      pause_until(close_segment(*thread_, begin_));
-    if (__builtin_expect(process().closed, 0)) return;
-    steps_ = static_cast<uint32_t>(here.steps.size());
-    place_ = here.syncs.claim_at_once();
-    if (__builtin_expect(place_ == nullptr, 0)) {
-      pause_until(fresh_chunk(here));
-      place_ = here.syncs.claim_at_once();
-    }
+    make_room();
     if (__builtin_expect(entered_ != 0, 0)) given_ = read_clock();
   }
 
@@ -107,21 +98,7 @@ class call {
     const uint64_t now = core::cycle_clock::now();
     duration_ = now - begin_;
     where().path.resume(now);
-    site_ = thread_->sites.count(from_, what_, where().path, duration_);
-  }
-
-  /// Reads the clock of a call late, once it turns out to matter: successful polls.
-  void happened_now() noexcept {
-    begin();
-    if (__builtin_expect(entered_ != 0, 0)) entered_ = given_ = begin_;  // what was before is MPI's as well
-    leave_at_once();
-  }
-
-  /// Polls of requests that no wrapper created leave no record; their call site adds up their time. `asked_now` returns 0
-  /// in a process without such requests.
-  uint64_t asked_now() const noexcept { return __builtin_expect(process().others_requests, 0) ? core::cycle_clock::now() : 0; }
-  void count_unknown(uint64_t asked) noexcept {
-    if (__builtin_expect(asked != 0, 0)) thread_->sites.count(from_, what_, where().path, core::cycle_clock::now() - asked);
+    site_ = thread_->sites.count(from(), what_, where().path, duration_);
   }
 
   /// Index that the next stored record will have.
@@ -175,6 +152,22 @@ class call {
   uint64_t duration() const noexcept { return duration_; }
   void duration(uint64_t ticks) noexcept { duration_ = ticks; }
 
+ protected:
+  // Closes the path segment and makes room for the first record.
+  __attribute__((always_inline)) void make_room() noexcept {
+    record::location& here = where();
+    if (!here.path.close_if_outside(begin_) || __builtin_expect(process().registry->sources != nullptr, 0))
+      pause_until(close_segment(*thread_, begin_));
+    if (__builtin_expect(process().closed, 0)) return;
+    steps_ = static_cast<uint32_t>(here.steps.size());
+    place_ = here.syncs.claim_at_once();
+    if (__builtin_expect(place_ == nullptr, 0)) {
+      pause_until(fresh_chunk(here));
+      place_ = here.syncs.claim_at_once();
+    }
+  }
+  __attribute__((always_inline)) caller from() const noexcept { return {from_, thread_->open.frame}; }
+
  private:
   // Whether the open call is still on the stack. An error handler may have left it by longjmp; then its frame is
   // not above this one, or its return address has been overwritten.
@@ -185,13 +178,6 @@ class call {
 #else
     return true;
 #endif
-  }
-
-  void leave_at_once() noexcept {
-    open_ = false;
-    duration_ = 0;
-    where().path.resume(begin_);
-    site_ = thread_->sites.count(from_, what_, where().path, 0);
   }
 
   // The kernel maps memory now and then: that pause is no time of the program, nor of MPI.
@@ -283,7 +269,7 @@ class call {
   }
 
   static __attribute__((noinline, cold)) void leave_late(thread_state& thread, uint64_t begin, core::mpi_call what,
-                                                         const void* from) noexcept {
+                                                         const caller& from) noexcept {
     const uint64_t now = core::cycle_clock::now();
     thread.location->path.resume(now);
     thread.sites.count(from, what, thread.location->path, now - begin);
@@ -292,19 +278,7 @@ class call {
   // Without memory for order only sums are kept.
   static __attribute__((noinline, cold)) void fold(thread_state& thread, const core::path_step& step) noexcept {
     ++thread.lost_steps;
-    if (step.block >= core::site_table::capacity) return;  // code that the compiler counts
-    if (thread.folded == nullptr) {
-      thread.folded =
-          static_cast<core::path_step*>(core::map_pages(sizeof(core::path_step) * core::site_table::capacity, false));
-      thread.process->registry->kept.keep_by_site(thread.folded, 0, sizeof(core::path_step));
-    }
-    if (thread.folded == nullptr) return;
-    core::path_step& sum = thread.folded[step.block];
-    sum.block = step.block;
-    sum.within = step.within;
-    sum.visits += step.visits;
-    sum.ticks += step.ticks;
-    sum.work += step.work;
+    detail::add_step(thread.folded, step, *thread.process);
   }
 
   static __attribute__((noinline, cold)) core::sync_record* claim_again(thread_state& thread, uint64_t begin,
@@ -318,6 +292,7 @@ class call {
     return nullptr;
   }
 
+ protected:
   thread_state* thread_;
   core::sync_record* place_ = nullptr;
   uint64_t begin_ = 0;

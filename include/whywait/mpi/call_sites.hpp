@@ -14,27 +14,53 @@ namespace whywait {
 inline namespace v0 {
 namespace mpi {
 
-/// A place in the program that calls MPI, identified by return address and stack of open regions, and the
-/// total time of its calls (exact even if single records were lost).
+/// A place in the program that calls MPI, identified by return address, the caller of the function that contains it, and the
+/// stack of open regions; and the total time of its calls (exact even if single records were lost). One cache line.
 struct call_site {
-  const void* address;    ///< return address into the caller
+  /// Where a call from `address` finds the return address of the function that contains it.
+  struct return_slot {
+    enum place : uint8_t { none, frame, saved_frame };
+    static constexpr uint32_t farthest = 1u << 16;  ///< bytes above the frame of the wrapper
+
+    uint32_t offset;  ///< bytes
+    place base;
+
+    bool operator==(const return_slot& o) const noexcept { return offset == o.offset && base == o.base; }
+  };
+
+  const void* address;    ///< return address into the function that called
+  const void* caller;     ///< return address of that function; null: not known
   core::stable_key path;  ///< path_recorder::path() at the call
   uint64_t count;         ///< calls
   uint64_t ticks;         ///< time inside MPI
   uint32_t regions;       ///< where its stack of regions begins in call_site_table::region
   uint16_t depth;         ///< open regions kept, outermost first, at most 64
   core::mpi_call call;
+  return_slot slot;       ///< of the first site of an address, path and call; else unused
+  uint32_t first;         ///< number of that site
+  uint16_t callers;       ///< the same: sites with other callers
+};
+static_assert(sizeof(call_site) == 64, "a call site is one cache line");
+
+/// What an unwinder found. `address` null: nothing.
+struct found_caller {
+  const void* address = nullptr;
+  call_site::return_slot where = {};
 };
 
-/// The call sites of one location: from (address, path, call) to a small number. About 3 ns when known, no
+/// The call sites of one location: from (address, path, call, caller) to a small number. About 4 ns when known, no
 /// lock, no allocation; a new one copies the stack of open regions. Number 0 stands for all sites beyond
 /// `capacity`.
+///
+/// The first site of (address, path, call) records where the caller is found on the stack. A caller that is found there for the first
+/// time is compared with the unwinder. If they differ, callers of later calls from there are not known.
 class call_site_table {
  public:
   static constexpr uint32_t capacity = 1u << 16;
   static constexpr uint32_t most_depth = 64;
+  static constexpr uint32_t most_callers = 64;  ///< of one address, path and call; further ones count as not known
 
-  /// Reserves address space (about 20 MB, touched as it fills). False if there is none.
+  /// Reserves address space (about 21 MB, touched as it fills). False if there is none.
   /// `keeper`: keeps the sites for a reader after a crash, and in `modules` their modules; null: they are not kept.
   bool open(core::kept_file* keeper = nullptr, core::kept_modules* modules = nullptr) noexcept {
     keeper_ = keeper;
@@ -52,23 +78,28 @@ class call_site_table {
     core::unmap_pages(regions_, sizeof(uint32_t) * region_count);
   }
 
-  /// `path` is a path_recorder, or what has path(), depth() and open_region(level).
-  template <class Path>
-  uint32_t find_or_add(const void* address, core::mpi_call call, const Path& path) noexcept {
+  /// `from` is a caller, or what has address, read(slot) and find(). `path` is a path_recorder, or what has path(), depth() and
+  /// open_region(level).
+  template <class Caller, class Path>
+  uint32_t find_or_add(const Caller& from, core::mpi_call call, const Path& path) noexcept {
     const core::stable_key key = path.path();
-    uint32_t slot = first_slot(address, key);
+    uint32_t slot = first_slot(reinterpret_cast<uintptr_t>(from.address) ^ key);
     for (;; slot = (slot + 1) & (slot_count - 1)) {
       const uint32_t number = slots_[slot];
-      if (number == 0) return add(slot, address, call, path);
-      const call_site& known = sites_[number];
-      if (known.address == address && known.path == key && known.call == call) return number;
+      if (number == 0) return add_first(slot, from, call, path);
+      const call_site& first = sites_[number];
+      if (first.address != from.address || first.path != key || first.call != call) continue;
+      const void* const caller = from.read(first.slot);
+      if (caller == first.caller) return number;
+      const uint32_t other = find_other(number, caller);
+      return other != 0 ? other : add_other(number, caller, from, path);
     }
   }
 
   /// Counts a call that took `ticks` at its site, and returns the site's number.
-  template <class Path>
-  uint32_t count(const void* address, core::mpi_call call, const Path& path, uint64_t ticks) noexcept {
-    const uint32_t number = find_or_add(address, call, path);
+  template <class Caller, class Path>
+  uint32_t count(const Caller& from, core::mpi_call call, const Path& path, uint64_t ticks) noexcept {
+    const uint32_t number = find_or_add(from, call, path);
     call_site& site = sites_[number];
     ++site.count;
     site.ticks += ticks;
@@ -110,14 +141,52 @@ class call_site_table {
   static constexpr uint32_t slot_count = capacity * 2;
   static constexpr uint32_t region_count = capacity * 64;
 
-  static uint32_t first_slot(const void* address, core::stable_key path) noexcept {
-    const uint64_t mixed = (reinterpret_cast<uintptr_t>(address) ^ path) * 0x9e3779b97f4a7c15u;
-    return static_cast<uint32_t>(mixed >> 40) & (slot_count - 1);
+  static uint32_t first_slot(uint64_t what) noexcept {
+    return static_cast<uint32_t>((what * 0x9e3779b97f4a7c15u) >> 40) & (slot_count - 1);
+  }
+  static uint32_t first_slot(uint32_t first, const void* caller) noexcept {
+    return first_slot(reinterpret_cast<uintptr_t>(caller) ^ (uint64_t(first) << 40));
+  }
+
+  /// A site that differs from the site `first` in the caller; 0: there is none. Such sites come after the first one, so that the
+  /// search for that never meets them.
+  __attribute__((noinline)) uint32_t find_other(uint32_t first, const void* caller) const noexcept {
+    for (uint32_t slot = first_slot(first, caller);; slot = (slot + 1) & (slot_count - 1)) {
+      const uint32_t number = slots_[slot];
+      if (number == 0 || (sites_[number].caller == caller && sites_[number].first == first)) return number;
+    }
+  }
+
+  template <class Caller, class Path>
+  __attribute__((noinline, cold)) uint32_t add_other(uint32_t number, const void* caller, const Caller& from,
+                                                     const Path& path) noexcept {
+    call_site& first = sites_[number];
+    if (size_ == capacity) return 0;
+    const bool full = first.callers == most_callers;
+    const found_caller found = full ? found_caller() : from.find();
+    if (caller == nullptr || found.address != caller || !(found.where == first.slot)) {
+      if (!full) first.slot = {};
+      caller = nullptr;
+      if (const uint32_t unknown = find_other(number, caller)) return unknown;
+    } else {
+      ++first.callers;
+    }
+    uint32_t slot = first_slot(number, caller);
+    while (slots_[slot] != 0) slot = (slot + 1) & (slot_count - 1);
+    const uint32_t other = add(slot, first.address, {caller, {}}, first.call, path);
+    sites_[other].first = number;
+    return other;
+  }
+
+  template <class Caller, class Path>
+  __attribute__((noinline, cold)) uint32_t add_first(uint32_t slot, const Caller& from, core::mpi_call call,
+                                                     const Path& path) noexcept {
+    return size_ == capacity ? 0 : add(slot, from.address, from.find(), call, path);
   }
 
   template <class Path>
-  __attribute__((noinline, cold)) uint32_t add(uint32_t slot, const void* address, core::mpi_call call,
-                                               const Path& path) noexcept {
+  __attribute__((noinline, cold)) uint32_t add(uint32_t slot, const void* address, const found_caller& from,
+                                               core::mpi_call call, const Path& path) noexcept {
     if (size_ == capacity) return 0;
     const uint32_t depth = path.depth() < most_depth ? path.depth() : most_depth;
     if (keeper_ != nullptr) {
@@ -127,7 +196,8 @@ class call_site_table {
                           sizeof(uint32_t) * region_count);
     }
     for (uint32_t level = 0; level < depth; ++level) regions_[regions_used_ + level] = path.open_region(level);
-    sites_[size_] = call_site{address, path.path(), 0, 0, regions_used_, static_cast<uint16_t>(depth), call};
+    sites_[size_] = call_site{address, from.address, path.path(), 0, 0, regions_used_, static_cast<uint16_t>(depth),
+                              call,    from.where,   size_,       0};
     regions_used_ += depth;
     slots_[slot] = size_;
     __atomic_store_n(&size_, size_ + 1, __ATOMIC_RELEASE);

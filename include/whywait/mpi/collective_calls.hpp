@@ -15,7 +15,7 @@ namespace whywait {
 inline namespace v0 {
 namespace mpi {
 
-// Blocking collectives and the calls that make and free communicators. Who needs whom follows from what each
+// Blocking collectives. Which rank needs which follows from what each
 // rank sends and receives; arguments that MPI does not read on a rank are not read here either.
 
 /// The argument of a collective that decides how its data flows; computed after the call.
@@ -24,6 +24,9 @@ struct flow {
   bool receives = false;  ///< whether it gets anything from others
   int root = -1;
 };
+
+// Each kind of facts has two functions: the flow in one group, and `between` for the two groups of an intercommunicator,
+// where arguments are about the remote group (MPI 4.0, 6.2.2), and roots are MPI_ROOT and MPI_PROC_NULL in their own group.
 
 namespace detail {
 
@@ -73,14 +76,19 @@ class any_facts {
         flow_([](const void* f, thread_state& t, int rank, int size) noexcept {
           return (*static_cast<const Facts*>(f))(t, rank, size);
         }),
+        between_([](const void* f, thread_state& t, const known_communicator& groups) noexcept {
+          return static_cast<const Facts*>(f)->between(t, groups);
+        }),
         tell_([](const void* f, data_of_collective& out) noexcept { static_cast<const Facts*>(f)->tell(out); }) {}
   any_facts(const any_facts&) = default;
   flow operator()(thread_state& t, int rank, int size) const noexcept { return flow_(facts_, t, rank, size); }
+  flow between(thread_state& t, const known_communicator& groups) const noexcept { return between_(facts_, t, groups); }
   void tell(data_of_collective& out) const noexcept { tell_(facts_, out); }
 
  private:
   const void* facts_;
   flow (*flow_)(const void*, thread_state&, int rank, int size) noexcept;
+  flow (*between_)(const void*, thread_state&, const known_communicator&) noexcept;
   void (*tell_)(const void*, data_of_collective&) noexcept;
 };
 
@@ -119,22 +127,21 @@ inline int collective(What what, caller from, Pass& pass, MPI_Comm comm, const F
   if (r != nullptr) r->comm = index;
   if (index != communicator_table::none) {
     const known_communicator& known = here.process().communicators[index];
-    if (!known.inter) {  // the roots of intercommunicators mean something else; they are not explained
-      const flow f = facts(here.thread(), known.rank, known.size);
-      unsigned flags = 0;
-      if (f.sends != 0 || what == core::mpi_call::Barrier) flags |= flag::contributes;
-      if (f.receives) flags |= flag::consumes;
-      if (r != nullptr) {
-        r->bytes = f.sends;
-        r->peer = f.root;
-        if (sparse.counts != nullptr && detail::store_needs(here.thread(), sparse, known.size, known.rank, r))
-          flags |= flag::sparse;
-        r->flags = static_cast<uint16_t>(flags);
-      }
-      // Threads may use communicators in an order of their own: then only one of them is followed.
-      met = meets_all(what) && flags == (flag::contributes | flag::consumes) && known.size == here.process().size &&
-            known.id != 0 && (index == 0 || !here.process().any_multiple);
+    const flow f =
+        __builtin_expect(known.inter, 0) ? facts.between(here.thread(), known) : facts(here.thread(), known.rank, known.size);
+    unsigned flags = 0;
+    if (f.sends != 0 || what == core::mpi_call::Barrier) flags |= flag::contributes;
+    if (f.receives) flags |= flag::consumes;
+    if (r != nullptr) {
+      r->bytes = f.sends;
+      r->peer = f.root;
+      if (sparse.counts != nullptr && detail::store_needs(here.thread(), sparse, known.size, known.inter ? -1 : known.rank, r))
+        flags |= flag::sparse;
+      r->flags = static_cast<uint16_t>(flags);
     }
+    // Threads may use communicators in an order of their own: then only one of them is followed.
+    met = meets_all(what) && flags == (flag::contributes | flag::consumes) && known.size == here.process().size &&
+          !known.inter && known.id != 0 && (index == 0 || !here.process().any_multiple);
   }
   if (r != nullptr) {
     here.finish();
@@ -155,6 +162,7 @@ inline int rare_collective(core::mpi_call what, caller from, passed_call& pass, 
 /// MPI_Barrier.
 struct barrier_facts {
   flow operator()(thread_state&, int, int) const noexcept { return {0, true, -1}; }
+  flow between(thread_state&, const known_communicator&) const noexcept { return {0, true, -1}; }
   void tell(data_of_collective&) const noexcept {}
 };
 
@@ -165,6 +173,11 @@ struct broadcast_facts {
   flow operator()(thread_state& t, int rank, int) const noexcept {
     const uint64_t bytes = detail::bytes_for(t, data, 0);
     return {rank == root ? bytes : 0, rank != root && bytes != 0, root};
+  }
+  __attribute__((noinline)) flow between(thread_state& t, const known_communicator&) const noexcept {
+    if (root == MPI_PROC_NULL) return {};
+    const uint64_t bytes = detail::bytes_for(t, data, 0);
+    return {root == MPI_ROOT ? bytes : 0, root != MPI_ROOT && bytes != 0, -1};
   }
   void tell(data_of_collective& out) const noexcept {
     if (out.rank == root) out.send_to_all(data);
@@ -179,6 +192,11 @@ struct scatter_facts {
   flow operator()(thread_state& t, int rank, int size) const noexcept {
     if (rank == root) return {detail::bytes_for_all(t, sent, size), false, root};
     return {0, detail::bytes_for(t, received, 0) != 0, root};
+  }
+  flow between(thread_state& t, const known_communicator& groups) const noexcept {
+    if (root == MPI_PROC_NULL) return {};
+    if (root == MPI_ROOT) return {detail::bytes_for_all(t, sent, groups.size), false, -1};
+    return {0, detail::bytes_for(t, received, 0) != 0, -1};
   }
   void tell(data_of_collective& out) const noexcept {
     if (out.rank == root) {
@@ -201,6 +219,11 @@ struct gather_facts {
     return {in_place ? detail::bytes_for(t, received, rank) : detail::bytes_for(t, sent, 0),
             detail::bytes_for_all(t, received, size) != 0, root};
   }
+  __attribute__((noinline)) flow between(thread_state& t, const known_communicator& groups) const noexcept {
+    if (root == MPI_PROC_NULL) return {};
+    if (root == MPI_ROOT) return {0, detail::bytes_for_all(t, received, groups.size) != 0, -1};
+    return {detail::bytes_for(t, sent, 0), false, -1};
+  }
   void tell(data_of_collective& out) const noexcept {
     if (combines) {
       if (out.rank == root) out.receive_combined(received);
@@ -222,6 +245,9 @@ struct all_facts {
     const part& own = sent.buffer == MPI_IN_PLACE ? received : sent;
     return {detail::bytes_for(t, own, rank), detail::bytes_for_all(t, received, size) != 0, -1};
   }
+  __attribute__((noinline)) flow between(thread_state& t, const known_communicator& groups) const noexcept {
+    return {detail::bytes_for(t, sent, 0), detail::bytes_for_all(t, received, groups.size) != 0, -1};
+  }
   void tell(data_of_collective& out) const noexcept {
     const bool in_place = sent.buffer == MPI_IN_PLACE;
     out.send_to_all(in_place ? received : sent, in_place && !combines ? out.rank : 0);
@@ -238,6 +264,9 @@ struct exchange_facts {
     const part& own = sent.buffer == MPI_IN_PLACE ? received : sent;
     return {detail::bytes_for_all(t, own, size), detail::bytes_for_all(t, received, size) != 0, -1};
   }
+  flow between(thread_state& t, const known_communicator& groups) const noexcept {
+    return (*this)(t, groups.rank, groups.size);
+  }
   void tell(data_of_collective& out) const noexcept {
     const bool in_place = sent.buffer == MPI_IN_PLACE;
     out.send_parts(in_place ? received : sent);
@@ -252,6 +281,9 @@ struct reduce_scatter_facts {
   flow operator()(thread_state& t, int rank, int size) const noexcept {
     return {detail::bytes_for_all(t, received, size), detail::bytes_for(t, received, rank) != 0, -1};
   }
+  flow between(thread_state& t, const known_communicator& groups) const noexcept {
+    return (*this)(t, groups.rank, groups.own_size);  // the counts are those of the own group
+  }
   void tell(data_of_collective& out) const noexcept {
     out.send_parts(sent);
     out.receive_combined(received, received.counts != nullptr ? out.rank : 0);
@@ -265,97 +297,13 @@ struct scan_facts {
     const uint64_t bytes = detail::bytes_for(t, data, 0);
     return {bytes, bytes != 0 && rank != 0, -1};
   }
+  flow between(thread_state&, const known_communicator&) const noexcept { return {}; }  // MPI has none
   void tell(data_of_collective& out) const noexcept {
     const part& own = sent.buffer == MPI_IN_PLACE ? data : sent;
     for (int i = out.rank + 1; i < out.size; ++i) out.send_to(i, own);
     for (int i = 0; i < out.rank; ++i) out.receive_from(i, data, core::data_flag::combines);
   }
 };
-
-/// Calls that make a communicator, collective over `parent`; `made_by_members` if only the new members take
-/// part (MPI_Comm_create_group) or two communicators do (MPI_Intercomm_merge): then the record names the new one.
-template <class What, class Pass>
-__attribute__((cold)) inline int create(What what, caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made,
-                                        bool made_by_members = false) {
-  call here(what, from);
-  if (!here) return pass();
-  here.begin();
-  here.about(bits_of(parent), -1, -1);
-  const uint32_t posting = here.process().take_posting();
-  const int code = pass();
-  here.leave();
-  if (code != MPI_SUCCESS) {
-    here.refuse();
-    return code;
-  }
-  const uint32_t index = made_communicator(here.thread(), *made);
-  const uint32_t over = made_by_members ? index : index_of(here.thread(), parent);
-  if (core::sync_record* r = here.store(flag::contributes | flag::consumes, posting)) {
-    r->comm = over;
-    here.finish();
-  }
-  return code;
-}
-
-/// MPI_Comm_idup: the handle exists when the request is complete; the number is taken now, as all members do.
-template <class What, class Pass>
-__attribute__((cold)) inline int create_later(What what, caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made,
-                                              MPI_Request* request) {
-  call here(what, from);
-  if (!here) return pass();
-  here.begin();
-  const uint32_t posting = here.process().take_posting();
-  const int code = pass();
-  here.leave();
-  if (code != MPI_SUCCESS) {
-    here.refuse();
-    return code;
-  }
-  const uint32_t over = index_of(here.thread(), parent);
-  {
-    guard_if guard(here.process().lock, here.process().multiple);
-    const uint32_t index = detail::learn_communicator(here.process(), parent);
-    pending* const p = index != communicator_table::none ? here.process().requests.add(bits_of(*request)) : nullptr;
-    if (p != nullptr) {
-      p->new_comm = made;
-      p->comm = index;
-    }
-  }
-  if (core::sync_record* r = here.store(0, posting)) {
-    r->comm = over;
-    here.finish();
-  }
-  return code;
-}
-
-/// MPI_Comm_free, MPI_Comm_disconnect.
-template <class What, class Pass>
-__attribute__((cold)) inline int release(What what, caller from, Pass& pass, MPI_Comm* comm) {
-  call here(what, from);
-  if (!here) return pass();
-  const uint64_t handle = bits_of(*comm);
-  uint32_t index;
-  {
-    guard_if guard(here.process().lock, here.process().multiple);
-    index = here.process().communicators.find(handle);
-  }
-  forget_communicator(here.thread(), handle);  // first: once it is freed another thread may get the handle
-  here.begin();
-  const uint32_t posting = here.process().take_posting();
-  const int code = pass();
-  here.leave();
-  if (code != MPI_SUCCESS) {
-    guard_if guard(here.process().lock, here.process().multiple);
-    if (index != communicator_table::none) here.process().communicators.bind(handle, index);
-    here.refuse();
-    return code;
-  }
-  if (core::sync_record* r = here.store(0, posting)) {
-    r->comm = index;
-    here.finish();
-  }
-  return code;
-}
 
 }  // namespace mpi
 }  // namespace v0

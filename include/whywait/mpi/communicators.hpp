@@ -23,6 +23,8 @@ struct known_communicator {
   int32_t size;  ///< ranks that may be named as peer (intercommunicator: remote group)
   int32_t rank;  ///< own rank in it
   bool inter;
+  bool first;  ///< intercommunicator: the own group is the one that both sides count as the first
+  int32_t own_size;  ///< ranks of the own group
 };
 
 /// All communicators of a process, numbered in the order in which they appeared. The id needs no traffic: it is
@@ -65,10 +67,12 @@ class communicator_table {
     known_communicator& fresh = entries_[size_];
     fresh.list = key_of_list(world, size);
     bool outside = has_outsider(world, size);
+    fresh.first = false;
+    fresh.own_size = inter ? own_size : size;
     if (inter) {  // both sides see the two lists in opposite order
       const core::stable_key other = key_of_list(own, own_size);
-      const bool first = other < fresh.list;
-      fresh.list = core::combine(first ? other : fresh.list, first ? fresh.list : other);
+      fresh.first = other < fresh.list;
+      fresh.list = core::combine(fresh.first ? other : fresh.list, fresh.first ? fresh.list : other);
       fresh.list = core::combine(fresh.list, 0x696e746572u);
       outside = outside || has_outsider(own, own_size);
     }

@@ -2,6 +2,7 @@
 #define WHYWAIT_MPI_COMPLETION_CALLS_HPP
 
 #include <whywait/mpi/point_to_point.hpp>
+#include <whywait/mpi/poll_call.hpp>
 #include <whywait/mpi/request_room.hpp>
 
 #include <stdint.h>
@@ -99,6 +100,13 @@ inline bool store_completion(call& here, unsigned flags, uint32_t& index) noexce
   return true;
 }
 
+/// The same for a poll that found something.
+inline bool store_poll(poll_call& here, unsigned flags, uint32_t& index) noexcept {
+  if (here.found(flags, 0, index) == nullptr) return false;
+  here.finish_poll(index);
+  return true;
+}
+
 inline unsigned failed_if(int code) noexcept { return code != MPI_SUCCESS ? unsigned(flag::failed) : 0u; }
 
 }  // namespace detail
@@ -183,6 +191,8 @@ class request_choice {
       finish_request(here_, p, index, lost, status, code);
     }
   }
+  /// Whether a call about them has nothing to do with any request that a wrapper created. False where none can be.
+  bool others_only() noexcept { return __builtin_expect(here_.process().others_requests, 0) && !knows_any(); }
   /// Whether request `i` of the call is a posting that waits for its completion record.
   bool knows(int i) noexcept {
     if (!room_ || i < 0 || i >= count_) return false;
@@ -216,30 +226,29 @@ class request_choice {
 template <class What, class Pass>
 inline int complete_any(What what, caller from, Pass& pass, int count, MPI_Request* requests, int* which, const int* found,
                         MPI_Status*& status) {
-  call here(what, from);
+  poll_call here(what, from);
   if (!here) return pass();
   if (found == nullptr) here.begin();
+  else here.ask();
   detail::request_choice choice(here, count, requests);
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE && detail::any_needs_status(here, count, requests)) status = &own;
-  const uint64_t asked = found != nullptr ? here.asked_now() : 0;
   const int code = pass();
   if (found == nullptr) {
     here.leave();
   } else {
     if (code == MPI_SUCCESS && (*found == 0 || *which == MPI_UNDEFINED)) {
-      ++here.thread().failed_polls;
-      if (asked != 0 && !choice.knows_any()) here.count_unknown(asked);
+      here.found_nothing(choice.others_only());
       return code;
     }
     if (!choice.knows(*which)) {
-      here.count_unknown(asked);
+      here.found_unknown();
       return code;
     }
-    here.happened_now();
   }
   uint32_t index;
-  const bool stored = detail::store_completion(here, detail::failed_if(code), index);
+  const bool stored = found == nullptr ? detail::store_completion(here, detail::failed_if(code), index)
+                                       : detail::store_poll(here, detail::failed_if(code), index);
   const bool freed = code != MPI_SUCCESS && *which >= 0 && *which < count && requests[*which] == MPI_REQUEST_NULL;
   if ((code == MPI_SUCCESS && *which != MPI_UNDEFINED) || freed)
     choice.done(*which, index, !stored, status != MPI_STATUS_IGNORE ? status : nullptr, code);
@@ -250,33 +259,32 @@ inline int complete_any(What what, caller from, Pass& pass, int count, MPI_Reque
 template <class What, class Pass>
 inline int complete_some(What what, caller from, Pass& pass, int count, MPI_Request* requests, int* done, int* indices,
                          bool blocking, MPI_Status*& statuses) {
-  call here(what, from);
+  poll_call here(what, from);
   if (!here) return pass();
   if (blocking) here.begin();
+  else here.ask();
   detail::request_choice choice(here, count, requests);
   if (choice && statuses == MPI_STATUSES_IGNORE && detail::any_needs_status(here, count, requests))
     statuses = choice.statuses();
-  const uint64_t asked = !blocking ? here.asked_now() : 0;
   const int code = pass();
   if (blocking) {
     here.leave();
   } else {
     if (code == MPI_SUCCESS && (*done == 0 || *done == MPI_UNDEFINED)) {
-      ++here.thread().failed_polls;
-      if (asked != 0 && !choice.knows_any()) here.count_unknown(asked);
+      here.found_nothing(choice.others_only());
       return code;
     }
     bool known = false;
     for (int i = 0; i < *done && (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS); ++i)
       known = known || choice.knows(indices[i]);
     if (!known) {
-      here.count_unknown(asked);
+      here.found_unknown();
       return code;
     }
-    here.happened_now();
   }
   uint32_t index;
-  const bool stored = detail::store_completion(here, detail::failed_if(code), index);
+  const bool stored = blocking ? detail::store_completion(here, detail::failed_if(code), index)
+                               : detail::store_poll(here, detail::failed_if(code), index);
   if ((code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) || *done == MPI_UNDEFINED) return code;
   const bool told = statuses != MPI_STATUSES_IGNORE;
   for (int i = 0; i < *done; ++i)
@@ -285,29 +293,27 @@ inline int complete_some(What what, caller from, Pass& pass, int count, MPI_Requ
   return code;
 }
 
-/// MPI_Test, MPI_Testall: a test that fails is counted only.
+/// MPI_Test, MPI_Testall.
 template <class What, class Pass>
 inline int test_all(What what, caller from, Pass& pass, int count, MPI_Request* requests, const int* found,
                     MPI_Status*& statuses) {
-  call here(what, from);
+  poll_call here(what, from);
   if (!here) return pass();
+  here.ask();
   detail::request_choice choice(here, count, requests);
   MPI_Status* const ignored = what == core::mpi_call::Test ? MPI_STATUS_IGNORE : MPI_STATUSES_IGNORE;
   if (choice && statuses == ignored && detail::any_needs_status(here, count, requests)) statuses = choice.statuses();
-  const uint64_t asked = here.asked_now();
   const int code = pass();
   if (code == MPI_SUCCESS && *found == 0) {
-    ++here.thread().failed_polls;
-    if (asked != 0 && !choice.knows_any()) here.count_unknown(asked);
+    here.found_nothing(choice.others_only());
     return code;
   }
   if (!choice.knows_any()) {
-    here.count_unknown(asked);
+    here.found_unknown();
     return code;
   }
-  here.happened_now();
   uint32_t index;
-  const bool stored = detail::store_completion(here, detail::failed_if(code), index);
+  const bool stored = detail::store_poll(here, detail::failed_if(code), index);
   const bool told = statuses != ignored;
   for (int i = 0; i < count; ++i) {
     const int each = code == MPI_ERR_IN_STATUS && told ? statuses[i].MPI_ERROR : count == 1 ? code : MPI_SUCCESS;
@@ -320,30 +326,31 @@ inline int test_all(What what, caller from, Pass& pass, int count, MPI_Request* 
 /// MPI_Request_get_status: completes without freeing; leaves a record when it first reports completion.
 template <class What, class Pass>
 inline int get_status(What what, caller from, Pass& pass, MPI_Request request, const int* found, MPI_Status*& status) {
-  call here(what, from);
+  poll_call here(what, from);
   if (!here) return pass();
+  here.ask();
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE && detail::any_needs_status(here, 1, &request)) status = &own;
-  const uint64_t asked = here.asked_now();
   const int code = pass();
-  if (code != MPI_SUCCESS || *found == 0) {
-    ++here.thread().failed_polls;
-    if (asked == 0) return code;
-    guard_if guard(here.process().lock, here.several());
-    if (here.process().requests.find(bits_of(request)) == nullptr) here.count_unknown(asked);
-    return code;
-  }
-  pending* p;
-  {
+  bool known = false;
+  pending* p = nullptr;
+  if (code == MPI_SUCCESS && (*found != 0 || here.process().others_requests)) {
     guard_if guard(here.process().lock, here.several());
     p = here.process().requests.find(bits_of(request));
-    if (p == nullptr) here.count_unknown(asked);
-    if (p == nullptr || p->record == nullptr || p->record->has(flag::complete)) return code;
-    ++p->holders;
+    known = p != nullptr;
+    if (*found == 0 || !known || p->record == nullptr || p->record->has(flag::complete)) p = nullptr;
+    else ++p->holders;
   }
-  here.happened_now();
+  if (code != MPI_SUCCESS || *found == 0) {
+    here.found_nothing(here.process().others_requests && !known);
+    return code;
+  }
+  if (p == nullptr) {
+    if (!known) here.found_unknown();
+    return code;
+  }
   uint32_t index;
-  const bool stored = detail::store_completion(here, 0, index);
+  const bool stored = detail::store_poll(here, 0, index);
   guard_if guard(here.process().lock, here.several());
   detail::complete_posting(here, p, index, !stored, status != MPI_STATUS_IGNORE ? status : nullptr, code);
   if (--p->holders == 0 && !p->linked) here.process().requests.recycle(p);

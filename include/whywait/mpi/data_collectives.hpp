@@ -23,7 +23,7 @@ class data_of_collective {
   data_of_collective(call& here, const core::sync_record& r, int own_rank, int ranks) noexcept
       : rank(own_rank), size(ranks), here_(here), r_(r), record_(here.next_index()) {}
 
-  /// The part number `i`, the same to everybody.
+  /// The part number `i`, the same to all ranks.
   void send_to_all(const part& p, int i = 0) noexcept {
     if (size > 1) leave(core::data_op::send, p, i, core::data_flag::everyone, -1);
   }
@@ -33,7 +33,7 @@ class data_of_collective {
   void receive_from(int peer, const part& p, unsigned flags = 0) noexcept { leave(core::data_op::receive, p, 0, flags, peer); }
   /// Part i from rank i.
   void receive_parts(const part& p) noexcept { parts(core::data_op::receive, p); }
-  /// A reduction of what everybody brought. `i`: whose count it is, if they differ; it lies at the beginning.
+  /// A reduction of what all ranks sent. `i`: the rank whose count it is, if they differ; it lies at the beginning.
   void receive_combined(const part& p, int i = 0) noexcept {
     part first = p;
     if (p.counts != nullptr) first = one(p.buffer, p.counts[i], p.type);

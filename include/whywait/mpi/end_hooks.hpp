@@ -42,7 +42,7 @@ __attribute__((visibility("hidden"))) inline fatal_signal fatal_signals[] = {
     {SIGTERM, false, {}}, {SIGINT, false, {}}, {SIGSEGV, false, {}}, {SIGBUS, false, {}},
     {SIGFPE, false, {}},  {SIGILL, false, {}}, {SIGABRT, false, {}}};
 
-/// Says the last words, puts back what was there before and lets the signal happen again: a fault repeats
+/// Prints the last words, puts back what was there before and lets the signal happen again: a fault repeats
 /// when its instruction does, any other signal is sent again and arrives when this handler returns.
 inline void on_signal(int number, siginfo_t* info, void*) {
   const int kept_errno = errno;

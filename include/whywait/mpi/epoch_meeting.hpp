@@ -65,34 +65,28 @@ __attribute__((noinline, cold)) inline void end_epoch(thread_state& thread, cons
   if (ends && process.hook.on_epoch(process, thread, at)) return go_on(thread);
   if (here.syncs.size() != 0) {  // a short pause: belongs to the call
     core::sync_record& last = here.syncs[here.syncs.size() - 1];
-    if (last.begin == at.begin) last.duration = core::cycle_clock::now() - at.begin;
+    if (last.begin == at.begin) {
+      const uint64_t compared = core::cycle_clock::now(), ended = core::cycle_clock::now(), reading = ended - compared;
+      last.duration = compared - at.begin;
+      const uint64_t spent = last.overhead + 2 * reading;
+      last.overhead = spent < ~uint32_t(0) ? static_cast<uint32_t>(spent) : ~uint32_t(0);
+      if (compared - at.leave > reading) process.compared_ticks += compared - at.leave - reading;
+      return here.path.resume(ended);
+    }
   }
   here.path.resume(core::cycle_clock::now());
 }
 
 /// Carries the records `kept[0..count)` of a location over into the next epoch: they become its first. All its others
-/// are forgotten, only their blocks' sums stay (for the last words of a program that does not come to its end).
+/// are forgotten, only their blocks' sums stay (for the last words of a program that is killed).
 inline void begin_records_anew(thread_state& thread, const core::sync_record* kept, uint64_t count) noexcept {
   record::location& here = *thread.location;
   const auto steps = here.steps.view();
-  if (thread.earlier == nullptr && steps.size() != 0) {
-    thread.earlier =
-        static_cast<core::path_step*>(core::map_pages(sizeof(core::path_step) * core::site_table::capacity, false));
-    thread.process->registry->kept.keep_by_site(thread.earlier, 0, sizeof(core::path_step));
-  }
-  for (uint64_t i = 0; thread.earlier != nullptr && i < steps.size(); ++i) {
-    const core::path_step& step = steps[i];
-    if (step.block >= core::site_table::capacity) continue;  // code that the compiler counts
-    core::path_step& sum = thread.earlier[step.block];
-    sum.block = step.block;
-    sum.within = step.within;
-    sum.visits += step.visits;
-    sum.ticks += step.ticks;
-    sum.work += step.work;
-  }
+  for (uint64_t i = 0; i < steps.size(); ++i) add_step(thread.earlier, steps[i], *thread.process);
   here.steps.rewind();
   here.needs.rewind();
   here.syncs.rewind();
+  thread.polls.record = nullptr;
   for (uint64_t i = 0; i < count; ++i) here.syncs.push(kept[i]);
   if (record::kept_details* const more = record::kept_details::of(here))
     if (more->ordered) more->order.rewind(here);

@@ -35,7 +35,7 @@ struct thread_facts {
   open_call open;
   call_site_table sites;
   uint64_t calls[static_cast<size_t>(core::mpi_call::count_)];  ///< how often each function was called
-  uint64_t failed_polls;    ///< MPI_Test*, MPI_Iprobe ... that found nothing: counted only
+  uint64_t failed_polls;    ///< MPI_Test*, MPI_Iprobe ... that found nothing
   uint64_t lost_records;    ///< records for which there was no memory
   uint64_t lost_steps;      ///< path steps for which there was no memory, folded into `folded`
   core::path_step* folded;  ///< per block, that for which there was no memory; null: nothing
@@ -62,7 +62,8 @@ struct process_facts {
 };
 
 inline core::stable_key layout_of_facts() noexcept {
-  return core::combine(core::layout_of<thread_facts>(), core::layout_of<process_facts>());
+  return core::combine(core::combine(core::layout_of<thread_facts>(), core::layout_of<process_facts>()),
+                       core::layout_of<call_site>());
 }
 
 }  // namespace mpi

@@ -2,6 +2,7 @@
 #define WHYWAIT_MPI_PROBES_HPP
 
 #include <whywait/mpi/point_to_point.hpp>
+#include <whywait/mpi/poll_call.hpp>
 
 #include <sched.h>
 #include <stdint.h>
@@ -48,6 +49,17 @@ inline void store_probe(call& here, unsigned flags, uint32_t posting, const enve
   describe(here, r, e, 0);
   resolve(r, status);
   here.finish_completed(r);
+}
+
+/// The same for a poll that found a message.
+inline void store_found(poll_call& here, unsigned flags, uint32_t posting, const envelope& e,
+                        const MPI_Status& status) noexcept {
+  uint32_t index;
+  core::sync_record* const r = here.found(flags, posting, index);
+  if (r == nullptr) return;
+  describe(here, r, e, 0);
+  resolve(r, status);
+  here.finish_poll(index);
 }
 
 }  // namespace detail
@@ -104,20 +116,20 @@ inline int matched_probe(What what, caller from, Pass& pass, envelope e, MPI_Mes
   return code;
 }
 
-/// MPI_Iprobe: counted; leaves a record only when it found a message.
+/// MPI_Iprobe.
 template <class What, class Pass>
 inline int test_probe(What what, caller from, Pass& pass, envelope e, int* found, MPI_Status*& status) {
-  call here(what, from);
+  poll_call here(what, from);
   if (!here) return pass();
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE) status = &own;
+  here.ask();
   const int code = pass();
   if (code != MPI_SUCCESS || *found == 0) {
-    ++here.thread().failed_polls;
+    here.found_nothing(false);
     return code;
   }
-  here.happened_now();
-  detail::store_probe(here, 0, here.process().take_posting(), e, *status);
+  detail::store_found(here, 0, here.process().take_posting(), e, *status);
   return code;
 }
 
@@ -125,24 +137,24 @@ inline int test_probe(What what, caller from, Pass& pass, envelope e, int* found
 template <class What, class Pass>
 inline int test_matched_probe(What what, caller from, Pass& pass, envelope e, int* found, MPI_Message* message,
                               MPI_Status*& status) {
-  call here(what, from);
+  poll_call here(what, from);
   if (!here) return pass();
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE) status = &own;
   uint32_t posting = 0;
   int code;
+  here.ask();
   {
     guard_if guard(here.process().lock, here.several());
     code = pass();
     if (code == MPI_SUCCESS && *found != 0) posting = here.process().take_posting();
   }
   if (posting == 0) {
-    ++here.thread().failed_polls;
+    here.found_nothing(false);
     return code;
   }
-  here.happened_now();
   if (*message != MPI_MESSAGE_NO_PROC) detail::keep_message(here, *message, posting, *status, e.comm);
-  detail::store_probe(here, flag::matched, posting, e, *status);
+  detail::store_found(here, flag::matched, posting, e, *status);
   return code;
 }
 

@@ -62,6 +62,18 @@ __attribute__((visibility("default"))) inline hooks installed_hooks = {nullptr, 
 /// Call before MPI_Init, from a static initialiser for instance.
 inline void install(const hooks& h) noexcept { detail::installed_hooks = h; }
 
+/// The last polls of a thread, while others may still follow them (poll_call.hpp). All times in ticks.
+struct poll_run {
+  core::sync_record* record;  ///< null: none
+  uint64_t left;         ///< end of the last poll
+  uint64_t usual_pause;  ///< a pause before the next one that is not longer is part of polling
+  uint64_t least_pause;  ///< limit of `usual_pause`
+  uint64_t inside;       ///< time in MPI
+  uint64_t earlier;      ///< duration of the records before `record` that polled for the same
+  uint32_t chain;        ///< number of these records
+  uint32_t index;        ///< of `record`
+};
+
 /// What a thread keeps for the wrappers: record::location::extension[0].
 struct thread_state : thread_facts {
   state* process;
@@ -73,6 +85,8 @@ struct thread_state : thread_facts {
     uint64_t handle;
     int64_t bytes;  // -1: derived, queried each time, because its handle may be reused for another type
   } types[16];
+  poll_run polls;
+  uint64_t recorded_polls;  ///< of `failed_polls`, those that began a record
   uint64_t carried;         // first records, out of earlier epochs
   void* scratch;            // for arrays of requests; grows outside the common case
   uint64_t scratch_bytes;
@@ -103,6 +117,7 @@ struct state : process_facts {
   clock_sync<core::cycle_clock> clocks;
   calibration calibrated;
   epoch_schedule schedule;
+  uint64_t compared_ticks;  ///< spent comparing how full the memory is, with the wait for other ranks there
   void* so_far;             ///< what the hooks keep from epoch to epoch; null: nothing
   failure failed;           ///< why the run is not explained, or only its beginning; the same on all ranks
   hooks hook;
@@ -139,6 +154,23 @@ inline state* the_state() noexcept {
 }
 
 namespace detail {
+
+/// Adds a path step to sums per block, which get their memory with the first step. Code that the compiler counts has none.
+__attribute__((noinline, cold)) inline void add_step(core::path_step*& sums, const core::path_step& step,
+                                                     state& process) noexcept {
+  if (step.block >= core::site_table::capacity) return;
+  if (sums == nullptr) {
+    sums = static_cast<core::path_step*>(core::map_pages(sizeof(core::path_step) * core::site_table::capacity, false));
+    process.registry->kept.keep_by_site(sums, 0, sizeof(core::path_step));
+  }
+  if (sums == nullptr) return;
+  core::path_step& sum = sums[step.block];
+  sum.block = step.block;
+  sum.within = step.within;
+  sum.visits += step.visits;
+  sum.ticks += step.ticks;
+  sum.work += step.work;
+}
 
 /// First MPI call of a thread. Null if nothing is recorded.
 __attribute__((noinline, cold)) inline thread_state* open_thread(record::location* location) noexcept {

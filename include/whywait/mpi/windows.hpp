@@ -5,6 +5,8 @@
 #include <whywait/core/stable_key.hpp>
 #include <whywait/mpi/argument_facts.hpp>
 #include <whywait/mpi/call.hpp>
+#include <whywait/mpi/collective_calls.hpp>
+#include <whywait/mpi/communicator_calls.hpp>
 
 #include <stdint.h>
 
@@ -94,24 +96,11 @@ __attribute__((noinline, cold)) inline void note_window(call& here, uint32_t com
 /// MPI_Win_allocate_shared: collective, and what memory it is is remembered.
 template <class What, class Pass>
 __attribute__((cold)) inline int allocate_shared(What what, caller from, Pass& pass, MPI_Comm comm, MPI_Win* made) {
-  call here(what, from);
-  if (!here) return pass();
-  here.begin();
-  here.about(bits_of(comm), -1, -1);
-  const uint32_t posting = here.process().take_posting();
-  const int code = pass();
-  here.leave();
-  if (code != MPI_SUCCESS) {
-    here.refuse();
-    return code;
-  }
-  const uint32_t over = index_of(here.thread(), comm);
-  detail::note_window(here, over, *made);
-  if (core::sync_record* r = here.store(flag::contributes | flag::consumes, posting)) {
-    r->comm = over;
-    here.finish();
-  }
-  return code;
+  return detail::make_together(what, from, pass, comm, [&](call& here) {
+    const uint32_t over = index_of(here.thread(), comm);
+    detail::note_window(here, over, *made);
+    return over;
+  });
 }
 
 /// MPI_Win_free: counted; its memory is shared no more.

@@ -2,6 +2,7 @@
 #define WHYWAIT_MPI_WRAPPERS_HPP
 
 #include <whywait/mpi/collective_calls.hpp>
+#include <whywait/mpi/communicator_calls.hpp>
 #include <whywait/mpi/completion_calls.hpp>
 #include <whywait/mpi/lifecycle.hpp>
 #include <whywait/mpi/mpi_header.hpp>
@@ -174,7 +175,7 @@
     (comm, type, key, info, newcomm), create, (, comm, newcomm))                                                    \
   R(Intercomm_create,                                                                                               \
     (MPI_Comm local, int leader, MPI_Comm peers, int remote_leader, int tag, MPI_Comm * newcomm),                   \
-    (local, leader, peers, remote_leader, tag, newcomm), create, (, local, newcomm))                                \
+    (local, leader, peers, remote_leader, tag, newcomm), create, (, local, newcomm, true))                                \
   R(Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm * newcomm), (comm, high, newcomm), create,                  \
     (, comm, newcomm, true))                                                                                        \
   R(Cart_create,                                                                                                    \

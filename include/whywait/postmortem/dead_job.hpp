@@ -159,6 +159,7 @@ class dead_job {
         if (names.find(key) == nullptr && each->contains(key)) mine.push_back(key);
       if (!mine.empty()) names.add(each->names_of(mine));
     }
+    names.clear_needless_callers();
     return report::assemble(found, names, facts);
   }
 

@@ -164,7 +164,7 @@ class dead_process {
       for (std::int32_t i = 0; good && world != nullptr && i < c.size; ++i)
         good = world[i] >= -1 && world[i] < records_.history.ranks;
       if (good) {  // else it matches nothing
-        to = {c.id, c.size, c.rank, c.inter, {}};
+        to = {c.id, c.size, c.rank, c.inter, {}, c.own_size, c.first};
         if (world != nullptr) to.world.assign(world, world + c.size);
       }
       records_.history.communicators.push_back(std::move(to));
@@ -274,7 +274,7 @@ class dead_process {
         break;
       }
       if (records_.closed && r.posting > facts_.closed_posting) break;  // the ordinals after a gap are wrong
-      if (known && explain::collective_book::counts(r)) ++collectives_[r.comm];
+      if (known && explain::is_ordered_collective(r)) ++collectives_[r.comm];
       last = r.begin;
       cursor = r.steps;
       t.last_ticks = std::max(t.last_ticks, r.begin + r.duration);

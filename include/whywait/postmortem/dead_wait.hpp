@@ -42,7 +42,7 @@ inline std::uint64_t leave_out_unfinished_collectives(const base::vector<std::un
     const std::vector<core::communicator>& comms = p->records().history.communicators;
     base::pod_vector<std::uint64_t> complete, seen(comms.size());
     for (const core::communicator& c : comms) {
-      std::uint64_t least = ~std::uint64_t(0);
+      std::uint64_t least = c.inter ? 0 : ~std::uint64_t(0);  // the own group is not known here
       for (std::int32_t i = 0; i < c.size; ++i) {
         const std::int32_t rank = detail::world_rank(c, i);
         if (rank >= 0 && !c.inter) least = std::min(least, processes[static_cast<std::size_t>(rank)]->collectives_left(c.id));
@@ -54,7 +54,7 @@ inline std::uint64_t leave_out_unfinished_collectives(const base::vector<std::un
     for (const auto& t : p->threads())
       for (std::uint64_t i = 0, n = p->records().history.locations[t->where.index].records.size(); i < n; ++i) {
         core::sync_record& r = t->where.syncs[i];
-        if (explain::collective_book::counts(r) && r.comm < p->records().history.communicators.size()) order.push_back(&r);
+        if (explain::is_ordered_collective(r) && r.comm < p->records().history.communicators.size()) order.push_back(&r);
       }
     base::small_stable_sort(order, [](const auto* a, const auto* b) { return a->posting < b->posting; });
     for (core::sync_record* r : order) {
@@ -157,7 +157,7 @@ class dead_wait {
       core::sync_record probe{};
       probe.call = t->calls.open.call;
       const std::uint32_t number = other.communicator_of(t->calls.open.comm);
-      if (explain::collective_book::counts(probe) && number < other.records().history.communicators.size() &&
+      if (explain::is_ordered_collective(probe) && number < other.records().history.communicators.size() &&
           other.records().history.communicators[number].id == id)
         return true;
     }

@@ -77,7 +77,7 @@ inline size_t describe(const mismatch& m, const core::site_table& sites, char* t
     case mismatch::fault::nothing_before:
     case mismatch::fault::never_ended: break;
     case mismatch::fault::never_begun: out << "no region of that name is open"; break;
-    case mismatch::fault::ended_twice: out << "after whywait::end had ended it"; break;
+    case mismatch::fault::ended_twice: out << "after whywait::end ended it"; break;
     case mismatch::fault::wrong_order:
       out << "\"" << inner.name << "\" (";
       out.place(inner);

@@ -89,7 +89,7 @@ class path_recorder {
     return true;
   }
 
-  // --- What the head does, for everybody, whatever the depth
+  // --- What the head does, for all threads and depths
 
   /// Enters a timed region: one visit, time from `now` on. Beyond `max_depth` only visits are counted, the time
   /// stays with the region at that depth. Returns the new depth.
@@ -179,6 +179,14 @@ class path_recorder {
     return true;
   }
 
+  /// Whether nothing was visited since the last `close`: only the innermost code went on.
+  bool undisturbed() const noexcept {
+    if (touched_count_ == 0) return head_.top == frames_;
+    const entry* const inside = head_.top->region;
+    return touched_count_ == 1 && inside != profile_ && touched_[0] == number(inside) && inside->visits == visited &&
+           inside->work == 0;
+  }
+
   /// Shows the open segment as `close(now, sink)` would, and changes nothing. `now` before the last event (0): the
   /// innermost region gets no time in this segment. For the thread itself, its signal handlers included, or while
   /// it stands still: from another thread the numbers may be torn, never the memory.
@@ -194,6 +202,9 @@ class path_recorder {
       hand_over(touched_[i], e, ticks, sink);
     }
   }
+
+  /// When it was opened, in ticks.
+  uint64_t opened() const noexcept { return opened_; }
 
   /// Continues after a pause that belongs to no block (the inside of an MPI call) and began at the last `close`.
   void resume(uint64_t now) noexcept { head_.top->region->ticks = timed - now; }

@@ -125,6 +125,9 @@ inline result assemble(const explain::outcome& found, const base::names& known, 
   if (found.total_ns != 0) out.ledger = detail::ledger_of(found, resolve);
   out.ledger.overhead.pause_seconds = out.run.pause_seconds;
   out.ledger.overhead.poll_seconds = out.run.poll_seconds;
+  out.ledger.overhead.pauses = std::max<std::int64_t>(out.run.epochs - 1, 0);
+  // Neither is in the records that the clocks compensate: without measuring the run may have been shorter by them.
+  out.ledger.overhead.error_seconds += out.run.poll_seconds + out.run.compare_seconds;
   out.verdict = detail::verdict_of(found, resolve, said);
   out.problems = detail::advice_of(said.problems);
   out.run.undescribed_seconds = base::seconds_of(undescribed_ns);

@@ -132,7 +132,11 @@ template <class Writer>
 void write_not_understood(Writer& out, const result& r) {
   const not_understood& n = r.not_understood;
   out.key("not_understood").begin_object().member("seconds", n.seconds).member("share", understood_by(r, false));
-  out.member("scheduler_seconds", n.scheduler_seconds).member("polling_seconds", n.polling_seconds).key("calls").begin_array();
+  out.member("scheduler_seconds", n.scheduler_seconds)
+      .member("polling_seconds", n.polling_seconds)
+      .member("between_polls_seconds", n.between_polls_seconds)
+      .key("calls")
+      .begin_array();
   for (const place_total& c : n.calls) {
     out.begin_object();
     write_place_members(out, c.where, true);
@@ -175,7 +179,7 @@ void write_json(const result& r, Sink sink) {
   detail::write_run(out, r);
   out.key("verdict").begin_array();
   for (const verdict_entry& v : r.verdict) {
-    out.begin_object().member("text", v.text);
+    out.begin_object().member("text", sentence(r, v));
     if (!v.problem.empty()) out.member("problem", v.problem);
     else out.member("block", v.block).member("rank", v.rank).member("ratio", v.ratio);
     out.member("saving_seconds", v.saving_seconds).end_object();

@@ -17,6 +17,7 @@ void write_place_members(Writer& out, const base::place& p, bool is_call) {
   if (p.last_line > p.line) out.member("last_line", p.last_line);
   if (!p.function.empty()) out.member("function", p.function);
   if (!p.module.empty()) out.member("module", p.module).member("offset", p.offset);
+  if (!p.caller.empty()) out.member("caller", p.caller);
 }
 
 template <class Writer>

@@ -40,14 +40,16 @@ inline std::string efficiency_text(const efficiency_ranges& limits) {
 inline std::string overhead_text(const run_ledger& r) {
   const overhead_section& o = r.overhead;
   if (!o.calibrated || !(r.seconds > 0)) return {};
-  const double most = o.bound_seconds + o.error_seconds + o.pause_seconds + o.poll_seconds;
+  const double most = o.bound_seconds + o.error_seconds;
   const std::string bound = "at most " + base::duration(most, 2) + " (" + base::percent(most / r.seconds) + ")";
   std::string parts;
-  if (o.pause_seconds > 0.001 * r.seconds)
-    parts += ", " + base::duration(o.pause_seconds, 2) + " of it in pauses that explained the run so far";
   if (o.poll_seconds > 0.001 * r.seconds)
     parts += ", " + base::duration(o.poll_seconds, 2) + " of it in tests that found nothing";
-  if (o.bound_seconds + o.error_seconds < 0.01 * r.seconds) return "measuring made the run longer by " + bound + parts;
+  if (o.pause_seconds > 0.001 * r.seconds)
+    parts += "; besides, the program stood still for " + base::duration(o.pause_seconds, 2) + " in " +
+             base::counted(o.pauses, "pause") + " in which the run so far was explained: they are not part of the " +
+             base::duration(r.seconds) + " of the run";
+  if (most < 0.01 * r.seconds) return "measuring made the run longer by " + bound + parts;
   std::string text = "without measuring the run would have taken " + base::duration(o.without_seconds) + " (± " +
                      base::duration(o.error_seconds, 2) + "), with " + base::duration(o.waiting_without_seconds) +
                      " of waiting: measuring took " + base::duration(o.seconds, 2) +

@@ -33,6 +33,7 @@ struct run_facts {
   std::int64_t epochs = 1;          ///< number of epochs that were explained separately
   double pause_seconds = 0;         ///< wall time of the pauses between epochs
   double poll_seconds = 0;          ///< most of one rank: the cost of tests and probes that found nothing
+  double compare_seconds = 0;       ///< most of one rank: comparing how full the memory of all ranks is
   std::int64_t first_comers = 0;    ///< wildcard receives served in order of arrival
   std::string clock;                ///< source of time stamps: "tsc", "clock_gettime"
   double clock_error_seconds = 0;   ///< estimated error between clocks of two ranks; NaN: unknown

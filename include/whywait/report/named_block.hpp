@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace whywait {
 inline namespace v0 {
@@ -34,10 +35,12 @@ struct named_block {
 /// Lines that name a block. They have at most `columns` if the file name fits, otherwise at most `room`.
 inline base::vector<std::string> label_of(const named_block& b, std::size_t columns, std::size_t room) {
   if (b.kind == "between") {
-    const std::string begin = b.from ? call_text(*b.from, "in", room - 8) : "MPI_Init";
-    return {"between " + begin, "    and " + call_text(b.where, "in", room - 8)};
+    base::vector<std::string> lines = {"between MPI_Init"};
+    if (b.from) lines = call_lines(*b.from, room, "between ");
+    for (std::string& line : call_lines(b.where, room, "    and ")) lines.push_back(std::move(line));
+    return lines;
   }
-  if (b.kind == "call") return {"inside " + call_text(b.where, "in", room - 7)};
+  if (b.kind == "call") return call_lines(b.where, room, "inside ");
   const std::string name = base::printable(b.block);
   std::string code = code_text(b.where);
   if (!code.empty()) code = " (" + code + ")";

@@ -25,6 +25,7 @@ struct location_seconds {
 /// Ranks that share processors. What they do in the meantime, in and outside MPI, takes longer than it would alone.
 struct processor_sharing {
   double seconds = 0;           ///< main threads were ready to run and had no processor; sum over the ranks
+  double work_seconds = 0;      ///< part of it outside MPI, where it made work look longer
   std::int64_t ranks = 0;       ///< on the machine with the most ranks per processor
   std::int64_t processors = 0;  ///< of that machine
 };
@@ -33,7 +34,8 @@ struct processor_sharing {
 struct not_understood {
   double seconds = 0;            ///< sum over the ranks
   double scheduler_seconds = 0;  ///< excluded: the scheduler may have taken it
-  double polling_seconds = 0;    ///< part spent polling requests that no wrapper created; it looks like time of the program
+  double polling_seconds = 0;    ///< part spent polling requests that no wrapper created
+  double between_polls_seconds = 0;  ///< part in unmarked code between polls that found nothing: work, or a loop that waits
   base::vector<place_total> calls;       ///< call sites with the most of it; `visits`: calls
   base::vector<location_seconds> ranks;  ///< by rank
   processor_sharing sharing;
@@ -47,18 +49,28 @@ inline double share_of(const not_understood& n, double location_seconds) noexcep
   return location_seconds > 0 ? std::min(1.0, n.seconds / location_seconds) : 0;
 }
 
-/// "MPI_Win_fence (win.cpp:12), ...": at most three call sites.
-inline std::string calls_text(const not_understood& n) {
-  constexpr std::size_t most = 3;
-  std::string text;
-  for (std::size_t i = 0; i != std::min(most, n.calls.size()); ++i) {
-    const std::string code = code_text(n.calls[i].where);
-    text += (i == 0 ? "" : ", ") + base::printable(n.calls[i].where.call) + (code.empty() ? "" : " (" + code + ")");
-  }
-  return n.calls.size() > most ? text + ", ..." : text;
+/// Whether a call site polls: MPI_Test*, MPI_Iprobe, MPI_Improbe.
+inline bool polls(const place_total& site) noexcept {
+  const std::string& call = site.where.call;
+  return call.compare(0, 8, "MPI_Test") == 0 || call == "MPI_Iprobe" || call == "MPI_Improbe";
 }
 
-/// Limits of the efficiencies: time that is not understood may be waiting instead of transfer, and polling looks like work.
+enum class call_sites { all, polls, others };
+
+/// "MPI_Win_fence (win.cpp:12), ...": at most three call sites.
+inline std::string calls_text(const not_understood& n, call_sites which) {
+  constexpr std::size_t most = 3;
+  std::string text;
+  std::size_t count = 0;
+  for (const place_total& site : n.calls) {
+    if (which != call_sites::all && polls(site) != (which == call_sites::polls)) continue;
+    if (++count > most) return text + ", ...";
+    text += (count == 1 ? "" : ", ") + brief_call_text(site.where);
+  }
+  return text;
+}
+
+/// Limits of the efficiencies: time that is not understood may be waiting instead of transfer.
 struct efficiency_ranges {
   struct range {
     double least, most;
@@ -70,10 +82,12 @@ inline efficiency_ranges ranges_of(const explain::efficiencies& e, const not_und
   for (const location_seconds& l : n.ranks) longest = std::max(longest, l.seconds);
   const double more = run_seconds > 0 ? longest / run_seconds : 0;
   const double most = e.transfer < 1 ? std::min(1.0, e.transfer + more) : e.transfer;
-  const double all = run_seconds * static_cast<double>(n.ranks.size());
-  const double least = std::max(0.0, e.parallel - (all > 0 ? n.polling_seconds / all : 0));
-  return {{least, e.parallel},
-          {e.parallel > 0 ? e.load_balance * least / e.parallel : 0, e.load_balance},
+  // Useful time that may be waiting: of the rank with the most of it, or of the others.
+  const double whole = run_seconds * static_cast<double>(n.ranks.size());
+  const double idle = whole > 0 ? std::min(n.between_polls_seconds / whole, e.parallel) : 0;
+  const double rest = e.parallel > 0 ? (e.parallel - idle) / e.parallel : 1;
+  return {{e.parallel - idle, e.parallel},
+          {e.load_balance * rest, rest > e.load_balance ? e.load_balance / rest : std::max(1.0, e.load_balance)},
           {most > 0 ? e.serialisation * e.transfer / most : e.serialisation, e.serialisation},
           {e.transfer, most}};
 }

@@ -22,16 +22,20 @@ inline std::string signed_percent(double share) {
   return text;
 }
 
-/// The engine that gave the answer and its error on the unchanged program.
+/// The engine that gave the answer and the share of the run on which it rests.
 inline std::string by_whom(const whatif::answer& a) {
-  if (a.engine != "clocks")
-    return "by " + a.engine + ", which is " + signed_percent(a.baseline_error) + " off for the program as it is";
+  char share[32];
+  // rounded down: 100 % only if everything is understood
+  std::snprintf(share, sizeof share, "%.1f %%", std::floor(a.rests_on * 1000) / 10);
+  const std::string rests = std::string("; rests on the ") + share + " of the run that is understood";
+  if (a.engine != "clocks") return "by " + a.engine + rests;
   for (const whatif::engine_answer& e : a.engines)
     if (e.engine == "replay")
       return "by the clocks of the critical path" +
              (e.refusal.empty() ? "; replay is " + signed_percent(e.seconds / a.seconds - 1) + " from that"
-                                : ", not checked by replay: " + e.refusal);
-  return "by the clocks of the critical path";
+                                : ", not checked by replay: " + e.refusal) +
+             rests;
+  return "by the clocks of the critical path" + rests;
 }
 
 /// The section of the text report: each question with its time, interval, saving and the error of the model on the
@@ -72,7 +76,7 @@ void write_prediction(Writer& out, const prediction_section& p) {
       if (a.refusal.empty()) {
         out.member("seconds", a.seconds).member("low_seconds", a.low_seconds).member("high_seconds", a.high_seconds);
         out.member("saving_seconds", a.measured_seconds - a.seconds);
-        out.member("engine", a.engine).member("unchanged_error", a.baseline_error);
+        out.member("engine", a.engine).member("unchanged_error", a.baseline_error).member("rests_on", a.rests_on);
       } else {
         out.member("refusal", a.refusal);
       }

@@ -33,10 +33,11 @@ struct overhead_section {
   double bound_seconds = 0;           ///< part on the critical path: upper bound of the delay of the run
   double without_seconds = 0;         ///< duration of the run without measuring
   double waiting_without_seconds = 0; ///< all waiting without measuring
-  double error_seconds = 0;           ///< error of bound_seconds and without_seconds
+  double error_seconds = 0;           ///< error of bound_seconds and without_seconds; contains poll_seconds
   double pause_seconds = 0;           ///< wall time of the pauses between epochs, in which the run so far was explained
   double poll_seconds = 0;            ///< most of one rank: tests and probes that found nothing, which leave no record
   std::int64_t inversions = 0;        ///< wildcard receives that would match another message without measuring
+  std::int64_t pauses = 0;            ///< number of pauses between epochs
 };
 
 /// All explained waiting, divided by its origin, by its effect, and the part without a cause.

@@ -190,16 +190,21 @@ class symboliser {
   detail::dwfl* session_ = nullptr;
 };
 
-/// A call site for the name table: the symbols of `of_call`, the name of the call and the enclosing regions.
-inline base::place call_place(code_place code, std::string call, std::string region) {
-  base::place p;
-  p.call = std::move(call);
-  p.region = std::move(region);
+/// Moves the symbols of an address into a place of the name table.
+inline void put_code(base::place& p, code_place&& code) {
   p.file = std::move(code.file);
   p.line = code.line;
   p.function = std::move(code.function);
   p.module = std::move(code.module);
   p.offset = code.offset;
+}
+
+/// A call site for the name table: the symbols of `of_call`, the name of the call and the enclosing regions.
+inline base::place call_place(code_place code, std::string call, std::string region) {
+  base::place p;
+  p.call = std::move(call);
+  p.region = std::move(region);
+  put_code(p, std::move(code));
   return p;
 }
 

@@ -72,7 +72,7 @@ class text_writer {
     paragraph(head, "", bold_on());
     if (run.partial) paragraph("The program did not finish; the report covers what was recorded until its end.", "  ");
     if (shares_processors(r_)) paragraph(sharing_words(r_), "  ", red(), 2);
-    for (const verdict_entry& v : r_.verdict) paragraph(base::printable(v.text), "  ", bold_on());
+    for (const verdict_entry& v : r_.verdict) paragraph(base::printable(sentence(r_, v)), "  ", bold_on());
     if (is_weakened(r_)) paragraph(unknown_words(r_), "  ", red(), 2);
     const bool parallel = run.locations > 1 && r_.ledger.efficiency.parallel > 0;
     if (quiet) {
@@ -249,12 +249,13 @@ class text_writer {
 
   void places(const wait_entry& w) {
     const std::string one = call_text(w.operation) + "  <-  " + call_text(w.cause);
-    if (base::display_width(one) + margin().size() <= o_.columns) {
+    const std::size_t room = o_.columns - margin().size();
+    if (base::display_width(one) <= room) {
       out_ += margin() + one + "\n";
       return;
     }
-    out_ += margin() + call_text(w.operation, "in", o_.columns - margin().size()) + "\n";
-    out_ += margin() + "  <-  " + call_text(w.cause, "in", o_.columns - margin().size() - 6) + "\n";
+    for (const std::string& line : call_lines(w.operation, room)) out_ += margin() + line + "\n";
+    for (const std::string& line : call_lines(w.cause, room, "  <-  ")) out_ += margin() + line + "\n";
   }
 
   void blocks(const wait_entry& w, const base::duration_scale& scale) {
@@ -344,22 +345,9 @@ class text_writer {
   }
 
   void footer() {
-    const run_facts& run = r_.run;
-    std::string text = base::counted(run.mpi_calls, "MPI call") + " seen" +
-                       (run.epochs > 1 ? " in " + base::counted(run.epochs, "epoch") : "") + ", clock error ";
-    text += std::isfinite(run.clock_error_seconds) ? base::duration(run.clock_error_seconds, 2) : "unknown";
-    text += ", " + base::counted(run.dropped_events, "event") + " dropped, " + base::counted(run.unmatched, "message") +
-            " unmatched";
-    if (run.clock_violations > 0) text += ", " + base::counted(run.clock_violations, "clock violation");
-    if (run.other_threads > 0)
-      text += ", " + base::counted(run.other_threads, "thread") + " without MPI calls ran marked code for " +
-              base::duration(run.other_thread_seconds) + " (no part of rank time)";
-    if (run.waiting_seconds > 0)
-      text +=
-          ", " + base::percent(std::max(run.unexplained_seconds, 0.0) / run.waiting_seconds) + " of the waiting unexplained";
     out_ += "\n";
-    paragraph(text, "    ", faint());
-    for (const explain::progress_fact& p : run.progress) paragraph(progress_words(p), "    ", faint());
+    paragraph(quality_words(r_.run), "    ", faint());
+    for (const explain::progress_fact& p : r_.run.progress) paragraph(progress_words(p), "    ", faint());
     const std::string overhead = overhead_text(r_.ledger);
     if (!overhead.empty()) paragraph(overhead, "    ", faint());
     warnings();

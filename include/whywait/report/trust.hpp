@@ -74,8 +74,19 @@ inline const char* instead_words(objection o) noexcept {
 
 /// "37 % of rank time is inside MPI calls that whywait does not understand: MPI_Win_fence (win.cpp:12), ..."
 inline std::string unknown_words(const result& r) {
-  return base::percent(understood_by(r, false)) +
-         " of rank time is inside MPI calls that whywait does not understand: " + calls_text(r.not_understood);
+  const not_understood& n = r.not_understood;
+  const double whole = r.run.location_seconds, inside = whole > 0 ? (n.seconds - n.between_polls_seconds) / whole : 0;
+  const double between = whole > 0 ? n.between_polls_seconds / whole : 0;
+  if (between < least_not_understood)
+    return base::percent(understood_by(r, false)) +
+           " of rank time is inside MPI calls that whywait does not understand: " + calls_text(n, call_sites::all);
+  const std::string polled = base::percent(std::min(1.0, between)) +
+                             " of rank time is unmarked code between polls that found nothing, which may be work or waiting: " +
+                             calls_text(n, call_sites::polls);
+  if (inside < least_not_understood) return polled;
+  return base::percent(inside) +
+         " of rank time is inside MPI calls that whywait does not understand: " + calls_text(n, call_sites::others) + "; " +
+         polled;
 }
 
 /// From this share of rank time on ranks that share processors are named before anything else.
@@ -95,6 +106,14 @@ inline std::string sharing_words(const result& r) {
     return base::counted(s.ranks, "rank") + " share " + base::counted(s.processors, "processor") + ": in " + share +
            " of rank time a rank was ready to run and had none" + consequence;
   return "in " + share + " of rank time a rank was ready to run, but other threads had its processor" + consequence;
+}
+
+/// A verdict to its end: "rank 1 takes ...: balancing it would shorten the run by about 0.43 s of 0.86 s". Where ranks share
+/// processors, those that wait keep others from working, which balancing ends as well.
+inline std::string sentence(const result& r, const verdict_entry& v) {
+  const char* const by = !v.problem.empty() ? "up to" : shares_processors(r) ? "at least" : "about";
+  return v.claim + " would shorten the run by " + by + " " + base::duration(v.saving_seconds, 2) + " of " +
+         base::duration(r.run.seconds, 2);
 }
 
 /// Stands under figures that the time that is not understood weakens.

@@ -19,9 +19,9 @@ namespace report {
 
 /// One sentence about what makes the run long, in wall time: about a block, by the virtual clocks, or by a rule.
 struct verdict_entry : named_block {
-  std::string text;
-  std::string problem;        ///< the rule; empty: by the virtual clocks, then `block`, `rank` and `ratio` hold
-  std::int32_t rank = 0;      ///< the rank that spends most time in the block
+  std::string claim;  ///< "rank 1 takes 3.0 times as long as the others in sweep: balancing it", which `sentence` ends
+  std::string problem;  ///< the rule; empty: by the virtual clocks, then `block`, `rank` and `ratio` hold
+  std::int32_t rank = 0;  ///< the rank that spends most time in the block
   double ratio = 0;  ///< its time relative to the mean of the other ranks that run the block; 0: no others, or unknown
   double saving_seconds = 0;  ///< the run would be shorter by this if the cause were removed; wall time
 };
@@ -31,22 +31,15 @@ namespace detail {
 constexpr double least_share = 0.02;  ///< of the run, that a verdict saves
 constexpr std::size_t most_verdicts = 3;
 
-/// "by about 0.4 s of 0.9 s": the end of each verdict.
-inline std::string shortens(const char* by, double saving, double run) {
-  return std::string(" would shorten the run by ") + by + " " + base::duration(saving, 2) + " of " + base::duration(run, 2);
-}
-
 /// The verdicts of rules, each once.
 inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<rules::finding>& findings, double run) {
   for (const rules::finding& f : findings) {
     if (f.verdict.empty() || !f.matters || f.saving < least_share * run) continue;
-    if (std::any_of(all.begin(), all.end(),
-                    [&f](const verdict_entry& v) { return v.text.compare(0, f.verdict.size(), f.verdict) == 0; }))
-      continue;
+    if (std::any_of(all.begin(), all.end(), [&f](const verdict_entry& v) { return v.claim == f.verdict; })) continue;
     verdict_entry v;
     v.problem = f.problem;
     v.saving_seconds = std::min(f.saving, run);
-    v.text = f.verdict + shortens("up to", v.saving_seconds, run);
+    v.claim = f.verdict;
     all.push_back(std::move(v));
   }
 }
@@ -91,12 +84,8 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                                      ? "does nearly all of "
                                      : "takes " + base::fixed(v.ratio, v.ratio < 10 ? 1 : 0) + " times as long as the " +
                                            (b.ranks == 2 ? "other in " : "others in ");
-    const std::string text =
-        !divided ? "rank " + std::to_string(v.rank) + " " + how_much + name + ": balancing it"
-                 : (b.ranks == 1 ? "only rank " + std::to_string(v.rank) + " runs "
-                                 : "only " + std::to_string(b.ranks) + " of " + std::to_string(b.among) + " ranks run ") +
-                       name + ": dividing it among all ranks";
-    v.text = text + shortens("about", saving, run);
+    v.claim = !divided ? "rank " + std::to_string(v.rank) + " " + how_much + name + ": balancing it"
+                       : "only rank " + std::to_string(v.rank) + " runs " + name + ": dividing it among all ranks";
     all.push_back(std::move(v));
   }
   for (const rules::wait_advice& w : said.waits) add_verdicts(all, w.list, run);

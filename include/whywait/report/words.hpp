@@ -198,6 +198,22 @@ inline std::string remark(const residual_entry& r, bool name_lead = true) {
   return out;
 }
 
+/// What the explanation rests on: "12,345 MPI calls seen, clock error 1.0 us, 0 events dropped, 0 messages unmatched, ..."
+inline std::string quality_words(const run_facts& run) {
+  std::string text = base::counted(run.mpi_calls, "MPI call") + " seen" +
+                     (run.epochs > 1 ? " in " + base::counted(run.epochs, "epoch") : "") + ", clock error ";
+  text += std::isfinite(run.clock_error_seconds) ? base::duration(run.clock_error_seconds, 2) : "unknown";
+  text +=
+      ", " + base::counted(run.dropped_events, "event") + " dropped, " + base::counted(run.unmatched, "message") + " unmatched";
+  if (run.clock_violations > 0) text += ", " + base::counted(run.clock_violations, "clock violation");
+  if (run.other_threads > 0)
+    text += ", " + base::counted(run.other_threads, "thread") + " without MPI calls ran marked code for " +
+            base::duration(run.other_thread_seconds) + " (no part of rank time)";
+  if (run.waiting_seconds > 0)
+    text += ", " + base::percent(std::max(run.unexplained_seconds, 0.0) / run.waiting_seconds) + " of the waiting unexplained";
+  return text;
+}
+
 }  // namespace report
 }  // namespace v0
 }  // namespace whywait

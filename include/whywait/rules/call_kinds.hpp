@@ -145,7 +145,7 @@ inline bool has_root(core::call_role role) noexcept {
 
 }  // namespace detail
 
-/// The calls of one rank by kind. A receive from any source counts once its source is known, with the epoch that knows
+/// The calls of one rank by kind. A receive from any source counts once its source is known, with the epoch that has
 /// it. O(records).
 inline call_table calls_of(const explain::rank_history& rank) {
   static constexpr unsigned wildcard = core::sync_flag::any_source | core::sync_flag::any_tag;

@@ -32,8 +32,8 @@ struct fact_row {
   bool single;
 };
 
-// docs/reference/rules.md explains each parameter. Durations are sums over all merged waits unless the name says
-// otherwise.
+// docs/reference/rules.md explains each parameter. Durations are sums over all merged waits unless the name has
+// another unit.
 inline const fact_row* fact_rows(std::size_t& count) noexcept {
   static constexpr fact_row rows[] = {
       {"run", "number: ranks locations waiting_share unmatched clock_violations; seconds: duration location_time waiting",

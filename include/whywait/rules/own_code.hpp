@@ -126,6 +126,8 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
     std::uint64_t step = 0;
     std::int64_t left_ns = rank.begin_ns;
     core::stable_key from = 0;
+    std::uint64_t code_end = 0;
+    bool visited = false;
     const auto compute = [&](std::uint64_t steps_end, std::int64_t until_ns, core::stable_key site) {
       std::int64_t room_ns = until_ns - left_ns;
       for (const std::uint64_t end = std::min<std::uint64_t>(steps_end, here.steps.size()); step < end; ++step) {
@@ -142,15 +144,18 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
       if (room_ns <= 0 || here.thread != 0) return;  // a thread counts with its marks, it may sleep between them
       rank_code& c = in(explain::between_key(from, site));
       c.ns += room_ns;
-      ++c.visits;
+      c.visits += visited ? 0 : 1;
+      visited = true;
     };
     for (std::uint64_t i = 0; i < here.records.size(); ++i) {
       const core::sync_record& r = here.records[i];
       walk.step(r);
-      const core::stable_key site = explain::site_of(here, r);
-      compute(r.steps, walk.begin_ns(), site);
+      const std::uint32_t end = explain::code_end_site(here, i, code_end);
+      compute(r.steps, walk.begin_ns(), end < here.call_sites.size() ? here.call_sites[end] : 0);
       left_ns = walk.leave_ns();
-      from = site;
+      if (core::polled_in_vain(r)) continue;
+      from = explain::site_of(here, r);
+      visited = false;
     }
     compute(here.steps.size(), std::max(rank.end_ns, left_ns), 0);
   }

@@ -32,11 +32,12 @@ struct program_facts {
 
 /// How the time of a block is spread over the ranks, and whether that explains a wait.
 struct code_spread {
-  const char* lead = "";    ///< one, several, alone: these ranks have more of it; even: no rank has; empty: unknown
+  const char* lead = "";  ///< one, several, alone: these ranks have more of it; few: at most half of the ranks run it, evenly;
+      ///< even: no rank has more; empty: unknown
   const char* excess = "";  ///< why: units (of work), visits, speed (equal units), both (units and
-                            ///< speed), shared (it waited for a processor), unknown
-  std::int32_t rank = -1;   ///< the rank with the most time
-  double ratio = 0;         ///< its time to the mean of the others; 0: the others have none
+      ///< speed), shared (it waited for a processor), unknown
+  std::int32_t rank = -1;  ///< the rank with the most time
+  double ratio = 0;  ///< its time to the mean of the others that run it; 0: no others do
   std::int64_t above_mean_ns = INT64_MAX;  ///< its time above the mean of all, which balancing saves at most; not of even
   double units_ratio = 0, visits_ratio = 0;  ///< likewise; 0: unknown
 
@@ -49,9 +50,8 @@ struct code_spread {
     const auto mean_of_others = [ranks](std::int64_t all, std::int64_t most) {
       return static_cast<double>(all - most) / static_cast<double>(ranks - 1);
     };
-    const auto ratio = [&](std::int64_t all, std::int64_t most) {
-      const double others = mean_of_others(all, most);
-      return others > 0 ? static_cast<double>(most) / others : 0;
+    const auto ratio = [use](std::int64_t all, std::int64_t most) {
+      return all > most ? static_cast<double>(most) * (use->ranks - 1) / static_cast<double>(all - most) : 0;
     };
     out.rank = use->most_rank;
     out.ratio = ratio(use->ns, use->most_ns);
@@ -69,7 +69,10 @@ struct code_spread {
       return out;
     }
     out.above_mean_ns = use->most_ns - use->ns / ranks;
-    out.lead = others < 0.05 * most ? "alone" : most - static_cast<double>(use->second_ns) >= 0.5 * excess ? "one" : "several";
+    out.lead = others < 0.05 * most                                                                ? "alone"
+               : 2 * use->ranks <= ranks && most * use->ranks < 1.1 * static_cast<double>(use->ns) ? "few"
+               : most - static_cast<double>(use->second_ns) >= 0.5 * excess                        ? "one"
+                                                                                                   : "several";
     if (use->counting_ranks == use->ranks) out.units_ratio = ratio(use->work, use->most_work);
     out.visits_ratio = ratio(use->visits, use->most_visits);
     const auto part = [&](double of) { return of > 0 && out.ratio > 1 ? (of - 1) / (out.ratio - 1) : 0; };

@@ -54,6 +54,7 @@ namespace detail {
 
 /// Whether what this rank does next may depend on what this call waited for.
 inline bool completes(const core::sync_record& r) noexcept {
+  if (core::polled_in_vain(r)) return false;
   switch (core::role_of(r.call)) {
     case core::call_role::local:
     case core::call_role::initialise:
@@ -87,6 +88,13 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
     bool communicated = true;
     std::int64_t own_ns = 0;  // since the last call that completed something
     std::uint64_t left = 0;
+    const core::sync_record none{};
+    const core::sync_record *before = &none, *second = &none;  // the records before, without polls that found nothing
+    const auto pass = [&](const core::sync_record& r) {
+      second = before;
+      before = &r;
+    };
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(location.carried, records.size()); ++i) pass(records[i]);
     for (std::uint64_t i = location.carried; i < records.size(); ++i) {
       const core::sync_record& r = records[i];
       const core::stable_key key = r.site < location.call_sites.size() ? location.call_sites[r.site] : 0;
@@ -101,14 +109,12 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
         use.largest_bytes = std::max(use.largest_bytes, static_cast<std::int64_t>(r.bytes));
         use.duration_ns += ns;
         use.own_before_ns += own_ns;
-        const bool follows = i > 0 && records[i - 1].has(core::sync_flag::posts_send) && records[i - 1].peer == r.peer &&
-                             records[i - 1].comm == r.comm && records[i - 1].site == r.site;
+        const bool follows = before->has(core::sync_flag::posts_send) && before->peer == r.peer && before->comm == r.comm &&
+                             before->site == r.site;
         if (follows) {
           ++use.batched;
           use.batched_ns += ns;
-          if (i < 2 || !records[i - 2].has(core::sync_flag::posts_send) || records[i - 2].peer != r.peer ||
-              records[i - 2].site != r.site)
-            ++use.runs;
+          if (!second->has(core::sync_flag::posts_send) || second->peer != r.peer || second->site != r.site) ++use.runs;
         }
         communicated = true;
       } else if (core::role_of(r.call) == core::call_role::barrier) {
@@ -117,20 +123,23 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
         use.what = site_use::kind::barrier;
         ++use.calls;
         use.duration_ns += ns;
-        const bool next = i + 1 < records.size() && records[i + 1].comm == r.comm && holds_all_ranks(records[i + 1]);
-        const bool previous = i > 0 && records[i - 1].comm == r.comm && holds_all_ranks(records[i - 1]);
+        std::uint64_t n = i + 1;
+        while (n < records.size() && core::polled_in_vain(records[n])) ++n;
+        const bool next = n < records.size() && records[n].comm == r.comm && holds_all_ranks(records[n]);
+        const bool previous = before->comm == r.comm && holds_all_ranks(*before);
         // Of two consecutive barriers only the first is needless.
-        const bool after_barrier = i > 0 && core::role_of(records[i - 1].call) == core::call_role::barrier;
+        const bool after_barrier = core::role_of(before->call) == core::call_role::barrier;
         if (next) ++use.before_collective;
         else if (previous && !after_barrier) ++use.after_collective;
         else if (!communicated && !after_barrier) ++use.idle;
         communicated = false;
-      } else {
+      } else if (!core::polled_in_vain(r)) {
         const core::call_role role = core::role_of(r.call);
         communicated = communicated ||
                        (role != core::call_role::local && role != core::call_role::release && role != core::call_role::prepare);
       }
       if (detail::completes(r)) own_ns = 0;
+      if (!core::polled_in_vain(r)) pass(r);
     }
   }
   base::small_stable_sort(sites, [](const site_use& a, const site_use& b) { return a.site < b.site; });
@@ -226,7 +235,7 @@ inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses,
         .set("largest", static_cast<double>(u.largest_bytes))
         .set("duration", static_cast<double>(u.duration_ns) / 1e9)
         .set("batched", u.batched + u.runs)
-        // The first message of a sequence is part of the batch, too.
+        // The first message of a sequence is also part of the batch.
         .set("batched_duration",
              static_cast<double>(u.batched_ns) / 1e9 *
                  (u.batched > 0 ? static_cast<double>(u.batched + u.runs) / static_cast<double>(u.batched) : 0))

@@ -15,7 +15,7 @@ struct engine_answer {
   bool answered = false;
   std::string refusal;            ///< reason if not answered
   double baseline_seconds = 0.0;  ///< its prediction of the unchanged program
-  double baseline_error = 0.0;    ///< baseline over measured, minus 1
+  double baseline_error = 0.0;    ///< what it explains of the unchanged program over measured, minus 1
   double seconds = 0.0;           ///< measured * predicted(new) / predicted(unchanged)
 
   // Out of line, because these functions are cold and would otherwise be inlined at many places.
@@ -35,10 +35,11 @@ struct answer {
   std::string engine;   ///< the engine that `seconds` is from
   double measured_seconds = 0.0;
   double seconds = 0.0;      ///< predicted time of the changed program
-  /// Interval; adds sampling error, disturbance, spread among the engines and baseline error.
+  /// Interval: spans the engines and other views of the run, plus sampling error and the share that is not understood.
   double low_seconds = 0.0;
   double high_seconds = 0.0;
   double baseline_error = 0.0;  ///< of `engine` on the unchanged program, relative
+  double rests_on = 1.0;        ///< share of the run that is understood; the rest is in the interval
   double sampling = 0.0;        ///< relative half width between two runs; `spread` is the one among the engines
   double spread = 0.0;
   base::vector<engine_answer> engines;

@@ -1,14 +1,13 @@
 #ifndef WHYWAIT_WHATIF_ASK_HPP
 #define WHYWAIT_WHATIF_ASK_HPP
 
-#include <whywait/base/pod_vector.hpp>
-#include <whywait/base/sorting.hpp>
 #include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/whatif/answer.hpp>
 #include <whywait/whatif/change.hpp>
 #include <whywait/whatif/replay.hpp>
 #include <whywait/whatif/supersteps.hpp>
+#include <whywait/whatif/variation.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -39,68 +38,29 @@ struct outside_answer {
 /// Options of `ask`.
 struct ask_options {
   std::uint64_t seed = 1;
-  int resamples = 400;               ///< bootstrap samples over the steps of the run
+  int resamples = 24;                ///< at most: replays with other variation, for the difference between two runs
   int copies = 5;                    ///< number of shuffled logs that are averaged for questions about more ranks
   double most_baseline_error = 0.1;  ///< engines with a larger error on the unchanged program are rejected
   double most_spread = 0.25;         ///< a larger difference between engines refuses the answer
   double resolution = 0.005;         ///< minimum half width of the interval, for the resolution of clocks and sleep
+  /// Most of one rank: share of the run that is not understood, in calls with or without a record (docs/method.md 4.13).
+  double not_understood = 0.0;
+  double shared_processors = 0.0;    ///< share of rank time in which work was ready to run and had no processor
   base::vector<engine> engines = {};  ///< used in addition to replay, algebra and chain
   base::vector<outside_answer> outside = {};
 };
 
 namespace detail {
 
-/// Durations of steps and their kinds.
-struct step_list {
-  base::pod_vector<double> seconds;
-  base::pod_vector<std::uint32_t> kind;
-};
-
-// The steps of a run, delimited by the collectives of all lines and classified by the collective that ends them. If
-// there are too few, equal parts of the activities are used instead (batch means). Steps of one kind must differ by
-// chance only.
-inline step_list steps_of(const replayed& r) {
-  step_list steps;
-  const bool parts = r.step_end.size() < 8;
-  const base::pod_vector<double>& ends = parts ? r.part_end : r.step_end;
-  double before = 0.0;
-  for (std::size_t i = 0; i != ends.size(); ++i) {
-    steps.seconds.push_back(std::max(0.0, ends[i] - before));
-    steps.kind.push_back(parts ? 0 : r.step_label[i]);
-    before = ends[i];
-  }
-  return steps;
-}
-
-/// 95 % relative half width of the difference between two runs of `all` seconds. One run is simulated by resampling
-/// steps within their kind (Efron 1979). The other run varies as much, which gives the factor sqrt(2).
-inline double run_to_run(const step_list& steps, double all, int resamples, std::uint64_t seed) {
-  models::random_source random(seed);
-  base::pod_vector<std::uint32_t> order(steps.seconds.size());
-  for (std::uint32_t i = 0; i != order.size(); ++i) order[i] = i;
-  base::small_stable_sort(order, [&steps](std::uint32_t a, std::uint32_t b) { return steps.kind[a] < steps.kind[b]; });
-  base::pod_vector<double> apart;
-  for (int k = 0; k != resamples; ++k) {
-    double difference = 0.0;
-    for (std::size_t begin = 0, end; begin != order.size(); begin = end) {
-      for (end = begin; end != order.size() && steps.kind[order[end]] == steps.kind[order[begin]];) ++end;
-      const std::uint32_t n = static_cast<std::uint32_t>(end - begin);
-      for (std::size_t i = begin; i != end; ++i)
-        difference += steps.seconds[order[begin + random.below(n)]] - steps.seconds[order[i]];
-    }
-    apart.push_back(std::fabs(difference) / all);
-  }
-  base::small_stable_sort(apart);
-  return apart.empty() || !(all > 0.0) ? 0.0 : std::sqrt(2.0) * apart[apart.size() - 1 - apart.size() / 20];
-}
-
 class answer_builder {
  public:
   answer_builder(const models::run_log& log, const ask_options& options) : log_(log), options_(options) {
-    before_ = replay(log);
-    disturbed_ = before_.seconds > 0.0 ? 1.0 - replay(log, false).seconds / before_.seconds : 0.0;
+    before_ = replay(log).seconds;
+    before_late_ = replay(log, lateness::as_recorded).seconds;
+    before_understood_ = replay(log, lateness::understood).seconds;
     steps_ = find_supersteps(log);
-    measured_ = log.measured_seconds > 0.0 ? log.measured_seconds : before_.seconds;
+    measured_ = log.measured_seconds > 0.0 ? log.measured_seconds : before_;
+    if (measured_ > 0.0) varies_ = run_to_run(log);
   }
 
   answer ask(const question& q, std::size_t index) {
@@ -113,6 +73,9 @@ class answer_builder {
     a.notes = log_.doubts;
     if (!(measured_ > 0.0)) return refuse(a, "the run took no time");
     if (!log_.open.empty()) return refuse(a, log_.open);
+    if (options_.shared_processors > options_.most_spread)
+      return refuse(a, "the ranks worked on shared processors: for " + base::percent(options_.shared_processors) +
+                           " of the time their work was ready and had none, which changes with the program");
     models::run_log changed;
     std::string why_not;
     if (!change(log_, q, changed, why_not, options_.seed)) return refuse(a, why_not);
@@ -132,26 +95,21 @@ class answer_builder {
       e.seconds = outside->after_seconds;
       a.engines.push_back(std::move(e));
     }
-    const engine_answer* best = outside != nullptr ? &a.engines.back() : nullptr;
-    for (const engine_answer& e : a.engines)
-      if (outside == nullptr && e.answered && (best == nullptr || better(q, e, *best))) best = &e;
-    if (best == nullptr)
-      return refuse(a, "no engine reproduces the unchanged program within " +
-                           std::to_string(std::lround(options_.most_baseline_error * 100)) + " %");
-    a.answered = true;
+    // The other engines take the times of the same log: they are no better than replay.
+    const engine_answer* const best = outside != nullptr ? &a.engines.back() : &a.engines.front();
+    if (!best->answered) return refuse(a, best->refusal);
     a.engine = best->engine;
     a.seconds = best->seconds;
     a.baseline_error = best->baseline_error;
+    a.rests_on = std::max(0.0, 1.0 - std::max(std::fabs(a.engines.front().baseline_error), options_.not_understood));
+    if (1.0 - a.rests_on > options_.most_spread)
+      return refuse(a, "only " + base::percent(a.rests_on) + " of the run is understood");
     for (const engine_answer& e : a.engines)
       if (e.answered && a.seconds > 0.0) a.spread = std::max(a.spread, std::fabs(e.seconds / a.seconds - 1.0));
-    if (a.spread > options_.most_spread) {
-      a.answered = false;
+    if (a.spread > options_.most_spread)
       return refuse(a, "the models disagree by " + std::to_string(std::lround(a.spread * 100)) + " %");
-    }
-    const double off = std::fabs(a.engines.front().baseline_error);  // error of replay
-    const double half = a.sampling + disturbed_ + a.spread + off + options_.resolution;
-    a.low_seconds = std::max(0.0, a.seconds * (1.0 - half));
-    a.high_seconds = a.seconds * (1.0 + half);
+    a.answered = true;
+    limits(a);
     assumptions(q, a);
     return a;
   }
@@ -162,20 +120,17 @@ class answer_builder {
     return a;
   }
 
-  // Replay decides. For more ranks the algebra models the maximum, of which replay has only some samples.
-  static bool better(const question&, const engine_answer& e, const engine_answer& than) {
-    return e.engine == "replay" && than.engine != "replay";
-  }
-
-  engine_answer finish(const answer& a, const std::string& engine, double baseline, double predicted) const {
+  /// `explained`: what the engine explains of the run; the rest it only repeats.
+  engine_answer finish(const answer& a, const std::string& engine, double baseline, double explained, double predicted) const {
     engine_answer e;
     e.engine = engine;
     e.baseline_seconds = baseline;
-    e.baseline_error = baseline / measured_ - 1.0;
+    e.baseline_error = explained / measured_ - 1.0;
     if (!(baseline > 0.0)) {
       e.refusal = "it predicts no time for the unchanged program";
     } else if (std::fabs(e.baseline_error) > options_.most_baseline_error) {
-      e.refusal = "it misses the unchanged program by " + base::percent(e.baseline_error);
+      e.refusal = "what is understood of the program as it is takes " + base::percent(explained / measured_) +
+                  " of the measured time, which is not within " + base::percent(options_.most_baseline_error);
     } else {
       e.answered = true;
       e.seconds = a.measured_seconds * predicted / baseline;
@@ -183,31 +138,104 @@ class answer_builder {
     return e;
   }
 
-  void by_replay(const question& q, const models::run_log& changed, answer& a) const {
-    const replayed after = replay(changed);
-    double seconds = after.seconds;
-    // different seeds shuffle the work differently
-    if (q.what == question::kind::ranks && options_.copies > 1) {
-      double low = seconds, high = seconds;
-      for (int k = 1; k < options_.copies; ++k) {
-        models::run_log other;
-        std::string ignored;
-        change(log_, q, other, ignored, options_.seed + static_cast<std::uint64_t>(k));
-        const double t = replay(other).seconds;
-        seconds += t;
-        low = std::min(low, t);
-        high = std::max(high, t);
+  // Two runs of one program differ by about as much, although neither shows it.
+  static constexpr double repeatability = 0.025;
+
+  // The answers of all models span the interval: the engines, and replay with other views of what it cannot know. It is
+  // widened by the difference between two runs, and by the share of the run that no model explains.
+  void limits(answer& a) const {
+    double low = least_, high = most_;
+    for (const engine_answer& e : a.engines)
+      if (e.answered && a.seconds > 0.0) {
+        low = std::min(low, e.seconds / a.seconds);
+        high = std::max(high, e.seconds / a.seconds);
       }
-      seconds /= static_cast<double>(options_.copies);
-      a.sampling = std::max(high / seconds - 1.0, 1.0 - low / seconds);
+    // What is not understood is a time: the changed run may also have none of it, or twice as much.
+    const double unknown = (1.0 - a.rests_on) * std::min(1.0, a.measured_seconds / a.seconds);
+    const double half = std::max(repeatability, a.sampling + unknown + options_.shared_processors + options_.resolution);
+    a.low_seconds = std::max(0.0, a.seconds * low * (1.0 - half));
+    a.high_seconds = a.seconds * high * (1.0 + half);
+  }
+
+  void by_replay(const question& q, const models::run_log& changed, answer& a) {
+    const double main = replay(changed).seconds;
+    least_ = most_ = 1.0;
+    also_possible(main, replay(changed, lateness::understood).seconds, before_understood_);
+    double seconds = main;
+    models::run_log other;
+    std::string ignored;
+    if (q.what == question::kind::ranks) {
+      // different seeds shuffle the work differently
+      for (int k = 1; k < options_.copies; ++k) {
+        change(log_, q, other, ignored, options_.seed + static_cast<std::uint64_t>(k));
+        seconds += replay(other).seconds;
+      }
+      seconds /= std::max(1, options_.copies);
+      // What ranks that are not there exchange was taken from others: half of it is uncertain.
+      a.sampling += 0.5 * without_network(changed, main);
+    } else if (q.what == question::kind::balance && !q.each_step) {
+      other = log_;
+      balancer(log_).totals(other, true);
+      also_possible(main, replay(other).seconds, before_);
     }
-    // Resample steps of the changed program. If it has none, steps of the unchanged one vary in the same way.
-    const bool own_steps = after.step_end.size() >= 8 || !after.part_end.empty();
-    const step_list steps = steps_of(own_steps ? after : before_);
-    if (steps.seconds.size() >= 8)
-      a.sampling += run_to_run(steps, own_steps ? after.seconds : before_.seconds, options_.resamples, options_.seed);
-    else a.notes.push_back("the interval excludes the sampling error: the run has no steps to resample");
-    a.engines.push_back(finish(a, "replay", before_.seconds, seconds));
+    if (log_.may_wait_from < 1e300) waiting_sends(q, main);
+    // Interruptions may come however fast the code is, and a call may be as late after a shorter wait.
+    if (change(variation(log_).with_interruptions(), q, other, ignored, options_.seed)) {
+      also_possible(main, replay(other, lateness::as_recorded).seconds, before_late_);
+      const double after = run_to_run(other);
+      a.sampling += std::sqrt(varies_ * varies_ + after * after);
+    }
+    a.engines.push_back(finish(a, "replay", before_, before_understood_, seconds));
+  }
+
+  /// Another view of the run gives other times of the unchanged and the changed program.
+  void also_possible(double main, double after, double before) {
+    if (!(main > 0.0 && before > 0.0 && before_ > 0.0)) return;
+    const double by = after / before / (main / before_);
+    least_ = std::min(least_, by);
+    most_ = std::max(most_, by);
+  }
+
+  /// All sends wait for their receivers whose size leaves that open.
+  void waiting_sends(const question& q, double main) {
+    models::run_log waiting = log_, other;
+    for (models::message_edge& m : waiting.messages) m.rendezvous = m.rendezvous || m.bytes >= log_.may_wait_from;
+    std::string ignored;
+    try {
+      if (change(waiting, q, other, ignored, options_.seed))
+        also_possible(main, replay(other).seconds, replay(waiting).seconds);
+    } catch (const models::prediction_error&) {
+      // a program that sends around a circle cannot have sent so
+    }
+  }
+
+  /// The share of a run of `seconds` that transfers, collectives and calls take.
+  static double without_network(models::run_log log, double seconds) {
+    for (models::message_edge& m : log.messages) m.seconds = 0.0;
+    for (models::sync_edge& s : log.syncs) s.seconds = 0.0;
+    for (auto& line : log.lines)
+      for (models::activity& a : line) a.call_seconds = 0.0;
+    return seconds > 0.0 ? std::max(0.0, 1.0 - replay(log).seconds / seconds) : 0.0;
+  }
+
+  /// 95 % relative half width of the time of another run that varies as this one does, from replays of such runs.
+  double run_to_run(const models::run_log& log) const {
+    constexpr double most_activities = 4e6;
+    const variation varies(log);
+    const double size = std::max(1.0, static_cast<double>(varies.size()));
+    const int runs = static_cast<int>(std::min(std::max(most_activities / size, 6.0), static_cast<double>(options_.resamples)));
+    models::random_source random(options_.seed);
+    models::run_log other = log;
+    double sum = 0.0, squares = 0.0;
+    for (int k = 0; k < runs; ++k) {
+      varies.again(random, other);
+      const double t = replay(other).seconds / measured_;
+      sum += t;
+      squares += t * t;
+    }
+    if (runs < 2 || !(sum > 0.0)) return 0.0;
+    const double variance = std::max(0.0, (squares - sum * sum / runs) / (runs - 1));
+    return (1.96 + 3.0 / (runs - 1)) * std::sqrt(variance) / (sum / runs);
   }
 
   void by_steps(const models::run_log& changed, answer& a) const {
@@ -218,7 +246,7 @@ class answer_builder {
       std::string why_not = steps_.valid ? after.why_not : steps_.why_not;
       if (why_not.empty() && detail::by_steps(steps_, exponential, before_seconds, why_not) &&
           detail::by_steps(after, exponential, after_seconds, why_not))
-        a.engines.push_back(finish(a, name, before_seconds, after_seconds));
+        a.engines.push_back(finish(a, name, before_seconds, before_seconds, after_seconds));
       else a.engines.push_back(cannot(name, why_not));
     }
   }
@@ -227,7 +255,7 @@ class answer_builder {
     double before = 0.0, after = 0.0;
     std::string why_not;
     try {
-      a.engines.push_back(e.predict(log_, changed, before, after, why_not) ? finish(a, e.name, before, after)
+      a.engines.push_back(e.predict(log_, changed, before, after, why_not) ? finish(a, e.name, before, before, after)
                                                                            : cannot(e.name, why_not));
     } catch (const models::prediction_error& problem) {
       a.engines.push_back(cannot(e.name, problem.what()));
@@ -264,10 +292,10 @@ class answer_builder {
 
   const models::run_log& log_;
   ask_options options_;
-  replayed before_;
   superstep_model steps_;
-  double measured_ = 0.0;
-  double disturbed_ = 0.0;  // share of the run that calls lost by late completion detection, which varies between runs
+  double measured_ = 0.0, varies_ = 0.0;
+  double before_ = 0.0, before_late_ = 0.0, before_understood_ = 0.0;  ///< replays of the unchanged log
+  double least_ = 1.0, most_ = 1.0;  ///< other views of the run, as factors of the answer of replay
 };
 
 }  // namespace detail

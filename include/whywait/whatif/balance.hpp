@@ -23,8 +23,9 @@ class balancer {
   explicit balancer(const models::run_log& log)
       : log_(log), kinds_(log.blocks.size() + log.labels.size()), serial_(serial_blocks(log)), unnamed_(log.blocks.size(), 0) {}
 
-  /// Gives every line with work of a kind the mean of the totals, distributed over the line as recorded.
-  void totals(models::run_log& into) const {
+  /// Gives every line with work of a kind the mean of the totals, distributed over the line as recorded. `evenly`: each
+  /// instance of a line becomes longer or shorter by the same time instead, so that what varies does not grow or shrink.
+  void totals(models::run_log& into, bool evenly = false) const {
     base::pod_vector<double> sum(kinds_, 0.0), mine;
     base::pod_vector<std::size_t> lines(kinds_, 0), instances;
     const auto count = [&](const base::vector<models::activity>& line) {
@@ -49,7 +50,8 @@ class balancer {
       for (models::activity& a : line)
         change(a, [&](std::size_t kind, double seconds) {
           const double mean = sum[kind] / static_cast<double>(lines[kind]);
-          return mine[kind] > 0.0 ? seconds * mean / mine[kind] : mean / static_cast<double>(instances[kind]);
+          if (mine[kind] > 0.0 && !evenly) return seconds * mean / mine[kind];
+          return std::max(0.0, seconds + (mean - mine[kind]) / static_cast<double>(instances[kind]));
         });
     }
   }

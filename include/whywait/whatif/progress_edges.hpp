@@ -79,7 +79,9 @@ class progress_finder {
     const bool only_posted = core::role_of(call(over).call) == core::call_role::post_send;  // never completed by a call
     return only_posted ? INT64_MAX : call(over).enter_ns;
   }
-  static bool waits(const traced_call& c) { return explain::completes_messages(core::role_of(c.call)); }
+  static bool waits(const traced_call& c) {
+    return explain::completes_messages(core::role_of(c.call, c.leave_ns != c.enter_ns, c.flags));
+  }
   static std::uint8_t class_of(const models::message_edge& m, bool sends) {
     return explain::progress_class::number_of(sends, static_cast<std::uint64_t>(m.bytes));
   }
@@ -91,31 +93,19 @@ class progress_finder {
     const std::int64_t since_ns = since_[number_of(at)];
     if (partner == at.line || !waits(c) || c.leave_ns - since_ns < threshold_ns) return;
     const explain::mpi_entries& all = entries_[partner];
-    std::size_t entry = all.last_until(c.leave_ns - 1);
-    explain::blocked_call b{since_ns, c.leave_ns, INT64_MIN, 0, t_[partner].begin_ns};
-    if (entry != explain::mpi_entries::none) {
-      b.outside_ns = all[entry].leave_ns <= c.leave_ns ? all[entry].leave_ns : INT64_MAX;
-      entry = all.last_until(std::min(c.leave_ns - 1, needed_until(over)));
-    }
-    if (entry != explain::mpi_entries::none) {
-      entry = all.visit_of(entry, since_ns);
-      b.entry_ns = all[entry].begin_ns;
-      b.inside_ns = all.inside_ns(entry, since_ns);
-    }
-    sides_.push_back({at, partner, entry, b, class_of(m, sends)});
+    const explain::mpi_entries::visit v = all.while_blocked(since_ns, c.leave_ns, needed_until(over));
+    const std::int64_t entry_ns = v.first != explain::mpi_entries::none ? all[v.first].begin_ns : INT64_MIN;
+    const std::int64_t outside_ns = v.outside_ns != INT64_MIN ? v.outside_ns : t_[partner].begin_ns;
+    sides_.push_back({at, partner, v.first, {since_ns, c.leave_ns, entry_ns, v.inside_ns, outside_ns}, class_of(m, sends)});
   }
 
   void count() {
     base::small_stable_sort(sides_, [this](const side& a, const side& b) { return number_of(a.at) < number_of(b.at); });
-    base::pod_vector<explain::progress_votes::message> messages;
-    for (std::size_t i = 0; i != sides_.size();) {
-      const std::size_t number = number_of(sides_[i].at);
-      messages.clear();
-      for (; i != sides_.size() && number_of(sides_[i].at) == number; ++i) {
-        messages.push_back({sides_[i].blocked, sides_[i].number});
-      }
-      votes_.count(messages.data(), messages.size(), threshold_ns);
-    }
+    votes_.count_calls(
+        sides_, threshold_ns, [this](const side& a, const side& b) { return number_of(a.at) == number_of(b.at); },
+        [](const side& s) {
+          return explain::progress_votes::message{s.blocked, s.number};
+        });
   }
 
   // Under another hypothesis a message may wait that did not: for the first entry after both sides were posted.

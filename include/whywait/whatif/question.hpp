@@ -186,6 +186,24 @@ inline base::vector<question> parse_questions(const std::string& text) {
   return result;
 }
 
+/// One line about a question that cannot be parsed: the wrong word, its place, the question and what was expected there.
+/// `begin`: where the question begins in the setting.
+inline std::string misspelt(const std::string& question, std::size_t begin, const models::prediction_error& problem) {
+  const std::string message = problem.what();  // "number: what was expected", and two more lines
+  const std::size_t expected = message.find(": ") + 2;
+  const std::size_t at = std::min(problem.column(), question.size());
+  std::size_t first = 0, last = at, end = question.size();
+  while (first != end && detail::blank(question[first])) ++first;
+  while (end != first && detail::blank(question[end - 1])) --end;
+  while (last < end && question[last] != ',' && !detail::blank(question[last])) ++last;
+  std::string line = last != at ? "cannot read '" + question.substr(at, last - at) + "'" : std::string("something is missing");
+  line += " at character " + std::to_string(begin + at + 1) + ", in '" + question.substr(first, end - first) +
+          "': " + message.substr(expected, message.find('\n') - expected) + " (" + message.substr(0, expected - 2) + ")";
+  for (char& c : line)
+    if (detail::blank(c)) c = ' ';
+  return line;
+}
+
 }  // namespace whatif
 }  // namespace v0
 }  // namespace whywait

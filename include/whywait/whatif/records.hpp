@@ -6,6 +6,7 @@
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/models/run_log.hpp>
+#include <whywait/whatif/call_times.hpp>
 #include <whywait/whatif/progress_edges.hpp>
 #include <whywait/whatif/trace.hpp>
 
@@ -31,7 +32,7 @@ class log_joiner {
     fit_messages();
     match_collectives();
     progress_edges(t_, log_);
-    attribute_calls();
+    call_times(t_, log_)();
     for (const traced_line& line : t_)
       log_.measured_seconds = std::max(log_.measured_seconds, static_cast<double>(line.end_ns - origin_) * 1e-9);
     if (polled_ > 0.02 * log_.measured_seconds)
@@ -118,6 +119,7 @@ class log_joiner {
       log_.lines[l].push_back(std::move(a));
       const core::call_role role = core::role_of(c.call);
       const bool asks = role == core::call_role::test || role == core::call_role::test_probe;
+      if (asks && (c.flags & core::sync_flag::found_nothing) != 0) continue;
       if (asks && polls_since >= 0) polled_ += static_cast<double>(c.enter_ns - polls_since) * 1e-9;
       polls_since = asks ? c.enter_ns : -1;
     }
@@ -206,13 +208,15 @@ class log_joiner {
         least_waiting = std::min(least_waiting, m.bytes);
     }
     for (models::message_edge& m : log_.messages) m.rendezvous = m.rendezvous || m.bytes >= least_waiting;
-    if (least_waiting > largest && largest > std::max(most_buffered, 4096.0))
+    if (least_waiting > largest && largest > std::max(most_buffered, 4096.0)) {
+      log_.may_wait_from = std::max(most_buffered + 1.0, 4096.0);
       log_.doubts.push_back("no receiver of a large message came late: sends are assumed not to wait for receivers");
+    }
 
     base::pod_vector<transfer> seen;
     for (const models::message_edge& m : log_.messages)
-      if (left(m) >= call(m.to).enter_ns && call(m.to).leave_ns > left(m))
-        seen.push_back({m.bytes, static_cast<double>(call(m.to).leave_ns - left(m)) * 1e-9});
+      if (departure(t_, m) >= call(m.to).enter_ns && call(m.to).leave_ns > departure(t_, m))
+        seen.push_back({m.bytes, static_cast<double>(call(m.to).leave_ns - departure(t_, m)) * 1e-9});
     double latency = 0.0, per_byte = 0.0;
     if (!seen.empty()) {
       base::small_stable_sort(seen);
@@ -226,20 +230,10 @@ class log_joiner {
       latency = std::max(0.0, median(rest));
     }
     for (models::message_edge& m : log_.messages) {
-      const double took = static_cast<double>(std::max<std::int64_t>(0, call(m.to).leave_ns - left(m))) * 1e-9;
+      const double took = static_cast<double>(std::max<std::int64_t>(0, call(m.to).leave_ns - departure(t_, m))) * 1e-9;
       m.seconds = std::min(took, latency + per_byte * m.bytes);
     }
   }
-  [[gnu::noinline]] static double median(base::pod_vector<double>& v) {  // v must not be empty
-    base::small_stable_sort(v);
-    return v[v.size() / 2];
-  }
-  // The time at which the data of a message began to move.
-  std::int64_t left(const models::message_edge& m) const {
-    const std::int64_t sent = call(m.from).enter_ns;
-    return m.rendezvous ? std::max(sent, call(m.posted).enter_ns) : sent;
-  }
-
   // Matches the k-th collective of a communicator on one rank with the k-th on the others.
   void match_collectives() {
     base::pod_vector<end_point> ends;
@@ -248,7 +242,7 @@ class log_joiner {
       base::pod_vector<std::uint64_t> ordinal;
       for (std::uint32_t i = 0; i != t_[l].calls.size(); ++i) {
         const traced_call& c = t_[l].calls[i];
-        if (!collective(c)) continue;
+        if (!is_collective(c)) continue;
         const std::uint32_t comm = known.intern(c.communicator, static_cast<std::uint32_t>(ordinal.size()));
         if (comm == ordinal.size()) ordinal.push_back(0);
         ends.push_back({core::combine(c.communicator, ++ordinal[comm]), static_cast<std::uint32_t>(c.comm_rank), {l, i}});
@@ -266,20 +260,6 @@ class log_joiner {
                                                       : a.in.front().line < b.in.front().line;
     });
     if (partial != 0) log_.doubts.push_back(std::to_string(partial) + " collectives were not seen on all their ranks");
-  }
-
-  static bool collective(const traced_call& c) {
-    if (c.communicator == 0 || c.members < 2) return false;
-    switch (core::role_of(c.call)) {
-      case core::call_role::barrier:
-      case core::call_role::one_to_all:
-      case core::call_role::all_to_one:
-      case core::call_role::all_to_all:
-      case core::call_role::scan:
-      case core::call_role::create:
-      case core::call_role::finalise: return true;
-      default: return false;
-    }
   }
 
   void add_sync(const end_point* members, std::size_t n) {
@@ -309,55 +289,6 @@ class log_joiner {
     }
     s.seconds = static_cast<double>(std::max<std::int64_t>(0, cost)) * 1e-9;
     log_.syncs.push_back(std::move(s));
-  }
-
-  // Computes the time that each call took after all its inputs were available.
-  void attribute_calls() {
-    base::pod_vector<std::int64_t> ready;
-    base::pod_vector<std::size_t> first;  // index in `ready` of the first call of each line
-    for (const traced_line& line : t_) {
-      first.push_back(ready.size());
-      for (const traced_call& c : line.calls) ready.push_back(c.enter_ns);
-    }
-    auto arrive = [&](const models::place& p, std::int64_t begin, double seconds) {
-      std::int64_t& r = ready[first[p.line] + p.index];
-      r = std::max(r, begin + static_cast<std::int64_t>(seconds * 1e9));
-    };
-    for (const models::message_edge& m : log_.messages) {
-      arrive(m.to, left(m), m.seconds);
-      if (m.rendezvous) arrive(m.done, left(m), m.seconds);
-    }
-    for (const models::entry_edge& e : log_.entries) arrive(e.to, call(e.from).enter_ns, 0.0);
-    for (const models::sync_edge& s : log_.syncs) {
-      std::int64_t last = INT64_MIN;
-      if (!s.prefix)
-        for (const models::place& p : s.in) last = std::max(last, call(p).enter_ns);
-      for (const models::place& p : s.out) {
-        if (s.prefix) last = std::max(last, call(p).enter_ns);
-        arrive(p, last, s.seconds);
-      }
-    }
-    // Calls that did not wait give the usual duration. Any excess of other calls is the delay until they noticed
-    // completion.
-    base::vector<base::pod_vector<double>> usual(log_.labels.size());
-    for (const bool waited : {false, true})
-      for (std::size_t l = 0; l != t_.size(); ++l)
-        for (std::size_t i = 0; i != t_[l].calls.size(); ++i) {
-          const traced_call& c = t_[l].calls[i];
-          models::activity& a = log_.lines[l][i];
-          const std::int64_t can = ready[first[l] + i];
-          if (waited != (can > c.enter_ns)) continue;
-          a.call_seconds = static_cast<double>(std::max<std::int64_t>(0, c.leave_ns - can)) * 1e-9;
-          base::pod_vector<double>& of = usual[a.label];
-          if (!waited) {
-            if (of.size() < 1000) of.push_back(a.call_seconds);
-            continue;
-          }
-          if (of.size() > 1) of.assign(1, median(of));
-          a.waited_seconds = static_cast<double>(can - c.enter_ns) * 1e-9;
-          a.wake_seconds = std::max(0.0, a.call_seconds - (of.empty() ? 0.0 : of[0]));
-          a.call_seconds -= a.wake_seconds;
-        }
   }
 
   base::vector<traced_line> t_;

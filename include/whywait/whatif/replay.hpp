@@ -2,27 +2,28 @@
 #define WHYWAIT_WHATIF_REPLAY_HPP
 
 #include <whywait/base/pod_vector.hpp>
-#include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/explain/message_schedule.hpp>
 #include <whywait/models/run_log.hpp>
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 
 namespace whywait {
 inline namespace v0 {
 namespace whatif {
 
+/// What calls take beside their waits.
+enum class lateness {
+  understood,  ///< no more than is plausible (docs/method.md 4.13): what took longer was a wait that is not understood
+  as_waiting,  ///< what was recorded; after a shorter wait a call notices earlier, in proportion, that it can go on
+  as_recorded  ///< what was recorded, however short the wait
+};
+
 /// The result of a replay.
 struct replayed {
   double seconds = 0.0;          ///< end of the last line
   double waiting_seconds = 0.0;  ///< sum over all lines
-  base::pod_vector<double> step_end;  ///< release times of the collectives of all lines, in order
-  base::pod_vector<std::uint32_t> step_label;  ///< label of each entry of `step_end`
-  /// Mean over the lines of the end of each 32nd of their activities; empty for short logs.
-  base::pod_vector<double> part_end;
 };
 
 namespace detail {
@@ -69,7 +70,7 @@ namespace detail {
 
 class player {
  public:
-  player(const models::run_log& log, bool late)
+  player(const models::run_log& log, lateness late)
       : log_(log),
         late_(late),
         at_(log),
@@ -86,11 +87,7 @@ class player {
 
   replayed play() {
     expect();
-    r_.part_end.assign(parts, 0.0);
-    for (std::uint32_t l = 0; l != lines_.size(); ++l) {
-      work_.push_back(l);
-      parts_ = parts_ && log_.lines[l].size() >= parts;
-    }
+    for (std::uint32_t l = 0; l != lines_.size(); ++l) work_.push_back(l);
     for (std::uint32_t s = 0; s != log_.syncs.size(); ++s)
       if (sync_missing_[s] == 0) release(s);
     while (!work_.empty()) {
@@ -104,21 +101,10 @@ class player {
     if (done_ != at_.size())
       throw models::prediction_error(models::fault::log,
                                      "the log waits for itself: a message or collective lies in its own past");
-    base::small_stable_sort(steps_);
-    for (const step& s : steps_) {
-      r_.step_end.push_back(s.end);
-      r_.step_label.push_back(s.label);
-    }
-    if (!parts_) r_.part_end.clear();
-    return std::move(r_);
+    return r_;
   }
 
  private:
-  struct step {
-    double end;
-    std::uint32_t label;
-    bool operator<(const step& o) const noexcept { return end != o.end ? end < o.end : label < o.label; }
-  };
   struct cursor {
     std::uint32_t next = 0;
     explain::progress at = explain::progress::between_events;
@@ -185,7 +171,6 @@ class player {
   void release(std::uint32_t s) {
     const models::sync_edge& x = log_.syncs[s];
     const double when = sync_ready_[s] + x.seconds;
-    if (x.out.size() == log_.lines.size() && x.in.size() == log_.lines.size()) steps_.push_back({when, x.label});
     for (const models::place& p : x.out) arrive(p, when);
   }
 
@@ -200,7 +185,7 @@ class player {
     std::size_t place() const noexcept { return play.at_(l, c.next); }
     bool begin_next() {
       if (c.next == line.size()) return false;
-      c.time += line[c.next].work_seconds;
+      c.time += line[c.next].work_seconds + line[c.next].disturbed_seconds;
       play.messages_.each(place(), [&](std::uint32_t m) { play.begin_message(m, c.time); });
       play.syncs_.each(place(), [&](std::uint32_t s) { play.begin_sync(s, l, c.time); });
       play.entries_.each(place(), [&](std::uint32_t e) { play.arrive(play.log_.entries[e].to, c.time); });
@@ -211,24 +196,22 @@ class player {
     void finish() {
       const models::activity& a = line[c.next];
       const double ready = play.ready_[place()];
+      double takes = a.call_seconds;
       if (ready > c.time) {
         const double waits = ready - c.time;
         play.r_.waiting_seconds += waits;
         c.time = ready;
-        if (play.late_ && a.wake_seconds > 0.0) c.time += a.wake_seconds * std::min(1.0, waits / a.waited_seconds);
+        if (a.wake_seconds > 0.0)
+          takes += a.wake_seconds * (play.late_ == lateness::as_recorded ? 1.0 : std::min(1.0, waits / a.waited_seconds));
       }
-      c.time += a.call_seconds;
+      c.time += play.late_ == lateness::understood ? std::max(0.0, takes - a.unexplained_seconds) : takes;
       ++c.next;
       ++play.done_;
-      if (line.size() >= parts && c.next * parts / line.size() != (c.next - 1) * parts / line.size())
-        play.r_.part_end[c.next * parts / line.size() - 1] += c.time / static_cast<double>(play.lines_.size());
     }
   };
 
-  static constexpr std::size_t parts = 32;
   const models::run_log& log_;
-  bool late_;
-  bool parts_ = true;
+  lateness late_;
   place_numbers at_;
   base::pod_vector<double> ready_;           // time at which the inputs of a call are available
   base::pod_vector<std::uint32_t> missing_;  // number of missing inputs of a call
@@ -240,7 +223,6 @@ class player {
   edge_lists messages_, syncs_, entries_;
   base::pod_vector<cursor> lines_;
   base::pod_vector<std::uint32_t> work_;
-  base::pod_vector<step> steps_;
   std::size_t done_ = 0;
   replayed r_;
 };
@@ -249,9 +231,8 @@ class player {
 
 /// Replays a log with its times and dependences (max-plus). Every activity begins when the previous one on its line has
 /// ended, and a call ends when all its inputs are available. Assumes nothing about distributions or independence.
-/// Linear in the log. Throws P022 for an invalid log and for a deadlock. With `late` false, every call detects
-/// completion at once.
-inline replayed replay(const models::run_log& log, bool late = true) {
+/// Linear in the log. Throws P022 for an invalid log and for a deadlock.
+inline replayed replay(const models::run_log& log, lateness late = lateness::as_waiting) {
   log.check();
   return detail::player(log, late).play();
 }

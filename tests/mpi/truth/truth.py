@@ -4,7 +4,7 @@
     truth.py GROUP --programs FOLDER --work FOLDER --mpi LIBRARY [--sizes all] [--jobs N] [--tries N] [--only WORD]
              -- launcher ...
 
-GROUP is halo, trees, chain, unseen, flow_control, idle_threads or all. The work of the programs takes time but no
+GROUP is halo, trees, chain, shapes, unseen, flow_control, idle_threads or all. The work of the programs takes time but no
 processor. Each writes when its parts and its MPI calls began and ended. The true waiting is the time that a rank spent
 in an MPI call while another rank worked, until another rank entered MPI for the last time before the call returned.
 Waits, causes, what-if answers and advice must agree with it. A case that fails is repeated, because work is late on a
@@ -165,9 +165,11 @@ def balance(r, block, rank, seconds):
     verdict = r.report.get("verdict", [])
     if verdict and (verdict[0].get("rank") != rank or verdict[0].get("block") != block):
         yield f"the first verdict is {verdict[0]['text']}"
-    for amount, unit in re.findall(r"shorten the run by about ([\d.]+) (s|ms|us)\b", head):
+    for how, amount, unit in re.findall(r"shorten the run by (about|at least) ([\d.]+) (s|ms|us)\b", head):
         saving = float(amount) * {"s": 1, "ms": 1e-3, "us": 1e-6}[unit]
-        if abs(saving - truth) > 0.1 * truth + 0.01 * r.run["seconds"]:
+        # MPICH's ranks wait spinning, where others would work
+        low = 0.6 if how == "at least" and "MPICH" in r.run["mpi"] else 0.9
+        if not low * truth - 0.01 * r.run["seconds"] <= saving <= 1.1 * truth + 0.01 * r.run["seconds"]:
             yield f"the verdict saves {saving:.3f} s, truth {truth:.3f} s"
     if best["saving_seconds"] > 1.25 * truth + 0.01 * r.run["seconds"]:
         yield f"the best advice saves {best['saving_seconds']:.3f} s, truth {truth:.3f} s"
@@ -216,6 +218,26 @@ def tree(c, execute, _):
         yield f"waiting in {name} {said:.3f} s, truth {r.blocked[name]:.3f} s"
 
 
+def shape(c, execute, _):
+    """The first verdict is about the cause, and what it saves is what removing the cause saves."""
+    r, even = execute(c.arguments), execute(c.arguments + " --even 1")
+    if c.facts.get("polls"):  # a loop that pauses between polls may work
+        head = re.sub(r"\s+", " ", r.head())
+        if "between polls that found nothing" not in head or "MPI_Testall" not in head:
+            yield f"the headline says nothing about the polls: {head.strip()[:300]}"
+        if re.search(r"rank 0 takes", head) or any(a["description"].startswith("rank 0 takes") for a in r.advice()):
+            yield f"rank 0, which polls, is blamed: {head.strip()[:300]}"
+        return
+    yield from waiting(r)
+    verdict = r.report["verdict"][0] if r.report["verdict"] else {"text": "none", "saving_seconds": 0}
+    if not re.search(c.facts["verdict"], verdict["text"]):
+        yield f"the verdict is not about {c.facts['verdict']}: {verdict['text']}"
+    truth, slack = r.run["seconds"] - even.run["seconds"], 0.015 * r.run["seconds"]
+    bound = "by up to" in verdict["text"]  # of what a rule knows
+    if verdict["saving_seconds"] < c.facts.get("least", 0.9) * truth - slack or (not bound and verdict["saving_seconds"] > 1.1 * truth + slack):
+        yield f"the verdict saves {verdict['saving_seconds']:.3f} s, truth {truth:.3f} s"
+
+
 def unseen(c, execute, _):
     """Waits that are explained, or time that the headline calls not understood; nothing is lost silently."""
     r = execute(c.arguments)
@@ -230,13 +252,11 @@ def unseen(c, execute, _):
             yield f"the headline names none of {', '.join(c.facts['calls'])}: {head.strip()[:300]}"
         if r.waits and any(w["quality"] == "exact" and w["seconds"] > 0.05 * r.waiting for w in r.waits):
             yield "exact although much of the time is not understood"
-    if c.facts["calls"] != ["MPI_Test"]:  # polling is work of the program, by the clock
-        yield from efficiency(r)
-    else:
-        truth = r.useful / (r.run["ranks"] * r.run["seconds"])
-        stated = r.report["efficiency"].get("parallel_range", [r.report["efficiency"].get("parallel", 0)])[0]
-        if stated > truth + 0.05:
-            yield f"efficiency at least {percent(stated)}, truth {percent(truth)}"
+    yield from efficiency(r)
+    if c.facts["calls"] == ["MPI_Win_lock"]:  # all ranks work equally long: what keeps them from it is not known
+        low, high = r.report["efficiency"].get("transfer_range", [1, 1])
+        if high - low < 0.4 or not re.search(r"serialisation \d+-\d+\s+% × transfer\s+\d+-\d+\s+%", r.text):
+            yield f"transfer {percent(low)} to {percent(high)}, although most of it is not understood"
 
 
 def slow_receiver(c, execute, _):
@@ -266,6 +286,9 @@ def threads(c, execute, _):
     if said is None or abs(float(said[1]) / 100 - truth) > 0.03:
         yield f"{said[0] if said else 'no share of waiting'}, truth {percent(truth)}"
     yield from efficiency(r)
+    saved = [e["saving_seconds"] for e in r.report["critical_path"] if e["block"] == "solve" and "saving_seconds" in e]
+    if not saved or abs(saved[0] - 0.5 * 60 * 0.007) > 0.05 * 0.5 * 60 * 0.007:
+        yield f"solve at half the time saves {saved} s, not {0.5 * 60 * 0.007} s"
     if r.run["location_seconds"] > r.run["locations"] * r.run["seconds"]:
         yield f"{r.run['location_seconds']:.1f} s on {r.run['locations']} threads of {r.run['seconds']:.2f} s"
 
@@ -274,11 +297,10 @@ def cases(mpich, everything):
     """Those of this MPI library; without `everything` the most telling ones."""
     sizes = [8, 512, 16384, 1 << 20]
     shapes = [(2, 1), (4, 1), (4, 2)]
-    # with four ranks on two processors, ranks that wait for a processor are taken for late ones
-    few = {(2, 1, 512), (2, 1, 16384)} if mpich else {(2, 1, 8), (2, 1, 512), (2, 1, 16384), (2, 1, 1 << 20)}
+    # with four ranks of MPICH on two processors, those that wait keep others from moving the data of larger messages
     for ranks, dimensions in shapes:
         for size in sizes:
-            if everything or (ranks, dimensions, size) in few:
+            if everything or not mpich or (size <= 512 and dimensions == 1) or (ranks, size) == (2, 16384):
                 yield case("halo", ranks, f"--bytes {size} --dimensions {dimensions}", uneven, block="interior", slow=1,
                            large=size > 100000)
     for size in [] if mpich else [512, 65536] if everything else [512]:  # the kernel moves small messages meanwhile
@@ -292,20 +314,26 @@ def cases(mpich, everything):
                    large=size > 100000)
     if everything or not mpich:
         yield case("trees", 3, "--call bcast --late 1", tree, late=1, call="MPI_Bcast", large=False)
-    if everything:  # the slow rank explains 82 to 87 % instead of 95 %
+    if everything or not mpich:
         yield case("chain", 4, "--steps 60", uneven, block="sweep", slow=1)
+    for name, verdict in [("allreduce", "rank 1 takes .* solve"), ("alltoall", "rank 3 takes .* solve"),
+                          ("ring", "rank 1 takes .* solve"), ("persistent", "rank 2 takes .* solve"),
+                          ("growing", "rank 3 takes .* solve"), ("serial", "only rank 0 runs output"),
+                          ("master", "only rank 0 runs prepare"), ("few", "only 2 of 4 ranks run filter"),
+                          ("turns", "ranks 0-3 are late in turn.* solve"), ("polls", "")]:
+        # balance leaves the work of a rank in its steps as it is: the first steps of the program that grows get longer
+        least = 0.8 if name == "growing" else 0.9
+        yield case("shapes", 4, f"--shape {name}", shape, verdict=verdict, polls=name == "polls", least=least)
+    for name, rank in [("allreduce", 1), ("ring", 1), ("persistent", 2)]:
+        yield case("shapes", 4, f"--shape {name} --marked 0", shape, verdict=f"rank {rank} takes .* between")
     for name, calls in [("fence", ["MPI_Win_fence"]), ("post", ["MPI_Win_complete", "MPI_Win_wait", "MPI_Win_start"]),
-                        ("lock", ["MPI_Win_lock", "MPI_Win_flush", "MPI_Win_unlock"]), ("test", ["MPI_Test"]),
+                        ("lock", ["MPI_Win_lock", "MPI_Win_flush", "MPI_Win_unlock"]), ("mutex", ["MPI_Win_lock"]), ("test", ["MPI_Test"]),
                         ("file", ["MPI_File_write_at_all", "MPI_File_sync"]), ("neighbour", ["MPI_Wait", "MPI_Ineighbor_alltoall"]),
                         ("create_group", ["MPI_Comm_create_group"])]:
-        # a part of the time in create_group is neither waiting nor not understood; after lock the efficiency is no range
-        if name in ("create_group", "lock") and not everything:
-            continue
         yield case("unseen", 3 if not mpich else 2, f"--call {name}", unseen, calls=calls)
     for size in [8, 64, 1024] if everything else [64]:
         yield case("flow_control", 2, f"--bytes {size}", slow_receiver)
-    # the work of threads that live shortly is never the cause of a wait
-    for arguments in ["--pool 7", "--pool 63"] + (["--short 1"] if everything else []):
+    for arguments in ["--pool 7", "--pool 63", "--short 1"]:
         yield case("idle_threads", 2, arguments, threads)
 
 
@@ -368,8 +396,9 @@ def main():
               if options.group in (c.group, "all") and options.only in c.name]
     if not wanted:
         sys.exit("no such case")
+    alone = [c for c in wanted if c.check in (uneven, shape) and c.ranks > 2]  # a second program would delay ranks at random
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = list(pool.map(judge, wanted))
+        results = list(pool.map(judge, [c for c in wanted if c not in alone])) + [judge(c) for c in alone]
     held = [h for _, all_ in results for h in all_]
     if held:
         print(f"{sum(held)} of {len(held)} intervals contain the truth")

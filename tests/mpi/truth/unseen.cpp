@@ -1,6 +1,6 @@
 // Ranks wait in calls that a tool easily overlooks, for rank 1, which solves before each of them.
 //
-//   unseen [--call fence|lock|post|file|neighbour|create_group|test] [--rounds N]
+//   unseen [--call fence|lock|mutex|post|file|neighbour|create_group|test] [--rounds N]
 #include "stamps.hpp"
 
 #include <whywait/record.hpp>
@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   const int right = (rank + 1) % ranks;
 
   // what the calls need
-  const bool one_sided = call == "fence" || call == "lock" || call == "post";
+  const bool one_sided = call == "fence" || call == "lock" || call == "mutex" || call == "post";
   long *memory = nullptr, mine = rank;
   MPI_Win window = MPI_WIN_NULL;
   if (one_sided) MPI_Win_allocate(sizeof mine, sizeof mine, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
         WHYWAIT_REGION("prepare");
         stamps::nap(0.003);
       });
-      if (rank == 1)
+      if (rank == 1 && call != "mutex")
         log("solve", [&] {
           WHYWAIT_REGION("solve");
           stamps::nap(0.030);
@@ -55,6 +55,15 @@ int main(int argc, char** argv) {
             WHYWAIT_REGION("solve");
             stamps::nap(0.030);
           });
+        log("MPI_Win_unlock", [&] { MPI_Win_unlock(0, window); });
+      } else if (call == "mutex") {  // one rank at a time
+        log("MPI_Win_lock", [&] { MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window); });
+        MPI_Put(&mine, 1, MPI_LONG, 0, 0, 1, MPI_LONG, window);
+        log("MPI_Win_flush", [&] { MPI_Win_flush(0, window); });
+        log("share", [] {
+          WHYWAIT_REGION("share");
+          stamps::nap(0.020);
+        });
         log("MPI_Win_unlock", [&] { MPI_Win_unlock(0, window); });
       } else if (call == "post") {
         log("MPI_Win_post", [&] { MPI_Win_post(everybody, 0, window); });

@@ -43,3 +43,22 @@ TEST_CASE("a comparison that throws leaves the list as it was") {
                   std::runtime_error);
   CHECK(list == whywait::base::vector<std::string>{"c", "b", "a"});
 }
+
+TEST_CASE("sort_and_join adds up equal elements in their first order, whatever their number") {
+  using entry = std::pair<int, std::string>;
+  const auto before = [](const entry& a, const entry& b) { return a.first < b.first; };
+  const auto add = [](entry& to, const entry& e) { to.second += e.second; };
+  whywait::base::vector<entry> list{{2, "a"}, {1, "b"}, {2, "c"}, {3, "d"}, {2, "e"}, {1, "f"}};
+  whywait::base::sort_and_join(list, before, add);
+  CHECK(list == whywait::base::vector<entry>{{1, "bf"}, {2, "ace"}, {3, "d"}});
+  whywait::base::vector<entry> none;
+  whywait::base::sort_and_join(none, before, add);
+  CHECK(none.empty());
+}
+
+TEST_CASE("join_neighbours joins only elements that stand side by side") {
+  whywait::base::pod_vector<int> list{1, 1, 2, 1, 3, 3, 3};
+  whywait::base::join_neighbours(
+      list, [](int a, int b) { return a % 10 == b; }, [](int& to, int) { to += 10; });
+  CHECK(list == whywait::base::pod_vector<int>{11, 2, 1, 23});
+}

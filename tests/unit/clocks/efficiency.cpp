@@ -194,13 +194,19 @@ TEST_CASE("calibrated constants count as overhead: before, inside and after the 
   CHECK(out.without_overhead.bound_ns == 31);
 }
 
-TEST_CASE("overhead that does not fit into the time it was spent in is cut") {
-  run r(1);
-  r[0].call(mpi_call::Test, 10, 12).overhead = 5000;
-  r[0].end_ns = 20;
-  explain::options settings = run::exact();
-  settings.clocks = &clocks::virtual_clocks;
-  CHECK(r.explain(settings).without_overhead.total_ns == 10);
+TEST_CASE("overhead that does not fit before its call was spent inside and after it, and what does not fit there is cut") {
+  const auto without = [](std::uint32_t overhead) {
+    run r(1);
+    r[0].call(mpi_call::Test, 10, 14).overhead = overhead;
+    r[0].end_ns = 30;
+    explain::options settings = run::exact();
+    settings.clocks = &clocks::virtual_clocks;
+    return r.explain(settings).without_overhead.total_ns;
+  };
+  CHECK(without(7) == 23);
+  CHECK(without(19) == 11);  // 10 before, 3 inside, 6 after
+  CHECK(without(28) == 4);   // 10 before, 4 inside instead of 6, 12 after
+  CHECK(without(5000) == 0);
 }
 
 TEST_CASE("a wildcard that would have taken another message first is counted") {

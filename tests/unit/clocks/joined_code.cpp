@@ -150,7 +150,8 @@ TEST_CASE("code between the same functions that one rank runs far more often is 
   CHECK(joined_key(1, 120) != joined_key(2, 40));
 }
 
-TEST_CASE("a marked block that few ranks run is divided among all; unmarked code is not known to be theirs alone") {
+TEST_CASE(
+    "a marked block of one rank is divided among all, who have work of their own; unmarked code is not known to be its alone") {
   base::pod_vector<explain::block_time> none, some;
   const core::stable_key region = core::key_of("output"), between = core::key_of("between");
   const auto table = [&](std::int32_t rank, std::int64_t region_ns, std::int64_t between_ns) {
@@ -180,15 +181,20 @@ TEST_CASE("a marked block that few ranks run is divided among all; unmarked code
     }
     return all.candidates(8);
   };
-  // rank 0 has nothing of its own here; ranks 1 and 3 run the region as long as each other
-  const auto two = candidates({table(0, 0, 0), table(1, 100, 0), table(2, 0, 0), table(3, 104, 0)});
-  REQUIRE(two.size() == 1);
-  CHECK(two[0].ranks == 2);
-  CHECK(two[0].among == 4);
-  CHECK(clocks::block_balance::mean_ns(two[0]) == 51);
+  const auto one = candidates({table(0, 0, 0), table(1, 400, 50), table(2, 0, 120), table(3, 0, 90)});
+  REQUIRE(one.size() >= 1);
+  CHECK(one[0].block == region);
+  CHECK(one[0].ranks == 1);
+  CHECK(one[0].among == 4);
+  CHECK(clocks::block_balance::mean_ns(one[0]) == 100);
+  CHECK(one[0].others_ns == 120);  // rank 2; rank 1 computes longest
+  const auto idle = candidates({table(0, 0, 0), table(1, 0, 500), table(2, 300, 0)});
+  REQUIRE(idle.size() == 1);
+  CHECK(idle[0].others_ns == 500);
   const auto uneven = candidates({table(0, 0, 0), table(1, 100, 0), table(2, 0, 0), table(3, 300, 0)});
   REQUIRE(uneven.size() == 1);
   CHECK(uneven[0].among == 2);
   CHECK(clocks::block_balance::mean_ns(uneven[0]) == 200);
+  CHECK(candidates({table(0, 0, 0), table(1, 100, 0), table(2, 0, 0), table(3, 100, 0)}).size() == 0);
   CHECK(candidates({table(0, 0, 0), table(1, 0, 100), table(2, 0, 0)}).size() == 0);
 }

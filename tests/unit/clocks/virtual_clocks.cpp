@@ -31,6 +31,28 @@ what_if question(const std::string& block, double factor) { return what_if{{chan
 
 }  // namespace
 
+TEST_CASE("threads that never call MPI, or stopped to, do not hold the run up") {
+  for (const int further : {0, 1, 2}) {  // none; one without calls; one that called early
+    CAPTURE(further);
+    run r(2);
+    for (int rank = 0; rank != 2; ++rank) {
+      r[rank].step("solve", rank == 0 ? 900 : 200);
+      r[rank].call(mpi_call::Barrier, rank == 0 ? 900 : 200, 1000, "meet").overhead = rank == 0 ? 100 : 0;
+      r[rank].end_ns = 1000;
+      if (further == 0) continue;
+      r[rank].locations.emplace_back();
+      r[rank].locations.back().whole = false;
+      if (further == 2) r[rank].call(mpi_call::Test, 50, 60, "early", 1);
+    }
+    const auto out = r.explain(with_clocks({question("solve", 0.5)}));
+    CHECK(out.total_ns == 1000);
+    REQUIRE(out.answers.size() == 1);
+    CHECK(out.answers[0].total_ns == 550);
+    CHECK(out.without_overhead.total_ns == 900);
+    CHECK(out.without_overhead.bound_ns == 100);
+  }
+}
+
 TEST_CASE("without measurement overhead compensation changes nothing") {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     CAPTURE(seed);

@@ -91,10 +91,62 @@ TEST_CASE("Waitany waits for the first of those that it completed") {
   CHECK(out.waits[0].causers[0].rank == 2);
 }
 
-TEST_CASE("a Test never waits, however late the sender is") {
+TEST_CASE("a single Test never waits, however late the sender is") {
   run r(2);
   const auto posted = r[0].post_receive(1, 2, 1);
-  r[0].call(mpi_call::Test, 3, 9);
+  r[0].call(mpi_call::Test, 9, 9);
+  r[0].completes(posted);
+  r[1].send(6, 7, 0);
+  CHECK(r.explain().waits.empty());
+}
+
+TEST_CASE("polls that found something after a while waited like the blocking call") {
+  for (const mpi_call what : {mpi_call::Test, mpi_call::Testall, mpi_call::Request_get_status}) {
+    run r(2);
+    const auto posted = r[0].post_receive(1, 2, 1);
+    r[0].call(what, 3, 9);
+    r[0].completes(posted);
+    r[1].send(6, 7, 0);
+    const auto out = r.explain();
+    REQUIRE(out.waits.size() == 1);
+    CHECK(out.waits[0].wait_ns == 3);
+    CHECK(out.waits[0].why == pattern::late_sender);
+  }
+  for (const mpi_call what : {mpi_call::Testany, mpi_call::Testsome}) {  // the first of two is enough
+    run r(3);
+    const auto a = r[0].post_receive(1, 2, 1), b = r[0].post_receive(1, 2, 2);
+    r[0].call(what, 3, 9);
+    r[0].completes(a);
+    r[0].completes(b);
+    r[1].send(8, 9, 0);
+    r[2].send(5, 6, 0);
+    const auto out = r.explain();
+    REQUIRE(out.waits.size() == 1);
+    CHECK(out.waits[0].wait_ns == 2);
+    CHECK(out.waits[0].causers[0].rank == 2);
+  }
+  for (const mpi_call what : {mpi_call::Iprobe, mpi_call::Improbe}) {
+    run r(2);
+    sync_record& probe = r[0].call(what, 3, 9);
+    probe.peer = 1;
+    probe.tag = 0;
+    if (what == mpi_call::Improbe) probe.flags = flag::matched;
+    r[0].receive(9, 10, 1);
+    if (what == mpi_call::Improbe) r[0].locations[0].records[1].posting = 1;
+    r[1].send(6, 7, 0);
+    const auto out = r.explain();
+    REQUIRE(out.waits.size() == 1);
+    CHECK(out.waits[0].wait_ns == 3);
+    CHECK(r.notes.wait_of(0, 0) == 3);
+    CHECK(out.unmatched == 0);
+  }
+}
+
+TEST_CASE("polls that found nothing do not wait") {
+  run r(2);
+  const auto posted = r[0].post_receive(1, 2, 1);
+  r[0].call(mpi_call::Test, 3, 9).flags = flag::found_nothing;
+  r[0].call(mpi_call::Wait, 20, 21);
   r[0].completes(posted);
   r[1].send(6, 7, 0);
   CHECK(r.explain().waits.empty());

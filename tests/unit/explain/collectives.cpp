@@ -1,4 +1,5 @@
 #include <whywait/base/vector.hpp>
+#include <whywait/clocks/virtual_clocks.hpp>
 #include <whywait/explain/collectives.hpp>
 
 #include "histories.hpp"
@@ -147,7 +148,137 @@ TEST_CASE("the k-th collective of each process in a communicator is one operatio
   CHECK(r.notes.waits.size() == 3);
 }
 
-TEST_CASE("collectives of intercommunicators are skipped, those with missing members are bounded") {
+namespace {
+
+/// Ranks 0 and 1 on one side, 2 and 3 on the other.
+struct two_groups {
+  run r{4};
+  two_groups() {
+    for (int i = 0; i != 4; ++i) {
+      explain::communicator inter;
+      inter.id = core::key_of("inter");
+      inter.inter = true;
+      inter.size = inter.own_size = 2;
+      inter.rank = i % 2;
+      inter.first = i < 2;
+      inter.world = i < 2 ? std::vector<std::int32_t>{2, 3} : std::vector<std::int32_t>{0, 1};
+      r[i].communicators.push_back(inter);
+    }
+  }
+  sync_record& call(int rank, mpi_call what, std::uint64_t enter, std::uint64_t leave, unsigned data) {
+    sync_record& c = r[rank].collective(what, enter, leave, -1, data);
+    c.comm = 1;
+    return c;
+  }
+  waits_ns waits() {
+    explain::options settings = run::exact();
+    settings.clocks = &clocks::virtual_clocks;
+    out = r.explain(settings);
+    CHECK(out.costs.propagating_ns + out.costs.terminal_ns == out.waiting_ns);
+    waits_ns all;
+    for (int i = 0; i != 4; ++i) all.push_back(r.notes.wait_of(i, 0));
+    return all;
+  }
+  explain::outcome out;
+};
+constexpr unsigned gives = flag::contributes, takes = flag::consumes;
+
+}  // namespace
+
+TEST_CASE("a barrier of two groups holds both until the last of all has come") {
+  two_groups t;
+  const std::uint64_t enter[] = {10, 14, 12, 20};
+  for (int i = 0; i != 4; ++i) t.call(i, mpi_call::Barrier, enter[i], 21, gives | takes);
+  CHECK(t.waits() == waits_ns{10, 6, 8, 0});
+  CHECK(t.out.waits.at(0).why == pattern::wait_at_barrier);
+  CHECK(t.out.waits.at(0).causers.at(0).rank == 3);
+}
+
+TEST_CASE("a broadcast to the other group: only that group waits, for the root") {
+  two_groups t;
+  t.call(0, mpi_call::Bcast, 20, 21, gives);
+  t.call(1, mpi_call::Bcast, 25, 26, 0);
+  t.call(2, mpi_call::Bcast, 10, 21, takes);
+  t.call(3, mpi_call::Bcast, 12, 21, takes);
+  CHECK(t.waits() == waits_ns{0, 0, 10, 8});
+  CHECK(t.out.waits.at(0).why == pattern::late_broadcast);
+  CHECK(t.out.waits.at(0).causers.at(0).rank == 0);
+}
+
+TEST_CASE("a reduction from the other group: only the root waits, for the last of that group") {
+  two_groups t;
+  t.call(0, mpi_call::Reduce, 10, 11, gives);
+  t.call(1, mpi_call::Reduce, 18, 19, gives);
+  t.call(2, mpi_call::Reduce, 30, 31, 0);
+  t.call(3, mpi_call::Reduce, 6, 19, takes);
+  CHECK(t.waits() == waits_ns{0, 0, 0, 12});
+  CHECK(t.out.waits.at(0).why == pattern::early_reduce);
+  CHECK(t.out.waits.at(0).causers.at(0).rank == 1);
+}
+
+TEST_CASE("an exchange in which one group sends nothing: only the other one is needed") {
+  two_groups t;
+  t.call(0, mpi_call::Allgather, 5, 15, takes);
+  t.call(1, mpi_call::Allgather, 30, 31, takes);
+  t.call(2, mpi_call::Allgather, 10, 11, gives);
+  t.call(3, mpi_call::Allgather, 14, 15, gives);
+  CHECK(t.waits() == waits_ns{9, 0, 0, 0});
+  CHECK(t.out.waits.at(0).causers.at(0).rank == 3);
+}
+
+TEST_CASE("the clocks let members of one group wait for those of the other") {
+  constexpr std::uint64_t ms = 1000000, transfer = 20000;
+  for (const mpi_call what : {mpi_call::Bcast, mpi_call::Allgather}) {
+    two_groups t;
+    for (int i = 0; i != 4; ++i) {
+      t.r[i].step(i == 0 ? "solve" : "other", i == 0 ? 40 * ms : ms);
+      const std::uint64_t enter = i == 0 ? 40 * ms : ms, leave = i < 2 ? enter + 1000 : 40 * ms + transfer;
+      t.call(i, what, enter, leave, i < 2 ? (i == 0 ? gives : 0u) : takes);
+      t.r[i].end_ns = static_cast<std::int64_t>(leave + (i < 2 ? 0 : 10 * ms));
+    }
+    explain::options settings = run::exact();
+    settings.clocks = &clocks::virtual_clocks;
+    explain::what_if half;
+    half.changes.push_back({core::key_of("solve"), 0.5});
+    settings.questions.push_back(half);
+    const explain::outcome out = t.r.explain(settings);
+    REQUIRE(out.answers.size() == 1);
+    CHECK(out.answers[0].total_ns == static_cast<std::int64_t>(30 * ms + transfer));
+  }
+}
+
+TEST_CASE("a sparse exchange needs the listed members of the other group") {
+  two_groups t;
+  t.call(0, mpi_call::Alltoallv, 5, 12, gives | takes);
+  t.call(1, mpi_call::Alltoallv, 30, 31, gives | takes);
+  t.call(2, mpi_call::Alltoallv, 11, 12, gives);
+  t.call(3, mpi_call::Alltoallv, 20, 31, gives | takes);
+  sync_record& some = t.r[0].locations[0].records[0];  // needs rank 0 of the remote group only
+  some.flags = static_cast<std::uint16_t>(some.flags | flag::sparse);
+  some.peer = 1;
+  some.tag = 0;
+  t.r[0].locations[0].needs = {0};
+  CHECK(t.waits() == waits_ns{6, 0, 0, 10});
+}
+
+TEST_CASE("calls that make or end a communicator synchronise only if all were inside at once") {
+  for (const mpi_call what : {mpi_call::Comm_dup, mpi_call::Comm_disconnect}) {
+    two_groups together, apart;
+    const std::uint64_t enter[] = {10, 14, 12, 20};
+    for (int i = 0; i != 4; ++i) {
+      together.call(i, what, enter[i], 21, gives | takes);
+      apart.call(i, what, enter[i], enter[i] + 1, gives | takes);
+    }
+    CHECK(together.waits() == waits_ns{10, 6, 8, 0});
+    CHECK(apart.waits() == waits_ns{0, 0, 0, 0});
+  }
+  CHECK(oracle(mpi_call::Comm_create_group, -1).waits == waits_ns{10, 6, 8, 0});
+  CHECK(oracle(mpi_call::Comm_create_group, -1).out.waits.at(0).why == pattern::wait_at_create);
+  CHECK(oracle(mpi_call::Comm_disconnect, -1).out.waits.at(0).why == pattern::wait_at_barrier);
+  CHECK(oracle(mpi_call::Comm_free, -1).waits == waits_ns{0, 0, 0, 0});
+}
+
+TEST_CASE("collectives of groups of unknown size are skipped, those with missing members are bounded") {
   run r(2);
   for (int i = 0; i != 2; ++i) {
     explain::communicator inter;

@@ -28,6 +28,7 @@ struct location_data {
   std::uint64_t dropped = 0;
   std::vector<core::call_overhead> call_overheads;
   core::mark_overhead mark_overheads{};
+  bool whole = true;
   const sync_record* records_chunk = nullptr;
   const core::path_step* steps_chunk = nullptr;
   const std::int32_t* needs_chunk = nullptr;
@@ -158,6 +159,7 @@ class rank_data {
       v.dropped = l.dropped;
       v.call_overheads = l.call_overheads;
       v.mark_overheads = l.mark_overheads;
+      v.whole = l.whole;
       h.locations.push_back(v);
     }
     return h;

@@ -107,6 +107,29 @@ std::int64_t time_of(const explain::outcome& out, pattern why) {
 
 }  // namespace
 
+TEST_CASE("what a partner did while a call was blocked ends where the partner is not needed any more") {
+  using whywait::core::mpi_call;
+  whywait::explain::mpi_entries calls;
+  calls.add(0, 10 * us, mpi_call::Barrier);
+  calls.add(1 * ms, 1 * ms + 10 * us, mpi_call::Send);
+  calls.add(1 * ms + 20 * us, 1 * ms + 50 * us, mpi_call::Recv);  // the same visit
+  calls.add(6 * ms, 6 * ms + 10 * us, mpi_call::Barrier);
+  const auto all = calls.while_blocked(5 * us, 9 * ms, 9 * ms);
+  CHECK(all.first == 3);
+  CHECK(all.last_ns == 6 * ms);
+  CHECK(all.inside_ns == 45 * us);
+  CHECK(all.outside_ns == 6 * ms + 10 * us);
+  const auto needed = calls.while_blocked(5 * us, 9 * ms, 2 * ms);
+  CHECK(needed.first == 1);
+  CHECK(needed.last_ns == 1 * ms + 20 * us);
+  CHECK(needed.inside_ns == 5 * us);
+  CHECK(needed.outside_ns == 6 * ms + 10 * us);
+  CHECK(calls.while_blocked(5 * us, 6 * ms + 5 * us, 9 * ms).outside_ns == INT64_MAX);  // still inside
+  const auto never = calls.while_blocked(-2 * ms, -1 * ms, 9 * ms);
+  CHECK(never.first == whywait::explain::mpi_entries::none);
+  CHECK(never.outside_ns == INT64_MIN);
+}
+
 TEST_CASE("a send that completes at the receiver's next entry is a wait for progress, explained by the receiver's work") {
   run r(2);
   const std::int64_t blocked_ns = simulate(r, {});
@@ -216,6 +239,71 @@ TEST_CASE("a late posting comes first, then the wait for progress") {
   CHECK(before_ns == doctest::Approx(40.0 * ms).epsilon(0.01));
   CHECK(after_ns == doctest::Approx(10.0 * ms).epsilon(0.01));
   // both waits of a call are charged
+  CHECK(out.costs.propagating_ns + out.costs.terminal_ns == out.waiting_ns);
+}
+
+TEST_CASE("a poll that finds nothing is an entry that ends a wait for progress") {
+  run r(2);
+  for (int k = 0; k != 4; ++k) {
+    const std::uint64_t t = std::uint64_t(k) * 100 * ms + 1000;
+    const std::uint32_t sent = r[0].post_send(t, t + 200, 1);
+    r[0].locations[0].records[sent].bytes = 1 << 16;
+    r[0].call(mpi_call::Wait, t + 1000, t + 10020 * us);
+    r[0].completes(sent);
+    r[0].step("after", 20 * ms);  // before the next round
+    const std::uint32_t posted = r[1].post_receive(t, t + 200, 0);
+    r[1].locations[0].records[posted].bytes = 1 << 16;
+    r[1].step("before", 10 * ms);
+    r[1].call(mpi_call::Test, t + 10 * ms, t + 10030 * us).flags = flag::found_nothing;
+    r[1].step("after", 20 * ms);
+    r[1].call(mpi_call::Wait, t + 31 * ms, t + 31 * ms + 1000);
+    r[1].completes(posted);
+    for (int i = 0; i != 2; ++i) r[i].call(mpi_call::Barrier, t + 90 * ms, t + 90 * ms + 100).flags = flag::contributes;
+  }
+  for (int i = 0; i != 2; ++i) r[i].end_ns = 500 * ms;
+  const explain::outcome out = r.explain(usual());
+  CHECK(time_of(out, pattern::wait_for_progress) == doctest::Approx(40.0 * ms).epsilon(0.001));
+  std::int64_t before_ns = 0, after_ns = 0;
+  for (const auto& e : out.waits) {
+    if (e.why != pattern::wait_for_progress) continue;
+    before_ns += total(e.residual, "before");
+    after_ns += total(e.residual, "after");
+  }
+  CHECK(before_ns == doctest::Approx(40.0 * ms).epsilon(0.001));
+  CHECK(after_ns == 0);
+}
+
+TEST_CASE("MPI_Comm_idup waits until all have started it, then for the call in which the last one makes progress") {
+  run r(3);
+  // rank 1 starts it late, and works again before it completes it
+  const std::int64_t starts[] = {ms, 20 * ms, 2 * ms}, enters[] = {2 * ms, 50 * ms, 3 * ms};
+  const std::int64_t leaves[] = {50 * ms + 20 * us, 50 * ms + 10 * us, 20 * ms + 20 * us};  // rank 2 does not need the second
+  for (int i = 0; i != 3; ++i) {
+    if (i == 1) r[i].step("first", 20 * ms - 2 * us);
+    r[i].collective(mpi_call::Comm_idup, std::uint64_t(starts[i]), std::uint64_t(starts[i]) + 1000);
+    const std::uint32_t started = r[i].last();
+    if (i == 1) r[i].step("second", 29 * ms);
+    r[i].call(mpi_call::Wait, std::uint64_t(enters[i]), std::uint64_t(leaves[i])).posting = 0;
+    r[i].completes(started);
+    r[i].end_ns = (i == 2 ? 30 : 60) * ms;
+  }
+  explain::options settings = usual();
+  settings.clocks = &clocks::virtual_clocks;
+  explain::what_if half;
+  half.changes.push_back({core::key_of("second"), 0.5});
+  settings.questions.push_back(half);
+  const explain::outcome out = r.explain(settings);
+  REQUIRE(out.answers.size() == 1);
+  CHECK(out.answers[0].total_ns == 60 * ms - 29 * ms / 2);
+  CHECK(time_of(out, pattern::wait_at_create) == 18 * ms + 17 * ms);
+  CHECK(time_of(out, pattern::wait_for_progress) == 30 * ms);
+  CHECK(r.notes.wait_of(0, 1) == 48 * ms);
+  CHECK(r.notes.wait_of(2, 1) == 17 * ms);
+  CHECK(r.notes.wait_of(1, 1) == 0);
+  for (const auto& e : out.waits) {
+    CHECK(e.causers.at(0).rank == 1);
+    if (e.why == pattern::wait_for_progress) CHECK(total(e.residual, "second") == 29 * ms);
+  }
   CHECK(out.costs.propagating_ns + out.costs.terminal_ns == out.waiting_ns);
 }
 

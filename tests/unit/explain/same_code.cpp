@@ -81,6 +81,39 @@ TEST_CASE("one side passes a further call in the same code: the pieces are compa
   CHECK(t.total_ns == 40 * 45);
 }
 
+TEST_CASE("polls that found nothing do not divide unmarked code") {
+  run r(2);
+  std::uint64_t now = 0;
+  for (int k = 0; k != 20; ++k) {
+    for (int rank = 0; rank != 2; ++rank) {
+      const int polls = rank == 0 ? k % 3 : 4 + k % 2;  // how often they come is chance
+      const std::uint64_t work = rank == 0 ? 2000 : 6000;
+      for (int i = 1; i <= polls; ++i) {
+        const std::uint64_t at = now + work * std::uint64_t(i) / std::uint64_t(polls + 1);
+        r[rank].call(mpi_call::Test, at, at + 2).flags = flag::found_nothing;
+      }
+      r[rank].collective(mpi_call::Allreduce, now + work, now + 6001);
+    }
+    now += 6001;
+  }
+  const auto out = r.explain();
+  const core::stable_key step = explain::between_key(key_of_site("MPI_Allreduce"), key_of_site("MPI_Allreduce"));
+  explain::residual_sums sum;
+  for (const auto& e : out.waits)
+    for (const auto& t : e.residual) {
+      if (t.block != step) continue;
+      sum.causer_visits += t.causer_visits;
+      sum.waiter_visits += t.waiter_visits;
+      sum.visits_ns += t.visits_ns;
+      sum.speed_ns += t.speed_ns;
+    }
+  CHECK(sum.causer_visits == 19);
+  CHECK(sum.waiter_visits == 19);
+  CHECK(sum.visits_ns == 0);
+  CHECK(sum.speed_ns == doctest::Approx(19.0 * 4000).epsilon(0.01));
+  CHECK(out.waiting_ns == 20 * 4000);
+}
+
 TEST_CASE("code without a common call stays apart, and so does code that only one side has") {
   explain::explanation e;
   e.count = 5;

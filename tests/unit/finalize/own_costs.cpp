@@ -73,6 +73,37 @@ TEST_CASE("the mean of noisy timings is found, and the error is half of the rang
   }
 }
 
+TEST_CASE("timings that were left out are in the error, each as three times the median") {
+  self_timing::kind k{};
+  k.count = 10;
+  for (std::uint32_t i = 0; i != 10; ++i) k.last[i] = {i == 3 ? 90000u : 20u, 30, 50, 0};
+  const core::call_overhead c = usual_cost(k, 1);
+  CHECK(c.before_ns == 20);
+  CHECK(c.error_ns == doctest::Approx((3 * 100 - 100) / 10.0));
+}
+
+TEST_CASE("what wrappers take longer than in the calibration loop is in the error") {
+  const auto timings = std::make_unique<self_timing>();
+  const auto quiet = std::make_unique<calibration>();
+  quiet->calls[static_cast<std::size_t>(mpi_call::Send)] = {40, 40, 40, 20};     // 60 beside readings
+  quiet->calls[static_cast<std::size_t>(mpi_call::Barrier)] = {60, 60, 40, 20};  // 100
+  quiet->spread[static_cast<std::size_t>(mpi_call::Barrier)] = 4;
+  quiet->region_ticks = 50;
+  quiet->reading_ticks = 20;
+  const auto error = [&](mpi_call c) { return call_costs(*timings, *quiet, 0.5)[static_cast<std::size_t>(c)].error_ns; };
+  CHECK(error(mpi_call::Send) == 0.5 * 60);  // never seen in the program: it may take twice as long
+  CHECK(error(mpi_call::Barrier) == 0.5 * (4 + 100));
+  CHECK(mark_costs(*timings, *quiet, 1).error == doctest::Approx(10.0 / 50));
+  for (std::uint32_t i = 0; i != 8; ++i) timings->note(mpi_call::Send, 50, 50, 50, 20);  // 90 beside readings, 50 % more
+  CHECK(error(mpi_call::Send) == 0.5 * 30);
+  CHECK(error(mpi_call::Barrier) == 0.5 * (4 + 50));
+  CHECK(mark_costs(*timings, *quiet, 1).error == doctest::Approx(5.0 / 50));
+  const auto slower = std::make_unique<self_timing>();
+  for (std::uint32_t i = 0; i != 8; ++i) slower->note(mpi_call::Send, 45, 45, 45, 25);  // the readings only, 5 each
+  CHECK(call_costs(*slower, *quiet, 1)[static_cast<std::size_t>(mpi_call::Send)].error_ns == 0);
+  CHECK(call_costs(*slower, *quiet, 1)[static_cast<std::size_t>(mpi_call::Barrier)].error_ns == 4 + 2 * 5);
+}
+
 TEST_CASE("calls without own timings have the calibrated cost of the most similar call") {
   const auto timings = std::make_unique<self_timing>();
   const auto quiet = std::make_unique<calibration>();

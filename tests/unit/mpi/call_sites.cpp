@@ -20,19 +20,48 @@ struct fake_path {
   std::uint32_t open_region(std::uint32_t level) const { return open[level]; }
 };
 const void* address(std::uintptr_t n) { return reinterpret_cast<const void*>(n); }
+
+// A call whose function has no caller, as without unwind tables.
+struct only_address {
+  const void* address;
+  const void* read(const call_site::return_slot&) const { return nullptr; }
+  found_caller find() const { return {}; }
+};
+only_address from(std::uintptr_t n) { return {address(n)}; }
+
+// A call from `address`. The word that lies on the stack where the caller is expected is `word`; the unwinder says `truth`.
+struct fake_frame {
+  const void* address;
+  const void* word;
+  const void* truth;
+  std::uint32_t offset = 24;
+  int* unwound = nullptr;
+
+  const void* read(const call_site::return_slot& slot) const {
+    return slot.base == call_site::return_slot::none ? nullptr : word;
+  }
+  found_caller find() const {
+    if (unwound != nullptr) ++*unwound;
+    if (truth == nullptr) return {};
+    return {truth, {offset, call_site::return_slot::frame}};
+  }
+};
+fake_frame called_from(std::uintptr_t caller, int* unwound = nullptr) {
+  return {address(16), address(caller), address(caller), 24, unwound};
+}
 }  // namespace
 
 TEST_CASE("a call site is identified by address, open regions and call") {
   call_site_table table;
   REQUIRE(table.open());
   const fake_path outside{{}}, main_only{{5}}, exchange{{5, 9}};
-  const auto a = table.find_or_add(address(16), mpi_call::Send, outside);
+  const auto a = table.find_or_add(from(16), mpi_call::Send, outside);
   CHECK(a == 1);
-  CHECK(table.find_or_add(address(16), mpi_call::Send, outside) == a);
-  const auto b = table.find_or_add(address(16), mpi_call::Send, main_only);
-  const auto c = table.find_or_add(address(16), mpi_call::Send, exchange);
-  const auto d = table.find_or_add(address(17), mpi_call::Send, exchange);
-  const auto e = table.find_or_add(address(17), mpi_call::Recv, exchange);
+  CHECK(table.find_or_add(from(16), mpi_call::Send, outside) == a);
+  const auto b = table.find_or_add(from(16), mpi_call::Send, main_only);
+  const auto c = table.find_or_add(from(16), mpi_call::Send, exchange);
+  const auto d = table.find_or_add(from(17), mpi_call::Send, exchange);
+  const auto e = table.find_or_add(from(17), mpi_call::Recv, exchange);
   CHECK(table.size() == 6);
   CHECK(b != a);
   CHECK(c != b);
@@ -50,10 +79,10 @@ TEST_CASE("beyond its capacity all call sites are number 0 and old ones are stil
   REQUIRE(table.open());
   const fake_path outside{{}};
   for (std::uintptr_t i = 1; i < call_site_table::capacity; ++i)
-    REQUIRE(table.find_or_add(address(i * 8), mpi_call::Send, outside) == i);
-  CHECK(table.find_or_add(address(0x7fffffff), mpi_call::Send, outside) == 0);
-  CHECK(table.find_or_add(address(8), mpi_call::Send, outside) == 1);
-  CHECK(table.find_or_add(address(8 * 65535), mpi_call::Send, outside) == 65535);
+    REQUIRE(table.find_or_add(from(i * 8), mpi_call::Send, outside) == i);
+  CHECK(table.find_or_add(from(0x7fffffff), mpi_call::Send, outside) == 0);
+  CHECK(table.find_or_add(from(8), mpi_call::Send, outside) == 1);
+  CHECK(table.find_or_add(from(8 * 65535), mpi_call::Send, outside) == 65535);
   table.release();
 }
 
@@ -62,7 +91,7 @@ TEST_CASE("only the outermost regions of a deep stack are kept") {
   REQUIRE(table.open());
   fake_path deep;
   for (std::uint32_t i = 0; i < 200; ++i) deep.open.push_back(i + 2);
-  const auto n = table.find_or_add(address(1), mpi_call::Wait, deep);
+  const auto n = table.find_or_add(from(1), mpi_call::Wait, deep);
   CHECK(table[n].depth == call_site_table::most_depth);
   CHECK(table.region(table[n], 63) == 65);
   table.release();
@@ -72,16 +101,139 @@ TEST_CASE("counting a call finds its site and adds up calls and time, also of th
   call_site_table table;
   REQUIRE(table.open());
   const fake_path outside{{}}, inside{{5}};
-  const auto a = table.count(address(16), mpi_call::Send, outside, 10);
+  const auto a = table.count(from(16), mpi_call::Send, outside, 10);
   CHECK(a != 0);
-  CHECK(table.count(address(16), mpi_call::Send, inside, 7) != a);
-  CHECK(table.count(address(16), mpi_call::Send, outside, 5) == a);
-  CHECK(table.count(address(16), mpi_call::Send, outside, 0) == a);
+  CHECK(table.count(from(16), mpi_call::Send, inside, 7) != a);
+  CHECK(table.count(from(16), mpi_call::Send, outside, 5) == a);
+  CHECK(table.count(from(16), mpi_call::Send, outside, 0) == a);
   CHECK(table[a].count == 3);
   CHECK(table[a].ticks == 15);
-  for (std::uintptr_t i = 3; i < call_site_table::capacity; ++i) table.find_or_add(address(i * 8), mpi_call::Recv, outside);
-  CHECK(table.count(address(1), mpi_call::Recv, outside, 4) == 0);
+  for (std::uintptr_t i = 3; i < call_site_table::capacity; ++i) table.find_or_add(from(i * 8), mpi_call::Recv, outside);
+  CHECK(table.count(from(1), mpi_call::Recv, outside, 4) == 0);
   CHECK(table[0].count == 1);
   CHECK(table[0].ticks == 4);
+  table.release();
+}
+
+TEST_CASE("calls from one address are told apart by the caller of their function") {
+  call_site_table table;
+  REQUIRE(table.open());
+  const fake_path outside{{}}, inside{{5}};
+  const auto a = table.count(called_from(100), mpi_call::Wait, outside, 3);
+  const auto b = table.count(called_from(200), mpi_call::Wait, outside, 4);
+  const auto c = table.count(called_from(300), mpi_call::Wait, outside, 5);
+  CHECK(a != b);
+  CHECK(b != c);
+  CHECK(a != c);
+  CHECK(table[a].caller == address(100));
+  CHECK(table[b].caller == address(200));
+  CHECK(table[c].caller == address(300));
+  CHECK(table[b].address == address(16));
+  CHECK(table.count(called_from(200), mpi_call::Wait, outside, 4) == b);
+  CHECK(table.count(called_from(100), mpi_call::Wait, outside, 3) == a);
+  CHECK(table.count(called_from(300), mpi_call::Wait, outside, 5) == c);
+  CHECK(table[a].ticks == 6);
+  CHECK(table[b].ticks == 8);
+  CHECK(table[c].ticks == 10);
+  const auto other_call = table.find_or_add(called_from(200), mpi_call::Recv, outside);
+  const auto other_path = table.find_or_add(called_from(200), mpi_call::Wait, inside);
+  CHECK(table.size() == 6);
+  CHECK(table[other_call].call == mpi_call::Recv);
+  REQUIRE(table[other_path].depth == 1);
+  CHECK(table[other_path].caller == address(200));
+  table.release();
+}
+
+TEST_CASE("the unwinder runs once for each caller") {
+  call_site_table table;
+  REQUIRE(table.open());
+  const fake_path outside{{}};
+  int unwound = 0;
+  for (int turn = 0; turn < 100; ++turn)
+    for (std::uintptr_t caller = 100; caller < 105; ++caller)
+      table.count(called_from(caller, &unwound), mpi_call::Wait, outside, 1);
+  CHECK(unwound == 5);
+  CHECK(table.size() == 6);
+  for (std::uint32_t site = 1; site < 6; ++site) CHECK(table[site].count == 100);
+  table.release();
+}
+
+TEST_CASE("without a caller a call site is what it is without callers") {
+  call_site_table table;
+  REQUIRE(table.open());
+  const fake_path outside{{}};
+  int unwound = 0;
+  const fake_frame unknown{address(16), address(100), nullptr, 24, &unwound};
+  const auto a = table.count(unknown, mpi_call::Wait, outside, 1);
+  CHECK(table.count(fake_frame{address(16), address(200), nullptr, 24, &unwound}, mpi_call::Wait, outside, 1) == a);
+  CHECK(table[a].caller == nullptr);
+  CHECK(unwound == 1);
+  table.release();
+}
+
+TEST_CASE("a word that the unwinder does not confirm is no caller, and later calls have none") {
+  call_site_table table;
+  REQUIRE(table.open());
+  const fake_path outside{{}};
+  int unwound = 0;
+  const auto a = table.count(called_from(100, &unwound), mpi_call::Wait, outside, 1);
+  const auto b = table.count(called_from(200, &unwound), mpi_call::Wait, outside, 1);
+  SUBCASE("another caller") {
+    const auto none =
+        table.count(fake_frame{address(16), address(300), address(200), 24, &unwound}, mpi_call::Wait, outside, 1);
+    CHECK(table[none].caller == nullptr);
+    CHECK(none != a);
+    CHECK(none != b);
+  }
+  SUBCASE("no caller") {
+    const auto none = table.count(fake_frame{address(16), address(300), nullptr, 24, &unwound}, mpi_call::Wait, outside, 1);
+    CHECK(table[none].caller == nullptr);
+  }
+  SUBCASE("the same caller at another distance") {
+    const auto none =
+        table.count(fake_frame{address(16), address(300), address(300), 40, &unwound}, mpi_call::Wait, outside, 1);
+    CHECK(table[none].caller == nullptr);
+  }
+  CHECK(unwound == 3);
+  for (std::uintptr_t caller : {100u, 200u, 300u, 400u}) {
+    const auto none = table.count(called_from(caller, &unwound), mpi_call::Wait, outside, 1);
+    CHECK(table[none].caller == nullptr);
+    CHECK(none == 3);
+  }
+  CHECK(unwound == 3);
+  CHECK(table[a].count == 1);
+  CHECK(table[b].count == 1);
+  CHECK(table[3].count == 5);
+  CHECK(table.size() == 4);
+  table.release();
+}
+
+TEST_CASE("the callers beyond the limit of an address share a site without a caller") {
+  call_site_table table;
+  REQUIRE(table.open());
+  const fake_path outside{{}};
+  int unwound = 0;
+  const std::uintptr_t most = call_site_table::most_callers;
+  for (int turn = 0; turn < 3; ++turn)
+    for (std::uintptr_t caller = 1; caller <= most + 30; ++caller)
+      table.count(called_from(caller * 8, &unwound), mpi_call::Wait, outside, 1);
+  CHECK(unwound == static_cast<int>(most) + 1);
+  CHECK(table.size() == most + 3);
+  CHECK(table[most + 2].caller == nullptr);
+  CHECK(table[most + 2].count == 3 * 29);
+  for (std::uint32_t site = 1; site < most + 2; ++site) CHECK(table[site].count == 3);
+  table.release();
+}
+
+TEST_CASE("beyond the capacity of the table callers share number 0") {
+  call_site_table table;
+  REQUIRE(table.open());
+  const fake_path outside{{}};
+  int unwound = 0;
+  table.count(called_from(100, &unwound), mpi_call::Wait, outside, 1);
+  for (std::uintptr_t i = 2; i < call_site_table::capacity; ++i) table.find_or_add(from(i * 8192), mpi_call::Send, outside);
+  CHECK(table.count(called_from(200, &unwound), mpi_call::Wait, outside, 1) == 0);
+  CHECK(table.count(called_from(100, &unwound), mpi_call::Wait, outside, 1) == 1);
+  CHECK(unwound == 1);
   table.release();
 }

@@ -51,6 +51,9 @@ TEST_CASE("both sides of an intercommunicator agree on its id") {
   CHECK(left[l].size == 3);
   CHECK(right[r].size == 2);
   CHECK(left[l].inter);
+  CHECK(left[l].first != right[r].first);
+  CHECK(left[l].own_size == 2);
+  CHECK(right[r].own_size == 3);
   const std::int32_t all[] = {2, 3, 4};
   CHECK(left[left.add(all, 3, 0)].id != left[l].id);
   left.release();

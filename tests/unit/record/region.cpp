@@ -189,7 +189,7 @@ TEST_CASE("a scope whose region was ended by hand does not end another") {
     }
     CHECK(recorded().innermost() == "around");
     CHECK(recorded().here().mismatched_ends == 1);
-    CHECK(first_mismatch() == "the scope of \"scope\" (d.cpp:1) was left after whywait::end had ended it");
+    CHECK(first_mismatch() == "the scope of \"scope\" (d.cpp:1) was left after whywait::end ended it");
     whywait::end("around");
   });
 }

@@ -177,6 +177,8 @@ report::result everything() {
   end.blocks[0].where.name = "exchange";
   end.blocks[0].visits = 9;
   r.last_words = {end, report::thread_end{}};
+  r.waits[0].operation.caller = "exchange (halo.c:80)";
+  r.waits[0].residual[0].where.caller = "solve (solver.c:7)";
   return r;
 }
 
@@ -190,6 +192,9 @@ TEST_CASE("a report with everything in it satisfies the schema") {
   CHECK(document["last_words"][0]["inside"]["call"] == "MPI_Recv");
   CHECK(document["last_words"][0]["blocks"][0]["visits"] == 9);
   CHECK(!document["last_words"][1].contains("inside"));
+  CHECK(document["waits"][0]["operation"]["caller"] == "exchange (halo.c:80)");
+  CHECK(document["waits"][0]["residual"][0]["caller"] == "solve (solver.c:7)");
+  CHECK(!document["waits"][0]["cause"].contains("caller"));
 }
 
 TEST_CASE("last words contain the open call of a rank, its peers and its begin") {

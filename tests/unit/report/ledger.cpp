@@ -1,4 +1,5 @@
 #include <whywait/report/json.hpp>
+#include <whywait/report/ledger_text.hpp>
 #include <whywait/report/text.hpp>
 
 #include <doctest/doctest.h>
@@ -102,6 +103,22 @@ TEST_CASE("overhead below one percent is reported as a bound, and not at all wit
   CHECK(has(text(o), "(4.2 %); 3 receives from any source would have taken another\n    message\n"));
   o.without_overhead.calibrated = false;
   CHECK_FALSE(has(text(o), "measuring"));
+}
+
+TEST_CASE("pauses between epochs are told beside the run, polls that found nothing are in the bound") {
+  explain::outcome o = example();
+  o.without_overhead.bound_ns = 80000000;
+  report::run_facts f = facts();
+  f.epochs = 12;
+  f.pause_seconds = 120;
+  f.poll_seconds = 0.013;
+  f.compare_seconds = 0.002;
+  const report::result r = reported(o, names(), f);
+  CHECK(r.ledger.overhead.error_seconds == doctest::Approx(0.02 + 0.013 + 0.002));
+  CHECK(
+      report::detail::overhead_text(r.ledger) ==
+      "measuring made the run longer by at most 115 ms (0.9 %), 13 ms of it in tests that found nothing; besides, the program "
+      "stood still for 120 s in 11 pauses in which the run so far was explained: they are not part of the 12.4 s of the run");
 }
 
 TEST_CASE("savings of a first-come first-served program carry a note about the distribution of work") {

@@ -52,3 +52,76 @@ TEST_CASE("which rank adds a name first does not matter") {
   CHECK(one.find(8) == nullptr);
   CHECK(one.size() == 1);
 }
+
+namespace {
+place called_from(const char* caller, int line = 99, const char* region = "") {
+  place p = sample::call("MPI_Wait", region, "parallel.c", line);
+  p.caller = caller;
+  return p;
+}
+}  // namespace
+
+TEST_CASE("the caller follows the place of a call, or stands in a line of its own") {
+  const place p = called_from("exchange (halo.c:80)");
+  CHECK(call_text(p) == "MPI_Wait in app::exchange (parallel.c:99) from exchange (halo.c:80)");
+  CHECK(brief_call_text(p) == "MPI_Wait (parallel.c:99) from exchange (halo.c:80)");
+  CHECK(call_lines(p, 80).size() == 1);
+  CHECK(call_lines(p, 80)[0] == call_text(p));
+  REQUIRE(call_lines(p, 50).size() == 2);
+  CHECK(call_lines(p, 50)[0] == "MPI_Wait in app::exchange (parallel.c:99)");
+  CHECK(call_lines(p, 50)[1] == "    from exchange (halo.c:80)");
+  CHECK(call_lines(called_from(""), 80).size() == 1);
+}
+
+TEST_CASE("a caller is named by its function and line, or by what is known of them") {
+  place p = sample::call("", "", "src/halo.c", 80);
+  CHECK(function_text(p) == "app::exchange (halo.c:80)");
+  p.function = "(anonymous namespace)::exchange(int)";
+  CHECK(function_text(p) == "exchange (halo.c:80)");
+  p.function.clear();
+  CHECK(function_text(p) == "halo.c:80");
+  p.file.clear();
+  CHECK(function_text(p) == "app+0x1234");
+}
+
+TEST_CASE("callers are kept only where calls would read the same") {
+  names all;
+  all.add(1, called_from("a (x.c:1)"));
+  all.add(2, called_from("b (x.c:2)"));
+  all.add(3, called_from("a (x.c:1)", 100));
+  all.add(4, called_from("c (x.c:3)", 101));
+  all.add(5, called_from("c (x.c:3)", 101));
+  all.add(6, called_from("d (x.c:4)", 102, "main"));
+  all.add(7, called_from("e (x.c:5)", 102, "setup"));
+  all.add(8, called_from("f (x.c:6)", 103));
+  all.add(9, called_from("", 103));
+  place receive = called_from("g (x.c:7)");
+  receive.call = "MPI_Recv";
+  all.add(10, receive);
+  all.clear_needless_callers();
+  CHECK(all.find(1)->caller == "a (x.c:1)");
+  CHECK(all.find(2)->caller == "b (x.c:2)");
+  CHECK(all.find(3)->caller == "");
+  CHECK(all.find(4)->caller == "");
+  CHECK(all.find(5)->caller == "");
+  CHECK(all.find(6)->caller == "");
+  CHECK(all.find(7)->caller == "");
+  CHECK(all.find(8)->caller == "f (x.c:6)");
+  CHECK(all.find(9)->caller == "");
+  CHECK(all.find(10)->caller == "");
+}
+
+TEST_CASE("without file and line calls read the same only at one address") {
+  names all;
+  place p = called_from("a (x.c:1)", 0);
+  p.file.clear();
+  all.add(1, p);
+  p.caller = "b (x.c:2)";
+  all.add(2, p);
+  p.offset += 16;
+  all.add(3, p);
+  all.clear_needless_callers();
+  CHECK(all.find(1)->caller == "a (x.c:1)");
+  CHECK(all.find(2)->caller == "b (x.c:2)");
+  CHECK(all.find(3)->caller == "");
+}

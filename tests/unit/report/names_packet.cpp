@@ -14,11 +14,15 @@ TEST_CASE("names survive the way to another rank") {
   place lines = sample::block("loop in f", "", "src/f.cpp", 8, "step");
   lines.last_line = 11;
   sent.add(99, lines);
+  place wrapped = sample::call("MPI_Wait", "", "src/parallel.c", 99);
+  wrapped.caller = "exchange (halo.c:80)";
+  sent.add(100, wrapped);
   names got;
   const packet bytes = pack(sent);
   REQUIRE(unpack(bytes.data(), bytes.size(), got));
   CHECK(got.entries() == sent.entries());
   CHECK(got.find(99)->last_line == 11);
+  CHECK(got.find(100)->caller == "exchange (halo.c:80)");
   CHECK(pack(got) == pack(sent));
   CHECK(pack(names{}).empty());
 }

@@ -18,6 +18,7 @@ report::prediction_section two_answers() {
   faster.high_seconds = 10.2;
   faster.baseline_error = -0.0123;
   faster.measured_seconds = 12;
+  faster.rests_on = 0.9877;
   faster.notes = {"an assumption"};
   whatif::answer none;
   none.question = "balance";
@@ -34,7 +35,7 @@ TEST_CASE("an answer is printed with its interval, its saving, its model and tha
   CHECK(report::detail::prediction_text(two_answers(), 80) ==
         "\n    what if  (the run took 12.0 s)\n"
         "      block pack x2: 9.50 s (9.00 s to 10.2 s), saves 2.5 s\n"
-        "        by replay, which is -1.2 % off for the program as it is\n"
+        "        by replay; rests on the 98.7 % of the run that is understood\n"
         "        an assumption\n"
         "      balance: no answer: the run took no time\n");
 }
@@ -47,7 +48,8 @@ TEST_CASE("answers of the clocks are compared with replay") {
   replay.seconds = 9.69;
   p.answers[0].engines = {replay};
   CHECK(report::detail::prediction_text(p, 80).find(
-            "        by the clocks of the critical path; replay is +2.0 % from that\n") != std::string::npos);
+            "        by the clocks of the critical path; replay is +2.0 % from that; rests on\n"
+            "        the 98.7 % of the run that is understood\n") != std::string::npos);
   p.answers[0].engines[0].refusal = "it misses the unchanged program by 12 %";
   CHECK(report::detail::prediction_text(p, 80).find(
             "        by the clocks of the critical path, not checked by replay: it misses the\n") != std::string::npos);

@@ -412,6 +412,35 @@ TEST_CASE("long names and paths stay within 80 columns, file names whole") {
   CHECK(widest_line(out) <= 80);
 }
 
+TEST_CASE("callers of functions that wrap MPI are named, within 80 columns") {
+  base::names known = names();
+  base::place one_place = call("MPI_Allreduce", "", "src/parallel.c", 99), other_place = one_place;
+  one_place.caller = "advance_the_solution (timestep.c:133)";
+  other_place.caller = "norm_of_the_residual (conjugate_gradients.c:1207)";
+  known.add(900, one_place);
+  known.add(901, other_place);
+  explain::explanation e = late_sender();
+  e.operation = 900;
+  e.cause = 901;
+  e.residual[0].block = between_key;
+  explain::outcome found = outcome({e});
+  found.meanings = {{between_key, explain::block_kind::between, 900, 901}};
+  const report::result result = reported(found, known, facts());
+  const std::string out = report::text_of(result);
+  CAPTURE(out);
+  CHECK(has(out, "MPI_Allreduce in app::exchange (parallel.c:99)\n        from advance_the_solution (timestep.c:133)\n"));
+  CHECK(has(out,
+            "  <-  MPI_Allreduce in app::exchange (parallel.c:99)\n              from norm_of_the_residual "
+            "(conjugate_gradients.c:1207)"));
+  CHECK(has(
+      out,
+      "between MPI_Allreduce in app::exchange (parallel.c:99)\n                  from advance_the_solution (timestep.c:133)"));
+  CHECK(result.waits[0].residual[0].block ==
+        "between MPI_Allreduce at app::exchange (parallel.c:99) from advance_the_solution (timestep.c:133) and "
+        "MPI_Allreduce at app::exchange (parallel.c:99) from norm_of_the_residual (conjugate_gradients.c:1207)");
+  CHECK(widest_line(out) <= 80);
+}
+
 TEST_CASE("the text fits other widths") {
   explain::explanation e = late_sender();
   e.why = explain::pattern::wait_at_create;

@@ -140,6 +140,30 @@ TEST_CASE("a rank that had no processor is not slow code") {
   CHECK(problem({}, 100) == "speed");
 }
 
+TEST_CASE("a rank is compared with the others that run the block; code of few ranks is not uneven but theirs alone") {
+  const auto spread = [](std::initializer_list<std::int64_t> times_ms) {
+    rules::code_table code;
+    std::int32_t rank = 0;
+    for (const std::int64_t t : times_ms) {
+      base::pod_vector<rules::rank_code> own;
+      if (t > 0) own.push_back({sample::compute, t * sample::ms, t == 0 ? 0 : 60, 0});
+      own.push_back({sample::update, 100 * sample::ms, 60, 0});
+      code.merge(rules::code_of(rank++, own));
+    }
+    return rules::code_spread::of(code.find(sample::compute), code.whole, rank, 200 * sample::ms);
+  };
+  const rules::code_spread subset = spread({200, 600, 0, 0});
+  CHECK(std::string(subset.lead) == "one");
+  CHECK(subset.ratio == doctest::Approx(3));
+  CHECK(subset.visits_ratio == doctest::Approx(1));
+  const rules::code_spread few = spread({0, 500, 0, 520});
+  CHECK(std::string(few.lead) == "few");
+  CHECK(few.uneven());
+  CHECK(std::string(spread({0, 500, 520, 520}).lead) == "several");
+  CHECK(std::string(spread({0, 500, 0, 0}).lead) == "alone");
+  CHECK(std::string(spread({500, 510, 500, 520}).lead) == "even");
+}
+
 TEST_CASE("send earlier is advice for work between the last completion and the send only") {
   const auto o = sample::outcome({late_sender()});
   const rules::knowledge known = sample::knowledge();

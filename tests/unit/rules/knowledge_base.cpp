@@ -114,7 +114,7 @@ whywait::base::vector<scenario> scenarios() {
                        .set("longest", 0.02)
                        .set("duration", nearly ? 0.39 : 0.9);
                  }});
-  const auto spread = [](rules::event_store& s, const char* lead, const char* excess) {
+  const auto spread = [](rules::event_store& s, const char* lead, const char* excess, double moved = 0) {
     wait_fact(s, "late_sender")
         .set("lead", lead)
         .set("excess", excess)
@@ -131,9 +131,10 @@ whywait::base::vector<scenario> scenarios() {
         .set("code_processors", 2)
         .set("late_share", 0.4)
         .set("in_turn", 0.8)
-        .set("top_moved", 0.0)
+        .set("top_moved", moved)
         .set("late_ranks_count", 3)
         .set("late_ranks", "ranks 0-2")
+        .set("waiting_ranks", std::string(lead) == "even" ? "ranks 0-2" : "ranks 1-3")
         .set("sends_after_work", false);
   };
   all.push_back({"uneven_work", [spread](rules::event_store& s, rules::trouble&, bool nearly) {
@@ -155,6 +156,9 @@ whywait::base::vector<scenario> scenarios() {
                  }});
   all.push_back({"slow_block",
                  [spread](rules::event_store& s, rules::trouble&, bool nearly) { spread(s, nearly ? "one" : "even", ""); }});
+  all.push_back({"work_in_turn", [spread](rules::event_store& s, rules::trouble&, bool nearly) {
+                   spread(s, "even", "", nearly ? 0.49 : 0.5);
+                 }});
   return all;
 }
 

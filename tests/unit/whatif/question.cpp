@@ -73,3 +73,26 @@ TEST_CASE("a question that is not understood is shown with its place") {
           "                          ^");
   }
 }
+
+TEST_CASE("a misspelt question is one line with the wrong word, its place and what was expected") {
+  const auto line_of = [](const std::string& question, std::size_t begin) {
+    try {
+      parse_questions(question);
+    } catch (const prediction_error& e) {
+      return whywait::whatif::misspelt(question, begin, e);
+    }
+    return std::string("accepted");
+  };
+  CHECK(line_of(" blok compute x2 ", 8) ==
+        "cannot read 'blok' at character 10, in 'blok compute x2': "
+        "expected block, network, balance, ranks, without, or NAME=PART (whywait-P023)");
+  CHECK(line_of("block compute 2", 0) ==
+        "cannot read '2' at character 15, in 'block compute 2': expected a factor such as x2 (whywait-P023)");
+  CHECK(line_of("a=1,\tb=O,c=1", 0) ==
+        "cannot read 'O' at character 8, in 'a=1, b=O,c=1': "
+        "expected the part of its time that stays, such as 0.5 or 0 (whywait-P023)");
+  CHECK(line_of("network", 3) ==
+        "something is missing at character 11, in 'network': expected a factor such as x2 (whywait-P023)");
+  CHECK(line_of("balance steps\nnow", 0) ==
+        "cannot read 'now' at character 15, in 'balance steps now': expected ';' or the end (whywait-P023)");
+}

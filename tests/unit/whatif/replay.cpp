@@ -35,8 +35,6 @@ TEST_CASE("a barrier releases all ranks when the last one arrives") {
   const replayed r = replay(log);
   CHECK(near(r.seconds, 3.25));
   CHECK(near(r.waiting_seconds, 2.25 + 1.25 + 0.25));
-  REQUIRE(r.step_end.size() == 1);
-  CHECK(near(r.step_end[0], 3.25));
 }
 
 TEST_CASE("a broadcast delays only the ranks that arrive before the root") {

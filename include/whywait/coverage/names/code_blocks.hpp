@@ -90,7 +90,7 @@ class code_blocks {
     const std::string bytes = bytes_of(path);
     std::string why;
     if (bytes.empty()) {
-      why = "cannot be read (compile with -ftest-coverage, too)";
+      why = "cannot be read (also compile with -ftest-coverage)";
     } else if (read_gcov_notes(bytes, notes, why) && notes.stamp != source.stamp) {
       why = "is of another compilation than the program";
     }

@@ -139,31 +139,18 @@ struct classified {
 
   /// Brings equal classes and equal shares together, sorted by key.
   void join() {
-    base::small_stable_sort(classes, [](const transfer_class& a, const transfer_class& b) { return a.key() < b.key(); });
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i != classes.size(); ++i) {
-      if (kept != 0 && classes[kept - 1].key() == classes[i].key()) {
-        transfer_class& into = classes[kept - 1];
-        into.sums.add(classes[i].sums);
-        into.senders.merge(classes[i].senders);
-        into.receivers.merge(classes[i].receivers);
-        into.chain.loop = into.chain.loop || classes[i].chain.loop;
-        continue;
-      }
-      if (kept != i) classes[kept] = std::move(classes[i]);
-      ++kept;
-    }
-    classes.resize(kept);
+    base::sort_and_join(
+        classes, [](const transfer_class& a, const transfer_class& b) { return a.key() < b.key(); },
+        [](transfer_class& to, const transfer_class& c) {
+          to.sums.add(c.sums);
+          to.senders.merge(c.senders);
+          to.receivers.merge(c.receivers);
+          to.chain.loop = to.chain.loop || c.chain.loop;
+        });
     base::small_stable_sort(mixed, [](const mixed_share& a, const mixed_share& b) { return order(a) < order(b); });
-    kept = 0;
-    for (std::size_t i = 0; i != mixed.size(); ++i) {
-      if (kept != 0 && mixed[kept - 1].same(mixed[i])) {
-        mixed[kept - 1].bytes += mixed[i].bytes;
-      } else {
-        mixed[kept++] = mixed[i];
-      }
-    }
-    mixed.resize(kept);
+    base::join_neighbours(
+        mixed, [](const mixed_share& a, const mixed_share& b) { return a.same(b); },
+        [](mixed_share& to, const mixed_share& m) { to.bytes += m.bytes; });
   }
 
   void present() {

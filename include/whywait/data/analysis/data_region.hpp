@@ -77,7 +77,7 @@ struct kind_of_region {
 
 /// A region is *whole* if it holds the array; a *slab* of dimension d if it is thinner than the array in d alone and holds
 /// at least half of it in every other one (halos leave out corners); a *side* if such a slab is no thicker than two elements
-/// or a sixteenth, and at most its own thickness away from the border (the row beside the halo is a side, too); else a
+/// or a sixteenth, and at most its own thickness away from the border (the row beside the halo is also a side); else a
 /// *part*. O(1).
 inline kind_of_region kind_of(const core::data_object& object, const region& r) noexcept {
   constexpr unsigned most = core::data_object::most_dimensions;

@@ -38,7 +38,7 @@ void for_each_run(const core::data_object& o, const region& r, Each&& each) {
     return std::make_pair(begin / element, (end + element - 1) / element);
   };
   const unsigned dims = std::min<unsigned>(std::max<unsigned>(o.dimensions, 1), core::data_object::most_dimensions);
-  // Dimensions from `same` on are whole here: a row of them is a run of the whole array, too.
+  // Dimensions from `same` on are whole here: a row of them is also a run of the whole array.
   unsigned same = dims;
   while (o.global && same != 1 && o.extent[same - 1] == o.whole[same - 1]) --same;
   if (!o.global || same == 1) {

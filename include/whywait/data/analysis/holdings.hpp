@@ -122,7 +122,7 @@ class holdings {
     return stamp_;
   }
 
-  /// Somebody looks at the region: a block, or a send that passes it on.
+  /// Marks the region as read, by a block or by a send that passes it on.
   void use_up(std::uint32_t object, const region& part) {
     owned_[object].read(part, [&](std::uint64_t bytes, const byte_state& s) {
       if (s.from.kind() == origin_kind::relay) use_of(object, s.from.number()).read += static_cast<std::int64_t>(bytes);

@@ -118,7 +118,7 @@ class ownership {
     for (interval& i : list_) i.state.stamp = 0;
   }
 
-  /// Somebody looks at the region: `first_read(bytes, state)` for what was unread.
+  /// Marks the region as read and calls `first_read(bytes, state)` for its unread parts.
   template <class First>
   void read(const region& r, First&& first_read) {
     bool any = false, splits = false;

@@ -42,7 +42,7 @@ struct shared_array {
   }
 };
 
-/// Who shares what.
+/// The shared pieces of memory and the threads that share them.
 struct sharing_report {
   base::vector<sharing_node> nodes;   ///< [0] is INIT
   base::vector<sharing_group> groups; ///< by misses, falling

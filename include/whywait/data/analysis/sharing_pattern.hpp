@@ -12,7 +12,7 @@ namespace whywait {
 inline namespace v0 {
 namespace data {
 
-/// Who uses a piece of shared memory how: the table of definitions 2.4 (after Munin; Weber and Gupta), first match.
+/// How threads use a piece of shared memory: the table of definitions 2.4 (after Munin; Weber and Gupta), first match.
 enum class sharing_pattern : std::uint8_t {
   untouched,
   private_data,

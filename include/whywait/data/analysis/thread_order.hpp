@@ -14,7 +14,7 @@ namespace whywait {
 inline namespace v0 {
 namespace data {
 
-/// Who can have seen what among threads that share memory: vector clocks (Fidge, Mattern) over the recorded
+/// Which accesses a thread can have seen, among threads that share memory: vector clocks (Fidge, Mattern) over the recorded
 /// synchronisations, and Lamport's number of the epoch a thread is in. A synchronisation costs one pass over the
 /// threads; memory threads^2 * 32 words and one clock for each thing they synchronise on. Not thread safe: records come
 /// in the order of their time.

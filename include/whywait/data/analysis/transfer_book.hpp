@@ -120,7 +120,7 @@ class transfer_book {
     return r.has(core::data_flag::everyone) || (world(group, r.peer) >= 0 && world(group, r.peer) < rank_->ranks);
   }
 
-  /// Who this record is exchanged with: `each(world rank, channel, part)`; `part` is the piece of the region that goes
+  /// The ranks that this record is exchanged with: `each(world rank, channel, part)`; `part` is the piece of the region that goes
   /// to (comes from) that rank.
   template <class Each>
   void for_each_peer(const core::data_record& r, Each&& each) const {
@@ -202,7 +202,7 @@ class transfer_book {
   struct link {
     std::int32_t rank = 0;
     bool ended = false;
-    base::pod_vector<std::uint8_t> sent;  ///< by own offer: this rank knows it
+    base::pod_vector<std::uint8_t> sent;  ///< by own offer: known to this rank
     base::pod_vector<received_offer> offers;
     base::pod_vector<std::int64_t> received;  ///< transfers by class
     announcements announced;

@@ -44,7 +44,7 @@ class node_sharing {
     const finalize::node_team node(all);
     if (node) node->together([&] { fold_node(own, calls, *node); });
   }
-  /// Who shares what so far, on the first rank of each machine; empty elsewhere, and where nothing is shared.
+  /// The shared memory found so far, on the first rank of each machine; empty elsewhere, and where nothing is shared.
   data::sharing_report result() const { return book_ != nullptr ? book_->result() : data::sharing_report(); }
   /// Whether of some epoch there were too many records, so that it is about the beginning of that one only.
   bool cut() const noexcept { return cut_; }

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_DATA_MARKS_OBJECTS_HPP
 #define WHYWAIT_DATA_MARKS_OBJECTS_HPP
 
+#include <whywait/core/byte_list.hpp>
 #include <whywait/core/data_record.hpp>
 #include <whywait/core/data_sample.hpp>
 #include <whywait/core/pages.hpp>
@@ -228,15 +229,7 @@ class data_objects {
     return first;
   }
   // The first piece that ends after this address.
-  uint32_t position(uint64_t address) const noexcept {
-    uint32_t low = 0, high = count_;
-    while (low != high) {
-      const uint32_t middle = (low + high) / 2;
-      if (pieces_[middle].end <= address) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
+  uint32_t position(uint64_t address) const noexcept { return core::first_behind(pieces_, count_, address); }
 
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   known_object* objects_ = nullptr;

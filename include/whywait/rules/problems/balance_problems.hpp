@@ -14,7 +14,7 @@ declare composite event uneven member ( wait as w )
   when (w.lead = 'one' or w.lead = 'several') and w.top_kind != 'waiting';
 declare problem for uneven when w.excess != 'speed' and w.excess != 'shared' parameters (
   name = "uneven_work",
-  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, wrong_order",
+  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, work_in_turn, wrong_order",
   root = "{w.top} {w.top_place} {w.code_rank}",
   description = if(w.lead = 'one', "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}",
                    "some ranks take up to {w.code_ratio} times as long as the others in {w.top}, rank {w.code_rank} most")
@@ -27,7 +27,7 @@ declare problem for uneven when w.excess != 'speed' and w.excess != 'shared' par
   duration = w.duration, saving = w.above_mean );
 declare problem for uneven when w.excess = 'speed' parameters (
   name = "slower_visits",
-  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, wrong_order",
+  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, work_in_turn, wrong_order",
   root = "{w.top} {w.top_place} {w.code_rank}",
   description = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}, at the same number of units of work.",
   advice = "find what makes a unit of work in {w.top} slower on rank {w.code_rank}: other data, memory, a slower or shared core;
@@ -37,20 +37,22 @@ declare problem for uneven when w.excess = 'speed' parameters (
 # The scheduler is the cause: the rank had work to do and no processor.
 declare problem for uneven when w.excess = 'shared' parameters (
   name = "shared_processor",
-  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, wrong_order",
+  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, work_in_turn, wrong_order",
   root = "{w.code_rank}",
   description = "rank {w.code_rank} was ready to run for {w.code_delay} without a processor, so that {w.top} took {w.code_ratio} times as
                  long as on the others" + if(w.code_processors > 0, "; it may use {plural(w.code_processors, 'processor', 'processors')}.", "."),
   advice = "give each rank a processor of its own: start fewer ranks on this machine, check the binding, stop what else runs there",
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
 
-# One rank runs the block, the others wait: Amdahl's law.
-declare composite event serial member ( wait as w ) when w.lead = 'alone' and w.top_kind != 'between' and w.top_kind != 'waiting';
+# One rank runs the block, or few do, and the others wait: Amdahl's law.
+declare composite event serial member ( wait as w ) when (w.lead = 'alone' or w.lead = 'few') and w.top_kind != 'between' and w.top_kind != 'waiting';
 declare problem for serial parameters (
   name = "serial_work",
   instead_of = "late_sender, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, uneven_work",
   root = "{w.top} {w.top_place} {w.code_rank}",
-  description = "only rank {w.code_rank} runs {w.top}; the other ranks wait for it at {w.operation}.",
+  description = if(w.lead = 'few', "only {w.code_ranks} of {w.ranks} ranks run {w.top}; the others wait for them at {w.operation}.",
+                   "only rank {w.code_rank} runs {w.top}; the other ranks wait for it at {w.operation}."),
+  verdict = if(w.lead = 'few', "only {w.code_ranks} of {w.ranks} ranks run {w.top}, and the others wait for them: dividing it among all ranks", ""),
   advice = "divide {w.top} among the ranks, or give {w.waiting_ranks} work that does not need its result",
   duration = w.duration, saving = w.above_mean );
 
@@ -70,20 +72,27 @@ declare problem for slow_place when blocks >= 3 and least_ratio > 1.1 and most_r
   duration = lost, saving = lost / max(1, ranks - 1) );
 
 # All ranks do as much of the block in total, but not at the same time, and each waits for the others in turn: the lead moves.
+# Where the others run the block earlier or later, it is run by one after the other.
 declare composite event varying_block member ( wait as w )
   when w.lead = 'even' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 % and not w.sends_after_work
        and w.top_kind != 'waiting' and w.top_duration - w.top_inherited > 40 % * w.duration;
-declare problem for varying_block parameters (
+declare problem for varying_block when w.top_moved < 50 % parameters (
   name = "slow_block",
   instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast",
   root = "{w.top} {w.top_place}",
-  description = if(w.top_moved >= 50 %, "{w.late_ranks} run {w.top} in turn while others wait; in total all ranks spend about as much time in it.",
-                   "{w.late_ranks} are late in turn because {w.top} takes longer now on one, now on another; in total all ranks spend about as much time in it."),
-  verdict = if(w.top_moved >= 50 %, "{w.late_ranks} run {w.top} in turn while others wait: running it at the same time on all",
-               "{w.late_ranks} are late in turn, by how long {w.top} takes: evening it out"),
-  advice = if(w.top_moved >= 50 %, "divide each {w.top} among the ranks, or let the next rank begin it ahead of {w.operation}",
-              "even out {w.top}" + if(w.top_place = '', "", " ({w.top_place})") + " from visit to visit; or let a rank go on without the
-               late one: receive later, do more work between two messages, or synchronise less often"),
+  description = "{w.waiting_ranks} are late in turn because {w.top} takes longer now on one, now on another; in total all ranks spend
+                 about as much time in it.",
+  verdict = "{w.waiting_ranks} are late in turn, by how long {w.top} takes: evening it out",
+  advice = "even out {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})") + " from visit to visit; or let
+            a rank go on without the late one: receive later, do more work between two messages, or synchronise less often",
+  duration = w.duration, saving = w.above_mean );
+declare problem for varying_block when w.top_moved >= 50 % parameters (
+  name = "work_in_turn",
+  instead_of = "late_sender, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast",
+  root = "{w.top} {w.top_place}",
+  description = "{w.waiting_ranks} run {w.top} in turn while others wait; in total all ranks spend about as much time in it.",
+  verdict = "{w.waiting_ranks} run {w.top} in turn while others wait: running it at the same time on all",
+  advice = "divide each {w.top} among the ranks, or let the next rank begin it ahead of {w.operation}",
   duration = w.duration, saving = w.above_mean );
 )rules";
 }

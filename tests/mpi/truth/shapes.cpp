@@ -1,0 +1,193 @@
+// Ordinary shapes of parallel programs, each with one cause of waiting that can be removed.
+//
+//   shapes --shape NAME [--marked 0] [--even 1]
+//
+// --even 1 removes the cause: the same work, divided evenly. --marked 0 leaves the regions out.
+#include "stamps.hpp"
+
+#include <whywait/record.hpp>
+
+namespace {
+
+int ranks = 1, rank = 0;
+bool marked = true, even = false;
+stamps::log* book = nullptr;
+
+#define WORK(name)                        \
+  void name(double milliseconds) {        \
+    (*book)(#name, [milliseconds] {       \
+      if (marked) {                       \
+        WHYWAIT_REGION(#name);            \
+        stamps::nap(1e-3 * milliseconds); \
+      } else {                            \
+        stamps::nap(1e-3 * milliseconds); \
+      }                                   \
+    });                                   \
+  }
+WORK(solve)
+WORK(update)
+WORK(output)
+WORK(filter)
+WORK(prepare)
+WORK(task)
+
+#define CALL(name, ...) (*book)(#name, [&] { name(__VA_ARGS__); })
+
+constexpr int steps = 60;
+double in = 1, out = 0;
+
+// One rank has more to do.
+double uneven(int slow, double more, double less) {
+  return even ? (more + (ranks - 1) * less) / ranks : rank == slow ? more : less;
+}
+void allreduce() {
+  for (int i = 0; i < steps; ++i) {
+    solve(uneven(1, 10, 4));
+    CALL(MPI_Allreduce, &in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    update(2);
+    CALL(MPI_Allreduce, &in, &out, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  }
+}
+void alltoall() {
+  std::vector<double> from(16 * static_cast<std::size_t>(ranks)), to(from.size());
+  for (int i = 0; i < steps; ++i) {
+    solve(uneven(3, 9, 3));
+    CALL(MPI_Alltoall, from.data(), 16, MPI_DOUBLE, to.data(), 16, MPI_DOUBLE, MPI_COMM_WORLD);
+    update(3);
+  }
+}
+void ring() {
+  for (int i = 0; i < steps; ++i) {
+    solve(uneven(1, 11, 5));
+    CALL(MPI_Sendrecv, &in, 1, MPI_DOUBLE, (rank + 1) % ranks, 0, &out, 1, MPI_DOUBLE, (rank + ranks - 1) % ranks, 0,
+         MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+}
+void persistent() {
+  double edges[4] = {};
+  MPI_Request requests[4];
+  const int left = (rank + ranks - 1) % ranks, right = (rank + 1) % ranks;
+  MPI_Recv_init(edges, 1, MPI_DOUBLE, left, 0, MPI_COMM_WORLD, requests);
+  MPI_Recv_init(edges + 1, 1, MPI_DOUBLE, right, 1, MPI_COMM_WORLD, requests + 1);
+  MPI_Send_init(edges + 2, 1, MPI_DOUBLE, right, 0, MPI_COMM_WORLD, requests + 2);
+  MPI_Send_init(edges + 3, 1, MPI_DOUBLE, left, 1, MPI_COMM_WORLD, requests + 3);
+  for (int i = 0; i < steps; ++i) {
+    CALL(MPI_Startall, 4, requests);
+    solve(uneven(2, 10, 4));
+    CALL(MPI_Waitall, 4, requests, MPI_STATUSES_IGNORE);
+  }
+  for (MPI_Request& r : requests) MPI_Request_free(&r);
+}
+void growing() {
+  for (int i = 0; i < steps; ++i) {
+    solve(uneven(3, 3 + 0.2 * i, 3));
+    CALL(MPI_Allreduce, &in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  }
+}
+
+// One rank does something for all.
+void serial() {
+  for (int i = 0; i < steps; ++i) {
+    update(5);
+    if (i % 6 == 5) {
+      if (even) output(40.0 / ranks);
+      else if (rank == 0) output(40);
+      CALL(MPI_Barrier, MPI_COMM_WORLD);
+    }
+    CALL(MPI_Allreduce, &in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  }
+}
+void master() {
+  MPI_Status status;
+  int work = 1, left = 120;
+  if (rank == 0) {
+    for (int live = ranks - 1; live > 0;) {
+      CALL(MPI_Recv, &work, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &status);
+      if (left > 0 && !even) prepare(4);
+      work = left-- > 0 ? 1 : 0;
+      live -= 1 - work;
+      CALL(MPI_Send, &work, 1, MPI_INT, status.MPI_SOURCE, 2, MPI_COMM_WORLD);
+      if (even && work == 1) prepare(4.0 / ranks);  // its share, while the others work
+    }
+    return;
+  }
+  for (;;) {
+    CALL(MPI_Send, &work, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+    CALL(MPI_Recv, &work, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, &status);
+    if (work == 0) return;
+    if (even) prepare(4 - 4.0 / ranks);
+    task(6);
+  }
+}
+
+// Half of the ranks do something that the others wait for.
+void few() {
+  const int other = rank ^ 1;
+  for (int i = 0; i < steps; ++i) {
+    if (rank % 2 == 0) {
+      update(3);
+      if (even) filter(4.5);
+      CALL(MPI_Ssend, &in, 1, MPI_DOUBLE, other, 0, MPI_COMM_WORLD);
+    } else {
+      filter(even ? 4.5 : 9);
+      CALL(MPI_Recv, &out, 1, MPI_DOUBLE, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+  }
+}
+
+// Each rank is late in its turn.
+void turns() {
+  for (int i = 0; i < steps; ++i) {
+    solve(even ? (12.0 + 4 * (ranks - 1)) / ranks : i % ranks == rank ? 12 : 4);
+    CALL(MPI_Allreduce, &in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  }
+}
+
+// A loop that polls and pauses: whether it waits, only the programmer knows.
+void polls() {
+  const int other = rank ^ 1;
+  for (int i = 0; i < steps; ++i) {
+    MPI_Request requests[2];
+    CALL(MPI_Irecv, &out, 1, MPI_DOUBLE, other, 0, MPI_COMM_WORLD, requests);
+    solve(uneven(1, 10, 4));
+    CALL(MPI_Isend, &in, 1, MPI_DOUBLE, other, 0, MPI_COMM_WORLD, requests + 1);
+    (*book)("MPI_Testall", [&] {
+      for (int done = 0; done == 0;) {
+        MPI_Testall(2, requests, &done, MPI_STATUSES_IGNORE);
+        if (done == 0) stamps::nap(50e-6);
+      }
+    });
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  stamps::log log;
+  book = &log;
+  const stamps::options options(argc, argv);
+  marked = options.count("--marked", 1) != 0;
+  even = options.count("--even", 0) != 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  log.meet();
+  const std::string shape = options.text("--shape", "");
+  log("run", [&] {
+    if (shape == "allreduce") allreduce();
+    else if (shape == "alltoall") alltoall();
+    else if (shape == "ring") ring();
+    else if (shape == "persistent") persistent();
+    else if (shape == "growing") growing();
+    else if (shape == "serial") serial();
+    else if (shape == "master") master();
+    else if (shape == "few") few();
+    else if (shape == "turns") turns();
+    else if (shape == "polls") polls();
+    else MPI_Abort(MPI_COMM_WORLD, 2);
+    log("MPI_Barrier", [] { MPI_Barrier(MPI_COMM_WORLD); });
+  });
+  log.write();
+  MPI_Finalize();
+  return 0;
+}
