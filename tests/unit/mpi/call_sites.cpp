@@ -115,7 +115,7 @@ TEST_CASE("counting a call finds its site and adds up calls and time, also of th
   table.release();
 }
 
-TEST_CASE("calls from one address are told apart by the caller of their function") {
+TEST_CASE("calls from one address are distinguished by the caller of their function") {
   call_site_table table;
   REQUIRE(table.open());
   const fake_path outside{{}}, inside{{5}};

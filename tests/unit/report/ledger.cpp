@@ -105,7 +105,7 @@ TEST_CASE("overhead below one percent is reported as a bound, and not at all wit
   CHECK_FALSE(has(text(o), "measuring"));
 }
 
-TEST_CASE("pauses between epochs are told beside the run, polls that found nothing are in the bound") {
+TEST_CASE("pauses between epochs are stated beside the run, polls that found nothing are in the bound") {
   explain::outcome o = example();
   o.without_overhead.bound_ns = 80000000;
   report::run_facts f = facts();
