@@ -67,22 +67,23 @@ class simulated_transport {
     }
   }
 
-  /// Ranks run in turn, each until it is stuck. A rank that receives a message joins the queue of ranks that may
-  /// continue. Throws std::logic_error if the ranks wait for each other in a circle.
+  /// Each rank runs until it is stuck. Of the ranks that have messages, the one that received its first of them last runs
+  /// next: its memory and that of the sender are still in the cache. Throws std::logic_error if the ranks wait for each
+  /// other in a circle.
   template <class Advance, class Receive>
   void forward(Advance&& advance, Receive&& receive) const {
     const auto count = static_cast<std::size_t>(ranks_);
-    std::deque<std::uint32_t> ready;
+    base::pod_vector<std::uint32_t> ready;
     base::pod_vector<inbox> inboxes(count);
     base::memory_pool memory;
     base::vector<message> messages;  // delivered when it is the receiver's turn
     base::pod_vector<std::uint32_t> unused;
-    for (std::uint32_t i = 0; i != count; ++i) ready.push_back(i);
+    for (std::size_t i = count; i-- != 0;) ready.push_back(static_cast<std::uint32_t>(i));
     std::int32_t left = ranks_;
     while (!ready.empty()) {
-      const std::uint32_t number = ready.front();
+      const std::uint32_t number = ready.back();
       const auto rank = static_cast<std::int32_t>(number);
-      ready.pop_front();
+      ready.pop_back();
       inboxes[number].queued = false;
       for (std::uint32_t m = std::exchange(inboxes[number].first, none); m != none; m = messages[m].next) {
         receive(rank, messages[m].source, messages[m].data.data(), messages[m].data.size());
