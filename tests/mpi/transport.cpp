@@ -1,8 +1,10 @@
 // ranks: 1 2 4
-// The explanation over MPI equals the one over the simulated transport. The histories of random programs are
+// The explanation over MPI, and the one by rank 0 of the histories that it gathers, equal the one over the simulated
+// transport. The histories of random programs are
 // distributed to the ranks as if they had been recorded there. A plain MPI program without interception.
 
 #include <whywait/finalize/mpi_transport.hpp>
+#include <whywait/finalize/one_process.hpp>
 
 #include "../unit/explain/reference_simulation.hpp"
 
@@ -44,6 +46,22 @@ bool same(const explain::outcome& a, const explain::outcome& b) {
   return true;
 }
 
+// Stores the waits of this rank as its observer.
+struct own_waits final : explain::observer {
+  void wait(const explain::wait_instance& w) override { all.emplace_back(w.rank, w.location, w.record, w.wait_ns); }
+  std::vector<std::tuple<std::int32_t, std::uint32_t, std::uint32_t, std::int64_t>> all;
+};
+
+// Knows the call sites whose number leaves this rank when divided by the number of ranks.
+struct names_of_rank final : explain::function_names {
+  explicit names_of_rank(std::uint64_t rank, std::uint64_t ranks) : rank_(rank), ranks_(ranks) {}
+  whywait::core::stable_key function_of(whywait::core::stable_key site) override { return contains(site) ? site / 2 + 1 : 0; }
+  bool contains(whywait::core::stable_key site) const override { return site % ranks_ == rank_; }
+
+ private:
+  std::uint64_t rank_, ranks_;
+};
+
 // Rank 0 computes and sends, rank 1 always waits. There are more snapshots than the window admits, and replies arrive
 // in another order than the sends.
 void flood(run& r, int messages) {
@@ -84,6 +102,22 @@ int main(int argc, char** argv) {
       std::printf("transport: program %llu differs\n", static_cast<unsigned long long>(seed));
       ++bad;
     }
+    explain::options watched = run::exact();
+    own_waits apart, together;
+    watched.watch = &apart;
+    explain::explain(transport, all[static_cast<std::size_t>(rank)], watched);
+    watched.watch = &together;
+    whywait::explain::epoch_memory memory;
+    const explain::outcome gathered = whywait::finalize::explain_in_one_process(
+        transport, all[static_cast<std::size_t>(rank)], memory, watched, whywait::finalize::team(MPI_COMM_WORLD));
+    const bool equal = apart.all == together.all && (rank != 0 || same(expected, gathered));
+    if (!equal) {
+      std::printf("transport: program %llu differs on rank %d where rank 0 explains all\n",
+                  static_cast<unsigned long long>(seed), rank);
+    }
+    int differs = equal ? 0 : 1;
+    MPI_Allreduce(MPI_IN_PLACE, &differs, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    bad += rank == 0 ? differs : 0;
     ++programs;
   };
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
@@ -104,6 +138,16 @@ int main(int argc, char** argv) {
     run r(ranks);
     flood(r, 5000);
     compare(r, 0);
+  }
+  {
+    whywait::finalize::gathered_histories calls;
+    explain::rank_history of_all;
+    of_all.locations.emplace_back();
+    for (std::uint64_t site = 100; site != 150; ++site) of_all.locations[0].call_sites.push_back(site);
+    if (rank == 0) calls.add(of_all);
+    names_of_rank own(static_cast<std::uint64_t>(rank), static_cast<std::uint64_t>(ranks));
+    whywait::finalize::detail::functions_of_all names(own, calls.all(), whywait::finalize::team(MPI_COMM_WORLD));
+    for (std::uint64_t site = 100; rank == 0 && site != 150; ++site) bad += names.function_of(site) == site / 2 + 1 ? 0 : 1;
   }
   if (rank == 0) std::printf("transport: %d programs, %d differ\n", programs, bad);
   MPI_Bcast(&bad, 1, MPI_INT, 0, MPI_COMM_WORLD);

@@ -77,6 +77,7 @@ class counted_code {
   void add(std::uint32_t number, std::initializer_list<term> terms, std::uint32_t line = 0) {
     add(number, terms.begin(), terms.size(), line);
   }
+  bool empty() const noexcept { return numbers_.empty(); }
   /// What a step stands for; nothing if it is not known. O(log numbers).
   range find(std::uint32_t number) const noexcept {
     const std::size_t at = index_of(number);

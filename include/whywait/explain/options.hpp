@@ -64,6 +64,8 @@ class function_names {
  public:
   /// A key of the function that contains the call; the same on all ranks, 0 if it is unknown. May read debug information.
   virtual core::stable_key function_of(core::stable_key call_site) = 0;
+  /// Whether this process made the call. O(1).
+  virtual bool contains(core::stable_key call_site) const = 0;
 
  protected:
   ~function_names() = default;

@@ -14,6 +14,7 @@
 #include <whywait/finalize/data_analysis.hpp>
 #include <whywait/finalize/mpi_transport.hpp>
 #include <whywait/finalize/node.hpp>
+#include <whywait/finalize/one_process.hpp>
 #include <whywait/finalize/pictures.hpp>
 #include <whywait/finalize/prediction.hpp>
 #include <whywait/finalize/process_names.hpp>
@@ -56,7 +57,7 @@ struct explained_so_far {
   base::pod_vector<std::uint32_t> ran;  ///< blocks counted by compiler instrumentation, sorted
   std::unique_ptr<coverage::code_blocks> code;
   run_so_far run;
-  std::int32_t node = -1;               ///< the machine; set when the first epoch begins
+  machine here;                         ///< set when the first epoch begins
   bool continued = false;               ///< an earlier epoch has ended; the next members describe its end
   mpi::meeting_point end{0, 0, 0};
   std::uint64_t resumed = 0;            ///< ticks at which the program resumed
@@ -95,8 +96,8 @@ class epoch {
         transport_(team_) {
     team_.agree();  // The clock comparison that follows makes MPI calls only, so it needs an agreement first.
     all_ = collect(process, finish_clock(process));
-    if (!so_far_.continued) so_far_.node = node_of(team_);
-    all_.history.node = so_far_.node;
+    if (!so_far_.continued) so_far_.here = machine_of(team_);
+    all_.history.node = so_far_.here.number;
     bound(end);
     if (all_.joined != nullptr) {
       so_far_.run.joined_threads += all_.joined->threads();
@@ -126,8 +127,10 @@ class epoch {
 
   /// Explains the epoch and adds it to all earlier ones. On rank 0 the result describes the run so far.
   explain::outcome explain() {
-    explain::outcome found = explain::explain_epoch(transport_, &all_.history, &so_far_.memory, 1, settings_);
-    so_far_.unknown.fold(all_.history, team_);
+    const bool alone = explained_in_one_process(all_.history, so_far_.here.ranks, team_);
+    explain::outcome found = alone ? explain_in_one_process(transport_, all_.history, so_far_.memory, settings_, team_)
+                                   : explain::explain_epoch(transport_, &all_.history, &so_far_.memory, 1, settings_);
+    so_far_.unknown.fold(all_.history, so_far_.here.ranks, team_);
     gather_pictures(found, all_.history, process_.registry->config.path_order, team_);
     if (process_.rank == 0) fold_pictures(so_far_.pictures, found);
     gather_calls(all_.history, so_far_.asked, all_.history.continues, team_, so_far_.calls);

@@ -7,8 +7,6 @@
 #include <whywait/mpi/failure.hpp>
 #include <whywait/mpi/mpi_header.hpp>
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -85,7 +83,7 @@ class mpi_transport {
     }
     const mpi::failure first = team_.compare(mine);
     if (first) drop_all();
-    for (sending* s = sendings_; s != nullptr; s = s->next) PMPI_Wait(&s->request, MPI_STATUS_IGNORE);
+    for (sending* s = sendings_; s != nullptr; s = s->next) complete(s->request);
     drop(sendings_);
     last_ = nullptr;
     pending_.reset();
@@ -144,7 +142,9 @@ class mpi_transport {
       }
       largest = static_cast<std::size_t>(team_.agree(static_cast<std::int64_t>(largest)));
       if (largest == 0) return;  // no rank has sent anything
-      PMPI_Alltoall(out_count.data(), 1, MPI_INT, in_count.data(), 1, MPI_INT, comm_);
+      MPI_Request request = MPI_REQUEST_NULL;
+      PMPI_Ialltoall(out_count.data(), 1, MPI_INT, in_count.data(), 1, MPI_INT, comm_, &request);
+      complete(request);
       std::size_t in_sum = 0;
       for (std::size_t i = 0; i != n; ++i) {
         in_at[i] = static_cast<int>(in_sum);
@@ -154,8 +154,9 @@ class mpi_transport {
         if (in_sum > in_room) in_round.reset(new unsigned char[in_room = in_sum]);
         team_.agree();
       }
-      PMPI_Alltoallv(out_round.data(), out_count.data(), out_at.data(), MPI_BYTE, in_round.get(), in_count.data(), in_at.data(),
-                     MPI_BYTE, comm_);
+      PMPI_Ialltoallv(out_round.data(), out_count.data(), out_at.data(), MPI_BYTE, in_round.get(), in_count.data(),
+                      in_at.data(), MPI_BYTE, comm_, &request);
+      complete(request);
       for (std::size_t i = 0; i != n; ++i) {
         const auto size = static_cast<std::size_t>(in_count[i]);
         if (size != 0) consume(both, static_cast<std::int32_t>(i), in_round.get() + in_at[i], size);
@@ -222,14 +223,13 @@ class mpi_transport {
   }
 
   // Waits for a message, then receives it and all others that have arrived. Returns false if some rank has failed.
-  // Yields the processor after a while, because ranks often outnumber processors and not every MPI library yields.
   template <class Take>
   bool receive_all(Take&& take) {
     MPI_Status status;
     int there = 0;
-    for (unsigned tries = 0; there == 0; ++tries) {
+    for (patience wait;; wait()) {
       PMPI_Iprobe(MPI_ANY_SOURCE, forward_tag, comm_, &there, &status);
-      if (there == 0 && tries > 200) sched_yield();
+      if (there != 0) break;
     }
     while (there != 0) {
       int size = 0;

@@ -43,13 +43,21 @@ class node_team {
   std::optional<team> here_;
 };
 
-/// The machine of this rank, identified by its lowest rank in `all`, so that the number is the same on all ranks. -1 on
-/// all ranks if MPI cannot determine the machine of some rank. Collective over `all`.
-inline std::int32_t node_of(const team& all) {
+/// The machine of a rank.
+struct machine {
+  std::int32_t number =
+      -1;  ///< its lowest rank, so that it is the same on all ranks; -1 on all if MPI does not know some machine
+  std::int32_t ranks = 1;    ///< how many run there; all of them if the machine is not known
+};
+
+/// The machine of this rank among those of `all`. Collective over `all`.
+inline machine machine_of(const team& all) {
   const node_team here(all);
-  std::int32_t lowest = here ? all.rank() : -1;
-  if (here) here->broadcast(&lowest, sizeof lowest);  // from the first rank of the machine
-  return lowest;
+  machine found{here ? all.rank() : -1, all.size()};
+  if (!here) return found;
+  found.ranks = here->size();
+  here->broadcast(&found.number, sizeof found.number);  // from the first rank of the machine
+  return found;
 }
 
 }  // namespace finalize

@@ -79,7 +79,7 @@ class process_names final : public explain::function_names {
     if (site.caller != nullptr) key = core::combine(key, function_key(symbols_->of_call(site.caller)));
     return core::combine(key, static_cast<std::uint64_t>(site.call));
   }
-  bool contains(core::stable_key key) const {
+  bool contains(core::stable_key key) const override {
     return known_.find(key) != base::key_map::none || (code_ != nullptr && code_->find(key) != nullptr);
   }
 

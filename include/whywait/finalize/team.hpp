@@ -6,6 +6,7 @@
 #include <whywait/mpi/mpi_header.hpp>
 
 #include <sched.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -31,6 +32,32 @@ class peer_failed : public std::exception {
   mpi::failure why_;
   MPI_Comm team_;
 };
+
+/// What a rank does while it waits for others: it tries again, then yields the processor, then sleeps for ever longer times of
+/// up to 1 ms. Ranks often outnumber processors, and few MPI libraries let ranks that wait sleep.
+class patience {
+ public:
+  void operator()() noexcept {
+    ++tries_;
+    if (tries_ <= 200) return;
+    if (tries_ <= 1000) {
+      sched_yield();
+      return;
+    }
+    const timespec pause{0, std::min<long>(1000000, 50 * static_cast<long>(tries_ - 1000))};
+    nanosleep(&pause, nullptr);
+  }
+
+ private:
+  unsigned tries_ = 0;
+};
+
+/// Waits for a nonblocking call of this rank, with patience. Returns what MPI returned for it.
+inline int complete(MPI_Request& request, MPI_Status* status = MPI_STATUS_IGNORE) noexcept {
+  int over = 0, problem = MPI_SUCCESS;
+  for (patience wait; (problem = PMPI_Test(&request, &over, status)) == MPI_SUCCESS && over == 0;) wait();
+  return problem;
+}
 
 /// A group of ranks that analyse together without deadlock after a failure. Each operation begins with an agreement,
 /// which is always the same small reduction. The code between two agreements makes MPI calls only and cannot run out of
@@ -86,15 +113,12 @@ class team {
     MPI_Request request = MPI_REQUEST_NULL;
     if (PMPI_Iallreduce(own, largest, 2, MPI_INT64_T, MPI_MAX, comm_, &request) != MPI_SUCCESS)
       return mpi::failure::of(name_, "MPI cannot compare ranks");
-    // Yield the processor after a while, because ranks often outnumber processors and not every MPI library yields.
-    int over = 0;
-    for (unsigned tries = 0; PMPI_Test(&request, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS && over == 0; ++tries)
-      if (tries > 200) sched_yield();
+    complete(request);
     if (word != nullptr) *word = largest[1];
     if (largest[0] == 0) return {};
     const int root = size_ - static_cast<int>(largest[0]);
     mpi::failure first = mine;
-    PMPI_Bcast(&first, static_cast<int>(sizeof first), MPI_BYTE, root, comm_);
+    broadcast_piece(&first, sizeof first, root);
     return first;
   }
 
@@ -107,15 +131,16 @@ class team {
   /// MPI_Allreduce in place.
   void all_reduce(void* values, int count, MPI_Datatype type, MPI_Op op) const {
     agree();
-    PMPI_Allreduce(MPI_IN_PLACE, values, count, type, op, comm_);
+    MPI_Request request = MPI_REQUEST_NULL;
+    PMPI_Iallreduce(MPI_IN_PLACE, values, count, type, op, comm_, &request);
+    complete(request);
   }
 
   /// Copies the bytes of rank `from` to all ranks.
   void broadcast(void* bytes, std::uint64_t size, int from = 0) const {
     agree();
     for (std::uint64_t done = 0; done < size; done += round_bytes)
-      PMPI_Bcast(static_cast<unsigned char*>(bytes) + done, static_cast<int>(std::min(size - done, round_bytes)), MPI_BYTE,
-                 from, comm_);
+      broadcast_piece(static_cast<unsigned char*>(bytes) + done, std::min(size - done, round_bytes), from);
   }
 
   /// Copies the vector or string of rank 0 to all ranks.
@@ -165,7 +190,9 @@ class team {
     base::pod_vector<std::uint64_t> sizes(rank_ == 0 ? static_cast<std::size_t>(size_) : 0);
     receiving from(*this, all, rank_ == 0 && size_ > 1);
     agree();
-    PMPI_Gather(&size, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, 0, comm_);
+    MPI_Request request = MPI_REQUEST_NULL;
+    PMPI_Igather(&size, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, 0, comm_, &request);
+    complete(request);
     if (rank_ != 0) return send(0, bytes, size);
     for (int peer = 1; peer < size_; ++peer) from.take(peer, sizes[static_cast<std::size_t>(peer)]);
     from.finish();
@@ -179,12 +206,12 @@ class team {
       if (rank_ % (2 * step) == step) {
         const packet data = from.pack();
         bytes = data.size();
-        PMPI_Send(&bytes, 1, MPI_UINT64_T, static_cast<int>(rank_ - step), size_tag, comm_);
+        send_piece(static_cast<int>(rank_ - step), size_tag, &bytes, sizeof bytes);
         send(static_cast<int>(rank_ - step), data.data(), bytes);
         break;
       }
       if (rank_ + step >= size_) continue;
-      PMPI_Recv(&bytes, 1, MPI_UINT64_T, static_cast<int>(rank_ + step), size_tag, comm_, MPI_STATUS_IGNORE);
+      receive_piece(static_cast<int>(rank_ + step), size_tag, &bytes, sizeof bytes);
       from.take(static_cast<int>(rank_ + step), bytes);
     }
     from.finish();
@@ -206,8 +233,7 @@ class team {
         to = data_.data();
       });
       for (std::uint64_t done = 0; done < size; done += round_bytes)
-        PMPI_Recv(to != nullptr ? to + done : dropped_.get(), static_cast<int>(std::min(size - done, round_bytes)), MPI_BYTE,
-                  peer, data_tag, all_.comm_, MPI_STATUS_IGNORE);
+        all_.receive_piece(peer, data_tag, to != nullptr ? to + done : dropped_.get(), std::min(size - done, round_bytes));
       attempt([&] { calls_.take(calls_.self, to, static_cast<std::size_t>(size)); });
     }
     packet pack() {
@@ -239,8 +265,23 @@ class team {
 
   void send(int to, const void* bytes, std::uint64_t size) const {
     for (std::uint64_t done = 0; done < size; done += round_bytes)
-      PMPI_Send(static_cast<const unsigned char*>(bytes) + done, static_cast<int>(std::min(size - done, round_bytes)), MPI_BYTE,
-                to, data_tag, comm_);
+      send_piece(to, data_tag, static_cast<const unsigned char*>(bytes) + done, std::min(size - done, round_bytes));
+  }
+
+  void send_piece(int to, int tag, const void* bytes, std::uint64_t size) const noexcept {
+    MPI_Request request = MPI_REQUEST_NULL;
+    PMPI_Isend(bytes, static_cast<int>(size), MPI_BYTE, to, tag, comm_, &request);
+    complete(request);
+  }
+  void receive_piece(int from, int tag, void* bytes, std::uint64_t size) const noexcept {
+    MPI_Request request = MPI_REQUEST_NULL;
+    PMPI_Irecv(bytes, static_cast<int>(size), MPI_BYTE, from, tag, comm_, &request);
+    complete(request);
+  }
+  void broadcast_piece(void* bytes, std::uint64_t size, int from) const noexcept {
+    MPI_Request request = MPI_REQUEST_NULL;
+    PMPI_Ibcast(bytes, static_cast<int>(size), MPI_BYTE, from, comm_, &request);
+    complete(request);
   }
 
   MPI_Comm comm_;

@@ -44,20 +44,17 @@ class time_not_understood {
     return waits_.get();
   }
 
-  /// Adds the explained epoch. Collective.
-  void fold(const core::rank_history& history, const finalize::team& all) {
+  /// Adds the explained epoch. `ranks_here`: on this machine. Collective.
+  void fold(const core::rank_history& history, std::int64_t ranks_here, const finalize::team& all) {
+    ranks_here_ = ranks_here;
     explain::plausible_time now;
     each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, bool, core::stable_key) {
       now.add(r.call, bytes, ns);
       mpi_ns_ += static_cast<double>(r.duration) * history.clock.ns_per_tick;
     });
     auto& counts = now.counts();
-    const std::size_t groups = counts.size(), node = static_cast<std::size_t>(std::max(history.node, 0)) % most_nodes;
-    counts.resize(groups + most_nodes, 0);
-    counts[groups + node] = 1;
     all.all_reduce(counts.data(), static_cast<int>(counts.size()), MPI_UINT32_T, MPI_SUM);
-    for (std::size_t i = 0; i != groups; ++i) plausible_.counts()[i] += counts[i];
-    ranks_here_ = counts[groups + node];
+    for (std::size_t i = 0; i != counts.size(); ++i) plausible_.counts()[i] += counts[i];
     const std::int64_t slice_ns = time_slice_ns(ranks_here_);
     std::int64_t steps = 1;
     for (std::int32_t n = 1; n < history.ranks; n *= 2) ++steps;
@@ -166,7 +163,7 @@ class time_not_understood {
   }
 
  private:
-  static constexpr std::size_t most_listed = 16, most_unsorted = 1 << 14, most_nodes = 256;
+  static constexpr std::size_t most_listed = 16, most_unsorted = 1 << 14;
 
   // Passes waits on to another observer.
   class both final : public explain::observer {
