@@ -89,7 +89,7 @@ __attribute__((cold)) inline int create_later(What what, caller from, Pass& pass
 template <class What, class Pass>
 __attribute__((cold)) inline int release(What what, caller from, Pass& pass, MPI_Comm* comm) {
   call here(what, from);
-  if (!here) return pass();
+  if (!here || comm == nullptr) return pass();
   const uint64_t handle = bits_of(*comm);
   uint32_t index;
   {

@@ -115,7 +115,7 @@ inline unsigned failed_if(int code) noexcept { return code != MPI_SUCCESS ? unsi
 template <class What, class Pass>
 inline int wait(What what, caller from, Pass& pass, MPI_Request* request, MPI_Status*& status) {
   call here(what, from);
-  if (!here) return pass();
+  if (!here || request == nullptr) return pass();
   here.begin();
   const bool several = here.several();
   MPI_Status own;
@@ -143,7 +143,7 @@ inline int wait(What what, caller from, Pass& pass, MPI_Request* request, MPI_St
 template <class What, class Pass>
 inline int wait_all(What what, caller from, Pass& pass, int count, MPI_Request* requests, MPI_Status*& statuses) {
   call here(what, from);
-  if (!here) return pass();
+  if (!here || (requests == nullptr && count > 0)) return pass();
   here.begin();
   request_room room(here.thread(), count);
   if (room) {
@@ -227,7 +227,7 @@ template <class What, class Pass>
 inline int complete_any(What what, caller from, Pass& pass, int count, MPI_Request* requests, int* which, const int* found,
                         MPI_Status*& status) {
   poll_call here(what, from);
-  if (!here) return pass();
+  if (!here || which == nullptr || (requests == nullptr && count > 0)) return pass();
   if (found == nullptr) here.begin();
   else here.ask();
   detail::request_choice choice(here, count, requests);
@@ -260,7 +260,7 @@ template <class What, class Pass>
 inline int complete_some(What what, caller from, Pass& pass, int count, MPI_Request* requests, int* done, int* indices,
                          bool blocking, MPI_Status*& statuses) {
   poll_call here(what, from);
-  if (!here) return pass();
+  if (!here || done == nullptr || indices == nullptr || (requests == nullptr && count > 0)) return pass();
   if (blocking) here.begin();
   else here.ask();
   detail::request_choice choice(here, count, requests);
@@ -298,7 +298,7 @@ template <class What, class Pass>
 inline int test_all(What what, caller from, Pass& pass, int count, MPI_Request* requests, const int* found,
                     MPI_Status*& statuses) {
   poll_call here(what, from);
-  if (!here) return pass();
+  if (!here || found == nullptr || (requests == nullptr && count > 0)) return pass();
   here.ask();
   detail::request_choice choice(here, count, requests);
   MPI_Status* const ignored = what == core::mpi_call::Test ? MPI_STATUS_IGNORE : MPI_STATUSES_IGNORE;

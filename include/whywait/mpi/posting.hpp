@@ -105,7 +105,7 @@ template <class What, class Pass>
 inline int post_matched(What what, caller from, Pass& pass, const void* buffer, int count, MPI_Datatype type,
                         MPI_Message* message, MPI_Request* request) {
   call here(what, from);
-  if (!here) return pass();
+  if (!here || message == nullptr) return pass();
   const uint64_t handle = bits_of(*message);
   const bool null = *message == MPI_MESSAGE_NO_PROC;
   pending known{};

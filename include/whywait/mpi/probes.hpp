@@ -163,7 +163,7 @@ template <class What, class Pass>
 inline int matched_receive(What what, caller from, Pass& pass, void* buffer, int count, MPI_Datatype type, MPI_Message* message,
                            MPI_Status*& status) {
   call here(what, from);
-  if (!here) return pass();
+  if (!here || message == nullptr) return pass();
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE && watches_data(here)) status = &own;
   const uint64_t handle = bits_of(*message);

@@ -33,7 +33,7 @@ inline int cancel(What what, caller from, Pass& pass, MPI_Request* request) {
 template <class What, class Pass>
 inline int free_request(What what, caller from, Pass& pass, MPI_Request* request) {
   call here(what, from);
-  if (!here) return pass();
+  if (!here || request == nullptr) return pass();
   const uint64_t handle = bits_of(*request);
   pending* p;
   {

@@ -107,7 +107,7 @@ __attribute__((cold)) inline int allocate_shared(What what, caller from, Pass& p
 template <class What, class Pass>
 __attribute__((cold)) inline int free_window(What what, caller from, Pass& pass, MPI_Win* window) {
   call here(what, from);
-  if (!here) return pass();
+  if (!here || window == nullptr) return pass();
   const uint64_t handle = bits_of(*window) + 1;
   const int code = pass();
   if (code != MPI_SUCCESS || here.process().windows == nullptr) return code;
