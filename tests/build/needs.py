@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What whywait needs is said in one clear message: C++17 and Linux, literals in macros, guards that are kept.
+"""What whywait needs is said in one clear message: C++17 and Linux, exceptions where it is implemented, literals in macros, guards that are kept.
 
     needs.py compiler [options ...]
 """
@@ -43,6 +43,19 @@ def main():
             errors = re.findall(r"error: .*", messages)
             if code == 0 or len(errors) != 2 or message not in errors[0]:
                 failures.append(f"{umbrella} {' '.join(flags)}: wanted \"{message}\" and the end, got {errors[:4]}")
+    has_mpi = compile_text("#include <mpi.h>\n", "-std=c++17", "-w")[0] == 0
+    without = ["-fno-exceptions", "-fno-rtti", "-std=c++17"]
+    for umbrella in ("record.hpp", "mpi.hpp", "data.hpp"):
+        if not (rooms.TREE / "whywait" / umbrella).exists() or (umbrella == "mpi.hpp" and not has_mpi):
+            continue
+        code, messages = compile_text(f"#include <whywait/{umbrella}>\n", *without, "-DWHYWAIT_OBSERVED", "-DWHYWAIT_OBSERVED_DATA")
+        if code != 0:
+            failures.append(f"{umbrella} of an observed program {' '.join(without)}: {messages}")
+        if umbrella == "mpi.hpp":
+            code, messages = compile_text(f"#include <whywait/{umbrella}>\n", *without)
+            errors = re.findall(r"error: .*", messages)
+            if code == 0 or len(errors) != 2 or "the implementation of whywait needs exceptions" not in errors[0]:
+                failures.append(f"{umbrella} {' '.join(without)}: wanted one message about exceptions, got {errors[:4]}")
     for statement, message in REFUSED:
         code, messages = compile_text(MARKED.format(statement), "-std=c++17")
         if code == 0 or message not in messages:
