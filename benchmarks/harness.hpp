@@ -91,26 +91,43 @@ class table {
     derived_.push_back(difference{name, more, less, parts});
   }
 
-  /// Flags are --rounds=N (1001) and --json=FILE (or --benchmark_out=FILE). --benchmark_min_time=... makes the run
+  /// For several processes that run the same rows in the same order: equal seeds, the processor of this one, and whether
+  /// it prints.
+  void together(unsigned seed, int processor, bool prints) {
+    seed_ = seed;
+    processor_ = processor;
+    prints_ = prints;
+  }
+
+  /// Flags are --rounds=N (1001), --only=TEXT (rows with that in their name) and --json=FILE (or --benchmark_out=FILE). --benchmark_min_time=... makes the run
   /// short.
   int main(int argc, char** argv) {
     int rounds = 1001;
     const char* json = nullptr;
+    const char* only = nullptr;
     for (int i = 1; i < argc; ++i) {
       if (std::strncmp(argv[i], "--rounds=", 9) == 0) rounds = std::max(1, std::atoi(argv[i] + 9));
       else if (std::strncmp(argv[i], "--json=", 7) == 0) json = argv[i] + 7;
       else if (std::strncmp(argv[i], "--benchmark_out=", 16) == 0) json = argv[i] + 16;
+      else if (std::strncmp(argv[i], "--only=", 7) == 0) only = argv[i] + 7;
       else if (std::strncmp(argv[i], "--benchmark_min_time=", 21) == 0) rounds = 5;
       else if (std::strncmp(argv[i], "--benchmark_", 12) != 0) return std::fprintf(stderr, "what is %s?\n", argv[i]), 1;
     }
-    pin(sched_getcpu());
-    std::mt19937 random(static_cast<unsigned>(now_ns()));
+    pin(processor_ >= 0 ? processor_ : sched_getcpu());
+    std::mt19937 random(seed_ != 0 ? seed_ : static_cast<unsigned>(now_ns()));
     std::vector<row*> order;
+    if (only != nullptr) {
+      rows_.erase(
+          std::remove_if(rows_.begin(), rows_.end(), [only](const row& r) { return r.name.find(only) == std::string::npos; }),
+          rows_.end());
+      derived_.clear();
+    }
     for (row& r : rows_) order.push_back(&r);
     for (int i = 0; i < rounds; ++i) {
       std::shuffle(order.begin(), order.end(), random);
       for (row* r : order) r->ns.push_back(r->run());
     }
+    if (!prints_) return 0;
     double least_floor = 0, median_floor = 0;
     for (row& r : rows_) {
       std::sort(r.ns.begin(), r.ns.end());
@@ -165,6 +182,9 @@ class table {
   };
   std::vector<row> rows_;
   std::vector<difference> derived_;
+  unsigned seed_ = 0;
+  int processor_ = -1;
+  bool prints_ = true;
 };
 
 }  // namespace harness

@@ -43,6 +43,9 @@ class checker:
             self.expect(most(v["saving_seconds"], run["seconds"]), f"verdict[{i}]", "saves", v["saving_seconds"], "of",
                         run["seconds"])
             self.expect(v.get("rank", 0) < run["ranks"], f"verdict[{i}]", "names rank", v.get("rank"))
+            low, high = v.get("saving_range", [v["saving_seconds"]] * 2)
+            self.expect(low <= v["saving_seconds"] <= high and most(high, run["seconds"]), f"verdict[{i}]", "saves", low, "to",
+                        high, "of", run["seconds"])
         if run.get("nothing_worth_changing"):
             self.nothing()
         for i, problem in enumerate(self.report["problems"]):
@@ -290,6 +293,11 @@ class checker:
                     "nothing_worth_changing")
         if said:
             self.nothing()
+        share = run["waiting_seconds"] / max(run["location_seconds"], TINY)
+        if run["waiting_seconds"] > 0.01 and share >= 0.051 and run["mpi_calls"] > 0:
+            unknown = self.report.get("not_understood", {}).get("share", 0)
+            self.expect(self.report.get("verdict") or "no verdict:" in text or unknown >= 0.0099, "text",
+                        f"{share:.3f} of rank time is waiting, without a verdict or why there is none")
 
     def nothing(self):
         run = self.run

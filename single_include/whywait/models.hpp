@@ -3023,6 +3023,17 @@ namespace base {
 
 namespace detail {
 
+// Throws; ends a program that is compiled without exceptions.
+template <class Exception, class... Reason>
+[[noreturn, gnu::cold]] void refuse(Reason... reason) {
+#ifdef __cpp_exceptions
+  throw Exception(reason...);
+#else
+  static_cast<void>(sizeof...(reason));
+  __builtin_trap();
+#endif
+}
+
 /// The part of a vector that does not depend on the type of its elements: compiled once.
 class vector_memory {
  protected:
@@ -3046,7 +3057,7 @@ class vector_memory {
 
   /// Allocates room for exactly `count` elements and moves the present ones there.
   [[gnu::noinline]] void move_to(std::size_t count, std::size_t element, mover move) {
-    if (count > static_cast<std::size_t>(PTRDIFF_MAX) / element) throw std::bad_array_new_length();
+    if (count > static_cast<std::size_t>(PTRDIFF_MAX) / element) refuse<std::bad_array_new_length>();
     void* const fresh = ::operator new(count* element);
     if (size_ != 0) move(fresh, data_, size_, element);
     ::operator delete(data_);
@@ -3119,8 +3130,11 @@ class vector : private detail::vector_memory {
   auto rend() const noexcept { return std::reverse_iterator<const T*>(begin()); }
   [[gnu::always_inline]] T& operator[](std::size_t at) noexcept { return static_cast<T*>(data_)[at]; }
   [[gnu::always_inline]] const T& operator[](std::size_t at) const noexcept { return static_cast<const T*>(data_)[at]; }
-  T& at(std::size_t i) { return i < size_ ? (*this)[i] : throw std::out_of_range("base::vector"); }
-  const T& at(std::size_t i) const { return i < size_ ? (*this)[i] : throw std::out_of_range("base::vector"); }
+  T& at(std::size_t i) { return const_cast<T&>(static_cast<const vector&>(*this).at(i)); }
+  const T& at(std::size_t i) const {
+    if (i >= size_) detail::refuse<std::out_of_range>("base::vector");
+    return (*this)[i];
+  }
   [[gnu::always_inline]] T& front() noexcept { return *begin(); }
   [[gnu::always_inline]] const T& front() const noexcept { return *begin(); }
   [[gnu::always_inline]] T& back() noexcept { return (*this)[size_ - 1]; }

@@ -456,6 +456,7 @@ inline namespace v0 {
 
 namespace record {
 struct mark_functions;
+class ended_threads;
 }  // namespace record
 
 namespace core {
@@ -2523,6 +2524,26 @@ inline call_role role_of(mpi_call call) noexcept {
                                     : call_role::local;
 }
 
+// Questions about roles that several rooms ask. Each is answered here only.
+
+/// Whether the call is one of data or a barrier, which all members of a communicator make: no communicator is created or freed.
+inline bool is_data_collective(call_role role) noexcept { return role >= call_role::barrier && role <= call_role::scan; }
+
+/// Whether all members of a communicator make the call.
+inline bool is_collective(mpi_call call) noexcept {
+  const call_role role = role_of(call);
+  return (role >= call_role::barrier && role <= call_role::release) || role == call_role::finalise;
+}
+
+/// Whether all members of a communicator make the call in the same order and may wait for one another in it. MPI_Comm_free
+/// may return at once, and MPI_Init synchronises before recording begins.
+inline bool is_ordered_collective(mpi_call call) noexcept { return is_collective(call) && call != mpi_call::Comm_free; }
+
+/// Whether the call sends messages, or starts to.
+inline bool sends_messages(call_role role) noexcept {
+  return role == call_role::send || role == call_role::post_send || role == call_role::exchange || role == call_role::start;
+}
+
 }  // namespace core
 }  // namespace v0
 }  // namespace whywait
@@ -2573,7 +2594,8 @@ enum : uint16_t {
 /// is the number of the record of the completing call. A blocking send or receive is its own completion.
 /// MPI_Sendrecv leaves three records with the same `begin`: two postings of no duration, then the call itself.
 /// Polls (MPI_Test*, MPI_Iprobe, ...) that follow one another directly are one record from the first entry to the last
-/// leave; `completion` is how many of them found nothing, `completed_by` how long they were in MPI, in 256 ticks.
+/// leave; `completed_by` is how long they were in MPI, in 256 ticks, and `completion` how many they are if they found
+/// nothing, else how often the thread slept between them.
 struct sync_record {
   uint64_t begin;  ///< enter of the call, clock ticks
   uint64_t duration;  ///< leave minus enter, clock ticks
@@ -2599,6 +2621,19 @@ inline bool polled_in_vain(const sync_record& r) noexcept {
   if (!r.has(sync_flag::found_nothing)) return false;
   const call_role role = role_of(r.call);
   return role == call_role::test || role == call_role::test_probe;
+}
+
+/// For how long a thread slept between the polls of a record that found something, in ticks.
+inline uint64_t slept(const sync_record& r) noexcept {
+  const call_role role = role_of(r.call);
+  if (role != call_role::test && role != call_role::test_probe) return 0;
+  const uint64_t inside = uint64_t(r.completed_by) << 8;
+  return r.completion != 0 && !r.has(sync_flag::found_nothing) && inside < r.duration ? r.duration - inside : 0;
+}
+/// The mean of one such sleep: the thread may notice that much later what it waits for.
+inline uint64_t usual_sleep(const sync_record& r) noexcept {
+  const uint64_t ticks = slept(r);
+  return ticks != 0 ? ticks / r.completion : 0;
 }
 
 /// The role of what happened: polls that were repeated until they found something waited like the blocking call.
@@ -3085,8 +3120,9 @@ namespace core {
 struct location_base {
   location_base* next;  ///< the location before this one; the list only grows at its head
   uint32_t index;       ///< order of creation in the process, from 0
-  uint32_t finished;    ///< 1 once its thread has ended
+  uint32_t finished;    ///< 1 once its thread has ended; 2 once it waits for a new one
   uint64_t end_ticks;   ///< clock at that moment; valid once `finished` is 1
+  location_base* next_free;  ///< of those that wait for a new thread
 };
 
 /// What all modules (executable, shared libraries, plugins) of one process share.
@@ -3103,6 +3139,10 @@ struct registry {
   pthread_key_t thread_key;  ///< value: the thread's location_base
   location_base* locations;  ///< newest first
   uint32_t location_count;
+  location_base* free_locations;  ///< of threads that ended, for new ones
+  location_base* free_callers;    ///< those among them that have called MPI
+  void (*end_location)(registry&, location_base&) noexcept;  ///< after the end of a thread; null: its location stays
+  record::ended_threads* ended;   ///< what such threads did; null: all locations stay
   void* (*make_details)(registry&) noexcept;  ///< record::details for a new thread, or null; null: there is no reader
   uint32_t listening;  ///< 1 once a recorder reads what is recorded (record::listen)
   void* extension[4];  ///< one per room that keeps state for the whole process: [0] MPI, [1] rules, [2] data; null after fork
@@ -3165,6 +3205,8 @@ __attribute__((visibility("hidden"))) inline void end_of_thread(void* location) 
   location_base* const ended = static_cast<location_base*>(location);
   ended->end_ticks = cycle_clock::now();
   __atomic_store_n(&ended->finished, 1u, __ATOMIC_RELEASE);
+  registry& own = *whywait_v0_module.shared;
+  if (own.end_location != nullptr) own.end_location(own, *ended);
 }
 
 /// The code that a thread's end runs must stay: the module that made the registry is never unloaded.
@@ -3209,6 +3251,8 @@ __attribute__((visibility("hidden"))) inline void after_fork_in_child() noexcept
   unlock_after_fork();
   own.locations = nullptr;
   own.location_count = 0;
+  own.free_locations = own.free_callers = nullptr;
+  own.ended = nullptr;
   for (void*& room : own.extension) room = nullptr;
   own.memory.forget();
   own.order_memory.forget();
@@ -4331,6 +4375,168 @@ inline size_t describe(const mismatch& m, const core::site_table& sites, char* t
 
 #endif
 
+// ---- whywait/record/ended_threads.hpp
+#ifndef WHYWAIT_RECORD_ENDED_THREADS_HPP
+#define WHYWAIT_RECORD_ENDED_THREADS_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace record {
+
+struct location;
+
+/// What threads without MPI calls did that ended in one gap between two records of the thread that calls MPI.
+struct ended_group {
+  uint64_t begin, end;  ///< of the first and of the last of them, ticks
+  uint64_t used;        ///< how long at least one of them ran
+  uint64_t gap;         ///< index of the record after them
+  uint64_t first_step, steps;
+  uint64_t threads;
+};
+
+/// The marked work of threads that ended, so that their locations can serve later threads. Memory is bounded by the number of
+/// places, and by the places that threads visited in each gap between two MPI calls of an epoch. Everything is
+/// protected by registry::mutex; only `sums` may be read without it, and may then miss the newest thread.
+class ended_threads {
+ public:
+  static constexpr uint64_t no_gap = ~uint64_t(0);
+
+  // Set by the room that records calls; null: there is none.
+  location* caller = nullptr;  ///< the first thread that called MPI
+  bool several = false;        ///< more than one did
+  /// The gap of the calling thread in which an interval lies, or no_gap.
+  uint64_t (*gap_of)(const location& caller, uint64_t begin, uint64_t end) noexcept = nullptr;
+  /// Prepares what a thread kept for its calls for the next one; false: it stays as it is.
+  bool (*release_calls)(location&) noexcept = nullptr;
+
+  bool open(core::memory_budget& budget) noexcept {
+    sums_ = static_cast<core::path_step*>(core::map_pages(sizeof(core::path_step) * core::site_table::capacity, false));
+    places_ = static_cast<uint64_t*>(core::map_pages(sizeof(uint64_t) * core::site_table::capacity, false));
+    return sums_ != nullptr && places_ != nullptr && groups_.open(budget) && steps_.open(budget);
+  }
+
+  /// Adds a step of a thread to the sums.
+  void add(const core::path_step& step) noexcept {
+    if (step.block < core::site_table::capacity) add_to(sums_[step.block], step);
+  }
+  // A thread that called no MPI: `begin_thread`, its steps, `end_thread`. `gap`: where it lies, or no_gap.
+  void begin_thread(uint64_t gap) noexcept {
+    gap_ = gap;
+    worked_ = false;
+  }
+  void add_work(const core::path_step& step) noexcept {
+    ticks_ += step.ticks;
+    if (gap_ == no_gap || step.block >= core::site_table::capacity) return;
+    if (groups_.size() == 0 || newest().gap != gap_) {
+      if (!groups_.push({~uint64_t(0), 0, 0, gap_, steps_.size(), 0, 0})) return;
+      intervals_ = 0;
+      settled_ = 0;
+    }
+    worked_ = true;
+    ended_group& group = newest();
+    const uint64_t known = places_[step.block];
+    if (known >= group.first_step && known < steps_.size() && steps_[known].block == step.block)
+      return add_to(steps_[known], step);
+    places_[step.block] = steps_.size();
+    if (steps_.push(step)) ++group.steps;
+  }
+  void end_thread(uint64_t begin, uint64_t end) noexcept {
+    ++count_;
+    if (!worked_) return;
+    ended_group& group = newest();
+    group.begin = begin < group.begin ? begin : group.begin;
+    group.end = end > group.end ? end : group.end;
+    ++group.threads;
+    cover(group, begin, end);
+  }
+
+  /// Takes over what did not pair in a thread.
+  void add_mismatches(uint64_t count, const mismatch& first) noexcept {
+    if (count != 0 && mismatches == 0) first_mismatch = first;
+    mismatches += count;
+  }
+  uint64_t mismatches = 0;    ///< how often begin and end did not pair
+  mismatch first_mismatch{};  ///< one of the first
+
+  uint64_t count() const noexcept { return count_; }
+  uint64_t ticks() const noexcept { return ticks_; }
+  /// By site, site_table::capacity of them; of all threads that ended, MPI calls or not.
+  const core::path_step* sums() const noexcept { return sums_; }
+  core::chunked_view<const ended_group> groups() const noexcept { return groups_.view(); }
+  core::chunked_view<const core::path_step> steps() const noexcept { return steps_.view(); }
+  uint64_t used_bytes() const noexcept {
+    return groups_.size() * sizeof(ended_group) + steps_.size() * sizeof(core::path_step);
+  }
+  /// The records after the groups are explained.
+  void forget_groups() noexcept {
+    groups_.rewind();
+    steps_.rewind();
+  }
+
+ private:
+  struct interval {
+    uint64_t begin, end;
+  };
+  static constexpr uint32_t most_intervals = 64;
+  static constexpr uint32_t chunk = 1u << 14;
+
+  static void add_to(core::path_step& sum, const core::path_step& step) noexcept {
+    sum.block = step.block;
+    sum.within = step.within;
+    sum.visits += step.visits;
+    sum.ticks += step.ticks;
+    sum.work += step.work;
+  }
+  ended_group& newest() noexcept { return groups_[groups_.size() - 1]; }
+
+  // Adds what of an interval no other one covers. They come in the order of their ends. Of many separate ones the oldest
+  // are settled: a thread that began before those counts from their end.
+  void cover(ended_group& group, uint64_t begin, uint64_t end) noexcept {
+    if (begin < settled_) begin = settled_;
+    if (end <= begin) return;
+    while (intervals_ != 0 && recent_[intervals_ - 1].begin >= begin) {
+      --intervals_;
+      group.used -= recent_[intervals_].end - recent_[intervals_].begin;
+    }
+    if (intervals_ != 0 && recent_[intervals_ - 1].end >= begin) {
+      interval& last = recent_[intervals_ - 1];
+      if (end <= last.end) return;
+      group.used += end - last.end;
+      last.end = end;
+      return;
+    }
+    if (intervals_ == most_intervals) {
+      settled_ = recent_[0].end;
+      --intervals_;
+      for (uint32_t i = 0; i < intervals_; ++i) recent_[i] = recent_[i + 1];
+    }
+    recent_[intervals_++] = {begin, end};
+    group.used += end - begin;
+  }
+
+  core::event_buffer<ended_group, core::drop_newest, chunk> groups_;
+  core::event_buffer<core::path_step, core::drop_newest, chunk> steps_;
+  core::path_step* sums_ = nullptr;
+  uint64_t* places_ = nullptr;  // by site: where its newest step may be
+  uint64_t count_ = 0;          // threads that called no MPI
+  uint64_t ticks_ = 0;          // their time in marked work
+  uint64_t gap_ = no_gap;       // of the thread at hand
+  bool worked_ = false;         // it is in the newest group
+  interval recent_[most_intervals];  // of the newest group, ascending
+  uint32_t intervals_ = 0;
+  uint64_t settled_ = 0;
+};
+
+}  // namespace record
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
 // ---- whywait/record/name_cache.hpp
 #ifndef WHYWAIT_RECORD_NAME_CACHE_HPP
 #define WHYWAIT_RECORD_NAME_CACHE_HPP
@@ -4653,7 +4859,7 @@ inline namespace v0 {
 namespace record {
 
 /// All that one thread records. Only its thread writes it; it outlives the thread, so that the end of the
-/// run can read it. About 9 MB of address space, of which what is used is touched.
+/// run can read it, or serves a later thread (recycling.hpp). About 9 MB of address space, of which what is used is touched.
 struct location : core::location_base {
   core::event_buffer<core::path_step> steps;    ///< segments, closed at each sync record
   core::event_buffer<core::sync_record> syncs;
@@ -4730,7 +4936,32 @@ inline bool make_decoy(location& at) noexcept {
   return at.decoy != nullptr;
 }
 
+/// What the settings request of a thread besides its profile. False: there is no memory for it.
+inline bool open_details(core::registry& registry, location& at) noexcept {
+  if (const auto make = __atomic_load_n(&registry.make_details, __ATOMIC_ACQUIRE))
+    at.more = static_cast<details*>(make(registry));
+  return marks_are_fast(registry, at) || at.decoy != nullptr || make_decoy(at);
+}
+
+/// Gives the location of a thread that ended to the calling one. Null: there is none.
+inline location* reuse_location(core::registry& registry) noexcept {
+  pthread_mutex_lock(&registry.mutex);
+  location* const at = static_cast<location*>(registry.free_locations);
+  if (at != nullptr) {
+    registry.free_locations = at->next_free;
+    at->path.open(core::cycle_clock::now());
+    __atomic_store_n(&at->finished, 0u, __ATOMIC_RELEASE);
+  }
+  pthread_mutex_unlock(&registry.mutex);
+  return at;
+}
+
 inline location* make_location(core::registry& registry) noexcept {
+  if (location* const at = reuse_location(registry)) {
+    open_details(registry, *at);
+    pthread_setspecific(registry.thread_key, static_cast<core::location_base*>(at));
+    return at;
+  }
   void* pages = core::map_pages(sizeof(location), false);
   if (pages == nullptr) return nullptr;
   location* const there = static_cast<location*>(pages);
@@ -4739,15 +4970,14 @@ inline location* make_location(core::registry& registry) noexcept {
   location* made = new (pages) location;  // without (): that would write all of it
   made->finished = 0;
   made->end_ticks = 0;
+  made->next_free = nullptr;
   if (!made->steps.open(registry.memory) || !made->syncs.open(registry.memory) || !made->needs.open(registry.memory)) {
     core::warn("no address space to record a thread; it is left out");
     return nullptr;  // a few pages stay behind
   }
   made->path.open(core::cycle_clock::now());
   made->path.head().owner = made;
-  if (const auto make = __atomic_load_n(&registry.make_details, __ATOMIC_ACQUIRE))
-    made->more = static_cast<details*>(make(registry));
-  if (!marks_are_fast(registry, *made) && !make_decoy(*made)) {
+  if (!open_details(registry, *made)) {
     core::warn("no address space to record a thread; it is left out");
     return nullptr;
   }

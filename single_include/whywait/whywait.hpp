@@ -1162,6 +1162,26 @@ inline call_role role_of(mpi_call call) noexcept {
                                     : call_role::local;
 }
 
+// Questions about roles that several rooms ask. Each is answered here only.
+
+/// Whether the call is one of data or a barrier, which all members of a communicator make: no communicator is created or freed.
+inline bool is_data_collective(call_role role) noexcept { return role >= call_role::barrier && role <= call_role::scan; }
+
+/// Whether all members of a communicator make the call.
+inline bool is_collective(mpi_call call) noexcept {
+  const call_role role = role_of(call);
+  return (role >= call_role::barrier && role <= call_role::release) || role == call_role::finalise;
+}
+
+/// Whether all members of a communicator make the call in the same order and may wait for one another in it. MPI_Comm_free
+/// may return at once, and MPI_Init synchronises before recording begins.
+inline bool is_ordered_collective(mpi_call call) noexcept { return is_collective(call) && call != mpi_call::Comm_free; }
+
+/// Whether the call sends messages, or starts to.
+inline bool sends_messages(call_role role) noexcept {
+  return role == call_role::send || role == call_role::post_send || role == call_role::exchange || role == call_role::start;
+}
+
 }  // namespace core
 }  // namespace v0
 }  // namespace whywait
@@ -1212,7 +1232,8 @@ enum : uint16_t {
 /// is the number of the record of the completing call. A blocking send or receive is its own completion.
 /// MPI_Sendrecv leaves three records with the same `begin`: two postings of no duration, then the call itself.
 /// Polls (MPI_Test*, MPI_Iprobe, ...) that follow one another directly are one record from the first entry to the last
-/// leave; `completion` is how many of them found nothing, `completed_by` how long they were in MPI, in 256 ticks.
+/// leave; `completed_by` is how long they were in MPI, in 256 ticks, and `completion` how many they are if they found
+/// nothing, else how often the thread slept between them.
 struct sync_record {
   uint64_t begin;  ///< enter of the call, clock ticks
   uint64_t duration;  ///< leave minus enter, clock ticks
@@ -1238,6 +1259,19 @@ inline bool polled_in_vain(const sync_record& r) noexcept {
   if (!r.has(sync_flag::found_nothing)) return false;
   const call_role role = role_of(r.call);
   return role == call_role::test || role == call_role::test_probe;
+}
+
+/// For how long a thread slept between the polls of a record that found something, in ticks.
+inline uint64_t slept(const sync_record& r) noexcept {
+  const call_role role = role_of(r.call);
+  if (role != call_role::test && role != call_role::test_probe) return 0;
+  const uint64_t inside = uint64_t(r.completed_by) << 8;
+  return r.completion != 0 && !r.has(sync_flag::found_nothing) && inside < r.duration ? r.duration - inside : 0;
+}
+/// The mean of one such sleep: the thread may notice that much later what it waits for.
+inline uint64_t usual_sleep(const sync_record& r) noexcept {
+  const uint64_t ticks = slept(r);
+  return ticks != 0 ? ticks / r.completion : 0;
 }
 
 /// The role of what happened: polls that were repeated until they found something waited like the blocking call.
@@ -1353,6 +1387,7 @@ inline namespace v0 {
 
 namespace record {
 struct mark_functions;
+class ended_threads;
 }  // namespace record
 
 namespace core {
@@ -1865,8 +1900,9 @@ namespace core {
 struct location_base {
   location_base* next;  ///< the location before this one; the list only grows at its head
   uint32_t index;       ///< order of creation in the process, from 0
-  uint32_t finished;    ///< 1 once its thread has ended
+  uint32_t finished;    ///< 1 once its thread has ended; 2 once it waits for a new one
   uint64_t end_ticks;   ///< clock at that moment; valid once `finished` is 1
+  location_base* next_free;  ///< of those that wait for a new thread
 };
 
 /// What all modules (executable, shared libraries, plugins) of one process share.
@@ -1883,6 +1919,10 @@ struct registry {
   pthread_key_t thread_key;  ///< value: the thread's location_base
   location_base* locations;  ///< newest first
   uint32_t location_count;
+  location_base* free_locations;  ///< of threads that ended, for new ones
+  location_base* free_callers;    ///< those among them that have called MPI
+  void (*end_location)(registry&, location_base&) noexcept;  ///< after the end of a thread; null: its location stays
+  record::ended_threads* ended;   ///< what such threads did; null: all locations stay
   void* (*make_details)(registry&) noexcept;  ///< record::details for a new thread, or null; null: there is no reader
   uint32_t listening;  ///< 1 once a recorder reads what is recorded (record::listen)
   void* extension[4];  ///< one per room that keeps state for the whole process: [0] MPI, [1] rules, [2] data; null after fork
@@ -1945,6 +1985,8 @@ __attribute__((visibility("hidden"))) inline void end_of_thread(void* location) 
   location_base* const ended = static_cast<location_base*>(location);
   ended->end_ticks = cycle_clock::now();
   __atomic_store_n(&ended->finished, 1u, __ATOMIC_RELEASE);
+  registry& own = *whywait_v0_module.shared;
+  if (own.end_location != nullptr) own.end_location(own, *ended);
 }
 
 /// The code that a thread's end runs must stay: the module that made the registry is never unloaded.
@@ -1989,6 +2031,8 @@ __attribute__((visibility("hidden"))) inline void after_fork_in_child() noexcept
   unlock_after_fork();
   own.locations = nullptr;
   own.location_count = 0;
+  own.free_locations = own.free_callers = nullptr;
+  own.ended = nullptr;
   for (void*& room : own.extension) room = nullptr;
   own.memory.forget();
   own.order_memory.forget();
@@ -2997,7 +3041,9 @@ namespace mpi {
 struct message_region;  // data_regions.hpp
 
 /// What is known of an MPI_Request (or MPI_Message) between the call that made it and the one that ends it.
-struct pending : boost::intrusive::unordered_set_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>> {
+/// Of cache lines of its own: the neighbours may be those of other threads.
+struct alignas(64) pending
+    : boost::intrusive::unordered_set_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>> {
   uint64_t handle;
   core::sync_record* record;  ///< posting to complete; null: inactive, or its record was lost
   void* new_comm;             ///< MPI_Comm_idup: where MPI will put the handle
@@ -3032,7 +3078,7 @@ struct pending_hash {
 
 /// From handle to `pending`: Boost.Intrusive buckets over pooled nodes, so that nothing is allocated while
 /// the number of open requests stays below its former maximum. Zeroed memory is not enough: call `open`.
-/// Not thread-safe; the caller holds the lock when several threads call MPI. About 5 ns an operation.
+/// Not thread-safe but for `recycle`; the caller holds the lock when several threads call MPI. About 5 ns an operation.
 ///
 /// A handle can be in use twice: MPI frees it inside a completion call of one thread and gives it to another
 /// thread before the first has returned. `add` unlinks the old owner, which stays valid for its `holders`.
@@ -3053,12 +3099,11 @@ class request_table {
     return found != set_->end() ? &*found : nullptr;
   }
 
-  /// A fresh entry; null only if there are no pages.
-  pending* add(uint64_t handle) noexcept {
-    if (__builtin_expect(free_ == nullptr, 0) && !refill()) return nullptr;
-    void* const place = free_;
-    free_ = next_free(free_);
-    pending* const fresh = new (place) pending();
+  /// A fresh entry; null only if there are no pages. `shared`: other threads may recycle entries meanwhile.
+  pending* add(uint64_t handle, bool shared = true) noexcept {
+    pending* const fresh = take_free(shared);
+    if (__builtin_expect(fresh == nullptr, 0)) return nullptr;
+    clear(*fresh);
     fresh->handle = handle;
     link(fresh);
     return fresh;
@@ -3085,10 +3130,15 @@ class request_table {
     p->linked = true;
   }
 
-  /// Gives an unlinked entry back to the pool.
-  void recycle(pending* p) noexcept {
-    next_free(p) = free_;
-    free_ = p;
+  /// Gives an unlinked entry back to the pool. With `shared` the caller need not hold the lock.
+  void recycle(pending* p, bool shared = true) noexcept {
+    pending* head = __atomic_load_n(&free_, __ATOMIC_RELAXED);
+    next_free(p) = head;
+    if (!shared) {
+      free_ = p;
+      return;
+    }
+    while (!__atomic_compare_exchange_n(&free_, &head, p, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) next_free(p) = head;
   }
 
   /// Calls found(pending&) for all that are linked; nothing may be added or taken out meanwhile.
@@ -3107,6 +3157,34 @@ class request_table {
   using bucket = set::bucket_type;
   static constexpr size_t first_buckets = 512;
   static constexpr size_t pool_bytes = 1u << 16;
+
+  // Field by field: g++ would set so few words with `rep stos`, which takes 10 ns to begin.
+  static void clear(pending& p) noexcept {
+    p.record = nullptr;
+    p.new_comm = nullptr;
+    p.region = nullptr;
+    p.bytes = 0;
+    p.index = p.location = p.posting = p.comm = p.holders = 0;
+    p.peer = p.tag = 0;
+    p.flags = 0;
+    p.persistent = p.linked = p.wildcard = p.cancel_seen = p.watched = false;
+  }
+
+  // One thread at a time takes, so an entry that was read as the first cannot have left and come back.
+  pending* take_free(bool shared) noexcept {
+    pending* first = __atomic_load_n(&free_, __ATOMIC_ACQUIRE);
+    if (__builtin_expect(first == nullptr, 0)) {
+      if (!refill()) return nullptr;
+      first = __atomic_load_n(&free_, __ATOMIC_ACQUIRE);
+    }
+    if (!shared) {
+      free_ = next_free(first);
+      return first;
+    }
+    while (!__atomic_compare_exchange_n(&free_, &first, next_free(first), true, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+    }
+    return first;
+  }
 
   static pending*& next_free(pending* p) noexcept { return *reinterpret_cast<pending**>(&p->new_comm); }
 
@@ -3206,6 +3284,8 @@ struct calibration {
   double region_ticks;   ///< one visit of a region
   double step_ticks;     ///< one visit of an untimed step
   double mark_spread;    ///< (median - least) / least of a region
+  uint64_t yield_ticks;  ///< sched_yield() while nothing else is ready to run
+  double ticks_per_us;   ///< roughly; 0: not tried
   uint64_t ticks;        ///< how long finding out took
 };
 
@@ -3228,12 +3308,23 @@ namespace mpi {
 class spin_lock {
  public:
   void lock() noexcept {
-    for (unsigned tries = 0; __atomic_exchange_n(&held_, 1u, __ATOMIC_ACQUIRE) != 0; ++tries)
-      if (tries >= 64) sched_yield();
+    for (unsigned tries = 0; __atomic_exchange_n(&held_, 1u, __ATOMIC_ACQUIRE) != 0;)
+      do {  // only reads, which leave the cache line with the holder
+        if (++tries >= 512) sched_yield();
+        else relax();
+      } while (__atomic_load_n(&held_, __ATOMIC_RELAXED) != 0);
   }
   void unlock() noexcept { __atomic_store_n(&held_, 0u, __ATOMIC_RELEASE); }
 
  private:
+  static void relax() noexcept {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+  }
+
   uint32_t held_ = 0;
 };
 
@@ -3722,6 +3813,264 @@ struct details {
 
 #endif
 
+// ---- whywait/record/mismatch.hpp
+#ifndef WHYWAIT_RECORD_MISMATCH_HPP
+#define WHYWAIT_RECORD_MISMATCH_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace record {
+
+/// A begin and an end that do not pair. Never fatal: counted, and the first of each thread kept. All places
+/// are site numbers, so names, files and lines stay readable after their module is unloaded.
+struct mismatch {
+  enum class fault : uint8_t {
+    none,
+    never_begun,   ///< whywait::end(name), but no open region is called so: nothing was ended
+    wrong_order,   ///< whywait::end(name), but another region is innermost: both and all between were ended
+    not_ended,     ///< a scope was left while a whywait::begin in it was still open: both were ended
+    ended_twice,   ///< a scope was left whose region whywait::end had already ended
+    nothing_before, ///< whywait::next(place), but no region is open: only the visit was counted
+    never_ended    ///< whywait::begin(name) without whywait::end(name) when the run or its thread ended
+  };
+  fault what;
+  uint32_t ended;      ///< what was to be ended: for whywait::end the call's own place, else the scope's region
+  uint32_t innermost;  ///< the innermost open region at that moment, 0: none
+};
+
+/// One line for the report without the end of line, for example
+/// `whywait::end("b") at a.cpp:12, but "a" (a.cpp:10) is the innermost open region`.
+/// Empty for fault::none. Cuts what does not fit; returns the length written. No allocation; usable in signal
+/// handlers.
+inline size_t describe(const mismatch& m, const core::site_table& sites, char* text, size_t room) noexcept {
+  struct writer {
+    char* text;
+    size_t room;
+    size_t length = 0;
+    writer& operator<<(const char* part) noexcept {
+      for (; *part != '\0' && length + 1 < room; ++part) text[length++] = *part;
+      return *this;
+    }
+    void place(const core::site_info& at) noexcept {
+      const char* const slash = strrchr(at.file, '/');
+      char digits[12];
+      char* number = digits + sizeof digits - 1;
+      *number = '\0';
+      uint32_t line = at.line;
+      do *--number = static_cast<char>('0' + line % 10);
+      while ((line /= 10) != 0);
+      *this << (slash != nullptr ? slash + 1 : at.file) << ":" << number;
+    }
+  } out{text, room};
+  if (room == 0) return 0;
+  const core::site_info& ended = sites[m.ended];
+  const core::site_info& inner = sites[m.innermost];
+  if (m.what == mismatch::fault::never_begun || m.what == mismatch::fault::wrong_order) {
+    out << "whywait::end(\"" << ended.name << "\") at ";
+    out.place(ended);
+    out << ", but ";
+  } else if (m.what == mismatch::fault::nothing_before) {
+    out << "WHYWAIT_NEXT(\"" << ended.name << "\") at ";
+    out.place(ended);
+    out << ", but no region is open";
+  } else if (m.what == mismatch::fault::never_ended) {
+    out << "whywait::begin(\"" << ended.name << "\") at ";
+    out.place(ended);
+    out << " has no whywait::end";
+  } else if (m.what != mismatch::fault::none) {
+    out << "the scope of \"" << ended.name << "\" (";
+    out.place(ended);
+    out << ") was left ";
+  }
+  switch (m.what) {
+    case mismatch::fault::none:
+    case mismatch::fault::nothing_before:
+    case mismatch::fault::never_ended: break;
+    case mismatch::fault::never_begun: out << "no region of that name is open"; break;
+    case mismatch::fault::ended_twice: out << "after whywait::end ended it"; break;
+    case mismatch::fault::wrong_order:
+      out << "\"" << inner.name << "\" (";
+      out.place(inner);
+      out << ") is the innermost open region";
+      break;
+    case mismatch::fault::not_ended:
+      out << "before \"" << inner.name << "\" (";
+      out.place(inner);
+      out << ") was ended";
+      break;
+  }
+  text[out.length] = '\0';
+  return out.length;
+}
+
+}  // namespace record
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/record/ended_threads.hpp
+#ifndef WHYWAIT_RECORD_ENDED_THREADS_HPP
+#define WHYWAIT_RECORD_ENDED_THREADS_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace record {
+
+struct location;
+
+/// What threads without MPI calls did that ended in one gap between two records of the thread that calls MPI.
+struct ended_group {
+  uint64_t begin, end;  ///< of the first and of the last of them, ticks
+  uint64_t used;        ///< how long at least one of them ran
+  uint64_t gap;         ///< index of the record after them
+  uint64_t first_step, steps;
+  uint64_t threads;
+};
+
+/// The marked work of threads that ended, so that their locations can serve later threads. Memory is bounded by the number of
+/// places, and by the places that threads visited in each gap between two MPI calls of an epoch. Everything is
+/// protected by registry::mutex; only `sums` may be read without it, and may then miss the newest thread.
+class ended_threads {
+ public:
+  static constexpr uint64_t no_gap = ~uint64_t(0);
+
+  // Set by the room that records calls; null: there is none.
+  location* caller = nullptr;  ///< the first thread that called MPI
+  bool several = false;        ///< more than one did
+  /// The gap of the calling thread in which an interval lies, or no_gap.
+  uint64_t (*gap_of)(const location& caller, uint64_t begin, uint64_t end) noexcept = nullptr;
+  /// Prepares what a thread kept for its calls for the next one; false: it stays as it is.
+  bool (*release_calls)(location&) noexcept = nullptr;
+
+  bool open(core::memory_budget& budget) noexcept {
+    sums_ = static_cast<core::path_step*>(core::map_pages(sizeof(core::path_step) * core::site_table::capacity, false));
+    places_ = static_cast<uint64_t*>(core::map_pages(sizeof(uint64_t) * core::site_table::capacity, false));
+    return sums_ != nullptr && places_ != nullptr && groups_.open(budget) && steps_.open(budget);
+  }
+
+  /// Adds a step of a thread to the sums.
+  void add(const core::path_step& step) noexcept {
+    if (step.block < core::site_table::capacity) add_to(sums_[step.block], step);
+  }
+  // A thread that called no MPI: `begin_thread`, its steps, `end_thread`. `gap`: where it lies, or no_gap.
+  void begin_thread(uint64_t gap) noexcept {
+    gap_ = gap;
+    worked_ = false;
+  }
+  void add_work(const core::path_step& step) noexcept {
+    ticks_ += step.ticks;
+    if (gap_ == no_gap || step.block >= core::site_table::capacity) return;
+    if (groups_.size() == 0 || newest().gap != gap_) {
+      if (!groups_.push({~uint64_t(0), 0, 0, gap_, steps_.size(), 0, 0})) return;
+      intervals_ = 0;
+      settled_ = 0;
+    }
+    worked_ = true;
+    ended_group& group = newest();
+    const uint64_t known = places_[step.block];
+    if (known >= group.first_step && known < steps_.size() && steps_[known].block == step.block)
+      return add_to(steps_[known], step);
+    places_[step.block] = steps_.size();
+    if (steps_.push(step)) ++group.steps;
+  }
+  void end_thread(uint64_t begin, uint64_t end) noexcept {
+    ++count_;
+    if (!worked_) return;
+    ended_group& group = newest();
+    group.begin = begin < group.begin ? begin : group.begin;
+    group.end = end > group.end ? end : group.end;
+    ++group.threads;
+    cover(group, begin, end);
+  }
+
+  /// Takes over what did not pair in a thread.
+  void add_mismatches(uint64_t count, const mismatch& first) noexcept {
+    if (count != 0 && mismatches == 0) first_mismatch = first;
+    mismatches += count;
+  }
+  uint64_t mismatches = 0;    ///< how often begin and end did not pair
+  mismatch first_mismatch{};  ///< one of the first
+
+  uint64_t count() const noexcept { return count_; }
+  uint64_t ticks() const noexcept { return ticks_; }
+  /// By site, site_table::capacity of them; of all threads that ended, MPI calls or not.
+  const core::path_step* sums() const noexcept { return sums_; }
+  core::chunked_view<const ended_group> groups() const noexcept { return groups_.view(); }
+  core::chunked_view<const core::path_step> steps() const noexcept { return steps_.view(); }
+  uint64_t used_bytes() const noexcept {
+    return groups_.size() * sizeof(ended_group) + steps_.size() * sizeof(core::path_step);
+  }
+  /// The records after the groups are explained.
+  void forget_groups() noexcept {
+    groups_.rewind();
+    steps_.rewind();
+  }
+
+ private:
+  struct interval {
+    uint64_t begin, end;
+  };
+  static constexpr uint32_t most_intervals = 64;
+  static constexpr uint32_t chunk = 1u << 14;
+
+  static void add_to(core::path_step& sum, const core::path_step& step) noexcept {
+    sum.block = step.block;
+    sum.within = step.within;
+    sum.visits += step.visits;
+    sum.ticks += step.ticks;
+    sum.work += step.work;
+  }
+  ended_group& newest() noexcept { return groups_[groups_.size() - 1]; }
+
+  // Adds what of an interval no other one covers. They come in the order of their ends. Of many separate ones the oldest
+  // are settled: a thread that began before those counts from their end.
+  void cover(ended_group& group, uint64_t begin, uint64_t end) noexcept {
+    if (begin < settled_) begin = settled_;
+    if (end <= begin) return;
+    while (intervals_ != 0 && recent_[intervals_ - 1].begin >= begin) {
+      --intervals_;
+      group.used -= recent_[intervals_].end - recent_[intervals_].begin;
+    }
+    if (intervals_ != 0 && recent_[intervals_ - 1].end >= begin) {
+      interval& last = recent_[intervals_ - 1];
+      if (end <= last.end) return;
+      group.used += end - last.end;
+      last.end = end;
+      return;
+    }
+    if (intervals_ == most_intervals) {
+      settled_ = recent_[0].end;
+      --intervals_;
+      for (uint32_t i = 0; i < intervals_; ++i) recent_[i] = recent_[i + 1];
+    }
+    recent_[intervals_++] = {begin, end};
+    group.used += end - begin;
+  }
+
+  core::event_buffer<ended_group, core::drop_newest, chunk> groups_;
+  core::event_buffer<core::path_step, core::drop_newest, chunk> steps_;
+  core::path_step* sums_ = nullptr;
+  uint64_t* places_ = nullptr;  // by site: where its newest step may be
+  uint64_t count_ = 0;          // threads that called no MPI
+  uint64_t ticks_ = 0;          // their time in marked work
+  uint64_t gap_ = no_gap;       // of the thread at hand
+  bool worked_ = false;         // it is in the newest group
+  interval recent_[most_intervals];  // of the newest group, ascending
+  uint32_t intervals_ = 0;
+  uint64_t settled_ = 0;
+};
+
+}  // namespace record
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
 // ---- whywait/record/path_head.hpp
 #ifndef WHYWAIT_RECORD_PATH_HEAD_HPP
 #define WHYWAIT_RECORD_PATH_HEAD_HPP
@@ -4022,102 +4371,6 @@ inline marked_place place_of(site& place) noexcept { return reinterpret_cast<uin
 }  // namespace whywait
 
 #endif  // WHYWAIT_DISABLE
-
-#endif
-
-// ---- whywait/record/mismatch.hpp
-#ifndef WHYWAIT_RECORD_MISMATCH_HPP
-#define WHYWAIT_RECORD_MISMATCH_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace record {
-
-/// A begin and an end that do not pair. Never fatal: counted, and the first of each thread kept. All places
-/// are site numbers, so names, files and lines stay readable after their module is unloaded.
-struct mismatch {
-  enum class fault : uint8_t {
-    none,
-    never_begun,   ///< whywait::end(name), but no open region is called so: nothing was ended
-    wrong_order,   ///< whywait::end(name), but another region is innermost: both and all between were ended
-    not_ended,     ///< a scope was left while a whywait::begin in it was still open: both were ended
-    ended_twice,   ///< a scope was left whose region whywait::end had already ended
-    nothing_before, ///< whywait::next(place), but no region is open: only the visit was counted
-    never_ended    ///< whywait::begin(name) without whywait::end(name) when the run or its thread ended
-  };
-  fault what;
-  uint32_t ended;      ///< what was to be ended: for whywait::end the call's own place, else the scope's region
-  uint32_t innermost;  ///< the innermost open region at that moment, 0: none
-};
-
-/// One line for the report without the end of line, for example
-/// `whywait::end("b") at a.cpp:12, but "a" (a.cpp:10) is the innermost open region`.
-/// Empty for fault::none. Cuts what does not fit; returns the length written. No allocation; usable in signal
-/// handlers.
-inline size_t describe(const mismatch& m, const core::site_table& sites, char* text, size_t room) noexcept {
-  struct writer {
-    char* text;
-    size_t room;
-    size_t length = 0;
-    writer& operator<<(const char* part) noexcept {
-      for (; *part != '\0' && length + 1 < room; ++part) text[length++] = *part;
-      return *this;
-    }
-    void place(const core::site_info& at) noexcept {
-      const char* const slash = strrchr(at.file, '/');
-      char digits[12];
-      char* number = digits + sizeof digits - 1;
-      *number = '\0';
-      uint32_t line = at.line;
-      do *--number = static_cast<char>('0' + line % 10);
-      while ((line /= 10) != 0);
-      *this << (slash != nullptr ? slash + 1 : at.file) << ":" << number;
-    }
-  } out{text, room};
-  if (room == 0) return 0;
-  const core::site_info& ended = sites[m.ended];
-  const core::site_info& inner = sites[m.innermost];
-  if (m.what == mismatch::fault::never_begun || m.what == mismatch::fault::wrong_order) {
-    out << "whywait::end(\"" << ended.name << "\") at ";
-    out.place(ended);
-    out << ", but ";
-  } else if (m.what == mismatch::fault::nothing_before) {
-    out << "WHYWAIT_NEXT(\"" << ended.name << "\") at ";
-    out.place(ended);
-    out << ", but no region is open";
-  } else if (m.what == mismatch::fault::never_ended) {
-    out << "whywait::begin(\"" << ended.name << "\") at ";
-    out.place(ended);
-    out << " has no whywait::end";
-  } else if (m.what != mismatch::fault::none) {
-    out << "the scope of \"" << ended.name << "\" (";
-    out.place(ended);
-    out << ") was left ";
-  }
-  switch (m.what) {
-    case mismatch::fault::none:
-    case mismatch::fault::nothing_before:
-    case mismatch::fault::never_ended: break;
-    case mismatch::fault::never_begun: out << "no region of that name is open"; break;
-    case mismatch::fault::ended_twice: out << "after whywait::end ended it"; break;
-    case mismatch::fault::wrong_order:
-      out << "\"" << inner.name << "\" (";
-      out.place(inner);
-      out << ") is the innermost open region";
-      break;
-    case mismatch::fault::not_ended:
-      out << "before \"" << inner.name << "\" (";
-      out.place(inner);
-      out << ") was ended";
-      break;
-  }
-  text[out.length] = '\0';
-  return out.length;
-}
-
-}  // namespace record
-}  // namespace v0
-}  // namespace whywait
 
 #endif
 
@@ -4443,7 +4696,7 @@ inline namespace v0 {
 namespace record {
 
 /// All that one thread records. Only its thread writes it; it outlives the thread, so that the end of the
-/// run can read it. About 9 MB of address space, of which what is used is touched.
+/// run can read it, or serves a later thread (recycling.hpp). About 9 MB of address space, of which what is used is touched.
 struct location : core::location_base {
   core::event_buffer<core::path_step> steps;    ///< segments, closed at each sync record
   core::event_buffer<core::sync_record> syncs;
@@ -4520,7 +4773,32 @@ inline bool make_decoy(location& at) noexcept {
   return at.decoy != nullptr;
 }
 
+/// What the settings request of a thread besides its profile. False: there is no memory for it.
+inline bool open_details(core::registry& registry, location& at) noexcept {
+  if (const auto make = __atomic_load_n(&registry.make_details, __ATOMIC_ACQUIRE))
+    at.more = static_cast<details*>(make(registry));
+  return marks_are_fast(registry, at) || at.decoy != nullptr || make_decoy(at);
+}
+
+/// Gives the location of a thread that ended to the calling one. Null: there is none.
+inline location* reuse_location(core::registry& registry) noexcept {
+  pthread_mutex_lock(&registry.mutex);
+  location* const at = static_cast<location*>(registry.free_locations);
+  if (at != nullptr) {
+    registry.free_locations = at->next_free;
+    at->path.open(core::cycle_clock::now());
+    __atomic_store_n(&at->finished, 0u, __ATOMIC_RELEASE);
+  }
+  pthread_mutex_unlock(&registry.mutex);
+  return at;
+}
+
 inline location* make_location(core::registry& registry) noexcept {
+  if (location* const at = reuse_location(registry)) {
+    open_details(registry, *at);
+    pthread_setspecific(registry.thread_key, static_cast<core::location_base*>(at));
+    return at;
+  }
   void* pages = core::map_pages(sizeof(location), false);
   if (pages == nullptr) return nullptr;
   location* const there = static_cast<location*>(pages);
@@ -4529,15 +4807,14 @@ inline location* make_location(core::registry& registry) noexcept {
   location* made = new (pages) location;  // without (): that would write all of it
   made->finished = 0;
   made->end_ticks = 0;
+  made->next_free = nullptr;
   if (!made->steps.open(registry.memory) || !made->syncs.open(registry.memory) || !made->needs.open(registry.memory)) {
     core::warn("no address space to record a thread; it is left out");
     return nullptr;  // a few pages stay behind
   }
   made->path.open(core::cycle_clock::now());
   made->path.head().owner = made;
-  if (const auto make = __atomic_load_n(&registry.make_details, __ATOMIC_ACQUIRE))
-    made->more = static_cast<details*>(make(registry));
-  if (!marks_are_fast(registry, *made) && !make_decoy(*made)) {
+  if (!open_details(registry, *made)) {
     core::warn("no address space to record a thread; it is left out");
     return nullptr;
   }
@@ -4576,6 +4853,100 @@ inline bool is_off() noexcept {
   const core::registry* const registry = core::the_registry();
   return registry == nullptr || !registry->config.enable;
 }
+
+}  // namespace record
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/record/recycling.hpp
+#ifndef WHYWAIT_RECORD_RECYCLING_HPP
+#define WHYWAIT_RECORD_RECYCLING_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace record {
+
+// Locations of threads that ended serve later threads: memory is bounded by the threads that live at one time. What a thread
+// without MPI calls did in marked code is added to registry::ended. A thread that called MPI leaves its records, and a later
+// thread that calls MPI continues them under the same number, as if one thread had rested in between.
+//
+// A location stays as it is where something may still refer to it: a region is open, the thread has data records, an
+// order of its path or a timeline, it called MPI_Init, or WHYWAIT_CRASH keeps a copy for another process.
+
+namespace detail {
+
+/// registry::end_location. Runs on the thread that ends.
+__attribute__((visibility("hidden"))) inline void end_location(core::registry& registry, core::location_base& base) noexcept {
+  location& at = static_cast<location&>(base);
+  if (registry.ended == nullptr || registry.kept.is_open() || at.more != nullptr || at.extension[1] != nullptr ||
+      at.path.depth() != 0 || at.looking_up || here() != (at.decoy != nullptr ? at.decoy : &at.path.head()))
+    return;
+  ended_threads& all = *registry.ended;
+  const bool called = at.extension[0] != nullptr;
+  if (called && (all.release_calls == nullptr || !all.release_calls(at))) return;
+  set_here(head_left_out(registry));  // a signal handler must not wait for the lock
+  pthread_mutex_lock(&registry.mutex);
+  if (called) {
+    at.path.close(at.end_ticks, [&all](const core::path_step& step) noexcept { all.add(step); });
+  } else {
+    const uint64_t begin = at.path.opened(), end = at.end_ticks;
+    all.begin_thread(all.caller != nullptr && !all.several ? all.gap_of(*all.caller, begin, end) : ended_threads::no_gap);
+    at.path.close(end, [&](const core::path_step& step) noexcept {
+      all.add(step);
+      if (step.block != 0 && registry.sites[step.block].kind != core::site_kind::waiting) all.add_work(step);
+    });
+    all.end_thread(begin, end);
+  }
+  all.add_mismatches(at.mismatched_ends, at.first_mismatch);
+  at.mismatched_ends = 0;
+  core::location_base*& list = called ? registry.free_callers : registry.free_locations;
+  at.next_free = list;
+  list = &at;
+  __atomic_store_n(&at.finished, 2u, __ATOMIC_RELEASE);
+  pthread_mutex_unlock(&registry.mutex);
+  set_here(static_cast<path_head*>(registry.nowhere));  // marks in later destructors of the thread begin again
+}
+
+/// Makes the recycling of locations possible. Under registry::mutex.
+inline void open_recycling(core::registry& registry) noexcept {
+  void* const pages = core::map_pages(sizeof(ended_threads), false);
+  if (pages == nullptr) return;
+  ended_threads* const made = new (pages) ended_threads;
+  if (!made->open(registry.memory)) return;  // a few pages stay behind
+  __atomic_store_n(&registry.ended, made, __ATOMIC_RELEASE);
+  registry.end_location = &end_location;
+}
+
+/// At the first MPI call of a thread: continues the records of one that ended. False: there is none. Under registry::mutex.
+inline bool continue_calls(core::registry& registry, location& at) noexcept {
+  location* const before = static_cast<location*>(registry.free_callers);
+  if (before == nullptr || at.more != nullptr || at.extension[1] != nullptr) return false;
+  registry.free_callers = before->next_free;
+  const auto exchange = [](auto& a, auto& b) noexcept {
+    const auto was = a;
+    a = b;
+    b = was;
+  };
+  exchange(at.index, before->index);
+  exchange(at.syncs, before->syncs);
+  exchange(at.steps, before->steps);
+  exchange(at.needs, before->needs);
+  void* const calls = before->extension[0];
+  __atomic_store_n(&before->extension[0], static_cast<void*>(nullptr), __ATOMIC_RELEASE);
+  __atomic_store_n(&at.extension[0], calls, __ATOMIC_RELEASE);
+  if (registry.ended->caller == before) registry.ended->caller = &at;
+  before->next_free = registry.free_locations;
+  registry.free_locations = before;
+  return true;
+}
+
+}  // namespace detail
 
 }  // namespace record
 }  // namespace v0
@@ -4638,9 +5009,22 @@ struct poll_run {
   uint64_t usual_pause;  ///< a pause before the next one that is not longer is part of polling
   uint64_t least_pause;  ///< limit of `usual_pause`
   uint64_t inside;       ///< time in MPI
-  uint64_t earlier;      ///< duration of the records before `record` that polled for the same
+  uint64_t earlier;      ///< duration of the records before `record` that polled for the same, and of the sleep between them
+  uint64_t inside_earlier;  ///< time in MPI of these records
+  uint64_t unjudged;     ///< the pause of which only the next one can tell whether the thread slept; not in `earlier`
+  uint64_t unread;       ///< pauses in `earlier` too short to read the processor time
   uint32_t chain;        ///< number of these records
+  uint32_t pauses;       ///< number of pauses in `earlier`
   uint32_t index;        ///< of `record`
+  uint32_t worked;       ///< how often the thread was found to work since it slept last
+  bool many;             ///< there was a pause after many polls, which counts as code
+  const void* from;      ///< call of the first poll of `record`
+  const void* sleeps_from;  ///< where the thread slept between two polls last
+  uint64_t usual_sleep;  ///< and for how long
+  uint64_t read_at;      ///< when the kernel was asked for what follows; 0: never
+  double spent_us;       ///< processor time of the process
+  long sleeps;           ///< how often the thread gave up the processor to wait
+  uint64_t reading;      ///< how long that took
 };
 
 /// What a thread keeps for the wrappers: record::location::extension[0].
@@ -4665,17 +5049,21 @@ struct thread_state : thread_facts {
 /// What the wrappers of a process share: core::registry::extension[0].
 struct state : process_facts {
   bool multiple;            ///< MPI_THREAD_MULTIPLE was granted
-  bool several;             ///< and more than one thread has called MPI: posting is under `lock`
+  bool several;             ///< and more than one thread has called MPI: posting is under a lock
   bool ended;               ///< on_end has run or must not run any more
   bool any_multiple;        ///< MPI_THREAD_MULTIPLE was granted to some process
   bool others_requests;     ///< a call without a model was made: requests may exist that no wrapper created
-  uint32_t last_posting;    ///< ordinal of the last operation handed to MPI
   uint32_t open_wildcards;  ///< requests whose completion needs a status
   uint32_t communicator_generation;
-  spin_lock lock;           ///< requests, messages, communicators, order of posting
+  // What several threads write all the time has cache lines of its own: the rest is read in every call.
+  alignas(64) uint32_t last_posting;  ///< ordinal of the last operation handed to MPI
+  alignas(64) spin_lock lock;  ///< requests, messages, communicators
+  struct alignas(64) posting_lock {
+    spin_lock lock;
+  } posting_locks[16];      ///< order of posting, by communicator: within one, ordinals are in MPI's order
   request_table requests;
   request_table messages;
-  uint64_t shared_handles[8];  ///< requests that MPI hands out many times: complete at once
+  alignas(64) uint64_t shared_handles[8];  ///< requests that MPI hands out many times: complete at once
   uint32_t shared_handle_count;
   core::kept_modules modules;
   MPI_Comm tool_comm;       ///< duplicate of MPI_COMM_WORLD for whywait alone; errors return
@@ -4692,11 +5080,15 @@ struct state : process_facts {
   hooks hook;
   core::registry* registry;
 
-  /// The ordinal of an operation handed to MPI now. Under `several` the caller holds the lock until MPI has it.
-  uint32_t take_posting() noexcept {
-    if (multiple) return __atomic_add_fetch(&last_posting, 1u, __ATOMIC_RELAXED);
-    return ++last_posting;
+  /// The ordinal of an operation handed to MPI now. Under `several` the caller holds the communicator's lock until MPI has it.
+  uint32_t take_posting() noexcept { return take_postings(1); }
+  /// The first of several consecutive ones.
+  uint32_t take_postings(uint32_t count) noexcept {
+    if (multiple) return __atomic_fetch_add(&last_posting, count, __ATOMIC_RELAXED) + 1;
+    last_posting += count;
+    return last_posting - count + 1;
   }
+  spin_lock& posting_lock_of(uint64_t comm) noexcept { return posting_locks[(comm * 0x9e3779b97f4a7c15u) >> 60].lock; }
 
   /// Memory ran out at `posting`: operations from there on are recorded nowhere in this process.
   __attribute__((noinline, cold)) void close(uint64_t now, uint32_t last_recorded) noexcept {
@@ -4741,10 +5133,42 @@ __attribute__((noinline, cold)) inline void add_step(core::path_step*& sums, con
   sum.work += step.work;
 }
 
+/// For record::ended_threads.
+inline uint64_t gap_of(const record::location& caller, uint64_t begin, uint64_t end) noexcept {
+  const thread_state& thread = *static_cast<const thread_state*>(caller.extension[0]);
+  const auto records = caller.syncs.view();
+  uint64_t next = records.size();
+  while (next > thread.carried && records[next - 1].begin >= end) --next;
+  uint64_t left = 0;  // end of the call before the gap
+  if (next != thread.carried) left = records[next - 1].begin + records[next - 1].duration;
+  else if (next == 0) left = thread.process->begin_ticks;
+  if (left == 0 || begin < left) return record::ended_threads::no_gap;
+  const bool is_inside = next == records.size() && thread.open.frame != nullptr && thread.open.begin < end;
+  return is_inside ? record::ended_threads::no_gap : next;
+}
+inline bool release_calls(record::location& ended) noexcept {
+  thread_state& thread = *static_cast<thread_state*>(ended.extension[0]);
+  if (thread.calls[static_cast<size_t>(core::mpi_call::Init)] +
+          thread.calls[static_cast<size_t>(core::mpi_call::Init_thread)] !=
+      0)
+    return false;
+  thread.open.frame = nullptr;
+  thread.polls.record = nullptr;
+  return true;
+}
+
 /// First MPI call of a thread. Null if nothing is recorded.
 __attribute__((noinline, cold)) inline thread_state* open_thread(record::location* location) noexcept {
   state* const process = the_state();
   if (process == nullptr || !__atomic_load_n(&process->running, __ATOMIC_ACQUIRE)) return nullptr;
+  pthread_mutex_lock(&process->registry->mutex);
+  record::ended_threads* const ended = process->registry->ended;
+  thread_state* const before = record::detail::continue_calls(*process->registry, *location)
+                                   ? static_cast<thread_state*>(location->extension[0])
+                                   : nullptr;
+  if (before != nullptr) before->location = location;
+  pthread_mutex_unlock(&process->registry->mutex);
+  if (before != nullptr) return before;
   void* pages = core::map_pages(sizeof(thread_state), true);
   if (pages == nullptr) return nullptr;
   process->registry->kept.keep(pages, sizeof(thread_state));
@@ -4757,6 +5181,12 @@ __attribute__((noinline, cold)) inline thread_state* open_thread(record::locatio
   bool first = true;
   for (core::location_base* l = process->registry->locations; l != nullptr; l = l->next)
     if (static_cast<record::location*>(l)->extension[0] != nullptr) first = false;
+  if (ended != nullptr) {
+    ended->gap_of = &gap_of;
+    ended->release_calls = &release_calls;
+    if (first) ended->caller = location;
+    else ended->several = true;
+  }
   if (!first && process->multiple) __atomic_store_n(&process->several, true, __ATOMIC_SEQ_CST);
   __atomic_store_n(&location->extension[0], static_cast<void*>(made), __ATOMIC_RELEASE);
   pthread_mutex_unlock(&process->registry->mutex);
@@ -4827,7 +5257,8 @@ __attribute__((noinline, cold)) inline uint32_t learn_communicator(state& proces
   PMPI_Group_size(peers, &size);
   const size_t most = static_cast<size_t>(size > local_size ? size : local_size);
   const size_t bytes = sizeof(int) * most * 3;
-  int* const room = static_cast<int*>(core::map_pages(bytes, false));
+  int few[3 * 64];
+  int* const room = bytes <= sizeof few ? few : static_cast<int*>(core::map_pages(bytes, false));
   uint32_t index = communicator_table::none;
   if (room != nullptr) {
     int *const numbers = room, *const remote_world = room + most, *const local_world = room + 2 * most;
@@ -4838,9 +5269,9 @@ __attribute__((noinline, cold)) inline uint32_t learn_communicator(state& proces
         if (world[i] == MPI_UNDEFINED) world[i] = -1;
     };
     translate(peers, size, remote_world);
-    translate(local, local_size, local_world);
+    if (inter != 0) translate(local, local_size, local_world);
     index = process.communicators.add(remote_world, size, rank, inter != 0, local_world, local_size, followed);
-    core::unmap_pages(room, bytes);
+    if (room != few) core::unmap_pages(room, bytes);
   }
   PMPI_Group_free(&local);
   if (inter != 0) PMPI_Group_free(&peers);
@@ -5154,7 +5585,7 @@ class call {
   thread_state& thread() const noexcept { return *thread_; }
   state& process() const noexcept { return *thread_->process; }
   record::location& where() const noexcept { return *thread_->location; }
-  /// Whether other threads may post at the same time: then ordinal and posting are under process().lock.
+  /// Whether other threads may post at the same time: then ordinal and posting are under a lock.
   bool several() const noexcept { return __atomic_load_n(&process().several, __ATOMIC_RELAXED); }
 
   /// Reads the clock and closes the path segment. Makes room for the first record.
@@ -9027,6 +9458,7 @@ inline uint32_t fullness(const state& process) noexcept {
     if (const record::kept_details* const more = record::kept_details::of(at))
       if (more->ordered) ordered += more->order.used_bytes();
   }
+  if (const record::ended_threads* const ended = process.registry->ended) used += ended->used_bytes();
   const auto part = [](uint64_t bytes, uint64_t limit) { return limit == 0 ? 0 : bytes * 1000000 / limit; };
   const uint64_t a = part(used, process.registry->memory.limit());
   const uint64_t b = part(ordered, process.registry->order_memory.limit()), c = data::fullness(*process.registry);
@@ -9072,6 +9504,7 @@ inline void begin_records_anew(thread_state& thread, const core::sync_record* ke
   record::location& here = *thread.location;
   const auto steps = here.steps.view();
   for (uint64_t i = 0; i < steps.size(); ++i) add_step(thread.earlier, steps[i], *thread.process);
+  pthread_mutex_lock(&thread.process->registry->mutex);  // a thread that ends reads them (gap_of)
   here.steps.rewind();
   here.needs.rewind();
   here.syncs.rewind();
@@ -9080,6 +9513,7 @@ inline void begin_records_anew(thread_state& thread, const core::sync_record* ke
   if (record::kept_details* const more = record::kept_details::of(here))
     if (more->ordered) more->order.rewind(here);
   thread.carried = here.syncs.size();
+  pthread_mutex_unlock(&thread.process->registry->mutex);
   thread.lost_before = thread.lost_records + thread.lost_steps;
 }
 
@@ -9488,7 +9922,7 @@ __attribute__((cold)) inline int create_later(What what, caller from, Pass& pass
 template <class What, class Pass>
 __attribute__((cold)) inline int release(What what, caller from, Pass& pass, MPI_Comm* comm) {
   call here(what, from);
-  if (!here) return pass();
+  if (!here || comm == nullptr) return pass();
   const uint64_t handle = bits_of(*comm);
   uint32_t index;
   {
@@ -9582,10 +10016,10 @@ inline int post_send(core::mpi_call what, const void* buffer, int count, MPI_Dat
 
 /// Ordinal and posting in one step, the wait outside: post(MPI_Request*) is the nonblocking twin.
 template <class Post>
-inline int post_and_wait(call& here, uint32_t& posting, Post&& post, MPI_Status* status) {
+inline int post_and_wait(call& here, MPI_Comm comm, uint32_t& posting, Post&& post, MPI_Status* status) {
   MPI_Request request = MPI_REQUEST_NULL;
   {
-    guard_if guard(here.process().lock, true);
+    guard_if guard(here.process().posting_lock_of(bits_of(comm)), true);
     posting = here.process().take_posting();
     const int code = post(&request);
     if (code != MPI_SUCCESS) return code;
@@ -9612,7 +10046,7 @@ inline int send(What what, caller from, Pass& pass, const void* buffer, int coun
   int code;
   if (__builtin_expect(several, 0)) {
     code = detail::post_and_wait(
-        here, posting, [&](MPI_Request* request) { return detail::post_send(what, buffer, count, type, e, request); },
+        here, e.comm, posting, [&](MPI_Request* request) { return detail::post_send(what, buffer, count, type, e, request); },
         MPI_STATUS_IGNORE);
   } else {
     posting = here.process().take_posting();
@@ -9648,8 +10082,8 @@ inline int receive(What what, caller from, Pass& pass, void* buffer, int count, 
   int code;
   if (__builtin_expect(several, 0)) {
     code = detail::post_and_wait(
-        here, posting, [&](MPI_Request* request) { return PMPI_Irecv(buffer, count, type, e.peer, e.tag, e.comm, request); },
-        status);
+        here, e.comm, posting,
+        [&](MPI_Request* request) { return PMPI_Irecv(buffer, count, type, e.peer, e.tag, e.comm, request); }, status);
   } else {
     posting = here.process().take_posting();
     code = pass();
@@ -9689,9 +10123,8 @@ inline int exchange(What what, caller from, Pass& pass, Post&& post, const void*
   if (__builtin_expect(has_twin && several, 0)) {
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};  // receive, send
     {
-      guard_if guard(here.process().lock, true);
-      posting = here.process().take_posting();
-      here.process().take_posting();
+      guard_if guard(here.process().posting_lock_of(bits_of(source.comm)), true);
+      posting = here.process().take_postings(2);
       code = post(requests);
     }
     if (__builtin_expect(code != MPI_SUCCESS, 0) && requests[0] != MPI_REQUEST_NULL) PMPI_Cancel(&requests[0]);
@@ -9699,8 +10132,7 @@ inline int exchange(What what, caller from, Pass& pass, Post&& post, const void*
     const int received = PMPI_Wait(&requests[0], status);
     if (code == MPI_SUCCESS) code = sent != MPI_SUCCESS ? sent : received;
   } else {
-    posting = here.process().take_posting();
-    here.process().take_posting();
+    posting = here.process().take_postings(2);
     code = pass();
   }
   here.leave();
@@ -9762,9 +10194,14 @@ namespace mpi {
 /// `found_unknown` and `found`.
 ///
 /// A poll follows another one directly if no mark was passed in between and the pause was not longer than the poll before
-/// it, or about 16 readings of the clock. After many polls a pause may be as long as all of them, because usually another
+/// it, about 16 readings of the clock, or three calls of sched_yield. After many polls a pause may be as long as all of them, because usually another
 /// thread had the processor. Then a record begins, but if the polls find something, the time of all of them is put together
 /// in the last record: the pause counts as code, because it may have been work. The others stay as entries into MPI.
+///
+/// Loops that sleep between polls wait as well. After a pause of 20 us or more the kernel is asked for the processor time of
+/// the process and whether the thread slept, which takes at most 4 % of the pause, and 1 % where it finds that the thread works. A pause in which the thread slept and nothing
+/// ran is no work: should the polls find something, it is part of the wait (method.md 1.2). The first pause of a run of polls is
+/// judged by those that follow from the same call.
 class poll_call : public call {
  public:
   using call::call;
@@ -9779,13 +10216,13 @@ class poll_call : public call {
   /// lock, no allocation. `others`: it was only about requests that no wrapper created.
   void found_nothing(bool others) noexcept {
     ++thread_->failed_polls;
-    if (!prolong(others)) begin_run(others);
+    if (!prolong(others)) begin_run(others, judge());
   }
 
   /// After a call that found only requests that no wrapper created.
   void found_unknown() noexcept {
     if (!process().others_requests) return;  // there was no request at all
-    if (!prolong(true)) begin_run(true);
+    if (!prolong(true)) begin_run(true, gap::worked);
     thread_->polls.record = nullptr;
   }
 
@@ -9794,8 +10231,9 @@ class poll_call : public call {
   core::sync_record* found(unsigned flags, uint32_t posting, uint32_t& index) noexcept {
     poll_run& run = thread_->polls;
     if (!prolong(false)) {
-      if (goes_on()) {
-        begin_run(false);
+      const gap before = judge();
+      if (before == gap::slept || before == gap::passed) {
+        begin_run(false, before);
         if (run.record != nullptr) --thread_->recorded_polls;
       } else {
         run.record = nullptr;
@@ -9806,17 +10244,21 @@ class poll_call : public call {
         return store(flags, posting);
       }
     }
+    if (run.unjudged != 0) cut(run);
     core::sync_record* const r = run.record;
     run.record = nullptr;
     index = run.index;
     r->begin -= run.earlier;
     r->duration += run.earlier;
+    if (run.chain != 0) r->overhead = 0;
+    r->completed_by = narrow((run.inside_earlier + run.inside) >> 8);
     for (uint32_t i = 1; i <= run.chain; ++i) {
       core::sync_record& earlier = where().syncs[index - i];
       earlier.duration = 0;
+      if (i != run.chain) earlier.overhead = 0;  // passed while the rank waited
       if (earlier.begin > r->begin) earlier.begin = r->begin;
     }
-    --r->completion;
+    r->completion = run.pauses;
     r->call = what_;
     r->site = site_;
     r->flags = static_cast<uint16_t>(flags);
@@ -9829,7 +10271,11 @@ class poll_call : public call {
 
  private:
   static constexpr uint64_t longest_usual_pause = 4096;  // ticks
-  static constexpr uint32_t many = 256;
+  static constexpr uint32_t many = 256, established = 8;
+  static constexpr double shortest_pause_us = 20, longest_pause_us = 1500;
+  static constexpr double most_readings = 24;  // that take as long as the pause before one
+  // Parts of a pause: falling asleep and waking up take processor time.
+  static constexpr double most_asleep = 0.6, least_worked = 0.75, most_polling = 0.25;
 
   // A call that found something at once leaves a record without duration: what was before that is MPI's as well.
   void happened_now() noexcept {
@@ -9846,11 +10292,94 @@ class poll_call : public call {
     const poll_run& run = thread_->polls;
     return run.record != nullptr && run.index + 1 == where().syncs.size() && where().path.undisturbed();
   }
-  // Whether a pause that is not usual is no reason to believe that these polls are about something else.
-  bool goes_on() const noexcept {
-    const poll_run& run = thread_->polls;
-    return only_pause() && (run.chain != 0 || run.record->completion >= many) &&
-           begin_ - run.left <= run.earlier + run.record->duration;
+  // What happened since the last poll, if more than a usual pause has passed.
+  enum class gap : uint8_t {
+    worked,  // or cannot be known: the polls before it are about something else
+    slept,  // belongs to polling
+    unknown,  // may belong to polling, which the next one tells
+    passed  // so short beside many polls that these are probably about the same; counts as code
+  };
+
+  // Asks the kernel if that costs little beside the pause.
+  gap judge() noexcept {
+    poll_run& run = thread_->polls;
+    if (!only_pause()) return gap::worked;
+    const uint64_t ticks = begin_ - run.left, before = run.earlier + run.record->duration;
+    const bool passes = (run.many || run.record->completion >= many) && ticks <= before;
+    const double per_us = process().calibrated.ticks_per_us;
+    const double shortest = shortest_pause_us * per_us, longest = longest_pause_us * per_us;
+    const double cost = most_readings * static_cast<double>(run.reading);
+    const auto pause = static_cast<double>(ticks);
+    const gap otherwise = passes ? gap::passed : gap::worked;
+    if (per_us <= 0 || from_ != run.from) return otherwise;
+    if (pause < cost) run.reading -= run.reading / 8;  // may have been interrupted
+    if (pause < shortest || pause < cost) {  // part of polling beside much longer pauses
+      if ((passes || run.pauses != 0) && 16 * (run.unread + ticks) <= before) {
+        run.unread += ticks;
+        return gap::slept;
+      }
+      return 8 * ticks <= run.unjudged ? gap::unknown : otherwise;
+    }
+    if (pause > longest && (run.pauses == 0 || pause > static_cast<double>(before) + 4 * longest)) return otherwise;
+    if (run.worked > 2 && (++run.worked & 7) > 1) return otherwise;  // two readings that follow each other, of eight
+    const use seen = ask_kernel(run, pause);
+    if (seen == use::slept) {
+      run.worked = 0;
+      run.sleeps_from = from_;
+      run.usual_sleep = ticks;
+      if (run.unjudged > 2 * ticks) cut(run);
+      return gap::slept;
+    }
+    if (seen == use::unknown) {
+      if (from_ == run.sleeps_from && ticks <= 2 * run.usual_sleep) return gap::slept;
+      return passes ? gap::passed : run.unjudged == 0 ? gap::unknown : gap::worked;
+    }
+    if (passes || (run.pauses >= established && established * ticks <= before)) return gap::passed;
+    if (seen == use::interrupted) return otherwise;
+    run.usual_sleep = 0;
+    ++run.worked;
+    return gap::worked;
+  }
+
+  // What a thread did between two polls.
+  enum class use : uint8_t { slept, worked, interrupted, unknown };
+
+  // Compares the processor time of all threads since the last reading with the time since then and with the pause. The
+  // polls since then may have used it as well. A thread that only lost the processor did not sleep.
+  __attribute__((noinline)) use ask_kernel(poll_run& run, double pause) noexcept {
+    timespec t;
+    rusage r;
+    const uint64_t asked = core::cycle_clock::now();
+    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) != 0 || getrusage(RUSAGE_THREAD, &r) != 0) return use::interrupted;
+    const uint64_t now = core::cycle_clock::now(), reading = run.read_at != 0 ? now - asked : 0;
+    const double spent_us = static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) * 1e-3;
+    const double used = (spent_us - run.spent_us) * process().calibrated.ticks_per_us;
+    const double others = static_cast<double>(now - run.read_at) - pause;
+    const bool known = run.read_at != 0, slept = r.ru_nvcsw != run.sleeps;
+    run.spent_us = spent_us;
+    run.sleeps = r.ru_nvcsw;
+    run.read_at = now;
+    run.reading = run.reading == 0 || reading < run.reading ? reading : run.reading + run.reading / 8;  // may be interrupted
+    note_own_time(reading);
+    if (!known) return use::unknown;
+    if (used - others > least_worked * pause) return use::worked;
+    if (!slept) return use::interrupted;
+    const double polls = others < most_polling * pause ? others : most_polling * pause;
+    return used - polls <= most_asleep * pause ? use::slept : use::unknown;
+  }
+
+  // That time is no time of the program.
+  void note_own_time(uint64_t ticks) noexcept {
+    begin_ += ticks;
+    const uint64_t sum = overhead_ + ticks;
+    overhead_ = sum < ~uint32_t(0) ? static_cast<uint32_t>(sum) : ~uint32_t(0);
+  }
+
+  // The polls before the last record are about something else.
+  static void cut(poll_run& run) noexcept {
+    run.earlier = run.unjudged = run.unread = run.inside_earlier = 0;
+    run.chain = run.pauses = 0;
+    run.many = false;
   }
 
   // Adds this call to the open record. False: there is none that it follows directly.
@@ -9866,16 +10395,30 @@ class poll_call : public call {
     return true;
   }
 
-  __attribute__((noinline)) void begin_run(bool others) noexcept {
-    const uint64_t asked = begin_;
+  // `before`: what was between the last poll and this one.
+  __attribute__((noinline)) void begin_run(bool others, gap before) noexcept {
     poll_run& run = thread_->polls;
-    const bool more = goes_on();
-    const uint64_t earlier = more ? run.earlier + run.record->duration : 0;
-    const uint32_t chain = more ? run.chain + 1 : 0;
-    run = poll_run{};
-    run.earlier = earlier;
-    run.chain = chain;
-    run.least_pause = static_cast<uint64_t>(16 * process().calibrated.reading_ticks) + 16;
+    const uint64_t asked = begin_, pause = asked - run.left;
+    if (before == gap::worked) {
+      cut(run);
+      run.from = from_;
+    } else {
+      run.earlier += run.record->duration;
+      run.inside_earlier += run.inside;
+      ++run.chain;
+      run.many = run.many || run.record->completion >= many;
+      if (before == gap::unknown) run.unjudged += pause;
+      if (before == gap::slept) {
+        run.earlier += pause + run.unjudged;
+        run.pauses += run.unjudged != 0 ? 2 : 1;
+        run.unjudged = 0;
+      }
+    }
+    run.record = nullptr;
+    run.inside = 0;
+    const calibration& found = process().calibrated;
+    run.least_pause = static_cast<uint64_t>(16 * found.reading_ticks) + 16;
+    if (run.least_pause < 3 * found.yield_ticks) run.least_pause = 3 * found.yield_ticks;
     make_room();
     begin_ = asked;
     core::sync_record* const r =
@@ -10015,7 +10558,7 @@ inline void finish_request(call& here, pending* p, uint32_t index, bool lost, co
   if (p->persistent) return;
   if (__builtin_expect(p->region != nullptr, 0)) drop_region(here.process(), p->region);
   here.process().requests.unlink(p);
-  if (p->holders == 0) here.process().requests.recycle(p);
+  if (p->holders == 0) here.process().requests.recycle(p, here.several());
 }
 
 /// Whether statuses that the program ignores must be asked for after all.
@@ -10042,9 +10585,17 @@ inline void hold(call& here, request_room& room, int count, const MPI_Request* r
   }
 }
 
-/// Ends `hold` for one entry: done or still pending.
-inline void let_go(call& here, pending* p, bool done, uint32_t index, bool lost, const MPI_Status* status, int code) noexcept {
-  guard_if guard(here.process().lock, here.several());
+/// Ends `hold` for one entry: done or still pending. `certain`: as it was held.
+inline void let_go(call& here, pending* p, bool certain, bool done, uint32_t index, bool lost, const MPI_Status* status,
+                   int code) noexcept {
+  const bool several = here.several();
+  // No other thread can reach an entry that was taken out and has one holder; nothing else of the process changes.
+  if (certain && done && !p->persistent && p->holders == 1 && !p->needs_status() && p->new_comm == nullptr &&
+      p->region == nullptr) {
+    complete_posting(here, p, index, lost, status, code);
+    return here.process().requests.recycle(p, several);
+  }
+  guard_if guard(here.process().lock, several);
   --p->holders;
   if (done) finish_request(here, p, index, lost, status, code);
   else if (!p->linked && p->holders == 0) here.process().requests.link(p);  // MPI_ERR_PENDING
@@ -10073,7 +10624,7 @@ inline unsigned failed_if(int code) noexcept { return code != MPI_SUCCESS ? unsi
 template <class What, class Pass>
 inline int wait(What what, caller from, Pass& pass, MPI_Request* request, MPI_Status*& status) {
   call here(what, from);
-  if (!here) return pass();
+  if (!here || request == nullptr) return pass();
   here.begin();
   const bool several = here.several();
   MPI_Status own;
@@ -10092,7 +10643,7 @@ inline int wait(What what, caller from, Pass& pass, MPI_Request* request, MPI_St
   uint32_t index;
   const bool stored = detail::store_completion(here, detail::failed_if(code), index);
   if (p != nullptr)
-    detail::let_go(here, p, code == MPI_SUCCESS || *request == MPI_REQUEST_NULL || p->persistent, index, !stored,
+    detail::let_go(here, p, true, code == MPI_SUCCESS || *request == MPI_REQUEST_NULL || p->persistent, index, !stored,
                    status != MPI_STATUS_IGNORE ? status : nullptr, code);
   return code;
 }
@@ -10101,7 +10652,7 @@ inline int wait(What what, caller from, Pass& pass, MPI_Request* request, MPI_St
 template <class What, class Pass>
 inline int wait_all(What what, caller from, Pass& pass, int count, MPI_Request* requests, MPI_Status*& statuses) {
   call here(what, from);
-  if (!here) return pass();
+  if (!here || (requests == nullptr && count > 0)) return pass();
   here.begin();
   request_room room(here.thread(), count);
   if (room) {
@@ -10117,7 +10668,7 @@ inline int wait_all(What what, caller from, Pass& pass, int count, MPI_Request* 
     if (room.entries[i] == nullptr) continue;
     const int each = code != MPI_SUCCESS && told && code == MPI_ERR_IN_STATUS ? statuses[i].MPI_ERROR : MPI_SUCCESS;
     const bool done = code == MPI_SUCCESS || (each != MPI_ERR_PENDING && (told || requests[i] == MPI_REQUEST_NULL));
-    detail::let_go(here, room.entries[i], done, index, !stored, told ? &statuses[i] : nullptr, each);
+    detail::let_go(here, room.entries[i], true, done, index, !stored, told ? &statuses[i] : nullptr, each);
   }
   return code;
 }
@@ -10143,7 +10694,7 @@ class request_choice {
     if (!room_ || i < 0 || i >= count_) return;
     if (held_) {
       if (room_.entries[i] == nullptr) return;
-      let_go(here_, room_.entries[i], true, index, lost, status, code);
+      let_go(here_, room_.entries[i], false, true, index, lost, status, code);
       room_.entries[i] = nullptr;
     } else if (pending* p = here_.process().requests.find(room_.handles[i])) {
       finish_request(here_, p, index, lost, status, code);
@@ -10166,7 +10717,7 @@ class request_choice {
   ~request_choice() {
     if (!held_ || !room_) return;
     for (int i = 0; i < count_; ++i)
-      if (room_.entries[i] != nullptr) let_go(here_, room_.entries[i], false, 0, false, nullptr, MPI_SUCCESS);
+      if (room_.entries[i] != nullptr) let_go(here_, room_.entries[i], false, false, 0, false, nullptr, MPI_SUCCESS);
   }
   request_choice(const request_choice&) = delete;
   request_choice& operator=(const request_choice&) = delete;
@@ -10185,7 +10736,7 @@ template <class What, class Pass>
 inline int complete_any(What what, caller from, Pass& pass, int count, MPI_Request* requests, int* which, const int* found,
                         MPI_Status*& status) {
   poll_call here(what, from);
-  if (!here) return pass();
+  if (!here || which == nullptr || (requests == nullptr && count > 0)) return pass();
   if (found == nullptr) here.begin();
   else here.ask();
   detail::request_choice choice(here, count, requests);
@@ -10218,7 +10769,7 @@ template <class What, class Pass>
 inline int complete_some(What what, caller from, Pass& pass, int count, MPI_Request* requests, int* done, int* indices,
                          bool blocking, MPI_Status*& statuses) {
   poll_call here(what, from);
-  if (!here) return pass();
+  if (!here || done == nullptr || indices == nullptr || (requests == nullptr && count > 0)) return pass();
   if (blocking) here.begin();
   else here.ask();
   detail::request_choice choice(here, count, requests);
@@ -10256,7 +10807,7 @@ template <class What, class Pass>
 inline int test_all(What what, caller from, Pass& pass, int count, MPI_Request* requests, const int* found,
                     MPI_Status*& statuses) {
   poll_call here(what, from);
-  if (!here) return pass();
+  if (!here || found == nullptr || (requests == nullptr && count > 0)) return pass();
   here.ask();
   detail::request_choice choice(here, count, requests);
   MPI_Status* const ignored = what == core::mpi_call::Test ? MPI_STATUS_IGNORE : MPI_STATUSES_IGNORE;
@@ -10936,7 +11487,15 @@ inline void calibrate(state& process) noexcept {
     }
     detail::try_marks(found, begin + (core::cycle_clock::now() - begin) * 5 / 4);
   }
+  for (int i = 0; i < 4; ++i) {
+    const uint64_t asked = core::cycle_clock::now();
+    sched_yield();
+    const uint64_t took = core::cycle_clock::now() - asked;
+    if (i == 0 || took < found.yield_ticks) found.yield_ticks = took;
+  }
+  const uint64_t end_ns = core::monotonic_ns();
   found.ticks = core::cycle_clock::now() - begin;
+  if (end_ns > begin_ns) found.ticks_per_us = 1e3 * static_cast<double>(found.ticks) / static_cast<double>(end_ns - begin_ns);
 }
 
 }  // namespace mpi
@@ -11087,6 +11646,7 @@ __attribute__((visibility("hidden"))) inline void listen() noexcept {
     pthread_atfork(nullptr, nullptr, &detail::forget_location);
     registry->nowhere = &detail::nowhere;
     registry->functions = &detail::functions;
+    detail::open_recycling(*registry);
     registry->here = reinterpret_cast<char*>(&detail::here_slot) - detail::thread_pointer();
     __atomic_store_n(&registry->listening, 1u, __ATOMIC_RELEASE);
     __atomic_store_n(&whywait_v0_module.attach, &detail::attach_module, __ATOMIC_RELEASE);
@@ -11407,7 +11967,7 @@ inline int matched_probe(What what, caller from, Pass& pass, envelope e, MPI_Mes
   if (__builtin_expect(here.several(), 0)) {
     for (int found = 0; found == 0 && code == MPI_SUCCESS;) {
       {
-        guard_if guard(here.process().lock, true);
+        guard_if guard(here.process().posting_lock_of(bits_of(e.comm)), true);
         code = PMPI_Improbe(e.peer, e.tag, e.comm, &found, message, status);
         if (found != 0) posting = here.process().take_posting();
       }
@@ -11456,7 +12016,7 @@ inline int test_matched_probe(What what, caller from, Pass& pass, envelope e, in
   int code;
   here.ask();
   {
-    guard_if guard(here.process().lock, here.several());
+    guard_if guard(here.process().posting_lock_of(bits_of(e.comm)), here.several());
     code = pass();
     if (code == MPI_SUCCESS && *found != 0) posting = here.process().take_posting();
   }
@@ -11474,7 +12034,7 @@ template <class What, class Pass>
 inline int matched_receive(What what, caller from, Pass& pass, void* buffer, int count, MPI_Datatype type, MPI_Message* message,
                            MPI_Status*& status) {
   call here(what, from);
-  if (!here) return pass();
+  if (!here || message == nullptr) return pass();
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE && watches_data(here)) status = &own;
   const uint64_t handle = bits_of(*message);
@@ -11523,7 +12083,11 @@ namespace mpi {
 
 namespace detail {
 
-/// Files the posting `r` under its request. The caller holds the lock if there are several threads.
+/// Files the posting `r` under its request, which only this thread has until the call returns. With several threads the
+/// caller holds the lock if it `is_counted`.
+inline bool is_counted(const pending* p, const core::sync_record* r) noexcept {
+  return p->region != nullptr || r->has(flag::any_source | flag::any_tag);
+}
 inline void file_request(call& here, pending* p, core::sync_record* r, uint32_t index) noexcept {
   p->record = r;
   p->index = index;
@@ -11545,6 +12109,23 @@ inline core::sync_record* store_posting(call& here, unsigned flags, uint32_t pos
 /// A handle that MPI gives to many operations at once belongs to operations that are complete already: they
 /// need no entry, their posting is their completion.
 inline bool complete_at_once(call& here, MPI_Request request) noexcept { return here.process().is_shared(bits_of(request)); }
+
+class all_posting_locks {
+ public:
+  all_posting_locks(state& process, bool needed) noexcept : process_(needed ? &process : nullptr) {
+    if (process_ == nullptr) return;
+    for (state::posting_lock& each : process_->posting_locks) each.lock.lock();
+  }
+  ~all_posting_locks() {
+    if (process_ == nullptr) return;
+    for (state::posting_lock& each : process_->posting_locks) each.lock.unlock();
+  }
+  all_posting_locks(const all_posting_locks&) = delete;
+  all_posting_locks& operator=(const all_posting_locks&) = delete;
+
+ private:
+  state* const process_;
+};
 
 /// Whether one message could match request `i` and another one of the same MPI_Startall. Many requests: yes.
 inline bool has_twin(pending* const* entries, int count, int i) noexcept {
@@ -11576,11 +12157,13 @@ inline int post(What what, caller from, Pass& pass, unsigned flags, const void* 
   int code;
   pending* entry = nullptr;
   {
-    guard_if guard(here.process().lock, several);
+    guard_if guard(here.process().posting_lock_of(bits_of(e.comm)), several);
     posting = here.process().take_posting();
     code = pass();
-    if (code == MPI_SUCCESS && !here.process().closed && !detail::complete_at_once(here, *request))
-      entry = here.process().requests.add(bits_of(*request));
+  }
+  if (code == MPI_SUCCESS && !here.process().closed && !detail::complete_at_once(here, *request)) {
+    guard_if guard(here.process().lock, several);
+    entry = here.process().requests.add(bits_of(*request), several);
   }
   here.leave();
   if (__builtin_expect(code != MPI_SUCCESS, 0)) {
@@ -11597,8 +12180,8 @@ inline int post(What what, caller from, Pass& pass, unsigned flags, const void* 
     if (entry == nullptr) {
       here.finish_completed(r);
     } else {
-      guard_if guard(here.process().lock, several);
       entry->region = region;
+      guard_if guard(here.process().lock, several && detail::is_counted(entry, r));
       detail::file_request(here, entry, r, here.next_index());
       here.finish();
     }
@@ -11612,7 +12195,7 @@ template <class What, class Pass>
 inline int post_matched(What what, caller from, Pass& pass, const void* buffer, int count, MPI_Datatype type,
                         MPI_Message* message, MPI_Request* request) {
   call here(what, from);
-  if (!here) return pass();
+  if (!here || message == nullptr) return pass();
   const uint64_t handle = bits_of(*message);
   const bool null = *message == MPI_MESSAGE_NO_PROC;
   pending known{};
@@ -11685,11 +12268,8 @@ inline int start(What what, caller from, Pass& pass, int count, MPI_Request* req
   uint32_t posting = 0;
   int code;
   {
-    guard_if guard(here.process().lock, several);
-    for (int i = 0; i < count; ++i) {
-      const uint32_t taken = here.process().take_posting();
-      if (i == 0) posting = taken;
-    }
+    const detail::all_posting_locks guard(here.process(), several);  // the requests may be of any communicators
+    posting = here.process().take_postings(static_cast<uint32_t>(count > 0 ? count : 0));
     code = pass();
   }
   here.leave();
@@ -11767,7 +12347,7 @@ inline int cancel(What what, caller from, Pass& pass, MPI_Request* request) {
 template <class What, class Pass>
 inline int free_request(What what, caller from, Pass& pass, MPI_Request* request) {
   call here(what, from);
-  if (!here) return pass();
+  if (!here || request == nullptr) return pass();
   const uint64_t handle = bits_of(*request);
   pending* p;
   {
@@ -12416,7 +12996,7 @@ __attribute__((cold)) inline int allocate_shared(What what, caller from, Pass& p
 template <class What, class Pass>
 __attribute__((cold)) inline int free_window(What what, caller from, Pass& pass, MPI_Win* window) {
   call here(what, from);
-  if (!here) return pass();
+  if (!here || window == nullptr) return pass();
   const uint64_t handle = bits_of(*window) + 1;
   const int code = pass();
   if (code != MPI_SUCCESS || here.process().windows == nullptr) return code;
@@ -12849,6 +13429,17 @@ namespace base {
 
 namespace detail {
 
+// Throws; ends a program that is compiled without exceptions.
+template <class Exception, class... Reason>
+[[noreturn, gnu::cold]] void refuse(Reason... reason) {
+#ifdef __cpp_exceptions
+  throw Exception(reason...);
+#else
+  static_cast<void>(sizeof...(reason));
+  __builtin_trap();
+#endif
+}
+
 /// The part of a vector that does not depend on the type of its elements: compiled once.
 class vector_memory {
  protected:
@@ -12872,7 +13463,7 @@ class vector_memory {
 
   /// Allocates room for exactly `count` elements and moves the present ones there.
   [[gnu::noinline]] void move_to(std::size_t count, std::size_t element, mover move) {
-    if (count > static_cast<std::size_t>(PTRDIFF_MAX) / element) throw std::bad_array_new_length();
+    if (count > static_cast<std::size_t>(PTRDIFF_MAX) / element) refuse<std::bad_array_new_length>();
     void* const fresh = ::operator new(count* element);
     if (size_ != 0) move(fresh, data_, size_, element);
     ::operator delete(data_);
@@ -12945,8 +13536,11 @@ class vector : private detail::vector_memory {
   auto rend() const noexcept { return std::reverse_iterator<const T*>(begin()); }
   [[gnu::always_inline]] T& operator[](std::size_t at) noexcept { return static_cast<T*>(data_)[at]; }
   [[gnu::always_inline]] const T& operator[](std::size_t at) const noexcept { return static_cast<const T*>(data_)[at]; }
-  T& at(std::size_t i) { return i < size_ ? (*this)[i] : throw std::out_of_range("base::vector"); }
-  const T& at(std::size_t i) const { return i < size_ ? (*this)[i] : throw std::out_of_range("base::vector"); }
+  T& at(std::size_t i) { return const_cast<T&>(static_cast<const vector&>(*this).at(i)); }
+  const T& at(std::size_t i) const {
+    if (i >= size_) detail::refuse<std::out_of_range>("base::vector");
+    return (*this)[i];
+  }
   [[gnu::always_inline]] T& front() noexcept { return *begin(); }
   [[gnu::always_inline]] const T& front() const noexcept { return *begin(); }
   [[gnu::always_inline]] T& back() noexcept { return (*this)[size_ - 1]; }
@@ -13758,11 +14352,14 @@ constexpr core::stable_key network_key() noexcept { return core::combine(1, 0x6e
 constexpr core::stable_key node_network_key() noexcept { return core::combine(2, 0x6e6574776f726bu); }
 
 /// One change of a hypothetical run: `block` takes `factor` times as long (0.5: twice as fast, 0: no time). With `mean_ns`
-/// it is balanced instead: each rank that runs it spends that time in it, distributed over the run as now.
+/// it is balanced instead: each rank that runs it spends that time in it, distributed over the run as now. With
+/// `sends_first` nothing takes another time, but messages are sent before the work in `block` that their sender did since it
+/// last received anything.
 struct change {
   core::stable_key block = 0;  ///< key of a region, step or derived block, or network_key()
   double factor = 1.0;
   std::int64_t mean_ns = 0;
+  bool sends_first = false;
 };
 
 /// A hypothetical run with all these changes.
@@ -13782,27 +14379,39 @@ struct what_if_answer {
 struct balance_answer {
   core::stable_key block = 0;  ///< unmarked_key(), a key of unmarked code between two functions, or a block
   core::stable_key piece = 0;  ///< the block, or the longest of the blocks of that rank that it joins
+  core::stable_key first = 0, second = 0;  ///< call sites around a single piece of unmarked code
+  core::stable_key joined = 0;             ///< key of all code between the same functions as that piece; 0: not known
   std::int32_t rank = 0;       ///< the rank that spends most time in it
   std::int32_t ranks = 0;      ///< number of ranks that run it
-  std::int32_t among = 0;      ///< ranks that share it once balanced: those that run it, or all of the run if only one does
-  std::int32_t pieces = 1;     ///< number of blocks of that rank that it joins
-  bool unmarked = false;       ///< code outside any region
-  bool region = false;         ///< marked code; neither: start-up, or inside a call
-  std::int64_t most_ns = 0;    ///< time of that rank in it
-  std::int64_t sum_ns = 0;     ///< time of all ranks in it
+  std::int32_t among = 0;  ///< ranks that share it once balanced: those that run it, or all of the run if surely only one does
+  std::int32_t pieces = 1;  ///< number of blocks of that rank that it joins
+  bool unmarked = false;  ///< code outside any region
+  bool several = false;  ///< in some epochs another rank spends most time in it
+  bool region = false;  ///< marked code; neither: start-up, or inside a call
+  std::int64_t most_ns = 0;  ///< time of that rank in it
+  std::int64_t sum_ns = 0;  ///< time of all ranks in it
   std::int64_t others_ns = 0;  ///< if one rank runs it: the most that another rank computes
+  std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
+};
+
+/// What it would save to send messages before the work in a block that comes ahead of their sends. All sends move together;
+/// those that others wait for most are named, each with the saving of all.
+struct earlier_send {
+  core::stable_key block = 0;  ///< the work
+  core::stable_key send = 0;  ///< call site of the send
+  std::int64_t wait_ns = 0;  ///< the waits for this send that the block explains most of
   std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
 };
 
 /// The efficiencies of POP (Rosas, Gimenez, Labarta 2014), 0 to 1: parallel = load_balance * communication and
 /// communication = serialisation * transfer. 0 if nothing was recorded. Useful is all time outside MPI calls.
 struct efficiencies {
-  double parallel = 0;               ///< mean useful time / time of the run
-  double load_balance = 0;           ///< mean useful time / longest useful time
-  double communication = 0;          ///< longest useful time / time of the run
-  double serialisation = 0;          ///< longest useful time / time of the run on an ideal network
-  double transfer = 0;               ///< time of the run on an ideal network / time of the run
-  double balance_in_nodes = 0;       ///< largest mean of a node / longest useful time; 0 if no node is known
+  double parallel = 0;  ///< mean useful time / time of the run
+  double load_balance = 0;  ///< mean useful time / longest useful time
+  double communication = 0;  ///< longest useful time / time of the run
+  double serialisation = 0;  ///< longest useful time / time of the run on an ideal network
+  double transfer = 0;  ///< time of the run on an ideal network / time of the run
+  double balance_in_nodes = 0;  ///< largest mean of a node / longest useful time; 0 if no node is known
   double balance_between_nodes = 0;  ///< mean useful time / largest mean of a node; 0 if no node is known
   // transfer = transfer_in_nodes * transfer_between_nodes; both 0 if no node is known
   double transfer_in_nodes = 0;  ///< time of the run if calls within one node cost nothing / time of the run
@@ -14114,8 +14723,16 @@ struct outcome {
   delay_costs costs;
   base::vector<what_if_answer> answers;  ///< to options::questions
   base::vector<balance_answer> balances;  ///< blocks with the largest imbalance, largest saving first
+  base::vector<earlier_send> earlier_sends;  ///< largest saving first
   base::vector<what_if_answer> savings;  ///< the most costly blocks twice as fast, largest saving first
 };
+
+/// Largest saving first; the sends of one block stay together.
+inline void sort_by_saving(base::vector<earlier_send>& sends) {
+  base::small_stable_sort(sends, [](const earlier_send& a, const earlier_send& b) {
+    return std::tie(b.saving_ns, a.block, b.wait_ns) < std::tie(a.saving_ns, b.block, a.wait_ns);
+  });
+}
 
 }  // namespace explain
 }  // namespace v0
@@ -14469,6 +15086,7 @@ class counted_code {
   void add(std::uint32_t number, std::initializer_list<term> terms, std::uint32_t line = 0) {
     add(number, terms.begin(), terms.size(), line);
   }
+  bool empty() const noexcept { return numbers_.empty(); }
   /// What a step stands for; nothing if it is not known. O(log numbers).
   range find(std::uint32_t number) const noexcept {
     const std::size_t at = index_of(number);
@@ -14533,23 +15151,27 @@ using core::location_history;
 using core::overhead_of;
 using core::rank_history;
 
-/// Whether all members of a communicator make the call in the same order. MPI_Comm_free may return at once, and MPI_Init
-/// synchronises before recording begins.
-inline bool has_order(const core::sync_record& r) noexcept {
-  using core::call_role;
+/// Whether a record is a collective that is matched by order. What was carried over from an earlier epoch is counted already.
+inline bool is_ordered_collective(const core::sync_record& r) noexcept {
+  return !r.has(core::sync_flag::met) && core::is_ordered_collective(r.call);
+}
+
+/// Whether what this rank does next may depend on what this call waited for.
+inline bool may_bring_data(const core::sync_record& r) noexcept {
+  if (core::polled_in_vain(r)) return false;
   switch (core::role_of(r.call)) {
-    case call_role::barrier:
-    case call_role::one_to_all:
-    case call_role::all_to_one:
-    case call_role::all_to_all:
-    case call_role::scan:
-    case call_role::create:
-    case call_role::finalise: return true;
-    default: return r.call == core::mpi_call::Comm_disconnect;
+    case core::call_role::local:
+    case core::call_role::initialise:
+    case core::call_role::send:
+    case core::call_role::post_send:
+    case core::call_role::post_receive:
+    case core::call_role::prepare:
+    case core::call_role::start:
+    case core::call_role::release: return false;
+    case core::call_role::exchange: return !r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive);
+    default: return true;
   }
 }
-/// Whether a record is a collective that is matched by order. What was carried over from an earlier epoch is counted already.
-inline bool is_ordered_collective(const core::sync_record& r) noexcept { return !r.has(core::sync_flag::met) && has_order(r); }
 
 }  // namespace explain
 }  // namespace v0
@@ -14615,6 +15237,8 @@ class function_names {
  public:
   /// A key of the function that contains the call; the same on all ranks, 0 if it is unknown. May read debug information.
   virtual core::stable_key function_of(core::stable_key call_site) = 0;
+  /// Whether this process made the call. O(1).
+  virtual bool contains(core::stable_key call_site) const = 0;
 
  protected:
   ~function_names() = default;
@@ -14676,7 +15300,7 @@ class joined_code {
     base::key_map visits_of;
     base::pod_vector<std::int64_t> visits;
     for (const unmarked_piece& p : pieces) {
-      of_blocks_.push_back({p.block, 0, 0, 0});
+      of_blocks_.push_back({p.block, 0, 0, 0, p.first, p.second});
       if (functions == nullptr || p.ns < whole_ns / 100 || p.first == 0 || p.second == 0) continue;
       const core::stable_key from = functions->function_of(p.first), to = functions->function_of(p.second);
       if (from == 0 || to == 0) continue;
@@ -14717,6 +15341,14 @@ class joined_code {
     const sum* const piece = find(block);
     return piece != nullptr ? piece->piece : 0;
   }
+  /// The call sites around a piece; 0 of other blocks.
+  struct call_pair {
+    core::stable_key first, second;
+  };
+  call_pair around(core::stable_key block) const noexcept {
+    const sum* const piece = find(block);
+    return piece != nullptr ? call_pair{piece->first, piece->second} : call_pair{0, 0};
+  }
   /// Whether a block is a piece of unmarked code.
   bool is_piece(core::stable_key block) const noexcept { return find(block) != nullptr; }
   /// Whether a block is a piece of unmarked code, or joins such pieces.
@@ -14730,6 +15362,7 @@ class joined_code {
     core::stable_key block, piece;
     std::int64_t ns;
     std::int32_t pieces;
+    core::stable_key first, second;  ///< call sites around a piece
   };
 
   // Equal for numbers of visits that differ by less than about a quarter, but for those on both sides of a limit.
@@ -14749,7 +15382,7 @@ class joined_code {
       ++s.pieces;
       return;
     }
-    sums_.push_back({key, p.block, p.ns, 1});
+    sums_.push_back({key, p.block, p.ns, 1, 0, 0});
   }
 
   base::pod_vector<sum> sums_;  ///< by joined code; at most 101
@@ -14820,7 +15453,7 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// How the time in each block is distributed over the ranks. Merged up the reduction tree; 80 bytes per distinct block.
+/// How the time in each block is distributed over the ranks. Merged up the reduction tree; 104 bytes per distinct block.
 class block_balance {
  public:
   /// Sets what one rank did itself, by block, ascending. `joined`: unmarked code by the keys that join it.
@@ -14840,6 +15473,9 @@ class block_balance {
       e.ranks = 1;
       e.pieces = joined.pieces_of(b.block);
       e.unmarked = joined.is_unmarked(b.block);
+      e.first = joined.around(b.block).first;
+      e.second = joined.around(b.block).second;
+      e.joined = joined.key_of(b.block);
       e.region = !e.unmarked && std::binary_search(regions.begin(), regions.end(), b.block);
       e.most_ns = e.sum_ns = b.ns;
       all_.push_back(e);
@@ -14876,12 +15512,12 @@ class block_balance {
   }
 
   /// The blocks that one rank spends most time in beyond the mean of the ranks that share them once balanced: the candidates,
-  /// at most `most`, largest excess first. What joins only one block is left out. A marked block that one rank runs would be
-  /// divided among all; whether others run the same unmarked code is not known.
+  /// at most `most`, largest excess first. What joins only one block is left out. A block that one rank runs would be divided
+  /// among all; an unmarked one if no other rank runs it between other calls (`is_alone`).
   base::pod_vector<explain::balance_answer> candidates(std::size_t most) const {
     base::pod_vector<entry> found;
     for (entry e : all_) {
-      e.among = e.ranks == 1 && e.region ? all_ranks_ : e.ranks;
+      e.among = e.ranks == 1 && (e.region || is_alone(e)) ? all_ranks_ : e.ranks;
       if (e.among > e.ranks) e.others_ns = longest_.rank == e.rank ? second_.ns : longest_.ns;
       if (e.among > 1 && excess(e) > 0) found.push_back(e);
     }
@@ -14908,6 +15544,19 @@ class block_balance {
     std::int64_t ns, rank;
   };
 
+  // Whether surely no other rank runs the unmarked code of `e`, which only one rank passes between these two calls. Another one
+  // may run it between other calls (docs/method.md 1.4): of the same functions, about as often; or if one of the two calls is
+  // the same, and the rank of `e` does not pass that piece as well.
+  bool is_alone(const entry& e) const noexcept {
+    if (e.first == 0 || e.second == 0 || e.joined == 0) return false;
+    for (const entry& x : all_) {
+      if (x.block == e.joined && x.ranks > 1) return false;
+      const bool same_call = (x.first != 0 && x.first == e.first) || (x.second != 0 && x.second == e.second);
+      const bool shared = x.ranks == all_ranks_ || (x.ranks == 1 && x.rank == e.rank);
+      if (same_call && !shared) return false;
+    }
+    return true;
+  }
   static std::int64_t excess(const entry& e) noexcept { return e.most_ns - mean_ns(e); }
 
   base::pod_vector<entry> all_;  ///< by block
@@ -15147,9 +15796,11 @@ class clock_plan {
           all.push_back({1 - c.factor, static_cast<std::uint32_t>(clock), none});
           continue;
         }
+        if (c.sends_first) moving_.push_back(static_cast<std::uint32_t>(clock));
         const auto fresh = static_cast<std::uint32_t>(asked_.size());
         const std::uint32_t number = numbers_.intern(c.block, fresh);
-        asked_.push_back({1 - c.factor, static_cast<std::uint32_t>(clock), none});
+        const auto changed = static_cast<std::uint32_t>(c.sends_first ? clock | moves_bit : clock);
+        asked_.push_back({c.sends_first ? 1 : 1 - c.factor, changed, none});
         if (c.mean_ns > 0) balanced_.push_back({fresh, c.block, c.mean_ns});
         if (number == fresh) continue;
         asked_[fresh].next = asked_[number].next;
@@ -15161,6 +15812,11 @@ class clock_plan {
   /// The number under which `spend` finds a block, or `none` if no question changes it.
   std::uint32_t number_of(core::stable_key block) const noexcept { return numbers_.find(block); }
   static constexpr std::uint32_t none = base::key_map::none;
+
+  /// Set in the clock that `spend` passes: the time is not saved, sends move before it.
+  static constexpr std::uint32_t moves_bit = 0x80000000u;
+  /// The clocks that move sends.
+  const base::pod_vector<std::uint32_t>& moving() const noexcept { return moving_; }
 
   std::size_t clocks() const noexcept { return clocks_; }
   bool compensates() const noexcept { return compensates_; }
@@ -15211,6 +15867,7 @@ class clock_plan {
   std::size_t clocks_;
   base::vector<saving> network_, node_network_, asked_;
   base::pod_vector<balanced> balanced_;
+  base::pod_vector<std::uint32_t> moving_;
   base::key_map numbers_;  ///< the first saving in asked_ of each block
 };
 
@@ -15273,6 +15930,14 @@ inline std::uint32_t code_end_site(const location_history& here, std::uint64_t r
   return known < here.records.size() ? here.records[known].site : end_of_recording;
 }
 
+/// Whether the code before a record lies between two polls of one call of which the first found nothing. Without marks it may
+/// be work, or a loop that waits.
+inline bool is_between_polls(const location_history& here, std::uint64_t record) noexcept {
+  if (record <= here.carried || record >= here.records.size()) return false;
+  const core::sync_record& before = here.records[record - 1];
+  return core::polled_in_vain(before) && before.site == here.records[record].site;
+}
+
 /// World rank of peer `peer` of a communicator; -1 if there is no such peer.
 inline std::int32_t world_rank(const communicator& comm, std::int32_t peer) noexcept {
   if (peer < 0) return -1;
@@ -15297,7 +15962,7 @@ namespace clocks {
 /// One record for the clocks of one pass: the interval before its beginning, and the call.
 struct clock_leg {
   std::int64_t begin_ns, leave_ns;
-  std::uint32_t spends;  ///< number of clock_legs::spends before the beginning
+  std::uint32_t spends;  ///< number of clock_legs::spends before the beginning, and the flags of clock_legs
   std::uint32_t call;    ///< clock_plan::number_of the call; with `leaves_bit` the call leaves its node
 };
 
@@ -15309,7 +15974,7 @@ class clock_legs {
   /// `memory`: the pool of the run; borrowed.
   explicit clock_legs(base::memory_pool& memory) : legs_(memory), spends_(memory), overheads_(memory) {}
 
-  /// A clock gains `ns` before the beginning of a record.
+  /// A clock gains `ns` before the beginning of a record; with clock_plan::moves_bit its sends move before that time.
   struct spend {
     std::int64_t ns;
     std::uint32_t clock;
@@ -15400,7 +16065,8 @@ class clock_legs {
           const core::stable_key between =
               explain::between_key(last_site, end < here.call_sites.size() ? here.call_sites[end] : 0);
           plan.spend(plan.number_of(between), room_ns, parts, put);
-          if (here.thread == 0) {
+          const bool may_wait = room_ns == begin_ns - now_ns && explain::is_between_polls(here, i);  // not to be balanced
+          if (here.thread == 0 && !may_wait) {
             plan.spend(unmarked, room_ns, parts, put);
             const core::stable_key key = joined.key_of(between);
             if (key != 0) plan.spend(plan.number_of(key), room_ns, parts, put);
@@ -15409,7 +16075,9 @@ class clock_legs {
         if (r != nullptr) call = plan.number_of(explain::call_key(site));
       }
       const bool leaves = leaving == nullptr || (r != nullptr && (*leaving)[i]);
-      legs_.push_back({begin_ns, leave_ns, static_cast<std::uint32_t>(spends.size()) | (leaves ? leaves_bit : 0), call});
+      const std::uint32_t flags = (leaves ? leaves_bit : 0) | (r != nullptr && explain::may_bring_data(*r) ? brings_bit : 0) |
+                                  (r != nullptr && r->has(core::sync_flag::posts_send) ? sends_bit : 0);
+      legs_.push_back({begin_ns, leave_ns, static_cast<std::uint32_t>(spends.size()) | flags, call});
       // A further thread counts from its first to its last call.
       if (here.whole || (r != nullptr && i > here.carried)) useful_ns_ += begin_ns - now_ns;
       now_ns = leave_ns;
@@ -15429,8 +16097,13 @@ class clock_legs {
   std::size_t records() const noexcept { return legs_.size() - 1; }
   /// The leg of a record; after the last record, of the end of recording.
   const clock_leg& operator[](std::size_t i) const noexcept { return legs_[i]; }
-  static std::uint32_t spends_before(const clock_leg& leg) noexcept { return leg.spends & ~leaves_bit; }
+  static std::uint32_t spends_before(const clock_leg& leg) noexcept {
+    return leg.spends & ~(leaves_bit | brings_bit | sends_bit);
+  }
   static bool leaves(const clock_leg& leg) noexcept { return (leg.spends & leaves_bit) != 0; }
+  /// Whether what follows the call may depend on data that it brought.
+  static bool brings_data(const clock_leg& leg) noexcept { return (leg.spends & brings_bit) != 0; }
+  static bool sends(const clock_leg& leg) noexcept { return (leg.spends & sends_bit) != 0; }
   const spend& spent(std::size_t i) const noexcept { return spends_[i]; }
   /// The end of the last call; the end of recording without one.
   std::int64_t last_leave_ns() const noexcept { return legs_[legs_.size() > 1 ? legs_.size() - 2 : 0].leave_ns; }
@@ -15445,7 +16118,7 @@ class clock_legs {
   }
 
  private:
-  static constexpr std::uint32_t leaves_bit = 0x80000000u;
+  static constexpr std::uint32_t leaves_bit = 0x80000000u, brings_bit = 0x40000000u, sends_bit = 0x20000000u;
 
   // The overhead of the marks of some steps. Repeated visits of one place (whywait::next) are counted without reading
   // the clock, so the number of timed visits is limited by the time that the readings take.
@@ -15870,7 +16543,9 @@ class location_clocks {
     const clock_leg& leg = legs_[next_];
     if (next_ == legs_.records()) last_delay_ = delay_;
     for (const std::uint32_t end = clock_legs::spends_before(leg); spent_ != end; ++spent_) {
-      delay_[legs_.spent(spent_).clock] += legs_.spent(spent_).ns;
+      const clock_legs::spend& s = legs_.spent(spent_);
+      if ((s.clock & clock_plan::moves_bit) == 0) delay_[s.clock] += s.ns;
+      else ahead_[s.clock & ~clock_plan::moves_bit] += s.ns;
     }
     now_ns_ = leg.begin_ns;
     if (const clock_legs::overhead* const o = legs_.overhead_at(next_)) {
@@ -15893,6 +16568,8 @@ class location_clocks {
     s.bound_ns = bound_ns_ + ahead_ns_;
     s.error_ns = error_ns();
     for (std::size_t h = 0; h != clocks_; ++h) s.at[h] = without(now_ns_, delay_[h]);
+    if (!clock_legs::sends(legs_[next_])) return;
+    for (const std::uint32_t h : plan_->moving()) s.at[h] -= ahead_[h];
   }
 
   /// How long a call was blocked, and how long it would have been under clock 0.
@@ -15924,8 +16601,12 @@ class location_clocks {
     const std::int64_t tail_ns = leg.leave_ns - now_ns_;
     plan_->spend_network(tail_ns, clock_legs::leaves(leg), delay_);
     if (leg.call != clock_plan::none && tail_ns != 0) {
-      plan_->spend(leg.call, tail_ns, *parts_, [this](std::uint32_t clock, std::int64_t ns) { delay_[clock] += ns; });
+      plan_->spend(leg.call, tail_ns, *parts_, [this](std::uint32_t clock, std::int64_t ns) {
+        if ((clock & clock_plan::moves_bit) == 0) delay_[clock] += ns;
+      });
     }
+    if (clock_legs::brings_data(leg))
+      for (const std::uint32_t h : plan_->moving()) ahead_[h] = 0;
     if (const clock_legs::overhead* const o = legs_.overhead_at(next_)) {
       spend(std::min(o->back_ns, tail_ns), o->uncertain);
     }
@@ -15967,6 +16648,7 @@ class location_clocks {
   const base::pod_vector<double>* parts_;
   std::size_t clocks_;
   clock_bank<most_clocks> delay_, last_delay_;
+  clock_bank<most_clocks> ahead_;  ///< since the location last received anything: work before which a clock moves sends
 };
 
 }  // namespace clocks
@@ -16989,11 +17671,8 @@ class node_map {
         const core::call_role role = core::role_of(r.call);
         const bool message = r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive) ||
                              role == core::call_role::probe || role == core::call_role::test_probe;
-        const bool collective = role >= core::call_role::barrier && role <= core::call_role::create;
         const std::int32_t peer = message ? explain::world_rank(rank.communicators[r.comm], r.peer) : -1;
-        if (!(collective || role == core::call_role::finalise ? spans[r.comm] : peer >= 0 && (*this)[peer] != rank.node)) {
-          continue;
-        }
+        if (!(core::is_collective(r.call) ? spans[r.comm] : peer >= 0 && (*this)[peer] != rank.node)) continue;
         result[l][i] = true;
         if (role == core::call_role::send || role == core::call_role::receive) continue;  // complete in their own call
         if (r.has(core::sync_flag::complete) && r.completed_by < result.size() &&
@@ -17488,6 +18167,7 @@ class own_time {
       std::int64_t spent_ns;
       core::stable_key first, second;  ///< of unmarked code: the calls around it
       std::int64_t visits;             ///< of unmarked code
+      std::int64_t polls_ns;           ///< between two polls, where the rank may wait
     };
     // A recently used block: a step, a call or the code between two calls.
     struct recent {
@@ -17515,7 +18195,7 @@ class own_time {
       seen& s = known_[at];
       if (s.location != location_) {
         s = {location_, static_cast<std::uint32_t>(here_.size())};
-        here_.push_back({block, s.number, 0, 0, 0, 0});
+        here_.push_back({block, s.number, 0, 0, 0, 0, 0});
       }
       return s.number;
     }
@@ -17570,7 +18250,8 @@ class own_time {
       known.sorted_[n.number] = static_cast<std::uint32_t>(blocks_.size());
       blocks_.push_back(n.block);
       if (n.spent_ns != 0) spent.push_back({n.block, n.spent_ns, 0});
-      if ((n.first | n.second) != 0 && here_->thread == 0) pieces.push_back({n.block, n.first, n.second, n.spent_ns, n.visits});
+      if ((n.first | n.second) != 0 && here_->thread == 0)
+        pieces.push_back({n.block, n.first, n.second, n.spent_ns - n.polls_ns, n.visits});
     }
     for (piece& p : parts_) p.block = known.sorted_[p.block];
   }
@@ -17645,7 +18326,8 @@ class own_time {
 
   // The rule of location_path: time that does not fit is cut. `site` beyond the table: the end of recording.
   void compute(std::uint64_t steps_end, std::int64_t until_ns, std::uint32_t site, room& known) {
-    std::int64_t room_ns = until_ns - left_ns_;
+    const std::int64_t whole_ns = until_ns - left_ns_;
+    std::int64_t room_ns = whole_ns;
     for (const std::uint64_t end = std::min<std::uint64_t>(steps_end, here_->steps.size()); steps_ < end; ++steps_) {
       const core::path_step& step = here_->steps[steps_];
       if (step.block == 0 || step.block >= rank_->blocks.size() || step.ticks == 0) continue;
@@ -17661,6 +18343,7 @@ class own_time {
     room::name& name = known.here_[block];
     name.first = first;
     name.second = second;
+    if (room_ns == whole_ns && explain::is_between_polls(*here_, instants_.size())) name.polls_ns += room_ns;
     ++name.visits;
   }
 
@@ -19274,6 +19957,8 @@ class clock_stage final : public explain::rank_clocks {
     base::packet out;
     put(out, static_cast<std::uint64_t>(blocks.size()));
     for (const auto& b : blocks) put(out, b.first);
+    choose_sends();
+    put_all(out, sends_);
     put_all(out, balances_);
     return out;
   }
@@ -19286,7 +19971,7 @@ class clock_stage final : public explain::rank_clocks {
     balance.set(rank_->rank, own_, joined_, std::move(regions));
   }
   /// Lists all questions: the ideal network, with `ideal` 2 also the network within nodes; those of the settings; those
-  /// of the blocks in `in`.
+  /// of the blocks in `in`, twice as fast; of the sends and of the balanced blocks in it.
   static base::vector<explain::what_if> questions(const explain::options& settings, std::size_t ideal, base::packet_reader in) {
     base::vector<explain::what_if> all(ideal);
     all[0].changes.push_back({explain::network_key(), 0.0});
@@ -19295,6 +19980,13 @@ class clock_stage final : public explain::rank_clocks {
     for (auto blocks = in.get<std::uint64_t>(); blocks != 0; --blocks) {
       all.emplace_back();
       all.back().changes.push_back({in.get<core::stable_key>(), 0.5});
+    }
+    base::pod_vector<explain::earlier_send> sends;
+    get_all(in, sends);
+    for (std::size_t i = 0; i != sends.size(); ++i) {
+      if (i != 0 && sends[i].block == sends[i - 1].block) continue;
+      all.emplace_back();
+      all.back().changes.push_back({sends[i].block, 1.0, 0, true});
     }
     base::pod_vector<explain::balance_answer> balances;
     get_all(in, balances);
@@ -19381,7 +20073,14 @@ class clock_stage final : public explain::rank_clocks {
     base::small_stable_sort(result.balances, [](const explain::balance_answer& a, const explain::balance_answer& b) {
       return a.saving_ns > b.saving_ns;
     });
-    for (std::size_t q = ideal_; q < balanced; ++q) {
+    std::size_t moved = balanced;
+    for (std::size_t i = sends_.size(); i-- != 0;) {
+      if (i + 1 == sends_.size() || sends_[i].block != sends_[i + 1].block) --moved;
+      sends_[i].saving_ns = total_ns_ - ends_[moved];
+    }
+    for (const explain::earlier_send& s : sends_) result.earlier_sends.push_back(s);
+    explain::sort_by_saving(result.earlier_sends);
+    for (std::size_t q = ideal_; q < moved; ++q) {
       auto& list = q < ideal_ + settings_->questions.size() ? result.answers : result.savings;
       list.push_back({(*questions_)[q], ends_[q], total_ns_ - ends_[q]});
     }
@@ -19410,6 +20109,36 @@ class clock_stage final : public explain::rank_clocks {
   }
 
  private:
+  // Chooses the sends for which it is predicted what sending before the work ahead of them saves: those of late senders, by
+  // the block that explains most of the waits for them. At most two blocks with the longest waits.
+  void choose_sends() {
+    static constexpr std::size_t most_blocks = 2, most_sends = 16;
+    base::vector<explain::earlier_send> all;
+    for (const explain::merged_class& c : merging_->merged_classes()) {
+      if (c.sum.why != explain::pattern::late_sender) continue;
+      const explain::residual_term* top = nullptr;
+      for (const explain::residual_term& t : c.sum.residual)
+        if (t.within == 0 && t.total_ns > 0 && (top == nullptr || t.total_ns > top->total_ns)) top = &t;
+      if (top != nullptr) all.push_back({top->block, c.sum.cause, c.sum.wait_ns, 0});
+    }
+    const auto before = [](const explain::earlier_send& a, const explain::earlier_send& b) {
+      return a.block != b.block ? a.block < b.block : a.send < b.send;
+    };
+    base::sort_and_join(all, before,
+                        [](explain::earlier_send& to, const explain::earlier_send& s) { to.wait_ns += s.wait_ns; });
+    for (explain::earlier_send& s : all)  // for a while: the waits of the whole block
+      for (const explain::earlier_send& o : all) s.saving_ns += o.block == s.block ? o.wait_ns : 0;
+    explain::sort_by_saving(all);
+    std::size_t blocks = 0;
+    for (explain::earlier_send& s : all) {
+      if (10 * s.wait_ns < s.saving_ns) continue;  // hardly waited for
+      if (sends_.empty() || sends_.back().block != s.block) ++blocks;
+      if (blocks > most_blocks || sends_.size() == most_sends) break;
+      s.saving_ns = 0;
+      sends_.push_back(s);
+    }
+  }
+
   // Takes the rank's own result, once per pass.
   void take_result() {
     if (result_taken_) return;
@@ -19446,6 +20175,7 @@ class clock_stage final : public explain::rank_clocks {
   base::pod_vector<explain::block_time> own_;  ///< what this rank did itself, by block
   base::pod_vector<unmarked_piece> pieces_;
   joined_code joined_;
+  base::pod_vector<explain::earlier_send> sends_;  ///< on rank 0: the questions before the last, one for each block
   base::pod_vector<explain::balance_answer> balances_;  ///< on rank 0: the last questions
   base::vector<std::int64_t> ends_;  ///< end of the run for every question
   explain::compensation without_;
@@ -19897,12 +20627,8 @@ class arrival_rule {
   // need what was received before, and belongs to the next step of an iteration.
   void step(const core::sync_record& r, location_walk& walk) {
     walk.step(r);
-    if (!late_.empty() && ends_order(core::role_of(r.call))) forget();
-  }
-  static bool ends_order(core::call_role role) noexcept {
-    using core::call_role;
-    return role == call_role::send || role == call_role::post_send || role == call_role::exchange || role == call_role::start ||
-           (role >= call_role::barrier && role <= call_role::create);
+    const bool ends_order = core::sends_messages(core::role_of(r.call)) || core::is_ordered_collective(r.call);
+    if (!late_.empty() && ends_order) forget();
   }
   void forget() {
     late_.clear();
@@ -21041,7 +21767,7 @@ inline void add_epoch(delay_costs& run, const delay_costs& epoch) {
 inline void add_epoch(outcome& run, const outcome& epoch) {
   add_epoch_efficiency(run, epoch);
   auto& [waits, meanings, locations, records, waiting_ns, location_ns, longest_ns, clock_violations, unmatched, progress,
-         total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, savings] = run;
+         total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, earlier_sends, savings] = run;
   static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
   locations = std::max(locations, epoch.locations);
   longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs
@@ -21066,13 +21792,23 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   add_by(
       balances, epoch.balances, [](const balance_answer& b) { return b.block; },
       [](balance_answer& a, const balance_answer& b) {
+        a.several = a.several || (a.most_ns > 0 && a.rank != b.rank);
+        const bool alone = a.ranks == 1 && b.ranks == 1 && a.rank == b.rank;
+        a.ranks = std::max(std::max(a.ranks, b.ranks), alone ? 1 : 2);
+        if (!alone && a.among > a.ranks) a.among = a.ranks;
         if (b.most_ns > a.most_ns) a.rank = b.rank;
-        a.ranks = std::max(a.ranks, b.ranks);
         a.most_ns += b.most_ns;
         a.sum_ns += b.sum_ns;
         a.saving_ns += b.saving_ns;
       });
   base::small_stable_sort(balances, [](const balance_answer& a, const balance_answer& b) { return a.saving_ns > b.saving_ns; });
+  add_by(
+      earlier_sends, epoch.earlier_sends, [](const earlier_send& s) { return core::combine(s.block, s.send); },
+      [](earlier_send& a, const earlier_send& b) {
+        a.wait_ns += b.wait_ns;
+        a.saving_ns += b.saving_ns;
+      });
+  sort_by_saving(earlier_sends);
   // A block without a question in one epoch counts as no saving there, so the sum is a lower bound.
   add_by(
       savings, epoch.savings, [](const what_if_answer& a) { return a.question.changes[0].block; },
@@ -21904,7 +22640,7 @@ class location_steps {
   static bool of_all(const rank_history& rank, const core::sync_record& r) noexcept {
     if (r.comm >= rank.communicators.size() || r.has(core::sync_flag::failed)) return false;
     const communicator& comm = rank.communicators[r.comm];
-    return comm.id != 0 && !comm.inter && comm.size == rank.ranks && has_order(r);
+    return comm.id != 0 && !comm.inter && comm.size == rank.ranks && core::is_ordered_collective(r.call);
   }
 
  private:
@@ -23058,7 +23794,8 @@ class progress_book {
           const std::int64_t posted_ns = matches[m].partner.begin_ns;
           if (matches[m].receiving || posted_ns < walk.leave_ns()) since_ns = std::max(since_ns, posted_ns);
         }
-        const bool blocked = completes_messages(core::role_of(r)) && walk.leave_ns() - since_ns >= threshold_ns_;
+        const std::int64_t asleep_ns = core::nearest(static_cast<double>(core::usual_sleep(r)) * rank_->clock.ns_per_tick);
+        const bool blocked = completes_messages(core::role_of(r)) && walk.leave_ns() - since_ns - asleep_ns >= threshold_ns_;
         numbers.push_back(blocked ? static_cast<std::uint32_t>(blocked_.size()) : none);
         if (blocked) blocked_.push_back({since_ns, walk.leave_ns(), i, l});
       }
@@ -24420,6 +25157,32 @@ class peer_failed : public std::exception {
   MPI_Comm team_;
 };
 
+/// What a rank does while it waits for others: it tries again, then yields the processor, then sleeps for ever longer times of
+/// up to 1 ms. Ranks often outnumber processors, and few MPI libraries let ranks that wait sleep.
+class patience {
+ public:
+  void operator()() noexcept {
+    ++tries_;
+    if (tries_ <= 200) return;
+    if (tries_ <= 1000) {
+      sched_yield();
+      return;
+    }
+    const timespec pause{0, std::min<long>(1000000, 50 * static_cast<long>(tries_ - 1000))};
+    nanosleep(&pause, nullptr);
+  }
+
+ private:
+  unsigned tries_ = 0;
+};
+
+/// Waits for a nonblocking call of this rank, with patience. Returns what MPI returned for it.
+inline int complete(MPI_Request& request, MPI_Status* status = MPI_STATUS_IGNORE) noexcept {
+  int over = 0, problem = MPI_SUCCESS;
+  for (patience wait; (problem = PMPI_Test(&request, &over, status)) == MPI_SUCCESS && over == 0;) wait();
+  return problem;
+}
+
 /// A group of ranks that analyse together without deadlock after a failure. Each operation begins with an agreement,
 /// which is always the same small reduction. The code between two agreements makes MPI calls only and cannot run out of
 /// our memory. A rank that fails anywhere therefore takes part in the next agreement of the others, whatever operation
@@ -24474,15 +25237,12 @@ class team {
     MPI_Request request = MPI_REQUEST_NULL;
     if (PMPI_Iallreduce(own, largest, 2, MPI_INT64_T, MPI_MAX, comm_, &request) != MPI_SUCCESS)
       return mpi::failure::of(name_, "MPI cannot compare ranks");
-    // Yield the processor after a while, because ranks often outnumber processors and not every MPI library yields.
-    int over = 0;
-    for (unsigned tries = 0; PMPI_Test(&request, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS && over == 0; ++tries)
-      if (tries > 200) sched_yield();
+    complete(request);
     if (word != nullptr) *word = largest[1];
     if (largest[0] == 0) return {};
     const int root = size_ - static_cast<int>(largest[0]);
     mpi::failure first = mine;
-    PMPI_Bcast(&first, static_cast<int>(sizeof first), MPI_BYTE, root, comm_);
+    broadcast_piece(&first, sizeof first, root);
     return first;
   }
 
@@ -24495,15 +25255,16 @@ class team {
   /// MPI_Allreduce in place.
   void all_reduce(void* values, int count, MPI_Datatype type, MPI_Op op) const {
     agree();
-    PMPI_Allreduce(MPI_IN_PLACE, values, count, type, op, comm_);
+    MPI_Request request = MPI_REQUEST_NULL;
+    PMPI_Iallreduce(MPI_IN_PLACE, values, count, type, op, comm_, &request);
+    complete(request);
   }
 
   /// Copies the bytes of rank `from` to all ranks.
   void broadcast(void* bytes, std::uint64_t size, int from = 0) const {
     agree();
     for (std::uint64_t done = 0; done < size; done += round_bytes)
-      PMPI_Bcast(static_cast<unsigned char*>(bytes) + done, static_cast<int>(std::min(size - done, round_bytes)), MPI_BYTE,
-                 from, comm_);
+      broadcast_piece(static_cast<unsigned char*>(bytes) + done, std::min(size - done, round_bytes), from);
   }
 
   /// Copies the vector or string of rank 0 to all ranks.
@@ -24532,6 +25293,24 @@ class team {
          [](void* p, const unsigned char* data, std::size_t size) { (*static_cast<pointers*>(p)->second)(data, size); }});
   }
 
+  /// Reduction of lists of plain values to rank 0: after each child's list was appended, join() may shorten the list.
+  template <class List, class Join>
+  void reduce_list(List& list, Join&& join) const {
+    using element = typename List::value_type;
+    static_assert(std::is_trivially_copyable<element>::value, "sent as bytes");
+    reduce(
+        [&list] {
+          const auto* const bytes = reinterpret_cast<const unsigned char*>(list.data());
+          return packet(bytes, bytes + list.size() * sizeof(element));
+        },
+        [&list, &join](const unsigned char* data, std::size_t size) {
+          const std::size_t before = list.size();
+          list.resize(before + size / sizeof(element));
+          std::memcpy(list.data() + before, data, size);
+          join();
+        });
+  }
+
   /// Messages are sent and received in pieces of this size.
   static constexpr std::uint64_t round_bytes = std::uint64_t{2} << 20;
 
@@ -24553,7 +25332,9 @@ class team {
     base::pod_vector<std::uint64_t> sizes(rank_ == 0 ? static_cast<std::size_t>(size_) : 0);
     receiving from(*this, all, rank_ == 0 && size_ > 1);
     agree();
-    PMPI_Gather(&size, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, 0, comm_);
+    MPI_Request request = MPI_REQUEST_NULL;
+    PMPI_Igather(&size, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, 0, comm_, &request);
+    complete(request);
     if (rank_ != 0) return send(0, bytes, size);
     for (int peer = 1; peer < size_; ++peer) from.take(peer, sizes[static_cast<std::size_t>(peer)]);
     from.finish();
@@ -24567,12 +25348,12 @@ class team {
       if (rank_ % (2 * step) == step) {
         const packet data = from.pack();
         bytes = data.size();
-        PMPI_Send(&bytes, 1, MPI_UINT64_T, static_cast<int>(rank_ - step), size_tag, comm_);
+        send_piece(static_cast<int>(rank_ - step), size_tag, &bytes, sizeof bytes);
         send(static_cast<int>(rank_ - step), data.data(), bytes);
         break;
       }
       if (rank_ + step >= size_) continue;
-      PMPI_Recv(&bytes, 1, MPI_UINT64_T, static_cast<int>(rank_ + step), size_tag, comm_, MPI_STATUS_IGNORE);
+      receive_piece(static_cast<int>(rank_ + step), size_tag, &bytes, sizeof bytes);
       from.take(static_cast<int>(rank_ + step), bytes);
     }
     from.finish();
@@ -24594,8 +25375,7 @@ class team {
         to = data_.data();
       });
       for (std::uint64_t done = 0; done < size; done += round_bytes)
-        PMPI_Recv(to != nullptr ? to + done : dropped_.get(), static_cast<int>(std::min(size - done, round_bytes)), MPI_BYTE,
-                  peer, data_tag, all_.comm_, MPI_STATUS_IGNORE);
+        all_.receive_piece(peer, data_tag, to != nullptr ? to + done : dropped_.get(), std::min(size - done, round_bytes));
       attempt([&] { calls_.take(calls_.self, to, static_cast<std::size_t>(size)); });
     }
     packet pack() {
@@ -24627,8 +25407,23 @@ class team {
 
   void send(int to, const void* bytes, std::uint64_t size) const {
     for (std::uint64_t done = 0; done < size; done += round_bytes)
-      PMPI_Send(static_cast<const unsigned char*>(bytes) + done, static_cast<int>(std::min(size - done, round_bytes)), MPI_BYTE,
-                to, data_tag, comm_);
+      send_piece(to, data_tag, static_cast<const unsigned char*>(bytes) + done, std::min(size - done, round_bytes));
+  }
+
+  void send_piece(int to, int tag, const void* bytes, std::uint64_t size) const noexcept {
+    MPI_Request request = MPI_REQUEST_NULL;
+    PMPI_Isend(bytes, static_cast<int>(size), MPI_BYTE, to, tag, comm_, &request);
+    complete(request);
+  }
+  void receive_piece(int from, int tag, void* bytes, std::uint64_t size) const noexcept {
+    MPI_Request request = MPI_REQUEST_NULL;
+    PMPI_Irecv(bytes, static_cast<int>(size), MPI_BYTE, from, tag, comm_, &request);
+    complete(request);
+  }
+  void broadcast_piece(void* bytes, std::uint64_t size, int from) const noexcept {
+    MPI_Request request = MPI_REQUEST_NULL;
+    PMPI_Ibcast(bytes, static_cast<int>(size), MPI_BYTE, from, comm_, &request);
+    complete(request);
   }
 
   MPI_Comm comm_;
@@ -24713,7 +25508,7 @@ class mpi_transport {
     }
     const mpi::failure first = team_.compare(mine);
     if (first) drop_all();
-    for (sending* s = sendings_; s != nullptr; s = s->next) PMPI_Wait(&s->request, MPI_STATUS_IGNORE);
+    for (sending* s = sendings_; s != nullptr; s = s->next) complete(s->request);
     drop(sendings_);
     last_ = nullptr;
     pending_.reset();
@@ -24772,7 +25567,9 @@ class mpi_transport {
       }
       largest = static_cast<std::size_t>(team_.agree(static_cast<std::int64_t>(largest)));
       if (largest == 0) return;  // no rank has sent anything
-      PMPI_Alltoall(out_count.data(), 1, MPI_INT, in_count.data(), 1, MPI_INT, comm_);
+      MPI_Request request = MPI_REQUEST_NULL;
+      PMPI_Ialltoall(out_count.data(), 1, MPI_INT, in_count.data(), 1, MPI_INT, comm_, &request);
+      complete(request);
       std::size_t in_sum = 0;
       for (std::size_t i = 0; i != n; ++i) {
         in_at[i] = static_cast<int>(in_sum);
@@ -24782,8 +25579,9 @@ class mpi_transport {
         if (in_sum > in_room) in_round.reset(new unsigned char[in_room = in_sum]);
         team_.agree();
       }
-      PMPI_Alltoallv(out_round.data(), out_count.data(), out_at.data(), MPI_BYTE, in_round.get(), in_count.data(), in_at.data(),
-                     MPI_BYTE, comm_);
+      PMPI_Ialltoallv(out_round.data(), out_count.data(), out_at.data(), MPI_BYTE, in_round.get(), in_count.data(),
+                      in_at.data(), MPI_BYTE, comm_, &request);
+      complete(request);
       for (std::size_t i = 0; i != n; ++i) {
         const auto size = static_cast<std::size_t>(in_count[i]);
         if (size != 0) consume(both, static_cast<std::int32_t>(i), in_round.get() + in_at[i], size);
@@ -24850,14 +25648,13 @@ class mpi_transport {
   }
 
   // Waits for a message, then receives it and all others that have arrived. Returns false if some rank has failed.
-  // Yields the processor after a while, because ranks often outnumber processors and not every MPI library yields.
   template <class Take>
   bool receive_all(Take&& take) {
     MPI_Status status;
     int there = 0;
-    for (unsigned tries = 0; there == 0; ++tries) {
+    for (patience wait;; wait()) {
       PMPI_Iprobe(MPI_ANY_SOURCE, forward_tag, comm_, &there, &status);
-      if (there == 0 && tries > 200) sched_yield();
+      if (there != 0) break;
     }
     while (there != 0) {
       int size = 0;
@@ -25217,6 +26014,14 @@ struct not_understood {
   base::vector<location_seconds> ranks;  ///< by rank
   processor_sharing sharing;
 };
+
+/// From this share of rank time on ranks that share processors are named before anything else.
+constexpr double least_sharing = 0.05;
+
+/// Whether the ranks had to share processors so often that it changes what was measured.
+inline bool shares_processors(const not_understood& n, double location_seconds) noexcept {
+  return n.sharing.seconds >= least_sharing * location_seconds && location_seconds > 0;
+}
 
 /// From this share of rank time on it is shown and weakens what is drawn from the run.
 constexpr double least_not_understood = 0.01;
@@ -25707,6 +26512,9 @@ struct finding {
   double instances = 0;     ///< events for which the rule held
   std::int64_t wait = -1;   ///< number of the wait that it explains; -1: none or several
   bool matters = true;      ///< whether it reaches the threshold
+  bool saves = true;        ///< whether `saving` is worth reporting
+  bool predicted = false;   ///< `saving` is a prediction for the changed run, not an upper bound
+  bool of_pattern = false;  ///< it describes the pattern of the wait, not its cause
   std::uint32_t rule = 0;   ///< index in knowledge::problems
 
   // Out of line, because many cold places copy and move it and each would compile its own copy.
@@ -25752,6 +26560,9 @@ struct verdict_entry : named_block {
   std::int32_t rank = 0;  ///< the rank that spends most time in the block
   double ratio = 0;  ///< its time relative to the mean of the other ranks that run the block; 0: no others, or unknown
   double saving_seconds = 0;  ///< the run would be shorter by this if the cause were removed; wall time
+  bool predicted = true;      ///< by the virtual clocks; otherwise the saving is an upper bound
+  bool of_pattern = false;    ///< no cause is known beyond the pattern of the waits
+  double excess_seconds = 0;  ///< by the virtual clocks: the time of the rank in the block above the mean
 };
 
 namespace detail {
@@ -25759,36 +26570,82 @@ namespace detail {
 constexpr double least_share = 0.02;  ///< of the run, that a verdict saves
 constexpr std::size_t most_verdicts = 3;
 
-/// The verdicts of rules, each once.
-inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<rules::finding>& findings, double run) {
+}  // namespace detail
+
+/// From this share of rank time on, waiting has a verdict, or a line that states why there is none.
+constexpr double least_waiting = 0.05;
+
+namespace detail {
+
+/// Unmarked code in a sentence: "between MPI_Recv (halo.cpp:20) and MPI_Send (halo.cpp:31)".
+inline std::string between_text(const named_block& b) {
+  const std::string begin = b.from ? base::brief_call_text(*b.from) : "MPI_Init";
+  return "between " + begin + " and " + base::brief_call_text(b.where);
+}
+
+/// The verdicts of rules that save enough, each once: those about causes, or those about the patterns of waits. `covering`:
+/// findings whose root, a rank, has a verdict of its own.
+inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<rules::finding>& findings, double run,
+                         bool of_pattern, const base::vector<rules::finding>& covering = {}) {
+  const auto covered = [&covering](const rules::finding& f) {  // a part of what is wrong with a rank
+    return std::any_of(covering.begin(), covering.end(), [&f](const rules::finding& c) {
+      return c.root.compare(0, 5, "rank ") == 0 && f.verdict.compare(0, c.root.size() + 1, c.root + " ") == 0;
+    });
+  };
   for (const rules::finding& f : findings) {
-    if (f.verdict.empty() || !f.matters || f.saving < least_share * run) continue;
+    if (covered(f)) continue;
+    if (f.verdict.empty() || !f.matters || f.of_pattern != of_pattern || f.saving < least_share * run) continue;
     if (std::any_of(all.begin(), all.end(), [&f](const verdict_entry& v) { return v.claim == f.verdict; })) continue;
     verdict_entry v;
     v.problem = f.problem;
     v.saving_seconds = std::min(f.saving, run);
     v.claim = f.verdict;
+    v.predicted = f.predicted;
+    v.of_pattern = of_pattern;
     all.push_back(std::move(v));
   }
 }
 
+/// Whether a rule has a better verdict than that one rank takes longer in one block: about this rank, or about this block.
+inline bool rule_replaces(const explain::balance_answer& b, const explain::outcome& found, const rules::evaluation& said) {
+  const auto replaces = [&](const rules::finding& f) {
+    if (f.verdict.empty() || !f.matters || f.of_pattern || f.saving < base::seconds_of(b.saving_ns)) return false;
+    if (f.root == "rank " + std::to_string(b.rank)) return true;
+    if (f.wait < 0 || static_cast<std::size_t>(f.wait) >= found.waits.size()) return false;
+    const explain::residual_term* top = nullptr;
+    for (const explain::residual_term& t : found.waits[static_cast<std::size_t>(f.wait)].residual)
+      if (top == nullptr || t.total_ns > top->total_ns) top = &t;
+    return top != nullptr && top->block == b.piece;
+  };
+  for (const rules::wait_advice& w : said.waits)
+    if (std::any_of(w.list.begin(), w.list.end(), replaces)) return true;
+  return std::any_of(said.problems.begin(), said.problems.end(), replaces);
+}
+
 /// The blocks whose balancing would shorten the run by at least `least_share`, and what rules say, largest saving first. Time
 /// inside MPI and start-up cannot be balanced. Of unmarked code all of it is named if balancing that saves clearly more than
-/// any part, else the parts, each once.
+/// any part, and not mostly for the sake of code that only one rank runs; else the parts, each once. If nothing is known about
+/// causes, the pattern of the waits whose removal saves most.
 inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, const name_resolver& resolve,
                                               const rules::evaluation& said) {
   constexpr double least_ratio = 1.05, clearly_more = 1.1;
   base::vector<verdict_entry> all;
-  const double run = base::seconds_of(found.total_ns);
-  std::int64_t all_ns = 0, part_ns = 0;
+  const double run = base::seconds_of(found.total_ns != 0 ? found.total_ns : found.longest_ns);
+  std::int64_t all_ns = 0, part_ns = 0, alone_ns = 0;
+  std::int32_t all_rank = -1;
   for (const explain::balance_answer& b : found.balances) {
     verdict_entry v;
     resolve.describe(b.piece, 0, v);
     if (v.kind != "between") continue;
-    std::int64_t& largest_ns = b.block == explain::unmarked_key() ? all_ns : part_ns;
+    const bool whole = b.block == explain::unmarked_key();
+    std::int64_t& largest_ns = whole ? all_ns : part_ns;
+    if (whole) all_rank = b.rank;
     largest_ns = std::max(largest_ns, b.saving_ns);
   }
-  const bool together = static_cast<double>(all_ns) > clearly_more * static_cast<double>(part_ns);
+  // Serial work of a rank is clearer advice than that the rank is slower.
+  for (const explain::balance_answer& b : found.balances)
+    if (b.unmarked && b.among > b.ranks && b.rank == all_rank) alone_ns = std::max(alone_ns, b.saving_ns);
+  const bool together = static_cast<double>(all_ns) > clearly_more * static_cast<double>(part_ns) && all_ns > 2 * alone_ns;
   for (const explain::balance_answer& b : found.balances) {
     const double saving = base::seconds_of(b.saving_ns);
     if (all.size() == most_verdicts || b.among < 2 || saving < least_share * run) break;
@@ -25802,25 +26659,33 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const double others = divided ? 0 : base::seconds_of(b.sum_ns - b.most_ns) / (b.ranks - 1);
     v.rank = b.rank;
     v.ratio = others > 0 ? base::seconds_of(b.most_ns) / others : 0;
-    if (others > 0 && v.ratio < least_ratio) continue;
+    if ((others > 0 && v.ratio < least_ratio) || rule_replaces(b, found, said)) continue;
     v.saving_seconds = saving;
+    v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
     const std::string code = code_text(v.where);
     const std::string name = !unmarked      ? v.block + (code.empty() ? "" : " (" + code + ")")
-                             : b.pieces > 1 ? "unmarked code, above all " + v.block
-                                            : "the code " + v.block;
+                             : b.pieces > 1 ? "unmarked code, above all " + between_text(v)
+                                            : "the code " + between_text(v);
+    const std::string who = b.several ? "now one rank, now another" : "rank " + std::to_string(v.rank);
     const std::string how_much = v.ratio <= 0 || v.ratio >= 100
                                      ? "does nearly all of "
                                      : "takes " + base::fixed(v.ratio, v.ratio < 10 ? 1 : 0) + " times as long as the " +
                                            (b.ranks == 2 ? "other in " : "others in ");
-    v.claim = !divided ? "rank " + std::to_string(v.rank) + " " + how_much + name + ": balancing it"
+    v.claim = !divided ? who + " " + how_much + name + ": balancing it"
                        : "only rank " + std::to_string(v.rank) + " runs " + name + ": dividing it among all ranks";
     all.push_back(std::move(v));
   }
-  for (const rules::wait_advice& w : said.waits) add_verdicts(all, w.list, run);
-  add_verdicts(all, said.problems, run);
-  base::small_stable_sort(all,
-                          [](const verdict_entry& a, const verdict_entry& b) { return a.saving_seconds > b.saving_seconds; });
-  if (all.size() > most_verdicts) all.resize(most_verdicts);
+  for (const bool of_pattern : {false, true}) {
+    if (of_pattern &&
+        (!all.empty() || static_cast<double>(found.waiting_ns) < least_waiting * static_cast<double>(found.location_ns)))
+      break;
+    add_verdicts(all, said.problems, run, of_pattern);
+    for (const rules::wait_advice& w : said.waits) add_verdicts(all, w.list, run, of_pattern, said.problems);
+    base::small_stable_sort(all,
+                            [](const verdict_entry& a, const verdict_entry& b) { return a.saving_seconds > b.saving_seconds; });
+    const std::size_t most = of_pattern ? 1 : most_verdicts;
+    if (all.size() > most) all.resize(most);
+  }
   return all;
 }
 
@@ -25950,6 +26815,7 @@ struct advice_entry {
   double saving_seconds = 0;
   std::string description;  ///< description of the problem
   double seconds = 0;  ///< cost according to the rule
+  bool predicted = false;  ///< the saving is that of the changed run by the virtual clocks, not an upper bound
   base::vector<std::string> actions = {};  ///< calls or blocks that cause it: "MPI_Send in calculate (jacobi.cpp:96)"
 };
 
@@ -26781,6 +27647,7 @@ struct problem_rule {
   program description;
   program advice;
   program verdict;          ///< text: what would shorten the run, for the first lines of a report; empty: not said there
+  program predicted;        ///< boolean: `saving` is a prediction for the changed run, not an upper bound; empty: no
   program root;             ///< text of the root cause: findings of one cause are one; empty: none
   double threshold = -1;    ///< least share of the run that is reported; negative: the threshold of the knowledge
   bool built_in = false;
@@ -26861,6 +27728,7 @@ class event_store {
 
   /// Time of all locations, the base of all shares; 0: unknown, and no threshold applies.
   double location_time = 0;
+  double run_time = 0;  ///< of the longest location
 
   /// Memory budget of composite events in values, initially 512 MiB; it bounds rules over rules.
   std::size_t composite_cells = std::size_t(1) << 26;
@@ -27686,6 +28554,8 @@ class evaluator {
     }
   }
 
+  static constexpr double least_saving = 0.01;  ///< of the run; what saves less is not worth reporting
+
   finding render(const origin& key, const sum& found) {
     const problem_rule& rule = rules_.problems[key.rule];
     finding out;
@@ -27712,6 +28582,10 @@ class evaluator {
     out.advice = text(rule.advice, rows, extras);
     out.verdict = text(rule.verdict, rows, extras);
     out.root = text(rule.root, rows, extras);
+    double predicted = 0;
+    out.predicted =
+        !rule.predicted.empty() && log_.value(rule.predicted, rows, extras, store_.texts(), predicted) && predicted != 0;
+    out.saves = rule.saving.empty() || found.saving >= least_saving * store_.run_time;
     return out;
   }
   std::string text(const program& p, const double* const* rows, const double* extras) {
@@ -27730,43 +28604,6 @@ class evaluator {
 };
 
 }  // namespace rules
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/base/ranks.hpp
-#ifndef WHYWAIT_BASE_RANKS_HPP
-#define WHYWAIT_BASE_RANKS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace base {
-
-/// A list of ranks: "rank 3", "ranks 0, 2 and 5-7", "ranks 1 and 2", "rank 2 and others"; a list of more than six ranges is
-/// a count, "12 ranks". Sorts `ranks` and removes repetitions. `others`: the list was truncated.
-inline std::string rank_list(base::pod_vector<std::int32_t>& ranks, bool others = false) {
-  base::small_stable_sort(ranks);
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  if (ranks.empty()) return "some ranks";
-  base::vector<std::string> ranges;
-  for (std::size_t i = 0; i < ranks.size();) {
-    std::size_t j = i;
-    while (j + 1 < ranks.size() && ranks[j + 1] == ranks[j] + 1) ++j;
-    if (j == i + 1) j = i;  // "3 and 4" reads better than "3-4"
-    ranges.push_back(std::to_string(ranks[i]) + (j > i ? "-" + std::to_string(ranks[j]) : ""));
-    i = j + 1;
-  }
-  std::string out = std::to_string(ranks.size()) + " ranks";
-  if (ranges.size() <= 6) {
-    out = ranks.size() == 1 ? "rank " : "ranks ";
-    for (std::size_t i = 0; i < ranges.size(); ++i)
-      out += (i == 0 ? "" : i + 1 == ranges.size() && !others ? " and " : ", ") + ranges[i];
-  }
-  return others ? out + " and others" : out;
-}
-
-}  // namespace base
 }  // namespace v0
 }  // namespace whywait
 
@@ -27808,6 +28645,7 @@ namespace rules {
 struct rank_code {
   core::stable_key block = 0;
   std::int64_t ns = 0, visits = 0, work = 0;
+  std::int64_t polls_ns = 0;  ///< of `ns`, between two polls of one call: it may be a loop that waits
 };
 
 /// What the scheduler did to the main thread of a rank.
@@ -27839,6 +28677,7 @@ struct code_use {
   std::int64_t most_ns = 0, most_visits = 0, most_work = 0;
   std::int64_t most_whole_ns = 0;  ///< time of that rank in all blocks
   std::int64_t most_delay_ns = 0;  ///< of its own code: ready to run without a processor
+  std::int64_t most_polls_ns = 0;  ///< its time between two polls of one call
   std::int64_t second_ns = 0;      ///< time of the rank with the second most
   std::int32_t ranks = 0, counting_ranks = 0;  ///< ranks that ran it; of these, with units of work
   std::int32_t most_rank = -1, most_processors = 0;
@@ -27851,6 +28690,7 @@ struct code_use {
       most_work = o.most_work;
       most_whole_ns = o.most_whole_ns;
       most_delay_ns = o.most_delay_ns;
+      most_polls_ns = o.most_polls_ns;
       most_processors = o.most_processors;
       most_rank = o.most_rank;
     }
@@ -27903,7 +28743,7 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
   for (std::uint32_t i = 0; i < all.size(); ++i) numbers.intern(all[i].block, i);
   const auto in = [&](core::stable_key block) -> rank_code& {
     const std::uint32_t number = numbers.intern(block, static_cast<std::uint32_t>(all.size()));
-    if (number == all.size()) all.push_back({block, 0, 0, 0});
+    if (number == all.size()) all.push_back({block, 0, 0, 0, 0});
     return all[number];
   };
   for (const explain::location_history& here : rank.locations) {
@@ -27913,7 +28753,7 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
     core::stable_key from = 0;
     std::uint64_t code_end = 0;
     bool visited = false;
-    const auto compute = [&](std::uint64_t steps_end, std::int64_t until_ns, core::stable_key site) {
+    const auto compute = [&](std::uint64_t steps_end, std::int64_t until_ns, core::stable_key site, bool polls) {
       std::int64_t room_ns = until_ns - left_ns;
       for (const std::uint64_t end = std::min<std::uint64_t>(steps_end, here.steps.size()); step < end; ++step) {
         const core::path_step& s = here.steps[step];
@@ -27929,6 +28769,7 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
       if (room_ns <= 0 || here.thread != 0) return;  // a thread counts with its marks, it may sleep between them
       rank_code& c = in(explain::between_key(from, site));
       c.ns += room_ns;
+      if (polls && room_ns == until_ns - left_ns) c.polls_ns += room_ns;
       c.visits += visited ? 0 : 1;
       visited = true;
     };
@@ -27936,13 +28777,14 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
       const core::sync_record& r = here.records[i];
       walk.step(r);
       const std::uint32_t end = explain::code_end_site(here, i, code_end);
-      compute(r.steps, walk.begin_ns(), end < here.call_sites.size() ? here.call_sites[end] : 0);
+      const bool polls = explain::is_between_polls(here, i);
+      compute(r.steps, walk.begin_ns(), end < here.call_sites.size() ? here.call_sites[end] : 0, polls);
       left_ns = walk.leave_ns();
       if (core::polled_in_vain(r)) continue;
       from = explain::site_of(here, r);
       visited = false;
     }
-    compute(here.steps.size(), std::max(rank.end_ns, left_ns), 0);
+    compute(here.steps.size(), std::max(rank.end_ns, left_ns), 0, false);
   }
   base::small_stable_sort(all, [](const rank_code& a, const rank_code& b) { return a.block < b.block; });
   so_far = std::move(all);
@@ -27959,6 +28801,7 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
     u.work = u.most_work = c.work;
     u.most_whole_ns = whole_ns;
     u.most_delay_ns = processor.delay_in(whole_ns);
+    u.most_polls_ns = c.polls_ns;
     u.most_processors = processor.processors;
     u.most_rank = rank;
     u.ranks = 1;
@@ -27997,6 +28840,7 @@ struct program_facts {
   };
   const code_table* code = nullptr;
   base::pod_vector<sends> sites;  ///< sorted by site
+  bool shared_processors = false;  ///< ranks often waited for a processor, so that the virtual clocks see too little saving
 
   /// Own work of a rank before each send of a call site, since it last completed a communication; 0: unknown.
   double mean_ns_before(core::stable_key site) const noexcept {
@@ -28045,6 +28889,7 @@ struct code_spread {
       out.lead = "even";
       return out;
     }
+    if (2 * static_cast<double>(use->most_polls_ns) >= excess) return out;  // it may be waiting there
     out.above_mean_ns = use->most_ns - use->ns / ranks;
     out.lead = others < 0.05 * most                                                                ? "alone"
                : 2 * use->ranks <= ranks && most * use->ranks < 1.1 * static_cast<double>(use->ns) ? "few"
@@ -28068,9 +28913,46 @@ struct code_spread {
 
 #endif
 
-// ---- whywait/rules/fact_rows.hpp
-#ifndef WHYWAIT_RULES_FACT_ROWS_HPP
-#define WHYWAIT_RULES_FACT_ROWS_HPP
+// ---- whywait/base/ranks.hpp
+#ifndef WHYWAIT_BASE_RANKS_HPP
+#define WHYWAIT_BASE_RANKS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace base {
+
+/// A list of ranks: "rank 3", "ranks 0, 2 and 5-7", "ranks 1 and 2", "rank 2 and others"; a list of more than six ranges is
+/// a count, "12 ranks". Sorts `ranks` and removes repetitions. `others`: the list was truncated.
+inline std::string rank_list(base::pod_vector<std::int32_t>& ranks, bool others = false) {
+  base::small_stable_sort(ranks);
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  if (ranks.empty()) return "some ranks";
+  base::vector<std::string> ranges;
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t j = i;
+    while (j + 1 < ranks.size() && ranks[j + 1] == ranks[j] + 1) ++j;
+    if (j == i + 1) j = i;  // "3 and 4" reads better than "3-4"
+    ranges.push_back(std::to_string(ranks[i]) + (j > i ? "-" + std::to_string(ranks[j]) : ""));
+    i = j + 1;
+  }
+  std::string out = std::to_string(ranks.size()) + " ranks";
+  if (ranges.size() <= 6) {
+    out = ranks.size() == 1 ? "rank " : "ranks ";
+    for (std::size_t i = 0; i < ranges.size(); ++i)
+      out += (i == 0 ? "" : i + 1 == ranges.size() && !others ? " and " : ", ") + ranges[i];
+  }
+  return others ? out + " and others" : out;
+}
+
+}  // namespace base
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/rules/rank_shares.hpp
+#ifndef WHYWAIT_RULES_RANK_SHARES_HPP
+#define WHYWAIT_RULES_RANK_SHARES_HPP
 
 namespace whywait {
 inline namespace v0 {
@@ -28103,7 +28985,8 @@ inline std::string guilty_text(const base::vector<explain::location_share>& shar
 
 /// The share of a wait in which the ranks that were late also waited: 0 if none of them did, 1 if all had the same part in
 /// both. 1 too if the lists name less than half of either.
-inline double in_turn(const explain::explanation& e) {
+inline double in_turn(const base::vector<explain::location_share>& causers,
+                      const base::vector<explain::location_share>& waiters) {
   base::pod_vector<explain::location_share> late, waited;
   const auto part_of = [](const base::vector<explain::location_share>& from, base::pod_vector<explain::location_share>& to) {
     double all = 0, named = 0;
@@ -28116,7 +28999,7 @@ inline double in_turn(const explain::explanation& e) {
     base::small_stable_sort(to, [](const auto& a, const auto& b) { return a.rank < b.rank; });
     return 2 * named >= all ? named : 0.0;
   };
-  const double late_ns = part_of(e.causers, late), waited_ns = part_of(e.waiters, waited);
+  const double late_ns = part_of(causers, late), waited_ns = part_of(waiters, waited);
   if (late_ns <= 0 || waited_ns <= 0) return 1;
   double both = 0;
   for (std::size_t i = 0, j = 0; i < late.size() && j < waited.size();) {
@@ -28128,6 +29011,109 @@ inline double in_turn(const explain::explanation& e) {
   }
   return both;
 }
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/rules/earlier_sends.hpp
+#ifndef WHYWAIT_RULES_EARLIER_SENDS_HPP
+#define WHYWAIT_RULES_EARLIER_SENDS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+namespace detail {
+
+/// At most three calls in a sentence; of calls that differ only in the line, the lines: "MPI_Send (halo.cpp:110 and 111)".
+inline std::string calls_text(const base::vector<std::string>& calls) {
+  constexpr std::size_t most_named = 3;
+  const std::size_t named = std::min(calls.size(), most_named), colon = calls.empty() ? std::string::npos : calls[0].rfind(':');
+  bool lines = colon != std::string::npos && calls[0].back() == ')';
+  for (const std::string& c : calls) lines = lines && c.rfind(':') == colon && c.compare(0, colon, calls[0], 0, colon) == 0;
+  std::string text;
+  for (std::size_t i = 0; i < named; ++i) {
+    text += i == 0 ? "" : i + 1 == calls.size() ? " and " : ", ";
+    if (!lines) text += calls[i];
+    else if (i == 0) text += calls[i].substr(0, calls[i].size() - 1);
+    else text += calls[i].substr(colon + 1, calls[i].size() - colon - 2);
+  }
+  if (calls.size() > most_named) text += " and " + std::to_string(calls.size() - most_named) + " more";
+  return lines ? text + ")" : text;
+}
+
+inline void add_up(base::vector<explain::location_share>& to, const base::vector<explain::location_share>& from) {
+  for (const explain::location_share& s : from) to.push_back(s);
+  base::sort_and_join(
+      to, [](const explain::location_share& a, const explain::location_share& b) { return a.rank < b.rank; },
+      [](explain::location_share& a, const explain::location_share& b) { a.ns += b.ns; });
+}
+
+}  // namespace detail
+
+/// Sets what the virtual clocks know about a wait for a late sender that `block` explains: what it saves to send before the
+/// block. All sends that come after it, and the ranks that wait for them, are taken as one.
+inline void set_earlier_sends(row_writer& w, const explain::outcome& found, const explain::block_names& names,
+                              const program_facts& program, const explain::explanation& e, core::stable_key block) {
+  const auto moves = [&](const explain::explanation& o) {
+    if (o.why != explain::pattern::late_sender) return false;
+    return std::any_of(found.earlier_sends.begin(), found.earlier_sends.end(),
+                       [&](const explain::earlier_send& s) { return s.block == block && s.send == o.cause; });
+  };
+  if (!moves(e)) return;
+  base::vector<explain::location_share> waiters, causers;
+  std::int64_t wait_ns = 0, inherited_ns = 0;
+  for (const explain::explanation& o : found.waits) {
+    if (!moves(o)) continue;
+    wait_ns += o.wait_ns;
+    inherited_ns += o.inherited_wait_ns();
+    detail::add_up(waiters, o.waiters);
+    detail::add_up(causers, o.causers);
+  }
+  base::vector<std::string> sends;
+  const auto add = [&](core::stable_key site) {
+    std::string name = detail::call_of(names.place(site));
+    if (std::find(sends.begin(), sends.end(), name) == sends.end()) sends.push_back(std::move(name));
+  };
+  std::int64_t saving_ns = 0;
+  for (const explain::earlier_send& s : found.earlier_sends) {
+    if (s.block != block) continue;
+    add(s.send);
+    saving_ns = s.saving_ns;
+  }
+  // No rank waits for what is sent right after a late message, in the same function and after the same work, but it must
+  // move as well.
+  const base::place* const late = names.place(e.cause);
+  const double work_ns = program.mean_ns_before(e.cause);
+  for (const program_facts::sends& s : program.sites) {
+    const base::place* const p = names.place(s.site);
+    if (p == nullptr || late == nullptr || p->file != late->file || p->region != late->region || p->call != late->call)
+      continue;
+    if (work_ns > 0 && std::abs(program.mean_ns_before(s.site) - work_ns) <= 0.05 * work_ns) add(s.site);
+  }
+  base::small_stable_sort(sends);
+  w.set("earlier_known", true).set("earlier_sends", detail::calls_text(sends)).set("earlier_ranks", ranks_text(waiters));
+  w.set("earlier_saving", static_cast<double>(saving_ns) * 1e-9);
+  w.set("earlier_share", static_cast<double>(saving_ns) / static_cast<double>(std::max<std::int64_t>(found.longest_ns, 1)));
+  w.set("earlier_in_turn", in_turn(causers, waiters));
+  w.set("earlier_indirect", static_cast<double>(inherited_ns) / static_cast<double>(std::max<std::int64_t>(wait_ns, 1)));
+}
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/rules/fact_rows.hpp
+#ifndef WHYWAIT_RULES_FACT_ROWS_HPP
+#define WHYWAIT_RULES_FACT_ROWS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
 
 /// Converts the outcome of an analysis to facts: one `run`, a `wait` per explanation (numbered as in the outcome) and a
 /// `block` per residual term, and a `point_to_point` per explanation of a wait for a message, with its count as weight.
@@ -28145,6 +29131,7 @@ class fact_maker {
 
   void make() {
     store_.location_time = seconds(found_.location_ns);
+    store_.run_time = seconds(found_.longest_ns);
     row_writer(store_, "run")
         .set("ranks", ranks_)
         .set("locations", found_.locations)
@@ -28215,6 +29202,11 @@ class fact_maker {
     const std::int64_t most = std::max(t.causer_work, t.waiter_work), least = std::min(t.causer_work, t.waiter_work);
     return least > 0 && 20 * (most - least) <= most;
   }
+  /// Whether unmarked code is mostly between polls of one call, where its rank may wait.
+  bool is_mostly_polls(core::stable_key block) const noexcept {
+    const code_use* const use = program_.code != nullptr ? program_.code->find(block) : nullptr;
+    return use != nullptr && 2 * use->most_polls_ns >= use->most_ns && use->most_ns > 0;
+  }
   const explain::critical_block* critical(core::stable_key block) const noexcept {
     const std::uint32_t at = on_path_.find(block);
     return at == base::key_map::none ? nullptr : &found_.critical_path[at];
@@ -28222,10 +29214,15 @@ class fact_maker {
   /// Wall time that balancing the largest block of a wait saves: the answer of the virtual clocks, which the verdict states,
   /// or what its critical path has above the mean.
   std::int64_t above_mean(const explain::residual_term& top, const code_spread& spread, std::int64_t longest_waiter) const {
-    const std::uint32_t at = balanced_.find(top.block);
-    if (at != base::key_map::none && spread.uneven()) return std::max<std::int64_t>(found_.balances[at].saving_ns, 0);
+    if (balance_predicted(top, spread)) {
+      const std::int64_t predicted = found_.balances[balanced_.find(top.block)].saving_ns;
+      return std::max(predicted, program_.shared_processors ? spread.above_mean_ns : std::int64_t{0});
+    }
     const explain::critical_block* const path = critical(top.block);
     return std::min(path != nullptr ? path->imbalance_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns);
+  }
+  bool balance_predicted(const explain::residual_term& top, const code_spread& spread) const noexcept {
+    return spread.uneven() && balanced_.find(top.block) != base::key_map::none;
   }
   static double each(const explain::residual_term& t) noexcept {
     return 2 * seconds(t.speed_ns) / std::max(1.0, static_cast<double>(t.causer_visits + t.waiter_visits));
@@ -28266,7 +29263,7 @@ class fact_maker {
     int used = 0;
     for (std::size_t i = 0; i < terms.size() && 4 * transfer <= 3 * positive; ++i) {
       if (terms[i]->total_ns <= 0 || kinds[i] == std::string_view("other") || kinds[i] == std::string_view("call") ||
-          kinds[i] == std::string_view("startup"))
+          kinds[i] == std::string_view("startup") || is_mostly_polls(terms[i]->block))
         continue;
       if (used == 2 || (used == 1 && 4 * named >= 3 * (positive - transfer))) break;
       blocks += (used++ == 0 ? "" : " and ") + names[i];
@@ -28325,11 +29322,13 @@ class fact_maker {
                                                           static_cast<double>(e.wait_ns)));
     w.set("positive", seconds(positive)).set("more", seconds(more)).set("slower", seconds(slower));
     w.set("in_transfer", seconds(transfer)).set("in_marked_waits", seconds(marked));
-    w.set("late_ranks", guilty_text(e.causers)).set("late_ranks_count", late_count).set("late_rank", late_rank);
-    w.set("waiting_ranks", ranks_text(e.waiters))
+    const std::string guilty = guilty_text(e.causers), waiting = ranks_text(e.waiters);
+    w.set("late_others", guilty == waiting ? "one another" : guilty);
+    w.set("late_ranks", guilty).set("late_ranks_count", late_count).set("late_rank", late_rank);
+    w.set("waiting_ranks", waiting)
         .set("waiting_ranks_count", waiting_count)
         .set("late_share", ratio(most, causing))
-        .set("in_turn", in_turn(e));
+        .set("in_turn", in_turn(e.causers, e.waiters));
     if (!terms.empty() && terms[0]->total_ns > 0) {
       const explain::residual_term& top = *terms[0];
       w.set("top", names[0]).set("top_kind", kinds[0]).set("top_duration", seconds(top.total_ns));
@@ -28352,6 +29351,9 @@ class fact_maker {
       w.set("code_delay", seconds(use != nullptr ? use->most_delay_ns : 0));
       w.set("units_ratio", spread.units_ratio).set("visits_ratio", spread.visits_ratio);
       w.set("above_mean", seconds(above_mean(top, spread, longest_waiter)));
+      w.set("balance_predicted",
+            balance_predicted(top, spread) && !program_.shared_processors);  // then `above_mean` is a bound
+      set_earlier_sends(w, found_, names_, program_, e, top.block);
       w.set("top_waiting_amount", work ? top.waiter_work : top.waiter_visits)
           .set("top_unit", work ? "units of work" : "visits");
     }
@@ -28529,13 +29531,14 @@ evaluation evaluate(const knowledge& known, const explain::outcome& found, std::
   out.waits.resize(found.waits.size());
   for (finding& f : all.list) {
     if (f.wait < 0) {
-      if (f.matters) out.problems.push_back(std::move(f));
+      if (f.matters && f.saves) out.problems.push_back(std::move(f));
       continue;
     }
     wait_advice& w = out.waits[static_cast<std::size_t>(f.wait)];
     // A pattern is known if a problem is declared for the event type of its name.
-    if (known.types[known.problems[f.rule].type].name == explain::name_of(found.waits[static_cast<std::size_t>(f.wait)].why))
-      w.known = true;
+    f.of_pattern =
+        known.types[known.problems[f.rule].type].name == explain::name_of(found.waits[static_cast<std::size_t>(f.wait)].why);
+    w.known = w.known || f.of_pattern;
     if (f.matters) w.list.push_back(std::move(f));
   }
   for (wait_advice& w : out.waits) {
@@ -28551,6 +29554,12 @@ evaluation evaluate(const knowledge& known, const explain::outcome& found, std::
     w.list = std::move(kept);
   }
   detail::join_causes(out.waits, found);
+  for (wait_advice& w : out.waits) {  // at last, because a cause that saves little still hides what looks like another
+    base::vector<finding> kept;
+    for (finding& f : w.list)
+      if (f.saves) kept.push_back(std::move(f));
+    w.list = std::move(kept);
+  }
   const base::pod_vector<trouble::entry>* const logs[] = {&log.list(), &all.troubles};
   for (const auto* list : logs)
     for (const trouble::entry& t : *list) out.messages.push_back(detail::text_of(known, t));
@@ -28795,14 +29804,16 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
       {"wait",
        "number: wait count share share_of_waiting wrong_order_count late_ranks_count waiting_ranks_count late_rank late_share "
        "in_turn top_moved "
-       "blocks_count top_late_amount top_waiting_amount top_ratio top_share operation_site cause_site ranks code_rank "
+       "earlier_in_turn earlier_indirect earlier_share blocks_count top_late_amount top_waiting_amount top_ratio top_share "
+       "operation_site cause_site ranks code_rank "
        "code_ranks code_ratio code_processors units_ratio visits_ratio;"
        "text: pattern quality operation operation_call operation_region cause cause_call cause_region blocks late_ranks "
-       "waiting_ranks top top_kind top_unit top_place lead excess;"
+       "waiting_ranks top top_kind top_unit top_place lead excess earlier_sends earlier_ranks late_others;"
        "seconds: duration all_shapes longest mean wrong_order_duration indirect unexplained blocks_duration avoidable positive "
        "more slower "
-       "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean code_delay;"
-       "boolean: nonblocking same_site sends_after_work",
+       "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean code_delay "
+       "earlier_saving;"
+       "boolean: nonblocking same_site sends_after_work balance_predicted earlier_known",
        false},
       {"block",
        "number: wait late_rank late_visits waiting_visits ratio share wait_share ranks;"
@@ -29064,27 +30075,6 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
          (role == core::call_role::all_to_all && r.bytes > 0 && !r.has(core::sync_flag::sparse));
 }
 
-namespace detail {
-
-/// Whether what this rank does next may depend on what this call waited for.
-inline bool completes(const core::sync_record& r) noexcept {
-  if (core::polled_in_vain(r)) return false;
-  switch (core::role_of(r.call)) {
-    case core::call_role::local:
-    case core::call_role::initialise:
-    case core::call_role::send:
-    case core::call_role::post_send:
-    case core::call_role::post_receive:
-    case core::call_role::prepare:
-    case core::call_role::start:
-    case core::call_role::release: return false;
-    case core::call_role::exchange: return !r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive);
-    default: return true;
-  }
-}
-
-}  // namespace detail
-
 /// The uses of all send sites and barriers of one rank, sorted by site. O(records). A barrier counts under its first
 /// applicable reason only, so that the three counts add up to at most its calls.
 inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
@@ -29152,7 +30142,7 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
         communicated = communicated ||
                        (role != core::call_role::local && role != core::call_role::release && role != core::call_role::prepare);
       }
-      if (detail::completes(r)) own_ns = 0;
+      if (explain::may_bring_data(r)) own_ns = 0;
       if (!core::polled_in_vain(r)) pass(r);
     }
   }
@@ -31287,6 +32277,11 @@ class problem_compiler {
         if (!what.is(type::kind::wrong) && !(what.is(type::kind::number) && what.same_unit(type::duration())))
           out_.log.report(code::not_seconds, n.where, {"'", field, "' must be a duration in seconds, this is ", what.words()});
         good = good && what.is(type::kind::number) && what.same_unit(type::duration());
+      } else if (field == "predicted") {
+        const type what = expressions.compile(p.value, names, rule.predicted);
+        if (!what.is(type::kind::wrong) && !what.is(type::kind::boolean))
+          out_.log.report(code::wrong_type, n.where, {"'", field, "' must be a condition, this is ", what.words()});
+        good = good && what.is(type::kind::boolean);
       } else if (field == "description" || field == "advice" || field == "root" || field == "verdict") {
         scope finding = names;
         finding.about_finding = field != "root";
@@ -31301,7 +32296,7 @@ class problem_compiler {
       } else {
         detail::nearest_name near(field);
         for (const char* known :
-             {"name", "description", "advice", "duration", "saving", "threshold", "instead_of", "root", "verdict"})
+             {"name", "description", "advice", "duration", "saving", "predicted", "threshold", "instead_of", "root", "verdict"})
           near.offer(known);
         out_.log.report(code::unknown_field, p.name.where, {"a problem has no field '", field, "'"}, near);
         good = false;
@@ -31742,33 +32737,36 @@ declare composite event uneven member ( wait as w )
   when (w.lead = 'one' or w.lead = 'several') and w.top_kind != 'waiting';
 declare problem for uneven when w.excess != 'speed' and w.excess != 'shared' parameters (
   name = "uneven_work",
-  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, work_in_turn, wrong_order",
+  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
   root = "{w.top} {w.top_place} {w.code_rank}",
   description = if(w.lead = 'one', "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}",
                    "some ranks take up to {w.code_ratio} times as long as the others in {w.top}, rank {w.code_rank} most")
                 + if(w.excess = 'units', " ({w.units_ratio} times the units of work).", if(w.excess = 'visits', " ({w.visits_ratio} times the visits).",
                      if(w.excess = 'both', " ({w.units_ratio} times the units of work, and each takes longer).",
                      if(abs(w.visits_ratio - 1) < 10 %, " (with as many visits).", " ({w.visits_ratio} times the visits, and each takes longer).")))),
-  advice = if(w.lead = 'one', "give some of {w.top} on rank {w.code_rank} to the other ranks: balance it by cost, not by count",
-              "balance {w.top} over the ranks, by cost and not by count")
-           + if(w.excess = 'unknown', "; if all ranks have as much to do in it, which WHYWAIT_WORK would show, find what makes it slower there", ""),
-  duration = w.duration, saving = w.above_mean );
+  advice = if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', "that code", "{w.top}") + " on rank {w.code_rank} to the other ranks: balance it by cost, not by count",
+              "balance " + if(w.top_kind = 'between', "that code", "{w.top}") + " over the ranks, by cost and not by count")
+           + if(w.excess = 'unknown', "; if it is the same work on all ranks (WHYWAIT_WORK would tell), find what makes it slower there", ""),
+  duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted );
 declare problem for uneven when w.excess = 'speed' parameters (
   name = "slower_visits",
-  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, work_in_turn, wrong_order",
+  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
   root = "{w.top} {w.top_place} {w.code_rank}",
   description = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}, at the same number of units of work.",
-  advice = "find what makes a unit of work in {w.top} slower on rank {w.code_rank}: other data, memory, a slower or shared core;
+  verdict = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
+            + " for the same work: making it as fast there",
+  advice = "find what makes a unit of work in " + if(w.top_kind = 'between', "that code", "{w.top}") + " slower on rank {w.code_rank}: other data, memory, a slower or shared core;
             more even counts will not help",
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
 
 # The scheduler is the cause: the rank had work to do and no processor.
 declare problem for uneven when w.excess = 'shared' parameters (
   name = "shared_processor",
-  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, work_in_turn, wrong_order",
-  root = "{w.code_rank}",
+  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
+  root = "rank {w.code_rank}",
   description = "rank {w.code_rank} was ready to run for {w.code_delay} without a processor, so that {w.top} took {w.code_ratio} times as
                  long as on the others" + if(w.code_processors > 0, "; it may use {plural(w.code_processors, 'processor', 'processors')}.", "."),
+  verdict = "rank {w.code_rank} was ready to run for {w.code_delay} without a processor: giving each rank one of its own",
   advice = "give each rank a processor of its own: start fewer ranks on this machine, check the binding, stop what else runs there",
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
 
@@ -31776,13 +32774,13 @@ declare problem for uneven when w.excess = 'shared' parameters (
 declare composite event serial member ( wait as w ) when (w.lead = 'alone' or w.lead = 'few') and w.top_kind != 'between' and w.top_kind != 'waiting';
 declare problem for serial parameters (
   name = "serial_work",
-  instead_of = "late_sender, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, uneven_work",
+  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, uneven_work, send_after_work",
   root = "{w.top} {w.top_place} {w.code_rank}",
   description = if(w.lead = 'few', "only {w.code_ranks} of {w.ranks} ranks run {w.top}; the others wait for them at {w.operation}.",
                    "only rank {w.code_rank} runs {w.top}; the other ranks wait for it at {w.operation}."),
   verdict = if(w.lead = 'few', "only {w.code_ranks} of {w.ranks} ranks run {w.top}, and the others wait for them: dividing it among all ranks", ""),
   advice = "divide {w.top} among the ranks, or give {w.waiting_ranks} work that does not need its result",
-  duration = w.duration, saving = w.above_mean );
+  duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted );
 
 # One rank that is slower in every block that both sides ran is a matter of its place, not of the code.
 declare composite event slow_place
@@ -31794,7 +32792,11 @@ declare composite event slow_place
                lost = sum(b.slower), ranks = most(b.ranks) );
 declare problem for slow_place when blocks >= 3 and least_ratio > 1.1 and most_ratio < 1.5 * least_ratio parameters (
   name = "slow_rank",
-  description = "rank {rank} is slower in each of {blocks} blocks, {least_ratio} to {most_ratio} times, at the same number of units of work.",
+  root = "rank {rank}",
+  description = "rank {rank} is slower in each of {blocks} blocks, " + if(most_ratio < 1.05 * least_ratio, "{most_ratio} times", "{least_ratio} to {most_ratio} times")
+                + ", at the same number of units of work.",
+  verdict = "rank {rank} takes " + if(most_ratio < 1.05 * least_ratio, "{most_ratio} times", "{least_ratio} to {most_ratio} times")
+            + " as long as the others in each of {blocks} blocks, for the same work: making it as fast as the others",
   advice = "look at the machine under rank {rank}, not at the code: frequency, memory, another job, binding; or give it
             {percent(1 - 1 / least_ratio)} less work",
   duration = lost, saving = lost / max(1, ranks - 1) );
@@ -31802,7 +32804,7 @@ declare problem for slow_place when blocks >= 3 and least_ratio > 1.1 and most_r
 # All ranks do as much of the block in total, but not at the same time, and each waits for the others in turn: the lead moves.
 # Where the others run the block earlier or later, it is run by one after the other.
 declare composite event varying_block member ( wait as w )
-  when w.lead = 'even' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 % and not w.sends_after_work
+  when w.lead = 'even' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 %
        and w.top_kind != 'waiting' and w.top_duration - w.top_inherited > 40 % * w.duration;
 declare problem for varying_block when w.top_moved < 50 % parameters (
   name = "slow_block",
@@ -31811,7 +32813,7 @@ declare problem for varying_block when w.top_moved < 50 % parameters (
   description = "{w.waiting_ranks} are late in turn because {w.top} takes longer now on one, now on another; in total all ranks spend
                  about as much time in it.",
   verdict = "{w.waiting_ranks} are late in turn, by how long {w.top} takes: evening it out",
-  advice = "even out {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})") + " from visit to visit; or let
+  advice = if(w.top_kind = 'between', "even out that code", "even out {w.top}") + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})") + " from visit to visit; or let
             a rank go on without the late one: receive later, do more work between two messages, or synchronise less often",
   duration = w.duration, saving = w.above_mean );
 declare problem for varying_block when w.top_moved >= 50 % parameters (
@@ -31820,7 +32822,7 @@ declare problem for varying_block when w.top_moved >= 50 % parameters (
   root = "{w.top} {w.top_place}",
   description = "{w.waiting_ranks} run {w.top} in turn while others wait; in total all ranks spend about as much time in it.",
   verdict = "{w.waiting_ranks} run {w.top} in turn while others wait: running it at the same time on all",
-  advice = "divide each {w.top} among the ranks, or let the next rank begin it ahead of {w.operation}",
+  advice = if(w.top_kind = 'between', "divide that code among", "divide each {w.top} among") + " the ranks, or let the next rank begin it ahead of {w.operation}",
   duration = w.duration, saving = w.above_mean );
 )rules";
 }
@@ -31848,6 +32850,7 @@ declare composite event wait_at_barrier member ( wait as w ) when w.pattern = 'w
 declare problem for wait_at_barrier parameters (
   name = "wait_at_barrier",
   description = "{w.waiting_ranks} came to {w.operation} before {w.late_ranks} and waited there.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": arriving together, or dropping it,"),
   advice = if(w.blocks_count = 0, "drop {w.operation} if no data depends on it", "spread the work of {w.blocks} evenly over the ranks, or drop {w.operation} if no data depends on it"),
   duration = w.duration,
   saving = w.avoidable );
@@ -31856,6 +32859,7 @@ declare composite event wait_at_nxn member ( wait as w ) when w.pattern = 'wait_
 declare problem for wait_at_nxn parameters (
   name = "wait_at_nxn",
   description = "All need data of all in {w.operation}: {w.waiting_ranks} came before {w.late_ranks} and waited.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": arriving together, or its nonblocking form,"),
   advice = if(w.blocks_count = 0, "start the nonblocking form of {w.operation} and do other work until its result is needed",
            "spread the work of {w.blocks} evenly over the ranks, or start the nonblocking form of {w.operation} and do other work until its result is needed"),
   duration = w.duration,
@@ -31865,6 +32869,8 @@ declare composite event late_broadcast member ( wait as w ) when w.pattern = 'la
 declare problem for late_broadcast parameters (
   name = "late_broadcast",
   description = "{w.waiting_ranks} needed data of the root in {w.operation} before it came there ({w.cause}).",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for its root"
+            + if(w.blocks_count > 0, " because of {w.blocks}", "") + ": calling it earlier there",
   advice = if(w.blocks_count = 0, "let the root call {w.cause} earlier, or start the nonblocking form early and wait where the data is needed",
            "let the root call {w.cause} before {w.blocks}, or start the nonblocking form early and wait where the data is needed"),
   duration = w.duration,
@@ -31874,6 +32880,7 @@ declare composite event early_reduce member ( wait as w ) when w.pattern = 'earl
 declare problem for early_reduce parameters (
   name = "early_reduce",
   description = "The root came to {w.operation} before the others had given their data ({w.late_ranks}).",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": its nonblocking form"),
   advice = if(w.blocks_count = 0, "let the root use the nonblocking form of {w.operation} and do other work meanwhile",
            "spread the work of {w.blocks} evenly over the ranks, or let the root use the nonblocking form of {w.operation} and do other work meanwhile"),
   duration = w.duration,
@@ -31883,6 +32890,7 @@ declare composite event early_scan member ( wait as w ) when w.pattern = 'early_
 declare problem for early_scan parameters (
   name = "early_scan",
   description = "In {w.operation} a rank needs all ranks below it: {w.waiting_ranks} came before {w.late_ranks}.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": its nonblocking form"),
   advice = if(w.blocks_count = 0, "use the nonblocking form of {w.operation} and do other work meanwhile",
            "give the lower ranks less of {w.blocks}, or use the nonblocking form of {w.operation} and do other work meanwhile"),
   duration = w.duration,
@@ -31892,6 +32900,7 @@ declare composite event wait_at_create member ( wait as w ) when w.pattern = 'wa
 declare problem for wait_at_create parameters (
   name = "wait_at_create",
   description = "{w.operation} makes a communicator or window with all ranks: {w.waiting_ranks} came before {w.late_ranks}.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": calling it where all arrive together"),
   advice = if(w.blocks_count = 0, "make it once, where all ranks arrive together",
            "call {w.operation} once, ahead of {w.blocks}, or spread that work evenly over the ranks"),
   duration = w.duration,
@@ -31901,6 +32910,7 @@ declare composite event wait_at_finalize member ( wait as w ) when w.pattern = '
 declare problem for wait_at_finalize parameters (
   name = "wait_at_finalize",
   description = "{w.waiting_ranks} were done before {w.late_ranks} and waited in {w.operation}.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": giving the others some of its work"),
   advice = if(w.blocks_count = 0, "give some work of {w.late_ranks} to the ranks that finish first",
            "give some of {w.blocks} to the ranks that finish first"),
   duration = w.duration,
@@ -31918,8 +32928,10 @@ declare problem for needless_barrier parameters (
                 "the next call is a collective operation that holds all ranks anyway.", if(b.after_collective >= b.idle,
                 "the call before was a collective operation that held all ranks already.",
                 "no rank communicated since the one before.")),
+  verdict = "{w.operation} orders nothing that MPI sees: removing it",
   advice = "remove {w.operation}; if it orders files or output, state that in a comment",
-  duration = w.duration, saving = w.unexplained / max(1, w.waiting_ranks_count) );
+  duration = w.duration,   # whatever made ranks late makes them wait in the next call instead
+  saving = if(w.blocks_count = 0, w.avoidable, w.unexplained / max(1, w.waiting_ranks_count)) );
 
 # Everybody has arrived and left late all the same: the operation itself takes time after the last arrival.
 declare problem for completion parameters (
@@ -31994,17 +33006,37 @@ declare composite event late_sender member ( wait as w ) when w.pattern = 'late_
 declare problem for late_sender parameters (
   name = "late_sender",
   description = "The receive ({w.operation}) was ready before the message was sent ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
-  advice = if(w.blocks_count > 0 and w.sends_after_work, "call {w.cause} before {w.blocks} if the message does not depend on it, or ",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for messages of {w.late_others}"
+            + if(w.blocks_count > 0, ", which come after {w.blocks}", if(w.top_kind = 'call', ", which come after {w.top}", "")) + ": sending them earlier",
+  advice = if(w.blocks_count > 0 and w.sends_after_work and not (w.earlier_known and w.earlier_share < 2 %), "call {w.cause} before {w.blocks} if the message does not depend on it, or ",
            if(w.blocks_count > 0, "make {w.blocks} shorter on {w.late_ranks}, or ", if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", if(w.sends_after_work, "call {w.cause} earlier, or ", ""))))
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}",
                 "post the receive early with MPI_Irecv and wait for it after other work"),
   duration = w.duration,
   saving = w.avoidable );
 
+# Each rank works before it sends what others wait for, and they work meanwhile as well: if the sends came first, the messages
+# would travel while all work. What that saves is known from the virtual clocks.
+declare composite event send_after_work member ( wait as w )
+  when w.pattern = 'late_sender' and w.lead = 'even' and w.earlier_share >= 2 % and w.earlier_in_turn >= 50 %
+       and w.earlier_indirect <= 50 % and w.top_kind != 'waiting';
+declare problem for send_after_work parameters (
+  name = "send_after_work",
+  instead_of = "late_sender, wrong_order, serialised_pipeline, slow_block, work_in_turn",
+  root = "{w.top} {w.top_place}",
+  description = "{w.earlier_ranks} waited for messages that are sent only after {w.top}: {w.earlier_sends}.",
+  verdict = "{w.earlier_ranks} waited for messages that are sent only after {w.top}"
+            + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
+            + ": calling {w.earlier_sends} ahead of it, if the messages do not depend on it,",
+  advice = "call {w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + " if the messages do not depend on it",
+  duration = w.duration, saving = w.earlier_saving, predicted = true );
+
 declare composite event late_receiver member ( wait as w ) when w.pattern = 'late_receiver';
 declare problem for late_receiver parameters (
   name = "late_receiver",
   description = "The send ({w.operation}) had to wait until the receive was posted ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for the receive of {w.late_others} ({w.cause})"
+            + if(w.blocks_count > 0, ", which comes after {w.blocks}", if(w.top_kind = 'call', ", which comes after {w.top}", "")) + ": posting it earlier",
   advice = if(w.blocks_count > 0, "post the receive ({w.cause}) before {w.blocks}, or ",
            if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", "post the receive ({w.cause}) earlier, or "))
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}", "send with MPI_Isend and wait for it after other work"),
@@ -32016,6 +33048,8 @@ declare problem for wait_for_progress parameters (
   name = "wait_for_progress",
   description = "{w.waiting_ranks} had posted what {w.operation} needs, but it did not complete until {w.late_ranks} called MPI again
                  ({w.cause}).",
+  verdict = "{w.waiting_ranks} waited in {w.operation} until {w.late_ranks} called MPI again"
+            + if(w.blocks_count > 0, ", after {w.blocks}", "") + ": calling MPI_Test there now and then",
   advice = if(w.blocks_count > 0, "let {w.late_ranks} call MPI_Test now and then in {w.blocks}, or make {w.blocks} shorter there",
               "let {w.late_ranks} call MPI_Test now and then ahead of {w.cause}")
            + if(w.nonblocking, "; or give {w.waiting_ranks} work to do ahead of {w.operation}", "")
@@ -32042,6 +33076,7 @@ declare problem for pipeline parameters (
   name = "serialised_pipeline",
   description = "{percent(w.indirect / w.duration)} of this wait was handed on: {w.late_ranks} had waited in the same way before
                  they could call {w.cause}.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, which had waited in the same way: handing on smaller pieces of {w.blocks}",
   advice = "cut {w.blocks} into smaller pieces and call {w.cause} after each, so that {w.waiting_ranks} can begin while
             {w.late_ranks} still work",
   duration = w.duration, saving = min(w.indirect, w.avoidable) );
@@ -32051,6 +33086,7 @@ declare problem for traffic
   parameters (
   name = "small_messages",
   description = "{plural(calls, 'message', 'messages')} of {mean_bytes} on average leave {site}: each costs its latency, not its size.",
+  verdict = "{site} sends {plural(calls, 'message', 'messages')} of {mean_bytes} on average: sending them together",
   advice = "collect what {site} sends ({mean_bytes} each, {duration / calls} a call) and send it together, or send it less often",
   duration = duration, saving = duration / max(1, ranks) * (1 - mean_bytes / 1 KiB) );
 
@@ -32059,6 +33095,7 @@ declare problem for traffic
   parameters (
   name = "aggregate_messages",
   description = "{percent(batched / calls)} of the messages of {site} follow another one to the same rank at once.",
+  verdict = "{percent(batched / calls)} of the messages of {site} follow another one to the same rank: sending {messages_per_batch} as one",
   advice = "put the {messages_per_batch} messages that {site} sends to one rank in a row into one (MPI_Pack, or a datatype over
             all of it)",
   duration = batched_duration, saving = batched_duration / max(1, ranks) * (1 - 1 / messages_per_batch) );
@@ -32545,9 +33582,10 @@ inline void print_lines(const std::string& text) {
 }  // namespace detail
 
 /// Evaluates the built-in rules, the rules of the program and those of the files that `wanted` (WHYWAIT_RULES) names.
-/// Errors in rules are printed and counted in `facts.warnings`; they change nothing else. For rank 0.
+/// `shared`: whether ranks often waited for a processor. Errors in rules are printed and counted in `facts.warnings`; they
+/// change nothing else. For rank 0.
 inline rules::evaluation advise(const char* wanted, const explain::outcome& found, const base::names& names,
-                                rules::contribution&& all, report::run_facts& facts) {
+                                rules::contribution&& all, bool shared, report::run_facts& facts) {
   try {
     const rules::rules_setting setting = rules::rules_setting::parse(wanted);
     const rules::knowledge known = rules::active_rules(setting, all.events, std::move(all.texts));
@@ -32556,6 +33594,7 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
     for (const rules::own_packet& packet : all.events) dropped += rules::dropped_events(packet);
     rules::program_facts program;
     program.code = &all.code;
+    program.shared_processors = shared;
     for (const rules::site_use& u : all.uses)
       if (u.what == rules::site_use::kind::send) program.sites.push_back({u.site, u.calls, u.own_before_ns});
     rules::evaluation evaluated = rules::evaluate(known, found, facts.ranks, names, program,
@@ -33633,10 +34672,13 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// A thread that ended without calling MPI, and what it did in marked code.
+/// A thread that ended without calling MPI, or several that did in one gap between two calls, and what they did in marked
+/// code.
 struct ended_thread {
   std::uint64_t begin = 0, end = 0;  ///< clock ticks
   std::size_t first_step = 0, steps = 0;
+  std::uint64_t used = end - begin;  ///< how long at least one of them ran
+  std::int64_t threads = 1;
 };
 
 /// The records and steps of a location together with the work of threads that lived between two of its calls: the location
@@ -33707,11 +34749,11 @@ class joined_threads {
       parts_.push_back({g.record, work[i]});
     }
     const std::uint64_t from = std::max(t.begin, covered_);
-    if (t.end > from) g.used += t.end - from;
+    if (t.end > from) g.used += std::min(t.end - from, t.used);
     covered_ = std::max(covered_, t.end);
     g.worked += worked;
     ticks_ += worked;
-    ++threads_;
+    threads_ += t.threads;
   }
 
   void copy(const core::location_history& from, const base::pod_vector<gap>& gaps) {
@@ -33877,7 +34919,7 @@ class process_names final : public explain::function_names {
     if (site.caller != nullptr) key = core::combine(key, function_key(symbols_->of_call(site.caller)));
     return core::combine(key, static_cast<std::uint64_t>(site.call));
   }
-  bool contains(core::stable_key key) const {
+  bool contains(core::stable_key key) const override {
     return known_.find(key) != base::key_map::none || (code_ != nullptr && code_->find(key) != nullptr);
   }
 
@@ -36424,6 +37466,24 @@ namespace finalize {
 /// process.tool_comm, for hooks::on_finalize.
 inline core::shared_clock finish_clock(mpi::state& process) noexcept { return process.clocks.finish(process.tool_comm); }
 
+namespace detail {
+class locked {
+ public:
+  explicit locked(pthread_mutex_t& mutex) noexcept : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
+  ~locked() { unlock(); }
+  void unlock() noexcept {
+    if (holds_) pthread_mutex_unlock(&mutex_);
+    holds_ = false;
+  }
+  locked(const locked&) = delete;
+  locked& operator=(const locked&) = delete;
+
+ private:
+  pthread_mutex_t& mutex_;
+  bool holds_ = true;
+};
+}  // namespace detail
+
 /// Adds to the main thread, if it alone calls MPI, what threads did that it started and that ended between two of its calls.
 inline void join_ended_threads(const mpi::state& process, process_records& all) {
   core::location_history* main = nullptr;
@@ -36440,7 +37500,7 @@ inline void join_ended_threads(const mpi::state& process, process_records& all) 
        l = l->next) {
     const record::location& here = static_cast<const record::location&>(*l);
     if (here.index >= all.threads.size() || __atomic_load_n(&here.extension[0], __ATOMIC_ACQUIRE) != nullptr ||
-        __atomic_load_n(&here.finished, __ATOMIC_ACQUIRE) == 0)
+        __atomic_load_n(&here.finished, __ATOMIC_ACQUIRE) != 1)
       continue;
     ended_thread t{here.path.opened(), here.end_ticks, work.size(), 0};
     here.path.peek(here.end_ticks, [&](const core::path_step& s) {
@@ -36448,6 +37508,16 @@ inline void join_ended_threads(const mpi::state& process, process_records& all) 
     });
     t.steps = work.size() - t.first_step;
     if (t.steps != 0) others.push_back(t);
+  }
+  if (const record::ended_threads* const ended = process.registry->ended) {
+    const auto groups = ended->groups();
+    const auto steps = ended->steps();
+    for (std::uint64_t i = 0; i < groups.size(); ++i) {
+      const record::ended_group& g = groups[i];
+      others.push_back(
+          {g.begin, g.end, work.size(), static_cast<std::size_t>(g.steps), g.used, static_cast<std::int64_t>(g.threads)});
+      for (std::uint64_t s = g.first_step; s < g.first_step + g.steps; ++s) work.push_back(steps[s]);
+    }
   }
   if (others.empty()) return;
   all.joined.reset(new joined_threads(*main, others, work, main->carried == 0 ? all.begin_ticks : 0, all.end_ticks));
@@ -36470,11 +37540,9 @@ inline process_records collect(mpi::state& process, const core::shared_clock& cl
   all.closings = process.closings;
   all.first_closed_ticks = process.closings != 0 ? process.first_closed_ticks : all.closed ? process.closed_ticks : 0;
 
-  pthread_mutex_lock(&process.registry->mutex);
+  detail::locked guard(process.registry->mutex);  // threads that end or begin exchange their locations
   const std::size_t count = process.registry->location_count;
   core::location_base* const newest = process.registry->locations;
-  pthread_mutex_unlock(&process.registry->mutex);
-  // The allocation may throw and is therefore outside the lock.
   history.locations.resize(count);
   all.threads.resize(count);
   for (core::location_base* base = newest; base != nullptr; base = base->next) {
@@ -36522,6 +37590,7 @@ inline process_records collect(mpi::state& process, const core::shared_clock& cl
   }
 
   join_ended_threads(process, all);
+  guard.unlock();
 
   process.lock.lock();
   const std::uint32_t communicators = process.communicators.size();
@@ -36636,13 +37705,500 @@ class node_team {
   std::optional<team> here_;
 };
 
-/// The machine of this rank, identified by its lowest rank in `all`, so that the number is the same on all ranks. -1 on
-/// all ranks if MPI cannot determine the machine of some rank. Collective over `all`.
-inline std::int32_t node_of(const team& all) {
+/// The machine of a rank.
+struct machine {
+  std::int32_t number =
+      -1;  ///< its lowest rank, so that it is the same on all ranks; -1 on all if MPI does not know some machine
+  std::int32_t ranks = 1;    ///< how many run there; all of them if the machine is not known
+};
+
+/// The machine of this rank among those of `all`. Collective over `all`.
+inline machine machine_of(const team& all) {
   const node_team here(all);
-  std::int32_t lowest = here ? all.rank() : -1;
-  if (here) here->broadcast(&lowest, sizeof lowest);  // from the first rank of the machine
-  return lowest;
+  machine found{here ? all.rank() : -1, all.size()};
+  if (!here) return found;
+  found.ranks = here->size();
+  here->broadcast(&found.number, sizeof found.number);  // from the first rank of the machine
+  return found;
+}
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/explain/simulated_transport.hpp
+#ifndef WHYWAIT_EXPLAIN_SIMULATED_TRANSPORT_HPP
+#define WHYWAIT_EXPLAIN_SIMULATED_TRANSPORT_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Hosts all ranks in one process and delivers messages in the order of sending: for tests, for thousands of simulated
+/// ranks, and for programs without MPI. Memory: the packets that one rank fills in a round of an exchange.
+/// Deterministic.
+class simulated_transport {
+ public:
+  /// `room`: bytes per packet of an exchange; results do not depend on it.
+  explicit simulated_transport(std::int32_t ranks, std::size_t room = std::size_t{16} << 10) : ranks_(ranks), room_(room) {}
+
+  std::int32_t ranks() const noexcept { return ranks_; }
+  std::int32_t hosted() const noexcept { return ranks_; }
+
+  template <class Value>
+  std::int64_t minimum(Value&& value) const {
+    std::int64_t least = INT64_MAX;
+    for (std::int32_t i = 0; i != ranks_; ++i) least = std::min(least, value(i));
+    return least;
+  }
+
+  template <class Produce, class Consume>
+  void exchange(Produce&& produce, Consume&& consume) const {
+    base::pod_vector<std::uint32_t> slots(static_cast<std::size_t>(ranks_), none);  // packet of each rank
+    std::deque<base::packet> packets;  // referred to by address; reused by the next rank
+    base::pod_vector<std::int32_t> receivers;
+    const auto to = [&](std::int32_t rank) -> base::packet& {
+      if (rank < 0 || rank >= ranks_) throw std::out_of_range("whywait-X003: packet for no rank");
+      std::uint32_t& at = slots[static_cast<std::size_t>(rank)];
+      if (at == none) {
+        at = static_cast<std::uint32_t>(receivers.size());
+        receivers.push_back(rank);
+        if (packets.size() == at) packets.emplace_back();
+      }
+      return packets[at];
+    };
+    for (bool anything = true; anything;) {
+      anything = false;
+      for (std::int32_t i = 0; i != ranks_; ++i) {
+        produce(i, to, room_);
+        for (std::size_t k = 0; k != receivers.size(); ++k) {
+          base::packet& out = packets[k];
+          slots[static_cast<std::size_t>(receivers[k])] = none;
+          if (out.empty()) continue;
+          consume(receivers[k], i, out.data(), out.size());
+          out.clear();
+          anything = true;
+        }
+        receivers.clear();
+      }
+    }
+  }
+
+  /// Each rank runs until it is stuck. Of the ranks that have messages, the one that received its first of them last runs
+  /// next: its memory and that of the sender are still in the cache. Throws std::logic_error if the ranks wait for each
+  /// other in a circle.
+  template <class Advance, class Receive>
+  void forward(Advance&& advance, Receive&& receive) const {
+    const auto count = static_cast<std::size_t>(ranks_);
+    base::pod_vector<std::uint32_t> ready;
+    base::pod_vector<inbox> inboxes(count);
+    base::memory_pool memory;
+    base::vector<message> messages;  // delivered when it is the receiver's turn
+    base::pod_vector<std::uint32_t> unused;
+    for (std::size_t i = count; i-- != 0;) ready.push_back(static_cast<std::uint32_t>(i));
+    std::int32_t left = ranks_;
+    while (!ready.empty()) {
+      const std::uint32_t number = ready.back();
+      const auto rank = static_cast<std::int32_t>(number);
+      ready.pop_back();
+      inboxes[number].queued = false;
+      for (std::uint32_t m = std::exchange(inboxes[number].first, none); m != none; m = messages[m].next) {
+        receive(rank, messages[m].source, messages[m].data.data(), messages[m].data.size());
+        unused.push_back(m);
+      }
+      const bool finished = advance(rank, [&](std::int32_t to, const base::packet& data) {
+        if (unused.empty()) {
+          unused.push_back(static_cast<std::uint32_t>(messages.size()));
+          messages.emplace_back(memory);
+        }
+        const std::uint32_t fresh = unused.back();
+        unused.pop_back();
+        messages[fresh].source = rank;
+        messages[fresh].next = none;
+        messages[fresh].data.assign(data.begin(), data.end());
+        inbox& there = inboxes[static_cast<std::size_t>(to)];
+        (there.first == none ? there.first : messages[there.last].next) = fresh;
+        there.last = fresh;
+        if (!there.queued) ready.push_back(static_cast<std::uint32_t>(to));
+        there.queued = true;
+      });
+      if (finished && !inboxes[number].finished) {
+        inboxes[number].finished = true;
+        --left;
+      }
+    }
+    if (left != 0) throw std::logic_error("whywait-X004: the ranks' records wait for each other in a circle");
+  }
+
+  template <class Pack, class Merge>
+  void reduce(Pack&& pack, Merge&& merge) const {
+    const auto take = [&](std::int64_t into, std::int64_t from) {
+      const base::packet data = pack(static_cast<std::int32_t>(from));
+      merge(static_cast<std::int32_t>(into), data.data(), data.size());
+    };
+    // Merges every pair as soon as both are complete; for each rank in the order of the steps of a binomial tree.
+    for (std::int64_t n = 1; n <= ranks_; ++n) {
+      for (std::int64_t step = 1; n % (2 * step) == 0; step *= 2) take(n - 2 * step, n - step);
+    }
+    for (std::int64_t step = 1; step < ranks_; step *= 2) {  // the incomplete groups at the end
+      const std::int64_t i = ranks_ - ranks_ % (2 * step);
+      if (i + step < ranks_) take(i, i + step);
+    }
+  }
+
+  template <class Pack, class Take>
+  void broadcast(Pack&& pack, Take&& take) const {
+    if (ranks_ == 0) return;
+    const base::packet data = pack(0);
+    for (std::int32_t i = 0; i != ranks_; ++i) take(i, data.data(), data.size());
+  }
+
+ private:
+  static constexpr std::uint32_t none = 0xffffffffu;
+  struct message {
+    explicit message(base::memory_pool& memory) : data(memory) {}
+    std::int32_t source = 0;
+    std::uint32_t next = none;  ///< the next message to the same rank
+    base::packet data;
+  };
+  /// The messages that one rank has not received yet, in the order of sending.
+  struct inbox {
+    std::uint32_t first = none, last = none;
+    bool queued = true, finished = false;
+  };
+
+  std::int32_t ranks_;
+  std::size_t room_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/finalize/gathered_histories.hpp
+#ifndef WHYWAIT_FINALIZE_GATHERED_HISTORIES_HPP
+#define WHYWAIT_FINALIZE_GATHERED_HISTORIES_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+namespace detail {
+
+template <class T>
+void put_view(base::packet& out, const core::chunked_view<const T>& values) {
+  base::put(out, static_cast<std::uint64_t>(values.size()));
+  out.reserve(out.size() + values.size() * sizeof(T));
+  for (std::uint64_t i = 0; i != values.size(); ++i) base::put(out, values[i]);
+}
+
+// A list that a chunked_view reads; it must stay where it is.
+template <class T>
+struct kept_list {
+  base::pod_vector<T> values;
+  const T* chunk = nullptr;
+
+  core::chunked_view<const T> read(base::packet_reader& in) {
+    base::get_all(in, values);
+    chunk = values.data();
+    return {&chunk, 63, values.size()};
+  }
+};
+
+}  // namespace detail
+
+/// Writes what the explanation reads of a history: no path order, no code that the compiler counted, no epochs.
+inline void put_history(base::packet& out, const core::rank_history& from) {
+  base::put(out, from.rank);
+  base::put(out, from.ranks);
+  base::put(out, from.node);
+  base::put(out, from.clock);
+  base::put(out, from.begin_ns);
+  base::put(out, from.end_ns);
+  base::put_all(out, from.blocks);
+  base::put(out, static_cast<std::uint32_t>(from.communicators.size()));
+  for (const core::communicator& c : from.communicators) {
+    base::put(out, c.id);
+    base::put(out, c.size);
+    base::put(out, c.rank);
+    base::put(out, c.inter);
+    base::put(out, c.own_size);
+    base::put(out, c.first);
+    base::put_all(out, c.world);
+  }
+  base::put(out, static_cast<std::uint32_t>(from.locations.size()));
+  for (const core::location_history& l : from.locations) {
+    base::put(out, l.thread);
+    detail::put_view(out, l.records);
+    detail::put_view(out, l.steps);
+    detail::put_view(out, l.needs);
+    base::put_all(out, l.call_sites);
+    base::put_all(out, l.call_overheads);
+    base::put(out, l.mark_overheads);
+    base::put(out, l.dropped);
+    base::put(out, l.whole);
+  }
+}
+
+/// The histories that put_history wrote, with their memory.
+class gathered_histories {
+ public:
+  /// Appends one. Throws std::out_of_range on a truncated packet.
+  void add(base::packet_reader in) {
+    core::rank_history to;
+    to.rank = in.get<std::int32_t>();
+    to.ranks = in.get<std::int32_t>();
+    to.node = in.get<std::int32_t>();
+    to.clock = in.get<core::shared_clock>();
+    to.begin_ns = in.get<std::int64_t>();
+    to.end_ns = in.get<std::int64_t>();
+    base::get_all(in, to.blocks);
+    to.communicators.resize(in.get<std::uint32_t>());
+    for (core::communicator& c : to.communicators) {
+      c.id = in.get<core::stable_key>();
+      c.size = in.get<std::int32_t>();
+      c.rank = in.get<std::int32_t>();
+      c.inter = in.get<bool>();
+      c.own_size = in.get<std::int32_t>();
+      c.first = in.get<bool>();
+      base::get_all(in, c.world);
+    }
+    to.locations.resize(in.get<std::uint32_t>());
+    for (core::location_history& l : to.locations) {
+      lists_.push_back(std::make_unique<lists>());
+      lists& kept = *lists_.back();
+      l.thread = in.get<std::int32_t>();
+      l.records = kept.records.read(in);
+      l.steps = kept.steps.read(in);
+      l.needs = kept.needs.read(in);
+      base::get_all(in, l.call_sites);
+      base::get_all(in, l.call_overheads);
+      l.mark_overheads = in.get<core::mark_overhead>();
+      l.dropped = in.get<std::uint64_t>();
+      l.whole = in.get<bool>();
+    }
+    all_.push_back(std::move(to));
+  }
+  /// Appends one that stays where it is.
+  void add(const core::rank_history& own) { all_.push_back(own); }
+
+  const base::vector<core::rank_history>& all() const noexcept { return all_; }
+
+ private:
+  struct lists {
+    detail::kept_list<core::sync_record> records;
+    detail::kept_list<core::path_step> steps;
+    detail::kept_list<std::int32_t> needs;
+  };
+
+  base::vector<core::rank_history> all_;
+  base::vector<std::unique_ptr<lists>> lists_;
+};
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/finalize/processor_time.hpp
+#ifndef WHYWAIT_FINALIZE_PROCESSOR_TIME_HPP
+#define WHYWAIT_FINALIZE_PROCESSOR_TIME_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// How long the main thread of this process had a processor and was ready to run without one, the time now, and the number
+/// of processors that it may use. Linux counts the first two (/proc/self/schedstat); zeros where it does not.
+inline rules::processor_use processor_use_of_process() noexcept {
+  rules::processor_use out;
+  if (std::FILE* const file = std::fopen("/proc/self/schedstat", "r")) {
+    unsigned long long ran = 0, ready = 0;
+    if (std::fscanf(file, "%llu %llu", &ran, &ready) == 2) {
+      out.ran_ns = static_cast<std::int64_t>(ran);
+      out.delay_ns = static_cast<std::int64_t>(ready);
+    }
+    std::fclose(file);
+  }
+  timespec now;
+  if (clock_gettime(CLOCK_MONOTONIC, &now) == 0) out.passed_ns = std::int64_t(now.tv_sec) * 1000000000 + now.tv_nsec;
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) out.processors = CPU_COUNT(&allowed);
+  return out;
+}
+
+/// Processors of this machine; at least 1.
+inline std::int64_t processors_of_machine() noexcept { return std::max<std::int64_t>(1, ::sysconf(_SC_NPROCESSORS_ONLN)); }
+
+/// For how long another rank may have the processor of a rank that could go on; 0 if each of `ranks` on this machine has one of
+/// its own.
+inline std::int64_t time_slice_ns(std::int64_t ranks) noexcept {
+  const std::int64_t processors = processors_of_machine();
+  return ranks <= processors ? 0 : 8'000'000 * ((ranks + processors - 1) / processors);
+}
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/finalize/one_process.hpp
+#ifndef WHYWAIT_FINALIZE_ONE_PROCESS_HPP
+#define WHYWAIT_FINALIZE_ONE_PROCESS_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+// Where ranks outnumber processors, a message between two of them costs a turn of the ranks that share the processor. The
+// explanation sends a message per link of a chain of waits; small runs of many such ranks are therefore explained by rank 0
+// alone, which reads the records of all.
+
+/// Whether rank 0 explains the run alone. `ranks_here`: on this machine. The same on all ranks. Collective.
+inline bool explained_in_one_process(const core::rank_history& own, std::int64_t ranks_here, const team& all) {
+  constexpr std::int32_t fewest_ranks = 16;
+  constexpr std::int64_t most_events = 250'000;  // about 50 MB and half a second
+  if (all.size() < fewest_ranks) return false;
+  std::int64_t sums[3] = {0, 0, 0};  // events, ranks that cannot send theirs, ranks that share processors
+  for (const core::location_history& l : own.locations)
+    sums[0] += static_cast<std::int64_t>(l.records.size() + l.steps.size() / 2);
+  sums[1] = own.continued || own.continues || !own.code.empty() ? 1 : 0;
+  sums[2] = ranks_here > processors_of_machine() ? 1 : 0;
+  all.all_reduce(sums, 3, MPI_INT64_T, MPI_SUM);
+  return sums[0] <= most_events && sums[1] == 0 && sums[2] != 0;
+}
+
+namespace detail {
+
+// The wait of a record.
+struct record_wait {
+  std::uint32_t location, record;
+  std::int64_t wait_ns;
+};
+
+// Keeps the waits of all ranks until they are sent back.
+class waits_by_rank final : public explain::observer {
+ public:
+  explicit waits_by_rank(std::size_t ranks) : waits_(ranks) {}
+  void wait(const explain::wait_instance& w) override {
+    waits_[static_cast<std::size_t>(w.rank)].push_back({w.location, w.record, w.wait_ns});
+  }
+  base::pod_vector<record_wait>& of(std::int32_t rank) { return waits_[static_cast<std::size_t>(rank)]; }
+
+ private:
+  base::vector<base::pod_vector<record_wait>> waits_;
+};
+
+// Names the functions of the calls of all ranks: of those that rank 0 made itself, and of the others what their ranks say.
+class functions_of_all final : public explain::function_names {
+ public:
+  /// `own`: borrowed.
+  functions_of_all(explain::function_names& own, const base::vector<core::rank_history>& histories, const team& all)
+      : own_(&own) {
+    base::pod_vector<core::stable_key> unknown;
+    for (const core::rank_history& h : histories) {
+      for (const core::location_history& l : h.locations) {
+        for (const core::stable_key site : l.call_sites) {
+          if (own.contains(site)) continue;
+          const auto fresh = static_cast<std::uint32_t>(unknown.size());
+          if (places_.intern(site, fresh) == fresh) unknown.push_back(site);
+        }
+      }
+    }
+    all.share(unknown);
+    if (unknown.empty()) return;
+    functions_.assign(unknown.size(), 0);
+    base::packet mine;
+    for (std::uint32_t i = 0; all.rank() != 0 && i != unknown.size(); ++i) {
+      const core::stable_key function = own.function_of(unknown[i]);
+      if (function == 0) continue;
+      base::put(mine, i);
+      base::put(mine, function);
+    }
+    all.gather(mine.data(), mine.size(), [this](const unsigned char* data, std::size_t size) {
+      for (base::packet_reader in(data, size); !in.empty();) {
+        const auto i = in.get<std::uint32_t>();
+        functions_[i] = in.get<core::stable_key>();
+      }
+    });
+  }
+
+  core::stable_key function_of(core::stable_key site) override {
+    const std::uint32_t place = places_.find(site);
+    return place != base::key_map::none ? functions_[place] : own_->function_of(site);
+  }
+  bool contains(core::stable_key site) const override {
+    return places_.find(site) != base::key_map::none || own_->contains(site);
+  }
+
+ private:
+  explain::function_names* own_;
+  base::key_map places_;  // index in functions_
+  base::pod_vector<core::stable_key> functions_;
+};
+
+}  // namespace detail
+
+/// Explains a run of one epoch on rank 0. The outcome is that of explain::explain_epoch and complete on rank 0; the observer of
+/// each rank receives the place and the length of its waits, nothing else of them. Collective.
+inline explain::outcome explain_in_one_process(mpi_transport& transport, const core::rank_history& own,
+                                               explain::epoch_memory& memory, explain::options settings, const team& all) {
+  gathered_histories histories;
+  base::packet mine;
+  if (all.rank() == 0) histories.add(own);
+  else put_history(mine, own);
+  all.gather(mine.data(), mine.size(), [&](const unsigned char* data, std::size_t size) { histories.add({data, size}); });
+  mine.release();
+  std::optional<detail::functions_of_all> functions;
+  if (settings.functions != nullptr) functions.emplace(*settings.functions, histories.all(), all);
+  explain::observer* const watch = settings.watch;
+  explain::outcome found;
+  detail::waits_by_rank waits(histories.all().size());
+  if (all.rank() == 0) {
+    settings.watch = &waits;
+    if (functions) settings.functions = &*functions;
+    base::vector<explain::epoch_memory> memories(histories.all().size());
+    memories[0] = std::move(memory);
+    explain::simulated_transport inside(all.size());
+    found = explain::explain_epoch(inside, histories.all().data(), memories.data(), memories.size(), settings);
+    memory = std::move(memories[0]);
+  }
+  const auto take = [&](const detail::record_wait* first, std::size_t count) {
+    explain::wait_instance w;
+    w.rank = own.rank;
+    for (std::size_t i = 0; watch != nullptr && i != count; ++i) {
+      w.location = first[i].location;
+      w.record = first[i].record;
+      w.wait_ns = first[i].wait_ns;
+      watch->wait(w);
+    }
+  };
+  if (all.rank() == 0) take(waits.of(0).data(), waits.of(0).size());
+  transport.exchange(
+      [&](std::int32_t, auto& to, std::size_t) {
+        for (std::int32_t i = 1; all.rank() == 0 && i != all.size(); ++i) {
+          base::pod_vector<detail::record_wait>& of = waits.of(i);
+          if (of.empty()) continue;
+          base::put_all(to(i), of);
+          of.release();
+        }
+      },
+      [&](std::int32_t, std::int32_t, const unsigned char* data, std::size_t size) {
+        base::pod_vector<detail::record_wait> received;
+        base::packet_reader in(data, size);
+        base::get_all(in, received);
+        take(received.data(), received.size());
+      });
+  return found;
 }
 
 }  // namespace finalize
@@ -37320,18 +38876,9 @@ namespace detail {
   return v[v.size() / 2];
 }
 
-inline bool is_collective(const traced_call& c) {
-  if (c.communicator == 0 || c.members < 2 || c.call == core::mpi_call::Comm_idup) return false;
-  switch (core::role_of(c.call)) {
-    case core::call_role::barrier:
-    case core::call_role::one_to_all:
-    case core::call_role::all_to_one:
-    case core::call_role::all_to_all:
-    case core::call_role::scan:
-    case core::call_role::create:
-    case core::call_role::finalise: return true;
-    default: return false;
-  }
+/// Whether the ranks of a communicator meet in the call. Those of MPI_Comm_idup meet in the call that completes it.
+inline bool is_meeting(const traced_call& c) {
+  return c.communicator != 0 && c.members > 1 && c.call != core::mpi_call::Comm_idup && core::is_ordered_collective(c.call);
 }
 
 /// The time at which the data of a message began to move.
@@ -37408,7 +38955,8 @@ class call_times {
     base::vector<base::pod_vector<double>> bytes;
     for (const traced_line& line : t_) {
       bytes.emplace_back();
-      for (const traced_call& c : line.calls) bytes.back().push_back(is_collective(c) ? static_cast<double>(c.bytes) : 0.0);
+      for (const traced_call& c : line.calls)
+        bytes.back().push_back(core::is_collective(c.call) ? static_cast<double>(c.bytes) : 0.0);
     }
     for (const models::message_edge& m : log_.messages)
       for (const models::place& p : {m.to, m.done}) bytes[p.line][p.index] += m.bytes;
@@ -37425,7 +38973,8 @@ class call_times {
           if (!bounds) plausible.add(c.call, size, static_cast<std::int64_t>(took * 1e9));
           else
             a.unexplained_seconds = std::max(
-                0.0, took - static_cast<double>(plausible.bound_ns(c.call, size, is_collective(c) ? steps : 1)) * 1e-9);
+                0.0,
+                took - static_cast<double>(plausible.bound_ns(c.call, size, core::is_collective(c.call) ? steps : 1)) * 1e-9);
         }
   }
 
@@ -37808,7 +39357,7 @@ class log_joiner {
       base::pod_vector<std::uint64_t> ordinal;
       for (std::uint32_t i = 0; i != t_[l].calls.size(); ++i) {
         const traced_call& c = t_[l].calls[i];
-        if (!is_collective(c)) continue;
+        if (!is_meeting(c)) continue;
         const std::uint32_t comm = known.intern(c.communicator, static_cast<std::uint32_t>(ordinal.size()));
         if (comm == ordinal.size()) ordinal.push_back(0);
         ends.push_back({core::combine(c.communicator, ++ordinal[comm]), static_cast<std::uint32_t>(c.comm_rank), {l, i}});
@@ -38010,49 +39559,6 @@ inline void answer_questions(const mpi::state& process, const process_names& his
 
 #endif
 
-// ---- whywait/finalize/processor_time.hpp
-#ifndef WHYWAIT_FINALIZE_PROCESSOR_TIME_HPP
-#define WHYWAIT_FINALIZE_PROCESSOR_TIME_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace finalize {
-
-/// How long the main thread of this process had a processor and was ready to run without one, the time now, and the number
-/// of processors that it may use. Linux counts the first two (/proc/self/schedstat); zeros where it does not.
-inline rules::processor_use processor_use_of_process() noexcept {
-  rules::processor_use out;
-  if (std::FILE* const file = std::fopen("/proc/self/schedstat", "r")) {
-    unsigned long long ran = 0, ready = 0;
-    if (std::fscanf(file, "%llu %llu", &ran, &ready) == 2) {
-      out.ran_ns = static_cast<std::int64_t>(ran);
-      out.delay_ns = static_cast<std::int64_t>(ready);
-    }
-    std::fclose(file);
-  }
-  timespec now;
-  if (clock_gettime(CLOCK_MONOTONIC, &now) == 0) out.passed_ns = std::int64_t(now.tv_sec) * 1000000000 + now.tv_nsec;
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) out.processors = CPU_COUNT(&allowed);
-  return out;
-}
-
-/// Processors of this machine; at least 1.
-inline std::int64_t processors_of_machine() noexcept { return std::max<std::int64_t>(1, ::sysconf(_SC_NPROCESSORS_ONLN)); }
-
-/// For how long another rank may have the processor of a rank that could go on; 0 if each of `ranks` on this machine has one of
-/// its own.
-inline std::int64_t time_slice_ns(std::int64_t ranks) noexcept {
-  const std::int64_t processors = processors_of_machine();
-  return ranks <= processors ? 0 : 8'000'000 * ((ranks + processors - 1) / processors);
-}
-
-}  // namespace finalize
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/finalize/other_threads.hpp
 #ifndef WHYWAIT_FINALIZE_OTHER_THREADS_HPP
 #define WHYWAIT_FINALIZE_OTHER_THREADS_HPP
@@ -38069,7 +39575,7 @@ struct other_threads {
   std::int64_t count = 0;
   std::uint64_t ticks = 0;
 
-  static other_threads of(const core::registry& registry) noexcept {
+  static other_threads of(core::registry& registry) noexcept {
     other_threads all;
     const core::site_table& sites = registry.sites;
     const std::uint64_t now = core::cycle_clock::now();
@@ -38077,13 +39583,19 @@ struct other_threads {
       if (step.block != 0 && step.block < sites.size() && sites[step.block].kind != core::site_kind::waiting)
         all.ticks += step.ticks;
     };
+    pthread_mutex_lock(&registry.mutex);  // of the threads that end or begin meanwhile
     for (const core::location_base* l = __atomic_load_n(&registry.locations, __ATOMIC_ACQUIRE); l != nullptr; l = l->next) {
       const record::location& here = static_cast<const record::location&>(*l);
-      if (__atomic_load_n(&here.extension[0], __ATOMIC_ACQUIRE) != nullptr) continue;
+      const std::uint32_t finished = __atomic_load_n(&here.finished, __ATOMIC_ACQUIRE);
+      if (__atomic_load_n(&here.extension[0], __ATOMIC_ACQUIRE) != nullptr || finished == 2) continue;
       ++all.count;
-      const bool ended = __atomic_load_n(&here.finished, __ATOMIC_ACQUIRE) != 0;
-      here.path.peek(ended ? here.end_ticks : now, add);
+      here.path.peek(finished != 0 ? here.end_ticks : now, add);
     }
+    if (registry.ended != nullptr) {
+      all.count += static_cast<std::int64_t>(registry.ended->count());
+      all.ticks += registry.ended->ticks();
+    }
+    pthread_mutex_unlock(&registry.mutex);
     return all;
   }
 };
@@ -38122,6 +39634,9 @@ inline std::string library_version() {
 // Describes the first mismatched pair of the lowest rank that has one, as a sentence.
 inline std::string first_mismatch(const mpi::state& process, const finalize::team& all) {
   char text[300] = "";
+  const record::ended_threads* const ended = process.registry->ended;
+  if (ended != nullptr && ended->mismatches != 0)
+    record::describe(ended->first_mismatch, process.registry->sites, text, sizeof text);
   for (const core::location_base* l = process.registry->locations; l != nullptr; l = l->next) {
     const record::location& location = static_cast<const record::location&>(*l);
     if (location.mismatched_ends != 0) record::describe(location.first_mismatch, process.registry->sites, text, sizeof text);
@@ -38179,6 +39694,7 @@ inline report::run_facts gather_facts(const mpi::state& process, const process_r
   const std::uint64_t apart = others.ticks > before.joined_ticks ? others.ticks - before.joined_ticks : 0;
   counts.other_ns = static_cast<std::int64_t>(static_cast<double>(apart) * all.history.clock.ns_per_tick);
   for (const thread_records& l : all.threads) counts.mismatches += l.mismatched_ends;
+  if (const record::ended_threads* const ended = process.registry->ended) counts.mismatches += ended->mismatches;
   team.all_reduce(&counts, 9, MPI_UINT64_T, MPI_SUM);
   double worst_error_ns = all.history.clock.error_ns;
   team.all_reduce(&worst_error_ns, 1, MPI_DOUBLE, MPI_MAX);
@@ -38317,26 +39833,23 @@ class time_not_understood {
     return waits_.get();
   }
 
-  /// Adds the explained epoch. Collective.
-  void fold(const core::rank_history& history, const finalize::team& all) {
+  /// Adds the explained epoch. `ranks_here`: on this machine. Collective.
+  void fold(const core::rank_history& history, std::int64_t ranks_here, const finalize::team& all) {
+    ranks_here_ = ranks_here;
     explain::plausible_time now;
     each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, bool, core::stable_key) {
       now.add(r.call, bytes, ns);
-      mpi_ns_ += static_cast<double>(r.duration) * history.clock.ns_per_tick;
+      mpi_ns_ += static_cast<double>(r.duration - core::slept(r)) * history.clock.ns_per_tick;
     });
     auto& counts = now.counts();
-    const std::size_t groups = counts.size(), node = static_cast<std::size_t>(std::max(history.node, 0)) % most_nodes;
-    counts.resize(groups + most_nodes, 0);
-    counts[groups + node] = 1;
     all.all_reduce(counts.data(), static_cast<int>(counts.size()), MPI_UINT32_T, MPI_SUM);
-    for (std::size_t i = 0; i != groups; ++i) plausible_.counts()[i] += counts[i];
-    ranks_here_ = counts[groups + node];
+    for (std::size_t i = 0; i != counts.size(); ++i) plausible_.counts()[i] += counts[i];
     const std::int64_t slice_ns = time_slice_ns(ranks_here_);
     std::int64_t steps = 1;
     for (std::int32_t n = 1; n < history.ranks; n *= 2) ++steps;
     each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, bool unknown, core::stable_key key) {
       const std::int64_t beyond =
-          unknown ? 0 : ns - plausible_.bound_ns(r.call, bytes, is_collective(r.call) ? steps : 1, slice_ns);
+          unknown ? 0 : ns - plausible_.bound_ns(r.call, bytes, core::is_collective(r.call) ? steps : 1, slice_ns);
       if (unknown && core::role_of(r.call) == core::call_role::test) polled_ns_ += ns;
       if (unknown) found_.push_back({key, ns, 1, 0, 0, 0});
       else found_.push_back({key, 0, 0, std::max<std::int64_t>(beyond, 0), beyond > 0 ? 1 : 0, 1});
@@ -38414,17 +39927,7 @@ class time_not_understood {
     sharing.seconds = seconds[3];
     sharing.work_seconds = seconds[4];
     result.between_polls_seconds = seconds[5];
-    all.reduce(
-        [&] {
-          const auto* const bytes = reinterpret_cast<const unsigned char*>(sums_.data());
-          return finalize::team::packet(bytes, bytes + sums_.size() * sizeof(site_sum));
-        },
-        [&](const unsigned char* data, std::size_t size) {
-          const std::size_t before = sums_.size();
-          sums_.resize(before + size / sizeof(site_sum));
-          std::memcpy(&sums_[before], data, size);
-          add_up(sums_);
-        });
+    all.reduce_list(sums_, [this] { add_up(sums_); });
     base::small_stable_sort(sums_, [](const site_sum& a, const site_sum& b) { return a.ns > b.ns; });
     sums_.resize(std::min(sums_.size(), most_listed));
     return result;
@@ -38439,7 +39942,7 @@ class time_not_understood {
   }
 
  private:
-  static constexpr std::size_t most_listed = 16, most_unsorted = 1 << 14, most_nodes = 256;
+  static constexpr std::size_t most_listed = 16, most_unsorted = 1 << 14;
 
   // Passes waits on to another observer.
   class both final : public explain::observer {
@@ -38464,11 +39967,6 @@ class time_not_understood {
     if (core::polled_in_vain(r)) return r.has(core::sync_flag::of_others);
     return role == core::call_role::complete_all || role == core::call_role::complete_any;
   }
-  static bool is_collective(core::mpi_call call) noexcept {
-    const core::call_role role = core::role_of(call);
-    return role >= core::call_role::barrier && role <= core::call_role::release;
-  }
-
   /// Calls use(key of the call site, ns) for unmarked code between two polls of one call site of which the first found nothing.
   /// It may be work, or a pause of a loop that waits.
   template <class Use>
@@ -38532,7 +40030,8 @@ class time_not_understood {
         const auto at = static_cast<std::size_t>(i);
         const bool unknown = completes(r) && bytes[l][at] == none;
         const std::uint64_t size = std::max(r.bytes, bytes[l][at] == none ? 0 : bytes[l][at]);
-        const auto ns = static_cast<std::int64_t>(static_cast<double>(r.duration) * history.clock.ns_per_tick);
+        const std::uint64_t late = core::usual_sleep(r);  // a thread that sleeps notices late what it waits for
+        const auto ns = static_cast<std::int64_t>(static_cast<double>(r.duration - late) * history.clock.ns_per_tick);
         use(r, size, std::max<std::int64_t>(0, ns - waits_->list.of(l)[at]), unknown,
             r.site < here.call_sites.size() ? here.call_sites[r.site] : 0);
       }
@@ -38619,7 +40118,7 @@ struct explained_so_far {
   base::pod_vector<std::uint32_t> ran;  ///< blocks counted by compiler instrumentation, sorted
   std::unique_ptr<coverage::code_blocks> code;
   run_so_far run;
-  std::int32_t node = -1;               ///< the machine; set when the first epoch begins
+  machine here;                         ///< set when the first epoch begins
   bool continued = false;               ///< an earlier epoch has ended; the next members describe its end
   mpi::meeting_point end{0, 0, 0};
   std::uint64_t resumed = 0;            ///< ticks at which the program resumed
@@ -38658,8 +40157,8 @@ class epoch {
         transport_(team_) {
     team_.agree();  // The clock comparison that follows makes MPI calls only, so it needs an agreement first.
     all_ = collect(process, finish_clock(process));
-    if (!so_far_.continued) so_far_.node = node_of(team_);
-    all_.history.node = so_far_.node;
+    if (!so_far_.continued) so_far_.here = machine_of(team_);
+    all_.history.node = so_far_.here.number;
     bound(end);
     if (all_.joined != nullptr) {
       so_far_.run.joined_threads += all_.joined->threads();
@@ -38689,8 +40188,10 @@ class epoch {
 
   /// Explains the epoch and adds it to all earlier ones. On rank 0 the result describes the run so far.
   explain::outcome explain() {
-    explain::outcome found = explain::explain_epoch(transport_, &all_.history, &so_far_.memory, 1, settings_);
-    so_far_.unknown.fold(all_.history, team_);
+    const bool alone = explained_in_one_process(all_.history, so_far_.here.ranks, team_);
+    explain::outcome found = alone ? explain_in_one_process(transport_, all_.history, so_far_.memory, settings_, team_)
+                                   : explain::explain_epoch(transport_, &all_.history, &so_far_.memory, 1, settings_);
+    so_far_.unknown.fold(all_.history, so_far_.here.ranks, team_);
     gather_pictures(found, all_.history, process_.registry->config.path_order, team_);
     if (process_.rank == 0) fold_pictures(so_far_.pictures, found);
     gather_calls(all_.history, so_far_.asked, all_.history.continues, team_, so_far_.calls);
@@ -38728,6 +40229,11 @@ class epoch {
       if (of != nullptr) carry_over(*of, of == &thread ? &end : nullptr);
     }
     if (so_far_.data.analysis == nullptr) data::drop_all(*process_.registry);  // no analysis reads the accesses
+    if (record::ended_threads* const ended = process_.registry->ended) {
+      pthread_mutex_lock(&process_.registry->mutex);
+      ended->forget_groups();
+      pthread_mutex_unlock(&process_.registry->mutex);
+    }
     process_.lock.lock();
     if (process_.closed) {
       so_far_.run.unseen_ns += all_.history.clock(end.begin) - all_.history.clock(process_.closed_ticks);
@@ -38960,17 +40466,7 @@ inline base::pod_vector<unseen_block> gather_unseen(const process_records& own, 
     }
   if (all.lowest_of(!found.empty()) < 0) return found;
   detail::add_up(found);
-  all.reduce(
-      [&] {
-        const auto* const bytes = reinterpret_cast<const unsigned char*>(found.data());
-        return finalize::team::packet(bytes, bytes + found.size() * sizeof(unseen_block));
-      },
-      [&](const unsigned char* data, std::size_t size) {
-        const std::size_t before = found.size();
-        found.resize(before + size / sizeof(unseen_block));
-        std::memcpy(&found[before], data, size);
-        detail::add_up(found);
-      });
+  all.reduce_list(found, [&] { detail::add_up(found); });
   base::small_stable_sort(
       found, [](const unseen_block& a, const unseen_block& b) { return a.ns != b.ns ? a.ns > b.ns : a.visits > b.visits; });
   found.resize(std::min(found.size(), most));
@@ -39306,7 +40802,7 @@ inline base::vector<location_seconds> shares_of(const base::vector<explain::loca
 inline base::vector<advice_entry> advice_of(const base::vector<rules::finding>& findings) {
   base::vector<advice_entry> out;
   for (const rules::finding& f : findings) {
-    out.push_back({f.problem, f.advice, f.saving, f.description, f.seconds});
+    out.push_back({f.problem, f.advice, f.saving, f.description, f.seconds, f.predicted});
     for (const rules::action& a : f.actions) out.back().actions.push_back(a.text);
   }
   return out;
@@ -39963,6 +41459,12 @@ inline double understood_by(const result& r, bool understood) noexcept {
 /// No wait of a rank with time that is not understood is exact: the rank may have been late, or have waited, for a reason that
 /// is not known.
 inline void weaken(result& r) {
+  if (is_weakened(r)) {  // what is not understood may be the cause of the waits
+    base::vector<verdict_entry> kept;
+    for (verdict_entry& v : r.verdict)
+      if (!v.of_pattern) kept.push_back(std::move(v));
+    r.verdict = std::move(kept);
+  }
   const double whole = r.run.ranks > 0 ? r.run.location_seconds / static_cast<double>(r.run.ranks) : 0;
   const auto weak = [&](const base::vector<location_seconds>& all) {
     for (const location_seconds& l : all)
@@ -40027,13 +41529,7 @@ inline std::string unknown_words(const result& r) {
          polled;
 }
 
-/// From this share of rank time on ranks that share processors are named before anything else.
-constexpr double least_sharing = 0.05;
-
-/// Whether the ranks had to share processors so often that it changes what was measured.
-inline bool shares_processors(const result& r) noexcept {
-  return r.not_understood.sharing.seconds >= least_sharing * r.run.location_seconds && r.run.location_seconds > 0;
-}
+inline bool shares_processors(const result& r) noexcept { return shares_processors(r.not_understood, r.run.location_seconds); }
 
 /// "4 ranks share 2 processors: in 21 % of rank time a rank was ready to run and had none, ..."
 inline std::string sharing_words(const result& r) {
@@ -40046,12 +41542,45 @@ inline std::string sharing_words(const result& r) {
   return "in " + share + " of rank time a rank was ready to run, but other threads had its processor" + consequence;
 }
 
-/// A verdict to its end: "rank 1 takes ...: balancing it would shorten the run by about 0.43 s of 0.86 s". Where ranks share
-/// processors, those that wait keep others from working, which balancing ends as well.
+/// What stands before a saving that the virtual clocks predict. Where ranks share processors, those that wait keep others from
+/// working, which the change ends as well.
+inline const char* predicted_words(const result& r) noexcept { return shares_processors(r) ? "at least" : "about"; }
+
+/// What a verdict by the virtual clocks saves at least and at most.
+struct saving_range {
+  double low, high;
+};
+
+/// Where ranks share processors, the balanced run has at best no delays but those it had, and the rank saves what it has above
+/// the mean. At worst the time without a processor, which hid while ranks waited, comes on top (docs/method.md 1.8).
+inline saving_range range_of(const result& r, const verdict_entry& v) noexcept {
+  if (!v.problem.empty() || !shares_processors(r) || r.run.ranks <= 0) return {v.saving_seconds, v.saving_seconds};
+  const double high = std::min(std::max(v.saving_seconds, v.excess_seconds), r.run.seconds);
+  const double without = r.not_understood.sharing.seconds / static_cast<double>(r.run.ranks);
+  return {std::max(0.0, std::min(v.saving_seconds, v.excess_seconds - without)), high};
+}
+
+/// A verdict to its end: "rank 1 takes ...: balancing it would shorten the run by about 0.43 s of 0.86 s".
 inline std::string sentence(const result& r, const verdict_entry& v) {
-  const char* const by = !v.problem.empty() ? "up to" : shares_processors(r) ? "at least" : "about";
-  return v.claim + " would shorten the run by " + by + " " + base::duration(v.saving_seconds, 2) + " of " +
-         base::duration(r.run.seconds, 2);
+  const saving_range s = range_of(r, v);
+  const std::string low = base::duration(s.low, 2), high = base::duration(s.high, 2);
+  const bool at_most = !v.predicted || s.low < detail::least_share * r.run.seconds;
+  return v.claim + " would shorten the run by " +
+         (at_most       ? "up to " + high
+          : low == high ? (v.problem.empty() ? "about" : predicted_words(r)) + (" " + high)
+                        : low + " to " + high) +
+         " of " + base::duration(r.run.seconds, 2);
+}
+
+/// Why there is no verdict; empty if there is one, or if `unknown_words` gives the reason.
+inline std::string no_verdict_words(const result& r) {
+  if (!r.verdict.empty() || is_weakened(r) || r.run.waiting_seconds < least_waiting * r.run.location_seconds) return {};
+  double most = 0;
+  for (const wait_entry& w : r.waits)
+    for (const advice_entry& a : w.advice) most = std::max(most, a.saving_seconds);
+  for (const advice_entry& a : r.problems) most = std::max(most, a.saving_seconds);
+  const std::string none = "no verdict: no change is known that would shorten the run by 2 % or more";
+  return most > 0 && most < r.run.seconds ? none + "; the best advice below saves at most " + base::duration(most, 2) : none;
 }
 
 /// Stands under figures that the time that is not understood weakens.
@@ -40243,7 +41772,10 @@ void write_json(const result& r, Sink sink) {
     out.begin_object().member("text", sentence(r, v));
     if (!v.problem.empty()) out.member("problem", v.problem);
     else out.member("block", v.block).member("rank", v.rank).member("ratio", v.ratio);
-    out.member("saving_seconds", v.saving_seconds).end_object();
+    out.member("saving_seconds", v.saving_seconds);
+    const saving_range s = range_of(r, v);
+    if (s.low < s.high) out.key("saving_range").begin_array().value(s.low).value(s.high).end_array();
+    out.end_object();
   }
   out.end_array().key("waits").begin_array();
   for (const wait_entry& w : r.waits) detail::write_wait(out, w);
@@ -40797,6 +42329,7 @@ class text_writer {
     if (run.partial) paragraph("The program did not finish; the report covers what was recorded until its end.", "  ");
     if (shares_processors(r_)) paragraph(sharing_words(r_), "  ", red(), 2);
     for (const verdict_entry& v : r_.verdict) paragraph(base::printable(sentence(r_, v)), "  ", bold_on());
+    if (!quiet) paragraph(no_verdict_words(r_), "  ");
     if (is_weakened(r_)) paragraph(unknown_words(r_), "  ", red(), 2);
     const bool parallel = run.locations > 1 && r_.ledger.efficiency.parallel > 0;
     if (quiet) {
@@ -40927,9 +42460,13 @@ class text_writer {
 
   void advice(const advice_entry& a, const base::duration_scale& scale) {
     if (a.text.empty()) return;
-    paragraph("try: " + base::printable(a.text) +
-                  (a.saving_seconds > 0 ? "  (saves at most " + scale_or_own(scale, a.saving_seconds) + ")" : std::string()),
-              margin(), green(), 5);
+    paragraph("try: " + base::printable(a.text) + (a.saving_seconds > 0 ? saving_words(a, scale) : std::string()), margin(),
+              green(), 5);
+  }
+
+  std::string saving_words(const advice_entry& a, const base::duration_scale& scale) const {
+    return std::string("  (saves ") + (a.predicted ? predicted_words(r_) : "at most") + " " +
+           scale_or_own(scale, a.saving_seconds) + ")";
   }
 
   /// Problems that belong to no single wait.
@@ -41137,7 +42674,10 @@ inline report::result analyse(mpi::state& process, epoch& now) {
   for (const time_not_understood::site_sum& s : now.so_far().unknown.sites()) keys.push_back(s.key);
   const base::names names = gather_names(keys_to_name(found, std::move(keys)), now.names(), now.team());
   rules::evaluation advice;
-  if (process.rank == 0) advice = advise(process.registry->config.rules, found, names, std::move(contributions), facts);
+  if (process.rank == 0) {
+    const bool shared = report::shares_processors(unknown, base::seconds_of(found.location_ns));
+    advice = advise(process.registry->config.rules, found, names, std::move(contributions), shared, facts);
+  }
   report::result result = report::assemble(found, names, std::move(facts), advice);
   result.unseen = named(unseen, names);
   now.so_far().unknown.name(unknown, names);
@@ -41172,7 +42712,7 @@ inline report::result partial_result(mpi::state& process, const finalize::team& 
   uses.uses = so_far.uses;
   uses.calls = so_far.calls_by_kind;
   uses.code = so_far.code_of_all;
-  const rules::evaluation advice = advise(process.registry->config.rules, so_far.found, names, std::move(uses), facts);
+  const rules::evaluation advice = advise(process.registry->config.rules, so_far.found, names, std::move(uses), false, facts);
   return report::assemble(so_far.found, names, std::move(facts), advice);
 }
 
@@ -41499,156 +43039,6 @@ inline bool write_json(const last_words& w, const char* path) noexcept {
 }
 
 }  // namespace postmortem
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/explain/simulated_transport.hpp
-#ifndef WHYWAIT_EXPLAIN_SIMULATED_TRANSPORT_HPP
-#define WHYWAIT_EXPLAIN_SIMULATED_TRANSPORT_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// Hosts all ranks in one process and delivers messages in the order of sending: for tests, for thousands of simulated
-/// ranks, and for programs without MPI. Memory: the packets that one rank fills in a round of an exchange.
-/// Deterministic.
-class simulated_transport {
- public:
-  /// `room`: bytes per packet of an exchange; results do not depend on it.
-  explicit simulated_transport(std::int32_t ranks, std::size_t room = std::size_t{16} << 10) : ranks_(ranks), room_(room) {}
-
-  std::int32_t ranks() const noexcept { return ranks_; }
-  std::int32_t hosted() const noexcept { return ranks_; }
-
-  template <class Value>
-  std::int64_t minimum(Value&& value) const {
-    std::int64_t least = INT64_MAX;
-    for (std::int32_t i = 0; i != ranks_; ++i) least = std::min(least, value(i));
-    return least;
-  }
-
-  template <class Produce, class Consume>
-  void exchange(Produce&& produce, Consume&& consume) const {
-    base::pod_vector<std::uint32_t> slots(static_cast<std::size_t>(ranks_), none);  // packet of each rank
-    std::deque<base::packet> packets;  // referred to by address; reused by the next rank
-    base::pod_vector<std::int32_t> receivers;
-    const auto to = [&](std::int32_t rank) -> base::packet& {
-      if (rank < 0 || rank >= ranks_) throw std::out_of_range("whywait-X003: packet for no rank");
-      std::uint32_t& at = slots[static_cast<std::size_t>(rank)];
-      if (at == none) {
-        at = static_cast<std::uint32_t>(receivers.size());
-        receivers.push_back(rank);
-        if (packets.size() == at) packets.emplace_back();
-      }
-      return packets[at];
-    };
-    for (bool anything = true; anything;) {
-      anything = false;
-      for (std::int32_t i = 0; i != ranks_; ++i) {
-        produce(i, to, room_);
-        for (std::size_t k = 0; k != receivers.size(); ++k) {
-          base::packet& out = packets[k];
-          slots[static_cast<std::size_t>(receivers[k])] = none;
-          if (out.empty()) continue;
-          consume(receivers[k], i, out.data(), out.size());
-          out.clear();
-          anything = true;
-        }
-        receivers.clear();
-      }
-    }
-  }
-
-  /// Ranks run in turn, each until it is stuck. A rank that receives a message joins the queue of ranks that may
-  /// continue. Throws std::logic_error if the ranks wait for each other in a circle.
-  template <class Advance, class Receive>
-  void forward(Advance&& advance, Receive&& receive) const {
-    const auto count = static_cast<std::size_t>(ranks_);
-    std::deque<std::uint32_t> ready;
-    base::pod_vector<inbox> inboxes(count);
-    base::memory_pool memory;
-    base::vector<message> messages;  // delivered when it is the receiver's turn
-    base::pod_vector<std::uint32_t> unused;
-    for (std::uint32_t i = 0; i != count; ++i) ready.push_back(i);
-    std::int32_t left = ranks_;
-    while (!ready.empty()) {
-      const std::uint32_t number = ready.front();
-      const auto rank = static_cast<std::int32_t>(number);
-      ready.pop_front();
-      inboxes[number].queued = false;
-      for (std::uint32_t m = std::exchange(inboxes[number].first, none); m != none; m = messages[m].next) {
-        receive(rank, messages[m].source, messages[m].data.data(), messages[m].data.size());
-        unused.push_back(m);
-      }
-      const bool finished = advance(rank, [&](std::int32_t to, const base::packet& data) {
-        if (unused.empty()) {
-          unused.push_back(static_cast<std::uint32_t>(messages.size()));
-          messages.emplace_back(memory);
-        }
-        const std::uint32_t fresh = unused.back();
-        unused.pop_back();
-        messages[fresh].source = rank;
-        messages[fresh].next = none;
-        messages[fresh].data.assign(data.begin(), data.end());
-        inbox& there = inboxes[static_cast<std::size_t>(to)];
-        (there.first == none ? there.first : messages[there.last].next) = fresh;
-        there.last = fresh;
-        if (!there.queued) ready.push_back(static_cast<std::uint32_t>(to));
-        there.queued = true;
-      });
-      if (finished && !inboxes[number].finished) {
-        inboxes[number].finished = true;
-        --left;
-      }
-    }
-    if (left != 0) throw std::logic_error("whywait-X004: the ranks' records wait for each other in a circle");
-  }
-
-  template <class Pack, class Merge>
-  void reduce(Pack&& pack, Merge&& merge) const {
-    const auto take = [&](std::int64_t into, std::int64_t from) {
-      const base::packet data = pack(static_cast<std::int32_t>(from));
-      merge(static_cast<std::int32_t>(into), data.data(), data.size());
-    };
-    // Merges every pair as soon as both are complete; for each rank in the order of the steps of a binomial tree.
-    for (std::int64_t n = 1; n <= ranks_; ++n) {
-      for (std::int64_t step = 1; n % (2 * step) == 0; step *= 2) take(n - 2 * step, n - step);
-    }
-    for (std::int64_t step = 1; step < ranks_; step *= 2) {  // the incomplete groups at the end
-      const std::int64_t i = ranks_ - ranks_ % (2 * step);
-      if (i + step < ranks_) take(i, i + step);
-    }
-  }
-
-  template <class Pack, class Take>
-  void broadcast(Pack&& pack, Take&& take) const {
-    if (ranks_ == 0) return;
-    const base::packet data = pack(0);
-    for (std::int32_t i = 0; i != ranks_; ++i) take(i, data.data(), data.size());
-  }
-
- private:
-  static constexpr std::uint32_t none = 0xffffffffu;
-  struct message {
-    explicit message(base::memory_pool& memory) : data(memory) {}
-    std::int32_t source = 0;
-    std::uint32_t next = none;  ///< the next message to the same rank
-    base::packet data;
-  };
-  /// The messages that one rank has not received yet, in the order of sending.
-  struct inbox {
-    std::uint32_t first = none, last = none;
-    bool queued = true, finished = false;
-  };
-
-  std::int32_t ranks_;
-  std::size_t room_;
-};
-
-}  // namespace explain
 }  // namespace v0
 }  // namespace whywait
 
@@ -42178,14 +43568,7 @@ class dead_wait {
       case call_role::exchange: return "from " + peer(open_.comm, open_.peer, open_.tag);
       case call_role::complete_all:
       case call_role::complete_any: return pending();
-      case call_role::barrier:
-      case call_role::one_to_all:
-      case call_role::all_to_one:
-      case call_role::all_to_all:
-      case call_role::scan:
-      case call_role::create:
-      case call_role::finalise: return members();
-      default: return {};
+      default: return core::is_ordered_collective(open_.call) ? members() : std::string();
     }
   }
 
@@ -42701,11 +44084,17 @@ class totals {
     }
   }
 
+  /// Adds what threads did that ended and whose locations serve others.
+  void add_ended(const core::registry& registry) noexcept {
+    if (const ended_threads* const ended = __atomic_load_n(&registry.ended, __ATOMIC_ACQUIRE)) add(ended->sums());
+  }
+
   /// Adds all locations of a registry, each up to `until`.
   void add_all(const core::registry& registry, uint64_t until) noexcept {
     for (const core::location_base* each = __atomic_load_n(&registry.locations, __ATOMIC_ACQUIRE); each != nullptr;
          each = each->next)
       add(static_cast<const location&>(*each), until);
+    add_ended(registry);
   }
 
   uint32_t size() const noexcept { return size_; }
@@ -42923,6 +44312,7 @@ inline void at_end(mpi::state& process, mpi::end_reason reason, int signal) {
     totals.add(thread->folded);
     totals.add(thread->earlier);
   }
+  if (counted) totals.add_ended(*process.registry);
   words.mpi_ns = ns_of(mpi_ticks);
   const core::site_table& sites = process.registry->sites;
   for (std::uint32_t site = 1; counted && site < sites.size(); ++site) {
@@ -42981,6 +44371,12 @@ inline void at_end(mpi::state& process, mpi::end_reason reason, int signal) {
 ///
 /// The MPI wrappers (mpi/) call the end of the run (finalize/) and the crash reports (postmortem/) through the hooks
 /// that are installed here.
+
+#if !defined(__cpp_exceptions) && !defined(WHYWAIT_DISABLE)
+#error \
+    "the implementation of whywait needs exceptions: compile it in a file of its own (whywait_observe), or this one with -fexceptions"
+#include <exceptions>
+#endif
 
 // The order matters: first the hot rooms, then the cold ones between cold_begin.hpp and cold_end.hpp.
 
@@ -47289,8 +48685,7 @@ class message_orders {
     const explain::communicator& comm = rank.communicators[r.comm];
     if (comm.id == 0) return;
     const call_role role = core::role_of(r);
-    if (role == call_role::barrier || role == call_role::one_to_all || role == call_role::all_to_one ||
-        role == call_role::all_to_all || role == call_role::scan) {
+    if (core::is_data_collective(role)) {
       if (!comm.inter && r.posting > base_) enter(r.posting, core::combine(comm.id, 3), settles, false);
       return;
     }

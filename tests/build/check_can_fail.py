@@ -21,6 +21,9 @@ CASES = [  # checks, shell program, exit code of check.py
     ("exit nonzero\n", "exit 3", 0),
     ("exit nonzero\n", "exit 0", 1),
     ("exit any\n", "exit 3", 0),
+    ("tries 2\n", "[ -e ../tried ] || { touch ../tried; exit 3; }", 0),
+    ("tries 2\n", "exit 3", 1),
+    ("tries 2\n", "kill $$; sleep 1", 1),
     ("file f ~ x\n", "echo x > f", 0),
     ("file f ~ y\n", "echo x > f", 1),
     ("file f ~ x\n", "true", 1),
@@ -53,7 +56,13 @@ REPORT = {
     "processor_sharing": {"seconds": 0.0, "ranks": 2, "processors": 2},
     "communication_classes": [], "distributions": [], "sharing": [],
 }
+VERDICT = {"text": "balancing it", "block": "solve", "rank": 1, "ratio": 2.0, "saving_seconds": 0.05}
 FINE = "whywait · 2 ranks · 1.00 s\n  0.1 % of rank time is waiting: nothing worth\n  changing here.\n"
+WAITING = "whywait · 2 ranks · 1.00 s · 10 % of rank time is waiting (0.2 s)\n"
+A_FIFTH = {path: 0.2 for path in ["run.waiting_seconds", "waits.0.seconds", "waits.0.longest_seconds", "waits.0.waiters.0.seconds",
+                                  "waits.0.causers.0.seconds", "waits.0.residual.0.seconds", "waits.0.residual.0.speed_seconds"]}
+A_FIFTH.update({"waits.0.residual.0.causer_seconds": 0.5, "waits.0.residual.0.waiter_seconds": 0.3,
+                "efficiency.parallel": 0.9, "efficiency.load_balance": 0.9})
 CHANGES = [  # text, members of the report and their values, exit code of check.py
     (FINE, {}, 0),
     (FINE.replace("0.1 %", "101 %"), {}, 1),
@@ -66,6 +75,10 @@ CHANGES = [  # text, members of the report and their values, exit code of check.
     (FINE, {"run.location_seconds": 60.6}, 1),
     (FINE, {"run.locations": 1}, 1),
     (FINE, {"waits.0.indirect_seconds": 0.003}, 1),
+    (WAITING, A_FIFTH, 1),
+    (WAITING + "  no verdict: no change is known", A_FIFTH, 0),
+    ("", {"verdict": [VERDICT | {"saving_range": [0.02, 0.1]}]}, 0),
+    ("", {"verdict": [VERDICT | {"saving_range": [0.06, 0.1]}]}, 1),
 ]
 
 

@@ -3,6 +3,7 @@
 // beside: nothing
 // with: observer
 // environment: WHYWAIT_OUTPUT=causes WHYWAIT_REPORT=none
+// tries 3
 //
 // Programs whose causes are known exactly, because their work is sleeping. The totals of every pattern, the causing
 // block and the blocks that must not be blamed are compared with time stamps that the program takes itself and

@@ -5,7 +5,7 @@
 
 Each pair is one run with the normal clock and one with an expensive clock. The work of the program takes time but no
 processor. On a busy machine it may still be late, so that the best of several pairs counts. With --robust only the
-expensive runs are made, each once, and only properties that hold on a busy machine are checked. The toolkit measured
+expensive runs are made, and only properties that hold on a busy machine are checked. The toolkit measured
 at least the cost of its readings; without them there is more waiting in less time; and no time is lost, because the
 overhead of all ranks was either part of the run of each rank or hid waiting.
 """
@@ -71,7 +71,11 @@ def main():
     for name, arguments, expensive, least, most_total, most_waits, taken in CASES:
         good = False
         if options.robust:
-            failures += robust(name, run(f"{arguments} {expensive} --forgive"), taken * options.longer, int(options.ranks))
+            for _ in range(options.tries):  # another process may hold up one run by more than the readings
+                problems = robust(name, run(f"{arguments} {expensive} --forgive"), taken * options.longer, int(options.ranks))
+                if not problems:
+                    break
+            failures += problems
             continue
         for attempt in range(options.tries):
             truth, seen = run(arguments), run(f"{arguments} {expensive}")

@@ -13,13 +13,14 @@ import subprocess
 import sys
 
 PLAYS = {
-    "order": ["late_sender"],
+    "order": ["send_after_work"],
     "synchronous": ["late_receiver", "work_in_turn"],
     "progress": ["wait_for_progress"],
     "wrong_order": ["wrong_order"],
-    "relay": ["serialised_pipeline"],
+    "relay": ["late_sender", "serialised_pipeline"],
     "collectives": ["late_broadcast", "early_reduce", "early_scan", "wait_at_create"],
-    "everybody": ["wait_at_barrier", "wait_at_nxn", "needless_barrier", "wait_at_finalize"],
+    "everybody": ["wait_at_barrier", "wait_at_nxn", "wait_at_finalize"],
+    "barriers": ["needless_barrier"],
     "uneven": ["uneven_work"],
     "slower": ["slower_visits"],
     "turns": ["slow_block"],

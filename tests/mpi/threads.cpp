@@ -98,7 +98,14 @@ int main(int argc, char** argv) {
   MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Barrier(MPI_COMM_WORLD);
   std::vector<std::thread> team;
-  for (int t = 0; t < threads; ++t) team.emplace_back([t] { rank == 0 ? send_all(t) : receive_all(t); });
+  static int started;
+  for (int t = 0; t < threads; ++t)
+    team.emplace_back([t] {
+      whywait::record::this_location();  // its own, because no thread has ended
+      __atomic_add_fetch(&started, 1, __ATOMIC_ACQ_REL);
+      while (__atomic_load_n(&started, __ATOMIC_ACQUIRE) != threads) std::this_thread::yield();
+      rank == 0 ? send_all(t) : receive_all(t);
+    });
   for (auto& t : team) t.join();
   CHECK(process().several);
   std::vector<entry> mine;

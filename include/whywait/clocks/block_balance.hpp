@@ -18,7 +18,7 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// How the time in each block is distributed over the ranks. Merged up the reduction tree; 80 bytes per distinct block.
+/// How the time in each block is distributed over the ranks. Merged up the reduction tree; 104 bytes per distinct block.
 class block_balance {
  public:
   /// Sets what one rank did itself, by block, ascending. `joined`: unmarked code by the keys that join it.
@@ -38,6 +38,9 @@ class block_balance {
       e.ranks = 1;
       e.pieces = joined.pieces_of(b.block);
       e.unmarked = joined.is_unmarked(b.block);
+      e.first = joined.around(b.block).first;
+      e.second = joined.around(b.block).second;
+      e.joined = joined.key_of(b.block);
       e.region = !e.unmarked && std::binary_search(regions.begin(), regions.end(), b.block);
       e.most_ns = e.sum_ns = b.ns;
       all_.push_back(e);
@@ -74,12 +77,12 @@ class block_balance {
   }
 
   /// The blocks that one rank spends most time in beyond the mean of the ranks that share them once balanced: the candidates,
-  /// at most `most`, largest excess first. What joins only one block is left out. A marked block that one rank runs would be
-  /// divided among all; whether others run the same unmarked code is not known.
+  /// at most `most`, largest excess first. What joins only one block is left out. A block that one rank runs would be divided
+  /// among all; an unmarked one if no other rank runs it between other calls (`is_alone`).
   base::pod_vector<explain::balance_answer> candidates(std::size_t most) const {
     base::pod_vector<entry> found;
     for (entry e : all_) {
-      e.among = e.ranks == 1 && e.region ? all_ranks_ : e.ranks;
+      e.among = e.ranks == 1 && (e.region || is_alone(e)) ? all_ranks_ : e.ranks;
       if (e.among > e.ranks) e.others_ns = longest_.rank == e.rank ? second_.ns : longest_.ns;
       if (e.among > 1 && excess(e) > 0) found.push_back(e);
     }
@@ -106,6 +109,19 @@ class block_balance {
     std::int64_t ns, rank;
   };
 
+  // Whether surely no other rank runs the unmarked code of `e`, which only one rank passes between these two calls. Another one
+  // may run it between other calls (docs/method.md 1.4): of the same functions, about as often; or if one of the two calls is
+  // the same, and the rank of `e` does not pass that piece as well.
+  bool is_alone(const entry& e) const noexcept {
+    if (e.first == 0 || e.second == 0 || e.joined == 0) return false;
+    for (const entry& x : all_) {
+      if (x.block == e.joined && x.ranks > 1) return false;
+      const bool same_call = (x.first != 0 && x.first == e.first) || (x.second != 0 && x.second == e.second);
+      const bool shared = x.ranks == all_ranks_ || (x.ranks == 1 && x.rank == e.rank);
+      if (same_call && !shared) return false;
+    }
+    return true;
+  }
   static std::int64_t excess(const entry& e) noexcept { return e.most_ns - mean_ns(e); }
 
   base::pod_vector<entry> all_;  ///< by block

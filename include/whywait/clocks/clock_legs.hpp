@@ -20,7 +20,7 @@ namespace clocks {
 /// One record for the clocks of one pass: the interval before its beginning, and the call.
 struct clock_leg {
   std::int64_t begin_ns, leave_ns;
-  std::uint32_t spends;  ///< number of clock_legs::spends before the beginning
+  std::uint32_t spends;  ///< number of clock_legs::spends before the beginning, and the flags of clock_legs
   std::uint32_t call;    ///< clock_plan::number_of the call; with `leaves_bit` the call leaves its node
 };
 
@@ -32,7 +32,7 @@ class clock_legs {
   /// `memory`: the pool of the run; borrowed.
   explicit clock_legs(base::memory_pool& memory) : legs_(memory), spends_(memory), overheads_(memory) {}
 
-  /// A clock gains `ns` before the beginning of a record.
+  /// A clock gains `ns` before the beginning of a record; with clock_plan::moves_bit its sends move before that time.
   struct spend {
     std::int64_t ns;
     std::uint32_t clock;
@@ -123,7 +123,8 @@ class clock_legs {
           const core::stable_key between =
               explain::between_key(last_site, end < here.call_sites.size() ? here.call_sites[end] : 0);
           plan.spend(plan.number_of(between), room_ns, parts, put);
-          if (here.thread == 0) {
+          const bool may_wait = room_ns == begin_ns - now_ns && explain::is_between_polls(here, i);  // not to be balanced
+          if (here.thread == 0 && !may_wait) {
             plan.spend(unmarked, room_ns, parts, put);
             const core::stable_key key = joined.key_of(between);
             if (key != 0) plan.spend(plan.number_of(key), room_ns, parts, put);
@@ -132,7 +133,9 @@ class clock_legs {
         if (r != nullptr) call = plan.number_of(explain::call_key(site));
       }
       const bool leaves = leaving == nullptr || (r != nullptr && (*leaving)[i]);
-      legs_.push_back({begin_ns, leave_ns, static_cast<std::uint32_t>(spends.size()) | (leaves ? leaves_bit : 0), call});
+      const std::uint32_t flags = (leaves ? leaves_bit : 0) | (r != nullptr && explain::may_bring_data(*r) ? brings_bit : 0) |
+                                  (r != nullptr && r->has(core::sync_flag::posts_send) ? sends_bit : 0);
+      legs_.push_back({begin_ns, leave_ns, static_cast<std::uint32_t>(spends.size()) | flags, call});
       // A further thread counts from its first to its last call.
       if (here.whole || (r != nullptr && i > here.carried)) useful_ns_ += begin_ns - now_ns;
       now_ns = leave_ns;
@@ -152,8 +155,13 @@ class clock_legs {
   std::size_t records() const noexcept { return legs_.size() - 1; }
   /// The leg of a record; after the last record, of the end of recording.
   const clock_leg& operator[](std::size_t i) const noexcept { return legs_[i]; }
-  static std::uint32_t spends_before(const clock_leg& leg) noexcept { return leg.spends & ~leaves_bit; }
+  static std::uint32_t spends_before(const clock_leg& leg) noexcept {
+    return leg.spends & ~(leaves_bit | brings_bit | sends_bit);
+  }
   static bool leaves(const clock_leg& leg) noexcept { return (leg.spends & leaves_bit) != 0; }
+  /// Whether what follows the call may depend on data that it brought.
+  static bool brings_data(const clock_leg& leg) noexcept { return (leg.spends & brings_bit) != 0; }
+  static bool sends(const clock_leg& leg) noexcept { return (leg.spends & sends_bit) != 0; }
   const spend& spent(std::size_t i) const noexcept { return spends_[i]; }
   /// The end of the last call; the end of recording without one.
   std::int64_t last_leave_ns() const noexcept { return legs_[legs_.size() > 1 ? legs_.size() - 2 : 0].leave_ns; }
@@ -168,7 +176,7 @@ class clock_legs {
   }
 
  private:
-  static constexpr std::uint32_t leaves_bit = 0x80000000u;
+  static constexpr std::uint32_t leaves_bit = 0x80000000u, brings_bit = 0x40000000u, sends_bit = 0x20000000u;
 
   // The overhead of the marks of some steps. Repeated visits of one place (whywait::next) are counted without reading
   // the clock, so the number of timed visits is limited by the time that the readings take.

@@ -31,9 +31,11 @@ class clock_plan {
           all.push_back({1 - c.factor, static_cast<std::uint32_t>(clock), none});
           continue;
         }
+        if (c.sends_first) moving_.push_back(static_cast<std::uint32_t>(clock));
         const auto fresh = static_cast<std::uint32_t>(asked_.size());
         const std::uint32_t number = numbers_.intern(c.block, fresh);
-        asked_.push_back({1 - c.factor, static_cast<std::uint32_t>(clock), none});
+        const auto changed = static_cast<std::uint32_t>(c.sends_first ? clock | moves_bit : clock);
+        asked_.push_back({c.sends_first ? 1 : 1 - c.factor, changed, none});
         if (c.mean_ns > 0) balanced_.push_back({fresh, c.block, c.mean_ns});
         if (number == fresh) continue;
         asked_[fresh].next = asked_[number].next;
@@ -45,6 +47,11 @@ class clock_plan {
   /// The number under which `spend` finds a block, or `none` if no question changes it.
   std::uint32_t number_of(core::stable_key block) const noexcept { return numbers_.find(block); }
   static constexpr std::uint32_t none = base::key_map::none;
+
+  /// Set in the clock that `spend` passes: the time is not saved, sends move before it.
+  static constexpr std::uint32_t moves_bit = 0x80000000u;
+  /// The clocks that move sends.
+  const base::pod_vector<std::uint32_t>& moving() const noexcept { return moving_; }
 
   std::size_t clocks() const noexcept { return clocks_; }
   bool compensates() const noexcept { return compensates_; }
@@ -95,6 +102,7 @@ class clock_plan {
   std::size_t clocks_;
   base::vector<saving> network_, node_network_, asked_;
   base::pod_vector<balanced> balanced_;
+  base::pod_vector<std::uint32_t> moving_;
   base::key_map numbers_;  ///< the first saving in asked_ of each block
 };
 

@@ -98,6 +98,8 @@ class clock_stage final : public explain::rank_clocks {
     base::packet out;
     put(out, static_cast<std::uint64_t>(blocks.size()));
     for (const auto& b : blocks) put(out, b.first);
+    choose_sends();
+    put_all(out, sends_);
     put_all(out, balances_);
     return out;
   }
@@ -110,7 +112,7 @@ class clock_stage final : public explain::rank_clocks {
     balance.set(rank_->rank, own_, joined_, std::move(regions));
   }
   /// Lists all questions: the ideal network, with `ideal` 2 also the network within nodes; those of the settings; those
-  /// of the blocks in `in`.
+  /// of the blocks in `in`, twice as fast; of the sends and of the balanced blocks in it.
   static base::vector<explain::what_if> questions(const explain::options& settings, std::size_t ideal, base::packet_reader in) {
     base::vector<explain::what_if> all(ideal);
     all[0].changes.push_back({explain::network_key(), 0.0});
@@ -119,6 +121,13 @@ class clock_stage final : public explain::rank_clocks {
     for (auto blocks = in.get<std::uint64_t>(); blocks != 0; --blocks) {
       all.emplace_back();
       all.back().changes.push_back({in.get<core::stable_key>(), 0.5});
+    }
+    base::pod_vector<explain::earlier_send> sends;
+    get_all(in, sends);
+    for (std::size_t i = 0; i != sends.size(); ++i) {
+      if (i != 0 && sends[i].block == sends[i - 1].block) continue;
+      all.emplace_back();
+      all.back().changes.push_back({sends[i].block, 1.0, 0, true});
     }
     base::pod_vector<explain::balance_answer> balances;
     get_all(in, balances);
@@ -205,7 +214,14 @@ class clock_stage final : public explain::rank_clocks {
     base::small_stable_sort(result.balances, [](const explain::balance_answer& a, const explain::balance_answer& b) {
       return a.saving_ns > b.saving_ns;
     });
-    for (std::size_t q = ideal_; q < balanced; ++q) {
+    std::size_t moved = balanced;
+    for (std::size_t i = sends_.size(); i-- != 0;) {
+      if (i + 1 == sends_.size() || sends_[i].block != sends_[i + 1].block) --moved;
+      sends_[i].saving_ns = total_ns_ - ends_[moved];
+    }
+    for (const explain::earlier_send& s : sends_) result.earlier_sends.push_back(s);
+    explain::sort_by_saving(result.earlier_sends);
+    for (std::size_t q = ideal_; q < moved; ++q) {
       auto& list = q < ideal_ + settings_->questions.size() ? result.answers : result.savings;
       list.push_back({(*questions_)[q], ends_[q], total_ns_ - ends_[q]});
     }
@@ -234,6 +250,36 @@ class clock_stage final : public explain::rank_clocks {
   }
 
  private:
+  // Chooses the sends for which it is predicted what sending before the work ahead of them saves: those of late senders, by
+  // the block that explains most of the waits for them. At most two blocks with the longest waits.
+  void choose_sends() {
+    static constexpr std::size_t most_blocks = 2, most_sends = 16;
+    base::vector<explain::earlier_send> all;
+    for (const explain::merged_class& c : merging_->merged_classes()) {
+      if (c.sum.why != explain::pattern::late_sender) continue;
+      const explain::residual_term* top = nullptr;
+      for (const explain::residual_term& t : c.sum.residual)
+        if (t.within == 0 && t.total_ns > 0 && (top == nullptr || t.total_ns > top->total_ns)) top = &t;
+      if (top != nullptr) all.push_back({top->block, c.sum.cause, c.sum.wait_ns, 0});
+    }
+    const auto before = [](const explain::earlier_send& a, const explain::earlier_send& b) {
+      return a.block != b.block ? a.block < b.block : a.send < b.send;
+    };
+    base::sort_and_join(all, before,
+                        [](explain::earlier_send& to, const explain::earlier_send& s) { to.wait_ns += s.wait_ns; });
+    for (explain::earlier_send& s : all)  // for a while: the waits of the whole block
+      for (const explain::earlier_send& o : all) s.saving_ns += o.block == s.block ? o.wait_ns : 0;
+    explain::sort_by_saving(all);
+    std::size_t blocks = 0;
+    for (explain::earlier_send& s : all) {
+      if (10 * s.wait_ns < s.saving_ns) continue;  // hardly waited for
+      if (sends_.empty() || sends_.back().block != s.block) ++blocks;
+      if (blocks > most_blocks || sends_.size() == most_sends) break;
+      s.saving_ns = 0;
+      sends_.push_back(s);
+    }
+  }
+
   // Takes the rank's own result, once per pass.
   void take_result() {
     if (result_taken_) return;
@@ -270,6 +316,7 @@ class clock_stage final : public explain::rank_clocks {
   base::pod_vector<explain::block_time> own_;  ///< what this rank did itself, by block
   base::pod_vector<unmarked_piece> pieces_;
   joined_code joined_;
+  base::pod_vector<explain::earlier_send> sends_;  ///< on rank 0: the questions before the last, one for each block
   base::pod_vector<explain::balance_answer> balances_;  ///< on rank 0: the last questions
   base::vector<std::int64_t> ends_;  ///< end of the run for every question
   explain::compensation without_;

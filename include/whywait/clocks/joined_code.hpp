@@ -38,7 +38,7 @@ class joined_code {
     base::key_map visits_of;
     base::pod_vector<std::int64_t> visits;
     for (const unmarked_piece& p : pieces) {
-      of_blocks_.push_back({p.block, 0, 0, 0});
+      of_blocks_.push_back({p.block, 0, 0, 0, p.first, p.second});
       if (functions == nullptr || p.ns < whole_ns / 100 || p.first == 0 || p.second == 0) continue;
       const core::stable_key from = functions->function_of(p.first), to = functions->function_of(p.second);
       if (from == 0 || to == 0) continue;
@@ -79,6 +79,14 @@ class joined_code {
     const sum* const piece = find(block);
     return piece != nullptr ? piece->piece : 0;
   }
+  /// The call sites around a piece; 0 of other blocks.
+  struct call_pair {
+    core::stable_key first, second;
+  };
+  call_pair around(core::stable_key block) const noexcept {
+    const sum* const piece = find(block);
+    return piece != nullptr ? call_pair{piece->first, piece->second} : call_pair{0, 0};
+  }
   /// Whether a block is a piece of unmarked code.
   bool is_piece(core::stable_key block) const noexcept { return find(block) != nullptr; }
   /// Whether a block is a piece of unmarked code, or joins such pieces.
@@ -92,6 +100,7 @@ class joined_code {
     core::stable_key block, piece;
     std::int64_t ns;
     std::int32_t pieces;
+    core::stable_key first, second;  ///< call sites around a piece
   };
 
   // Equal for numbers of visits that differ by less than about a quarter, but for those on both sides of a limit.
@@ -111,7 +120,7 @@ class joined_code {
       ++s.pieces;
       return;
     }
-    sums_.push_back({key, p.block, p.ns, 1});
+    sums_.push_back({key, p.block, p.ns, 1, 0, 0});
   }
 
   base::pod_vector<sum> sums_;  ///< by joined code; at most 101

@@ -30,7 +30,9 @@ class location_clocks {
     const clock_leg& leg = legs_[next_];
     if (next_ == legs_.records()) last_delay_ = delay_;
     for (const std::uint32_t end = clock_legs::spends_before(leg); spent_ != end; ++spent_) {
-      delay_[legs_.spent(spent_).clock] += legs_.spent(spent_).ns;
+      const clock_legs::spend& s = legs_.spent(spent_);
+      if ((s.clock & clock_plan::moves_bit) == 0) delay_[s.clock] += s.ns;
+      else ahead_[s.clock & ~clock_plan::moves_bit] += s.ns;
     }
     now_ns_ = leg.begin_ns;
     if (const clock_legs::overhead* const o = legs_.overhead_at(next_)) {
@@ -53,6 +55,8 @@ class location_clocks {
     s.bound_ns = bound_ns_ + ahead_ns_;
     s.error_ns = error_ns();
     for (std::size_t h = 0; h != clocks_; ++h) s.at[h] = without(now_ns_, delay_[h]);
+    if (!clock_legs::sends(legs_[next_])) return;
+    for (const std::uint32_t h : plan_->moving()) s.at[h] -= ahead_[h];
   }
 
   /// How long a call was blocked, and how long it would have been under clock 0.
@@ -84,8 +88,12 @@ class location_clocks {
     const std::int64_t tail_ns = leg.leave_ns - now_ns_;
     plan_->spend_network(tail_ns, clock_legs::leaves(leg), delay_);
     if (leg.call != clock_plan::none && tail_ns != 0) {
-      plan_->spend(leg.call, tail_ns, *parts_, [this](std::uint32_t clock, std::int64_t ns) { delay_[clock] += ns; });
+      plan_->spend(leg.call, tail_ns, *parts_, [this](std::uint32_t clock, std::int64_t ns) {
+        if ((clock & clock_plan::moves_bit) == 0) delay_[clock] += ns;
+      });
     }
+    if (clock_legs::brings_data(leg))
+      for (const std::uint32_t h : plan_->moving()) ahead_[h] = 0;
     if (const clock_legs::overhead* const o = legs_.overhead_at(next_)) {
       spend(std::min(o->back_ns, tail_ns), o->uncertain);
     }
@@ -127,6 +135,7 @@ class location_clocks {
   const base::pod_vector<double>* parts_;
   std::size_t clocks_;
   clock_bank<most_clocks> delay_, last_delay_;
+  clock_bank<most_clocks> ahead_;  ///< since the location last received anything: work before which a clock moves sends
 };
 
 }  // namespace clocks

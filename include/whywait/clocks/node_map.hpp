@@ -71,11 +71,8 @@ class node_map {
         const core::call_role role = core::role_of(r.call);
         const bool message = r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive) ||
                              role == core::call_role::probe || role == core::call_role::test_probe;
-        const bool collective = role >= core::call_role::barrier && role <= core::call_role::create;
         const std::int32_t peer = message ? explain::world_rank(rank.communicators[r.comm], r.peer) : -1;
-        if (!(collective || role == core::call_role::finalise ? spans[r.comm] : peer >= 0 && (*this)[peer] != rank.node)) {
-          continue;
-        }
+        if (!(core::is_collective(r.call) ? spans[r.comm] : peer >= 0 && (*this)[peer] != rank.node)) continue;
         result[l][i] = true;
         if (role == core::call_role::send || role == core::call_role::receive) continue;  // complete in their own call
         if (r.has(core::sync_flag::complete) && r.completed_by < result.size() &&

@@ -48,6 +48,7 @@ class own_time {
       std::int64_t spent_ns;
       core::stable_key first, second;  ///< of unmarked code: the calls around it
       std::int64_t visits;             ///< of unmarked code
+      std::int64_t polls_ns;           ///< between two polls, where the rank may wait
     };
     // A recently used block: a step, a call or the code between two calls.
     struct recent {
@@ -75,7 +76,7 @@ class own_time {
       seen& s = known_[at];
       if (s.location != location_) {
         s = {location_, static_cast<std::uint32_t>(here_.size())};
-        here_.push_back({block, s.number, 0, 0, 0, 0});
+        here_.push_back({block, s.number, 0, 0, 0, 0, 0});
       }
       return s.number;
     }
@@ -130,7 +131,8 @@ class own_time {
       known.sorted_[n.number] = static_cast<std::uint32_t>(blocks_.size());
       blocks_.push_back(n.block);
       if (n.spent_ns != 0) spent.push_back({n.block, n.spent_ns, 0});
-      if ((n.first | n.second) != 0 && here_->thread == 0) pieces.push_back({n.block, n.first, n.second, n.spent_ns, n.visits});
+      if ((n.first | n.second) != 0 && here_->thread == 0)
+        pieces.push_back({n.block, n.first, n.second, n.spent_ns - n.polls_ns, n.visits});
     }
     for (piece& p : parts_) p.block = known.sorted_[p.block];
   }
@@ -205,7 +207,8 @@ class own_time {
 
   // The rule of location_path: time that does not fit is cut. `site` beyond the table: the end of recording.
   void compute(std::uint64_t steps_end, std::int64_t until_ns, std::uint32_t site, room& known) {
-    std::int64_t room_ns = until_ns - left_ns_;
+    const std::int64_t whole_ns = until_ns - left_ns_;
+    std::int64_t room_ns = whole_ns;
     for (const std::uint64_t end = std::min<std::uint64_t>(steps_end, here_->steps.size()); steps_ < end; ++steps_) {
       const core::path_step& step = here_->steps[steps_];
       if (step.block == 0 || step.block >= rank_->blocks.size() || step.ticks == 0) continue;
@@ -221,6 +224,7 @@ class own_time {
     room::name& name = known.here_[block];
     name.first = first;
     name.second = second;
+    if (room_ns == whole_ns && explain::is_between_polls(*here_, instants_.size())) name.polls_ns += room_ns;
     ++name.visits;
   }
 

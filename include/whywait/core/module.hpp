@@ -15,6 +15,7 @@ inline namespace v0 {
 
 namespace record {
 struct mark_functions;
+class ended_threads;
 }  // namespace record
 
 namespace core {

@@ -170,6 +170,26 @@ inline call_role role_of(mpi_call call) noexcept {
                                     : call_role::local;
 }
 
+// Questions about roles that several rooms ask. Each is answered here only.
+
+/// Whether the call is one of data or a barrier, which all members of a communicator make: no communicator is created or freed.
+inline bool is_data_collective(call_role role) noexcept { return role >= call_role::barrier && role <= call_role::scan; }
+
+/// Whether all members of a communicator make the call.
+inline bool is_collective(mpi_call call) noexcept {
+  const call_role role = role_of(call);
+  return (role >= call_role::barrier && role <= call_role::release) || role == call_role::finalise;
+}
+
+/// Whether all members of a communicator make the call in the same order and may wait for one another in it. MPI_Comm_free
+/// may return at once, and MPI_Init synchronises before recording begins.
+inline bool is_ordered_collective(mpi_call call) noexcept { return is_collective(call) && call != mpi_call::Comm_free; }
+
+/// Whether the call sends messages, or starts to.
+inline bool sends_messages(call_role role) noexcept {
+  return role == call_role::send || role == call_role::post_send || role == call_role::exchange || role == call_role::start;
+}
+
 }  // namespace core
 }  // namespace v0
 }  // namespace whywait

@@ -31,8 +31,9 @@ namespace core {
 struct location_base {
   location_base* next;  ///< the location before this one; the list only grows at its head
   uint32_t index;       ///< order of creation in the process, from 0
-  uint32_t finished;    ///< 1 once its thread has ended
+  uint32_t finished;    ///< 1 once its thread has ended; 2 once it waits for a new one
   uint64_t end_ticks;   ///< clock at that moment; valid once `finished` is 1
+  location_base* next_free;  ///< of those that wait for a new thread
 };
 
 /// What all modules (executable, shared libraries, plugins) of one process share.
@@ -49,6 +50,10 @@ struct registry {
   pthread_key_t thread_key;  ///< value: the thread's location_base
   location_base* locations;  ///< newest first
   uint32_t location_count;
+  location_base* free_locations;  ///< of threads that ended, for new ones
+  location_base* free_callers;    ///< those among them that have called MPI
+  void (*end_location)(registry&, location_base&) noexcept;  ///< after the end of a thread; null: its location stays
+  record::ended_threads* ended;   ///< what such threads did; null: all locations stay
   void* (*make_details)(registry&) noexcept;  ///< record::details for a new thread, or null; null: there is no reader
   uint32_t listening;  ///< 1 once a recorder reads what is recorded (record::listen)
   void* extension[4];  ///< one per room that keeps state for the whole process: [0] MPI, [1] rules, [2] data; null after fork
@@ -111,6 +116,8 @@ __attribute__((visibility("hidden"))) inline void end_of_thread(void* location) 
   location_base* const ended = static_cast<location_base*>(location);
   ended->end_ticks = cycle_clock::now();
   __atomic_store_n(&ended->finished, 1u, __ATOMIC_RELEASE);
+  registry& own = *whywait_v0_module.shared;
+  if (own.end_location != nullptr) own.end_location(own, *ended);
 }
 
 /// The code that a thread's end runs must stay: the module that made the registry is never unloaded.
@@ -155,6 +162,8 @@ __attribute__((visibility("hidden"))) inline void after_fork_in_child() noexcept
   unlock_after_fork();
   own.locations = nullptr;
   own.location_count = 0;
+  own.free_locations = own.free_callers = nullptr;
+  own.ended = nullptr;
   for (void*& room : own.extension) room = nullptr;
   own.memory.forget();
   own.order_memory.forget();

@@ -40,7 +40,8 @@ enum : uint16_t {
 /// is the number of the record of the completing call. A blocking send or receive is its own completion.
 /// MPI_Sendrecv leaves three records with the same `begin`: two postings of no duration, then the call itself.
 /// Polls (MPI_Test*, MPI_Iprobe, ...) that follow one another directly are one record from the first entry to the last
-/// leave; `completion` is how many of them found nothing, `completed_by` how long they were in MPI, in 256 ticks.
+/// leave; `completed_by` is how long they were in MPI, in 256 ticks, and `completion` how many they are if they found
+/// nothing, else how often the thread slept between them.
 struct sync_record {
   uint64_t begin;  ///< enter of the call, clock ticks
   uint64_t duration;  ///< leave minus enter, clock ticks
@@ -66,6 +67,19 @@ inline bool polled_in_vain(const sync_record& r) noexcept {
   if (!r.has(sync_flag::found_nothing)) return false;
   const call_role role = role_of(r.call);
   return role == call_role::test || role == call_role::test_probe;
+}
+
+/// For how long a thread slept between the polls of a record that found something, in ticks.
+inline uint64_t slept(const sync_record& r) noexcept {
+  const call_role role = role_of(r.call);
+  if (role != call_role::test && role != call_role::test_probe) return 0;
+  const uint64_t inside = uint64_t(r.completed_by) << 8;
+  return r.completion != 0 && !r.has(sync_flag::found_nothing) && inside < r.duration ? r.duration - inside : 0;
+}
+/// The mean of one such sleep: the thread may notice that much later what it waits for.
+inline uint64_t usual_sleep(const sync_record& r) noexcept {
+  const uint64_t ticks = slept(r);
+  return ticks != 0 ? ticks / r.completion : 0;
 }
 
 /// The role of what happened: polls that were repeated until they found something waited like the blocking call.

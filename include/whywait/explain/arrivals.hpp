@@ -80,12 +80,8 @@ class arrival_rule {
   // need what was received before, and belongs to the next step of an iteration.
   void step(const core::sync_record& r, location_walk& walk) {
     walk.step(r);
-    if (!late_.empty() && ends_order(core::role_of(r.call))) forget();
-  }
-  static bool ends_order(core::call_role role) noexcept {
-    using core::call_role;
-    return role == call_role::send || role == call_role::post_send || role == call_role::exchange || role == call_role::start ||
-           (role >= call_role::barrier && role <= call_role::create);
+    const bool ends_order = core::sends_messages(core::role_of(r.call)) || core::is_ordered_collective(r.call);
+    if (!late_.empty() && ends_order) forget();
   }
   void forget() {
     late_.clear();

@@ -17,11 +17,14 @@ constexpr core::stable_key network_key() noexcept { return core::combine(1, 0x6e
 constexpr core::stable_key node_network_key() noexcept { return core::combine(2, 0x6e6574776f726bu); }
 
 /// One change of a hypothetical run: `block` takes `factor` times as long (0.5: twice as fast, 0: no time). With `mean_ns`
-/// it is balanced instead: each rank that runs it spends that time in it, distributed over the run as now.
+/// it is balanced instead: each rank that runs it spends that time in it, distributed over the run as now. With
+/// `sends_first` nothing takes another time, but messages are sent before the work in `block` that their sender did since it
+/// last received anything.
 struct change {
   core::stable_key block = 0;  ///< key of a region, step or derived block, or network_key()
   double factor = 1.0;
   std::int64_t mean_ns = 0;
+  bool sends_first = false;
 };
 
 /// A hypothetical run with all these changes.
@@ -41,27 +44,39 @@ struct what_if_answer {
 struct balance_answer {
   core::stable_key block = 0;  ///< unmarked_key(), a key of unmarked code between two functions, or a block
   core::stable_key piece = 0;  ///< the block, or the longest of the blocks of that rank that it joins
+  core::stable_key first = 0, second = 0;  ///< call sites around a single piece of unmarked code
+  core::stable_key joined = 0;             ///< key of all code between the same functions as that piece; 0: not known
   std::int32_t rank = 0;       ///< the rank that spends most time in it
   std::int32_t ranks = 0;      ///< number of ranks that run it
-  std::int32_t among = 0;      ///< ranks that share it once balanced: those that run it, or all of the run if only one does
-  std::int32_t pieces = 1;     ///< number of blocks of that rank that it joins
-  bool unmarked = false;       ///< code outside any region
-  bool region = false;         ///< marked code; neither: start-up, or inside a call
-  std::int64_t most_ns = 0;    ///< time of that rank in it
-  std::int64_t sum_ns = 0;     ///< time of all ranks in it
+  std::int32_t among = 0;  ///< ranks that share it once balanced: those that run it, or all of the run if surely only one does
+  std::int32_t pieces = 1;  ///< number of blocks of that rank that it joins
+  bool unmarked = false;  ///< code outside any region
+  bool several = false;  ///< in some epochs another rank spends most time in it
+  bool region = false;  ///< marked code; neither: start-up, or inside a call
+  std::int64_t most_ns = 0;  ///< time of that rank in it
+  std::int64_t sum_ns = 0;  ///< time of all ranks in it
   std::int64_t others_ns = 0;  ///< if one rank runs it: the most that another rank computes
+  std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
+};
+
+/// What it would save to send messages before the work in a block that comes ahead of their sends. All sends move together;
+/// those that others wait for most are named, each with the saving of all.
+struct earlier_send {
+  core::stable_key block = 0;  ///< the work
+  core::stable_key send = 0;  ///< call site of the send
+  std::int64_t wait_ns = 0;  ///< the waits for this send that the block explains most of
   std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
 };
 
 /// The efficiencies of POP (Rosas, Gimenez, Labarta 2014), 0 to 1: parallel = load_balance * communication and
 /// communication = serialisation * transfer. 0 if nothing was recorded. Useful is all time outside MPI calls.
 struct efficiencies {
-  double parallel = 0;               ///< mean useful time / time of the run
-  double load_balance = 0;           ///< mean useful time / longest useful time
-  double communication = 0;          ///< longest useful time / time of the run
-  double serialisation = 0;          ///< longest useful time / time of the run on an ideal network
-  double transfer = 0;               ///< time of the run on an ideal network / time of the run
-  double balance_in_nodes = 0;       ///< largest mean of a node / longest useful time; 0 if no node is known
+  double parallel = 0;  ///< mean useful time / time of the run
+  double load_balance = 0;  ///< mean useful time / longest useful time
+  double communication = 0;  ///< longest useful time / time of the run
+  double serialisation = 0;  ///< longest useful time / time of the run on an ideal network
+  double transfer = 0;  ///< time of the run on an ideal network / time of the run
+  double balance_in_nodes = 0;  ///< largest mean of a node / longest useful time; 0 if no node is known
   double balance_between_nodes = 0;  ///< mean useful time / largest mean of a node; 0 if no node is known
   // transfer = transfer_in_nodes * transfer_between_nodes; both 0 if no node is known
   double transfer_in_nodes = 0;  ///< time of the run if calls within one node cost nothing / time of the run

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_EXPLANATION_HPP
 #define WHYWAIT_EXPLAIN_EXPLANATION_HPP
 
+#include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/clock_question.hpp>
@@ -255,8 +256,16 @@ struct outcome {
   delay_costs costs;
   base::vector<what_if_answer> answers;  ///< to options::questions
   base::vector<balance_answer> balances;  ///< blocks with the largest imbalance, largest saving first
+  base::vector<earlier_send> earlier_sends;  ///< largest saving first
   base::vector<what_if_answer> savings;  ///< the most costly blocks twice as fast, largest saving first
 };
+
+/// Largest saving first; the sends of one block stay together.
+inline void sort_by_saving(base::vector<earlier_send>& sends) {
+  base::small_stable_sort(sends, [](const earlier_send& a, const earlier_send& b) {
+    return std::tie(b.saving_ns, a.block, b.wait_ns) < std::tie(a.saving_ns, b.block, a.wait_ns);
+  });
+}
 
 }  // namespace explain
 }  // namespace v0

@@ -131,7 +131,7 @@ inline void add_epoch(delay_costs& run, const delay_costs& epoch) {
 inline void add_epoch(outcome& run, const outcome& epoch) {
   add_epoch_efficiency(run, epoch);
   auto& [waits, meanings, locations, records, waiting_ns, location_ns, longest_ns, clock_violations, unmatched, progress,
-         total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, savings] = run;
+         total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, earlier_sends, savings] = run;
   static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
   locations = std::max(locations, epoch.locations);
   longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs
@@ -156,13 +156,23 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   add_by(
       balances, epoch.balances, [](const balance_answer& b) { return b.block; },
       [](balance_answer& a, const balance_answer& b) {
+        a.several = a.several || (a.most_ns > 0 && a.rank != b.rank);
+        const bool alone = a.ranks == 1 && b.ranks == 1 && a.rank == b.rank;
+        a.ranks = std::max(std::max(a.ranks, b.ranks), alone ? 1 : 2);
+        if (!alone && a.among > a.ranks) a.among = a.ranks;
         if (b.most_ns > a.most_ns) a.rank = b.rank;
-        a.ranks = std::max(a.ranks, b.ranks);
         a.most_ns += b.most_ns;
         a.sum_ns += b.sum_ns;
         a.saving_ns += b.saving_ns;
       });
   base::small_stable_sort(balances, [](const balance_answer& a, const balance_answer& b) { return a.saving_ns > b.saving_ns; });
+  add_by(
+      earlier_sends, epoch.earlier_sends, [](const earlier_send& s) { return core::combine(s.block, s.send); },
+      [](earlier_send& a, const earlier_send& b) {
+        a.wait_ns += b.wait_ns;
+        a.saving_ns += b.saving_ns;
+      });
+  sort_by_saving(earlier_sends);
   // A block without a question in one epoch counts as no saving there, so the sum is a lower bound.
   add_by(
       savings, epoch.savings, [](const what_if_answer& a) { return a.question.changes[0].block; },

@@ -14,23 +14,27 @@ using core::location_history;
 using core::overhead_of;
 using core::rank_history;
 
-/// Whether all members of a communicator make the call in the same order. MPI_Comm_free may return at once, and MPI_Init
-/// synchronises before recording begins.
-inline bool has_order(const core::sync_record& r) noexcept {
-  using core::call_role;
+/// Whether a record is a collective that is matched by order. What was carried over from an earlier epoch is counted already.
+inline bool is_ordered_collective(const core::sync_record& r) noexcept {
+  return !r.has(core::sync_flag::met) && core::is_ordered_collective(r.call);
+}
+
+/// Whether what this rank does next may depend on what this call waited for.
+inline bool may_bring_data(const core::sync_record& r) noexcept {
+  if (core::polled_in_vain(r)) return false;
   switch (core::role_of(r.call)) {
-    case call_role::barrier:
-    case call_role::one_to_all:
-    case call_role::all_to_one:
-    case call_role::all_to_all:
-    case call_role::scan:
-    case call_role::create:
-    case call_role::finalise: return true;
-    default: return r.call == core::mpi_call::Comm_disconnect;
+    case core::call_role::local:
+    case core::call_role::initialise:
+    case core::call_role::send:
+    case core::call_role::post_send:
+    case core::call_role::post_receive:
+    case core::call_role::prepare:
+    case core::call_role::start:
+    case core::call_role::release: return false;
+    case core::call_role::exchange: return !r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive);
+    default: return true;
   }
 }
-/// Whether a record is a collective that is matched by order. What was carried over from an earlier epoch is counted already.
-inline bool is_ordered_collective(const core::sync_record& r) noexcept { return !r.has(core::sync_flag::met) && has_order(r); }
 
 }  // namespace explain
 }  // namespace v0

@@ -81,8 +81,7 @@ class message_orders {
     const explain::communicator& comm = rank.communicators[r.comm];
     if (comm.id == 0) return;
     const call_role role = core::role_of(r);
-    if (role == call_role::barrier || role == call_role::one_to_all || role == call_role::all_to_one ||
-        role == call_role::all_to_all || role == call_role::scan) {
+    if (core::is_data_collective(role)) {
       if (!comm.inter && r.posting > base_) enter(r.posting, core::combine(comm.id, 3), settles, false);
       return;
     }

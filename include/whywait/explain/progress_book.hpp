@@ -56,7 +56,8 @@ class progress_book {
           const std::int64_t posted_ns = matches[m].partner.begin_ns;
           if (matches[m].receiving || posted_ns < walk.leave_ns()) since_ns = std::max(since_ns, posted_ns);
         }
-        const bool blocked = completes_messages(core::role_of(r)) && walk.leave_ns() - since_ns >= threshold_ns_;
+        const std::int64_t asleep_ns = core::nearest(static_cast<double>(core::usual_sleep(r)) * rank_->clock.ns_per_tick);
+        const bool blocked = completes_messages(core::role_of(r)) && walk.leave_ns() - since_ns - asleep_ns >= threshold_ns_;
         numbers.push_back(blocked ? static_cast<std::uint32_t>(blocked_.size()) : none);
         if (blocked) blocked_.push_back({since_ns, walk.leave_ns(), i, l});
       }

@@ -55,6 +55,14 @@ inline std::uint32_t code_end_site(const location_history& here, std::uint64_t r
   return known < here.records.size() ? here.records[known].site : end_of_recording;
 }
 
+/// Whether the code before a record lies between two polls of one call of which the first found nothing. Without marks it may
+/// be work, or a loop that waits.
+inline bool is_between_polls(const location_history& here, std::uint64_t record) noexcept {
+  if (record <= here.carried || record >= here.records.size()) return false;
+  const core::sync_record& before = here.records[record - 1];
+  return core::polled_in_vain(before) && before.site == here.records[record].site;
+}
+
 /// World rank of peer `peer` of a communicator; -1 if there is no such peer.
 inline std::int32_t world_rank(const communicator& comm, std::int32_t peer) noexcept {
   if (peer < 0) return -1;

@@ -102,9 +102,10 @@ inline void print_lines(const std::string& text) {
 }  // namespace detail
 
 /// Evaluates the built-in rules, the rules of the program and those of the files that `wanted` (WHYWAIT_RULES) names.
-/// Errors in rules are printed and counted in `facts.warnings`; they change nothing else. For rank 0.
+/// `shared`: whether ranks often waited for a processor. Errors in rules are printed and counted in `facts.warnings`; they
+/// change nothing else. For rank 0.
 inline rules::evaluation advise(const char* wanted, const explain::outcome& found, const base::names& names,
-                                rules::contribution&& all, report::run_facts& facts) {
+                                rules::contribution&& all, bool shared, report::run_facts& facts) {
   try {
     const rules::rules_setting setting = rules::rules_setting::parse(wanted);
     const rules::knowledge known = rules::active_rules(setting, all.events, std::move(all.texts));
@@ -113,6 +114,7 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
     for (const rules::own_packet& packet : all.events) dropped += rules::dropped_events(packet);
     rules::program_facts program;
     program.code = &all.code;
+    program.shared_processors = shared;
     for (const rules::site_use& u : all.uses)
       if (u.what == rules::site_use::kind::send) program.sites.push_back({u.site, u.calls, u.own_before_ns});
     rules::evaluation evaluated = rules::evaluate(known, found, facts.ranks, names, program,

@@ -49,7 +49,10 @@ inline report::result analyse(mpi::state& process, epoch& now) {
   for (const time_not_understood::site_sum& s : now.so_far().unknown.sites()) keys.push_back(s.key);
   const base::names names = gather_names(keys_to_name(found, std::move(keys)), now.names(), now.team());
   rules::evaluation advice;
-  if (process.rank == 0) advice = advise(process.registry->config.rules, found, names, std::move(contributions), facts);
+  if (process.rank == 0) {
+    const bool shared = report::shares_processors(unknown, base::seconds_of(found.location_ns));
+    advice = advise(process.registry->config.rules, found, names, std::move(contributions), shared, facts);
+  }
   report::result result = report::assemble(found, names, std::move(facts), advice);
   result.unseen = named(unseen, names);
   now.so_far().unknown.name(unknown, names);
@@ -84,7 +87,7 @@ inline report::result partial_result(mpi::state& process, const finalize::team& 
   uses.uses = so_far.uses;
   uses.calls = so_far.calls_by_kind;
   uses.code = so_far.code_of_all;
-  const rules::evaluation advice = advise(process.registry->config.rules, so_far.found, names, std::move(uses), facts);
+  const rules::evaluation advice = advise(process.registry->config.rules, so_far.found, names, std::move(uses), false, facts);
   return report::assemble(so_far.found, names, std::move(facts), advice);
 }
 

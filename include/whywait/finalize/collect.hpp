@@ -22,6 +22,24 @@ namespace finalize {
 /// process.tool_comm, for hooks::on_finalize.
 inline core::shared_clock finish_clock(mpi::state& process) noexcept { return process.clocks.finish(process.tool_comm); }
 
+namespace detail {
+class locked {
+ public:
+  explicit locked(pthread_mutex_t& mutex) noexcept : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
+  ~locked() { unlock(); }
+  void unlock() noexcept {
+    if (holds_) pthread_mutex_unlock(&mutex_);
+    holds_ = false;
+  }
+  locked(const locked&) = delete;
+  locked& operator=(const locked&) = delete;
+
+ private:
+  pthread_mutex_t& mutex_;
+  bool holds_ = true;
+};
+}  // namespace detail
+
 /// Adds to the main thread, if it alone calls MPI, what threads did that it started and that ended between two of its calls.
 inline void join_ended_threads(const mpi::state& process, process_records& all) {
   core::location_history* main = nullptr;
@@ -38,7 +56,7 @@ inline void join_ended_threads(const mpi::state& process, process_records& all) 
        l = l->next) {
     const record::location& here = static_cast<const record::location&>(*l);
     if (here.index >= all.threads.size() || __atomic_load_n(&here.extension[0], __ATOMIC_ACQUIRE) != nullptr ||
-        __atomic_load_n(&here.finished, __ATOMIC_ACQUIRE) == 0)
+        __atomic_load_n(&here.finished, __ATOMIC_ACQUIRE) != 1)
       continue;
     ended_thread t{here.path.opened(), here.end_ticks, work.size(), 0};
     here.path.peek(here.end_ticks, [&](const core::path_step& s) {
@@ -46,6 +64,16 @@ inline void join_ended_threads(const mpi::state& process, process_records& all) 
     });
     t.steps = work.size() - t.first_step;
     if (t.steps != 0) others.push_back(t);
+  }
+  if (const record::ended_threads* const ended = process.registry->ended) {
+    const auto groups = ended->groups();
+    const auto steps = ended->steps();
+    for (std::uint64_t i = 0; i < groups.size(); ++i) {
+      const record::ended_group& g = groups[i];
+      others.push_back(
+          {g.begin, g.end, work.size(), static_cast<std::size_t>(g.steps), g.used, static_cast<std::int64_t>(g.threads)});
+      for (std::uint64_t s = g.first_step; s < g.first_step + g.steps; ++s) work.push_back(steps[s]);
+    }
   }
   if (others.empty()) return;
   all.joined.reset(new joined_threads(*main, others, work, main->carried == 0 ? all.begin_ticks : 0, all.end_ticks));
@@ -68,11 +96,9 @@ inline process_records collect(mpi::state& process, const core::shared_clock& cl
   all.closings = process.closings;
   all.first_closed_ticks = process.closings != 0 ? process.first_closed_ticks : all.closed ? process.closed_ticks : 0;
 
-  pthread_mutex_lock(&process.registry->mutex);
+  detail::locked guard(process.registry->mutex);  // threads that end or begin exchange their locations
   const std::size_t count = process.registry->location_count;
   core::location_base* const newest = process.registry->locations;
-  pthread_mutex_unlock(&process.registry->mutex);
-  // The allocation may throw and is therefore outside the lock.
   history.locations.resize(count);
   all.threads.resize(count);
   for (core::location_base* base = newest; base != nullptr; base = base->next) {
@@ -120,6 +146,7 @@ inline process_records collect(mpi::state& process, const core::shared_clock& cl
   }
 
   join_ended_threads(process, all);
+  guard.unlock();
 
   process.lock.lock();
   const std::uint32_t communicators = process.communicators.size();

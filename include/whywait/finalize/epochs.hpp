@@ -168,6 +168,11 @@ class epoch {
       if (of != nullptr) carry_over(*of, of == &thread ? &end : nullptr);
     }
     if (so_far_.data.analysis == nullptr) data::drop_all(*process_.registry);  // no analysis reads the accesses
+    if (record::ended_threads* const ended = process_.registry->ended) {
+      pthread_mutex_lock(&process_.registry->mutex);
+      ended->forget_groups();
+      pthread_mutex_unlock(&process_.registry->mutex);
+    }
     process_.lock.lock();
     if (process_.closed) {
       so_far_.run.unseen_ns += all_.history.clock(end.begin) - all_.history.clock(process_.closed_ticks);

@@ -15,10 +15,13 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// A thread that ended without calling MPI, and what it did in marked code.
+/// A thread that ended without calling MPI, or several that did in one gap between two calls, and what they did in marked
+/// code.
 struct ended_thread {
   std::uint64_t begin = 0, end = 0;  ///< clock ticks
   std::size_t first_step = 0, steps = 0;
+  std::uint64_t used = end - begin;  ///< how long at least one of them ran
+  std::int64_t threads = 1;
 };
 
 /// The records and steps of a location together with the work of threads that lived between two of its calls: the location
@@ -89,11 +92,11 @@ class joined_threads {
       parts_.push_back({g.record, work[i]});
     }
     const std::uint64_t from = std::max(t.begin, covered_);
-    if (t.end > from) g.used += t.end - from;
+    if (t.end > from) g.used += std::min(t.end - from, t.used);
     covered_ = std::max(covered_, t.end);
     g.worked += worked;
     ticks_ += worked;
-    ++threads_;
+    threads_ += t.threads;
   }
 
   void copy(const core::location_history& from, const base::pod_vector<gap>& gaps) {

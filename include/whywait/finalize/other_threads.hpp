@@ -6,6 +6,7 @@
 #include <whywait/core/site.hpp>
 #include <whywait/record/location.hpp>
 
+#include <pthread.h>
 #include <cstdint>
 
 #ifndef WHYWAIT_DISABLE
@@ -20,7 +21,7 @@ struct other_threads {
   std::int64_t count = 0;
   std::uint64_t ticks = 0;
 
-  static other_threads of(const core::registry& registry) noexcept {
+  static other_threads of(core::registry& registry) noexcept {
     other_threads all;
     const core::site_table& sites = registry.sites;
     const std::uint64_t now = core::cycle_clock::now();
@@ -28,13 +29,19 @@ struct other_threads {
       if (step.block != 0 && step.block < sites.size() && sites[step.block].kind != core::site_kind::waiting)
         all.ticks += step.ticks;
     };
+    pthread_mutex_lock(&registry.mutex);  // of the threads that end or begin meanwhile
     for (const core::location_base* l = __atomic_load_n(&registry.locations, __ATOMIC_ACQUIRE); l != nullptr; l = l->next) {
       const record::location& here = static_cast<const record::location&>(*l);
-      if (__atomic_load_n(&here.extension[0], __ATOMIC_ACQUIRE) != nullptr) continue;
+      const std::uint32_t finished = __atomic_load_n(&here.finished, __ATOMIC_ACQUIRE);
+      if (__atomic_load_n(&here.extension[0], __ATOMIC_ACQUIRE) != nullptr || finished == 2) continue;
       ++all.count;
-      const bool ended = __atomic_load_n(&here.finished, __ATOMIC_ACQUIRE) != 0;
-      here.path.peek(ended ? here.end_ticks : now, add);
+      here.path.peek(finished != 0 ? here.end_ticks : now, add);
     }
+    if (registry.ended != nullptr) {
+      all.count += static_cast<std::int64_t>(registry.ended->count());
+      all.ticks += registry.ended->ticks();
+    }
+    pthread_mutex_unlock(&registry.mutex);
     return all;
   }
 };

@@ -40,6 +40,9 @@ inline std::string library_version() {
 // Describes the first mismatched pair of the lowest rank that has one, as a sentence.
 inline std::string first_mismatch(const mpi::state& process, const finalize::team& all) {
   char text[300] = "";
+  const record::ended_threads* const ended = process.registry->ended;
+  if (ended != nullptr && ended->mismatches != 0)
+    record::describe(ended->first_mismatch, process.registry->sites, text, sizeof text);
   for (const core::location_base* l = process.registry->locations; l != nullptr; l = l->next) {
     const record::location& location = static_cast<const record::location&>(*l);
     if (location.mismatched_ends != 0) record::describe(location.first_mismatch, process.registry->sites, text, sizeof text);
@@ -97,6 +100,7 @@ inline report::run_facts gather_facts(const mpi::state& process, const process_r
   const std::uint64_t apart = others.ticks > before.joined_ticks ? others.ticks - before.joined_ticks : 0;
   counts.other_ns = static_cast<std::int64_t>(static_cast<double>(apart) * all.history.clock.ns_per_tick);
   for (const thread_records& l : all.threads) counts.mismatches += l.mismatched_ends;
+  if (const record::ended_threads* const ended = process.registry->ended) counts.mismatches += ended->mismatches;
   team.all_reduce(&counts, 9, MPI_UINT64_T, MPI_SUM);
   double worst_error_ns = all.history.clock.error_ns;
   team.all_reduce(&worst_error_ns, 1, MPI_DOUBLE, MPI_MAX);

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <type_traits>
@@ -167,6 +168,24 @@ class team {
     run_reduce(
         {&both, [](void* p) { return packet((*static_cast<pointers*>(p)->first)()); },
          [](void* p, const unsigned char* data, std::size_t size) { (*static_cast<pointers*>(p)->second)(data, size); }});
+  }
+
+  /// Reduction of lists of plain values to rank 0: after each child's list was appended, join() may shorten the list.
+  template <class List, class Join>
+  void reduce_list(List& list, Join&& join) const {
+    using element = typename List::value_type;
+    static_assert(std::is_trivially_copyable<element>::value, "sent as bytes");
+    reduce(
+        [&list] {
+          const auto* const bytes = reinterpret_cast<const unsigned char*>(list.data());
+          return packet(bytes, bytes + list.size() * sizeof(element));
+        },
+        [&list, &join](const unsigned char* data, std::size_t size) {
+          const std::size_t before = list.size();
+          list.resize(before + size / sizeof(element));
+          std::memcpy(list.data() + before, data, size);
+          join();
+        });
   }
 
   /// Messages are sent and received in pieces of this size.

@@ -50,7 +50,7 @@ class time_not_understood {
     explain::plausible_time now;
     each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, bool, core::stable_key) {
       now.add(r.call, bytes, ns);
-      mpi_ns_ += static_cast<double>(r.duration) * history.clock.ns_per_tick;
+      mpi_ns_ += static_cast<double>(r.duration - core::slept(r)) * history.clock.ns_per_tick;
     });
     auto& counts = now.counts();
     all.all_reduce(counts.data(), static_cast<int>(counts.size()), MPI_UINT32_T, MPI_SUM);
@@ -60,7 +60,7 @@ class time_not_understood {
     for (std::int32_t n = 1; n < history.ranks; n *= 2) ++steps;
     each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, bool unknown, core::stable_key key) {
       const std::int64_t beyond =
-          unknown ? 0 : ns - plausible_.bound_ns(r.call, bytes, is_collective(r.call) ? steps : 1, slice_ns);
+          unknown ? 0 : ns - plausible_.bound_ns(r.call, bytes, core::is_collective(r.call) ? steps : 1, slice_ns);
       if (unknown && core::role_of(r.call) == core::call_role::test) polled_ns_ += ns;
       if (unknown) found_.push_back({key, ns, 1, 0, 0, 0});
       else found_.push_back({key, 0, 0, std::max<std::int64_t>(beyond, 0), beyond > 0 ? 1 : 0, 1});
@@ -138,17 +138,7 @@ class time_not_understood {
     sharing.seconds = seconds[3];
     sharing.work_seconds = seconds[4];
     result.between_polls_seconds = seconds[5];
-    all.reduce(
-        [&] {
-          const auto* const bytes = reinterpret_cast<const unsigned char*>(sums_.data());
-          return finalize::team::packet(bytes, bytes + sums_.size() * sizeof(site_sum));
-        },
-        [&](const unsigned char* data, std::size_t size) {
-          const std::size_t before = sums_.size();
-          sums_.resize(before + size / sizeof(site_sum));
-          std::memcpy(&sums_[before], data, size);
-          add_up(sums_);
-        });
+    all.reduce_list(sums_, [this] { add_up(sums_); });
     base::small_stable_sort(sums_, [](const site_sum& a, const site_sum& b) { return a.ns > b.ns; });
     sums_.resize(std::min(sums_.size(), most_listed));
     return result;
@@ -188,11 +178,6 @@ class time_not_understood {
     if (core::polled_in_vain(r)) return r.has(core::sync_flag::of_others);
     return role == core::call_role::complete_all || role == core::call_role::complete_any;
   }
-  static bool is_collective(core::mpi_call call) noexcept {
-    const core::call_role role = core::role_of(call);
-    return role >= core::call_role::barrier && role <= core::call_role::release;
-  }
-
   /// Calls use(key of the call site, ns) for unmarked code between two polls of one call site of which the first found nothing.
   /// It may be work, or a pause of a loop that waits.
   template <class Use>
@@ -256,7 +241,8 @@ class time_not_understood {
         const auto at = static_cast<std::size_t>(i);
         const bool unknown = completes(r) && bytes[l][at] == none;
         const std::uint64_t size = std::max(r.bytes, bytes[l][at] == none ? 0 : bytes[l][at]);
-        const auto ns = static_cast<std::int64_t>(static_cast<double>(r.duration) * history.clock.ns_per_tick);
+        const std::uint64_t late = core::usual_sleep(r);  // a thread that sleeps notices late what it waits for
+        const auto ns = static_cast<std::int64_t>(static_cast<double>(r.duration - late) * history.clock.ns_per_tick);
         use(r, size, std::max<std::int64_t>(0, ns - waits_->list.of(l)[at]), unknown,
             r.site < here.call_sites.size() ? here.call_sites[r.site] : 0);
       }

@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -58,17 +57,7 @@ inline base::pod_vector<unseen_block> gather_unseen(const process_records& own, 
     }
   if (all.lowest_of(!found.empty()) < 0) return found;
   detail::add_up(found);
-  all.reduce(
-      [&] {
-        const auto* const bytes = reinterpret_cast<const unsigned char*>(found.data());
-        return finalize::team::packet(bytes, bytes + found.size() * sizeof(unseen_block));
-      },
-      [&](const unsigned char* data, std::size_t size) {
-        const std::size_t before = found.size();
-        found.resize(before + size / sizeof(unseen_block));
-        std::memcpy(&found[before], data, size);
-        detail::add_up(found);
-      });
+  all.reduce_list(found, [&] { detail::add_up(found); });
   base::small_stable_sort(
       found, [](const unseen_block& a, const unseen_block& b) { return a.ns != b.ns ? a.ns > b.ns : a.visits > b.visits; });
   found.resize(std::min(found.size(), most));

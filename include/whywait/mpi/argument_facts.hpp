@@ -46,7 +46,8 @@ __attribute__((noinline, cold)) inline uint32_t learn_communicator(state& proces
   PMPI_Group_size(peers, &size);
   const size_t most = static_cast<size_t>(size > local_size ? size : local_size);
   const size_t bytes = sizeof(int) * most * 3;
-  int* const room = static_cast<int*>(core::map_pages(bytes, false));
+  int few[3 * 64];
+  int* const room = bytes <= sizeof few ? few : static_cast<int*>(core::map_pages(bytes, false));
   uint32_t index = communicator_table::none;
   if (room != nullptr) {
     int *const numbers = room, *const remote_world = room + most, *const local_world = room + 2 * most;
@@ -57,9 +58,9 @@ __attribute__((noinline, cold)) inline uint32_t learn_communicator(state& proces
         if (world[i] == MPI_UNDEFINED) world[i] = -1;
     };
     translate(peers, size, remote_world);
-    translate(local, local_size, local_world);
+    if (inter != 0) translate(local, local_size, local_world);
     index = process.communicators.add(remote_world, size, rank, inter != 0, local_world, local_size, followed);
-    core::unmap_pages(room, bytes);
+    if (room != few) core::unmap_pages(room, bytes);
   }
   PMPI_Group_free(&local);
   if (inter != 0) PMPI_Group_free(&peers);

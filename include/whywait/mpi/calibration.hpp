@@ -4,6 +4,7 @@
 #include <whywait/mpi/process_state.hpp>
 #include <whywait/record/region.hpp>
 
+#include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <new>
@@ -190,7 +191,15 @@ inline void calibrate(state& process) noexcept {
     }
     detail::try_marks(found, begin + (core::cycle_clock::now() - begin) * 5 / 4);
   }
+  for (int i = 0; i < 4; ++i) {
+    const uint64_t asked = core::cycle_clock::now();
+    sched_yield();
+    const uint64_t took = core::cycle_clock::now() - asked;
+    if (i == 0 || took < found.yield_ticks) found.yield_ticks = took;
+  }
+  const uint64_t end_ns = core::monotonic_ns();
   found.ticks = core::cycle_clock::now() - begin;
+  if (end_ns > begin_ns) found.ticks_per_us = 1e3 * static_cast<double>(found.ticks) / static_cast<double>(end_ns - begin_ns);
 }
 
 }  // namespace mpi

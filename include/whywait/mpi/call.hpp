@@ -73,7 +73,7 @@ class call {
   thread_state& thread() const noexcept { return *thread_; }
   state& process() const noexcept { return *thread_->process; }
   record::location& where() const noexcept { return *thread_->location; }
-  /// Whether other threads may post at the same time: then ordinal and posting are under process().lock.
+  /// Whether other threads may post at the same time: then ordinal and posting are under a lock.
   bool several() const noexcept { return __atomic_load_n(&process().several, __ATOMIC_RELAXED); }
 
   /// Reads the clock and closes the path segment. Makes room for the first record.

@@ -57,7 +57,7 @@ inline void finish_request(call& here, pending* p, uint32_t index, bool lost, co
   if (p->persistent) return;
   if (__builtin_expect(p->region != nullptr, 0)) drop_region(here.process(), p->region);
   here.process().requests.unlink(p);
-  if (p->holders == 0) here.process().requests.recycle(p);
+  if (p->holders == 0) here.process().requests.recycle(p, here.several());
 }
 
 /// Whether statuses that the program ignores must be asked for after all.
@@ -84,9 +84,17 @@ inline void hold(call& here, request_room& room, int count, const MPI_Request* r
   }
 }
 
-/// Ends `hold` for one entry: done or still pending.
-inline void let_go(call& here, pending* p, bool done, uint32_t index, bool lost, const MPI_Status* status, int code) noexcept {
-  guard_if guard(here.process().lock, here.several());
+/// Ends `hold` for one entry: done or still pending. `certain`: as it was held.
+inline void let_go(call& here, pending* p, bool certain, bool done, uint32_t index, bool lost, const MPI_Status* status,
+                   int code) noexcept {
+  const bool several = here.several();
+  // No other thread can reach an entry that was taken out and has one holder; nothing else of the process changes.
+  if (certain && done && !p->persistent && p->holders == 1 && !p->needs_status() && p->new_comm == nullptr &&
+      p->region == nullptr) {
+    complete_posting(here, p, index, lost, status, code);
+    return here.process().requests.recycle(p, several);
+  }
+  guard_if guard(here.process().lock, several);
   --p->holders;
   if (done) finish_request(here, p, index, lost, status, code);
   else if (!p->linked && p->holders == 0) here.process().requests.link(p);  // MPI_ERR_PENDING
@@ -134,7 +142,7 @@ inline int wait(What what, caller from, Pass& pass, MPI_Request* request, MPI_St
   uint32_t index;
   const bool stored = detail::store_completion(here, detail::failed_if(code), index);
   if (p != nullptr)
-    detail::let_go(here, p, code == MPI_SUCCESS || *request == MPI_REQUEST_NULL || p->persistent, index, !stored,
+    detail::let_go(here, p, true, code == MPI_SUCCESS || *request == MPI_REQUEST_NULL || p->persistent, index, !stored,
                    status != MPI_STATUS_IGNORE ? status : nullptr, code);
   return code;
 }
@@ -159,7 +167,7 @@ inline int wait_all(What what, caller from, Pass& pass, int count, MPI_Request* 
     if (room.entries[i] == nullptr) continue;
     const int each = code != MPI_SUCCESS && told && code == MPI_ERR_IN_STATUS ? statuses[i].MPI_ERROR : MPI_SUCCESS;
     const bool done = code == MPI_SUCCESS || (each != MPI_ERR_PENDING && (told || requests[i] == MPI_REQUEST_NULL));
-    detail::let_go(here, room.entries[i], done, index, !stored, told ? &statuses[i] : nullptr, each);
+    detail::let_go(here, room.entries[i], true, done, index, !stored, told ? &statuses[i] : nullptr, each);
   }
   return code;
 }
@@ -185,7 +193,7 @@ class request_choice {
     if (!room_ || i < 0 || i >= count_) return;
     if (held_) {
       if (room_.entries[i] == nullptr) return;
-      let_go(here_, room_.entries[i], true, index, lost, status, code);
+      let_go(here_, room_.entries[i], false, true, index, lost, status, code);
       room_.entries[i] = nullptr;
     } else if (pending* p = here_.process().requests.find(room_.handles[i])) {
       finish_request(here_, p, index, lost, status, code);
@@ -208,7 +216,7 @@ class request_choice {
   ~request_choice() {
     if (!held_ || !room_) return;
     for (int i = 0; i < count_; ++i)
-      if (room_.entries[i] != nullptr) let_go(here_, room_.entries[i], false, 0, false, nullptr, MPI_SUCCESS);
+      if (room_.entries[i] != nullptr) let_go(here_, room_.entries[i], false, false, 0, false, nullptr, MPI_SUCCESS);
   }
   request_choice(const request_choice&) = delete;
   request_choice& operator=(const request_choice&) = delete;

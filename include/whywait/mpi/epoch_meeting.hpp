@@ -38,6 +38,7 @@ inline uint32_t fullness(const state& process) noexcept {
     if (const record::kept_details* const more = record::kept_details::of(at))
       if (more->ordered) ordered += more->order.used_bytes();
   }
+  if (const record::ended_threads* const ended = process.registry->ended) used += ended->used_bytes();
   const auto part = [](uint64_t bytes, uint64_t limit) { return limit == 0 ? 0 : bytes * 1000000 / limit; };
   const uint64_t a = part(used, process.registry->memory.limit());
   const uint64_t b = part(ordered, process.registry->order_memory.limit()), c = data::fullness(*process.registry);
@@ -83,6 +84,7 @@ inline void begin_records_anew(thread_state& thread, const core::sync_record* ke
   record::location& here = *thread.location;
   const auto steps = here.steps.view();
   for (uint64_t i = 0; i < steps.size(); ++i) add_step(thread.earlier, steps[i], *thread.process);
+  pthread_mutex_lock(&thread.process->registry->mutex);  // a thread that ends reads them (gap_of)
   here.steps.rewind();
   here.needs.rewind();
   here.syncs.rewind();
@@ -91,6 +93,7 @@ inline void begin_records_anew(thread_state& thread, const core::sync_record* ke
   if (record::kept_details* const more = record::kept_details::of(here))
     if (more->ordered) more->order.rewind(here);
   thread.carried = here.syncs.size();
+  pthread_mutex_unlock(&thread.process->registry->mutex);
   thread.lost_before = thread.lost_records + thread.lost_steps;
 }
 

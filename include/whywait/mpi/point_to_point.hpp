@@ -64,10 +64,10 @@ inline int post_send(core::mpi_call what, const void* buffer, int count, MPI_Dat
 
 /// Ordinal and posting in one step, the wait outside: post(MPI_Request*) is the nonblocking twin.
 template <class Post>
-inline int post_and_wait(call& here, uint32_t& posting, Post&& post, MPI_Status* status) {
+inline int post_and_wait(call& here, MPI_Comm comm, uint32_t& posting, Post&& post, MPI_Status* status) {
   MPI_Request request = MPI_REQUEST_NULL;
   {
-    guard_if guard(here.process().lock, true);
+    guard_if guard(here.process().posting_lock_of(bits_of(comm)), true);
     posting = here.process().take_posting();
     const int code = post(&request);
     if (code != MPI_SUCCESS) return code;
@@ -94,7 +94,7 @@ inline int send(What what, caller from, Pass& pass, const void* buffer, int coun
   int code;
   if (__builtin_expect(several, 0)) {
     code = detail::post_and_wait(
-        here, posting, [&](MPI_Request* request) { return detail::post_send(what, buffer, count, type, e, request); },
+        here, e.comm, posting, [&](MPI_Request* request) { return detail::post_send(what, buffer, count, type, e, request); },
         MPI_STATUS_IGNORE);
   } else {
     posting = here.process().take_posting();
@@ -130,8 +130,8 @@ inline int receive(What what, caller from, Pass& pass, void* buffer, int count, 
   int code;
   if (__builtin_expect(several, 0)) {
     code = detail::post_and_wait(
-        here, posting, [&](MPI_Request* request) { return PMPI_Irecv(buffer, count, type, e.peer, e.tag, e.comm, request); },
-        status);
+        here, e.comm, posting,
+        [&](MPI_Request* request) { return PMPI_Irecv(buffer, count, type, e.peer, e.tag, e.comm, request); }, status);
   } else {
     posting = here.process().take_posting();
     code = pass();
@@ -171,9 +171,8 @@ inline int exchange(What what, caller from, Pass& pass, Post&& post, const void*
   if (__builtin_expect(has_twin && several, 0)) {
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};  // receive, send
     {
-      guard_if guard(here.process().lock, true);
-      posting = here.process().take_posting();
-      here.process().take_posting();
+      guard_if guard(here.process().posting_lock_of(bits_of(source.comm)), true);
+      posting = here.process().take_postings(2);
       code = post(requests);
     }
     if (__builtin_expect(code != MPI_SUCCESS, 0) && requests[0] != MPI_REQUEST_NULL) PMPI_Cancel(&requests[0]);
@@ -181,8 +180,7 @@ inline int exchange(What what, caller from, Pass& pass, Post&& post, const void*
     const int received = PMPI_Wait(&requests[0], status);
     if (code == MPI_SUCCESS) code = sent != MPI_SUCCESS ? sent : received;
   } else {
-    posting = here.process().take_posting();
-    here.process().take_posting();
+    posting = here.process().take_postings(2);
     code = pass();
   }
   here.leave();

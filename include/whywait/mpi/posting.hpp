@@ -16,7 +16,11 @@ namespace mpi {
 
 namespace detail {
 
-/// Files the posting `r` under its request. The caller holds the lock if there are several threads.
+/// Files the posting `r` under its request, which only this thread has until the call returns. With several threads the
+/// caller holds the lock if it `is_counted`.
+inline bool is_counted(const pending* p, const core::sync_record* r) noexcept {
+  return p->region != nullptr || r->has(flag::any_source | flag::any_tag);
+}
 inline void file_request(call& here, pending* p, core::sync_record* r, uint32_t index) noexcept {
   p->record = r;
   p->index = index;
@@ -38,6 +42,23 @@ inline core::sync_record* store_posting(call& here, unsigned flags, uint32_t pos
 /// A handle that MPI gives to many operations at once belongs to operations that are complete already: they
 /// need no entry, their posting is their completion.
 inline bool complete_at_once(call& here, MPI_Request request) noexcept { return here.process().is_shared(bits_of(request)); }
+
+class all_posting_locks {
+ public:
+  all_posting_locks(state& process, bool needed) noexcept : process_(needed ? &process : nullptr) {
+    if (process_ == nullptr) return;
+    for (state::posting_lock& each : process_->posting_locks) each.lock.lock();
+  }
+  ~all_posting_locks() {
+    if (process_ == nullptr) return;
+    for (state::posting_lock& each : process_->posting_locks) each.lock.unlock();
+  }
+  all_posting_locks(const all_posting_locks&) = delete;
+  all_posting_locks& operator=(const all_posting_locks&) = delete;
+
+ private:
+  state* const process_;
+};
 
 /// Whether one message could match request `i` and another one of the same MPI_Startall. Many requests: yes.
 inline bool has_twin(pending* const* entries, int count, int i) noexcept {
@@ -69,11 +90,13 @@ inline int post(What what, caller from, Pass& pass, unsigned flags, const void* 
   int code;
   pending* entry = nullptr;
   {
-    guard_if guard(here.process().lock, several);
+    guard_if guard(here.process().posting_lock_of(bits_of(e.comm)), several);
     posting = here.process().take_posting();
     code = pass();
-    if (code == MPI_SUCCESS && !here.process().closed && !detail::complete_at_once(here, *request))
-      entry = here.process().requests.add(bits_of(*request));
+  }
+  if (code == MPI_SUCCESS && !here.process().closed && !detail::complete_at_once(here, *request)) {
+    guard_if guard(here.process().lock, several);
+    entry = here.process().requests.add(bits_of(*request), several);
   }
   here.leave();
   if (__builtin_expect(code != MPI_SUCCESS, 0)) {
@@ -90,8 +113,8 @@ inline int post(What what, caller from, Pass& pass, unsigned flags, const void* 
     if (entry == nullptr) {
       here.finish_completed(r);
     } else {
-      guard_if guard(here.process().lock, several);
       entry->region = region;
+      guard_if guard(here.process().lock, several && detail::is_counted(entry, r));
       detail::file_request(here, entry, r, here.next_index());
       here.finish();
     }
@@ -178,11 +201,8 @@ inline int start(What what, caller from, Pass& pass, int count, MPI_Request* req
   uint32_t posting = 0;
   int code;
   {
-    guard_if guard(here.process().lock, several);
-    for (int i = 0; i < count; ++i) {
-      const uint32_t taken = here.process().take_posting();
-      if (i == 0) posting = taken;
-    }
+    const detail::all_posting_locks guard(here.process(), several);  // the requests may be of any communicators
+    posting = here.process().take_postings(static_cast<uint32_t>(count > 0 ? count : 0));
     code = pass();
   }
   here.leave();

@@ -96,7 +96,7 @@ inline int matched_probe(What what, caller from, Pass& pass, envelope e, MPI_Mes
   if (__builtin_expect(here.several(), 0)) {
     for (int found = 0; found == 0 && code == MPI_SUCCESS;) {
       {
-        guard_if guard(here.process().lock, true);
+        guard_if guard(here.process().posting_lock_of(bits_of(e.comm)), true);
         code = PMPI_Improbe(e.peer, e.tag, e.comm, &found, message, status);
         if (found != 0) posting = here.process().take_posting();
       }
@@ -145,7 +145,7 @@ inline int test_matched_probe(What what, caller from, Pass& pass, envelope e, in
   int code;
   here.ask();
   {
-    guard_if guard(here.process().lock, here.several());
+    guard_if guard(here.process().posting_lock_of(bits_of(e.comm)), here.several());
     code = pass();
     if (code == MPI_SUCCESS && *found != 0) posting = here.process().take_posting();
   }

@@ -15,6 +15,7 @@
 #include <whywait/mpi/self_timing.hpp>
 #include <whywait/mpi/spin_lock.hpp>
 #include <whywait/record/location.hpp>
+#include <whywait/record/recycling.hpp>
 
 #include <pthread.h>
 #include <stdint.h>
@@ -69,9 +70,22 @@ struct poll_run {
   uint64_t usual_pause;  ///< a pause before the next one that is not longer is part of polling
   uint64_t least_pause;  ///< limit of `usual_pause`
   uint64_t inside;       ///< time in MPI
-  uint64_t earlier;      ///< duration of the records before `record` that polled for the same
+  uint64_t earlier;      ///< duration of the records before `record` that polled for the same, and of the sleep between them
+  uint64_t inside_earlier;  ///< time in MPI of these records
+  uint64_t unjudged;     ///< the pause of which only the next one can tell whether the thread slept; not in `earlier`
+  uint64_t unread;       ///< pauses in `earlier` too short to read the processor time
   uint32_t chain;        ///< number of these records
+  uint32_t pauses;       ///< number of pauses in `earlier`
   uint32_t index;        ///< of `record`
+  uint32_t worked;       ///< how often the thread was found to work since it slept last
+  bool many;             ///< there was a pause after many polls, which counts as code
+  const void* from;      ///< call of the first poll of `record`
+  const void* sleeps_from;  ///< where the thread slept between two polls last
+  uint64_t usual_sleep;  ///< and for how long
+  uint64_t read_at;      ///< when the kernel was asked for what follows; 0: never
+  double spent_us;       ///< processor time of the process
+  long sleeps;           ///< how often the thread gave up the processor to wait
+  uint64_t reading;      ///< how long that took
 };
 
 /// What a thread keeps for the wrappers: record::location::extension[0].
@@ -96,17 +110,21 @@ struct thread_state : thread_facts {
 /// What the wrappers of a process share: core::registry::extension[0].
 struct state : process_facts {
   bool multiple;            ///< MPI_THREAD_MULTIPLE was granted
-  bool several;             ///< and more than one thread has called MPI: posting is under `lock`
+  bool several;             ///< and more than one thread has called MPI: posting is under a lock
   bool ended;               ///< on_end has run or must not run any more
   bool any_multiple;        ///< MPI_THREAD_MULTIPLE was granted to some process
   bool others_requests;     ///< a call without a model was made: requests may exist that no wrapper created
-  uint32_t last_posting;    ///< ordinal of the last operation handed to MPI
   uint32_t open_wildcards;  ///< requests whose completion needs a status
   uint32_t communicator_generation;
-  spin_lock lock;           ///< requests, messages, communicators, order of posting
+  // What several threads write all the time has cache lines of its own: the rest is read in every call.
+  alignas(64) uint32_t last_posting;  ///< ordinal of the last operation handed to MPI
+  alignas(64) spin_lock lock;  ///< requests, messages, communicators
+  struct alignas(64) posting_lock {
+    spin_lock lock;
+  } posting_locks[16];      ///< order of posting, by communicator: within one, ordinals are in MPI's order
   request_table requests;
   request_table messages;
-  uint64_t shared_handles[8];  ///< requests that MPI hands out many times: complete at once
+  alignas(64) uint64_t shared_handles[8];  ///< requests that MPI hands out many times: complete at once
   uint32_t shared_handle_count;
   core::kept_modules modules;
   MPI_Comm tool_comm;       ///< duplicate of MPI_COMM_WORLD for whywait alone; errors return
@@ -123,11 +141,15 @@ struct state : process_facts {
   hooks hook;
   core::registry* registry;
 
-  /// The ordinal of an operation handed to MPI now. Under `several` the caller holds the lock until MPI has it.
-  uint32_t take_posting() noexcept {
-    if (multiple) return __atomic_add_fetch(&last_posting, 1u, __ATOMIC_RELAXED);
-    return ++last_posting;
+  /// The ordinal of an operation handed to MPI now. Under `several` the caller holds the communicator's lock until MPI has it.
+  uint32_t take_posting() noexcept { return take_postings(1); }
+  /// The first of several consecutive ones.
+  uint32_t take_postings(uint32_t count) noexcept {
+    if (multiple) return __atomic_fetch_add(&last_posting, count, __ATOMIC_RELAXED) + 1;
+    last_posting += count;
+    return last_posting - count + 1;
   }
+  spin_lock& posting_lock_of(uint64_t comm) noexcept { return posting_locks[(comm * 0x9e3779b97f4a7c15u) >> 60].lock; }
 
   /// Memory ran out at `posting`: operations from there on are recorded nowhere in this process.
   __attribute__((noinline, cold)) void close(uint64_t now, uint32_t last_recorded) noexcept {
@@ -172,10 +194,42 @@ __attribute__((noinline, cold)) inline void add_step(core::path_step*& sums, con
   sum.work += step.work;
 }
 
+/// For record::ended_threads.
+inline uint64_t gap_of(const record::location& caller, uint64_t begin, uint64_t end) noexcept {
+  const thread_state& thread = *static_cast<const thread_state*>(caller.extension[0]);
+  const auto records = caller.syncs.view();
+  uint64_t next = records.size();
+  while (next > thread.carried && records[next - 1].begin >= end) --next;
+  uint64_t left = 0;  // end of the call before the gap
+  if (next != thread.carried) left = records[next - 1].begin + records[next - 1].duration;
+  else if (next == 0) left = thread.process->begin_ticks;
+  if (left == 0 || begin < left) return record::ended_threads::no_gap;
+  const bool is_inside = next == records.size() && thread.open.frame != nullptr && thread.open.begin < end;
+  return is_inside ? record::ended_threads::no_gap : next;
+}
+inline bool release_calls(record::location& ended) noexcept {
+  thread_state& thread = *static_cast<thread_state*>(ended.extension[0]);
+  if (thread.calls[static_cast<size_t>(core::mpi_call::Init)] +
+          thread.calls[static_cast<size_t>(core::mpi_call::Init_thread)] !=
+      0)
+    return false;
+  thread.open.frame = nullptr;
+  thread.polls.record = nullptr;
+  return true;
+}
+
 /// First MPI call of a thread. Null if nothing is recorded.
 __attribute__((noinline, cold)) inline thread_state* open_thread(record::location* location) noexcept {
   state* const process = the_state();
   if (process == nullptr || !__atomic_load_n(&process->running, __ATOMIC_ACQUIRE)) return nullptr;
+  pthread_mutex_lock(&process->registry->mutex);
+  record::ended_threads* const ended = process->registry->ended;
+  thread_state* const before = record::detail::continue_calls(*process->registry, *location)
+                                   ? static_cast<thread_state*>(location->extension[0])
+                                   : nullptr;
+  if (before != nullptr) before->location = location;
+  pthread_mutex_unlock(&process->registry->mutex);
+  if (before != nullptr) return before;
   void* pages = core::map_pages(sizeof(thread_state), true);
   if (pages == nullptr) return nullptr;
   process->registry->kept.keep(pages, sizeof(thread_state));
@@ -188,6 +242,12 @@ __attribute__((noinline, cold)) inline thread_state* open_thread(record::locatio
   bool first = true;
   for (core::location_base* l = process->registry->locations; l != nullptr; l = l->next)
     if (static_cast<record::location*>(l)->extension[0] != nullptr) first = false;
+  if (ended != nullptr) {
+    ended->gap_of = &gap_of;
+    ended->release_calls = &release_calls;
+    if (first) ended->caller = location;
+    else ended->several = true;
+  }
   if (!first && process->multiple) __atomic_store_n(&process->several, true, __ATOMIC_SEQ_CST);
   __atomic_store_n(&location->extension[0], static_cast<void*>(made), __ATOMIC_RELEASE);
   pthread_mutex_unlock(&process->registry->mutex);

@@ -16,7 +16,9 @@ namespace mpi {
 struct message_region;  // data_regions.hpp
 
 /// What is known of an MPI_Request (or MPI_Message) between the call that made it and the one that ends it.
-struct pending : boost::intrusive::unordered_set_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>> {
+/// Of cache lines of its own: the neighbours may be those of other threads.
+struct alignas(64) pending
+    : boost::intrusive::unordered_set_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>> {
   uint64_t handle;
   core::sync_record* record;  ///< posting to complete; null: inactive, or its record was lost
   void* new_comm;             ///< MPI_Comm_idup: where MPI will put the handle
@@ -51,7 +53,7 @@ struct pending_hash {
 
 /// From handle to `pending`: Boost.Intrusive buckets over pooled nodes, so that nothing is allocated while
 /// the number of open requests stays below its former maximum. Zeroed memory is not enough: call `open`.
-/// Not thread-safe; the caller holds the lock when several threads call MPI. About 5 ns an operation.
+/// Not thread-safe but for `recycle`; the caller holds the lock when several threads call MPI. About 5 ns an operation.
 ///
 /// A handle can be in use twice: MPI frees it inside a completion call of one thread and gives it to another
 /// thread before the first has returned. `add` unlinks the old owner, which stays valid for its `holders`.
@@ -72,12 +74,11 @@ class request_table {
     return found != set_->end() ? &*found : nullptr;
   }
 
-  /// A fresh entry; null only if there are no pages.
-  pending* add(uint64_t handle) noexcept {
-    if (__builtin_expect(free_ == nullptr, 0) && !refill()) return nullptr;
-    void* const place = free_;
-    free_ = next_free(free_);
-    pending* const fresh = new (place) pending();
+  /// A fresh entry; null only if there are no pages. `shared`: other threads may recycle entries meanwhile.
+  pending* add(uint64_t handle, bool shared = true) noexcept {
+    pending* const fresh = take_free(shared);
+    if (__builtin_expect(fresh == nullptr, 0)) return nullptr;
+    clear(*fresh);
     fresh->handle = handle;
     link(fresh);
     return fresh;
@@ -104,10 +105,15 @@ class request_table {
     p->linked = true;
   }
 
-  /// Gives an unlinked entry back to the pool.
-  void recycle(pending* p) noexcept {
-    next_free(p) = free_;
-    free_ = p;
+  /// Gives an unlinked entry back to the pool. With `shared` the caller need not hold the lock.
+  void recycle(pending* p, bool shared = true) noexcept {
+    pending* head = __atomic_load_n(&free_, __ATOMIC_RELAXED);
+    next_free(p) = head;
+    if (!shared) {
+      free_ = p;
+      return;
+    }
+    while (!__atomic_compare_exchange_n(&free_, &head, p, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) next_free(p) = head;
   }
 
   /// Calls found(pending&) for all that are linked; nothing may be added or taken out meanwhile.
@@ -126,6 +132,34 @@ class request_table {
   using bucket = set::bucket_type;
   static constexpr size_t first_buckets = 512;
   static constexpr size_t pool_bytes = 1u << 16;
+
+  // Field by field: g++ would set so few words with `rep stos`, which takes 10 ns to begin.
+  static void clear(pending& p) noexcept {
+    p.record = nullptr;
+    p.new_comm = nullptr;
+    p.region = nullptr;
+    p.bytes = 0;
+    p.index = p.location = p.posting = p.comm = p.holders = 0;
+    p.peer = p.tag = 0;
+    p.flags = 0;
+    p.persistent = p.linked = p.wildcard = p.cancel_seen = p.watched = false;
+  }
+
+  // One thread at a time takes, so an entry that was read as the first cannot have left and come back.
+  pending* take_free(bool shared) noexcept {
+    pending* first = __atomic_load_n(&free_, __ATOMIC_ACQUIRE);
+    if (__builtin_expect(first == nullptr, 0)) {
+      if (!refill()) return nullptr;
+      first = __atomic_load_n(&free_, __ATOMIC_ACQUIRE);
+    }
+    if (!shared) {
+      free_ = next_free(first);
+      return first;
+    }
+    while (!__atomic_compare_exchange_n(&free_, &first, next_free(first), true, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+    }
+    return first;
+  }
 
   static pending*& next_free(pending* p) noexcept { return *reinterpret_cast<pending**>(&p->new_comm); }
 

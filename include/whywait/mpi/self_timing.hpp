@@ -62,6 +62,8 @@ struct calibration {
   double region_ticks;   ///< one visit of a region
   double step_ticks;     ///< one visit of an untimed step
   double mark_spread;    ///< (median - least) / least of a region
+  uint64_t yield_ticks;  ///< sched_yield() while nothing else is ready to run
+  double ticks_per_us;   ///< roughly; 0: not tried
   uint64_t ticks;        ///< how long finding out took
 };
 

@@ -13,12 +13,23 @@ namespace mpi {
 class spin_lock {
  public:
   void lock() noexcept {
-    for (unsigned tries = 0; __atomic_exchange_n(&held_, 1u, __ATOMIC_ACQUIRE) != 0; ++tries)
-      if (tries >= 64) sched_yield();
+    for (unsigned tries = 0; __atomic_exchange_n(&held_, 1u, __ATOMIC_ACQUIRE) != 0;)
+      do {  // only reads, which leave the cache line with the holder
+        if (++tries >= 512) sched_yield();
+        else relax();
+      } while (__atomic_load_n(&held_, __ATOMIC_RELAXED) != 0);
   }
   void unlock() noexcept { __atomic_store_n(&held_, 0u, __ATOMIC_RELEASE); }
 
  private:
+  static void relax() noexcept {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+  }
+
   uint32_t held_ = 0;
 };
 

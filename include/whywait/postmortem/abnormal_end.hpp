@@ -175,6 +175,7 @@ inline void at_end(mpi::state& process, mpi::end_reason reason, int signal) {
     totals.add(thread->folded);
     totals.add(thread->earlier);
   }
+  if (counted) totals.add_ended(*process.registry);
   words.mpi_ns = ns_of(mpi_ticks);
   const core::site_table& sites = process.registry->sites;
   for (std::uint32_t site = 1; counted && site < sites.size(); ++site) {

@@ -83,14 +83,7 @@ class dead_wait {
       case call_role::exchange: return "from " + peer(open_.comm, open_.peer, open_.tag);
       case call_role::complete_all:
       case call_role::complete_any: return pending();
-      case call_role::barrier:
-      case call_role::one_to_all:
-      case call_role::all_to_one:
-      case call_role::all_to_all:
-      case call_role::scan:
-      case call_role::create:
-      case call_role::finalise: return members();
-      default: return {};
+      default: return core::is_ordered_collective(open_.call) ? members() : std::string();
     }
   }
 

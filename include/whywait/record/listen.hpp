@@ -5,6 +5,7 @@
 #include <whywait/core/registry.hpp>
 #include <whywait/record/location.hpp>
 #include <whywait/record/marks.hpp>
+#include <whywait/record/recycling.hpp>
 #include <whywait/record/slow_path.hpp>
 
 #include <pthread.h>
@@ -48,6 +49,7 @@ __attribute__((visibility("hidden"))) inline void listen() noexcept {
     pthread_atfork(nullptr, nullptr, &detail::forget_location);
     registry->nowhere = &detail::nowhere;
     registry->functions = &detail::functions;
+    detail::open_recycling(*registry);
     registry->here = reinterpret_cast<char*>(&detail::here_slot) - detail::thread_pointer();
     __atomic_store_n(&registry->listening, 1u, __ATOMIC_RELEASE);
     __atomic_store_n(&whywait_v0_module.attach, &detail::attach_module, __ATOMIC_RELEASE);

@@ -8,6 +8,7 @@
 #include <whywait/core/registry.hpp>
 #include <whywait/core/sync_record.hpp>
 #include <whywait/record/details.hpp>
+#include <whywait/record/ended_threads.hpp>
 #include <whywait/record/marks.hpp>
 #include <whywait/record/mismatch.hpp>
 #include <whywait/record/name_cache.hpp>
@@ -25,7 +26,7 @@ inline namespace v0 {
 namespace record {
 
 /// All that one thread records. Only its thread writes it; it outlives the thread, so that the end of the
-/// run can read it. About 9 MB of address space, of which what is used is touched.
+/// run can read it, or serves a later thread (recycling.hpp). About 9 MB of address space, of which what is used is touched.
 struct location : core::location_base {
   core::event_buffer<core::path_step> steps;    ///< segments, closed at each sync record
   core::event_buffer<core::sync_record> syncs;
@@ -102,7 +103,32 @@ inline bool make_decoy(location& at) noexcept {
   return at.decoy != nullptr;
 }
 
+/// What the settings request of a thread besides its profile. False: there is no memory for it.
+inline bool open_details(core::registry& registry, location& at) noexcept {
+  if (const auto make = __atomic_load_n(&registry.make_details, __ATOMIC_ACQUIRE))
+    at.more = static_cast<details*>(make(registry));
+  return marks_are_fast(registry, at) || at.decoy != nullptr || make_decoy(at);
+}
+
+/// Gives the location of a thread that ended to the calling one. Null: there is none.
+inline location* reuse_location(core::registry& registry) noexcept {
+  pthread_mutex_lock(&registry.mutex);
+  location* const at = static_cast<location*>(registry.free_locations);
+  if (at != nullptr) {
+    registry.free_locations = at->next_free;
+    at->path.open(core::cycle_clock::now());
+    __atomic_store_n(&at->finished, 0u, __ATOMIC_RELEASE);
+  }
+  pthread_mutex_unlock(&registry.mutex);
+  return at;
+}
+
 inline location* make_location(core::registry& registry) noexcept {
+  if (location* const at = reuse_location(registry)) {
+    open_details(registry, *at);
+    pthread_setspecific(registry.thread_key, static_cast<core::location_base*>(at));
+    return at;
+  }
   void* pages = core::map_pages(sizeof(location), false);
   if (pages == nullptr) return nullptr;
   location* const there = static_cast<location*>(pages);
@@ -111,15 +137,14 @@ inline location* make_location(core::registry& registry) noexcept {
   location* made = new (pages) location;  // without (): that would write all of it
   made->finished = 0;
   made->end_ticks = 0;
+  made->next_free = nullptr;
   if (!made->steps.open(registry.memory) || !made->syncs.open(registry.memory) || !made->needs.open(registry.memory)) {
     core::warn("no address space to record a thread; it is left out");
     return nullptr;  // a few pages stay behind
   }
   made->path.open(core::cycle_clock::now());
   made->path.head().owner = made;
-  if (const auto make = __atomic_load_n(&registry.make_details, __ATOMIC_ACQUIRE))
-    made->more = static_cast<details*>(make(registry));
-  if (!marks_are_fast(registry, *made) && !make_decoy(*made)) {
+  if (!open_details(registry, *made)) {
     core::warn("no address space to record a thread; it is left out");
     return nullptr;
   }

@@ -4,6 +4,7 @@
 #include <whywait/core/pages.hpp>
 #include <whywait/core/site.hpp>
 #include <whywait/core/sync_record.hpp>
+#include <whywait/record/ended_threads.hpp>
 #include <whywait/record/location.hpp>
 
 #include <stdint.h>
@@ -70,11 +71,17 @@ class totals {
     }
   }
 
+  /// Adds what threads did that ended and whose locations serve others.
+  void add_ended(const core::registry& registry) noexcept {
+    if (const ended_threads* const ended = __atomic_load_n(&registry.ended, __ATOMIC_ACQUIRE)) add(ended->sums());
+  }
+
   /// Adds all locations of a registry, each up to `until`.
   void add_all(const core::registry& registry, uint64_t until) noexcept {
     for (const core::location_base* each = __atomic_load_n(&registry.locations, __ATOMIC_ACQUIRE); each != nullptr;
          each = each->next)
       add(static_cast<const location&>(*each), until);
+    add_ended(registry);
   }
 
   uint32_t size() const noexcept { return size_; }

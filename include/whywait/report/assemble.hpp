@@ -45,7 +45,7 @@ inline base::vector<location_seconds> shares_of(const base::vector<explain::loca
 inline base::vector<advice_entry> advice_of(const base::vector<rules::finding>& findings) {
   base::vector<advice_entry> out;
   for (const rules::finding& f : findings) {
-    out.push_back({f.problem, f.advice, f.saving, f.description, f.seconds});
+    out.push_back({f.problem, f.advice, f.saving, f.description, f.seconds, f.predicted});
     for (const rules::action& a : f.actions) out.back().actions.push_back(a.text);
   }
   return out;

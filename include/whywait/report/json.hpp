@@ -182,7 +182,10 @@ void write_json(const result& r, Sink sink) {
     out.begin_object().member("text", sentence(r, v));
     if (!v.problem.empty()) out.member("problem", v.problem);
     else out.member("block", v.block).member("rank", v.rank).member("ratio", v.ratio);
-    out.member("saving_seconds", v.saving_seconds).end_object();
+    out.member("saving_seconds", v.saving_seconds);
+    const saving_range s = range_of(r, v);
+    if (s.low < s.high) out.key("saving_range").begin_array().value(s.low).value(s.high).end_array();
+    out.end_object();
   }
   out.end_array().key("waits").begin_array();
   for (const wait_entry& w : r.waits) detail::write_wait(out, w);

@@ -75,6 +75,7 @@ struct advice_entry {
   double saving_seconds = 0;
   std::string description;  ///< description of the problem
   double seconds = 0;  ///< cost according to the rule
+  bool predicted = false;  ///< the saving is that of the changed run by the virtual clocks, not an upper bound
   base::vector<std::string> actions = {};  ///< calls or blocks that cause it: "MPI_Send in calculate (jacobi.cpp:96)"
 };
 

@@ -41,6 +41,14 @@ struct not_understood {
   processor_sharing sharing;
 };
 
+/// From this share of rank time on ranks that share processors are named before anything else.
+constexpr double least_sharing = 0.05;
+
+/// Whether the ranks had to share processors so often that it changes what was measured.
+inline bool shares_processors(const not_understood& n, double location_seconds) noexcept {
+  return n.sharing.seconds >= least_sharing * location_seconds && location_seconds > 0;
+}
+
 /// From this share of rank time on it is shown and weakens what is drawn from the run.
 constexpr double least_not_understood = 0.01;
 

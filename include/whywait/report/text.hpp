@@ -73,6 +73,7 @@ class text_writer {
     if (run.partial) paragraph("The program did not finish; the report covers what was recorded until its end.", "  ");
     if (shares_processors(r_)) paragraph(sharing_words(r_), "  ", red(), 2);
     for (const verdict_entry& v : r_.verdict) paragraph(base::printable(sentence(r_, v)), "  ", bold_on());
+    if (!quiet) paragraph(no_verdict_words(r_), "  ");
     if (is_weakened(r_)) paragraph(unknown_words(r_), "  ", red(), 2);
     const bool parallel = run.locations > 1 && r_.ledger.efficiency.parallel > 0;
     if (quiet) {
@@ -203,9 +204,13 @@ class text_writer {
 
   void advice(const advice_entry& a, const base::duration_scale& scale) {
     if (a.text.empty()) return;
-    paragraph("try: " + base::printable(a.text) +
-                  (a.saving_seconds > 0 ? "  (saves at most " + scale_or_own(scale, a.saving_seconds) + ")" : std::string()),
-              margin(), green(), 5);
+    paragraph("try: " + base::printable(a.text) + (a.saving_seconds > 0 ? saving_words(a, scale) : std::string()), margin(),
+              green(), 5);
+  }
+
+  std::string saving_words(const advice_entry& a, const base::duration_scale& scale) const {
+    return std::string("  (saves ") + (a.predicted ? predicted_words(r_) : "at most") + " " +
+           scale_or_own(scale, a.saving_seconds) + ")";
   }
 
   /// Problems that belong to no single wait.

@@ -4,8 +4,10 @@
 #include <whywait/report/model.hpp>
 #include <whywait/report/printing.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
+#include <utility>
 
 namespace whywait {
 inline namespace v0 {
@@ -25,6 +27,12 @@ inline double understood_by(const result& r, bool understood) noexcept {
 /// No wait of a rank with time that is not understood is exact: the rank may have been late, or have waited, for a reason that
 /// is not known.
 inline void weaken(result& r) {
+  if (is_weakened(r)) {  // what is not understood may be the cause of the waits
+    base::vector<verdict_entry> kept;
+    for (verdict_entry& v : r.verdict)
+      if (!v.of_pattern) kept.push_back(std::move(v));
+    r.verdict = std::move(kept);
+  }
   const double whole = r.run.ranks > 0 ? r.run.location_seconds / static_cast<double>(r.run.ranks) : 0;
   const auto weak = [&](const base::vector<location_seconds>& all) {
     for (const location_seconds& l : all)
@@ -89,13 +97,7 @@ inline std::string unknown_words(const result& r) {
          polled;
 }
 
-/// From this share of rank time on ranks that share processors are named before anything else.
-constexpr double least_sharing = 0.05;
-
-/// Whether the ranks had to share processors so often that it changes what was measured.
-inline bool shares_processors(const result& r) noexcept {
-  return r.not_understood.sharing.seconds >= least_sharing * r.run.location_seconds && r.run.location_seconds > 0;
-}
+inline bool shares_processors(const result& r) noexcept { return shares_processors(r.not_understood, r.run.location_seconds); }
 
 /// "4 ranks share 2 processors: in 21 % of rank time a rank was ready to run and had none, ..."
 inline std::string sharing_words(const result& r) {
@@ -108,12 +110,45 @@ inline std::string sharing_words(const result& r) {
   return "in " + share + " of rank time a rank was ready to run, but other threads had its processor" + consequence;
 }
 
-/// A verdict to its end: "rank 1 takes ...: balancing it would shorten the run by about 0.43 s of 0.86 s". Where ranks share
-/// processors, those that wait keep others from working, which balancing ends as well.
+/// What stands before a saving that the virtual clocks predict. Where ranks share processors, those that wait keep others from
+/// working, which the change ends as well.
+inline const char* predicted_words(const result& r) noexcept { return shares_processors(r) ? "at least" : "about"; }
+
+/// What a verdict by the virtual clocks saves at least and at most.
+struct saving_range {
+  double low, high;
+};
+
+/// Where ranks share processors, the balanced run has at best no delays but those it had, and the rank saves what it has above
+/// the mean. At worst the time without a processor, which hid while ranks waited, comes on top (docs/method.md 1.8).
+inline saving_range range_of(const result& r, const verdict_entry& v) noexcept {
+  if (!v.problem.empty() || !shares_processors(r) || r.run.ranks <= 0) return {v.saving_seconds, v.saving_seconds};
+  const double high = std::min(std::max(v.saving_seconds, v.excess_seconds), r.run.seconds);
+  const double without = r.not_understood.sharing.seconds / static_cast<double>(r.run.ranks);
+  return {std::max(0.0, std::min(v.saving_seconds, v.excess_seconds - without)), high};
+}
+
+/// A verdict to its end: "rank 1 takes ...: balancing it would shorten the run by about 0.43 s of 0.86 s".
 inline std::string sentence(const result& r, const verdict_entry& v) {
-  const char* const by = !v.problem.empty() ? "up to" : shares_processors(r) ? "at least" : "about";
-  return v.claim + " would shorten the run by " + by + " " + base::duration(v.saving_seconds, 2) + " of " +
-         base::duration(r.run.seconds, 2);
+  const saving_range s = range_of(r, v);
+  const std::string low = base::duration(s.low, 2), high = base::duration(s.high, 2);
+  const bool at_most = !v.predicted || s.low < detail::least_share * r.run.seconds;
+  return v.claim + " would shorten the run by " +
+         (at_most       ? "up to " + high
+          : low == high ? (v.problem.empty() ? "about" : predicted_words(r)) + (" " + high)
+                        : low + " to " + high) +
+         " of " + base::duration(r.run.seconds, 2);
+}
+
+/// Why there is no verdict; empty if there is one, or if `unknown_words` gives the reason.
+inline std::string no_verdict_words(const result& r) {
+  if (!r.verdict.empty() || is_weakened(r) || r.run.waiting_seconds < least_waiting * r.run.location_seconds) return {};
+  double most = 0;
+  for (const wait_entry& w : r.waits)
+    for (const advice_entry& a : w.advice) most = std::max(most, a.saving_seconds);
+  for (const advice_entry& a : r.problems) most = std::max(most, a.saving_seconds);
+  const std::string none = "no verdict: no change is known that would shorten the run by 2 % or more";
+  return most > 0 && most < r.run.seconds ? none + "; the best advice below saves at most " + base::duration(most, 2) : none;
 }
 
 /// Stands under figures that the time that is not understood weakens.

@@ -24,6 +24,9 @@ struct verdict_entry : named_block {
   std::int32_t rank = 0;  ///< the rank that spends most time in the block
   double ratio = 0;  ///< its time relative to the mean of the other ranks that run the block; 0: no others, or unknown
   double saving_seconds = 0;  ///< the run would be shorter by this if the cause were removed; wall time
+  bool predicted = true;      ///< by the virtual clocks; otherwise the saving is an upper bound
+  bool of_pattern = false;    ///< no cause is known beyond the pattern of the waits
+  double excess_seconds = 0;  ///< by the virtual clocks: the time of the rank in the block above the mean
 };
 
 namespace detail {
@@ -31,36 +34,82 @@ namespace detail {
 constexpr double least_share = 0.02;  ///< of the run, that a verdict saves
 constexpr std::size_t most_verdicts = 3;
 
-/// The verdicts of rules, each once.
-inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<rules::finding>& findings, double run) {
+}  // namespace detail
+
+/// From this share of rank time on, waiting has a verdict, or a line that states why there is none.
+constexpr double least_waiting = 0.05;
+
+namespace detail {
+
+/// Unmarked code in a sentence: "between MPI_Recv (halo.cpp:20) and MPI_Send (halo.cpp:31)".
+inline std::string between_text(const named_block& b) {
+  const std::string begin = b.from ? base::brief_call_text(*b.from) : "MPI_Init";
+  return "between " + begin + " and " + base::brief_call_text(b.where);
+}
+
+/// The verdicts of rules that save enough, each once: those about causes, or those about the patterns of waits. `covering`:
+/// findings whose root, a rank, has a verdict of its own.
+inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<rules::finding>& findings, double run,
+                         bool of_pattern, const base::vector<rules::finding>& covering = {}) {
+  const auto covered = [&covering](const rules::finding& f) {  // a part of what is wrong with a rank
+    return std::any_of(covering.begin(), covering.end(), [&f](const rules::finding& c) {
+      return c.root.compare(0, 5, "rank ") == 0 && f.verdict.compare(0, c.root.size() + 1, c.root + " ") == 0;
+    });
+  };
   for (const rules::finding& f : findings) {
-    if (f.verdict.empty() || !f.matters || f.saving < least_share * run) continue;
+    if (covered(f)) continue;
+    if (f.verdict.empty() || !f.matters || f.of_pattern != of_pattern || f.saving < least_share * run) continue;
     if (std::any_of(all.begin(), all.end(), [&f](const verdict_entry& v) { return v.claim == f.verdict; })) continue;
     verdict_entry v;
     v.problem = f.problem;
     v.saving_seconds = std::min(f.saving, run);
     v.claim = f.verdict;
+    v.predicted = f.predicted;
+    v.of_pattern = of_pattern;
     all.push_back(std::move(v));
   }
 }
 
+/// Whether a rule has a better verdict than that one rank takes longer in one block: about this rank, or about this block.
+inline bool rule_replaces(const explain::balance_answer& b, const explain::outcome& found, const rules::evaluation& said) {
+  const auto replaces = [&](const rules::finding& f) {
+    if (f.verdict.empty() || !f.matters || f.of_pattern || f.saving < base::seconds_of(b.saving_ns)) return false;
+    if (f.root == "rank " + std::to_string(b.rank)) return true;
+    if (f.wait < 0 || static_cast<std::size_t>(f.wait) >= found.waits.size()) return false;
+    const explain::residual_term* top = nullptr;
+    for (const explain::residual_term& t : found.waits[static_cast<std::size_t>(f.wait)].residual)
+      if (top == nullptr || t.total_ns > top->total_ns) top = &t;
+    return top != nullptr && top->block == b.piece;
+  };
+  for (const rules::wait_advice& w : said.waits)
+    if (std::any_of(w.list.begin(), w.list.end(), replaces)) return true;
+  return std::any_of(said.problems.begin(), said.problems.end(), replaces);
+}
+
 /// The blocks whose balancing would shorten the run by at least `least_share`, and what rules say, largest saving first. Time
 /// inside MPI and start-up cannot be balanced. Of unmarked code all of it is named if balancing that saves clearly more than
-/// any part, else the parts, each once.
+/// any part, and not mostly for the sake of code that only one rank runs; else the parts, each once. If nothing is known about
+/// causes, the pattern of the waits whose removal saves most.
 inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, const name_resolver& resolve,
                                               const rules::evaluation& said) {
   constexpr double least_ratio = 1.05, clearly_more = 1.1;
   base::vector<verdict_entry> all;
-  const double run = base::seconds_of(found.total_ns);
-  std::int64_t all_ns = 0, part_ns = 0;
+  const double run = base::seconds_of(found.total_ns != 0 ? found.total_ns : found.longest_ns);
+  std::int64_t all_ns = 0, part_ns = 0, alone_ns = 0;
+  std::int32_t all_rank = -1;
   for (const explain::balance_answer& b : found.balances) {
     verdict_entry v;
     resolve.describe(b.piece, 0, v);
     if (v.kind != "between") continue;
-    std::int64_t& largest_ns = b.block == explain::unmarked_key() ? all_ns : part_ns;
+    const bool whole = b.block == explain::unmarked_key();
+    std::int64_t& largest_ns = whole ? all_ns : part_ns;
+    if (whole) all_rank = b.rank;
     largest_ns = std::max(largest_ns, b.saving_ns);
   }
-  const bool together = static_cast<double>(all_ns) > clearly_more * static_cast<double>(part_ns);
+  // Serial work of a rank is clearer advice than that the rank is slower.
+  for (const explain::balance_answer& b : found.balances)
+    if (b.unmarked && b.among > b.ranks && b.rank == all_rank) alone_ns = std::max(alone_ns, b.saving_ns);
+  const bool together = static_cast<double>(all_ns) > clearly_more * static_cast<double>(part_ns) && all_ns > 2 * alone_ns;
   for (const explain::balance_answer& b : found.balances) {
     const double saving = base::seconds_of(b.saving_ns);
     if (all.size() == most_verdicts || b.among < 2 || saving < least_share * run) break;
@@ -74,25 +123,33 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const double others = divided ? 0 : base::seconds_of(b.sum_ns - b.most_ns) / (b.ranks - 1);
     v.rank = b.rank;
     v.ratio = others > 0 ? base::seconds_of(b.most_ns) / others : 0;
-    if (others > 0 && v.ratio < least_ratio) continue;
+    if ((others > 0 && v.ratio < least_ratio) || rule_replaces(b, found, said)) continue;
     v.saving_seconds = saving;
+    v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
     const std::string code = code_text(v.where);
     const std::string name = !unmarked      ? v.block + (code.empty() ? "" : " (" + code + ")")
-                             : b.pieces > 1 ? "unmarked code, above all " + v.block
-                                            : "the code " + v.block;
+                             : b.pieces > 1 ? "unmarked code, above all " + between_text(v)
+                                            : "the code " + between_text(v);
+    const std::string who = b.several ? "now one rank, now another" : "rank " + std::to_string(v.rank);
     const std::string how_much = v.ratio <= 0 || v.ratio >= 100
                                      ? "does nearly all of "
                                      : "takes " + base::fixed(v.ratio, v.ratio < 10 ? 1 : 0) + " times as long as the " +
                                            (b.ranks == 2 ? "other in " : "others in ");
-    v.claim = !divided ? "rank " + std::to_string(v.rank) + " " + how_much + name + ": balancing it"
+    v.claim = !divided ? who + " " + how_much + name + ": balancing it"
                        : "only rank " + std::to_string(v.rank) + " runs " + name + ": dividing it among all ranks";
     all.push_back(std::move(v));
   }
-  for (const rules::wait_advice& w : said.waits) add_verdicts(all, w.list, run);
-  add_verdicts(all, said.problems, run);
-  base::small_stable_sort(all,
-                          [](const verdict_entry& a, const verdict_entry& b) { return a.saving_seconds > b.saving_seconds; });
-  if (all.size() > most_verdicts) all.resize(most_verdicts);
+  for (const bool of_pattern : {false, true}) {
+    if (of_pattern &&
+        (!all.empty() || static_cast<double>(found.waiting_ns) < least_waiting * static_cast<double>(found.location_ns)))
+      break;
+    add_verdicts(all, said.problems, run, of_pattern);
+    for (const rules::wait_advice& w : said.waits) add_verdicts(all, w.list, run, of_pattern, said.problems);
+    base::small_stable_sort(all,
+                            [](const verdict_entry& a, const verdict_entry& b) { return a.saving_seconds > b.saving_seconds; });
+    const std::size_t most = of_pattern ? 1 : most_verdicts;
+    if (all.size() > most) all.resize(most);
+  }
   return all;
 }
 

@@ -106,13 +106,14 @@ evaluation evaluate(const knowledge& known, const explain::outcome& found, std::
   out.waits.resize(found.waits.size());
   for (finding& f : all.list) {
     if (f.wait < 0) {
-      if (f.matters) out.problems.push_back(std::move(f));
+      if (f.matters && f.saves) out.problems.push_back(std::move(f));
       continue;
     }
     wait_advice& w = out.waits[static_cast<std::size_t>(f.wait)];
     // A pattern is known if a problem is declared for the event type of its name.
-    if (known.types[known.problems[f.rule].type].name == explain::name_of(found.waits[static_cast<std::size_t>(f.wait)].why))
-      w.known = true;
+    f.of_pattern =
+        known.types[known.problems[f.rule].type].name == explain::name_of(found.waits[static_cast<std::size_t>(f.wait)].why);
+    w.known = w.known || f.of_pattern;
     if (f.matters) w.list.push_back(std::move(f));
   }
   for (wait_advice& w : out.waits) {
@@ -128,6 +129,12 @@ evaluation evaluate(const knowledge& known, const explain::outcome& found, std::
     w.list = std::move(kept);
   }
   detail::join_causes(out.waits, found);
+  for (wait_advice& w : out.waits) {  // at last, because a cause that saves little still hides what looks like another
+    base::vector<finding> kept;
+    for (finding& f : w.list)
+      if (f.saves) kept.push_back(std::move(f));
+    w.list = std::move(kept);
+  }
   const base::pod_vector<trouble::entry>* const logs[] = {&log.list(), &all.troubles};
   for (const auto* list : logs)
     for (const trouble::entry& t : *list) out.messages.push_back(detail::text_of(known, t));

@@ -151,6 +151,8 @@ class evaluator {
     }
   }
 
+  static constexpr double least_saving = 0.01;  ///< of the run; what saves less is not worth reporting
+
   finding render(const origin& key, const sum& found) {
     const problem_rule& rule = rules_.problems[key.rule];
     finding out;
@@ -177,6 +179,10 @@ class evaluator {
     out.advice = text(rule.advice, rows, extras);
     out.verdict = text(rule.verdict, rows, extras);
     out.root = text(rule.root, rows, extras);
+    double predicted = 0;
+    out.predicted =
+        !rule.predicted.empty() && log_.value(rule.predicted, rows, extras, store_.texts(), predicted) && predicted != 0;
+    out.saves = rule.saving.empty() || found.saving >= least_saving * store_.run_time;
     return out;
   }
   std::string text(const program& p, const double* const* rows, const double* extras) {

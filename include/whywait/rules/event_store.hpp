@@ -51,6 +51,7 @@ class event_store {
 
   /// Time of all locations, the base of all shares; 0: unknown, and no threshold applies.
   double location_time = 0;
+  double run_time = 0;  ///< of the longest location
 
   /// Memory budget of composite events in values, initially 512 MiB; it bounds rules over rules.
   std::size_t composite_cells = std::size_t(1) << 26;

@@ -3,13 +3,14 @@
 
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
-#include <whywait/base/ranks.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/explain/block_names.hpp>
+#include <whywait/rules/earlier_sends.hpp>
 #include <whywait/rules/event_store.hpp>
 #include <whywait/rules/place_columns.hpp>
 #include <whywait/rules/program_facts.hpp>
+#include <whywait/rules/rank_shares.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -22,59 +23,6 @@
 namespace whywait {
 inline namespace v0 {
 namespace rules {
-
-/// The ranks of a list of shares: "rank 3", "ranks 1-3 and 7", "12 ranks".
-inline std::string ranks_text(const base::vector<explain::location_share>& shares) {
-  base::pod_vector<std::int32_t> ranks;
-  bool others = false;
-  for (const explain::location_share& s : shares) {
-    if (s.rank < 0) others = true;
-    else ranks.push_back(s.rank);
-  }
-  return base::rank_list(ranks, others);
-}
-
-/// The ranks that share a delay: the one with almost all of it alone, one with most of it by name and share.
-inline std::string guilty_text(const base::vector<explain::location_share>& shares) {
-  std::int64_t all = 0;
-  const explain::location_share* most = nullptr;
-  for (const explain::location_share& s : shares) {
-    all += s.ns;
-    if (s.rank >= 0 && (most == nullptr || s.ns > most->ns)) most = &s;
-  }
-  if (most == nullptr || shares.size() < 2 || 10 * most->ns < 6 * all) return ranks_text(shares);
-  const std::string rank = "rank " + std::to_string(most->rank);
-  if (20 * most->ns >= 19 * all) return rank;
-  return "mostly " + rank + " (" + base::percent(static_cast<double>(most->ns) / static_cast<double>(all)) + ")";
-}
-
-/// The share of a wait in which the ranks that were late also waited: 0 if none of them did, 1 if all had the same part in
-/// both. 1 too if the lists name less than half of either.
-inline double in_turn(const explain::explanation& e) {
-  base::pod_vector<explain::location_share> late, waited;
-  const auto part_of = [](const base::vector<explain::location_share>& from, base::pod_vector<explain::location_share>& to) {
-    double all = 0, named = 0;
-    for (const explain::location_share& s : from) {
-      all += static_cast<double>(s.ns);
-      if (s.rank < 0) continue;
-      named += static_cast<double>(s.ns);
-      to.push_back(s);
-    }
-    base::small_stable_sort(to, [](const auto& a, const auto& b) { return a.rank < b.rank; });
-    return 2 * named >= all ? named : 0.0;
-  };
-  const double late_ns = part_of(e.causers, late), waited_ns = part_of(e.waiters, waited);
-  if (late_ns <= 0 || waited_ns <= 0) return 1;
-  double both = 0;
-  for (std::size_t i = 0, j = 0; i < late.size() && j < waited.size();) {
-    if (late[i].rank == waited[j].rank)
-      both += std::min(static_cast<double>(late[i].ns) / late_ns, static_cast<double>(waited[j].ns) / waited_ns);
-    const bool next_late = late[i].rank <= waited[j].rank, next_waited = waited[j].rank <= late[i].rank;
-    i += next_late ? 1 : 0;
-    j += next_waited ? 1 : 0;
-  }
-  return both;
-}
 
 /// Converts the outcome of an analysis to facts: one `run`, a `wait` per explanation (numbered as in the outcome) and a
 /// `block` per residual term, and a `point_to_point` per explanation of a wait for a message, with its count as weight.
@@ -92,6 +40,7 @@ class fact_maker {
 
   void make() {
     store_.location_time = seconds(found_.location_ns);
+    store_.run_time = seconds(found_.longest_ns);
     row_writer(store_, "run")
         .set("ranks", ranks_)
         .set("locations", found_.locations)
@@ -162,6 +111,11 @@ class fact_maker {
     const std::int64_t most = std::max(t.causer_work, t.waiter_work), least = std::min(t.causer_work, t.waiter_work);
     return least > 0 && 20 * (most - least) <= most;
   }
+  /// Whether unmarked code is mostly between polls of one call, where its rank may wait.
+  bool is_mostly_polls(core::stable_key block) const noexcept {
+    const code_use* const use = program_.code != nullptr ? program_.code->find(block) : nullptr;
+    return use != nullptr && 2 * use->most_polls_ns >= use->most_ns && use->most_ns > 0;
+  }
   const explain::critical_block* critical(core::stable_key block) const noexcept {
     const std::uint32_t at = on_path_.find(block);
     return at == base::key_map::none ? nullptr : &found_.critical_path[at];
@@ -169,10 +123,15 @@ class fact_maker {
   /// Wall time that balancing the largest block of a wait saves: the answer of the virtual clocks, which the verdict states,
   /// or what its critical path has above the mean.
   std::int64_t above_mean(const explain::residual_term& top, const code_spread& spread, std::int64_t longest_waiter) const {
-    const std::uint32_t at = balanced_.find(top.block);
-    if (at != base::key_map::none && spread.uneven()) return std::max<std::int64_t>(found_.balances[at].saving_ns, 0);
+    if (balance_predicted(top, spread)) {
+      const std::int64_t predicted = found_.balances[balanced_.find(top.block)].saving_ns;
+      return std::max(predicted, program_.shared_processors ? spread.above_mean_ns : std::int64_t{0});
+    }
     const explain::critical_block* const path = critical(top.block);
     return std::min(path != nullptr ? path->imbalance_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns);
+  }
+  bool balance_predicted(const explain::residual_term& top, const code_spread& spread) const noexcept {
+    return spread.uneven() && balanced_.find(top.block) != base::key_map::none;
   }
   static double each(const explain::residual_term& t) noexcept {
     return 2 * seconds(t.speed_ns) / std::max(1.0, static_cast<double>(t.causer_visits + t.waiter_visits));
@@ -213,7 +172,7 @@ class fact_maker {
     int used = 0;
     for (std::size_t i = 0; i < terms.size() && 4 * transfer <= 3 * positive; ++i) {
       if (terms[i]->total_ns <= 0 || kinds[i] == std::string_view("other") || kinds[i] == std::string_view("call") ||
-          kinds[i] == std::string_view("startup"))
+          kinds[i] == std::string_view("startup") || is_mostly_polls(terms[i]->block))
         continue;
       if (used == 2 || (used == 1 && 4 * named >= 3 * (positive - transfer))) break;
       blocks += (used++ == 0 ? "" : " and ") + names[i];
@@ -272,11 +231,13 @@ class fact_maker {
                                                           static_cast<double>(e.wait_ns)));
     w.set("positive", seconds(positive)).set("more", seconds(more)).set("slower", seconds(slower));
     w.set("in_transfer", seconds(transfer)).set("in_marked_waits", seconds(marked));
-    w.set("late_ranks", guilty_text(e.causers)).set("late_ranks_count", late_count).set("late_rank", late_rank);
-    w.set("waiting_ranks", ranks_text(e.waiters))
+    const std::string guilty = guilty_text(e.causers), waiting = ranks_text(e.waiters);
+    w.set("late_others", guilty == waiting ? "one another" : guilty);
+    w.set("late_ranks", guilty).set("late_ranks_count", late_count).set("late_rank", late_rank);
+    w.set("waiting_ranks", waiting)
         .set("waiting_ranks_count", waiting_count)
         .set("late_share", ratio(most, causing))
-        .set("in_turn", in_turn(e));
+        .set("in_turn", in_turn(e.causers, e.waiters));
     if (!terms.empty() && terms[0]->total_ns > 0) {
       const explain::residual_term& top = *terms[0];
       w.set("top", names[0]).set("top_kind", kinds[0]).set("top_duration", seconds(top.total_ns));
@@ -299,6 +260,9 @@ class fact_maker {
       w.set("code_delay", seconds(use != nullptr ? use->most_delay_ns : 0));
       w.set("units_ratio", spread.units_ratio).set("visits_ratio", spread.visits_ratio);
       w.set("above_mean", seconds(above_mean(top, spread, longest_waiter)));
+      w.set("balance_predicted",
+            balance_predicted(top, spread) && !program_.shared_processors);  // then `above_mean` is a bound
+      set_earlier_sends(w, found_, names_, program_, e, top.block);
       w.set("top_waiting_amount", work ? top.waiter_work : top.waiter_visits)
           .set("top_unit", work ? "units of work" : "visits");
     }

@@ -55,6 +55,9 @@ struct finding {
   double instances = 0;     ///< events for which the rule held
   std::int64_t wait = -1;   ///< number of the wait that it explains; -1: none or several
   bool matters = true;      ///< whether it reaches the threshold
+  bool saves = true;        ///< whether `saving` is worth reporting
+  bool predicted = false;   ///< `saving` is a prediction for the changed run, not an upper bound
+  bool of_pattern = false;  ///< it describes the pattern of the wait, not its cause
   std::uint32_t rule = 0;   ///< index in knowledge::problems
 
   // Out of line, because many cold places copy and move it and each would compile its own copy.

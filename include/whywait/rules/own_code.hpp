@@ -23,6 +23,7 @@ namespace rules {
 struct rank_code {
   core::stable_key block = 0;
   std::int64_t ns = 0, visits = 0, work = 0;
+  std::int64_t polls_ns = 0;  ///< of `ns`, between two polls of one call: it may be a loop that waits
 };
 
 /// What the scheduler did to the main thread of a rank.
@@ -54,6 +55,7 @@ struct code_use {
   std::int64_t most_ns = 0, most_visits = 0, most_work = 0;
   std::int64_t most_whole_ns = 0;  ///< time of that rank in all blocks
   std::int64_t most_delay_ns = 0;  ///< of its own code: ready to run without a processor
+  std::int64_t most_polls_ns = 0;  ///< its time between two polls of one call
   std::int64_t second_ns = 0;      ///< time of the rank with the second most
   std::int32_t ranks = 0, counting_ranks = 0;  ///< ranks that ran it; of these, with units of work
   std::int32_t most_rank = -1, most_processors = 0;
@@ -66,6 +68,7 @@ struct code_use {
       most_work = o.most_work;
       most_whole_ns = o.most_whole_ns;
       most_delay_ns = o.most_delay_ns;
+      most_polls_ns = o.most_polls_ns;
       most_processors = o.most_processors;
       most_rank = o.most_rank;
     }
@@ -118,7 +121,7 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
   for (std::uint32_t i = 0; i < all.size(); ++i) numbers.intern(all[i].block, i);
   const auto in = [&](core::stable_key block) -> rank_code& {
     const std::uint32_t number = numbers.intern(block, static_cast<std::uint32_t>(all.size()));
-    if (number == all.size()) all.push_back({block, 0, 0, 0});
+    if (number == all.size()) all.push_back({block, 0, 0, 0, 0});
     return all[number];
   };
   for (const explain::location_history& here : rank.locations) {
@@ -128,7 +131,7 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
     core::stable_key from = 0;
     std::uint64_t code_end = 0;
     bool visited = false;
-    const auto compute = [&](std::uint64_t steps_end, std::int64_t until_ns, core::stable_key site) {
+    const auto compute = [&](std::uint64_t steps_end, std::int64_t until_ns, core::stable_key site, bool polls) {
       std::int64_t room_ns = until_ns - left_ns;
       for (const std::uint64_t end = std::min<std::uint64_t>(steps_end, here.steps.size()); step < end; ++step) {
         const core::path_step& s = here.steps[step];
@@ -144,6 +147,7 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
       if (room_ns <= 0 || here.thread != 0) return;  // a thread counts with its marks, it may sleep between them
       rank_code& c = in(explain::between_key(from, site));
       c.ns += room_ns;
+      if (polls && room_ns == until_ns - left_ns) c.polls_ns += room_ns;
       c.visits += visited ? 0 : 1;
       visited = true;
     };
@@ -151,13 +155,14 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
       const core::sync_record& r = here.records[i];
       walk.step(r);
       const std::uint32_t end = explain::code_end_site(here, i, code_end);
-      compute(r.steps, walk.begin_ns(), end < here.call_sites.size() ? here.call_sites[end] : 0);
+      const bool polls = explain::is_between_polls(here, i);
+      compute(r.steps, walk.begin_ns(), end < here.call_sites.size() ? here.call_sites[end] : 0, polls);
       left_ns = walk.leave_ns();
       if (core::polled_in_vain(r)) continue;
       from = explain::site_of(here, r);
       visited = false;
     }
-    compute(here.steps.size(), std::max(rank.end_ns, left_ns), 0);
+    compute(here.steps.size(), std::max(rank.end_ns, left_ns), 0, false);
   }
   base::small_stable_sort(all, [](const rank_code& a, const rank_code& b) { return a.block < b.block; });
   so_far = std::move(all);
@@ -174,6 +179,7 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
     u.work = u.most_work = c.work;
     u.most_whole_ns = whole_ns;
     u.most_delay_ns = processor.delay_in(whole_ns);
+    u.most_polls_ns = c.polls_ns;
     u.most_processors = processor.processors;
     u.most_rank = rank;
     u.ranks = 1;

@@ -60,6 +60,11 @@ class problem_compiler {
         if (!what.is(type::kind::wrong) && !(what.is(type::kind::number) && what.same_unit(type::duration())))
           out_.log.report(code::not_seconds, n.where, {"'", field, "' must be a duration in seconds, this is ", what.words()});
         good = good && what.is(type::kind::number) && what.same_unit(type::duration());
+      } else if (field == "predicted") {
+        const type what = expressions.compile(p.value, names, rule.predicted);
+        if (!what.is(type::kind::wrong) && !what.is(type::kind::boolean))
+          out_.log.report(code::wrong_type, n.where, {"'", field, "' must be a condition, this is ", what.words()});
+        good = good && what.is(type::kind::boolean);
       } else if (field == "description" || field == "advice" || field == "root" || field == "verdict") {
         scope finding = names;
         finding.about_finding = field != "root";
@@ -74,7 +79,7 @@ class problem_compiler {
       } else {
         detail::nearest_name near(field);
         for (const char* known :
-             {"name", "description", "advice", "duration", "saving", "threshold", "instead_of", "root", "verdict"})
+             {"name", "description", "advice", "duration", "saving", "predicted", "threshold", "instead_of", "root", "verdict"})
           near.offer(known);
         out_.log.report(code::unknown_field, p.name.where, {"a problem has no field '", field, "'"}, near);
         good = false;

@@ -20,6 +20,7 @@ struct program_facts {
   };
   const code_table* code = nullptr;
   base::pod_vector<sends> sites;  ///< sorted by site
+  bool shared_processors = false;  ///< ranks often waited for a processor, so that the virtual clocks see too little saving
 
   /// Own work of a rank before each send of a call site, since it last completed a communication; 0: unknown.
   double mean_ns_before(core::stable_key site) const noexcept {
@@ -68,6 +69,7 @@ struct code_spread {
       out.lead = "even";
       return out;
     }
+    if (2 * static_cast<double>(use->most_polls_ns) >= excess) return out;  // it may be waiting there
     out.above_mean_ns = use->most_ns - use->ns / ranks;
     out.lead = others < 0.05 * most                                                                ? "alone"
                : 2 * use->ranks <= ranks && most * use->ranks < 1.1 * static_cast<double>(use->ns) ? "few"

@@ -50,27 +50,6 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
          (role == core::call_role::all_to_all && r.bytes > 0 && !r.has(core::sync_flag::sparse));
 }
 
-namespace detail {
-
-/// Whether what this rank does next may depend on what this call waited for.
-inline bool completes(const core::sync_record& r) noexcept {
-  if (core::polled_in_vain(r)) return false;
-  switch (core::role_of(r.call)) {
-    case core::call_role::local:
-    case core::call_role::initialise:
-    case core::call_role::send:
-    case core::call_role::post_send:
-    case core::call_role::post_receive:
-    case core::call_role::prepare:
-    case core::call_role::start:
-    case core::call_role::release: return false;
-    case core::call_role::exchange: return !r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive);
-    default: return true;
-  }
-}
-
-}  // namespace detail
-
 /// The uses of all send sites and barriers of one rank, sorted by site. O(records). A barrier counts under its first
 /// applicable reason only, so that the three counts add up to at most its calls.
 inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
@@ -138,7 +117,7 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
         communicated = communicated ||
                        (role != core::call_role::local && role != core::call_role::release && role != core::call_role::prepare);
       }
-      if (detail::completes(r)) own_ns = 0;
+      if (explain::may_bring_data(r)) own_ns = 0;
       if (!core::polled_in_vain(r)) pass(r);
     }
   }

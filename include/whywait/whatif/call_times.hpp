@@ -23,18 +23,9 @@ namespace detail {
   return v[v.size() / 2];
 }
 
-inline bool is_collective(const traced_call& c) {
-  if (c.communicator == 0 || c.members < 2 || c.call == core::mpi_call::Comm_idup) return false;
-  switch (core::role_of(c.call)) {
-    case core::call_role::barrier:
-    case core::call_role::one_to_all:
-    case core::call_role::all_to_one:
-    case core::call_role::all_to_all:
-    case core::call_role::scan:
-    case core::call_role::create:
-    case core::call_role::finalise: return true;
-    default: return false;
-  }
+/// Whether the ranks of a communicator meet in the call. Those of MPI_Comm_idup meet in the call that completes it.
+inline bool is_meeting(const traced_call& c) {
+  return c.communicator != 0 && c.members > 1 && c.call != core::mpi_call::Comm_idup && core::is_ordered_collective(c.call);
 }
 
 /// The time at which the data of a message began to move.
@@ -111,7 +102,8 @@ class call_times {
     base::vector<base::pod_vector<double>> bytes;
     for (const traced_line& line : t_) {
       bytes.emplace_back();
-      for (const traced_call& c : line.calls) bytes.back().push_back(is_collective(c) ? static_cast<double>(c.bytes) : 0.0);
+      for (const traced_call& c : line.calls)
+        bytes.back().push_back(core::is_collective(c.call) ? static_cast<double>(c.bytes) : 0.0);
     }
     for (const models::message_edge& m : log_.messages)
       for (const models::place& p : {m.to, m.done}) bytes[p.line][p.index] += m.bytes;
@@ -128,7 +120,8 @@ class call_times {
           if (!bounds) plausible.add(c.call, size, static_cast<std::int64_t>(took * 1e9));
           else
             a.unexplained_seconds = std::max(
-                0.0, took - static_cast<double>(plausible.bound_ns(c.call, size, is_collective(c) ? steps : 1)) * 1e-9);
+                0.0,
+                took - static_cast<double>(plausible.bound_ns(c.call, size, core::is_collective(c.call) ? steps : 1)) * 1e-9);
         }
   }
 

@@ -242,7 +242,7 @@ class log_joiner {
       base::pod_vector<std::uint64_t> ordinal;
       for (std::uint32_t i = 0; i != t_[l].calls.size(); ++i) {
         const traced_call& c = t_[l].calls[i];
-        if (!is_collective(c)) continue;
+        if (!is_meeting(c)) continue;
         const std::uint32_t comm = known.intern(c.communicator, static_cast<std::uint32_t>(ordinal.size()));
         if (comm == ordinal.size()) ordinal.push_back(0);
         ends.push_back({core::combine(c.communicator, ++ordinal[comm]), static_cast<std::uint32_t>(c.comm_rank), {l, i}});

@@ -76,7 +76,7 @@ void progress() {
 }
 void wrong_order() {
   for (int i = 0; i < 10; ++i) {
-    if ((i % 2 == 0) == first()) {
+    if (first()) {
       send(other(), 3);
       work(10);
       send(other(), 4);
@@ -110,6 +110,14 @@ void collectives() {
   MPI_Comm_dup(MPI_COMM_WORLD, &copy);
   MPI_Comm_free(&copy);
 }
+// Nothing but operations of all ranks: every second one is needless.
+void barriers() {
+  int in = 1, out = 0;
+  for (int i = 0; i < 500; ++i) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  }
+}
 void everybody() {
   int in = 1, out = 0;
   const int late = rank == 0 ? 30 : 0, early = 30 - late;
@@ -122,7 +130,7 @@ void everybody() {
   send(other(), 1);
   receive(other(), 1);
   work(late);
-  MPI_Barrier(MPI_COMM_WORLD);  // needless
+  MPI_Barrier(MPI_COMM_WORLD);  // needless, but without it the ranks wait in the next call
   MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   work(early);
 }
@@ -241,15 +249,25 @@ struct play {
   const char* name;
   void (*run)();
 };
-constexpr play plays[] = {{"order", order},         {"synchronous", synchronous},
-                          {"progress", progress},   {"wrong_order", wrong_order},
-                          {"relay", relay},         {"collectives", collectives},
-                          {"everybody", everybody}, {"uneven", uneven},
-                          {"slower", slower},       {"turns", turns},
-                          {"serial", serial},       {"shared", shared},
-                          {"place", place},         {"small_messages", small_messages},
-                          {"bursts", bursts},       {"large", large},
-                          {"chain", chain},         {"halo", halo}};
+constexpr play plays[] = {{"order", order},
+                          {"synchronous", synchronous},
+                          {"progress", progress},
+                          {"wrong_order", wrong_order},
+                          {"relay", relay},
+                          {"collectives", collectives},
+                          {"everybody", everybody},
+                          {"barriers", barriers},
+                          {"uneven", uneven},
+                          {"slower", slower},
+                          {"turns", turns},
+                          {"serial", serial},
+                          {"shared", shared},
+                          {"place", place},
+                          {"small_messages", small_messages},
+                          {"bursts", bursts},
+                          {"large", large},
+                          {"chain", chain},
+                          {"halo", halo}};
 
 }  // namespace
 

@@ -1,8 +1,8 @@
 // Ordinary shapes of parallel programs, each with one cause of waiting that can be removed.
 //
-//   shapes --shape NAME [--marked 0] [--even 1]
+//   shapes --shape NAME [--marked 0] [--even 1] [--pause MICROSECONDS]
 //
-// --even 1 removes the cause: the same work, divided evenly. --marked 0 leaves the regions out.
+// --even 1 removes the cause: the same work, divided evenly. --marked 0 leaves the regions out. --pause: between polls.
 #include "stamps.hpp"
 
 #include <whywait/record.hpp>
@@ -11,6 +11,7 @@ namespace {
 
 int ranks = 1, rank = 0;
 bool marked = true, even = false;
+double pause_us = 200;
 stamps::log* book = nullptr;
 
 #define WORK(name)                        \
@@ -143,7 +144,21 @@ void turns() {
   }
 }
 
-// A loop that polls and pauses: whether it waits, only the programmer knows.
+// Each rank works before it sends what others wait for. --even 1 sends first: the messages do not depend on the work.
+void order() {
+  const int left = (rank + ranks - 1) % ranks, right = (rank + 1) % ranks;
+  for (int i = 0; i < steps; ++i) {
+    const double milliseconds = (3 * i + rank) % 7 < 2 ? 12 : 4;  // longer now on one rank, now on another
+    if (!even) solve(milliseconds);
+    CALL(MPI_Send, &in, 1, MPI_DOUBLE, right, 0, MPI_COMM_WORLD);
+    CALL(MPI_Send, &in, 1, MPI_DOUBLE, left, 1, MPI_COMM_WORLD);
+    if (even) solve(milliseconds);
+    CALL(MPI_Recv, &out, 1, MPI_DOUBLE, left, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CALL(MPI_Recv, &out, 1, MPI_DOUBLE, right, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+}
+
+// A loop that polls and pauses. Whether it waits if the pauses are long, only the programmer knows.
 void polls() {
   const int other = rank ^ 1;
   for (int i = 0; i < steps; ++i) {
@@ -154,7 +169,8 @@ void polls() {
     (*book)("MPI_Testall", [&] {
       for (int done = 0; done == 0;) {
         MPI_Testall(2, requests, &done, MPI_STATUSES_IGNORE);
-        if (done == 0) stamps::nap(50e-6);
+        const std::timespec pause{0, static_cast<long>(1000 * pause_us)};
+        if (done == 0) nanosleep(&pause, nullptr);
       }
     });
   }
@@ -169,6 +185,7 @@ int main(int argc, char** argv) {
   const stamps::options options(argc, argv);
   marked = options.count("--marked", 1) != 0;
   even = options.count("--even", 0) != 0;
+  pause_us = options.number("--pause", pause_us);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   log.meet();
@@ -183,6 +200,7 @@ int main(int argc, char** argv) {
     else if (shape == "master") master();
     else if (shape == "few") few();
     else if (shape == "turns") turns();
+    else if (shape == "order") order();
     else if (shape == "polls") polls();
     else MPI_Abort(MPI_COMM_WORLD, 2);
     log("MPI_Barrier", [] { MPI_Barrier(MPI_COMM_WORLD); });

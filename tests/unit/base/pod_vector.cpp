@@ -1,6 +1,8 @@
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/vector.hpp>
 
+#include "../../sanitizers.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -137,11 +139,7 @@ TEST_CASE("nothing costs nothing") {
 }
 
 TEST_CASE("more than 2^32 - 1 elements are refused, and the content stays") {
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-  return;  // they abort on such a large allocation
-#endif
-#endif
+  if (WHYWAIT_TEST_ADDRESS_SANITIZER || WHYWAIT_TEST_THREAD_SANITIZER) return;  // they abort on such a large allocation
   memory_pool pool;
   for (pod_vector<char> list : {pod_vector<char>{'a', 'b'}, pod_vector<char>{}}) {
     const pod_vector<char> before = list;

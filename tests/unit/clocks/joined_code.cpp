@@ -26,6 +26,7 @@ class functions_by_name final : public explain::function_names {
     const auto at = functions_.find(call_site);
     return at == functions_.end() ? 0 : at->second;
   }
+  bool contains(core::stable_key call_site) const override { return functions_.count(call_site) != 0; }
   int asked = 0;
 
  private:
@@ -151,7 +152,7 @@ TEST_CASE("code between the same functions that one rank runs far more often is 
 }
 
 TEST_CASE(
-    "a marked block of one rank is divided among all, who have work of their own; unmarked code is not known to be its alone") {
+    "a marked block of one rank is divided among all, who have work of their own; unmarked code without functions is not") {
   base::pod_vector<explain::block_time> none, some;
   const core::stable_key region = core::key_of("output"), between = core::key_of("between");
   const auto table = [&](std::int32_t rank, std::int64_t region_ns, std::int64_t between_ns) {
@@ -197,4 +198,56 @@ TEST_CASE(
   CHECK(clocks::block_balance::mean_ns(uneven[0]) == 200);
   CHECK(candidates({table(0, 0, 0), table(1, 100, 0), table(2, 0, 0), table(3, 100, 0)}).size() == 0);
   CHECK(candidates({table(0, 0, 0), table(1, 0, 100), table(2, 0, 0)}).size() == 0);
+}
+
+TEST_CASE("unmarked code that only one rank runs is divided among all, unless others may run it between other calls") {
+  functions_by_name names;
+  struct piece {
+    std::string first, second;
+    std::int64_t visits;
+  };
+  const auto at = [&](const char* function, int line) { return names.site(function, line); };
+  // Rank 0 runs one piece for 400, ranks 1-3 run others for 100 each. Returns among how many ranks it would be divided.
+  const auto among = [&](const base::vector<piece>& of_first, const base::vector<piece>& of_others) {
+    clocks::block_balance all;
+    core::stable_key asked = 0;
+    for (std::int32_t rank = 0; rank != 4; ++rank) {
+      base::pod_vector<clocks::unmarked_piece> pieces;
+      base::pod_vector<explain::block_time> own;
+      for (const piece& p : rank == 0 ? of_first : of_others) {
+        const core::stable_key first = core::key_of(p.first.c_str()), second = core::key_of(p.second.c_str());
+        const core::stable_key block = explain::between_key(first, second);
+        if (rank == 0 && asked == 0) asked = block;
+        pieces.push_back({block, first, second, rank == 0 ? 400 : 100, p.visits});
+        own.push_back({block, rank == 0 ? 400 : 100, 0});
+      }
+      small_stable_sort(own, [](const explain::block_time& a, const explain::block_time& b) { return a.block < b.block; });
+      clocks::joined_code joined;
+      joined.join(pieces, &names, own);
+      clocks::block_balance one;
+      one.set(rank, own, joined, {});
+      base::packet out;
+      one.write(out);
+      base::packet_reader in(out.data(), out.size());
+      if (rank == 0) all = std::move(one);
+      else all.join(in);
+    }
+    for (const explain::balance_answer& b : all.candidates(8))
+      if (b.block == asked) return b.among;
+    return 0;
+  };
+  const piece serves{at("master", 10), at("master", 12), 120}, works{at("worker", 30), at("worker", 28), 40};
+  CHECK(among({serves}, {works}) == 4);
+  // all in one function: the master serves far more often than a worker works
+  const piece serves_in_main{at("main", 10), at("main", 12), 120}, works_in_main{at("main", 30), at("main", 28), 40};
+  CHECK(among({serves_in_main}, {works_in_main}) == 4);
+  CHECK(among({serves_in_main}, {{at("main", 30), at("main", 28), 118}}) == 0);  // about as often: may be the same code
+  // the lines of a root and of the others: they begin, or end, at the same call
+  const piece root{at("begin", 1), at("root", 2), 40};
+  CHECK(among({root}, {{at("begin", 1), at("leaf", 3), 40}}) == 0);
+  CHECK(among({{at("f", 1), at("end", 2), 40}}, {{at("g", 3), at("end", 2), 40}}) == 0);
+  // all ranks pass the other piece that begins there, so it is not that of the others alone
+  const piece common{at("begin", 1), at("end", 2), 400};
+  CHECK(among({root, common}, {common}) == 4);
+  CHECK(among({{"nowhere:1", "nowhere:2", 120}}, {works}) == 0);  // functions unknown
 }

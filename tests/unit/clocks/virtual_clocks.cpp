@@ -236,3 +236,46 @@ TEST_CASE("a large buffered message shows that messages of its size are buffered
   const auto out = r.explain(with_clocks({question("late", 2)}));
   CHECK(out.answers[0].total_ns == 340);  // the receiver alone goes from 290 to 330, plus 10; otherwise 350
 }
+
+TEST_CASE("messages that are sent before the work ahead of them arrive earlier by that work, since the sender last received") {
+  explain::what_if first;
+  first.changes.push_back({core::key_of("work"), 1.0, 0, true});
+
+  run both(2);  // each is late in one of two steps
+  both[0].step("work", 10);
+  both[0].send(10, 10, 1);
+  both[0].receive(10, 20, 1);
+  both[0].step("work", 20);
+  both[0].send(40, 40, 1);
+  both[0].receive(40, 40, 1);
+  both[1].step("work", 20);
+  both[1].send(20, 20, 0);
+  both[1].receive(20, 20, 0);
+  both[1].step("work", 10);
+  both[1].send(30, 30, 0);
+  both[1].receive(30, 40, 0);
+  both[0].end_ns = both[1].end_ns = 40;
+  auto out = both.explain(with_clocks({first}));
+  REQUIRE(out.answers.size() == 1);
+  CHECK(out.answers[0].total_ns == 30);
+  REQUIRE(out.earlier_sends.size() == 1);
+  CHECK(out.earlier_sends[0].block == core::key_of("work"));
+  CHECK(out.earlier_sends[0].saving_ns == 10);
+  CHECK(out.earlier_sends[0].wait_ns == 20);
+
+  run part(2);  // other work stays ahead of the send, and work before the receive stays ahead of all
+  part[1].step("work", 4);
+  part[1].send(4, 4, 0);
+  part[0].step("work", 3);
+  part[0].receive(3, 4, 1);
+  part[0].step("work", 10);
+  part[0].step("edges", 5);
+  part[0].send(19, 19, 1);
+  part[1].receive(4, 19, 0);
+  part[1].step("after", 20);
+  part[0].end_ns = 19;
+  part[1].end_ns = 39;
+  out = part.explain(with_clocks({first}));
+  REQUIRE(out.answers.size() == 1);
+  CHECK(out.answers[0].total_ns == 3 + 5 + 20);  // rank 1 sends at 0, rank 0 receives at 3 and sends at 8
+}

@@ -3,6 +3,8 @@
 // checks the weaker order of the machine in event_buffer.cpp.
 #include <whywait/core/event_buffer.hpp>
 
+#include "../../sanitizers.hpp"
+
 #include <doctest/doctest.h>
 
 #include <ucontext.h>
@@ -13,12 +15,8 @@
 
 using namespace whywait::core;
 
-#if defined(__SANITIZE_THREAD__)
+#if WHYWAIT_TEST_THREAD_SANITIZER
 #define WITHOUT_COROUTINES
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define WITHOUT_COROUTINES
-#endif
 #endif
 
 #ifndef WITHOUT_COROUTINES  // ThreadSanitizer does not support swapcontext

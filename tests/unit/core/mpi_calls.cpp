@@ -29,6 +29,29 @@ TEST_CASE("roles define the waiting and the causing side") {
   CHECK(role_of(mpi_call::Reduce_scatter_block) == call_role::all_to_all);
 }
 
+TEST_CASE("each question about collectives has one answer for all rooms") {
+  using call = mpi_call;
+  for (const call c : {call::Barrier, call::Bcast, call::Gatherv, call::Alltoallw, call::Scan, call::Comm_split,
+                       call::Comm_idup, call::Win_allocate_shared, call::Comm_free, call::Comm_disconnect, call::Finalize}) {
+    CAPTURE(name_of(c));
+    CHECK(is_collective(c));
+    CHECK(is_ordered_collective(c) == (c != call::Comm_free));
+    CHECK_FALSE(sends_messages(role_of(c)));
+  }
+  for (const call c :
+       {call::none, call::Init, call::Send, call::Wait, call::Testall, call::Iprobe, call::Abort, call::Win_fence}) {
+    CAPTURE(name_of(c));
+    CHECK_FALSE(is_collective(c));
+    CHECK_FALSE(is_ordered_collective(c));
+  }
+  for (const call c : {call::Barrier, call::Scatter, call::Reduce, call::Allreduce, call::Exscan})
+    CHECK(is_data_collective(role_of(c)));
+  for (const call c : {call::Comm_dup, call::Comm_disconnect, call::Finalize, call::Send})
+    CHECK_FALSE(is_data_collective(role_of(c)));
+  for (const call c : {call::Ssend, call::Isend, call::Sendrecv, call::Startall}) CHECK(sends_messages(role_of(c)));
+  for (const call c : {call::Recv, call::Irecv, call::Send_init, call::Waitall}) CHECK_FALSE(sends_messages(role_of(c)));
+}
+
 TEST_CASE("an unknown number is not a call") {
   CHECK(std::string(name_of(mpi_call::none)) == "(none)");
   CHECK(std::string(name_of(mpi_call::count_)) == "MPI_?");

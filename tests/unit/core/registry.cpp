@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using namespace whywait::core;
@@ -68,8 +69,10 @@ TEST_CASE("the clock of the registry is the clock of the module") { CHECK(the_re
 
 TEST_CASE("the end of a thread is noted with its time") {
   location_base location{};
+  const auto end_location = std::exchange(the_registry()->end_location, nullptr);  // which expects locations of the recorder
   const std::uint64_t before = cycle_clock::now();
   std::thread([&] { pthread_setspecific(the_registry()->thread_key, &location); }).join();
+  the_registry()->end_location = end_location;
   CHECK(location.finished == 1);
   CHECK(location.end_ticks >= before);
   CHECK(location.end_ticks <= cycle_clock::now());

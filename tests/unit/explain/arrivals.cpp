@@ -192,6 +192,19 @@ TEST_CASE("a message of the next step, or one whose receive was posted ahead, is
   CHECK(later.waits[0].wait_ns == 4);
   CHECK(later.waits[0].wrong_order_count == 0);
 
+  for (const mpi_call what : {mpi_call::Barrier, mpi_call::Comm_disconnect}) {  // all ranks meet between the receives
+    CAPTURE(name_of(what));
+    run met(3);
+    met[2].send(3, 4, 0);
+    met[1].send(8, 9, 0);
+    met[0].receive(4, 9, 1);
+    for (int rank = 0; rank != 3; ++rank) met[rank].collective(what, 10, 11);
+    met[0].receive(12, 13, 2);
+    const auto before = met.explain();
+    REQUIRE(before.waits.size() == 1);
+    CHECK(before.waits[0].wrong_order_count == 0);
+  }
+
   run ahead(3);
   ahead[2].send(3, 4, 0);
   ahead[1].send(8, 9, 0);

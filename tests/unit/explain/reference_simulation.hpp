@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_TESTS_UNIT_EXPLAIN_REFERENCE_SIMULATION_HPP
 #define WHYWAIT_TESTS_UNIT_EXPLAIN_REFERENCE_SIMULATION_HPP
 
+#include "../../sanitizers.hpp"
 #include "histories.hpp"
 
 #include <whywait/base/vector.hpp>
@@ -19,21 +20,7 @@
 /// The number of random programs: fewer under sanitizers, where each costs ten times as much. The code under test has no
 /// threads, so ThreadSanitizer needs the fewest.
 inline std::uint64_t programs(std::uint64_t wanted) {
-#if defined(__SANITIZE_ADDRESS__)
-  return wanted / 5;
-#elif defined(__SANITIZE_THREAD__)
-  return wanted / 10;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-  return wanted / 5;
-#elif __has_feature(thread_sanitizer)
-  return wanted / 10;
-#else
-  return wanted;
-#endif
-#else
-  return wanted;
-#endif
+  return WHYWAIT_TEST_ADDRESS_SANITIZER ? wanted / 5 : WHYWAIT_TEST_THREAD_SANITIZER ? wanted / 10 : wanted;
 }
 
 // A simple simulator of random MPI-like programs. It determines by construction which rank waited for which, and

@@ -124,3 +124,18 @@ TEST_CASE("records of an earlier epoch and what was before the first one are lef
   const joined_threads nobody(h, {}, t.work, 0, 400);
   CHECK(nobody.threads() == 0);
 }
+
+TEST_CASE("threads that were added up count as many, for as long as one of them ran") {
+  threads_beside t;
+  t.call(100, 110).call(200, 210);
+  t.work.push_back({9, 0, 4, 90, 0});
+  t.others.push_back({120, 190, 0, 1, 45, 4});  // 45 of 70 ticks, two side by side
+  core::location_history& h = t.history();
+  const joined_threads joined(h, t.others, t.work, 1, 400);
+  CHECK(joined.threads() == 4);
+  CHECK(joined.ticks() == 90);
+  joined.show(h);
+  REQUIRE(h.steps.size() == 1);
+  CHECK(h.steps[0].visits == 4);
+  CHECK(h.steps[0].ticks == 45);
+}

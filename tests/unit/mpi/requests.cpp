@@ -5,6 +5,8 @@
 
 #include <map>
 #include <random>
+#include <thread>
+#include <vector>
 
 using namespace whywait::mpi;
 
@@ -75,5 +77,36 @@ TEST_CASE("a request that turned out to be pending can be put back") {
   CHECK(table.find(9) == p);
   table.unlink(p);
   table.unlink(p);  // unlinking twice is harmless
+  CHECK(table.size() == 0);
+}
+
+TEST_CASE("entries that other threads recycle without the lock are neither lost nor given out twice") {
+  static request_table table;
+  REQUIRE(table.open());
+  constexpr int threads = 3, each = 20000, batch = 50;
+  static int held;  // the lock of add and unlink
+  const auto locked = [](auto&& run) {
+    while (__atomic_exchange_n(&held, 1, __ATOMIC_ACQUIRE) != 0) std::this_thread::yield();
+    run();
+    __atomic_store_n(&held, 0, __ATOMIC_RELEASE);
+  };
+  std::uint32_t wrong[threads] = {};
+  std::vector<std::thread> all;
+  for (int t = 0; t < threads; ++t)
+    all.emplace_back([&, t] {
+      pending* mine[batch];
+      for (int i = 0; i < each; i += batch) {
+        for (int k = 0; k < batch; ++k)
+          locked([&] {
+            mine[k] = table.add(static_cast<std::uint64_t>(t) * each + static_cast<std::uint64_t>(i + k) + 1);
+            table.unlink(mine[k]);
+          });
+        for (pending* p : mine) p->index = static_cast<std::uint32_t>(t);
+        for (pending* p : mine) wrong[t] += p->index != static_cast<std::uint32_t>(t) ? 1 : 0;
+        for (pending* p : mine) table.recycle(p);
+      }
+    });
+  for (std::thread& t : all) t.join();
+  for (const std::uint32_t count : wrong) CHECK(count == 0);
   CHECK(table.size() == 0);
 }

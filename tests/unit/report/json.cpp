@@ -138,7 +138,8 @@ report::result everything() {
   f.warnings = {"region \"a\" was ended twice"};
   f.partial = true;
   report::result r = reported(o, names(), std::move(f));
-  r.problems = {{"imbalance", "give it less", 3.5, "rank 0 has more work", 4.0, {"MPI_Send in exchange (halo.cpp:131)"}}};
+  r.problems = {
+      {"imbalance", "give it less", 3.5, "rank 0 has more work", 4.0, false, {"MPI_Send in exchange (halo.cpp:131)"}}};
   r.communication = std::make_shared<data::communication_section>(about_data());
   whywait::whatif::engine_answer replay;
   replay.engine = "replay";

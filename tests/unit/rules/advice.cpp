@@ -272,3 +272,24 @@ TEST_CASE("an empty run gives nothing") {
   CHECK(e.problems.empty());
   CHECK(e.messages.empty());
 }
+
+TEST_CASE("sends that come after the same work move together, with what that saves") {
+  auto down = late_sender(), up = late_sender();  // ranks 1 to 3 wait for rank 0, and the other way round
+  up.operation = sample::waitall;
+  std::swap(up.waiters, up.causers);
+  auto o = sample::outcome({down, up});
+  const auto described = [&o](const std::string& template_text) {
+    const auto e = sample::evaluate(o, "declare problem for late_sender parameters (name = \"probe\", description = \"" +
+                                           template_text + "\", duration = w.duration);");
+    const rules::finding* const f = sample::find(e.waits[0].list, "probe");
+    return f == nullptr ? std::string("none") : f->description;
+  };
+  const std::string all = "{w.earlier_sends}, {w.earlier_ranks}, {w.earlier_saving}, {percent(w.earlier_in_turn)}";
+  CHECK(described(all) == ", , 0 s, 0 %");
+  CHECK(contains(sample::evaluate(o).waits[0].list[0].advice, "call MPI_Send (halo.cpp:131) before compute_interior"));
+  o.earlier_sends.push_back({sample::compute, sample::send, 1, 1000 * sample::ms});
+  o.earlier_sends.push_back({sample::compute, sample::waitall, 1, 1000 * sample::ms});
+  CHECK(described(all) == "MPI_Send (halo.cpp:131) and MPI_Waitall (halo.cpp:20), ranks 0-3, 1.00 s, 100 %");
+  o.earlier_sends[0].saving_ns = o.earlier_sends[1].saving_ns = 199 * sample::ms;  // under 2 % of the run
+  CHECK_FALSE(contains(sample::evaluate(o).waits[0].list[0].advice, "call MPI_Send"));
+}

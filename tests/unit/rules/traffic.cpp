@@ -59,10 +59,12 @@ TEST_CASE("a barrier before a collective that holds all ranks is needless, one t
     return rules::uses_of(r.done());
   };
   auto wait = sample::wait(sample::explain::pattern::wait_at_barrier, sample::barrier, sample::barrier,
-                           {sample::term(sample::compute, 0, 1000, 9, 9, 2000, 1000)});
+                           {sample::term(sample::compute, 0, 1000, 9, 9, 2000, 1000)}, 303);
   const auto fires = evaluate(sample::outcome({wait}), uses(false));
   REQUIRE(sample::find(fires.waits[0].list, "needless_barrier") != nullptr);
   CHECK(sample::find(fires.waits[0].list, "wait_at_barrier") == nullptr);
+  wait.unexplained_ns = 297 * sample::ms;  // removing it would save less than 1 % of the run, which is nothing to report
+  CHECK(evaluate(sample::outcome({wait}), uses(false)).waits[0].list.empty());
   const auto silent = evaluate(sample::outcome({wait}), uses(true));
   CHECK(sample::find(silent.waits[0].list, "needless_barrier") == nullptr);
   CHECK(sample::find(silent.waits[0].list, "wait_at_barrier") != nullptr);

@@ -68,8 +68,8 @@ struct written_rank {
 std::string name(core::stable_key k) { return k == core::key_of("compute") ? "compute" : "site"; }
 
 /// `n` rounds. Rank 0 computes 2 s and sends, rank 1 computes 1 s and receives 0.1 s after the send; then a barrier of
-/// 0.05 s, in which rank 0 waits for rank 1.
-whywait::base::vector<traced_line> two_ranks(int n) {
+/// 0.05 s, in which rank 0 waits for rank 1. `meeting`: what they call instead of the barrier.
+whywait::base::vector<traced_line> two_ranks(int n, core::mpi_call meeting = core::mpi_call::Barrier) {
   written_rank a(0), b(1);
   double t = 0.0;
   for (int i = 0; i != n; ++i) {
@@ -83,8 +83,8 @@ whywait::base::vector<traced_line> two_ranks(int n) {
     r.posting = static_cast<std::uint32_t>(i + 1);
     r.peer = 0;
     r.completion = static_cast<std::uint32_t>(b.records.size() - 1);
-    a.call(core::mpi_call::Barrier, t + 2.02, t + 2.55, 0.0);
-    b.call(core::mpi_call::Barrier, t + 2.5, t + 2.55, 0.4);
+    a.call(meeting, t + 2.02, t + 2.55, 0.0);
+    b.call(meeting, t + 2.5, t + 2.55, 0.4);
     t += 2.55;
   }
   whywait::base::vector<traced_line> lines = trace(a.history(t)), other = trace(b.history(t));
@@ -106,6 +106,13 @@ TEST_CASE("records become a log whose replay is the run") {
   CHECK(near(r.seconds, 25.5, 1e-6));
   // each round has 1.1 s in the receive, 0.53 and 0.05 in the barrier
   CHECK(near(r.waiting_seconds, 10 * (1.1 + 0.53 + 0.05), 1e-6));
+}
+
+TEST_CASE("ranks meet when they disconnect a communicator, not when they free one") {
+  const run_log log = join(two_ranks(10, core::mpi_call::Comm_disconnect), name);
+  CHECK(log.syncs.size() == 10);
+  CHECK(near(replay(log).waiting_seconds, 10 * (1.1 + 0.53 + 0.05), 1e-6));
+  CHECK(join(two_ranks(10, core::mpi_call::Comm_free), name).syncs.empty());
 }
 
 TEST_CASE("a question to the records: the sender's block twice as fast") {

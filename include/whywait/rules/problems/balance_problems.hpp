@@ -14,33 +14,36 @@ declare composite event uneven member ( wait as w )
   when (w.lead = 'one' or w.lead = 'several') and w.top_kind != 'waiting';
 declare problem for uneven when w.excess != 'speed' and w.excess != 'shared' parameters (
   name = "uneven_work",
-  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, work_in_turn, wrong_order",
+  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
   root = "{w.top} {w.top_place} {w.code_rank}",
   description = if(w.lead = 'one', "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}",
                    "some ranks take up to {w.code_ratio} times as long as the others in {w.top}, rank {w.code_rank} most")
                 + if(w.excess = 'units', " ({w.units_ratio} times the units of work).", if(w.excess = 'visits', " ({w.visits_ratio} times the visits).",
                      if(w.excess = 'both', " ({w.units_ratio} times the units of work, and each takes longer).",
                      if(abs(w.visits_ratio - 1) < 10 %, " (with as many visits).", " ({w.visits_ratio} times the visits, and each takes longer).")))),
-  advice = if(w.lead = 'one', "give some of {w.top} on rank {w.code_rank} to the other ranks: balance it by cost, not by count",
-              "balance {w.top} over the ranks, by cost and not by count")
-           + if(w.excess = 'unknown', "; if all ranks have as much to do in it, which WHYWAIT_WORK would show, find what makes it slower there", ""),
-  duration = w.duration, saving = w.above_mean );
+  advice = if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', "that code", "{w.top}") + " on rank {w.code_rank} to the other ranks: balance it by cost, not by count",
+              "balance " + if(w.top_kind = 'between', "that code", "{w.top}") + " over the ranks, by cost and not by count")
+           + if(w.excess = 'unknown', "; if it is the same work on all ranks (WHYWAIT_WORK would tell), find what makes it slower there", ""),
+  duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted );
 declare problem for uneven when w.excess = 'speed' parameters (
   name = "slower_visits",
-  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, work_in_turn, wrong_order",
+  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
   root = "{w.top} {w.top_place} {w.code_rank}",
   description = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}, at the same number of units of work.",
-  advice = "find what makes a unit of work in {w.top} slower on rank {w.code_rank}: other data, memory, a slower or shared core;
+  verdict = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
+            + " for the same work: making it as fast there",
+  advice = "find what makes a unit of work in " + if(w.top_kind = 'between', "that code", "{w.top}") + " slower on rank {w.code_rank}: other data, memory, a slower or shared core;
             more even counts will not help",
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
 
 # The scheduler is the cause: the rank had work to do and no processor.
 declare problem for uneven when w.excess = 'shared' parameters (
   name = "shared_processor",
-  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, work_in_turn, wrong_order",
-  root = "{w.code_rank}",
+  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
+  root = "rank {w.code_rank}",
   description = "rank {w.code_rank} was ready to run for {w.code_delay} without a processor, so that {w.top} took {w.code_ratio} times as
                  long as on the others" + if(w.code_processors > 0, "; it may use {plural(w.code_processors, 'processor', 'processors')}.", "."),
+  verdict = "rank {w.code_rank} was ready to run for {w.code_delay} without a processor: giving each rank one of its own",
   advice = "give each rank a processor of its own: start fewer ranks on this machine, check the binding, stop what else runs there",
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
 
@@ -48,13 +51,13 @@ declare problem for uneven when w.excess = 'shared' parameters (
 declare composite event serial member ( wait as w ) when (w.lead = 'alone' or w.lead = 'few') and w.top_kind != 'between' and w.top_kind != 'waiting';
 declare problem for serial parameters (
   name = "serial_work",
-  instead_of = "late_sender, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, uneven_work",
+  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, uneven_work, send_after_work",
   root = "{w.top} {w.top_place} {w.code_rank}",
   description = if(w.lead = 'few', "only {w.code_ranks} of {w.ranks} ranks run {w.top}; the others wait for them at {w.operation}.",
                    "only rank {w.code_rank} runs {w.top}; the other ranks wait for it at {w.operation}."),
   verdict = if(w.lead = 'few', "only {w.code_ranks} of {w.ranks} ranks run {w.top}, and the others wait for them: dividing it among all ranks", ""),
   advice = "divide {w.top} among the ranks, or give {w.waiting_ranks} work that does not need its result",
-  duration = w.duration, saving = w.above_mean );
+  duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted );
 
 # One rank that is slower in every block that both sides ran is a matter of its place, not of the code.
 declare composite event slow_place
@@ -66,7 +69,11 @@ declare composite event slow_place
                lost = sum(b.slower), ranks = most(b.ranks) );
 declare problem for slow_place when blocks >= 3 and least_ratio > 1.1 and most_ratio < 1.5 * least_ratio parameters (
   name = "slow_rank",
-  description = "rank {rank} is slower in each of {blocks} blocks, {least_ratio} to {most_ratio} times, at the same number of units of work.",
+  root = "rank {rank}",
+  description = "rank {rank} is slower in each of {blocks} blocks, " + if(most_ratio < 1.05 * least_ratio, "{most_ratio} times", "{least_ratio} to {most_ratio} times")
+                + ", at the same number of units of work.",
+  verdict = "rank {rank} takes " + if(most_ratio < 1.05 * least_ratio, "{most_ratio} times", "{least_ratio} to {most_ratio} times")
+            + " as long as the others in each of {blocks} blocks, for the same work: making it as fast as the others",
   advice = "look at the machine under rank {rank}, not at the code: frequency, memory, another job, binding; or give it
             {percent(1 - 1 / least_ratio)} less work",
   duration = lost, saving = lost / max(1, ranks - 1) );
@@ -74,7 +81,7 @@ declare problem for slow_place when blocks >= 3 and least_ratio > 1.1 and most_r
 # All ranks do as much of the block in total, but not at the same time, and each waits for the others in turn: the lead moves.
 # Where the others run the block earlier or later, it is run by one after the other.
 declare composite event varying_block member ( wait as w )
-  when w.lead = 'even' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 % and not w.sends_after_work
+  when w.lead = 'even' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 %
        and w.top_kind != 'waiting' and w.top_duration - w.top_inherited > 40 % * w.duration;
 declare problem for varying_block when w.top_moved < 50 % parameters (
   name = "slow_block",
@@ -83,7 +90,7 @@ declare problem for varying_block when w.top_moved < 50 % parameters (
   description = "{w.waiting_ranks} are late in turn because {w.top} takes longer now on one, now on another; in total all ranks spend
                  about as much time in it.",
   verdict = "{w.waiting_ranks} are late in turn, by how long {w.top} takes: evening it out",
-  advice = "even out {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})") + " from visit to visit; or let
+  advice = if(w.top_kind = 'between', "even out that code", "even out {w.top}") + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})") + " from visit to visit; or let
             a rank go on without the late one: receive later, do more work between two messages, or synchronise less often",
   duration = w.duration, saving = w.above_mean );
 declare problem for varying_block when w.top_moved >= 50 % parameters (
@@ -92,7 +99,7 @@ declare problem for varying_block when w.top_moved >= 50 % parameters (
   root = "{w.top} {w.top_place}",
   description = "{w.waiting_ranks} run {w.top} in turn while others wait; in total all ranks spend about as much time in it.",
   verdict = "{w.waiting_ranks} run {w.top} in turn while others wait: running it at the same time on all",
-  advice = "divide each {w.top} among the ranks, or let the next rank begin it ahead of {w.operation}",
+  advice = if(w.top_kind = 'between', "divide that code among", "divide each {w.top} among") + " the ranks, or let the next rank begin it ahead of {w.operation}",
   duration = w.duration, saving = w.above_mean );
 )rules";
 }

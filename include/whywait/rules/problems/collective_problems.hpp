@@ -13,6 +13,7 @@ declare composite event wait_at_barrier member ( wait as w ) when w.pattern = 'w
 declare problem for wait_at_barrier parameters (
   name = "wait_at_barrier",
   description = "{w.waiting_ranks} came to {w.operation} before {w.late_ranks} and waited there.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": arriving together, or dropping it,"),
   advice = if(w.blocks_count = 0, "drop {w.operation} if no data depends on it", "spread the work of {w.blocks} evenly over the ranks, or drop {w.operation} if no data depends on it"),
   duration = w.duration,
   saving = w.avoidable );
@@ -21,6 +22,7 @@ declare composite event wait_at_nxn member ( wait as w ) when w.pattern = 'wait_
 declare problem for wait_at_nxn parameters (
   name = "wait_at_nxn",
   description = "All need data of all in {w.operation}: {w.waiting_ranks} came before {w.late_ranks} and waited.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": arriving together, or its nonblocking form,"),
   advice = if(w.blocks_count = 0, "start the nonblocking form of {w.operation} and do other work until its result is needed",
            "spread the work of {w.blocks} evenly over the ranks, or start the nonblocking form of {w.operation} and do other work until its result is needed"),
   duration = w.duration,
@@ -30,6 +32,8 @@ declare composite event late_broadcast member ( wait as w ) when w.pattern = 'la
 declare problem for late_broadcast parameters (
   name = "late_broadcast",
   description = "{w.waiting_ranks} needed data of the root in {w.operation} before it came there ({w.cause}).",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for its root"
+            + if(w.blocks_count > 0, " because of {w.blocks}", "") + ": calling it earlier there",
   advice = if(w.blocks_count = 0, "let the root call {w.cause} earlier, or start the nonblocking form early and wait where the data is needed",
            "let the root call {w.cause} before {w.blocks}, or start the nonblocking form early and wait where the data is needed"),
   duration = w.duration,
@@ -39,6 +43,7 @@ declare composite event early_reduce member ( wait as w ) when w.pattern = 'earl
 declare problem for early_reduce parameters (
   name = "early_reduce",
   description = "The root came to {w.operation} before the others had given their data ({w.late_ranks}).",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": its nonblocking form"),
   advice = if(w.blocks_count = 0, "let the root use the nonblocking form of {w.operation} and do other work meanwhile",
            "spread the work of {w.blocks} evenly over the ranks, or let the root use the nonblocking form of {w.operation} and do other work meanwhile"),
   duration = w.duration,
@@ -48,6 +53,7 @@ declare composite event early_scan member ( wait as w ) when w.pattern = 'early_
 declare problem for early_scan parameters (
   name = "early_scan",
   description = "In {w.operation} a rank needs all ranks below it: {w.waiting_ranks} came before {w.late_ranks}.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": its nonblocking form"),
   advice = if(w.blocks_count = 0, "use the nonblocking form of {w.operation} and do other work meanwhile",
            "give the lower ranks less of {w.blocks}, or use the nonblocking form of {w.operation} and do other work meanwhile"),
   duration = w.duration,
@@ -57,6 +63,7 @@ declare composite event wait_at_create member ( wait as w ) when w.pattern = 'wa
 declare problem for wait_at_create parameters (
   name = "wait_at_create",
   description = "{w.operation} makes a communicator or window with all ranks: {w.waiting_ranks} came before {w.late_ranks}.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": calling it where all arrive together"),
   advice = if(w.blocks_count = 0, "make it once, where all ranks arrive together",
            "call {w.operation} once, ahead of {w.blocks}, or spread that work evenly over the ranks"),
   duration = w.duration,
@@ -66,6 +73,7 @@ declare composite event wait_at_finalize member ( wait as w ) when w.pattern = '
 declare problem for wait_at_finalize parameters (
   name = "wait_at_finalize",
   description = "{w.waiting_ranks} were done before {w.late_ranks} and waited in {w.operation}.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": giving the others some of its work"),
   advice = if(w.blocks_count = 0, "give some work of {w.late_ranks} to the ranks that finish first",
            "give some of {w.blocks} to the ranks that finish first"),
   duration = w.duration,
@@ -83,8 +91,10 @@ declare problem for needless_barrier parameters (
                 "the next call is a collective operation that holds all ranks anyway.", if(b.after_collective >= b.idle,
                 "the call before was a collective operation that held all ranks already.",
                 "no rank communicated since the one before.")),
+  verdict = "{w.operation} orders nothing that MPI sees: removing it",
   advice = "remove {w.operation}; if it orders files or output, state that in a comment",
-  duration = w.duration, saving = w.unexplained / max(1, w.waiting_ranks_count) );
+  duration = w.duration,   # whatever made ranks late makes them wait in the next call instead
+  saving = if(w.blocks_count = 0, w.avoidable, w.unexplained / max(1, w.waiting_ranks_count)) );
 
 # Everybody has arrived and left late all the same: the operation itself takes time after the last arrival.
 declare problem for completion parameters (

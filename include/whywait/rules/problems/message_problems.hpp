@@ -13,17 +13,37 @@ declare composite event late_sender member ( wait as w ) when w.pattern = 'late_
 declare problem for late_sender parameters (
   name = "late_sender",
   description = "The receive ({w.operation}) was ready before the message was sent ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
-  advice = if(w.blocks_count > 0 and w.sends_after_work, "call {w.cause} before {w.blocks} if the message does not depend on it, or ",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for messages of {w.late_others}"
+            + if(w.blocks_count > 0, ", which come after {w.blocks}", if(w.top_kind = 'call', ", which come after {w.top}", "")) + ": sending them earlier",
+  advice = if(w.blocks_count > 0 and w.sends_after_work and not (w.earlier_known and w.earlier_share < 2 %), "call {w.cause} before {w.blocks} if the message does not depend on it, or ",
            if(w.blocks_count > 0, "make {w.blocks} shorter on {w.late_ranks}, or ", if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", if(w.sends_after_work, "call {w.cause} earlier, or ", ""))))
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}",
                 "post the receive early with MPI_Irecv and wait for it after other work"),
   duration = w.duration,
   saving = w.avoidable );
 
+# Each rank works before it sends what others wait for, and they work meanwhile as well: if the sends came first, the messages
+# would travel while all work. What that saves is known from the virtual clocks.
+declare composite event send_after_work member ( wait as w )
+  when w.pattern = 'late_sender' and w.lead = 'even' and w.earlier_share >= 2 % and w.earlier_in_turn >= 50 %
+       and w.earlier_indirect <= 50 % and w.top_kind != 'waiting';
+declare problem for send_after_work parameters (
+  name = "send_after_work",
+  instead_of = "late_sender, wrong_order, serialised_pipeline, slow_block, work_in_turn",
+  root = "{w.top} {w.top_place}",
+  description = "{w.earlier_ranks} waited for messages that are sent only after {w.top}: {w.earlier_sends}.",
+  verdict = "{w.earlier_ranks} waited for messages that are sent only after {w.top}"
+            + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
+            + ": calling {w.earlier_sends} ahead of it, if the messages do not depend on it,",
+  advice = "call {w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + " if the messages do not depend on it",
+  duration = w.duration, saving = w.earlier_saving, predicted = true );
+
 declare composite event late_receiver member ( wait as w ) when w.pattern = 'late_receiver';
 declare problem for late_receiver parameters (
   name = "late_receiver",
   description = "The send ({w.operation}) had to wait until the receive was posted ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for the receive of {w.late_others} ({w.cause})"
+            + if(w.blocks_count > 0, ", which comes after {w.blocks}", if(w.top_kind = 'call', ", which comes after {w.top}", "")) + ": posting it earlier",
   advice = if(w.blocks_count > 0, "post the receive ({w.cause}) before {w.blocks}, or ",
            if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", "post the receive ({w.cause}) earlier, or "))
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}", "send with MPI_Isend and wait for it after other work"),
@@ -35,6 +55,8 @@ declare problem for wait_for_progress parameters (
   name = "wait_for_progress",
   description = "{w.waiting_ranks} had posted what {w.operation} needs, but it did not complete until {w.late_ranks} called MPI again
                  ({w.cause}).",
+  verdict = "{w.waiting_ranks} waited in {w.operation} until {w.late_ranks} called MPI again"
+            + if(w.blocks_count > 0, ", after {w.blocks}", "") + ": calling MPI_Test there now and then",
   advice = if(w.blocks_count > 0, "let {w.late_ranks} call MPI_Test now and then in {w.blocks}, or make {w.blocks} shorter there",
               "let {w.late_ranks} call MPI_Test now and then ahead of {w.cause}")
            + if(w.nonblocking, "; or give {w.waiting_ranks} work to do ahead of {w.operation}", "")
@@ -61,6 +83,7 @@ declare problem for pipeline parameters (
   name = "serialised_pipeline",
   description = "{percent(w.indirect / w.duration)} of this wait was handed on: {w.late_ranks} had waited in the same way before
                  they could call {w.cause}.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, which had waited in the same way: handing on smaller pieces of {w.blocks}",
   advice = "cut {w.blocks} into smaller pieces and call {w.cause} after each, so that {w.waiting_ranks} can begin while
             {w.late_ranks} still work",
   duration = w.duration, saving = min(w.indirect, w.avoidable) );
@@ -70,6 +93,7 @@ declare problem for traffic
   parameters (
   name = "small_messages",
   description = "{plural(calls, 'message', 'messages')} of {mean_bytes} on average leave {site}: each costs its latency, not its size.",
+  verdict = "{site} sends {plural(calls, 'message', 'messages')} of {mean_bytes} on average: sending them together",
   advice = "collect what {site} sends ({mean_bytes} each, {duration / calls} a call) and send it together, or send it less often",
   duration = duration, saving = duration / max(1, ranks) * (1 - mean_bytes / 1 KiB) );
 
@@ -78,6 +102,7 @@ declare problem for traffic
   parameters (
   name = "aggregate_messages",
   description = "{percent(batched / calls)} of the messages of {site} follow another one to the same rank at once.",
+  verdict = "{percent(batched / calls)} of the messages of {site} follow another one to the same rank: sending {messages_per_batch} as one",
   advice = "put the {messages_per_batch} messages that {site} sends to one rank in a row into one (MPI_Pack, or a datatype over
             all of it)",
   duration = batched_duration, saving = batched_duration / max(1, ranks) * (1 - 1 / messages_per_batch) );

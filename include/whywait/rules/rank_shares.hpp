@@ -1,0 +1,78 @@
+#ifndef WHYWAIT_RULES_RANK_SHARES_HPP
+#define WHYWAIT_RULES_RANK_SHARES_HPP
+
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/ranks.hpp>
+#include <whywait/base/sorting.hpp>
+#include <whywait/base/units.hpp>
+#include <whywait/base/vector.hpp>
+#include <whywait/explain/explanation.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// The ranks of a list of shares: "rank 3", "ranks 1-3 and 7", "12 ranks".
+inline std::string ranks_text(const base::vector<explain::location_share>& shares) {
+  base::pod_vector<std::int32_t> ranks;
+  bool others = false;
+  for (const explain::location_share& s : shares) {
+    if (s.rank < 0) others = true;
+    else ranks.push_back(s.rank);
+  }
+  return base::rank_list(ranks, others);
+}
+
+/// The ranks that share a delay: the one with almost all of it alone, one with most of it by name and share.
+inline std::string guilty_text(const base::vector<explain::location_share>& shares) {
+  std::int64_t all = 0;
+  const explain::location_share* most = nullptr;
+  for (const explain::location_share& s : shares) {
+    all += s.ns;
+    if (s.rank >= 0 && (most == nullptr || s.ns > most->ns)) most = &s;
+  }
+  if (most == nullptr || shares.size() < 2 || 10 * most->ns < 6 * all) return ranks_text(shares);
+  const std::string rank = "rank " + std::to_string(most->rank);
+  if (20 * most->ns >= 19 * all) return rank;
+  return "mostly " + rank + " (" + base::percent(static_cast<double>(most->ns) / static_cast<double>(all)) + ")";
+}
+
+/// The share of a wait in which the ranks that were late also waited: 0 if none of them did, 1 if all had the same part in
+/// both. 1 too if the lists name less than half of either.
+inline double in_turn(const base::vector<explain::location_share>& causers,
+                      const base::vector<explain::location_share>& waiters) {
+  base::pod_vector<explain::location_share> late, waited;
+  const auto part_of = [](const base::vector<explain::location_share>& from, base::pod_vector<explain::location_share>& to) {
+    double all = 0, named = 0;
+    for (const explain::location_share& s : from) {
+      all += static_cast<double>(s.ns);
+      if (s.rank < 0) continue;
+      named += static_cast<double>(s.ns);
+      to.push_back(s);
+    }
+    base::small_stable_sort(to, [](const auto& a, const auto& b) { return a.rank < b.rank; });
+    return 2 * named >= all ? named : 0.0;
+  };
+  const double late_ns = part_of(causers, late), waited_ns = part_of(waiters, waited);
+  if (late_ns <= 0 || waited_ns <= 0) return 1;
+  double both = 0;
+  for (std::size_t i = 0, j = 0; i < late.size() && j < waited.size();) {
+    if (late[i].rank == waited[j].rank)
+      both += std::min(static_cast<double>(late[i].ns) / late_ns, static_cast<double>(waited[j].ns) / waited_ns);
+    const bool next_late = late[i].rank <= waited[j].rank, next_waited = waited[j].rank <= late[i].rank;
+    i += next_late ? 1 : 0;
+    j += next_waited ? 1 : 0;
+  }
+  return both;
+}
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
