@@ -4,6 +4,8 @@
 #   whywait_observe(my_program)         observes the MPI calls of my_program and of its libraries
 #   whywait_observe(my_program DATA)    also explains traffic of registered data: <whywait/communication.hpp>
 #
+# whywait::preload is the same as a shared library for LD_PRELOAD, which observes programs that were built without whywait.
+#
 # In the sources of such a target <whywait/mpi.hpp> only declares the public functions. Prefer executables, because
 # their wrappers take precedence for every library. With a static library the observer is added to the targets that
 # link it, because a linker takes only referenced objects out of an archive.
@@ -27,6 +29,15 @@ endfunction()
 
 whywait_add_observer(observer "${CMAKE_CURRENT_LIST_DIR}/observe.cpp" WHYWAIT_OBSERVED)
 whywait_add_observer(observer_data "${CMAKE_CURRENT_LIST_DIR}/observe_data.cpp" WHYWAIT_OBSERVED_DATA)
+
+# libwhywait_mpi.so works with programs that use the MPI library of this build tree.
+add_library(whywait_preload SHARED EXCLUDE_FROM_ALL
+            $<TARGET_OBJECTS:whywait_observer_object> $<TARGET_OBJECTS:whywait_observer_data_object>)
+add_library(whywait::preload ALIAS whywait_preload)
+set_target_properties(whywait_preload PROPERTIES OUTPUT_NAME whywait_mpi LINKER_LANGUAGE CXX
+                      LINK_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/preload.map")
+target_link_libraries(whywait_preload PRIVATE whywait::mpi)
+target_link_options(whywait_preload PRIVATE "LINKER:--version-script=${CMAKE_CURRENT_LIST_DIR}/preload.map")
 
 function(whywait_observe target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "DATA" "" "")

@@ -32,11 +32,11 @@ list(TRANSFORM whywait_settings REPLACE "\"(.*)\"" "\\1=unset:")
 # Options of the sanitizer run-time libraries. `whywait_sanitizer_mpi_environment` is for programs that load an MPI
 # library, which is not instrumented. Its known leaks are suppressed, ThreadSanitizer reports nothing inside it, and
 # signals are left to the program, because whywait's own handlers are tested.
-set(whywait_patience 1)  # factor of all time limits
+set(whywait_timeout_factor 1)  # factor of all time limits
 set(whywait_sanitizer_environment "")
 set(whywait_sanitizer_mpi_environment "")
 if(WHYWAIT_SANITIZE)
-  set(whywait_patience 3)
+  set(whywait_timeout_factor 3)
   set(asan "ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1")
   set(tsan "TSAN_OPTIONS=report_thread_leaks=0")  # a child of fork(2) never joins the threads of its parent
   find_program(WHYWAIT_SYMBOLIZER NAMES llvm-symbolizer-16 llvm-symbolizer-14 llvm-symbolizer)
@@ -62,7 +62,7 @@ function(whywait_add_test name)
   if(NOT arg_TIMEOUT OR NOT arg_COMMAND OR arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "whywait_add_test(${name}): TIMEOUT and COMMAND, and nothing unknown: ${arg_UNPARSED_ARGUMENTS}")
   endif()
-  math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * ${whywait_patience}")
+  math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * ${whywait_timeout_factor}")
   list(PREPEND arg_ENVIRONMENT ${whywait_sanitizer_environment})  # the last value of a variable counts
   set(lock "")
   set(cost 0)
@@ -139,7 +139,7 @@ function(whywait_mpi_run name)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 60)
   endif()
-  math(EXPR seconds "${arg_TIMEOUT} * ${whywait_patience}")
+  math(EXPR seconds "${arg_TIMEOUT} * ${whywait_timeout_factor}")
   set(options --ranks ${arg_RANKS} --seconds ${seconds} --directory "${CMAKE_BINARY_DIR}/runs/${name}")
   if(arg_CHECKS)
     list(APPEND options --checks "${arg_CHECKS}")

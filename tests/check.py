@@ -12,8 +12,8 @@ Checks are lines of FILE, alone (*.check) or as comments in a source file ("// s
     file NAME ~ REGEX, file NAME !~ REGEX likewise for a file that the program wrote
     no file NAME                          the program must not have written it
     json NAME                             must be JSON
-    tries N                               for programs that measure sleep: another process may disturb one run, so a run that
-                                          ends by itself and fails is made again, N times at most in all
+    tries N                               for programs that measure sleep: a run that ends by itself and fails is made again,
+                                          N times in all, and more often while other programs disturb it (attempts.py)
 
 In a .check file each line "run: ..." (read by CMake: ranks, arguments, environment, timeout) begins a run;
 --run N selects the N-th. {ranks} stands for the number of ranks. The program runs in its own empty directory, without
@@ -31,6 +31,7 @@ import subprocess
 import sys
 
 import consistent
+from attempts import attempts
 
 CHECK = re.compile(r"^(?://\s*)?(?:(exit)\s+(0|nonzero|any)"
                    r"|(stdout|stderr|file\s+\S+)\s+(!?~)\s+(.+)"
@@ -76,31 +77,12 @@ def contradictions(directory, text):
     return found
 
 
-def main(number=1):
-    split = sys.argv.index("--")
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--checks", type=pathlib.Path)
-    options.add_argument("--run", type=int, default=1)
-    options.add_argument("--ranks", type=int, default=1)
-    options.add_argument("--seconds", type=float, default=60)
-    options.add_argument("--directory", type=pathlib.Path)
-    options = options.parse_args(sys.argv[1:split])
-    command = sys.argv[split + 1:]
-
-    checks = read_checks(options.checks, options.run) if options.checks else []
-    environment = dict(os.environ)
-    for name in list(environment):
-        if name.startswith("WHYWAIT_"):
-            del environment[name]
-    while command and re.match(r"^[A-Za-z_][A-Za-z0-9_]*=", command[0]):
-        name, _, value = command.pop(0).partition("=")
-        environment[name] = value
-    directory = options.directory
+def run_once(command, environment, directory, options, checks):
+    """What failed, the exit code, and both outputs."""
     if directory:
         environment.setdefault("WHYWAIT_OUTPUT", "report")
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir(parents=True)
-
     child = subprocess.Popen(command, cwd=directory, env=environment, stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
     failures = []
@@ -118,10 +100,10 @@ def main(number=1):
     out, err = out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
     if "LeakSanitizer has encountered a fatal error" in err and "Tracer caught signal" in err:
         # LeakSanitizer itself crashed while it stopped the threads: that is no finding. The run is made again without it.
-        if "detect_leaks=0" not in os.environ.get("ASAN_OPTIONS", ""):
+        if "detect_leaks=0" not in environment.get("ASAN_OPTIONS", ""):
             print("LeakSanitizer crashed; again without it")
-            os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
-            return main(number)
+            environment["ASAN_OPTIONS"] = environment.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+            return run_once(command, environment, directory, options, checks)
 
     wanted_exit = "0"
     for _, match in checks:
@@ -156,15 +138,39 @@ def main(number=1):
 
     if directory:
         failures += contradictions(directory, err)
+    return failures, child.returncode, out, err
 
+
+def main():
+    split = sys.argv.index("--")
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--checks", type=pathlib.Path)
+    options.add_argument("--run", type=int, default=1)
+    options.add_argument("--ranks", type=int, default=1)
+    options.add_argument("--seconds", type=float, default=60)
+    options.add_argument("--directory", type=pathlib.Path)
+    options = options.parse_args(sys.argv[1:split])
+    command = sys.argv[split + 1:]
+
+    checks = read_checks(options.checks, options.run) if options.checks else []
+    environment = dict(os.environ)
+    for name in list(environment):
+        if name.startswith("WHYWAIT_"):
+            del environment[name]
+    while command and re.match(r"^[A-Za-z_][A-Za-z0-9_]*=", command[0]):
+        name, _, value = command.pop(0).partition("=")
+        environment[name] = value
+    directory = options.directory
     tries = max([int(match[9]) for _, match in checks if match[8]], default=1)
-    if failures and number < tries and child.returncode >= 0 and not failures[0].startswith("did not end"):
+    for number in attempts(tries) if tries > 1 else [1]:
+        failures, code, out, err = run_once(command, environment, directory, options, checks)
+        if not failures or code < 0 or failures[0].startswith("did not end"):
+            break
         for failure in failures + re.findall(r"^FAILED.*$", out, re.MULTILINE):
-            print(f"try {number} of {tries}: {failure}")
-        return main(number + 1)
+            print(f"try {number}: {failure}")
 
     print(f"$ {' '.join(command)}")
-    print(f"--- stdout\n{out}--- stderr\n{err}--- exit {child.returncode}")
+    print(f"--- stdout\n{out}--- stderr\n{err}--- exit {code}")
     for failure in failures:
         print(f"FAILED: {failure}")
     return 1 if failures else 0

@@ -277,9 +277,10 @@ class checker:
         self.expect(most(n["polling_seconds"] + n["between_polls_seconds"], n["seconds"]), place, "more polling than all of it")
         self.expect(most(sum(c["seconds"] for c in n["calls"]), n["seconds"]), place, "calls are more than", n["seconds"])
         self.locations("not_understood.ranks", n["ranks"], n["seconds"])
-        sharing = self.report["processor_sharing"]["seconds"]
-        self.expect(most(sharing, whole), "processor_sharing", sharing, "of", whole, "s of rank time")
         machine = self.report["processor_sharing"]
+        self.expect(most(machine["seconds"], whole), "processor_sharing", machine["seconds"], "of", whole, "s of rank time")
+        self.expect(most(machine["code_seconds"], machine["seconds"]), "processor_sharing", machine["code_seconds"], "of",
+                    machine["seconds"], "s outside MPI")
         self.expect(0 <= machine["processors"] <= 65536 and (machine["processors"] > 0) == (machine["ranks"] > 0),
                     "processor_sharing", machine["ranks"], "ranks on", machine["processors"], "processors")
 

@@ -52,7 +52,11 @@ namespace detail {
 inline const bool listening = [] {
   record::keep_details();
   record::listen();
-  static_cast<void>(std::atexit([] { say_if_unseen(); }));
+  bindings::connect();
+  static_cast<void>(std::atexit([] {
+    at_exit();
+    say_if_unseen();
+  }));
   install(
       hooks{&postmortem::at_start, &finalize::at_recording, &finalize::at_finalize, &postmortem::at_end, &finalize::at_epoch});
   return true;

@@ -4695,7 +4695,16 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b, std::
 
 [[gnu::noinline]] inline void swap_bytes(void* list, std::uint32_t a, std::uint32_t b, std::size_t element) {
   unsigned char* const x = static_cast<unsigned char*>(list) + a * element;
-  std::swap_ranges(x, x + element, static_cast<unsigned char*>(list) + b * element);
+  unsigned char* const y = static_cast<unsigned char*>(list) + b * element;
+  std::size_t at = 0;
+  for (; at + sizeof(std::uint64_t) <= element; at += sizeof(std::uint64_t)) {  // nearly all elements consist of words
+    std::uint64_t first, second;
+    std::memcpy(&first, x + at, sizeof first);
+    std::memcpy(&second, y + at, sizeof second);
+    std::memcpy(x + at, &second, sizeof second);
+    std::memcpy(y + at, &first, sizeof first);
+  }
+  std::swap_ranges(x + at, x + element, y + at);
 }
 template <class T>
 void swap_elements(void* list, std::uint32_t a, std::uint32_t b, std::size_t) {

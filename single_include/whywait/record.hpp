@@ -483,8 +483,8 @@ constexpr uint32_t packed_version() noexcept {
 }
 
 /// Number of the interface between marks and recorder. Increment it when path_head, path_entry, path_frame, site or
-/// mark_functions change.
-inline constexpr uint32_t mark_interface = 1;
+/// mark_functions change. whywait.h and whywait.f90 contain it.
+inline constexpr uint32_t mark_interface = 2;
 
 }  // namespace core
 }  // namespace v0
@@ -602,6 +602,9 @@ struct dynamic_name {
   static constexpr size_t terminated = ~size_t(0);
 };
 
+/// A mark of whywait.h or whywait.f90.
+enum class plain_mark : uint32_t { begin, end, next, visit, work, wait };
+
 /// The slow paths of marks, in the module that contains the recorder. A mark takes one at the first visit of a place in
 /// a segment, at the first mark of a thread, for a depth beyond what is prepared, and where a mode of the recorder
 /// needs it. `counted` is the block in which the fast path has counted the visit already; null: nowhere.
@@ -616,6 +619,9 @@ struct mark_functions {
   opened (*begin_named)(const dynamic_name& name, bool scoped, uint32_t& number) noexcept;
   void (*end_named)(const dynamic_name& name) noexcept;
   void (*visit_named)(const dynamic_name& name) noexcept;
+  /// All marks of other languages, with C types only: `what` is a plain_mark. `size`: characters of the name, or
+  /// dynamic_name::terminated.
+  void (*plain)(uint32_t what, const char* name, size_t size, const char* file, uint32_t line, uint64_t units) noexcept;
 };
 
 namespace detail {
@@ -2360,71 +2366,78 @@ class event_buffer {
 
 // The one table of MPI calls: name and role. Both storeys use it: the wrappers record the number, the
 // explanation reads the role, the report prints the name. `posts` and `completes` refer to messages:
-// a blocking send posts and completes in the same call.
+// a blocking send posts and completes in the same call. B: a call with two forms, of which the second has large counts
+// (MPI_Send_c) and follows the first.
 // clang-format off
-#define WHYWAIT_MPI_CALLS(X)                                                                             \
+#define WHYWAIT_MPI_CALLS(X, B)                                                                          \
   X(Init, initialise) X(Init_thread, initialise) X(Finalize, finalise)                                   \
-  X(Send, send) X(Bsend, send) X(Ssend, send) X(Rsend, send)                                             \
-  X(Recv, receive) X(Mrecv, receive)                                                                     \
-  X(Sendrecv, exchange) X(Sendrecv_replace, exchange)                                                    \
+  B(Send, send) B(Bsend, send) B(Ssend, send) B(Rsend, send)                                             \
+  B(Recv, receive) B(Mrecv, receive)                                                                     \
+  B(Sendrecv, exchange) B(Sendrecv_replace, exchange)                                                    \
   X(Probe, probe) X(Mprobe, probe) X(Iprobe, test_probe) X(Improbe, test_probe)                          \
-  X(Isend, post_send) X(Ibsend, post_send) X(Issend, post_send) X(Irsend, post_send)                     \
-  X(Irecv, post_receive) X(Imrecv, post_receive)                                                         \
-  X(Send_init, prepare) X(Bsend_init, prepare) X(Ssend_init, prepare) X(Rsend_init, prepare)             \
-  X(Recv_init, prepare) X(Start, start) X(Startall, start)                                               \
+  B(Isend, post_send) B(Ibsend, post_send) B(Issend, post_send) B(Irsend, post_send)                     \
+  B(Irecv, post_receive) B(Imrecv, post_receive)                                                         \
+  B(Send_init, prepare) B(Bsend_init, prepare) B(Ssend_init, prepare) B(Rsend_init, prepare)             \
+  B(Recv_init, prepare) X(Start, start) X(Startall, start)                                               \
   X(Wait, complete_all) X(Waitall, complete_all) X(Waitany, complete_any) X(Waitsome, complete_any)      \
   X(Test, test) X(Testall, test) X(Testany, test) X(Testsome, test) X(Request_get_status, test)          \
   X(Cancel, local) X(Request_free, local)                                                                \
   X(Barrier, barrier)                                                                                    \
-  X(Bcast, one_to_all) X(Scatter, one_to_all) X(Scatterv, one_to_all)                                    \
-  X(Reduce, all_to_one) X(Gather, all_to_one) X(Gatherv, all_to_one)                                     \
-  X(Allreduce, all_to_all) X(Allgather, all_to_all) X(Allgatherv, all_to_all)                            \
-  X(Alltoall, all_to_all) X(Alltoallv, all_to_all) X(Alltoallw, all_to_all)                              \
-  X(Reduce_scatter, all_to_all) X(Reduce_scatter_block, all_to_all)                                      \
-  X(Scan, scan) X(Exscan, scan)                                                                          \
-  X(Comm_dup, create) X(Comm_dup_with_info, create) X(Comm_idup, create) X(Comm_create, create)          \
-  X(Comm_create_group, create) X(Comm_split, create) X(Comm_split_type, create)                          \
+  B(Bcast, one_to_all) B(Scatter, one_to_all) B(Scatterv, one_to_all)                                    \
+  B(Reduce, all_to_one) B(Gather, all_to_one) B(Gatherv, all_to_one)                                     \
+  B(Allreduce, all_to_all) B(Allgather, all_to_all) B(Allgatherv, all_to_all)                            \
+  B(Alltoall, all_to_all) B(Alltoallv, all_to_all) B(Alltoallw, all_to_all)                              \
+  B(Reduce_scatter, all_to_all) B(Reduce_scatter_block, all_to_all)                                      \
+  B(Scan, scan) B(Exscan, scan)                                                                          \
+  X(Comm_dup, create) X(Comm_dup_with_info, create) X(Comm_create, create) X(Comm_create_group, create)  \
+  X(Comm_create_from_group, create) X(Comm_split, create) X(Comm_split_type, create)                     \
   X(Intercomm_create, create) X(Intercomm_merge, create) X(Cart_create, create) X(Cart_sub, create)      \
   X(Graph_create, create) X(Dist_graph_create, create) X(Dist_graph_create_adjacent, create)             \
   X(Comm_free, release) X(Comm_disconnect, release) X(Abort, local)                                      \
-  X(Win_allocate_shared, create) X(Win_free, local)
+  B(Win_create, create) B(Win_allocate, create)                                                          \
+  X(Win_allocate_shared, create) X(Win_create_dynamic, create) X(Win_free, release) X(Win_fence, fence)  \
+  X(Win_post, epoch) X(Win_start, epoch) X(Win_complete, epoch) X(Win_wait, epoch) X(Win_test, test)     \
+  X(Win_lock, lock) X(Win_lock_all, lock) X(Win_unlock, lock) X(Win_unlock_all, lock)                    \
+  X(Win_flush, lock) X(Win_flush_all, lock) X(Win_flush_local, lock) X(Win_flush_local_all, lock)        \
+  B(Put, transfer) B(Get, transfer) B(Accumulate, transfer) B(Get_accumulate, transfer)                  \
+  B(Rput, transfer) B(Rget, transfer) B(Raccumulate, transfer) B(Rget_accumulate, transfer)              \
+  X(Fetch_and_op, transfer) X(Compare_and_swap, transfer)                                                \
+  B(Neighbor_allgather, all_to_all) B(Neighbor_allgatherv, all_to_all)                                   \
+  B(Neighbor_alltoall, all_to_all) B(Neighbor_alltoallv, all_to_all) B(Neighbor_alltoallw, all_to_all)
+
+// Collectives that a later call completes, with the role of their blocking form.
+#define WHYWAIT_MPI_INITIATIONS(X, B)                                                                       \
+  X(Comm_idup, create) X(Comm_idup_with_info, create) X(Ibarrier, barrier)                               \
+  B(Ibcast, one_to_all) B(Iscatter, one_to_all) B(Iscatterv, one_to_all)                                 \
+  B(Ireduce, all_to_one) B(Igather, all_to_one) B(Igatherv, all_to_one)                                  \
+  B(Iallreduce, all_to_all) B(Iallgather, all_to_all) B(Iallgatherv, all_to_all)                         \
+  B(Ialltoall, all_to_all) B(Ialltoallv, all_to_all) B(Ialltoallw, all_to_all)                           \
+  B(Ireduce_scatter, all_to_all) B(Ireduce_scatter_block, all_to_all)                                    \
+  B(Iscan, scan) B(Iexscan, scan)                                                                        \
+  B(Ineighbor_allgather, all_to_all) B(Ineighbor_allgatherv, all_to_all)                                 \
+  B(Ineighbor_alltoall, all_to_all) B(Ineighbor_alltoallv, all_to_all) B(Ineighbor_alltoallw, all_to_all)
+
+// The same for those that MPI_Start initiates: its record has the number of the call that made the request.
+#define WHYWAIT_MPI_PERSISTENT_INITIATIONS(X, B)                                                            \
+  X(Barrier_init, barrier)                                                                               \
+  B(Bcast_init, one_to_all) B(Scatter_init, one_to_all) B(Scatterv_init, one_to_all)                     \
+  B(Reduce_init, all_to_one) B(Gather_init, all_to_one) B(Gatherv_init, all_to_one)                      \
+  B(Allreduce_init, all_to_all) B(Allgather_init, all_to_all) B(Allgatherv_init, all_to_all)             \
+  B(Alltoall_init, all_to_all) B(Alltoallv_init, all_to_all) B(Alltoallw_init, all_to_all)               \
+  B(Reduce_scatter_init, all_to_all) B(Reduce_scatter_block_init, all_to_all)                            \
+  B(Scan_init, scan) B(Exscan_init, scan)                                                                \
+  B(Neighbor_allgather_init, all_to_all) B(Neighbor_allgatherv_init, all_to_all)                         \
+  B(Neighbor_alltoall_init, all_to_all) B(Neighbor_alltoallv_init, all_to_all)                           \
+  B(Neighbor_alltoallw_init, all_to_all)
 
 // Calls that can block or communicate and that the explanation does not model. Each is recorded with the role `unexplained`:
 // its time is known, what it waited for is not. A call that neither of the tables has synchronises no rank.
-#define WHYWAIT_MPI_FORMS(X, name, nonblocking) X(name##_c) X(nonblocking) X(nonblocking##_c) X(name##_init) X(name##_init_c)
 #define WHYWAIT_MPI_BOTH(X, name) X(name) X(name##_c)
 #define WHYWAIT_MPI_UNEXPLAINED_CALLS(X)                                                                 \
-  X(Ibarrier) X(Barrier_init)                                                                            \
-  WHYWAIT_MPI_FORMS(X, Bcast, Ibcast)                                                                    \
-  WHYWAIT_MPI_FORMS(X, Gather, Igather) WHYWAIT_MPI_FORMS(X, Gatherv, Igatherv)                          \
-  WHYWAIT_MPI_FORMS(X, Scatter, Iscatter) WHYWAIT_MPI_FORMS(X, Scatterv, Iscatterv)                      \
-  WHYWAIT_MPI_FORMS(X, Allgather, Iallgather) WHYWAIT_MPI_FORMS(X, Allgatherv, Iallgatherv)              \
-  WHYWAIT_MPI_FORMS(X, Alltoall, Ialltoall) WHYWAIT_MPI_FORMS(X, Alltoallv, Ialltoallv)                  \
-  WHYWAIT_MPI_FORMS(X, Alltoallw, Ialltoallw)                                                            \
-  WHYWAIT_MPI_FORMS(X, Reduce, Ireduce) WHYWAIT_MPI_FORMS(X, Allreduce, Iallreduce)                      \
-  WHYWAIT_MPI_FORMS(X, Reduce_scatter, Ireduce_scatter)                                                  \
-  WHYWAIT_MPI_FORMS(X, Reduce_scatter_block, Ireduce_scatter_block)                                      \
-  WHYWAIT_MPI_FORMS(X, Scan, Iscan) WHYWAIT_MPI_FORMS(X, Exscan, Iexscan)                                \
-  X(Neighbor_allgather) WHYWAIT_MPI_FORMS(X, Neighbor_allgather, Ineighbor_allgather)                    \
-  X(Neighbor_allgatherv) WHYWAIT_MPI_FORMS(X, Neighbor_allgatherv, Ineighbor_allgatherv)                 \
-  X(Neighbor_alltoall) WHYWAIT_MPI_FORMS(X, Neighbor_alltoall, Ineighbor_alltoall)                       \
-  X(Neighbor_alltoallv) WHYWAIT_MPI_FORMS(X, Neighbor_alltoallv, Ineighbor_alltoallv)                    \
-  X(Neighbor_alltoallw) WHYWAIT_MPI_FORMS(X, Neighbor_alltoallw, Ineighbor_alltoallw)                    \
-  X(Send_c) X(Bsend_c) X(Ssend_c) X(Rsend_c) X(Recv_c) X(Mrecv_c) X(Sendrecv_c) X(Sendrecv_replace_c)    \
-  X(Isend_c) X(Ibsend_c) X(Issend_c) X(Irsend_c) X(Irecv_c) X(Imrecv_c)                                  \
-  X(Send_init_c) X(Bsend_init_c) X(Ssend_init_c) X(Rsend_init_c) X(Recv_init_c)                          \
   WHYWAIT_MPI_BOTH(X, Isendrecv) WHYWAIT_MPI_BOTH(X, Isendrecv_replace) WHYWAIT_MPI_BOTH(X, Buffer_detach) \
   X(Psend_init) X(Precv_init) X(Pready) X(Pready_range) X(Pready_list) X(Parrived)                       \
-  WHYWAIT_MPI_BOTH(X, Put) WHYWAIT_MPI_BOTH(X, Get) WHYWAIT_MPI_BOTH(X, Accumulate)                      \
-  WHYWAIT_MPI_BOTH(X, Get_accumulate) WHYWAIT_MPI_BOTH(X, Rput) WHYWAIT_MPI_BOTH(X, Rget)                \
-  WHYWAIT_MPI_BOTH(X, Raccumulate) WHYWAIT_MPI_BOTH(X, Rget_accumulate)                                  \
-  X(Fetch_and_op) X(Compare_and_swap)                                                                    \
-  X(Win_fence) X(Win_start) X(Win_complete) X(Win_post) X(Win_wait) X(Win_test)                          \
-  X(Win_lock) X(Win_unlock) X(Win_lock_all) X(Win_unlock_all) X(Win_sync)                                \
-  X(Win_flush) X(Win_flush_all) X(Win_flush_local) X(Win_flush_local_all)                                \
-  WHYWAIT_MPI_BOTH(X, Win_create) WHYWAIT_MPI_BOTH(X, Win_allocate) X(Win_allocate_shared_c)             \
-  X(Win_create_dynamic) X(Win_set_info)                                                                  \
-  X(Comm_idup_with_info) X(Comm_create_from_group) X(Intercomm_create_from_groups) X(Comm_set_info)      \
+  X(Win_sync) X(Win_allocate_shared_c) X(Win_set_info)                                                   \
+  X(Intercomm_create_from_groups) X(Comm_set_info)      \
   X(Comm_spawn) X(Comm_spawn_multiple) X(Comm_accept) X(Comm_connect) X(Comm_join)                       \
   X(Open_port) X(Close_port) X(Publish_name) X(Unpublish_name) X(Lookup_name)                            \
   X(Session_init) X(Session_finalize)                                                                    \
@@ -2477,8 +2490,13 @@ enum class call_role : uint8_t {
   all_to_one,    ///< the root waits for all
   all_to_all,    ///< all wait for all whose data they need
   scan,          ///< rank i waits for all j < i (Exscan the same)
-  create,        ///< makes a communicator: collective
-  release,       ///< frees a communicator
+  fence,         ///< separates the epochs of a window: all wait for all
+  create,        ///< makes a communicator or a window: collective
+  release,       ///< frees a communicator or a window
+  initiate,      ///< starts a collective that a later call completes
+  epoch,         ///< begins or ends access or exposure by a group; leaves a posting for each member (epoch_tag)
+  lock,          ///< begins, ends or completes access to a window without the target: MPI_Win_lock to MPI_Win_flush*
+  transfer,      ///< moves data of a window: MPI_Put and relatives
   unexplained    ///< may wait, but the explanation does not model for what: count and time only
 };
 
@@ -2486,7 +2504,13 @@ enum class call_role : uint8_t {
 enum class mpi_call : uint16_t {
   none,
 #define WHYWAIT_ROW(name, role) name,
-  WHYWAIT_MPI_CALLS(WHYWAIT_ROW)
+#define WHYWAIT_ROWS(name, role) name, name##_c,
+  WHYWAIT_MPI_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS) initiations_,              ///< from here on calls initiate
+  before_initiations_ = initiations_ - 1,
+  WHYWAIT_MPI_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS) persistent_,               ///< and from here on MPI_Start does
+  before_persistent_ = persistent_ - 1,
+  WHYWAIT_MPI_PERSISTENT_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
+#undef WHYWAIT_ROWS
 #undef WHYWAIT_ROW
       modelled_,                 ///< calls below it have a model, those above are `unexplained`
   before_unexplained_ = modelled_ - 1,
@@ -2501,22 +2525,31 @@ enum : size_t { modelled_calls = static_cast<size_t>(mpi_call::modelled_) };
 
 /// "MPI_Send". Static storage. For an unknown number "MPI_?".
 inline const char* name_of(mpi_call call) noexcept {
-  static constexpr const char* names[] = {"(none)",
+  static constexpr const char* names[] = {
+      "(none)",
 #define WHYWAIT_ROW(name, role) "MPI_" #name,
-                                          WHYWAIT_MPI_CALLS(WHYWAIT_ROW)
+#define WHYWAIT_ROWS(name, role) "MPI_" #name, "MPI_" #name "_c",
+      WHYWAIT_MPI_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS) WHYWAIT_MPI_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
+          WHYWAIT_MPI_PERSISTENT_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
+#undef WHYWAIT_ROWS
 #undef WHYWAIT_ROW
 #define WHYWAIT_ROW(name) "MPI_" #name,
-                                              WHYWAIT_MPI_UNEXPLAINED_CALLS(WHYWAIT_ROW)
+              WHYWAIT_MPI_UNEXPLAINED_CALLS(WHYWAIT_ROW)
 #undef WHYWAIT_ROW
   };
   return call < mpi_call::count_ ? names[static_cast<size_t>(call)] : "MPI_?";
 }
 
-/// The role of a call; `local` for an unknown number.
-inline call_role role_of(mpi_call call) noexcept {
-  static constexpr call_role roles[] = {call_role::local,
+/// For a collective the role that decides which members each member waits for, whether it blocks or only initiates; else
+/// the role of the call.
+inline call_role meeting_role_of(mpi_call call) noexcept {
+  static constexpr call_role roles[] = {
+      call_role::local,
 #define WHYWAIT_ROW(name, role) call_role::role,
-                                        WHYWAIT_MPI_CALLS(WHYWAIT_ROW)
+#define WHYWAIT_ROWS(name, role) call_role::role, call_role::role,
+      WHYWAIT_MPI_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS) WHYWAIT_MPI_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
+          WHYWAIT_MPI_PERSISTENT_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
+#undef WHYWAIT_ROWS
 #undef WHYWAIT_ROW
   };
   return call < mpi_call::modelled_ ? roles[static_cast<size_t>(call)]
@@ -2524,15 +2557,38 @@ inline call_role role_of(mpi_call call) noexcept {
                                     : call_role::local;
 }
 
+/// MPI_Send for MPI_Send_c: the form of a modelled call with usual counts, which does the same. Other calls are returned
+/// as they are.
+constexpr mpi_call plain_form(mpi_call call) noexcept {
+  constexpr mpi_call forms[] = {mpi_call::none,
+#define WHYWAIT_ROW(name, role) mpi_call::name,
+#define WHYWAIT_ROWS(name, role) mpi_call::name, mpi_call::name,
+                                WHYWAIT_MPI_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS) WHYWAIT_MPI_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
+                                    WHYWAIT_MPI_PERSISTENT_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
+#undef WHYWAIT_ROWS
+#undef WHYWAIT_ROW
+  };
+  return call < mpi_call::modelled_ ? forms[static_cast<size_t>(call)] : call;
+}
+
+/// Whether the call initiates a collective that a later call completes.
+inline bool initiates(mpi_call call) noexcept { return call >= mpi_call::initiations_ && call < mpi_call::modelled_; }
+
+/// Whether it is a persistent one: a call that makes the request, and the number of each record of MPI_Start.
+inline bool is_persistent(mpi_call call) noexcept { return call >= mpi_call::persistent_ && call < mpi_call::modelled_; }
+
+/// The role of a call; `local` for an unknown number.
+inline call_role role_of(mpi_call call) noexcept { return initiates(call) ? call_role::initiate : meeting_role_of(call); }
+
 // Questions about roles that several rooms ask. Each is answered here only.
 
 /// Whether the call is one of data or a barrier, which all members of a communicator make: no communicator is created or freed.
 inline bool is_data_collective(call_role role) noexcept { return role >= call_role::barrier && role <= call_role::scan; }
 
-/// Whether all members of a communicator make the call.
+/// Whether all members of a communicator make the call, which may only initiate what they do together.
 inline bool is_collective(mpi_call call) noexcept {
   const call_role role = role_of(call);
-  return (role >= call_role::barrier && role <= call_role::release) || role == call_role::finalise;
+  return (role >= call_role::barrier && role <= call_role::initiate) || role == call_role::finalise;
 }
 
 /// Whether all members of a communicator make the call in the same order and may wait for one another in it. MPI_Comm_free
@@ -2550,7 +2606,8 @@ inline bool sends_messages(call_role role) noexcept {
 
 #undef WHYWAIT_MPI_CALLS
 #undef WHYWAIT_MPI_UNEXPLAINED_CALLS
-#undef WHYWAIT_MPI_FORMS
+#undef WHYWAIT_MPI_INITIATIONS
+#undef WHYWAIT_MPI_PERSISTENT_INITIATIONS
 #undef WHYWAIT_MPI_BOTH
 
 #endif
@@ -2587,12 +2644,23 @@ enum : uint16_t {
 };
 }
 
+/// Tags of the postings of calls of the role `epoch`. A window has a communicator of its own, so that no message has them.
+namespace epoch_tag {
+enum : int32_t {
+  post,           ///< from the target (MPI_Win_post) to the origin (MPI_Win_start)
+  done,           ///< from the origin (MPI_Win_complete) to the target (MPI_Win_wait)
+  last_operation  ///< the same, but it began with the last operation on the target before MPI_Win_complete
+};
+}
+
 /// What one MPI call left behind, one cache line, plain data. Written by its own location only, except
 /// `completion`, `completed_by`, `peer`, `tag` and the flags of a posting that another thread completes.
 ///
 /// A *posting* record (posts_send, posts_receive) has the time when a message operation was initiated; `completion`
 /// is the number of the record of the completing call. A blocking send or receive is its own completion.
-/// MPI_Sendrecv leaves three records with the same `begin`: two postings of no duration, then the call itself.
+/// MPI_Sendrecv leaves three records with the same `begin`: two postings of no duration, then the call itself. Calls of the role
+/// `epoch` leave a posting of no duration for each member of the group in the same way, two if they end an epoch. For calls of the
+/// role `lock` and `transfer`, `peer` is the target (-1: all); `tag` of MPI_Win_lock is 1 if the lock is exclusive.
 /// Polls (MPI_Test*, MPI_Iprobe, ...) that follow one another directly are one record from the first entry to the last
 /// leave; `completed_by` is how long they were in MPI, in 256 ticks, and `completion` how many they are if they found
 /// nothing, else how often the thread slept between them.
@@ -3139,6 +3207,7 @@ struct registry {
   pthread_key_t thread_key;  ///< value: the thread's location_base
   location_base* locations;  ///< newest first
   uint32_t location_count;
+  bool no_memory;  ///< there was none to begin with: recording is off
   location_base* free_locations;  ///< of threads that ended, for new ones
   location_base* free_callers;    ///< those among them that have called MPI
   void (*end_location)(registry&, location_base&) noexcept;  ///< after the end of a thread; null: its location stays
@@ -3300,7 +3369,10 @@ __attribute__((visibility("hidden"))) inline registry* make_registry() noexcept 
     header->layout[0] = layout_of<registry>();
     header->registry = reinterpret_cast<uintptr_t>(made);
   }
-  if (!made->sites.open(&made->kept) || pthread_key_create(&made->thread_key, &end_of_thread) != 0) made->config.enable = false;
+  if (!made->sites.open(&made->kept) || pthread_key_create(&made->thread_key, &end_of_thread) != 0) {
+    made->config.enable = false;
+    made->no_memory = true;
+  }
   return made;
 }
 
@@ -5220,6 +5292,31 @@ __attribute__((visibility("hidden"))) inline void end_named(const dynamic_name& 
 }
 __attribute__((visibility("hidden"))) inline void visit_named(const dynamic_name& name) noexcept {
   if (location* const at = this_location()) visit_slowly(*at, number_of(*at, name));
+}
+
+__attribute__((visibility("hidden"))) inline void next_named(const dynamic_name& name) noexcept {
+  location* const at = this_location();
+  if (at == nullptr) return;
+  const uint32_t number = number_of(*at, name);
+  if (at->path.depth() == 0 && number != 0) count_mismatch(*at, mismatch::fault::nothing_before, number);
+  next_slowly(*at, number);
+}
+__attribute__((visibility("hidden"))) inline void mark_plainly(uint32_t which, const char* name, size_t size, const char* file,
+                                                               uint32_t line, uint64_t units) noexcept {
+  const auto what = static_cast<plain_mark>(which);
+  const site_kind kind = what == plain_mark::wait    ? site_kind::waiting
+                         : what == plain_mark::visit ? site_kind::step
+                                                     : site_kind::region;
+  const dynamic_name called{kind, name, size, file, line};
+  uint32_t number = 0;
+  switch (what) {
+    case plain_mark::begin:
+    case plain_mark::wait: static_cast<void>(begin_named(called, false, number)); break;
+    case plain_mark::end: end_named(called); break;
+    case plain_mark::next: next_named(called); break;
+    case plain_mark::visit: visit_named(called); break;
+    case plain_mark::work: work_mark(units); break;
+  }
 }
 
 }  // namespace detail

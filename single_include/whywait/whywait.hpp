@@ -29,9 +29,11 @@
 #include <cxxabi.h>
 #include <dirent.h>
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <limits.h>
 #include <link.h>
 #include <math.h>
 #include <pthread.h>
@@ -998,71 +1000,78 @@ class kept_modules {
 
 // The one table of MPI calls: name and role. Both storeys use it: the wrappers record the number, the
 // explanation reads the role, the report prints the name. `posts` and `completes` refer to messages:
-// a blocking send posts and completes in the same call.
+// a blocking send posts and completes in the same call. B: a call with two forms, of which the second has large counts
+// (MPI_Send_c) and follows the first.
 // clang-format off
-#define WHYWAIT_MPI_CALLS(X)                                                                             \
+#define WHYWAIT_MPI_CALLS(X, B)                                                                          \
   X(Init, initialise) X(Init_thread, initialise) X(Finalize, finalise)                                   \
-  X(Send, send) X(Bsend, send) X(Ssend, send) X(Rsend, send)                                             \
-  X(Recv, receive) X(Mrecv, receive)                                                                     \
-  X(Sendrecv, exchange) X(Sendrecv_replace, exchange)                                                    \
+  B(Send, send) B(Bsend, send) B(Ssend, send) B(Rsend, send)                                             \
+  B(Recv, receive) B(Mrecv, receive)                                                                     \
+  B(Sendrecv, exchange) B(Sendrecv_replace, exchange)                                                    \
   X(Probe, probe) X(Mprobe, probe) X(Iprobe, test_probe) X(Improbe, test_probe)                          \
-  X(Isend, post_send) X(Ibsend, post_send) X(Issend, post_send) X(Irsend, post_send)                     \
-  X(Irecv, post_receive) X(Imrecv, post_receive)                                                         \
-  X(Send_init, prepare) X(Bsend_init, prepare) X(Ssend_init, prepare) X(Rsend_init, prepare)             \
-  X(Recv_init, prepare) X(Start, start) X(Startall, start)                                               \
+  B(Isend, post_send) B(Ibsend, post_send) B(Issend, post_send) B(Irsend, post_send)                     \
+  B(Irecv, post_receive) B(Imrecv, post_receive)                                                         \
+  B(Send_init, prepare) B(Bsend_init, prepare) B(Ssend_init, prepare) B(Rsend_init, prepare)             \
+  B(Recv_init, prepare) X(Start, start) X(Startall, start)                                               \
   X(Wait, complete_all) X(Waitall, complete_all) X(Waitany, complete_any) X(Waitsome, complete_any)      \
   X(Test, test) X(Testall, test) X(Testany, test) X(Testsome, test) X(Request_get_status, test)          \
   X(Cancel, local) X(Request_free, local)                                                                \
   X(Barrier, barrier)                                                                                    \
-  X(Bcast, one_to_all) X(Scatter, one_to_all) X(Scatterv, one_to_all)                                    \
-  X(Reduce, all_to_one) X(Gather, all_to_one) X(Gatherv, all_to_one)                                     \
-  X(Allreduce, all_to_all) X(Allgather, all_to_all) X(Allgatherv, all_to_all)                            \
-  X(Alltoall, all_to_all) X(Alltoallv, all_to_all) X(Alltoallw, all_to_all)                              \
-  X(Reduce_scatter, all_to_all) X(Reduce_scatter_block, all_to_all)                                      \
-  X(Scan, scan) X(Exscan, scan)                                                                          \
-  X(Comm_dup, create) X(Comm_dup_with_info, create) X(Comm_idup, create) X(Comm_create, create)          \
-  X(Comm_create_group, create) X(Comm_split, create) X(Comm_split_type, create)                          \
+  B(Bcast, one_to_all) B(Scatter, one_to_all) B(Scatterv, one_to_all)                                    \
+  B(Reduce, all_to_one) B(Gather, all_to_one) B(Gatherv, all_to_one)                                     \
+  B(Allreduce, all_to_all) B(Allgather, all_to_all) B(Allgatherv, all_to_all)                            \
+  B(Alltoall, all_to_all) B(Alltoallv, all_to_all) B(Alltoallw, all_to_all)                              \
+  B(Reduce_scatter, all_to_all) B(Reduce_scatter_block, all_to_all)                                      \
+  B(Scan, scan) B(Exscan, scan)                                                                          \
+  X(Comm_dup, create) X(Comm_dup_with_info, create) X(Comm_create, create) X(Comm_create_group, create)  \
+  X(Comm_create_from_group, create) X(Comm_split, create) X(Comm_split_type, create)                     \
   X(Intercomm_create, create) X(Intercomm_merge, create) X(Cart_create, create) X(Cart_sub, create)      \
   X(Graph_create, create) X(Dist_graph_create, create) X(Dist_graph_create_adjacent, create)             \
   X(Comm_free, release) X(Comm_disconnect, release) X(Abort, local)                                      \
-  X(Win_allocate_shared, create) X(Win_free, local)
+  B(Win_create, create) B(Win_allocate, create)                                                          \
+  X(Win_allocate_shared, create) X(Win_create_dynamic, create) X(Win_free, release) X(Win_fence, fence)  \
+  X(Win_post, epoch) X(Win_start, epoch) X(Win_complete, epoch) X(Win_wait, epoch) X(Win_test, test)     \
+  X(Win_lock, lock) X(Win_lock_all, lock) X(Win_unlock, lock) X(Win_unlock_all, lock)                    \
+  X(Win_flush, lock) X(Win_flush_all, lock) X(Win_flush_local, lock) X(Win_flush_local_all, lock)        \
+  B(Put, transfer) B(Get, transfer) B(Accumulate, transfer) B(Get_accumulate, transfer)                  \
+  B(Rput, transfer) B(Rget, transfer) B(Raccumulate, transfer) B(Rget_accumulate, transfer)              \
+  X(Fetch_and_op, transfer) X(Compare_and_swap, transfer)                                                \
+  B(Neighbor_allgather, all_to_all) B(Neighbor_allgatherv, all_to_all)                                   \
+  B(Neighbor_alltoall, all_to_all) B(Neighbor_alltoallv, all_to_all) B(Neighbor_alltoallw, all_to_all)
+
+// Collectives that a later call completes, with the role of their blocking form.
+#define WHYWAIT_MPI_INITIATIONS(X, B)                                                                       \
+  X(Comm_idup, create) X(Comm_idup_with_info, create) X(Ibarrier, barrier)                               \
+  B(Ibcast, one_to_all) B(Iscatter, one_to_all) B(Iscatterv, one_to_all)                                 \
+  B(Ireduce, all_to_one) B(Igather, all_to_one) B(Igatherv, all_to_one)                                  \
+  B(Iallreduce, all_to_all) B(Iallgather, all_to_all) B(Iallgatherv, all_to_all)                         \
+  B(Ialltoall, all_to_all) B(Ialltoallv, all_to_all) B(Ialltoallw, all_to_all)                           \
+  B(Ireduce_scatter, all_to_all) B(Ireduce_scatter_block, all_to_all)                                    \
+  B(Iscan, scan) B(Iexscan, scan)                                                                        \
+  B(Ineighbor_allgather, all_to_all) B(Ineighbor_allgatherv, all_to_all)                                 \
+  B(Ineighbor_alltoall, all_to_all) B(Ineighbor_alltoallv, all_to_all) B(Ineighbor_alltoallw, all_to_all)
+
+// The same for those that MPI_Start initiates: its record has the number of the call that made the request.
+#define WHYWAIT_MPI_PERSISTENT_INITIATIONS(X, B)                                                            \
+  X(Barrier_init, barrier)                                                                               \
+  B(Bcast_init, one_to_all) B(Scatter_init, one_to_all) B(Scatterv_init, one_to_all)                     \
+  B(Reduce_init, all_to_one) B(Gather_init, all_to_one) B(Gatherv_init, all_to_one)                      \
+  B(Allreduce_init, all_to_all) B(Allgather_init, all_to_all) B(Allgatherv_init, all_to_all)             \
+  B(Alltoall_init, all_to_all) B(Alltoallv_init, all_to_all) B(Alltoallw_init, all_to_all)               \
+  B(Reduce_scatter_init, all_to_all) B(Reduce_scatter_block_init, all_to_all)                            \
+  B(Scan_init, scan) B(Exscan_init, scan)                                                                \
+  B(Neighbor_allgather_init, all_to_all) B(Neighbor_allgatherv_init, all_to_all)                         \
+  B(Neighbor_alltoall_init, all_to_all) B(Neighbor_alltoallv_init, all_to_all)                           \
+  B(Neighbor_alltoallw_init, all_to_all)
 
 // Calls that can block or communicate and that the explanation does not model. Each is recorded with the role `unexplained`:
 // its time is known, what it waited for is not. A call that neither of the tables has synchronises no rank.
-#define WHYWAIT_MPI_FORMS(X, name, nonblocking) X(name##_c) X(nonblocking) X(nonblocking##_c) X(name##_init) X(name##_init_c)
 #define WHYWAIT_MPI_BOTH(X, name) X(name) X(name##_c)
 #define WHYWAIT_MPI_UNEXPLAINED_CALLS(X)                                                                 \
-  X(Ibarrier) X(Barrier_init)                                                                            \
-  WHYWAIT_MPI_FORMS(X, Bcast, Ibcast)                                                                    \
-  WHYWAIT_MPI_FORMS(X, Gather, Igather) WHYWAIT_MPI_FORMS(X, Gatherv, Igatherv)                          \
-  WHYWAIT_MPI_FORMS(X, Scatter, Iscatter) WHYWAIT_MPI_FORMS(X, Scatterv, Iscatterv)                      \
-  WHYWAIT_MPI_FORMS(X, Allgather, Iallgather) WHYWAIT_MPI_FORMS(X, Allgatherv, Iallgatherv)              \
-  WHYWAIT_MPI_FORMS(X, Alltoall, Ialltoall) WHYWAIT_MPI_FORMS(X, Alltoallv, Ialltoallv)                  \
-  WHYWAIT_MPI_FORMS(X, Alltoallw, Ialltoallw)                                                            \
-  WHYWAIT_MPI_FORMS(X, Reduce, Ireduce) WHYWAIT_MPI_FORMS(X, Allreduce, Iallreduce)                      \
-  WHYWAIT_MPI_FORMS(X, Reduce_scatter, Ireduce_scatter)                                                  \
-  WHYWAIT_MPI_FORMS(X, Reduce_scatter_block, Ireduce_scatter_block)                                      \
-  WHYWAIT_MPI_FORMS(X, Scan, Iscan) WHYWAIT_MPI_FORMS(X, Exscan, Iexscan)                                \
-  X(Neighbor_allgather) WHYWAIT_MPI_FORMS(X, Neighbor_allgather, Ineighbor_allgather)                    \
-  X(Neighbor_allgatherv) WHYWAIT_MPI_FORMS(X, Neighbor_allgatherv, Ineighbor_allgatherv)                 \
-  X(Neighbor_alltoall) WHYWAIT_MPI_FORMS(X, Neighbor_alltoall, Ineighbor_alltoall)                       \
-  X(Neighbor_alltoallv) WHYWAIT_MPI_FORMS(X, Neighbor_alltoallv, Ineighbor_alltoallv)                    \
-  X(Neighbor_alltoallw) WHYWAIT_MPI_FORMS(X, Neighbor_alltoallw, Ineighbor_alltoallw)                    \
-  X(Send_c) X(Bsend_c) X(Ssend_c) X(Rsend_c) X(Recv_c) X(Mrecv_c) X(Sendrecv_c) X(Sendrecv_replace_c)    \
-  X(Isend_c) X(Ibsend_c) X(Issend_c) X(Irsend_c) X(Irecv_c) X(Imrecv_c)                                  \
-  X(Send_init_c) X(Bsend_init_c) X(Ssend_init_c) X(Rsend_init_c) X(Recv_init_c)                          \
   WHYWAIT_MPI_BOTH(X, Isendrecv) WHYWAIT_MPI_BOTH(X, Isendrecv_replace) WHYWAIT_MPI_BOTH(X, Buffer_detach) \
   X(Psend_init) X(Precv_init) X(Pready) X(Pready_range) X(Pready_list) X(Parrived)                       \
-  WHYWAIT_MPI_BOTH(X, Put) WHYWAIT_MPI_BOTH(X, Get) WHYWAIT_MPI_BOTH(X, Accumulate)                      \
-  WHYWAIT_MPI_BOTH(X, Get_accumulate) WHYWAIT_MPI_BOTH(X, Rput) WHYWAIT_MPI_BOTH(X, Rget)                \
-  WHYWAIT_MPI_BOTH(X, Raccumulate) WHYWAIT_MPI_BOTH(X, Rget_accumulate)                                  \
-  X(Fetch_and_op) X(Compare_and_swap)                                                                    \
-  X(Win_fence) X(Win_start) X(Win_complete) X(Win_post) X(Win_wait) X(Win_test)                          \
-  X(Win_lock) X(Win_unlock) X(Win_lock_all) X(Win_unlock_all) X(Win_sync)                                \
-  X(Win_flush) X(Win_flush_all) X(Win_flush_local) X(Win_flush_local_all)                                \
-  WHYWAIT_MPI_BOTH(X, Win_create) WHYWAIT_MPI_BOTH(X, Win_allocate) X(Win_allocate_shared_c)             \
-  X(Win_create_dynamic) X(Win_set_info)                                                                  \
-  X(Comm_idup_with_info) X(Comm_create_from_group) X(Intercomm_create_from_groups) X(Comm_set_info)      \
+  X(Win_sync) X(Win_allocate_shared_c) X(Win_set_info)                                                   \
+  X(Intercomm_create_from_groups) X(Comm_set_info)      \
   X(Comm_spawn) X(Comm_spawn_multiple) X(Comm_accept) X(Comm_connect) X(Comm_join)                       \
   X(Open_port) X(Close_port) X(Publish_name) X(Unpublish_name) X(Lookup_name)                            \
   X(Session_init) X(Session_finalize)                                                                    \
@@ -1115,8 +1124,13 @@ enum class call_role : uint8_t {
   all_to_one,    ///< the root waits for all
   all_to_all,    ///< all wait for all whose data they need
   scan,          ///< rank i waits for all j < i (Exscan the same)
-  create,        ///< makes a communicator: collective
-  release,       ///< frees a communicator
+  fence,         ///< separates the epochs of a window: all wait for all
+  create,        ///< makes a communicator or a window: collective
+  release,       ///< frees a communicator or a window
+  initiate,      ///< starts a collective that a later call completes
+  epoch,         ///< begins or ends access or exposure by a group; leaves a posting for each member (epoch_tag)
+  lock,          ///< begins, ends or completes access to a window without the target: MPI_Win_lock to MPI_Win_flush*
+  transfer,      ///< moves data of a window: MPI_Put and relatives
   unexplained    ///< may wait, but the explanation does not model for what: count and time only
 };
 
@@ -1124,7 +1138,13 @@ enum class call_role : uint8_t {
 enum class mpi_call : uint16_t {
   none,
 #define WHYWAIT_ROW(name, role) name,
-  WHYWAIT_MPI_CALLS(WHYWAIT_ROW)
+#define WHYWAIT_ROWS(name, role) name, name##_c,
+  WHYWAIT_MPI_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS) initiations_,              ///< from here on calls initiate
+  before_initiations_ = initiations_ - 1,
+  WHYWAIT_MPI_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS) persistent_,               ///< and from here on MPI_Start does
+  before_persistent_ = persistent_ - 1,
+  WHYWAIT_MPI_PERSISTENT_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
+#undef WHYWAIT_ROWS
 #undef WHYWAIT_ROW
       modelled_,                 ///< calls below it have a model, those above are `unexplained`
   before_unexplained_ = modelled_ - 1,
@@ -1139,22 +1159,31 @@ enum : size_t { modelled_calls = static_cast<size_t>(mpi_call::modelled_) };
 
 /// "MPI_Send". Static storage. For an unknown number "MPI_?".
 inline const char* name_of(mpi_call call) noexcept {
-  static constexpr const char* names[] = {"(none)",
+  static constexpr const char* names[] = {
+      "(none)",
 #define WHYWAIT_ROW(name, role) "MPI_" #name,
-                                          WHYWAIT_MPI_CALLS(WHYWAIT_ROW)
+#define WHYWAIT_ROWS(name, role) "MPI_" #name, "MPI_" #name "_c",
+      WHYWAIT_MPI_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS) WHYWAIT_MPI_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
+          WHYWAIT_MPI_PERSISTENT_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
+#undef WHYWAIT_ROWS
 #undef WHYWAIT_ROW
 #define WHYWAIT_ROW(name) "MPI_" #name,
-                                              WHYWAIT_MPI_UNEXPLAINED_CALLS(WHYWAIT_ROW)
+              WHYWAIT_MPI_UNEXPLAINED_CALLS(WHYWAIT_ROW)
 #undef WHYWAIT_ROW
   };
   return call < mpi_call::count_ ? names[static_cast<size_t>(call)] : "MPI_?";
 }
 
-/// The role of a call; `local` for an unknown number.
-inline call_role role_of(mpi_call call) noexcept {
-  static constexpr call_role roles[] = {call_role::local,
+/// For a collective the role that decides which members each member waits for, whether it blocks or only initiates; else
+/// the role of the call.
+inline call_role meeting_role_of(mpi_call call) noexcept {
+  static constexpr call_role roles[] = {
+      call_role::local,
 #define WHYWAIT_ROW(name, role) call_role::role,
-                                        WHYWAIT_MPI_CALLS(WHYWAIT_ROW)
+#define WHYWAIT_ROWS(name, role) call_role::role, call_role::role,
+      WHYWAIT_MPI_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS) WHYWAIT_MPI_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
+          WHYWAIT_MPI_PERSISTENT_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
+#undef WHYWAIT_ROWS
 #undef WHYWAIT_ROW
   };
   return call < mpi_call::modelled_ ? roles[static_cast<size_t>(call)]
@@ -1162,15 +1191,38 @@ inline call_role role_of(mpi_call call) noexcept {
                                     : call_role::local;
 }
 
+/// MPI_Send for MPI_Send_c: the form of a modelled call with usual counts, which does the same. Other calls are returned
+/// as they are.
+constexpr mpi_call plain_form(mpi_call call) noexcept {
+  constexpr mpi_call forms[] = {mpi_call::none,
+#define WHYWAIT_ROW(name, role) mpi_call::name,
+#define WHYWAIT_ROWS(name, role) mpi_call::name, mpi_call::name,
+                                WHYWAIT_MPI_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS) WHYWAIT_MPI_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
+                                    WHYWAIT_MPI_PERSISTENT_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
+#undef WHYWAIT_ROWS
+#undef WHYWAIT_ROW
+  };
+  return call < mpi_call::modelled_ ? forms[static_cast<size_t>(call)] : call;
+}
+
+/// Whether the call initiates a collective that a later call completes.
+inline bool initiates(mpi_call call) noexcept { return call >= mpi_call::initiations_ && call < mpi_call::modelled_; }
+
+/// Whether it is a persistent one: a call that makes the request, and the number of each record of MPI_Start.
+inline bool is_persistent(mpi_call call) noexcept { return call >= mpi_call::persistent_ && call < mpi_call::modelled_; }
+
+/// The role of a call; `local` for an unknown number.
+inline call_role role_of(mpi_call call) noexcept { return initiates(call) ? call_role::initiate : meeting_role_of(call); }
+
 // Questions about roles that several rooms ask. Each is answered here only.
 
 /// Whether the call is one of data or a barrier, which all members of a communicator make: no communicator is created or freed.
 inline bool is_data_collective(call_role role) noexcept { return role >= call_role::barrier && role <= call_role::scan; }
 
-/// Whether all members of a communicator make the call.
+/// Whether all members of a communicator make the call, which may only initiate what they do together.
 inline bool is_collective(mpi_call call) noexcept {
   const call_role role = role_of(call);
-  return (role >= call_role::barrier && role <= call_role::release) || role == call_role::finalise;
+  return (role >= call_role::barrier && role <= call_role::initiate) || role == call_role::finalise;
 }
 
 /// Whether all members of a communicator make the call in the same order and may wait for one another in it. MPI_Comm_free
@@ -1188,7 +1240,8 @@ inline bool sends_messages(call_role role) noexcept {
 
 #undef WHYWAIT_MPI_CALLS
 #undef WHYWAIT_MPI_UNEXPLAINED_CALLS
-#undef WHYWAIT_MPI_FORMS
+#undef WHYWAIT_MPI_INITIATIONS
+#undef WHYWAIT_MPI_PERSISTENT_INITIATIONS
 #undef WHYWAIT_MPI_BOTH
 
 #endif
@@ -1225,12 +1278,23 @@ enum : uint16_t {
 };
 }
 
+/// Tags of the postings of calls of the role `epoch`. A window has a communicator of its own, so that no message has them.
+namespace epoch_tag {
+enum : int32_t {
+  post,           ///< from the target (MPI_Win_post) to the origin (MPI_Win_start)
+  done,           ///< from the origin (MPI_Win_complete) to the target (MPI_Win_wait)
+  last_operation  ///< the same, but it began with the last operation on the target before MPI_Win_complete
+};
+}
+
 /// What one MPI call left behind, one cache line, plain data. Written by its own location only, except
 /// `completion`, `completed_by`, `peer`, `tag` and the flags of a posting that another thread completes.
 ///
 /// A *posting* record (posts_send, posts_receive) has the time when a message operation was initiated; `completion`
 /// is the number of the record of the completing call. A blocking send or receive is its own completion.
-/// MPI_Sendrecv leaves three records with the same `begin`: two postings of no duration, then the call itself.
+/// MPI_Sendrecv leaves three records with the same `begin`: two postings of no duration, then the call itself. Calls of the role
+/// `epoch` leave a posting of no duration for each member of the group in the same way, two if they end an epoch. For calls of the
+/// role `lock` and `transfer`, `peer` is the target (-1: all); `tag` of MPI_Win_lock is 1 if the lock is exclusive.
 /// Polls (MPI_Test*, MPI_Iprobe, ...) that follow one another directly are one record from the first entry to the last
 /// leave; `completed_by` is how long they were in MPI, in 256 ticks, and `completion` how many they are if they found
 /// nothing, else how often the thread slept between them.
@@ -1414,8 +1478,8 @@ constexpr uint32_t packed_version() noexcept {
 }
 
 /// Number of the interface between marks and recorder. Increment it when path_head, path_entry, path_frame, site or
-/// mark_functions change.
-inline constexpr uint32_t mark_interface = 1;
+/// mark_functions change. whywait.h and whywait.f90 contain it.
+inline constexpr uint32_t mark_interface = 2;
 
 }  // namespace core
 }  // namespace v0
@@ -1919,6 +1983,7 @@ struct registry {
   pthread_key_t thread_key;  ///< value: the thread's location_base
   location_base* locations;  ///< newest first
   uint32_t location_count;
+  bool no_memory;  ///< there was none to begin with: recording is off
   location_base* free_locations;  ///< of threads that ended, for new ones
   location_base* free_callers;    ///< those among them that have called MPI
   void (*end_location)(registry&, location_base&) noexcept;  ///< after the end of a thread; null: its location stays
@@ -2080,7 +2145,10 @@ __attribute__((visibility("hidden"))) inline registry* make_registry() noexcept 
     header->layout[0] = layout_of<registry>();
     header->registry = reinterpret_cast<uintptr_t>(made);
   }
-  if (!made->sites.open(&made->kept) || pthread_key_create(&made->thread_key, &end_of_thread) != 0) made->config.enable = false;
+  if (!made->sites.open(&made->kept) || pthread_key_create(&made->thread_key, &end_of_thread) != 0) {
+    made->config.enable = false;
+    made->no_memory = true;
+  }
   return made;
 }
 
@@ -2348,7 +2416,7 @@ inline namespace v0 {
 namespace core {
 
 /// The nearest integer, halves away from zero, as std::llround but inline. |x| must be below 2^63.
-inline int64_t nearest(double x) noexcept {
+__attribute__((always_inline)) inline int64_t nearest(double x) noexcept {
   const auto whole = static_cast<int64_t>(x);
   const double rest = x - static_cast<double>(whole);
   return whole + (rest >= 0.5 ? 1 : 0) - (rest <= -0.5 ? 1 : 0);
@@ -2380,7 +2448,9 @@ struct shared_clock {
 
   int64_t since_origin(uint64_t ticks) const noexcept { return static_cast<int64_t>(ticks - origin); }
   /// Shared time of ticks that count from the origin.
-  int64_t at(int64_t ticks) const noexcept { return nearest(static_cast<double>(ticks) * ns_per_tick + offset_ns); }
+  __attribute__((always_inline)) int64_t at(int64_t ticks) const noexcept {
+    return nearest(static_cast<double>(ticks) * ns_per_tick + offset_ns);
+  }
 };
 
 }  // namespace core
@@ -2731,6 +2801,7 @@ struct known_communicator {
   bool inter;
   bool first;  ///< intercommunicator: the own group is the one that both sides count as the first
   int32_t own_size;  ///< ranks of the own group
+  uint32_t prepared;  ///< number of its persistent collectives
 };
 
 /// All communicators of a process, numbered in the order in which they appeared. The id needs no traffic: it is
@@ -2790,10 +2861,14 @@ class communicator_table {
     fresh.rank = rank;
     fresh.inter = inter;
     fresh.world = keep(world, size, before);
+    fresh.prepared = 0;
     if (followed) by_list_.set(fresh.list, size_);
     __atomic_store_n(&size_, size_ + 1, __ATOMIC_RELEASE);
     return size_ - 1;
   }
+
+  /// The number of another persistent collective of a communicator, from 1: all members prepare them in the same order.
+  uint32_t prepare(uint32_t index) noexcept { return ++entries_[index].prepared; }
 
   /// From now on `handle` means this communicator (a handle that MPI uses again loses its old meaning).
   void bind(uint64_t handle, uint32_t index) noexcept { by_handle_.set(handle, index); }
@@ -3030,6 +3105,71 @@ inline core::stable_key layout_of_facts() noexcept {
 
 #endif
 
+// ---- whywait/mpi/own_delay.hpp
+#ifndef WHYWAIT_MPI_OWN_DELAY_HPP
+#define WHYWAIT_MPI_OWN_DELAY_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+/// How long the thread that started MPI was ready to run outside MPI and had no processor. Linux counts how long a thread was
+/// ready (schedstat). The count is read after long calls and after long stretches of code, where long means 512 times a
+/// reading, about 0.5 ms. Code that lost its processor for long is long itself, so that no such time is missed, and readings
+/// take at most 0.4 % of the run. Owned by one thread.
+class own_delay {
+ public:
+  /// Opens the count of the calling thread, until the process ends. Without it nothing is ever long.
+  void start() noexcept {
+    file_ = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    uint64_t least = ~uint64_t(0);
+    for (int i = 0; i < 4; ++i) {
+      const uint64_t begin = core::cycle_clock::now();
+      if (!read(last_ns_)) return;
+      const uint64_t ticks = core::cycle_clock::now() - begin;
+      if (ticks < least) least = ticks;
+    }
+    long_ticks_ = 512 * least;
+  }
+  bool is_long(uint64_t ticks) const noexcept { return ticks > long_ticks_; }
+
+  /// Code ends: the time without a processor since the last reading was its own.
+  __attribute__((noinline, cold)) void end_code() noexcept {
+    const int64_t before = last_ns_;
+    if (read(last_ns_) && last_ns_ > before) own_ns_ += last_ns_ - before;
+  }
+  /// A long call, or a pause, ends: the time without a processor in it is not counted.
+  __attribute__((noinline, cold)) void end_call() noexcept { read(last_ns_); }
+
+  /// Up to the last call.
+  int64_t ns() const noexcept { return own_ns_; }
+
+ private:
+  // "<ns on a processor> <ns ready without one> <times>". About 1 us.
+  bool read(int64_t& ready_ns) const noexcept {
+    char text[96];
+    const ssize_t size = pread(file_, text, sizeof text, 0);
+    ssize_t i = 0;
+    while (i < size && text[i] != ' ') ++i;
+    if (++i >= size) return false;
+    int64_t ns = 0;
+    for (; i < size && text[i] >= '0' && text[i] <= '9'; ++i) ns = 10 * ns + (text[i] - '0');
+    ready_ns = ns;
+    return true;
+  }
+
+  uint64_t long_ticks_ = ~uint64_t(0);
+  int64_t last_ns_ = 0;
+  int64_t own_ns_ = 0;
+  int file_ = -1;
+};
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/mpi/requests.hpp
 #ifndef WHYWAIT_MPI_REQUESTS_HPP
 #define WHYWAIT_MPI_REQUESTS_HPP
@@ -3048,15 +3188,18 @@ struct alignas(64) pending
   core::sync_record* record;  ///< posting to complete; null: inactive, or its record was lost
   void* new_comm;             ///< MPI_Comm_idup: where MPI will put the handle
   message_region* region;     ///< of a registered array, which it sends or receives; null: none
+  int32_t* needs;             ///< persistent collective: ranks that it needs, behind their number; null: not sparse
   uint64_t bytes;
   uint32_t index;             ///< of `record` in its location
   uint32_t location;          ///< index of the location that posted
   uint32_t posting;           ///< ordinal (messages: taken at the matched probe)
   uint32_t comm;              ///< index of the communicator
+  uint32_t instance;          ///< how-many-th persistent collective of its communicator
   uint32_t holders;           ///< calls that will finish it; it is not recycled before they are through
   int32_t peer;
   int32_t tag;
   uint16_t flags;             ///< sync_flag bits of every posting made from it
+  core::mpi_call collective;  ///< persistent collective: the call that made it, else `none`
   bool persistent;
   bool linked;
   bool wildcard;              ///< active, and its status is needed: source or tag are not known yet
@@ -3163,10 +3306,12 @@ class request_table {
     p.record = nullptr;
     p.new_comm = nullptr;
     p.region = nullptr;
+    p.needs = nullptr;
     p.bytes = 0;
-    p.index = p.location = p.posting = p.comm = p.holders = 0;
+    p.index = p.location = p.posting = p.comm = p.instance = p.holders = 0;
     p.peer = p.tag = 0;
     p.flags = 0;
+    p.collective = core::mpi_call::none;
     p.persistent = p.linked = p.wildcard = p.cancel_seen = p.watched = false;
   }
 
@@ -3314,9 +3459,21 @@ class spin_lock {
         else relax();
       } while (__atomic_load_n(&held_, __ATOMIC_RELAXED) != 0);
   }
+  /// For a holder that may have left by `longjmp`: after `patience_ns` the lock is taken from it.
+  void lock_or_take_over(uint64_t patience_ns) noexcept {
+    uint64_t until = 0;
+    for (unsigned tries = 0; __atomic_exchange_n(&held_, 1u, __ATOMIC_ACQUIRE) != 0;) do {
+        if (++tries < 512) relax();
+        else sched_yield();
+        if (tries % 1024 != 0) continue;
+        const uint64_t now = core::monotonic_ns();
+        if (until == 0) until = now + patience_ns;
+        else if (now >= until) return;
+      } while (__atomic_load_n(&held_, __ATOMIC_RELAXED) != 0);
+  }
   void unlock() noexcept { __atomic_store_n(&held_, 0u, __ATOMIC_RELEASE); }
 
- private:
+  /// A short pause between two tries.
   static void relax() noexcept {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -3325,6 +3482,7 @@ class spin_lock {
 #endif
   }
 
+ private:
   uint32_t held_ = 0;
 };
 
@@ -4294,6 +4452,9 @@ struct dynamic_name {
   static constexpr size_t terminated = ~size_t(0);
 };
 
+/// A mark of whywait.h or whywait.f90.
+enum class plain_mark : uint32_t { begin, end, next, visit, work, wait };
+
 /// The slow paths of marks, in the module that contains the recorder. A mark takes one at the first visit of a place in
 /// a segment, at the first mark of a thread, for a depth beyond what is prepared, and where a mode of the recorder
 /// needs it. `counted` is the block in which the fast path has counted the visit already; null: nowhere.
@@ -4308,6 +4469,9 @@ struct mark_functions {
   opened (*begin_named)(const dynamic_name& name, bool scoped, uint32_t& number) noexcept;
   void (*end_named)(const dynamic_name& name) noexcept;
   void (*visit_named)(const dynamic_name& name) noexcept;
+  /// All marks of other languages, with C types only: `what` is a plain_mark. `size`: characters of the name, or
+  /// dynamic_name::terminated.
+  void (*plain)(uint32_t what, const char* name, size_t size, const char* file, uint32_t line, uint64_t units) noexcept;
 };
 
 namespace detail {
@@ -4968,6 +5132,7 @@ namespace mpi {
 
 struct state;
 struct message_data;    // data_regions.hpp
+struct open_groups;     // one_sided_calls.hpp
 struct shared_windows;  // windows.hpp
 struct thread_state;
 
@@ -5027,6 +5192,11 @@ struct poll_run {
   uint64_t reading;      ///< how long that took
 };
 
+/// Order of posting in some communicators.
+struct alignas(64) posting_lock {
+  spin_lock lock;
+};
+
 /// What a thread keeps for the wrappers: record::location::extension[0].
 struct thread_state : thread_facts {
   state* process;
@@ -5034,6 +5204,9 @@ struct thread_state : thread_facts {
   uint64_t communicator_handle;      // cache of one look-up
   uint32_t communicator_generation;
   uint32_t communicator_index;
+  uint64_t window_handle;            // the same for windows
+  uint32_t window_generation;
+  uint32_t window_index;
   struct {
     uint64_t handle;
     int64_t bytes;  // -1: derived, queried each time, because its handle may be reused for another type
@@ -5044,6 +5217,15 @@ struct thread_state : thread_facts {
   void* scratch;            // for arrays of requests; grows outside the common case
   uint64_t scratch_bytes;
   self_timing timing;       ///< what the wrappers cost here
+  uint64_t left;            ///< end of the last call
+  own_delay delay;          ///< of the thread that started MPI
+  posting_lock* held;       ///< the first of the consecutive posting locks that this thread holds
+  uint32_t held_count;
+
+  /// Also of a call that an error handler left by `longjmp`, which ran no destructor.
+  void release_posting_locks() noexcept {
+    for (; held_count != 0; --held_count) held[held_count - 1].lock.unlock();
+  }
 };
 
 /// What the wrappers of a process share: core::registry::extension[0].
@@ -5052,15 +5234,14 @@ struct state : process_facts {
   bool several;             ///< and more than one thread has called MPI: posting is under a lock
   bool ended;               ///< on_end has run or must not run any more
   bool any_multiple;        ///< MPI_THREAD_MULTIPLE was granted to some process
+  bool spawned;             ///< MPI_Comm_spawn started this process
   bool others_requests;     ///< a call without a model was made: requests may exist that no wrapper created
   uint32_t open_wildcards;  ///< requests whose completion needs a status
   uint32_t communicator_generation;
   // What several threads write all the time has cache lines of its own: the rest is read in every call.
   alignas(64) uint32_t last_posting;  ///< ordinal of the last operation handed to MPI
   alignas(64) spin_lock lock;  ///< requests, messages, communicators
-  struct alignas(64) posting_lock {
-    spin_lock lock;
-  } posting_locks[16];      ///< order of posting, by communicator: within one, ordinals are in MPI's order
+  posting_lock posting_locks[16];  ///< order of posting, by communicator: within one, ordinals are in MPI's order
   request_table requests;
   request_table messages;
   alignas(64) uint64_t shared_handles[8];  ///< requests that MPI hands out many times: complete at once
@@ -5069,10 +5250,12 @@ struct state : process_facts {
   MPI_Comm tool_comm;       ///< duplicate of MPI_COMM_WORLD for whywait alone; errors return
   MPI_Group world_group;
   shared_windows* windows;  ///< null until one is allocated
+  open_groups* groups;      ///< null until an epoch of a window begins
   message_data* data;       ///< null until a message is looked for in a registered array
   int32_t thread_level;
   clock_sync<core::cycle_clock> clocks;
   calibration calibrated;
+  own_delay* delay;         ///< of the thread that started MPI; null before
   epoch_schedule schedule;
   uint64_t compared_ticks;  ///< spent comparing how full the memory is, with the wait for other ranks there
   void* so_far;             ///< what the hooks keep from epoch to epoch; null: nothing
@@ -5088,7 +5271,7 @@ struct state : process_facts {
     last_posting += count;
     return last_posting - count + 1;
   }
-  spin_lock& posting_lock_of(uint64_t comm) noexcept { return posting_locks[(comm * 0x9e3779b97f4a7c15u) >> 60].lock; }
+  posting_lock& posting_lock_of(uint64_t comm) noexcept { return posting_locks[(comm * 0x9e3779b97f4a7c15u) >> 60]; }
 
   /// Memory ran out at `posting`: operations from there on are recorded nowhere in this process.
   __attribute__((noinline, cold)) void close(uint64_t now, uint32_t last_recorded) noexcept {
@@ -5157,10 +5340,8 @@ inline bool release_calls(record::location& ended) noexcept {
   return true;
 }
 
-/// First MPI call of a thread. Null if nothing is recorded.
-__attribute__((noinline, cold)) inline thread_state* open_thread(record::location* location) noexcept {
-  state* const process = the_state();
-  if (process == nullptr || !__atomic_load_n(&process->running, __ATOMIC_ACQUIRE)) return nullptr;
+/// The state of a thread that has none. Null without memory.
+__attribute__((noinline, cold)) inline thread_state* make_thread(state* process, record::location* location) noexcept {
   pthread_mutex_lock(&process->registry->mutex);
   record::ended_threads* const ended = process->registry->ended;
   thread_state* const before = record::detail::continue_calls(*process->registry, *location)
@@ -5191,6 +5372,13 @@ __attribute__((noinline, cold)) inline thread_state* open_thread(record::locatio
   __atomic_store_n(&location->extension[0], static_cast<void*>(made), __ATOMIC_RELEASE);
   pthread_mutex_unlock(&process->registry->mutex);
   return made;
+}
+
+/// First MPI call of a thread. Null if nothing is recorded.
+__attribute__((noinline, cold)) inline thread_state* open_thread(record::location* location) noexcept {
+  state* const process = the_state();
+  if (process == nullptr || !__atomic_load_n(&process->running, __ATOMIC_ACQUIRE)) return nullptr;
+  return make_thread(process, location);
 }
 
 }  // namespace detail
@@ -5297,7 +5485,7 @@ __attribute__((noinline)) inline uint32_t find_communicator(thread_state& thread
 }  // namespace detail
 
 /// Bytes of `count` elements. About 2 ns for predefined types.
-inline uint64_t bytes_of(thread_state& thread, int count, MPI_Datatype type) noexcept {
+inline uint64_t bytes_of(thread_state& thread, MPI_Count count, MPI_Datatype type) noexcept {
   if (count <= 0) return 0;
   const auto& slot = thread.types[(bits_of(type) * 0x9e3779b97f4a7c15u) >> 60];
   const int64_t known = slot.handle == bits_of(type) ? slot.bytes : -1;
@@ -5348,6 +5536,34 @@ inline bool took_message(int code) noexcept {
 }  // namespace whywait
 
 #endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/core/script_place.hpp
+#ifndef WHYWAIT_CORE_SCRIPT_PLACE_HPP
+#define WHYWAIT_CORE_SCRIPT_PLACE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+// A line of a script has no code address, so call sites in scripts have an address that no code can have: it is above the
+// addresses of programs, and contains the number of a place in the site table of the process (core/site.hpp).
+
+inline constexpr uint64_t script_addresses = 0x00ff707900000000u;
+
+inline const void* address_of_script(uint32_t site) noexcept {
+  return reinterpret_cast<const void*>(static_cast<uintptr_t>(script_addresses | site));
+}
+/// Number of the place in the site table; 0 for an address of code.
+inline uint32_t script_site_of(const void* address) noexcept {
+  const uint64_t at = reinterpret_cast<uintptr_t>(address);
+  return (at & 0xffffffff00000000u) == script_addresses ? static_cast<uint32_t>(at) : 0;
+}
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
 
 #endif
 
@@ -5482,7 +5698,29 @@ struct caller {
     return {};
   }
 
+  /// Whether the wrapper is still on the stack, found by walking it. False: an error handler has left it by `longjmp`. Where the
+  /// walk ends early (code without unwind tables) it is assumed to be. About 1 us; the unwinder may lock.
+  __attribute__((noinline, cold)) bool is_on_stack() const noexcept {
+    walk w{reinterpret_cast<uintptr_t>(address), reinterpret_cast<uintptr_t>(frame), false, false};
+    _Unwind_Backtrace(&look_for, &w);
+    return w.found || !w.passed;
+  }
+
  private:
+  struct walk {
+    uintptr_t address, frame;
+    bool found, passed;
+  };
+  static _Unwind_Reason_Code look_for(_Unwind_Context* context, void* data) noexcept {
+    walk& w = *static_cast<walk*>(data);
+    const uintptr_t stack = _Unwind_GetCFA(context);
+    if (stack <= w.frame) return _URC_NO_REASON;
+    // The function that called the wrapper is the first one above its frame.
+    w.found = _Unwind_GetIP(context) == w.address;
+    w.passed = true;
+    return _URC_NORMAL_STOP;
+  }
+
   struct unwinding {
     const void* address;
     uintptr_t frame_begin, frame_end;  // stack pointer of the function that called the wrapper, and of its caller
@@ -5514,6 +5752,335 @@ struct caller {
 }  // namespace mpi
 }  // namespace v0
 }  // namespace whywait
+
+#endif
+
+// ---- whywait/mpi/python_places.hpp
+#ifndef WHYWAIT_MPI_PYTHON_PLACES_HPP
+#define WHYWAIT_MPI_PYTHON_PLACES_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+/// File and line of the Python code that calls MPI. Extension modules such as mpi4py release the interpreter's lock around MPI
+/// calls, so a wrapper must not ask the interpreter, and must not wait for the lock either: its holder may wait for this MPI
+/// call. The place is read just before, where the module calls PyEval_SaveThread to release the lock: bindings.hpp makes that
+/// call, and the one of PyEval_RestoreThread after the MPI call, end here. Only public functions of Python 3.9 and later are
+/// used, by a thread that holds the lock. A call made without that has no place.
+class python_places {
+ public:
+  /// Finds the functions of the interpreter. False if this process has none.
+  __attribute__((cold)) bool find_interpreter() noexcept {
+    return find("PyEval_SaveThread", api_.save_thread) && find("PyEval_RestoreThread", api_.restore_thread) &&
+           find("PyEval_GetFrame", api_.get_frame) && find("PyFrame_GetCode", api_.get_code) &&
+           find("PyFrame_GetLineNumber", api_.get_line) && find("PyObject_GetAttrString", api_.get_attribute) &&
+           find("PyUnicode_AsUTF8", api_.as_text) && find("PyErr_Fetch", api_.fetch_error) &&
+           find("PyErr_Restore", api_.restore_error) && find("Py_IncRef", api_.increase) && find("Py_DecRef", api_.decrease);
+  }
+
+  /// The innermost Python code of a thread that holds the lock, as an address (core/script_place.hpp); null: there is none. About
+  /// 0.1 us, and some us for a place that is new.
+  const void* read() noexcept {
+    object* const frame = api_.get_frame();
+    if (frame == nullptr) return nullptr;
+    object* const code = api_.get_code(frame);
+    if (code == nullptr) return nullptr;
+    const uint32_t site = find_or_add(code, static_cast<uint32_t>(api_.get_line(frame)));
+    api_.decrease(code);
+    return site != 0 ? core::address_of_script(site) : nullptr;
+  }
+
+  void* save_thread(const void*& place) noexcept {
+    place = read();
+    return api_.save_thread();
+  }
+  void restore_thread(void* thread) const { api_.restore_thread(thread); }
+
+ private:
+  struct object;  // PyObject
+  static constexpr uint32_t capacity = 1u << 12;
+
+  struct known_place {
+    const object* code;
+    uint32_t line, site;
+  };
+  struct functions {
+    void* (*save_thread)();
+    void (*restore_thread)(void*);
+    object* (*get_frame)();
+    object* (*get_code)(object* frame);
+    int (*get_line)(object* frame);
+    object* (*get_attribute)(object*, const char* name);
+    const char* (*as_text)(object*);
+    void (*fetch_error)(object**, object**, object**);
+    void (*restore_error)(object*, object*, object*);
+    void (*increase)(object*);
+    void (*decrease)(object*);
+  };
+
+  template <class Function>
+  static bool find(const char* name, Function*& function) noexcept {
+    function = reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+    return function != nullptr;
+  }
+
+  static uint32_t first_place(const object* code, uint32_t line) noexcept {
+    return static_cast<uint32_t>(((reinterpret_cast<uintptr_t>(code) ^ (uint64_t(line) << 48)) * 0x9e3779b97f4a7c15u) >> 40) &
+           (capacity - 1);
+  }
+
+  uint32_t find_or_add(object* code, uint32_t line) noexcept {
+    uint32_t place = first_place(code, line), site = 0;
+    lock_.lock();  // the interpreter may have no lock of its own; nothing in here waits
+    for (; places_[place].code != nullptr && site == 0; place = (place + 1) & (capacity - 1))
+      if (places_[place].code == code && places_[place].line == line) site = places_[place].site;
+    const bool full = count_ == capacity / 2;
+    lock_.unlock();
+    return site != 0 || full ? site : add(code, line);
+  }
+
+  // Keeps the code object, so that its address never stands for another one.
+  __attribute__((noinline, cold)) uint32_t add(object* code, uint32_t line) noexcept {
+    object *error[3] = {nullptr, nullptr, nullptr}, *ignored[3] = {nullptr, nullptr, nullptr};
+    api_.fetch_error(&error[0], &error[1], &error[2]);
+    object* const file = api_.get_attribute(code, "co_filename");
+    object* const name = api_.get_attribute(code, "co_name");
+    const char* const file_text = file != nullptr ? api_.as_text(file) : nullptr;
+    const char* const name_text = name != nullptr ? api_.as_text(name) : nullptr;
+    const uint32_t site = add_site(name_text != nullptr ? name_text : "", file_text, line);
+    if (file != nullptr) api_.decrease(file);
+    if (name != nullptr) api_.decrease(name);
+    api_.fetch_error(&ignored[0], &ignored[1], &ignored[2]);
+    for (object* what : ignored)
+      if (what != nullptr) api_.decrease(what);
+    api_.restore_error(error[0], error[1], error[2]);
+    api_.increase(code);
+    lock_.lock();
+    if (count_ < capacity / 2) {
+      uint32_t place = first_place(code, line);
+      while (places_[place].code != nullptr) place = (place + 1) & (capacity - 1);
+      places_[place] = {code, line, site};
+      ++count_;
+    }
+    lock_.unlock();
+    return site;
+  }
+
+  // Without the brackets of <module>, <lambda>: reports shorten what is in such brackets.
+  static uint32_t add_site(const char* name, const char* file, uint32_t line) noexcept {
+    char text[100] = "";
+    const size_t length = strlen(name);
+    if (*name == '<' && length > 2 && length < sizeof text) {
+      memcpy(text, name + 1, length - 2);
+      name = text;
+    }
+    return core::the_registry()->sites.intern(core::site_kind::none, name, file, line);
+  }
+
+  functions api_ = {};
+  uint32_t count_ = 0;
+  spin_lock lock_;
+  known_place places_[capacity] = {};
+};
+
+/// Those of the process, and the place of the calling thread while it has released the interpreter's lock.
+__attribute__((visibility("hidden"))) inline python_places known_python;
+__attribute__((visibility("hidden"))) inline thread_local const void* python_caller = nullptr;
+
+/// In place of PyEval_SaveThread and PyEval_RestoreThread, in modules that call MPI.
+__attribute__((visibility("hidden"))) inline void* save_python_thread() noexcept {
+  return known_python.save_thread(python_caller);
+}
+__attribute__((visibility("hidden"))) inline void restore_python_thread(void* thread) {
+  python_caller = nullptr;
+  known_python.restore_thread(thread);
+}
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/mpi/binding_frames.hpp
+#ifndef WHYWAIT_MPI_BINDING_FRAMES_HPP
+#define WHYWAIT_MPI_BINDING_FRAMES_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+/// Finds the program's code behind the libraries through which other languages call MPI (bindings.hpp). The wrapper returns to
+/// such a library; the call site is the code that called the library. In an extension module of Python it is the Python code.
+///
+/// On x86-64 the return address lies at a fixed distance above the wrapper's frame, unless the function of the library has a
+/// frame of variable size. The unwinder tells the distance the first time, and whether it holds for each address that is found
+/// there for the first time. Where it does not hold, and on other processors, the unwinder finds every caller (about 1 us).
+class binding_frames {
+ public:
+  static constexpr uint32_t most_modules = 8;
+
+  /// Adds the code of a library. False if it is known already or there is no more room.
+  __attribute__((cold)) bool add(uintptr_t begin, uintptr_t end, bool is_python) noexcept {
+    lock_.lock();
+    const uint32_t count = count_;
+    bool fresh = count != most_modules;
+    for (uint32_t i = 0; i != count; ++i) fresh = fresh && modules_[i].begin != begin;
+    if (fresh) {
+      modules_[count] = {begin, end, is_python};
+      __atomic_store_n(&count_, count + 1, __ATOMIC_RELEASE);
+      const uintptr_t first = count == 0 || begin < first_ ? begin : first_;
+      const uintptr_t past = count == 0 || end > first_ + size_ ? end : first_ + size_;
+      __atomic_store_n(&first_, first, __ATOMIC_RELAXED);
+      __atomic_store_n(&size_, past - first, __ATOMIC_RELEASE);
+    }
+    lock_.unlock();
+    return fresh;
+  }
+
+  /// Whether code at that address may belong to such a library. Less than 1 ns.
+  __attribute__((always_inline)) bool may_contain(const void* address) const noexcept {
+    return reinterpret_cast<uintptr_t>(address) - __atomic_load_n(&first_, __ATOMIC_RELAXED) <
+           __atomic_load_n(&size_, __ATOMIC_RELAXED);
+  }
+
+  /// The caller outside of these libraries; `direct` itself if it is none of them. About 5 ns, and an unwinding of about 1 us for
+  /// each new call site.
+  __attribute__((noinline)) caller outside(const caller& direct) noexcept {
+    caller found = direct;
+    for (int level = 0; level != most_levels; ++level) {
+      const code_range* const range = range_of(found.address);
+      if (range == nullptr) return found;
+      if (range->is_python) return {python_caller != nullptr ? python_caller : found.address, found.frame};
+      if (!step_out(found)) return direct;
+    }
+    return found;
+  }
+
+ private:
+  static constexpr int most_levels = 4;  ///< Open MPI: mpi_send_f08 calls ompi_send_f, which calls MPI_Send
+  static constexpr uint32_t capacity = 1u << 13;
+  static constexpr uintptr_t varies = 1;  ///< a distance: there is no fixed one
+
+  struct code_range {
+    uintptr_t begin, end;
+    bool is_python;
+  };
+  /// `to` 0: `distance` from a frame to the return address behind the code at `from`. Else: `to` was found there.
+  struct known_step {
+    uintptr_t from, to, distance;
+  };
+
+  const code_range* range_of(const void* code) const noexcept {
+    const uintptr_t address = reinterpret_cast<uintptr_t>(code);
+    const uint32_t count = __atomic_load_n(&count_, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i != count; ++i)
+      if (address - modules_[i].begin < modules_[i].end - modules_[i].begin) return &modules_[i];
+    return nullptr;
+  }
+
+  bool step_out(caller& at) noexcept {
+#if defined(__x86_64__)
+    const uintptr_t from = reinterpret_cast<uintptr_t>(at.address), frame = reinterpret_cast<uintptr_t>(at.frame);
+    const known_step* const first = find(from, 0);
+    const uintptr_t distance = first != nullptr ? __atomic_load_n(&first->distance, __ATOMIC_RELAXED) : varies;
+    if (distance != varies) {
+      const uintptr_t slot = frame + distance, to = *reinterpret_cast<const volatile uintptr_t*>(slot);
+      if (find(from, to) != nullptr) {
+        at = {reinterpret_cast<const void*>(to), reinterpret_cast<const void*>(slot - sizeof(void*))};
+        return true;
+      }
+    }
+    unwinding u{at.address, 0, 0, false, 0};
+    _Unwind_Backtrace(&visit, &u);
+    if (u.code == 0) return false;
+    const uintptr_t slot = u.stack - sizeof(void*);
+    note(from, u.code, slot - frame);
+    at = {reinterpret_cast<const void*>(u.code), reinterpret_cast<const void*>(slot - sizeof(void*))};
+    return true;
+#else
+    unwinding u{at.address, 0, 0, false, 0};
+    _Unwind_Backtrace(&visit, &u);
+    if (u.code == 0) return false;
+    at.address = reinterpret_cast<const void*>(u.code);
+    return true;
+#endif
+  }
+
+  struct unwinding {
+    const void* address;
+    uintptr_t code, stack;  // of the caller of the function that contains `address`: return address and stack pointer
+    bool met;
+    uint32_t visited;
+  };
+  static _Unwind_Reason_Code visit(_Unwind_Context* context, void* data) noexcept {
+    unwinding& u = *static_cast<unwinding*>(data);
+    if (u.met) {
+      u.code = _Unwind_GetIP(context);
+      u.stack = _Unwind_GetCFA(context);
+      return _URC_NORMAL_STOP;
+    }
+    u.met = _Unwind_GetIP(context) == reinterpret_cast<uintptr_t>(u.address);
+    return ++u.visited < 32 ? _URC_NO_REASON : _URC_NORMAL_STOP;
+  }
+
+  static uint32_t first_place(uintptr_t from, uintptr_t to) noexcept {
+    return static_cast<uint32_t>(((from ^ (to * 0x9e3779b97f4a7c15u)) * 0x9e3779b97f4a7c15u) >> 40) & (capacity - 1);
+  }
+  known_step* find(uintptr_t from, uintptr_t to) noexcept {
+    for (uint32_t place = first_place(from, to);; place = (place + 1) & (capacity - 1)) {
+      const uintptr_t known = __atomic_load_n(&steps_[place].from, __ATOMIC_ACQUIRE);
+      if (known == 0) return nullptr;
+      if (known == from && steps_[place].to == to) return &steps_[place];
+    }
+  }
+  void add_step(uintptr_t from, uintptr_t to, uintptr_t distance) noexcept {
+    uint32_t place = first_place(from, to);
+    while (steps_[place].from != 0) place = (place + 1) & (capacity - 1);
+    steps_[place].to = to;
+    steps_[place].distance = distance;
+    __atomic_store_n(&steps_[place].from, from, __ATOMIC_RELEASE);
+    ++step_count_;
+  }
+  __attribute__((noinline, cold)) void note(uintptr_t from, uintptr_t to, uintptr_t distance) noexcept {
+    lock_.lock();
+    if (step_count_ < capacity / 2) {
+      known_step* const first = find(from, 0);
+      if (first == nullptr) add_step(from, 0, distance);
+      else if (first->distance != distance) __atomic_store_n(&first->distance, varies, __ATOMIC_RELAXED);
+      if (find(from, to) == nullptr) add_step(from, to, 0);
+    }
+    lock_.unlock();
+  }
+
+  uintptr_t first_ = 0, size_ = 0;  // from the first module to the end of the last one
+  uint32_t count_ = 0, step_count_ = 0;
+  code_range modules_[most_modules] = {};
+  spin_lock lock_;
+  known_step steps_[capacity] = {};
+};
+
+/// Those of the process, in the module with the wrappers.
+__attribute__((visibility("hidden"))) inline binding_frames known_bindings;
+
+/// The code that called a wrapper: its return address and its frame, or the code behind a binding of another language.
+__attribute__((always_inline)) inline caller calling_code(const void* address, const void* frame) noexcept {
+  if (__builtin_expect(known_bindings.may_contain(address), 0)) return known_bindings.outside({address, frame});
+  return {address, frame};
+}
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
 
 #endif
 
@@ -5561,9 +6128,12 @@ class call {
   __attribute__((always_inline)) call(core::mpi_call what, const caller& from) noexcept
       : thread_(recording_thread()), from_(from.address), what_(what) {
     if (__builtin_expect(thread_ == nullptr, 0)) return;
-    if (__builtin_expect(thread_->open.frame != nullptr, 0) && is_inside(thread_->open, from.frame)) {
-      thread_ = nullptr;
-      return;
+    if (__builtin_expect(thread_->open.frame != nullptr, 0)) {
+      if (is_inside(thread_->open, from.frame)) {
+        thread_ = nullptr;
+        return;
+      }
+      thread_->release_posting_locks();
     }
     thread_->open.frame = from.frame;
     thread_->open.address = from.address;
@@ -5594,6 +6164,7 @@ class call {
     begin_ = core::cycle_clock::now();
     thread_->open.begin = begin_;
     make_room();
+    if (__builtin_expect(thread_->delay.is_long(begin_ - thread_->left), 0)) pause_until(end_code(*thread_));
     if (__builtin_expect(entered_ != 0, 0)) given_ = read_clock();
   }
 
@@ -5609,6 +6180,8 @@ class call {
     open_ = false;
     const uint64_t now = core::cycle_clock::now();
     duration_ = now - begin_;
+    thread_->left = now;
+    if (__builtin_expect(thread_->delay.is_long(duration_), 0)) thread_->delay.end_call();
     where().path.resume(now);
     site_ = thread_->sites.count(from(), what_, where().path, duration_);
   }
@@ -5682,14 +6255,15 @@ class call {
 
  private:
   // Whether the open call is still on the stack. An error handler may have left it by longjmp; then its frame is
-  // not above this one, or its return address has been overwritten.
-  static bool is_inside(const open_call& outer, const void* frame) noexcept {
+  // not above this one, or its return address has been overwritten, or it is in a part of the stack that is not in use.
+  static __attribute__((noinline, cold)) bool is_inside(const open_call& outer, const void* frame) noexcept {
     if (reinterpret_cast<uintptr_t>(outer.frame) <= reinterpret_cast<uintptr_t>(frame)) return false;
 #if defined(__x86_64__)
-    return *(static_cast<const void* const volatile*>(outer.frame) + 1) == outer.address;
-#else
-    return true;
+    if (*(static_cast<const void* const volatile*>(outer.frame) + 1) != outer.address &&
+        core::script_site_of(outer.address) == 0)
+      return false;
 #endif
+    return caller{outer.address, outer.frame}.is_on_stack();
   }
 
   // The kernel maps memory now and then: that pause is no time of the program, nor of MPI.
@@ -5773,6 +6347,11 @@ class call {
     uint32_t& overhead = records[stored - 1].overhead;
     const uint64_t more = overhead + 4 * (usual != 0 && usual < reading ? usual : reading);
     overhead = more < ~uint32_t(0) ? static_cast<uint32_t>(more) : ~uint32_t(0);
+  }
+
+  static __attribute__((noinline, cold)) uint64_t end_code(thread_state& thread) noexcept {
+    thread.delay.end_code();
+    return core::cycle_clock::now();
   }
 
   static __attribute__((noinline, cold)) uint64_t fresh_chunk(record::location& here) noexcept {
@@ -7081,6 +7660,31 @@ __attribute__((visibility("hidden"))) inline void visit_named(const dynamic_name
   if (location* const at = this_location()) visit_slowly(*at, number_of(*at, name));
 }
 
+__attribute__((visibility("hidden"))) inline void next_named(const dynamic_name& name) noexcept {
+  location* const at = this_location();
+  if (at == nullptr) return;
+  const uint32_t number = number_of(*at, name);
+  if (at->path.depth() == 0 && number != 0) count_mismatch(*at, mismatch::fault::nothing_before, number);
+  next_slowly(*at, number);
+}
+__attribute__((visibility("hidden"))) inline void mark_plainly(uint32_t which, const char* name, size_t size, const char* file,
+                                                               uint32_t line, uint64_t units) noexcept {
+  const auto what = static_cast<plain_mark>(which);
+  const site_kind kind = what == plain_mark::wait    ? site_kind::waiting
+                         : what == plain_mark::visit ? site_kind::step
+                                                     : site_kind::region;
+  const dynamic_name called{kind, name, size, file, line};
+  uint32_t number = 0;
+  switch (what) {
+    case plain_mark::begin:
+    case plain_mark::wait: static_cast<void>(begin_named(called, false, number)); break;
+    case plain_mark::end: end_named(called); break;
+    case plain_mark::next: next_named(called); break;
+    case plain_mark::visit: visit_named(called); break;
+    case plain_mark::work: work_mark(units); break;
+  }
+}
+
 }  // namespace detail
 }  // namespace record
 }  // namespace v0
@@ -8198,7 +8802,7 @@ inline message_data* message_data_of(state& process) noexcept {
 
 /// What `count` elements at `buffer` are of a registered array. False if they lie in none. About 50 ns; types that are
 /// not predefined 50 more once they are known.
-__attribute__((noinline)) inline bool find_region(call& here, const void* buffer, int count, MPI_Datatype type,
+__attribute__((noinline)) inline bool find_region(call& here, const void* buffer, MPI_Count count, MPI_Datatype type,
                                                   core::data_record& r) noexcept {
   if (count <= 0 || type == MPI_DATATYPE_NULL || buffer == MPI_IN_PLACE) return false;
   data::data_state* const arrays = data::state_of(*here.process().registry);
@@ -8295,21 +8899,21 @@ inline void leave_received(call& here, const core::sync_record& r, uint32_t inde
 }
 
 /// A blocking send, or one that is posted now, whose record was just finished.
-__attribute__((noinline, cold)) inline void send_data(call& here, const core::sync_record& r, const void* buffer, int count,
-                                                      MPI_Datatype type) noexcept {
+__attribute__((noinline, cold)) inline void send_data(call& here, const core::sync_record& r, const void* buffer,
+                                                      MPI_Count count, MPI_Datatype type) noexcept {
   core::data_record region;
   if (find_region(here, buffer, count, type, region)) leave_sent(here, r, here.next_index(), region);
 }
 /// A blocking receive whose record is number `index`.
 __attribute__((noinline, cold)) inline void receive_data(call& here, const core::sync_record& r, uint32_t index,
-                                                         const void* buffer, int count, MPI_Datatype type,
+                                                         const void* buffer, MPI_Count count, MPI_Datatype type,
                                                          const MPI_Status* status) noexcept {
   core::data_record region;
   if (find_region(here, buffer, count, type, region)) leave_received(here, r, index, true, region, status);
 }
 
 /// The region of an operation that is not complete yet; null if it lies in no array. Back to `drop_region`.
-__attribute__((noinline, cold)) inline message_region* keep_region(call& here, const void* buffer, int count,
+__attribute__((noinline, cold)) inline message_region* keep_region(call& here, const void* buffer, MPI_Count count,
                                                                    MPI_Datatype type) noexcept {
   core::data_record region;
   if (!find_region(here, buffer, count, type, region)) return nullptr;
@@ -8357,26 +8961,47 @@ namespace whywait {
 inline namespace v0 {
 namespace mpi {
 
-/// One buffer argument of a collective: `counts` (with `types` or `type`) if it differs from rank to rank.
+/// One buffer argument of a collective: `counts` (with `types` or `type`) if it differs from rank to rank. MPI's arrays are
+/// of `int`, or of MPI_Count and MPI_Aint in calls with large counts.
 struct part {
   const void* buffer;
-  int count;
-  const int* counts;
-  const int* displacements;  ///< in elements; bytes with `types`; null: parts follow each other
+  MPI_Count count;
+  const void* counts;
+  const void* displacements;  ///< in elements; bytes with `types`; null: parts follow each other
   MPI_Datatype type;
   const MPI_Datatype* types;
+  bool large_counts;
+  bool large_displacements;
+
+  MPI_Count count_of(int i) const noexcept {
+    return counts == nullptr ? count
+           : large_counts    ? static_cast<const MPI_Count*>(counts)[i]
+                             : static_cast<const int*>(counts)[i];
+  }
+  MPI_Aint displacement_of(int i) const noexcept {
+    return large_displacements ? static_cast<const MPI_Aint*>(displacements)[i] : static_cast<const int*>(displacements)[i];
+  }
 };
 /// The buffer that is meant by MPI_IN_PLACE.
 inline const void* or_other(const void* buffer, const void* other) noexcept { return buffer == MPI_IN_PLACE ? other : buffer; }
 
-inline part one(const void* buffer, int count, MPI_Datatype type) noexcept {
-  return part{buffer, count, nullptr, nullptr, type, nullptr};
+inline part one(const void* buffer, MPI_Count count, MPI_Datatype type) noexcept {
+  return part{buffer, count, nullptr, nullptr, type, nullptr, false, false};
 }
-inline part each(const void* buffer, const int* counts, const int* displacements, MPI_Datatype type) noexcept {
-  return part{buffer, 0, counts, displacements, type, nullptr};
+template <class Count>
+inline part each(const void* buffer, const Count* counts, MPI_Datatype type) noexcept {
+  return part{buffer, 0, counts, nullptr, type, nullptr, sizeof(Count) > sizeof(int), false};
 }
-inline part each(const void* buffer, const int* counts, const int* displacements, const MPI_Datatype* types) noexcept {
-  return part{buffer, 0, counts, displacements, MPI_DATATYPE_NULL, types};
+template <class Count, class Displacement>
+inline part each(const void* buffer, const Count* counts, const Displacement* displacements, MPI_Datatype type) noexcept {
+  return part{buffer, 0, counts, displacements, type, nullptr, sizeof(Count) > sizeof(int), sizeof(Displacement) > sizeof(int)};
+}
+template <class Count, class Displacement>
+inline part each(const void* buffer, const Count* counts, const Displacement* displacements,
+                 const MPI_Datatype* types) noexcept {
+  part p = each(buffer, counts, displacements, MPI_DATATYPE_NULL);
+  p.types = types;
+  return p;
 }
 
 }  // namespace mpi
@@ -8421,7 +9046,7 @@ class data_of_collective {
   /// A reduction of what all ranks sent. `i`: the rank whose count it is, if they differ; it lies at the beginning.
   void receive_combined(const part& p, int i = 0) noexcept {
     part first = p;
-    if (p.counts != nullptr) first = one(p.buffer, p.counts[i], p.type);
+    if (p.counts != nullptr) first = one(p.buffer, p.count_of(i), p.type);
     if (size > 1) leave(core::data_op::receive, first, 0, core::data_flag::everyone | core::data_flag::combines, -1);
   }
   /// What the rank brought for itself.
@@ -8444,20 +9069,20 @@ class data_of_collective {
  private:
   bool find(const part& p, int i, core::data_record& r) noexcept {
     const MPI_Datatype type = p.types != nullptr ? p.types[i] : p.type;
-    const int count = p.counts != nullptr ? p.counts[i] : p.count;
+    const MPI_Count count = p.count_of(i);
     MPI_Aint low = 0, extent = 1;
     if (count <= 0 || type == MPI_DATATYPE_NULL) return false;
     if (p.types == nullptr) PMPI_Type_get_extent(type, &low, &extent);
-    const MPI_Aint offset = p.displacements != nullptr ? p.displacements[i] * extent
+    const MPI_Aint offset = p.displacements != nullptr ? p.displacement_of(i) * extent
                             : p.counts != nullptr      ? before(p, i) * extent
-                                                       : MPI_Aint{i} * count * extent;
+                                                       : static_cast<MPI_Aint>(count) * i * extent;
     return detail::find_region(here_, static_cast<const char*>(p.buffer) + offset, count, type, r);
   }
   // Elements of the parts before, of counts without displacements (MPI_Reduce_scatter).
   static MPI_Aint before(const part& p, int i) noexcept {
-    MPI_Aint sum = 0;
-    for (int k = 0; k < i; ++k) sum += p.counts[k];
-    return sum;
+    MPI_Count sum = 0;
+    for (int k = 0; k < i; ++k) sum += p.count_of(k);
+    return static_cast<MPI_Aint>(sum);
   }
 
   void parts(core::data_op op, const part& p) noexcept {
@@ -8469,10 +9094,10 @@ class data_of_collective {
   bool leave_at_once(core::data_op op, const part& p) noexcept {
     core::data_record r;
     if (size < 2) return true;
-    const int64_t count = int64_t(p.count) * size;
-    if (count > INT32_MAX || !detail::find_region(here_, p.buffer, static_cast<int>(count), p.type, r)) return false;
+    const MPI_Count count = p.count * size;
+    if (!detail::find_region(here_, p.buffer, count, p.type, r)) return false;
     if (r.stride != 0 || r.has(core::data_flag::bounds)) return false;
-    if (r.end - r.begin != bytes_of(here_.thread(), static_cast<int>(count), p.type)) return false;  // the array ends before
+    if (r.end - r.begin != bytes_of(here_.thread(), count, p.type)) return false;  // the array ends before
     store(op, r, core::data_flag::everyone | core::data_flag::parted, -1);
     return true;
   }
@@ -9439,8 +10064,9 @@ namespace mpi {
 
 /// Whether an operation over all ranks, to which every rank contributes and from which every rank receives, returns only
 /// after all ranks have entered it, whatever the arguments are. (For other operations that depends on the counts of all ranks.)
-constexpr bool meets_all(core::mpi_call what) noexcept {
+constexpr bool meets_all(core::mpi_call call) noexcept {
   using core::mpi_call;
+  const mpi_call what = core::plain_form(call);
   return what == mpi_call::Barrier || what == mpi_call::Allreduce || what == mpi_call::Allgather ||
          what == mpi_call::Alltoall || what == mpi_call::Reduce_scatter_block;
 }
@@ -9553,7 +10179,7 @@ struct flow {
 namespace detail {
 
 inline uint64_t bytes_for(thread_state& thread, const part& p, int rank) noexcept {
-  const int count = p.counts != nullptr ? p.counts[rank] : p.count;
+  const MPI_Count count = p.count_of(rank);
   return count > 0 ? bytes_of(thread, count, p.types != nullptr ? p.types[rank] : p.type) : 0;
 }
 __attribute__((noinline)) inline uint64_t bytes_for_all(thread_state& thread, const part& p, int size) noexcept {
@@ -9835,9 +10461,136 @@ struct scan_facts {
 
 #endif
 
-// ---- whywait/mpi/communicator_calls.hpp
-#ifndef WHYWAIT_MPI_COMMUNICATOR_CALLS_HPP
-#define WHYWAIT_MPI_COMMUNICATOR_CALLS_HPP
+// ---- whywait/mpi/collective_table.hpp
+#ifndef WHYWAIT_MPI_COLLECTIVE_TABLE_HPP
+#define WHYWAIT_MPI_COLLECTIVE_TABLE_HPP
+
+// The collectives: name, name of the nonblocking form, parameters and arguments without `comm` and what follows it, and
+// the facts with the receive argument if it decides which members are needed. `count_type` and `offset_type` (displacements
+// and units) are `int`, and MPI_Count and MPI_Aint in the forms with large counts (MPI_Bcast_c).
+// collective_wrappers.hpp makes the wrappers of all forms and undefines the macros. The blocking form of a frequent collective
+// has a function of its own, which is faster; those of the others share one.
+// clang-format off
+
+#define WHYWAIT_MPI_FREQUENT_COLLECTIVES(F)                                                                              \
+  F(Bcast, Ibcast,                                                                                                       \
+    (void* buffer, count_type count, MPI_Datatype type, int root),                                                       \
+    (buffer, count, type, root),                                                                                         \
+    (broadcast_facts{one(buffer, count, type), root}, part{}))                                                           \
+  F(Reduce, Ireduce,                                                                                                     \
+    (const void* sendbuf, void* recvbuf, count_type count, MPI_Datatype type, MPI_Op op, int root),                      \
+    (sendbuf, recvbuf, count, type, op, root),                                                                           \
+    (gather_facts{one(sendbuf, count, type), one(recvbuf, count, type), root, true}, part{}))                            \
+  F(Allreduce, Iallreduce,                                                                                               \
+    (const void* sendbuf, void* recvbuf, count_type count, MPI_Datatype type, MPI_Op op),                                \
+    (sendbuf, recvbuf, count, type, op),                                                                                 \
+    (all_facts{one(sendbuf, count, type), one(recvbuf, count, type), true}, part{}))
+
+#define WHYWAIT_MPI_RARE_COLLECTIVES(F)                                                                                  \
+  F(Gather, Igather,                                                                                                     \
+    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf, count_type recvcount,              \
+     MPI_Datatype recvtype, int root),                                                                                   \
+    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root),                                                  \
+    (gather_facts{one(sendbuf, sendcount, sendtype), one(recvbuf, recvcount, recvtype), root, false}, part{}))           \
+  F(Gatherv, Igatherv,                                                                                                   \
+    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf,                                    \
+     const count_type recvcounts[], const offset_type displs[], MPI_Datatype recvtype, int root),                        \
+    (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root),                                         \
+    (gather_facts{one(sendbuf, sendcount, sendtype), each(recvbuf, recvcounts, displs, recvtype), root, false},          \
+     part{}))                                                                                                            \
+  F(Scatter, Iscatter,                                                                                                   \
+    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf, count_type recvcount,              \
+     MPI_Datatype recvtype, int root),                                                                                   \
+    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root),                                                  \
+    (scatter_facts{one(sendbuf, sendcount, sendtype), one(recvbuf, recvcount, recvtype), root}, part{}))                 \
+  F(Scatterv, Iscatterv,                                                                                                 \
+    (const void* sendbuf, const count_type sendcounts[], const offset_type displs[], MPI_Datatype sendtype,              \
+     void* recvbuf, count_type recvcount, MPI_Datatype recvtype, int root),                                              \
+    (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root),                                         \
+    (scatter_facts{each(sendbuf, sendcounts, displs, sendtype), one(recvbuf, recvcount, recvtype), root}, part{}))       \
+  F(Allgather, Iallgather,                                                                                               \
+    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf, count_type recvcount,              \
+     MPI_Datatype recvtype),                                                                                             \
+    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),                                                        \
+    (all_facts{one(sendbuf, sendcount, sendtype), one(recvbuf, recvcount, recvtype), false}, part{}))                    \
+  F(Allgatherv, Iallgatherv,                                                                                             \
+    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf,                                    \
+     const count_type recvcounts[], const offset_type displs[], MPI_Datatype recvtype),                                  \
+    (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype),                                               \
+    (all_facts{one(sendbuf, sendcount, sendtype), each(recvbuf, recvcounts, displs, recvtype), false}, part{}))          \
+  F(Alltoall, Ialltoall,                                                                                                 \
+    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf, count_type recvcount,              \
+     MPI_Datatype recvtype),                                                                                             \
+    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),                                                        \
+    (exchange_facts{one(sendbuf, sendcount, sendtype), one(recvbuf, recvcount, recvtype)}, part{}))                      \
+  F(Alltoallv, Ialltoallv,                                                                                               \
+    (const void* sendbuf, const count_type sendcounts[], const offset_type sdispls[], MPI_Datatype sendtype,             \
+     void* recvbuf, const count_type recvcounts[], const offset_type rdispls[], MPI_Datatype recvtype),                  \
+    (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype),                                    \
+    (exchange_facts{each(sendbuf, sendcounts, sdispls, sendtype), each(recvbuf, recvcounts, rdispls, recvtype)},         \
+     each(recvbuf, recvcounts, rdispls, recvtype)))                                                                      \
+  F(Alltoallw, Ialltoallw,                                                                                               \
+    (const void* sendbuf, const count_type sendcounts[], const offset_type sdispls[],                                    \
+     const MPI_Datatype sendtypes[], void* recvbuf, const count_type recvcounts[], const offset_type rdispls[],          \
+     const MPI_Datatype recvtypes[]),                                                                                    \
+    (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes),                                  \
+    (exchange_facts{each(sendbuf, sendcounts, sdispls, sendtypes), each(recvbuf, recvcounts, rdispls, recvtypes)},       \
+     each(recvbuf, recvcounts, rdispls, recvtypes)))                                                                     \
+  F(Reduce_scatter, Ireduce_scatter,                                                                                     \
+    (const void* sendbuf, void* recvbuf, const count_type recvcounts[], MPI_Datatype type, MPI_Op op),                   \
+    (sendbuf, recvbuf, recvcounts, type, op),                                                                            \
+    (reduce_scatter_facts{each(or_other(sendbuf, recvbuf), recvcounts, type), each(recvbuf, recvcounts, type)},          \
+     part{}))                                                                                                            \
+  F(Reduce_scatter_block, Ireduce_scatter_block,                                                                         \
+    (const void* sendbuf, void* recvbuf, count_type recvcount, MPI_Datatype type, MPI_Op op),                            \
+    (sendbuf, recvbuf, recvcount, type, op),                                                                             \
+    (reduce_scatter_facts{one(or_other(sendbuf, recvbuf), recvcount, type), one(recvbuf, recvcount, type)}, part{}))     \
+  F(Scan, Iscan,                                                                                                         \
+    (const void* sendbuf, void* recvbuf, count_type count, MPI_Datatype type, MPI_Op op),                                \
+    (sendbuf, recvbuf, count, type, op),                                                                                 \
+    (scan_facts{one(sendbuf, count, type), one(recvbuf, count, type)}, part{}))                                          \
+  F(Exscan, Iexscan,                                                                                                     \
+    (const void* sendbuf, void* recvbuf, count_type count, MPI_Datatype type, MPI_Op op),                                \
+    (sendbuf, recvbuf, count, type, op),                                                                                 \
+    (scan_facts{one(sendbuf, count, type), one(recvbuf, count, type)}, part{}))
+
+#define WHYWAIT_MPI_COLLECTIVES(F) WHYWAIT_MPI_FREQUENT_COLLECTIVES(F) WHYWAIT_MPI_RARE_COLLECTIVES(F)
+
+#define WHYWAIT_MPI_NEIGHBOURS(F)                                                                                        \
+  F(Neighbor_allgather, Ineighbor_allgather,                                                                             \
+    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf, count_type recvcount,              \
+     MPI_Datatype recvtype),                                                                                             \
+    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),                                                        \
+    (neighbour_facts{one(sendbuf, sendcount, sendtype), one(recvbuf, recvcount, recvtype)}, part{}))                     \
+  F(Neighbor_allgatherv, Ineighbor_allgatherv,                                                                           \
+    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf,                                    \
+     const count_type recvcounts[], const offset_type displs[], MPI_Datatype recvtype),                                  \
+    (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype),                                               \
+    (neighbour_facts{one(sendbuf, sendcount, sendtype), each(recvbuf, recvcounts, displs, recvtype)}, part{}))           \
+  F(Neighbor_alltoall, Ineighbor_alltoall,                                                                               \
+    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf, count_type recvcount,              \
+     MPI_Datatype recvtype),                                                                                             \
+    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),                                                        \
+    (neighbour_facts{one(sendbuf, sendcount, sendtype), one(recvbuf, recvcount, recvtype)}, part{}))                     \
+  F(Neighbor_alltoallv, Ineighbor_alltoallv,                                                                             \
+    (const void* sendbuf, const count_type sendcounts[], const offset_type sdispls[], MPI_Datatype sendtype,             \
+     void* recvbuf, const count_type recvcounts[], const offset_type rdispls[], MPI_Datatype recvtype),                  \
+    (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype),                                    \
+    (neighbour_facts{each(sendbuf, sendcounts, sdispls, sendtype), each(recvbuf, recvcounts, rdispls, recvtype)},        \
+     part{}))                                                                                                            \
+  F(Neighbor_alltoallw, Ineighbor_alltoallw,                                                                             \
+    (const void* sendbuf, const count_type sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],       \
+     void* recvbuf, const count_type recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[]),            \
+    (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes),                                  \
+    (neighbour_facts{each(sendbuf, sendcounts, sdispls, sendtypes), each(recvbuf, recvcounts, rdispls, recvtypes)},      \
+     part{}))
+// clang-format on
+
+#endif
+
+// ---- whywait/mpi/neighbours.hpp
+#ifndef WHYWAIT_MPI_NEIGHBOURS_HPP
+#define WHYWAIT_MPI_NEIGHBOURS_HPP
 
 #ifndef WHYWAIT_DISABLE
 
@@ -9845,107 +10598,105 @@ namespace whywait {
 inline namespace v0 {
 namespace mpi {
 
-// Calls that make and free communicators.
-
-namespace detail {
-
-/// A call of all ranks of `over` that makes something; `made(call)` reads it and gives the communicator of the record.
-template <class What, class Pass, class Made>
-__attribute__((cold)) inline int make_together(What what, caller from, Pass& pass, MPI_Comm over, const Made& made) {
-  call here(what, from);
-  if (!here) return pass();
-  here.begin();
-  here.about(bits_of(over), -1, -1);
-  const uint32_t posting = here.process().take_posting();
-  const int code = pass();
-  here.leave();
-  if (code != MPI_SUCCESS) {
-    here.refuse();
-    return code;
-  }
-  const uint32_t comm = made(here);
-  if (core::sync_record* r = here.store(flag::contributes | flag::consumes, posting)) {
-    r->comm = comm;
-    here.finish();
-  }
-  return code;
-}
-
-}  // namespace detail
-
-/// Calls that make a communicator, collective over `parent`; `made_by_members` if only the new members take
-/// part (MPI_Comm_create_group) or two groups do (MPI_Intercomm_create, MPI_Intercomm_merge): then the record names the new
-/// one.
-template <class What, class Pass>
-__attribute__((cold)) inline int create(What what, caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made,
-                                        bool made_by_members = false) {
-  return detail::make_together(what, from, pass, parent, [&](call& here) {
-    const uint32_t index = made_communicator(here.thread(), *made);
-    return made_by_members ? index : index_of(here.thread(), parent);
-  });
-}
-
-/// MPI_Comm_idup: the handle exists when the request is complete; the number is taken now, as all members do.
-template <class What, class Pass>
-__attribute__((cold)) inline int create_later(What what, caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made,
-                                              MPI_Request* request) {
-  call here(what, from);
-  if (!here) return pass();
-  here.begin();
-  const uint32_t posting = here.process().take_posting();
-  const int code = pass();
-  here.leave();
-  if (code != MPI_SUCCESS) {
-    here.refuse();
-    return code;
-  }
-  const uint32_t over = index_of(here.thread(), parent), place = here.next_index();
-  core::sync_record* const r = here.store(flag::contributes | flag::consumes, posting);
-  if (r != nullptr) r->comm = over;
-  {
-    guard_if guard(here.process().lock, here.process().multiple);
-    const uint32_t index = detail::learn_communicator(here.process(), parent);
-    pending* const p = index != communicator_table::none ? here.process().requests.add(bits_of(*request)) : nullptr;
-    if (p != nullptr) {
-      p->new_comm = made;
-      p->comm = index;
-      p->record = r;
-      p->index = place;
-      p->location = here.where().index;
+/// The ranks from which a rank receives in a neighbourhood collective, in the order of its buffers (MPI 4.0, 8.6), and the
+/// number of those that it sends to. A few local queries for each call; allocates only beyond 64 neighbours.
+class neighbours {
+ public:
+  explicit neighbours(MPI_Comm comm) noexcept {
+    int kind = MPI_UNDEFINED;
+    if (PMPI_Topo_test(comm, &kind) != MPI_SUCCESS) return;
+    if (kind == MPI_CART) {
+      int dimensions = 0;
+      if (PMPI_Cartdim_get(comm, &dimensions) != MPI_SUCCESS || !make_room(2 * dimensions)) return;
+      for (int d = 0; d < dimensions; ++d) PMPI_Cart_shift(comm, d, 1, &sources_[2 * d], &sources_[2 * d + 1]);
+      in_ = out_ = 2 * dimensions;
+    } else if (kind == MPI_GRAPH) {
+      int rank = 0, degree = 0;
+      PMPI_Comm_rank(comm, &rank);
+      if (PMPI_Graph_neighbors_count(comm, rank, &degree) != MPI_SUCCESS || !make_room(degree)) return;
+      if (PMPI_Graph_neighbors(comm, rank, degree, sources_) == MPI_SUCCESS) in_ = out_ = degree;
+    } else if (kind == MPI_DIST_GRAPH) {
+      int in = 0, out = 0, weighted = 0;
+      if (PMPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted) != MPI_SUCCESS || !make_room(2 * in + 2 * out)) return;
+      int *const to = sources_ + in, *const weights = to + out;
+      if (PMPI_Dist_graph_neighbors(comm, in, sources_, weights, out, to, weights + in) != MPI_SUCCESS) return;
+      in_ = in;
+      out_ = out;
     }
   }
-  if (r != nullptr) here.finish();
-  return code;
-}
+  ~neighbours() {
+    if (sources_ != few_) core::unmap_pages(sources_, bytes_);
+  }
+  neighbours(const neighbours&) = delete;
+  neighbours& operator=(const neighbours&) = delete;
 
-/// MPI_Comm_free, MPI_Comm_disconnect.
-template <class What, class Pass>
-__attribute__((cold)) inline int release(What what, caller from, Pass& pass, MPI_Comm* comm) {
-  call here(what, from);
-  if (!here || comm == nullptr) return pass();
-  const uint64_t handle = bits_of(*comm);
-  uint32_t index;
-  {
-    guard_if guard(here.process().lock, here.process().multiple);
-    index = here.process().communicators.find(handle);
+  int sources() const noexcept { return in_; }
+  int destinations() const noexcept { return out_; }
+  /// MPI_PROC_NULL beyond the edge of a grid.
+  int operator[](int i) const noexcept { return sources_[i]; }
+
+ private:
+  bool make_room(int count) noexcept {
+    if (count <= static_cast<int>(sizeof few_ / sizeof *few_)) return true;
+    bytes_ = sizeof(int) * static_cast<size_t>(count);
+    int* const pages = static_cast<int*>(core::map_pages(bytes_, false));
+    if (pages != nullptr) sources_ = pages;
+    return pages != nullptr;
   }
-  forget_communicator(here.thread(), handle);  // first: once it is freed another thread may get the handle
-  here.begin();
-  const uint32_t posting = here.process().take_posting();
-  const int code = pass();
-  here.leave();
-  if (code != MPI_SUCCESS) {
-    guard_if guard(here.process().lock, here.process().multiple);
-    if (index != communicator_table::none) here.process().communicators.bind(handle, index);
-    here.refuse();
-    return code;
+
+  int few_[128];
+  int* sources_ = few_;
+  size_t bytes_ = 0;
+  int in_ = 0, out_ = 0;
+};
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/mpi/posting_guard.hpp
+#ifndef WHYWAIT_MPI_POSTING_GUARD_HPP
+#define WHYWAIT_MPI_POSTING_GUARD_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+/// Makes ordinal and posting one step while several threads call MPI; else it does nothing. MPI runs inside, and an error
+/// handler may leave it by `longjmp`: the next call of the thread then releases the locks, or another thread takes them over.
+class posting_guard {
+ public:
+  posting_guard(const call& here, MPI_Comm comm, bool needed) noexcept
+      : posting_guard(here, here.process().posting_lock_of(bits_of(comm)), 1, needed) {}
+  /// For operations on any communicators.
+  posting_guard(const call& here, bool needed) noexcept : posting_guard(here, here.process().posting_locks[0], 16, needed) {}
+  ~posting_guard() {
+    if (thread_ != nullptr) thread_->release_posting_locks();
   }
-  if (core::sync_record* r = here.store(flag::contributes | flag::consumes, posting)) {
-    r->comm = index;
-    here.finish();
+  posting_guard(const posting_guard&) = delete;
+  posting_guard& operator=(const posting_guard&) = delete;
+
+ private:
+  static constexpr uint64_t patience_ns = 2000000000;
+
+  posting_guard(const call& here, posting_lock& first, uint32_t count, bool needed) noexcept
+      : thread_(needed ? &here.thread() : nullptr) {
+    if (thread_ == nullptr) return;
+    thread_->held = &first;
+    for (uint32_t i = 0; i != count; ++i) {
+      thread_->held[i].lock.lock_or_take_over(patience_ns);
+      thread_->held_count = i + 1;
+    }
   }
-  return code;
-}
+
+  thread_state* const thread_;
+};
 
 }  // namespace mpi
 }  // namespace v0
@@ -10005,26 +10756,103 @@ inline void resolve(core::sync_record* r, const MPI_Status& status) noexcept {
   r->tag = status.MPI_TAG;
 }
 
+// MPI's form for `count`: only calls with large counts receive one that does not fit an int, and every library that has them
+// has the nonblocking ones.
+#if MPI_VERSION >= 4
+#define WHYWAIT_MPI_POST_BY_COUNT(name)                                          \
+  if (count > INT_MAX || count < INT_MIN) {                                      \
+    return PMPI_##name##_c(buffer, count, type, e.peer, e.tag, e.comm, request); \
+  }                                                                              \
+  return PMPI_##name(buffer, static_cast<int>(count), type, e.peer, e.tag, e.comm, request)
+#else
+#define WHYWAIT_MPI_POST_BY_COUNT(name) \
+  return PMPI_##name(buffer, static_cast<int>(count), type, e.peer, e.tag, e.comm, request)
+#endif
 /// Posts the nonblocking form of MPI_Send, MPI_Bsend, MPI_Ssend or MPI_Rsend.
-inline int post_send(core::mpi_call what, const void* buffer, int count, MPI_Datatype type, const envelope& e,
+inline int post_send(core::mpi_call what, const void* buffer, MPI_Count count, MPI_Datatype type, const envelope& e,
                      MPI_Request* request) {
-  if (what == core::mpi_call::Bsend) return PMPI_Ibsend(buffer, count, type, e.peer, e.tag, e.comm, request);
-  if (what == core::mpi_call::Ssend) return PMPI_Issend(buffer, count, type, e.peer, e.tag, e.comm, request);
-  if (what == core::mpi_call::Rsend) return PMPI_Irsend(buffer, count, type, e.peer, e.tag, e.comm, request);
-  return PMPI_Isend(buffer, count, type, e.peer, e.tag, e.comm, request);
+  switch (core::plain_form(what)) {
+    case core::mpi_call::Bsend: WHYWAIT_MPI_POST_BY_COUNT(Ibsend);
+    case core::mpi_call::Ssend: WHYWAIT_MPI_POST_BY_COUNT(Issend);
+    case core::mpi_call::Rsend: WHYWAIT_MPI_POST_BY_COUNT(Irsend);
+    default: WHYWAIT_MPI_POST_BY_COUNT(Isend);
+  }
 }
+inline int post_receive(void* buffer, MPI_Count count, MPI_Datatype type, const envelope& e, MPI_Request* request) {
+  WHYWAIT_MPI_POST_BY_COUNT(Irecv);
+}
+#undef WHYWAIT_MPI_POST_BY_COUNT
 
 /// Ordinal and posting in one step, the wait outside: post(MPI_Request*) is the nonblocking twin.
 template <class Post>
 inline int post_and_wait(call& here, MPI_Comm comm, uint32_t& posting, Post&& post, MPI_Status* status) {
   MPI_Request request = MPI_REQUEST_NULL;
   {
-    guard_if guard(here.process().posting_lock_of(bits_of(comm)), true);
+    posting_guard guard(here, comm, true);
     posting = here.process().take_posting();
     const int code = post(&request);
     if (code != MPI_SUCCESS) return code;
   }
   return PMPI_Wait(&request, status);
+}
+
+/// MPI_Mprobe while several threads call MPI. It polls, for nothing else gives ordinal and match in one step.
+inline int match_in_order(call& here, const envelope& e, uint32_t& posting, MPI_Message* message, MPI_Status* status) {
+  for (int found = 0;;) {
+    {
+      posting_guard guard(here, e.comm, true);
+      const int code = PMPI_Improbe(e.peer, e.tag, e.comm, &found, message, status);
+      if (code == MPI_SUCCESS && found != 0) posting = here.process().take_posting();
+      if (code != MPI_SUCCESS || found != 0) return code;
+    }
+    sched_yield();
+  }
+}
+
+#ifdef MPICH_VERSION
+/// Receives a message that is longer than the buffer, and raises the error where MPI_Recv does.
+__attribute__((noinline, cold)) inline int receive_truncated(void* buffer, uint64_t room, MPI_Count count, MPI_Datatype type,
+                                                             const envelope& e, MPI_Count arriving, MPI_Message* message,
+                                                             MPI_Status* status) noexcept {
+  void* const whole = arriving <= INT_MAX && count <= INT_MAX ? malloc(static_cast<size_t>(arriving)) : nullptr;
+  if (whole == nullptr) return PMPI_Mrecv(buffer, static_cast<int>(count), type, message, status);
+  PMPI_Mrecv(whole, static_cast<int>(arriving), MPI_BYTE, message, status);
+  int taken = 0;
+  if (room != 0) PMPI_Unpack(whole, static_cast<int>(room), &taken, buffer, static_cast<int>(count), type, e.comm);
+  free(whole);
+  if (status != MPI_STATUS_IGNORE) PMPI_Status_set_elements_x(status, MPI_BYTE, static_cast<MPI_Count>(room));
+  PMPI_Comm_call_errhandler(e.comm, MPI_ERR_TRUNCATE);
+  return MPI_ERR_TRUNCATE;
+}
+#endif
+
+/// MPI_Recv while several threads call MPI. MPICH raises errors of MPI_Wait and MPI_Mrecv on MPI_COMM_WORLD, whose handler may
+/// be another one than that of the communicator.
+inline int receive_in_order(call& here, void* buffer, MPI_Count count, MPI_Datatype type, const envelope& e, uint32_t& posting,
+                            MPI_Status* status) {
+#ifdef MPICH_VERSION
+  if (e.comm != MPI_COMM_WORLD) {
+    MPI_Request nothing = MPI_REQUEST_NULL;  // checks the arguments, because a probe would wait first
+    int code = post_receive(buffer, count, type, {MPI_PROC_NULL, e.tag, e.comm}, &nothing);
+    if (code != MPI_SUCCESS) return code;
+    PMPI_Wait(&nothing, MPI_STATUS_IGNORE);
+    MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Status matched;
+    code = match_in_order(here, e, posting, &message, &matched);
+    if (code != MPI_SUCCESS) return code;
+    const uint64_t room = bytes_of(here.thread(), count, type);
+    MPI_Count arriving = 0;
+    PMPI_Get_elements_x(&matched, MPI_BYTE, &arriving);
+    if (arriving > 0 && static_cast<uint64_t>(arriving) > room)
+      return receive_truncated(buffer, room, count, type, e, arriving, &message, status);
+#if MPI_VERSION >= 4
+    if (count > INT_MAX) return PMPI_Mrecv_c(buffer, count, type, &message, status);
+#endif
+    return PMPI_Mrecv(buffer, static_cast<int>(count), type, &message, status);
+  }
+#endif
+  return post_and_wait(
+      here, e.comm, posting, [&](MPI_Request* request) { return post_receive(buffer, count, type, e, request); }, status);
 }
 
 /// A call that began alone may have been overtaken by a thread that appeared meanwhile.
@@ -10036,7 +10864,7 @@ inline unsigned if_overtaken(const call& here, bool several) noexcept {
 
 /// MPI_Send, MPI_Bsend, MPI_Ssend, MPI_Rsend.
 template <class What, class Pass>
-inline int send(What what, caller from, Pass& pass, const void* buffer, int count, MPI_Datatype type, envelope e) {
+inline int send(What what, caller from, Pass& pass, const void* buffer, MPI_Count count, MPI_Datatype type, envelope e) {
   call here(what, from);
   if (!here) return pass();
   here.begin();
@@ -10058,7 +10886,7 @@ inline int send(What what, caller from, Pass& pass, const void* buffer, int coun
     return code;
   }
   unsigned flags = flag::posts_send | detail::if_overtaken(here, several);
-  if (what == core::mpi_call::Ssend) flags |= flag::synchronous;
+  if (core::plain_form(what) == core::mpi_call::Ssend) flags |= flag::synchronous;
   if (core::sync_record* r = here.store(flags, posting)) {
     detail::describe(here, r, e, bytes_of(here.thread(), count, type));
     here.finish_completed(r);
@@ -10069,7 +10897,7 @@ inline int send(What what, caller from, Pass& pass, const void* buffer, int coun
 
 /// MPI_Recv.
 template <class What, class Pass>
-inline int receive(What what, caller from, Pass& pass, void* buffer, int count, MPI_Datatype type, envelope e,
+inline int receive(What what, caller from, Pass& pass, void* buffer, MPI_Count count, MPI_Datatype type, envelope e,
                    MPI_Status*& status) {
   call here(what, from);
   if (!here) return pass();
@@ -10081,9 +10909,7 @@ inline int receive(What what, caller from, Pass& pass, void* buffer, int count, 
   uint32_t posting = 0;
   int code;
   if (__builtin_expect(several, 0)) {
-    code = detail::post_and_wait(
-        here, e.comm, posting,
-        [&](MPI_Request* request) { return PMPI_Irecv(buffer, count, type, e.peer, e.tag, e.comm, request); }, status);
+    code = detail::receive_in_order(here, buffer, count, type, e, posting, status);
   } else {
     posting = here.process().take_posting();
     code = pass();
@@ -10107,9 +10933,9 @@ inline int receive(What what, caller from, Pass& pass, void* buffer, int count, 
 /// `post(MPI_Request*)`: posts receive and send, for the case of several threads; the one buffer of
 /// MPI_Sendrecv_replace does not allow that, so there the order is not known then.
 template <class What, class Pass, class Post>
-inline int exchange(What what, caller from, Pass& pass, Post&& post, const void* send_buffer, int send_count,
-                    MPI_Datatype send_type, envelope to, void* receive_buffer, int receive_count, MPI_Datatype receive_type,
-                    envelope source, MPI_Status*& status) {
+inline int exchange(What what, caller from, Pass& pass, Post&& post, const void* send_buffer, MPI_Count send_count,
+                    MPI_Datatype send_type, envelope to, void* receive_buffer, MPI_Count receive_count,
+                    MPI_Datatype receive_type, envelope source, MPI_Status*& status) {
   call here(what, from);
   if (!here) return pass();
   MPI_Status own;
@@ -10117,13 +10943,13 @@ inline int exchange(What what, caller from, Pass& pass, Post&& post, const void*
   here.begin();
   here.about(bits_of(source.comm), source.peer, source.tag);
   const bool several = here.several();
-  const bool has_twin = what == core::mpi_call::Sendrecv;
+  const bool has_twin = core::plain_form(what) == core::mpi_call::Sendrecv;
   uint32_t posting = 0;
   int code = MPI_SUCCESS;
   if (__builtin_expect(has_twin && several, 0)) {
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};  // receive, send
     {
-      guard_if guard(here.process().posting_lock_of(bits_of(source.comm)), true);
+      posting_guard guard(here, source.comm, true);
       posting = here.process().take_postings(2);
       code = post(requests);
     }
@@ -10267,6 +11093,12 @@ class poll_call : public call {
   }
   void finish_poll(uint32_t index) noexcept {
     if (index == next_index()) finish();
+  }
+  /// Further records are about the end of the polls.
+  void ended(uint64_t ticks) noexcept {
+    begin_ = ticks;
+    duration_ = 0;
+    steps_ = static_cast<uint32_t>(where().steps.size());
   }
 
  private:
@@ -10458,6 +11290,208 @@ class poll_call : public call {
 
 #endif
 
+// ---- whywait/mpi/probes.hpp
+#ifndef WHYWAIT_MPI_PROBES_HPP
+#define WHYWAIT_MPI_PROBES_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+// Probes, and receives of messages that a probe has taken out of the queue.
+
+namespace detail {
+
+/// Remembers the ordinal of a matched probe for the receive of its message.
+inline void keep_message(call& here, MPI_Message message, uint32_t posting, const MPI_Status& status, MPI_Comm comm) noexcept {
+  const uint32_t index = index_of(here.thread(), comm);
+  guard_if guard(here.process().lock, here.several());
+  pending* const p = here.process().messages.add(bits_of(message));
+  if (p == nullptr) return;
+  p->posting = posting;
+  p->peer = status.MPI_SOURCE;
+  p->tag = status.MPI_TAG;
+  p->comm = index;
+}
+
+/// The result of the matched probe of a message; false if no wrapper saw it. Removes the entry.
+inline bool take_message(call& here, uint64_t handle, pending& found) noexcept {
+  guard_if guard(here.process().lock, here.several());
+  pending* const p = here.process().messages.find(handle);
+  if (p == nullptr) return false;
+  here.process().messages.unlink(p);
+  found.posting = p->posting;
+  found.peer = p->peer;
+  found.tag = p->tag;
+  found.comm = p->comm;
+  here.process().messages.recycle(p);
+  return true;
+}
+
+/// MPI refused to receive the message and has left its handle: a later call may receive it.
+__attribute__((cold)) inline void restore_message(call& here, MPI_Message message, uint64_t handle,
+                                                  const pending& known) noexcept {
+  if (bits_of(message) != handle) return;
+  guard_if guard(here.process().lock, here.several());
+  pending* const p = here.process().messages.add(handle);
+  if (p == nullptr) return;
+  p->posting = known.posting;
+  p->peer = known.peer;
+  p->tag = known.tag;
+  p->comm = known.comm;
+}
+
+inline void store_probe(call& here, unsigned flags, uint32_t posting, const envelope& e, const MPI_Status& status) noexcept {
+  core::sync_record* const r = here.store(flags, posting);
+  if (r == nullptr) return;
+  describe(here, r, e, 0);
+  resolve(r, status);
+  here.finish_completed(r);
+}
+
+/// The same for a poll that found a message.
+inline void store_found(poll_call& here, unsigned flags, uint32_t posting, const envelope& e,
+                        const MPI_Status& status) noexcept {
+  uint32_t index;
+  core::sync_record* const r = here.found(flags, posting, index);
+  if (r == nullptr) return;
+  describe(here, r, e, 0);
+  resolve(r, status);
+  here.finish_poll(index);
+}
+
+}  // namespace detail
+
+/// MPI_Probe. Its ordinal identifies the later receive that takes the same message.
+template <class What, class Pass>
+inline int probe(What what, caller from, Pass& pass, envelope e, MPI_Status*& status) {
+  call here(what, from);
+  if (!here) return pass();
+  MPI_Status own;
+  if (status == MPI_STATUS_IGNORE) status = &own;
+  here.begin();
+  here.about(bits_of(e.comm), e.peer, e.tag);
+  const uint32_t posting = here.process().take_posting();
+  const int code = pass();
+  here.leave();
+  if (code == MPI_SUCCESS) detail::store_probe(here, 0, posting, e, *status);
+  else here.refuse();
+  return code;
+}
+
+/// MPI_Mprobe: takes the message out of the queue, so it takes the receive's place in the posting order. With
+/// several threads it polls, for nothing else gives ordinal and match in one step.
+template <class What, class Pass>
+inline int matched_probe(What what, caller from, Pass& pass, envelope e, MPI_Message* message, MPI_Status*& status) {
+  call here(what, from);
+  if (!here) return pass();
+  MPI_Status own;
+  if (status == MPI_STATUS_IGNORE) status = &own;
+  here.begin();
+  here.about(bits_of(e.comm), e.peer, e.tag);
+  uint32_t posting = 0;
+  int code = MPI_SUCCESS;
+  if (__builtin_expect(here.several(), 0)) {
+    code = detail::match_in_order(here, e, posting, message, status);
+  } else {
+    posting = here.process().take_posting();
+    code = pass();
+  }
+  here.leave();
+  if (code != MPI_SUCCESS) {
+    here.refuse();
+    return code;
+  }
+  if (*message != MPI_MESSAGE_NO_PROC) detail::keep_message(here, *message, posting, *status, e.comm);
+  detail::store_probe(here, flag::matched, posting, e, *status);
+  return code;
+}
+
+/// MPI_Iprobe.
+template <class What, class Pass>
+inline int test_probe(What what, caller from, Pass& pass, envelope e, int* found, MPI_Status*& status) {
+  poll_call here(what, from);
+  if (!here) return pass();
+  MPI_Status own;
+  if (status == MPI_STATUS_IGNORE) status = &own;
+  here.ask();
+  const int code = pass();
+  if (code != MPI_SUCCESS || *found == 0) {
+    here.found_nothing(false);
+    return code;
+  }
+  detail::store_found(here, 0, here.process().take_posting(), e, *status);
+  return code;
+}
+
+/// MPI_Improbe.
+template <class What, class Pass>
+inline int test_matched_probe(What what, caller from, Pass& pass, envelope e, int* found, MPI_Message* message,
+                              MPI_Status*& status) {
+  poll_call here(what, from);
+  if (!here) return pass();
+  MPI_Status own;
+  if (status == MPI_STATUS_IGNORE) status = &own;
+  uint32_t posting = 0;
+  int code;
+  here.ask();
+  {
+    posting_guard guard(here, e.comm, here.several());
+    code = pass();
+    if (code == MPI_SUCCESS && *found != 0) posting = here.process().take_posting();
+  }
+  if (posting == 0) {
+    here.found_nothing(false);
+    return code;
+  }
+  if (*message != MPI_MESSAGE_NO_PROC) detail::keep_message(here, *message, posting, *status, e.comm);
+  detail::store_found(here, flag::matched, posting, e, *status);
+  return code;
+}
+
+/// MPI_Mrecv: the posting is that of the probe which matched the message.
+template <class What, class Pass>
+inline int matched_receive(What what, caller from, Pass& pass, void* buffer, MPI_Count count, MPI_Datatype type,
+                           MPI_Message* message, MPI_Status*& status) {
+  call here(what, from);
+  if (!here || message == nullptr) return pass();
+  MPI_Status own;
+  if (status == MPI_STATUS_IGNORE && watches_data(here)) status = &own;
+  const uint64_t handle = bits_of(*message);
+  const bool null = *message == MPI_MESSAGE_NO_PROC;
+  pending known{};
+  const bool found = !null && detail::take_message(here, handle, known);
+  here.begin();
+  const int code = pass();
+  here.leave();
+  if (code != MPI_SUCCESS && !took_message(code)) {
+    if (found) detail::restore_message(here, *message, handle, known);
+    here.refuse();
+    return code;
+  }
+  const unsigned flags = found ? flag::posts_receive | flag::matched : null ? unsigned(flag::proc_null) : 0u;
+  if (core::sync_record* r = here.store(flags, known.posting)) {
+    r->bytes = bytes_of(here.thread(), count, type);
+    r->peer = found ? known.peer : -1;
+    r->tag = found ? known.tag : -1;
+    r->comm = found ? known.comm : 0;
+    here.finish_completed(r);
+    if (watches_data(here) && status != MPI_STATUS_IGNORE)
+      detail::receive_data(here, *r, here.next_index() - 1, buffer, count, type, status);
+  }
+  return code;
+}
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
 // ---- whywait/mpi/request_room.hpp
 #ifndef WHYWAIT_MPI_REQUEST_ROOM_HPP
 #define WHYWAIT_MPI_REQUEST_ROOM_HPP
@@ -10495,6 +11529,675 @@ struct request_room {
     thread.scratch_bytes = thread.scratch != nullptr ? fresh : 0;
   }
 };
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/mpi/posting.hpp
+#ifndef WHYWAIT_MPI_POSTING_HPP
+#define WHYWAIT_MPI_POSTING_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+// Calls that post operations and make requests: nonblocking and persistent ones.
+
+namespace detail {
+
+/// Files the posting `r` under its request, which only this thread has until the call returns. With several threads the
+/// caller holds the lock if it `is_counted`.
+inline bool is_counted(const pending* p, const core::sync_record* r) noexcept {
+  return p->region != nullptr || r->has(flag::any_source | flag::any_tag);
+}
+inline void file_request(call& here, pending* p, core::sync_record* r, uint32_t index) noexcept {
+  p->record = r;
+  p->index = index;
+  p->location = here.where().index;
+  p->wildcard = r->has(flag::posts_receive) && r->has(flag::any_source | flag::any_tag);
+  if (p->wildcard) ++here.process().open_wildcards;
+  p->watched = p->region != nullptr && r->has(flag::posts_receive);
+  if (__builtin_expect(p->watched, 0)) ++here.process().open_wildcards;
+}
+
+/// The record of a posting, before MPI's request is filed. Null if it is lost.
+inline core::sync_record* store_posting(call& here, unsigned flags, uint32_t posting, const envelope& e,
+                                        uint64_t bytes) noexcept {
+  core::sync_record* const r = here.store(flags, posting);
+  if (r != nullptr) describe(here, r, e, bytes);
+  return r;
+}
+
+/// A handle that MPI gives to many operations at once belongs to operations that are complete already: they
+/// need no entry, their posting is their completion.
+inline bool complete_at_once(call& here, MPI_Request request) noexcept { return here.process().is_shared(bits_of(request)); }
+
+/// Whether one message could match request `i` and another one of the same MPI_Startall. Many requests: yes.
+inline bool has_twin(pending* const* entries, int count, int i) noexcept {
+  if (count > 256) return true;
+  const auto overlap = [](int32_t a, int32_t b) { return a == b || a < 0 || b < 0; };
+  const unsigned direction = flag::posts_send | flag::posts_receive;
+  const pending& p = *entries[i];
+  for (int j = 0; j < count; ++j) {
+    const pending* const other = entries[j];
+    if (j != i && other != nullptr && other->persistent && other->comm == p.comm && (p.flags & direction) != 0 &&
+        ((other->flags ^ p.flags) & direction) == 0 && overlap(other->peer, p.peer) && overlap(other->tag, p.tag) &&
+        ((other->flags | p.flags) & flag::proc_null) == 0)
+      return true;
+  }
+  return false;
+}
+
+}  // namespace detail
+
+namespace detail {
+
+/// Of pending::needs.
+inline size_t bytes_of_needs(int32_t count) noexcept { return sizeof(int32_t) * (static_cast<size_t>(count) + 1); }
+
+/// Fills in the posting of a persistent collective. Behind its instance number, a sparse one has a list of needs.
+__attribute__((cold)) inline void describe_start(call& here, const pending& p, core::sync_record& r) noexcept {
+  r.call = p.collective;
+  r.tag = static_cast<int32_t>(p.instance);
+  if (p.needs == nullptr) return;
+  auto& needs = here.where().needs;
+  r.tag = static_cast<int32_t>(needs.size() + 1);
+  for (int32_t i = 0; i <= p.needs[0]; ++i) {
+    int32_t* const place = needs.claim();
+    if (place == nullptr) {
+      r.comm = communicator_table::none;  // matches nothing
+      r.flags = static_cast<uint16_t>(r.flags & ~flag::sparse);
+      return;
+    }
+    *place = i == 0 ? static_cast<int32_t>(p.instance) : p.needs[i];
+    needs.publish();
+  }
+}
+
+}  // namespace detail
+
+/// MPI_Isend, MPI_Ibsend, MPI_Issend, MPI_Irsend, MPI_Irecv: `flags` is posts_send or posts_receive.
+template <class What, class Pass>
+inline int post(What what, caller from, Pass& pass, unsigned flags, const void* buffer, MPI_Count count, MPI_Datatype type,
+                envelope e, MPI_Request* request) {
+  call here(what, from);
+  if (!here) return pass();
+  here.begin();
+  const bool several = here.several();
+  uint32_t posting;
+  int code;
+  pending* entry = nullptr;
+  {
+    posting_guard guard(here, e.comm, several);
+    posting = here.process().take_posting();
+    code = pass();
+  }
+  if (code == MPI_SUCCESS && !here.process().closed && !detail::complete_at_once(here, *request)) {
+    guard_if guard(here.process().lock, several);
+    entry = here.process().requests.add(bits_of(*request), several);
+  }
+  here.leave();
+  if (__builtin_expect(code != MPI_SUCCESS, 0)) {
+    here.refuse();
+    return code;
+  }
+  if (core::plain_form(what) == core::mpi_call::Issend) flags |= flag::synchronous;
+  flags |= detail::if_overtaken(here, several);
+  if (core::sync_record* r = detail::store_posting(here, flags, posting, e, bytes_of(here.thread(), count, type))) {
+    const bool watched = watches_data(here);
+    message_region* const region = __builtin_expect(watched && entry != nullptr && (flags & flag::posts_receive) != 0, 0)
+                                       ? detail::keep_region(here, buffer, count, type)
+                                       : nullptr;
+    if (entry == nullptr) {
+      here.finish_completed(r);
+    } else {
+      entry->region = region;
+      guard_if guard(here.process().lock, several && detail::is_counted(entry, r));
+      detail::file_request(here, entry, r, here.next_index());
+      here.finish();
+    }
+    if (__builtin_expect(watched && (flags & flag::posts_send) != 0, 0)) detail::send_data(here, *r, buffer, count, type);
+  }
+  return code;
+}
+
+/// MPI_Imrecv: the ordinal is that of the matched probe.
+template <class What, class Pass>
+inline int post_matched(What what, caller from, Pass& pass, const void* buffer, MPI_Count count, MPI_Datatype type,
+                        MPI_Message* message, MPI_Request* request) {
+  call here(what, from);
+  if (!here || message == nullptr) return pass();
+  const uint64_t handle = bits_of(*message);
+  const bool null = *message == MPI_MESSAGE_NO_PROC;
+  pending known{};
+  const bool found = !null && detail::take_message(here, handle, known);
+  here.begin();
+  const int code = pass();
+  here.leave();
+  if (code != MPI_SUCCESS) {
+    if (found) detail::restore_message(here, *message, handle, known);
+    here.refuse();
+    return code;
+  }
+  core::sync_record* const r = here.store(found  ? flag::posts_receive | flag::matched
+                                          : null ? unsigned(flag::proc_null)
+                                                 : 0u,
+                                          known.posting);
+  if (r == nullptr) return code;
+  r->bytes = bytes_of(here.thread(), count, type);
+  r->peer = found ? known.peer : -1;
+  r->tag = found ? known.tag : -1;
+  r->comm = found ? known.comm : 0;
+  message_region* const region = watches_data(here) && found ? detail::keep_region(here, buffer, count, type) : nullptr;
+  guard_if guard(here.process().lock, here.several());
+  pending* const entry = detail::complete_at_once(here, *request) ? nullptr : here.process().requests.add(bits_of(*request));
+  if (entry == nullptr) {
+    here.finish_completed(r);
+  } else {
+    entry->region = region;
+    detail::file_request(here, entry, r, here.next_index());
+    here.finish();
+  }
+  return code;
+}
+
+/// MPI_Send_init and its kin, MPI_Recv_init: no message yet, so no record; what each start will post is kept.
+template <class What, class Pass>
+inline int prepare(What what, caller from, Pass& pass, unsigned flags, const void* buffer, MPI_Count count, MPI_Datatype type,
+                   envelope e, MPI_Request* request) {
+  call here(what, from);
+  if (!here) return pass();
+  const int code = pass();
+  if (code != MPI_SUCCESS) return code;
+  const uint64_t bytes = bytes_of(here.thread(), count, type);
+  const uint32_t comm = index_of(here.thread(), e.comm);
+  if (core::plain_form(what) == core::mpi_call::Ssend_init) flags |= flag::synchronous;
+  if (e.peer == MPI_PROC_NULL) flags |= flag::proc_null;
+  if (e.peer == MPI_ANY_SOURCE) flags |= flag::any_source;
+  if (e.tag == MPI_ANY_TAG) flags |= flag::any_tag;
+  message_region* const region = watches_data(here) ? detail::keep_region(here, buffer, count, type) : nullptr;
+  guard_if guard(here.process().lock, here.several());
+  pending* const p = here.process().requests.add(bits_of(*request));
+  if (p == nullptr) return code;
+  p->region = region;
+  p->persistent = true;
+  p->flags = static_cast<uint16_t>(flags);
+  p->bytes = bytes;
+  p->comm = comm;
+  p->peer = e.peer >= 0 ? e.peer : -1;
+  p->tag = e.tag == MPI_ANY_TAG ? -1 : e.tag;
+  return code;
+}
+
+/// MPI_Start, MPI_Startall: one posting for each request. The order in which MPI_Startall posts is not
+/// defined, so requests of it that a message could confuse are marked ambiguous.
+template <class What, class Pass>
+inline int start(What what, caller from, Pass& pass, int count, MPI_Request* requests) {
+  call here(what, from);
+  if (!here) return pass();
+  here.begin();
+  const bool several = here.several();
+  uint32_t posting = 0;
+  int code;
+  {
+    const posting_guard guard(here, several);  // the requests may be of any communicators
+    posting = here.process().take_postings(static_cast<uint32_t>(count > 0 ? count : 0));
+    code = pass();
+  }
+  here.leave();
+  if (code != MPI_SUCCESS) {
+    here.refuse();
+    return code;
+  }
+  request_room room(here.thread(), count);
+  if (!room) return code;
+  {
+    guard_if guard(here.process().lock, several);
+    for (int i = 0; i < count; ++i) room.entries[i] = here.process().requests.find(bits_of(requests[i]));
+  }
+  // All postings have the begin of the call; its time belongs to the last one, so that no two overlap.
+  const uint64_t duration = here.duration();
+  const unsigned overtaken = detail::if_overtaken(here, several);
+  for (int i = 0; i < count; ++i) {
+    pending* const p = room.entries[i];
+    if (p == nullptr || !p->persistent) continue;
+    here.duration(i + 1 == count ? duration : 0);
+    unsigned flags = p->flags | overtaken;
+    if (detail::has_twin(room.entries, count, i)) flags |= flag::ambiguous;
+    core::sync_record* const r = here.store(flags, posting + static_cast<uint32_t>(i));
+    if (r == nullptr) continue;
+    r->bytes = p->bytes;
+    r->comm = p->comm;
+    r->peer = p->peer;
+    r->tag = p->tag;
+    if (__builtin_expect(p->collective != core::mpi_call::none, 0)) detail::describe_start(here, *p, *r);
+    guard_if guard(here.process().lock, several);
+    detail::file_request(here, p, r, here.next_index());
+    here.finish();
+    if (__builtin_expect(p->region != nullptr && !p->watched, 0))
+      detail::leave_sent(here, *r, here.next_index(), p->region->what);
+  }
+  return code;
+}
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/mpi/initiations.hpp
+#ifndef WHYWAIT_MPI_INITIATIONS_HPP
+#define WHYWAIT_MPI_INITIATIONS_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+// Nonblocking, persistent and neighbourhood collectives. The record of an initiation is the arrival of this rank; the call
+// that completes its request is the one that waits.
+
+/// The buffers of a neighbourhood collective.
+struct neighbour_facts {
+  part sent, received;
+};
+
+namespace detail {
+
+/// A collective of any kind: its flow, and which members it needs if these are not all.
+class collective_kind {
+ public:
+  /// `sparse`: the receive argument of MPI_Ialltoallv/w, else empty.
+  explicit collective_kind(const any_facts& facts, part sparse = part{}) noexcept
+      : facts_(&facts), neighbours_(nullptr), sparse_(sparse) {}
+  explicit collective_kind(const neighbour_facts& facts) noexcept : facts_(nullptr), neighbours_(&facts), sparse_{} {}
+
+  /// Fills in `r`, whose call is known.
+  __attribute__((noinline)) void describe(call& here, core::sync_record& r, MPI_Comm comm) const noexcept {
+    r.comm = index_of(here.thread(), comm);
+    if (r.comm == communicator_table::none) return;
+    const known_communicator& known = here.process().communicators[r.comm];
+    if (neighbours_ != nullptr) return describe_neighbours(here.thread(), r, comm, known.rank);
+    const flow f = known.inter ? facts_->between(here.thread(), known) : (*facts_)(here.thread(), known.rank, known.size);
+    unsigned flags = r.flags;
+    const core::call_role role = core::meeting_role_of(r.call);
+    if (f.sends != 0 || role == core::call_role::barrier || role == core::call_role::create) flags |= flag::contributes;
+    if (f.receives) flags |= flag::consumes;
+    r.bytes = f.sends;
+    r.peer = f.root;
+    if (sparse_.counts != nullptr && store_needs(here.thread(), sparse_, known.size, known.inter ? -1 : known.rank, &r))
+      flags |= flag::sparse;
+    r.flags = static_cast<uint16_t>(flags);
+  }
+
+ private:
+  // Needs the neighbours that send something.
+  void describe_neighbours(thread_state& thread, core::sync_record& r, MPI_Comm comm, int rank) const noexcept {
+    const neighbours all(comm);
+    const part &sent = neighbours_->sent, &received = neighbours_->received;
+    auto& needs = thread.location->needs;
+    const uint64_t first = needs.size();
+    int32_t listed = 0;
+    for (int i = 0; i < all.sources(); ++i) {
+      if (all[i] < 0 || all[i] == rank || bytes_for(thread, received, i) == 0) continue;
+      int32_t* const place = needs.claim();
+      if (place == nullptr) return;
+      *place = all[i];
+      needs.publish();
+      ++listed;
+    }
+    r.bytes = bytes_for_all(thread, sent, all.destinations());
+    r.tag = static_cast<int32_t>(first);
+    r.peer = listed;
+    r.flags = static_cast<uint16_t>(r.flags | flag::sparse | (r.bytes != 0 ? unsigned(flag::contributes) : 0u) |
+                                    (listed != 0 ? unsigned(flag::consumes) : 0u));
+  }
+
+  const any_facts* facts_;
+  const neighbour_facts* neighbours_;
+  part sparse_;
+};
+
+/// A call that makes a request for a collective. `made`: where MPI_Comm_idup will put the handle.
+__attribute__((noinline)) inline int begin_together(core::mpi_call what, caller from, passed_call& pass, MPI_Comm comm,
+                                                    const collective_kind& kind, MPI_Request* request,
+                                                    MPI_Comm* made = nullptr) {
+  call here(what, from);
+  if (!here) return pass();
+  here.begin();
+  here.about(bits_of(comm), -1, -1);
+  const uint32_t posting = here.process().take_posting();
+  const int code = pass();
+  here.leave();
+  if (code != MPI_SUCCESS) {
+    here.refuse();
+    return code;
+  }
+  const uint32_t place = here.next_index();
+  core::sync_record* const r = here.store(0, posting);
+  if (r != nullptr) kind.describe(here, *r, comm);
+  const bool pending_still = made != nullptr || (r != nullptr && !complete_at_once(here, *request));
+  if (pending_still) {
+    guard_if guard(here.process().lock, here.process().multiple);
+    // The number of a communicator is taken now, as all members do.
+    const uint32_t index = made != nullptr ? learn_communicator(here.process(), comm) : 0;
+    pending* const p = index != communicator_table::none ? here.process().requests.add(bits_of(*request)) : nullptr;
+    if (p != nullptr) {
+      p->new_comm = made;
+      p->comm = index;
+      p->record = r;
+      p->index = place;
+      p->location = here.where().index;
+    }
+  }
+  if (r == nullptr) return code;
+  if (pending_still) here.finish();
+  else here.finish_completed(r);
+  return code;
+}
+
+}  // namespace detail
+
+/// MPI_Ibarrier and its kin. `sparse` is the receive argument of MPI_Ialltoallv/w, else empty. About 35 ns; a list of needs takes
+/// another 5 ns each.
+template <class Facts>
+inline int initiate(core::mpi_call what, caller from, passed_call& pass, MPI_Comm comm, const Facts& facts, part sparse,
+                    MPI_Request* request) {
+  const detail::any_facts any(facts);
+  return detail::begin_together(what, from, pass, comm, detail::collective_kind(any, sparse), request);
+}
+inline int initiate(core::mpi_call what, caller from, passed_call& pass, MPI_Comm comm, const neighbour_facts& facts, part,
+                    MPI_Request* request) {
+  return detail::begin_together(what, from, pass, comm, detail::collective_kind(facts), request);
+}
+
+/// MPI_Comm_idup: the handle exists when the request is complete.
+inline int create_later(core::mpi_call what, caller from, passed_call& pass, MPI_Comm parent, MPI_Comm* made,
+                        MPI_Request* request) {
+  const barrier_facts everybody{};
+  const detail::any_facts any(everybody);
+  return detail::begin_together(what, from, pass, parent, detail::collective_kind(any), request, made);
+}
+
+namespace detail {
+
+/// A persistent collective: no record yet; what each start will leave is kept. Its arguments stay as they are (MPI 4.0, 6.13).
+__attribute__((noinline, cold)) inline int prepare_collective(core::mpi_call what, caller from, passed_call& pass,
+                                                              MPI_Comm comm, const collective_kind& kind,
+                                                              MPI_Request* request) {
+  call here(what, from);
+  if (!here) return pass();
+  const int code = pass();
+  if (code != MPI_SUCCESS) return code;
+  core::sync_record r{};
+  r.call = what;
+  kind.describe(here, r, comm);
+  int32_t* needs = nullptr;
+  if (r.has(flag::sparse)) {
+    needs = static_cast<int32_t*>(core::map_pages(bytes_of_needs(r.peer), false));
+    if (needs == nullptr) return code;
+    needs[0] = r.peer;
+    for (int32_t i = 0; i < r.peer; ++i) needs[i + 1] = here.where().needs[static_cast<uint64_t>(r.tag + i)];
+  }
+  guard_if guard(here.process().lock, here.process().multiple);
+  const uint32_t instance = r.comm != communicator_table::none ? here.process().communicators.prepare(r.comm) : 0;
+  pending* const p = here.process().requests.add(bits_of(*request));
+  if (p == nullptr) return code;
+  p->persistent = true;
+  p->collective = what;
+  p->instance = instance;
+  p->needs = needs;
+  p->flags = r.flags;
+  p->bytes = r.bytes;
+  p->comm = r.comm;
+  p->peer = r.peer;
+  p->tag = -1;
+  return code;
+}
+
+}  // namespace detail
+
+/// MPI_Barrier_init and its kin.
+template <class Facts>
+inline int prepare_together(core::mpi_call what, caller from, passed_call& pass, MPI_Comm comm, const Facts& facts, part sparse,
+                            MPI_Request* request) {
+  const detail::any_facts any(facts);
+  return detail::prepare_collective(what, from, pass, comm, detail::collective_kind(any, sparse), request);
+}
+inline int prepare_together(core::mpi_call what, caller from, passed_call& pass, MPI_Comm comm, const neighbour_facts& facts,
+                            part, MPI_Request* request) {
+  return detail::prepare_collective(what, from, pass, comm, detail::collective_kind(facts), request);
+}
+
+/// Blocking neighbourhood collectives: each rank waits only for the neighbours that send it something.
+__attribute__((noinline)) inline int neighbour_collective(core::mpi_call what, caller from, passed_call& pass, MPI_Comm comm,
+                                                          const neighbour_facts& facts, part) {
+  call here(what, from);
+  if (!here) return pass();
+  here.begin();
+  here.about(bits_of(comm), -1, -1);
+  const uint32_t posting = here.process().take_posting();
+  const int code = pass();
+  here.leave();
+  if (code != MPI_SUCCESS) {
+    here.refuse();
+    return code;
+  }
+  if (core::sync_record* const r = here.store(0, posting)) {
+    detail::collective_kind(facts).describe(here, *r, comm);
+    here.finish();
+  }
+  return code;
+}
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/mpi/collective_wrappers.hpp
+#ifndef WHYWAIT_MPI_COLLECTIVE_WRAPPERS_HPP
+#define WHYWAIT_MPI_COLLECTIVE_WRAPPERS_HPP
+
+#if !defined(WHYWAIT_DISABLE) && !defined(WHYWAIT_OBSERVED)
+
+// The wrappers of collective_table.hpp: blocking, nonblocking and persistent collectives, each also with large counts.
+// Weak, visible and in namespaces for the reasons given in wrappers.hpp and
+// unexplained_wrappers.hpp.
+#define WHYWAIT_MPI_UNPACK(...) __VA_ARGS__
+#define WHYWAIT_MPI_HEAD(name, parameters) __attribute__((weak, noinline, visibility("default"))) int MPI_##name parameters
+#define WHYWAIT_MPI_MEET(name, parameters, arguments, role, facts)                                           \
+  WHYWAIT_MPI_HEAD(name, parameters) {                                                                       \
+    auto call_mpi = [&]() -> int { return PMPI_##name arguments; };                                          \
+    passed_call pass(call_mpi);                                                                              \
+    return role(core::mpi_call::name, calling_code(__builtin_return_address(0), __builtin_frame_address(0)), \
+                pass WHYWAIT_MPI_UNPACK facts);                                                              \
+  }
+#define WHYWAIT_MPI_NONBLOCKING(name, nonblocking, parameters, arguments, facts)                       \
+  WHYWAIT_MPI_MEET(nonblocking, (WHYWAIT_MPI_UNPACK parameters, MPI_Comm comm, MPI_Request * request), \
+                   (WHYWAIT_MPI_UNPACK arguments, comm, request), initiate, (, comm, WHYWAIT_MPI_UNPACK facts, request))
+#define WHYWAIT_MPI_PERSISTENT(name, nonblocking, parameters, arguments, facts)                                       \
+  WHYWAIT_MPI_MEET(name##_init, (WHYWAIT_MPI_UNPACK parameters, MPI_Comm comm, MPI_Info info, MPI_Request * request), \
+                   (WHYWAIT_MPI_UNPACK arguments, comm, info, request), prepare_together,                             \
+                   (, comm, WHYWAIT_MPI_UNPACK facts, request))
+#define WHYWAIT_MPI_FREQUENT(name, nonblocking, parameters, arguments, facts)                            \
+  WHYWAIT_MPI_HEAD(name, (WHYWAIT_MPI_UNPACK parameters, MPI_Comm comm)) {                               \
+    auto pass = [&]() -> int { return PMPI_##name(WHYWAIT_MPI_UNPACK arguments, comm); };                \
+    return collective(fixed_call<core::mpi_call::name>{},                                                \
+                      calling_code(__builtin_return_address(0), __builtin_frame_address(0)), pass, comm, \
+                      WHYWAIT_MPI_UNPACK facts);                                                         \
+  }
+#define WHYWAIT_MPI_BLOCKING(name, nonblocking, parameters, arguments, facts)                                  \
+  WHYWAIT_MPI_MEET(name, (WHYWAIT_MPI_UNPACK parameters, MPI_Comm comm), (WHYWAIT_MPI_UNPACK arguments, comm), \
+                   rare_collective, (, comm, WHYWAIT_MPI_UNPACK facts))
+#define WHYWAIT_MPI_NEIGHBOUR(name, nonblocking, parameters, arguments, facts)                                 \
+  WHYWAIT_MPI_MEET(name, (WHYWAIT_MPI_UNPACK parameters, MPI_Comm comm), (WHYWAIT_MPI_UNPACK arguments, comm), \
+                   neighbour_collective, (, comm, WHYWAIT_MPI_UNPACK facts))
+#define WHYWAIT_MPI_LARGE(name, nonblocking, parameters, arguments, facts)                                               \
+  WHYWAIT_MPI_MEET(nonblocking##_c, (WHYWAIT_MPI_UNPACK parameters, MPI_Comm comm, MPI_Request * request),               \
+                   (WHYWAIT_MPI_UNPACK arguments, comm, request), initiate, (, comm, WHYWAIT_MPI_UNPACK facts, request)) \
+  WHYWAIT_MPI_MEET(name##_init_c, (WHYWAIT_MPI_UNPACK parameters, MPI_Comm comm, MPI_Info info, MPI_Request * request),  \
+                   (WHYWAIT_MPI_UNPACK arguments, comm, info, request), prepare_together,                                \
+                   (, comm, WHYWAIT_MPI_UNPACK facts, request))
+#define WHYWAIT_MPI_LARGE_BLOCKING(name, nonblocking, parameters, arguments, facts) \
+  WHYWAIT_MPI_BLOCKING(name##_c, nonblocking, parameters, arguments, facts)
+#define WHYWAIT_MPI_LARGE_NEIGHBOUR(name, nonblocking, parameters, arguments, facts) \
+  WHYWAIT_MPI_NEIGHBOUR(name##_c, nonblocking, parameters, arguments, facts)
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+namespace usual_counts {
+typedef int count_type;
+typedef int offset_type;
+extern "C" {
+WHYWAIT_MPI_MEET(Ibarrier, (MPI_Comm comm, MPI_Request* request), (comm, request), initiate,
+                 (, comm, barrier_facts{}, part{}, request))
+WHYWAIT_MPI_FREQUENT_COLLECTIVES(WHYWAIT_MPI_FREQUENT)
+WHYWAIT_MPI_RARE_COLLECTIVES(WHYWAIT_MPI_BLOCKING)
+WHYWAIT_MPI_NEIGHBOURS(WHYWAIT_MPI_NEIGHBOUR)
+WHYWAIT_MPI_COLLECTIVES(WHYWAIT_MPI_NONBLOCKING)
+WHYWAIT_MPI_NEIGHBOURS(WHYWAIT_MPI_NONBLOCKING)
+#if MPI_VERSION >= 4
+WHYWAIT_MPI_MEET(Barrier_init, (MPI_Comm comm, MPI_Info info, MPI_Request* request), (comm, info, request), prepare_together,
+                 (, comm, barrier_facts{}, part{}, request))
+WHYWAIT_MPI_COLLECTIVES(WHYWAIT_MPI_PERSISTENT)
+WHYWAIT_MPI_NEIGHBOURS(WHYWAIT_MPI_PERSISTENT)
+#endif
+}
+}  // namespace usual_counts
+
+#if MPI_VERSION >= 4
+namespace large_counts {
+typedef MPI_Count count_type;
+typedef MPI_Aint offset_type;
+extern "C" {
+WHYWAIT_MPI_COLLECTIVES(WHYWAIT_MPI_LARGE_BLOCKING)
+WHYWAIT_MPI_NEIGHBOURS(WHYWAIT_MPI_LARGE_NEIGHBOUR)
+WHYWAIT_MPI_COLLECTIVES(WHYWAIT_MPI_LARGE)
+WHYWAIT_MPI_NEIGHBOURS(WHYWAIT_MPI_LARGE)
+}
+}  // namespace large_counts
+#endif
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#undef WHYWAIT_MPI_LARGE_NEIGHBOUR
+#undef WHYWAIT_MPI_LARGE_BLOCKING
+#undef WHYWAIT_MPI_LARGE
+#undef WHYWAIT_MPI_NEIGHBOUR
+#undef WHYWAIT_MPI_BLOCKING
+#undef WHYWAIT_MPI_FREQUENT
+#undef WHYWAIT_MPI_PERSISTENT
+#undef WHYWAIT_MPI_NONBLOCKING
+#undef WHYWAIT_MPI_MEET
+#undef WHYWAIT_MPI_HEAD
+#undef WHYWAIT_MPI_UNPACK
+
+#endif  // WHYWAIT_DISABLE
+
+#undef WHYWAIT_MPI_NEIGHBOURS
+#undef WHYWAIT_MPI_COLLECTIVES
+#undef WHYWAIT_MPI_RARE_COLLECTIVES
+#undef WHYWAIT_MPI_FREQUENT_COLLECTIVES
+
+#endif
+
+// ---- whywait/mpi/communicator_calls.hpp
+#ifndef WHYWAIT_MPI_COMMUNICATOR_CALLS_HPP
+#define WHYWAIT_MPI_COMMUNICATOR_CALLS_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+// Calls that make and free communicators.
+
+namespace detail {
+
+/// A call of all ranks of `over` that makes something; `made(call)` reads it and gives the communicator of the record.
+template <class What, class Pass, class Made>
+__attribute__((cold)) inline int make_together(What what, caller from, Pass& pass, MPI_Comm over, const Made& made) {
+  call here(what, from);
+  if (!here) return pass();
+  here.begin();
+  here.about(bits_of(over), -1, -1);
+  const uint32_t posting = here.process().take_posting();
+  const int code = pass();
+  here.leave();
+  if (code != MPI_SUCCESS) {
+    here.refuse();
+    return code;
+  }
+  const uint32_t comm = made(here);
+  if (core::sync_record* r = here.store(flag::contributes | flag::consumes, posting)) {
+    r->comm = comm;
+    here.finish();
+  }
+  return code;
+}
+
+}  // namespace detail
+
+/// Calls that make a communicator, collective over `parent`; `made_by_members` if only the new members take
+/// part (MPI_Comm_create_group) or two groups do (MPI_Intercomm_create, MPI_Intercomm_merge): then the record names the new
+/// one.
+template <class What, class Pass>
+__attribute__((cold)) inline int create(What what, caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made,
+                                        bool made_by_members = false) {
+  return detail::make_together(what, from, pass, parent, [&](call& here) {
+    const uint32_t index = made_communicator(here.thread(), *made);
+    return made_by_members ? index : index_of(here.thread(), parent);
+  });
+}
+
+/// MPI_Comm_free, MPI_Comm_disconnect.
+template <class What, class Pass>
+__attribute__((cold)) inline int release(What what, caller from, Pass& pass, MPI_Comm* comm) {
+  call here(what, from);
+  if (!here || comm == nullptr) return pass();
+  const uint64_t handle = bits_of(*comm);
+  uint32_t index;
+  {
+    guard_if guard(here.process().lock, here.process().multiple);
+    index = here.process().communicators.find(handle);
+  }
+  forget_communicator(here.thread(), handle);  // first: once it is freed another thread may get the handle
+  here.begin();
+  const uint32_t posting = here.process().take_posting();
+  const int code = pass();
+  here.leave();
+  if (code != MPI_SUCCESS) {
+    guard_if guard(here.process().lock, here.process().multiple);
+    if (index != communicator_table::none) here.process().communicators.bind(handle, index);
+    here.refuse();
+    return code;
+  }
+  if (core::sync_record* r = here.store(flag::contributes | flag::consumes, posting)) {
+    r->comm = index;
+    here.finish();
+  }
+  return code;
+}
 
 }  // namespace mpi
 }  // namespace v0
@@ -10585,20 +12288,33 @@ inline void hold(call& here, request_room& room, int count, const MPI_Request* r
   }
 }
 
-/// Ends `hold` for one entry: done or still pending. `certain`: as it was held.
-inline void let_go(call& here, pending* p, bool certain, bool done, uint32_t index, bool lost, const MPI_Status* status,
-                   int code) noexcept {
-  const bool several = here.several();
-  // No other thread can reach an entry that was taken out and has one holder; nothing else of the process changes.
-  if (certain && done && !p->persistent && p->holders == 1 && !p->needs_status() && p->new_comm == nullptr &&
-      p->region == nullptr) {
-    complete_posting(here, p, index, lost, status, code);
-    return here.process().requests.recycle(p, several);
-  }
-  guard_if guard(here.process().lock, several);
+/// Ends `hold` for one entry whose call succeeded, if nothing but the number of its completion has to be stored, as for
+/// most. False: nothing was done. No other thread can reach an entry that was taken out and has one holder.
+__attribute__((always_inline)) inline bool complete_plainly(call& here, pending* p, uint32_t index, bool lost) noexcept {
+  core::sync_record* const r = p->record;
+  if (p->persistent || p->holders != 1 || p->needs_status() || p->new_comm != nullptr || p->region != nullptr || r == nullptr ||
+      lost || r->has(flag::complete))
+    return false;
+  r->completion = index;
+  r->completed_by = here.where().index;
+  r->flags = static_cast<uint16_t>(r->flags | flag::complete);
+  here.process().requests.recycle(p, here.several());
+  return true;
+}
+
+inline void let_go_under_lock(call& here, pending* p, bool done, uint32_t index, bool lost, const MPI_Status* status,
+                              int code) noexcept {
+  guard_if guard(here.process().lock, here.several());
   --p->holders;
   if (done) finish_request(here, p, index, lost, status, code);
   else if (!p->linked && p->holders == 0) here.process().requests.link(p);  // MPI_ERR_PENDING
+}
+
+/// Ends `hold` for one entry: done or still pending. `certain`: as it was held.
+__attribute__((always_inline)) inline void let_go(call& here, pending* p, bool certain, bool done, uint32_t index, bool lost,
+                                                  const MPI_Status* status, int code) noexcept {
+  if (certain && done && code == MPI_SUCCESS && complete_plainly(here, p, index, lost)) return;
+  let_go_under_lock(here, p, done, index, lost, status, code);
 }
 
 /// The record of a completion call; its index, and whether it is lost.
@@ -11005,8 +12721,8 @@ class start_agreement {
   void announce() noexcept { here_.make(); }
 
   /// After MPI_Init. False: not all ranks record, and none of them may wait for the others; one line on standard error states it.
-  /// `level`: the thread level of this rank, then the highest of all ranks. Collective if all ranks have whywait.
-  bool all_record(bool enabled, int& level) noexcept {
+  /// `no_memory`: that is why this rank does not. `level`: the thread level of this rank, then the highest of all ranks. Collective if all ranks have whywait.
+  bool all_record(bool enabled, bool no_memory, int& level) noexcept {
     int rank = 0, ranks = 1;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -11021,7 +12737,8 @@ class start_agreement {
       give_up();
       return false;
     }
-    int on[3] = {enabled ? 1 : 0, -level, enabled ? rank : ranks};  // the first rank that is on warns for all
+    // the first rank that is on, or without memory, warns for all
+    int on[3] = {enabled ? 1 : 0, -level, enabled || no_memory ? rank : ranks};
     const bool agreed = here_.is_known() && here_.local_ranks() == ranks ? agree(on) : agree_in_time(on);
     if (!agreed) {
       if (enabled && here_.is_first())
@@ -11033,13 +12750,13 @@ class start_agreement {
     }
     here_.withdraw();
     level = -on[1];
-    if (on[0] == 0 && on[2] == rank) say_who_is_off(enabled, ranks);
+    if (on[0] == 0 && on[2] == rank) say_who_is_off(enabled, no_memory, ranks);
     else if (on[0] == 0) count_off(enabled);
     return on[0] != 0;
   }
 
  private:
-  static constexpr int patience_seconds = 30;
+  static constexpr int timeout_seconds = 30;
 
   static bool agree(int (&on)[3]) noexcept {
     return PMPI_Allreduce(MPI_IN_PLACE, on, 3, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS;
@@ -11052,7 +12769,7 @@ class start_agreement {
     if (PMPI_Iallreduce(MPI_IN_PLACE, kept, 3, MPI_INT, MPI_MIN, MPI_COMM_WORLD, &request) != MPI_SUCCESS) return false;
     timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    const time_t until = now.tv_sec + patience_seconds;
+    const time_t until = now.tv_sec + timeout_seconds;
     for (int over = 0; PMPI_Test(&request, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS;) {
       if (over != 0) {
         for (int i = 0; i < 3; ++i) on[i] = kept[i];
@@ -11071,11 +12788,15 @@ class start_agreement {
     PMPI_Allreduce(MPI_IN_PLACE, &off, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     return off;
   }
-  static void say_who_is_off(bool enabled, int ranks) noexcept {
+  static void say_who_is_off(bool enabled, bool no_memory, int ranks) noexcept {
     const int off = count_off(enabled);
     char text[80];
     snprintf(text, sizeof text, "switched off on %d of %d ranks", off, ranks);
-    if (off < ranks)
+    if (no_memory)
+      core::warn(text,
+                 ": memory or address space does not suffice (ulimit -v); no rank records and there is no report; raise the "
+                 "limit");
+    else if (off < ranks)
       core::warn(text, " (WHYWAIT_ENABLE=0 in their environment, or no memory); no rank records and there is no report");
   }
 
@@ -11095,6 +12816,202 @@ class start_agreement {
 }  // namespace mpi
 }  // namespace v0
 }  // namespace whywait
+
+#endif
+
+// ---- whywait/mpi/bindings.hpp
+#ifndef WHYWAIT_MPI_BINDINGS_HPP
+#define WHYWAIT_MPI_BINDINGS_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+/// The libraries through which other languages call MPI. The Fortran libraries of MPI translate constants, handles and
+/// descriptors and call the C functions then, some of them under their names for tools: PMPI_Send, where a wrapper of MPI_Send
+/// sees nothing (Open MPI: all three bindings; MPICH: `use mpi_f08`). `connect` makes these calls end in the wrapper, by changing
+/// the addresses in the table of imported functions of the library, as the loader would do. So there is one wrapper per MPI
+/// function, no call counts twice, and calls from C cost nothing more. In the same way the extension modules of Python that call
+/// MPI report the Python code (python_places.hpp).
+class bindings {
+ public:
+  /// Examines all loaded modules. When the program starts and in MPI_Init: a library may have been loaded later. False and one line
+  /// on standard error if a preloaded whywait has brought another MPI library into the program: handles would be mixed up.
+  __attribute__((cold, visibility("hidden"))) static bool connect() noexcept {
+    found_modules all;
+    dl_iterate_phdr(&list_module, &all);
+    if (all.library[1] != nullptr) {
+      static bool warned = false;
+      if (!warned && core::first_of_the_launch())
+        core::warn(
+            "two MPI libraries are loaded, ", all.library[0], " and ", all.library[1],
+            ": nothing is recorded, and the program may crash; preload the libwhywait_mpi.so for the MPI of the program");
+      warned = true;
+      return false;
+    }
+    for (uint32_t i = 0; i != all.count; ++i) {
+      const module& m = all.modules[i];
+      if (!m.is_python) {
+        if (known_bindings.add(m.code_begin, m.code_end, false)) redirect(m, &wrapper_of);
+      } else if (known_python.find_interpreter() && calls_mpi(m) && known_bindings.add(m.code_begin, m.code_end, true)) {
+        redirect(m, &python_function);
+      }
+    }
+    return true;
+  }
+
+ private:
+  struct module {
+    uintptr_t base, code_begin, code_end;
+    uintptr_t constant_begin, constant_end;  // read-only after relocation
+    const ElfW(Dyn) * dynamic;
+    bool is_python;
+  };
+  struct found_modules {
+    module modules[256];
+    uint32_t count = 0;
+    const char* library[2] = {nullptr, nullptr};  // the C functions of MPI
+  };
+
+  // libmpi_mpifh, libmpi_usempif08, libmpi_usempi_ignore_tkr (Open MPI); libmpichfort, libmpifort (MPICH and its relatives)
+  __attribute__((visibility("hidden"))) static bool is_fortran(const char* path) noexcept {
+    const char* const slash = strrchr(path, '/');
+    const char* const name = slash != nullptr ? slash + 1 : path;
+    return strncmp(name, "libmpi", 6) == 0 &&
+           (strstr(name, "fort") != nullptr || strstr(name, "mpifh") != nullptr || strstr(name, "usempi") != nullptr);
+  }
+
+  __attribute__((cold, visibility("hidden"))) static int list_module(dl_phdr_info* info, size_t, void* list) noexcept {
+    found_modules& all = *static_cast<found_modules*>(list);
+    const char* const slash = strrchr(info->dlpi_name, '/');
+    const char* const name = slash != nullptr ? slash + 1 : info->dlpi_name;
+    if (strncmp(name, "libmpi.so.", 10) == 0 || strncmp(name, "libmpich.so.", 12) == 0)
+      all.library[all.library[0] != nullptr ? 1 : 0] = info->dlpi_name;
+    const bool is_python = strstr(name, ".cpython-") != nullptr || strstr(name, ".abi3.so") != nullptr;  // extension modules
+    if ((!is_fortran(name) && !is_python) || all.count == sizeof all.modules / sizeof *all.modules) return 0;
+    module m{info->dlpi_addr, 0, 0, 0, 0, nullptr, is_python};
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+      const ElfW(Phdr)& header = info->dlpi_phdr[i];
+      const uintptr_t begin = info->dlpi_addr + header.p_vaddr, end = begin + header.p_memsz;
+      if (header.p_type == PT_LOAD && (header.p_flags & PF_X) != 0) {
+        if (m.code_begin == 0 || begin < m.code_begin) m.code_begin = begin;
+        if (end > m.code_end) m.code_end = end;
+      } else if (header.p_type == PT_GNU_RELRO) {
+        m.constant_begin = begin;
+        m.constant_end = end;
+      } else if (header.p_type == PT_DYNAMIC) {
+        m.dynamic = reinterpret_cast<const ElfW(Dyn)*>(begin);
+      }
+    }
+    if (m.dynamic != nullptr && m.code_begin != 0) all.modules[all.count++] = m;
+    return 0;
+  }
+
+  /// The functions that a module imports, as names and places of their addresses.
+  class imports {
+   public:
+    explicit imports(const module& m) noexcept : base_(m.base) {
+      const auto at = [&](uintptr_t address) { return address < base_ ? address + base_ : address; };
+      bool has_addends = true;
+      for (const ElfW(Dyn)* entry = m.dynamic; entry->d_tag != DT_NULL; ++entry) {
+        if (entry->d_tag == DT_STRTAB) names_ = reinterpret_cast<const char*>(at(entry->d_un.d_ptr));
+        else if (entry->d_tag == DT_SYMTAB) symbols_ = reinterpret_cast<const ElfW(Sym)*>(at(entry->d_un.d_ptr));
+        else if (entry->d_tag == DT_JMPREL) tables_[0] = reinterpret_cast<const ElfW(Rela)*>(at(entry->d_un.d_ptr));
+        else if (entry->d_tag == DT_PLTRELSZ) counts_[0] = entry->d_un.d_val / sizeof(ElfW(Rela));
+        else if (entry->d_tag == DT_RELA) tables_[1] = reinterpret_cast<const ElfW(Rela)*>(at(entry->d_un.d_ptr));
+        else if (entry->d_tag == DT_RELASZ) counts_[1] = entry->d_un.d_val / sizeof(ElfW(Rela));
+        else if (entry->d_tag == DT_PLTREL) has_addends = entry->d_un.d_val == DT_RELA;
+      }
+      if (names_ == nullptr || symbols_ == nullptr || !has_addends) tables_[0] = tables_[1] = nullptr;
+    }
+
+    /// Calls use(name, place) for each.
+    template <class Use>
+    void each(Use&& use) const noexcept {
+      for (int t = 0; t != 2; ++t)
+        for (size_t i = 0; tables_[t] != nullptr && i != counts_[t]; ++i)
+          if (is_import(tables_[t][i]))
+            use(names_ + symbols_[symbol_of(tables_[t][i])].st_name, base_ + tables_[t][i].r_offset);
+    }
+
+   private:
+    uintptr_t base_;
+    const char* names_ = nullptr;
+    const ElfW(Sym) * symbols_ = nullptr;
+    const ElfW(Rela) * tables_[2] = {nullptr, nullptr};
+    size_t counts_[2] = {0, 0};
+  };
+
+  /// Replaces each import for which `wanted(name)` is not null.
+  template <class Wanted>
+  __attribute__((cold)) static void redirect(const module& m, Wanted&& wanted) noexcept {
+    const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+    const uintptr_t constant_begin = m.constant_begin & ~(page - 1), constant_end = m.constant_end & ~(page - 1);
+    void* const constant = reinterpret_cast<void*>(constant_begin);
+    const size_t constant_bytes = constant_end > constant_begin ? constant_end - constant_begin : 0;
+    bool writable = false;
+    imports(m).each([&](const char* name, uintptr_t place) {
+      void* const replacement = wanted(name);
+      if (replacement == nullptr) return;
+      if (place - constant_begin < constant_bytes && !writable) {
+        if (mprotect(constant, constant_bytes, PROT_READ | PROT_WRITE) != 0) return;
+        writable = true;
+      }
+      __atomic_store_n(reinterpret_cast<void**>(place), replacement, __ATOMIC_RELEASE);
+    });
+    if (writable) mprotect(constant, constant_bytes, PROT_READ);
+  }
+
+  __attribute__((visibility("hidden"))) static void* wrapper_of(const char* name) noexcept {
+    return strncmp(name, "PMPI_", 5) == 0 ? own_function(name + 1) : nullptr;
+  }
+  __attribute__((visibility("hidden"))) static void* python_function(const char* name) noexcept {
+    if (strcmp(name, "PyEval_SaveThread") == 0) return reinterpret_cast<void*>(&save_python_thread);
+    if (strcmp(name, "PyEval_RestoreThread") == 0) return reinterpret_cast<void*>(&restore_python_thread);
+    return nullptr;
+  }
+  static bool calls_mpi(const module& m) noexcept {
+    bool calls = false;
+    imports(m).each([&](const char* name, uintptr_t) { calls = calls || strncmp(name, "MPI_", 4) == 0; });
+    return calls;
+  }
+
+  static size_t symbol_of(const ElfW(Rela) & r) noexcept {
+#if __SIZEOF_POINTER__ == 8
+    return ELF64_R_SYM(r.r_info);
+#else
+    return ELF32_R_SYM(r.r_info);
+#endif
+  }
+  /// Whether the place holds nothing but the address of a function of another module.
+  static bool is_import(const ElfW(Rela) & r) noexcept {
+#if defined(__x86_64__) && defined(__LP64__)
+    return ELF64_R_TYPE(r.r_info) == R_X86_64_JUMP_SLOT || ELF64_R_TYPE(r.r_info) == R_X86_64_GLOB_DAT;
+#elif defined(__aarch64__)
+    return ELF64_R_TYPE(r.r_info) == R_AARCH64_JUMP_SLOT || ELF64_R_TYPE(r.r_info) == R_AARCH64_GLOB_DAT;
+#else
+    static_cast<void>(r);
+    return false;
+#endif
+  }
+
+  /// The function of this name that calls from other modules reach, if this module defines it; else null. So another module
+  /// with wrappers of its own, or a tool in front of this one, keeps its calls.
+  __attribute__((visibility("hidden"))) static void* own_function(const char* name) noexcept {
+    void* const function = dlsym(RTLD_DEFAULT, name);
+    Dl_info there{}, here{};
+    if (function == nullptr || dladdr(function, &there) == 0 || dladdr(&whywait_v0_module, &here) == 0) return nullptr;
+    return there.dli_fbase == here.dli_fbase ? function : nullptr;
+  }
+};
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
 
 #endif
 
@@ -11616,8 +13533,8 @@ namespace record {
 namespace detail {
 
 __attribute__((visibility("hidden"))) inline constexpr mark_functions functions = {
-    &begin_mark, &end_mark,  &list_outer,  &next_of_mark, &next_mark,
-    &visit_mark, &work_mark, &begin_named, &end_named,    &visit_named};
+    &begin_mark, &end_mark,    &list_outer, &next_of_mark, &next_mark,   &visit_mark,
+    &work_mark,  &begin_named, &end_named,  &visit_named,  &mark_plainly};
 
 /// Connects a module to the recorder: from now on its marks are recorded. Does nothing until something listens.
 __attribute__((cold, visibility("hidden"))) inline void attach_module(core::module_card& card) noexcept {
@@ -11696,6 +13613,7 @@ inline void find_shared_handles(state& process) noexcept {
   };
   try_twice([&](MPI_Request* r) { PMPI_Isend(&nothing, 1, MPI_INT, MPI_PROC_NULL, 1, process.tool_comm, r); });
   try_twice([&](MPI_Request* r) { PMPI_Irecv(&nothing, 1, MPI_INT, MPI_PROC_NULL, 1, process.tool_comm, r); });
+  try_twice([&](MPI_Request* r) { PMPI_Ibarrier(MPI_COMM_SELF, r); });
 }
 
 /// The state of the process, or null if it cannot be had.
@@ -11745,27 +13663,57 @@ inline bool& called_init() noexcept {
   return called;
 }
 
+/// The library of another tool that defines MPI functions: with RTLD_DEFAULT one whose functions the program calls in place of
+/// ours, with RTLD_NEXT one that comes after ours. Null: there is none.
+inline const char* other_tool(void* where) noexcept {
+  const auto library_of = [](void* code) noexcept -> const char* {
+    Dl_info info;
+    return code != nullptr && dladdr(code, &info) != 0 ? info.dli_fname : nullptr;
+  };
+  static const char place = 0;
+  const char* const called = library_of(dlsym(where, "MPI_Init"));
+  const char* const mpi = library_of(dlsym(RTLD_DEFAULT, "PMPI_Init"));
+  const char* const own = library_of(const_cast<char*>(&place));
+  if (called == nullptr || mpi == nullptr || own == nullptr) return nullptr;
+  return strcmp(called, mpi) != 0 && strcmp(called, own) != 0 ? called : nullptr;
+}
+
 /// At the end of a process that never called MPI_Init through C: one line instead of silence.
 inline void say_if_unseen() noexcept {
   core::registry* const registry = core::the_registry();
   if (registry == nullptr || registry->pid != getpid() || called_init()) return;
+  if (registry->extension[0] != nullptr) return;  // another module of the process has the wrappers
   if (!registry->config.enable || !registry->config.report || !core::first_of_the_launch()) return;
   int initialised = 0;
   PMPI_Initialized(&initialised);
-  if (initialised != 0)
+  const char* const tool = initialised != 0 ? other_tool(RTLD_DEFAULT) : nullptr;
+  if (tool != nullptr)
+    core::warn(tool,
+               " was loaded before whywait and takes the MPI calls of this program: none was seen, there is no report; use one "
+               "tool at a time");
+  else if (initialised != 0)
     core::warn(
-        "MPI was initialised, but not through the C interface (a Fortran main program?): no MPI call was seen, there is no "
-        "report");
+        "MPI was initialised, but not through MPI_Init (a call of PMPI_Init, or a library that was loaded later): no MPI call "
+        "was seen, there is no report");
   else if (registry->location_count != 0)
     core::warn("this program never called MPI_Init: what its threads wait for is not explained, there is no report");
 }
 
+/// After all handlers that the program registered in `main` or later: one of them may call MPI_Finalize.
 inline void at_exit() {
   state* const process = the_state();
   if (process == nullptr || !process->running || process->registry->pid != getpid()) return;
   int finalized = 0;
   PMPI_Finalized(&finalized);
   if (finalized == 0) say_last_words(*process, end_reason::exit, 0);
+}
+
+/// whywait calls PMPI, so that tools behind it see nothing.
+inline void say_who_sees_nothing() noexcept {
+  const core::registry* const registry = core::the_registry();
+  if (registry == nullptr || !registry->config.report || !core::first_of_the_launch()) return;
+  if (const char* const tool = other_tool(RTLD_NEXT))
+    core::warn(tool, " sees no MPI call, because whywait comes before it; use one tool at a time");
 }
 
 inline void open_state(core::mpi_call what, caller from, start_agreement& agreement) noexcept {
@@ -11777,7 +13725,13 @@ inline void open_state(core::mpi_call what, caller from, start_agreement& agreem
   int level = MPI_THREAD_SINGLE;
   PMPI_Query_thread(&level);
   int highest = level;
-  if (!agreement.all_record(process != nullptr && !process->running, highest)) return;
+  const core::registry* const registry = core::the_registry();
+  const bool first_time = process != nullptr && !process->running;
+  // A rank that finds no memory later must not stop recording alone, so the thread gets its memory now.
+  const bool has_memory = first_time && (here->extension[0] != nullptr || make_thread(process, here) != nullptr);
+  const bool no_memory = registry == nullptr || registry->no_memory || (registry->config.enable && process == nullptr) ||
+                         (first_time && !has_memory);
+  if (!agreement.all_record(has_memory, no_memory, highest)) return;
   process->hook = installed_hooks;
   if (PMPI_Comm_dup(MPI_COMM_WORLD, &process->tool_comm) != MPI_SUCCESS) return;
   PMPI_Comm_set_errhandler(process->tool_comm, MPI_ERRORS_RETURN);
@@ -11787,6 +13741,8 @@ inline void open_state(core::mpi_call what, caller from, start_agreement& agreem
   process->thread_level = level;
   process->multiple = level == MPI_THREAD_MULTIPLE;
   process->any_multiple = highest >= MPI_THREAD_MULTIPLE;
+  MPI_Comm parent = MPI_COMM_NULL;  // the program may disconnect it
+  process->spawned = PMPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
   find_shared_handles(*process);
   process->communicators.bind(bits_of(MPI_COMM_WORLD), learn_communicator(*process, MPI_COMM_WORLD));
   process->communicators.bind(bits_of(MPI_COMM_SELF), learn_communicator(*process, MPI_COMM_SELF));
@@ -11796,7 +13752,6 @@ inline void open_state(core::mpi_call what, caller from, start_agreement& agreem
   process->start_anchor = core::clock_anchor::take();
   process->clocks.start(process->tool_comm);  // waits for the others' on_start, so that it delays no message
   process->compared = process->clocks.compared();
-  static_cast<void>(atexit(&at_exit));
   core::detail::pin_this_module();  // the code that runs at exit must still be there
   listen_to_signals();
   if (process->hook.on_recording != nullptr) process->hook.on_recording(*process);
@@ -11805,6 +13760,8 @@ inline void open_state(core::mpi_call what, caller from, start_agreement& agreem
   // The first record: everything before it belongs to no message.
   call first(what, from);
   if (!first) return;
+  first.thread().delay.start();
+  process->delay = &first.thread().delay;
   first.begin();
   first.leave();
   process->begin_ticks = first.begun_at();
@@ -11817,10 +13774,14 @@ inline void open_state(core::mpi_call what, caller from, start_agreement& agreem
 template <class What, class Pass>
 inline int initialise(What what, caller from, Pass& pass) {
   detail::called_init() = true;
+  if (!bindings::connect()) return pass();
   start_agreement agreement;
   agreement.announce();
   const int code = pass();
-  if (code == MPI_SUCCESS) detail::open_state(what, from, agreement);
+  if (code == MPI_SUCCESS) {
+    detail::say_who_sees_nothing();
+    detail::open_state(what, from, agreement);
+  }
   return code;
 }
 
@@ -11831,6 +13792,12 @@ inline int finalise(What what, caller from, Pass& pass) {
   state* const process = the_state();
   if (process == nullptr || !process->running) return pass();
   if (process->registry->pid != getpid()) return pass();
+  // An error handler may end MPI. Its call lasts on, as it does without whywait, but records nothing more.
+  thread_state* const thread = recording_thread();
+  if (thread == nullptr) return pass();
+  const open_call outer = thread->open;
+  thread->open.frame = nullptr;
+  thread->release_posting_locks();
   {
     call here(what, from);
     if (!here) return pass();
@@ -11848,6 +13815,7 @@ inline int finalise(What what, caller from, Pass& pass) {
     process->ended = true;
     if (process->hook.on_finalize != nullptr) process->hook.on_finalize(*process);
   }
+  thread->open = outer;
   process->registry->kept.remove();
   detail::ignore_signals();
   process->clocks.release();
@@ -11871,1027 +13839,6 @@ inline int abort(What what, caller from, Pass& pass) {
 }  // namespace whywait
 
 #endif  // WHYWAIT_DISABLE
-
-#endif
-
-// ---- whywait/mpi/probes.hpp
-#ifndef WHYWAIT_MPI_PROBES_HPP
-#define WHYWAIT_MPI_PROBES_HPP
-
-#ifndef WHYWAIT_DISABLE
-
-namespace whywait {
-inline namespace v0 {
-namespace mpi {
-
-// Probes, and receives of messages that a probe has taken out of the queue.
-
-namespace detail {
-
-/// Remembers the ordinal of a matched probe for the receive of its message.
-inline void keep_message(call& here, MPI_Message message, uint32_t posting, const MPI_Status& status, MPI_Comm comm) noexcept {
-  const uint32_t index = index_of(here.thread(), comm);
-  guard_if guard(here.process().lock, here.several());
-  pending* const p = here.process().messages.add(bits_of(message));
-  if (p == nullptr) return;
-  p->posting = posting;
-  p->peer = status.MPI_SOURCE;
-  p->tag = status.MPI_TAG;
-  p->comm = index;
-}
-
-/// The result of the matched probe of a message; false if no wrapper saw it. Removes the entry.
-inline bool take_message(call& here, uint64_t handle, pending& found) noexcept {
-  guard_if guard(here.process().lock, here.several());
-  pending* const p = here.process().messages.find(handle);
-  if (p == nullptr) return false;
-  here.process().messages.unlink(p);
-  found.posting = p->posting;
-  found.peer = p->peer;
-  found.tag = p->tag;
-  found.comm = p->comm;
-  here.process().messages.recycle(p);
-  return true;
-}
-
-inline void store_probe(call& here, unsigned flags, uint32_t posting, const envelope& e, const MPI_Status& status) noexcept {
-  core::sync_record* const r = here.store(flags, posting);
-  if (r == nullptr) return;
-  describe(here, r, e, 0);
-  resolve(r, status);
-  here.finish_completed(r);
-}
-
-/// The same for a poll that found a message.
-inline void store_found(poll_call& here, unsigned flags, uint32_t posting, const envelope& e,
-                        const MPI_Status& status) noexcept {
-  uint32_t index;
-  core::sync_record* const r = here.found(flags, posting, index);
-  if (r == nullptr) return;
-  describe(here, r, e, 0);
-  resolve(r, status);
-  here.finish_poll(index);
-}
-
-}  // namespace detail
-
-/// MPI_Probe. Its ordinal identifies the later receive that takes the same message.
-template <class What, class Pass>
-inline int probe(What what, caller from, Pass& pass, envelope e, MPI_Status*& status) {
-  call here(what, from);
-  if (!here) return pass();
-  MPI_Status own;
-  if (status == MPI_STATUS_IGNORE) status = &own;
-  here.begin();
-  here.about(bits_of(e.comm), e.peer, e.tag);
-  const uint32_t posting = here.process().take_posting();
-  const int code = pass();
-  here.leave();
-  if (code == MPI_SUCCESS) detail::store_probe(here, 0, posting, e, *status);
-  else here.refuse();
-  return code;
-}
-
-/// MPI_Mprobe: takes the message out of the queue, so it takes the receive's place in the posting order. With
-/// several threads it polls, for nothing else gives ordinal and match in one step.
-template <class What, class Pass>
-inline int matched_probe(What what, caller from, Pass& pass, envelope e, MPI_Message* message, MPI_Status*& status) {
-  call here(what, from);
-  if (!here) return pass();
-  MPI_Status own;
-  if (status == MPI_STATUS_IGNORE) status = &own;
-  here.begin();
-  here.about(bits_of(e.comm), e.peer, e.tag);
-  uint32_t posting = 0;
-  int code = MPI_SUCCESS;
-  if (__builtin_expect(here.several(), 0)) {
-    for (int found = 0; found == 0 && code == MPI_SUCCESS;) {
-      {
-        guard_if guard(here.process().posting_lock_of(bits_of(e.comm)), true);
-        code = PMPI_Improbe(e.peer, e.tag, e.comm, &found, message, status);
-        if (found != 0) posting = here.process().take_posting();
-      }
-      if (found == 0) sched_yield();
-    }
-  } else {
-    posting = here.process().take_posting();
-    code = pass();
-  }
-  here.leave();
-  if (code != MPI_SUCCESS) {
-    here.refuse();
-    return code;
-  }
-  if (*message != MPI_MESSAGE_NO_PROC) detail::keep_message(here, *message, posting, *status, e.comm);
-  detail::store_probe(here, flag::matched, posting, e, *status);
-  return code;
-}
-
-/// MPI_Iprobe.
-template <class What, class Pass>
-inline int test_probe(What what, caller from, Pass& pass, envelope e, int* found, MPI_Status*& status) {
-  poll_call here(what, from);
-  if (!here) return pass();
-  MPI_Status own;
-  if (status == MPI_STATUS_IGNORE) status = &own;
-  here.ask();
-  const int code = pass();
-  if (code != MPI_SUCCESS || *found == 0) {
-    here.found_nothing(false);
-    return code;
-  }
-  detail::store_found(here, 0, here.process().take_posting(), e, *status);
-  return code;
-}
-
-/// MPI_Improbe.
-template <class What, class Pass>
-inline int test_matched_probe(What what, caller from, Pass& pass, envelope e, int* found, MPI_Message* message,
-                              MPI_Status*& status) {
-  poll_call here(what, from);
-  if (!here) return pass();
-  MPI_Status own;
-  if (status == MPI_STATUS_IGNORE) status = &own;
-  uint32_t posting = 0;
-  int code;
-  here.ask();
-  {
-    guard_if guard(here.process().posting_lock_of(bits_of(e.comm)), here.several());
-    code = pass();
-    if (code == MPI_SUCCESS && *found != 0) posting = here.process().take_posting();
-  }
-  if (posting == 0) {
-    here.found_nothing(false);
-    return code;
-  }
-  if (*message != MPI_MESSAGE_NO_PROC) detail::keep_message(here, *message, posting, *status, e.comm);
-  detail::store_found(here, flag::matched, posting, e, *status);
-  return code;
-}
-
-/// MPI_Mrecv: the posting is that of the probe which matched the message.
-template <class What, class Pass>
-inline int matched_receive(What what, caller from, Pass& pass, void* buffer, int count, MPI_Datatype type, MPI_Message* message,
-                           MPI_Status*& status) {
-  call here(what, from);
-  if (!here || message == nullptr) return pass();
-  MPI_Status own;
-  if (status == MPI_STATUS_IGNORE && watches_data(here)) status = &own;
-  const uint64_t handle = bits_of(*message);
-  const bool null = *message == MPI_MESSAGE_NO_PROC;
-  pending known{};
-  const bool found = !null && detail::take_message(here, handle, known);
-  here.begin();
-  const int code = pass();
-  here.leave();
-  if (code != MPI_SUCCESS && !took_message(code)) {
-    here.refuse();
-    return code;
-  }
-  const unsigned flags = found ? flag::posts_receive | flag::matched : null ? unsigned(flag::proc_null) : 0u;
-  if (core::sync_record* r = here.store(flags, known.posting)) {
-    r->bytes = bytes_of(here.thread(), count, type);
-    r->peer = found ? known.peer : -1;
-    r->tag = found ? known.tag : -1;
-    r->comm = found ? known.comm : 0;
-    here.finish_completed(r);
-    if (watches_data(here) && status != MPI_STATUS_IGNORE)
-      detail::receive_data(here, *r, here.next_index() - 1, buffer, count, type, status);
-  }
-  return code;
-}
-
-}  // namespace mpi
-}  // namespace v0
-}  // namespace whywait
-
-#endif  // WHYWAIT_DISABLE
-
-#endif
-
-// ---- whywait/mpi/posting.hpp
-#ifndef WHYWAIT_MPI_POSTING_HPP
-#define WHYWAIT_MPI_POSTING_HPP
-
-#ifndef WHYWAIT_DISABLE
-
-namespace whywait {
-inline namespace v0 {
-namespace mpi {
-
-// Calls that post operations and make requests: nonblocking and persistent ones.
-
-namespace detail {
-
-/// Files the posting `r` under its request, which only this thread has until the call returns. With several threads the
-/// caller holds the lock if it `is_counted`.
-inline bool is_counted(const pending* p, const core::sync_record* r) noexcept {
-  return p->region != nullptr || r->has(flag::any_source | flag::any_tag);
-}
-inline void file_request(call& here, pending* p, core::sync_record* r, uint32_t index) noexcept {
-  p->record = r;
-  p->index = index;
-  p->location = here.where().index;
-  p->wildcard = r->has(flag::posts_receive) && r->has(flag::any_source | flag::any_tag);
-  if (p->wildcard) ++here.process().open_wildcards;
-  p->watched = p->region != nullptr && r->has(flag::posts_receive);
-  if (__builtin_expect(p->watched, 0)) ++here.process().open_wildcards;
-}
-
-/// The record of a posting, before MPI's request is filed. Null if it is lost.
-inline core::sync_record* store_posting(call& here, unsigned flags, uint32_t posting, const envelope& e,
-                                        uint64_t bytes) noexcept {
-  core::sync_record* const r = here.store(flags, posting);
-  if (r != nullptr) describe(here, r, e, bytes);
-  return r;
-}
-
-/// A handle that MPI gives to many operations at once belongs to operations that are complete already: they
-/// need no entry, their posting is their completion.
-inline bool complete_at_once(call& here, MPI_Request request) noexcept { return here.process().is_shared(bits_of(request)); }
-
-class all_posting_locks {
- public:
-  all_posting_locks(state& process, bool needed) noexcept : process_(needed ? &process : nullptr) {
-    if (process_ == nullptr) return;
-    for (state::posting_lock& each : process_->posting_locks) each.lock.lock();
-  }
-  ~all_posting_locks() {
-    if (process_ == nullptr) return;
-    for (state::posting_lock& each : process_->posting_locks) each.lock.unlock();
-  }
-  all_posting_locks(const all_posting_locks&) = delete;
-  all_posting_locks& operator=(const all_posting_locks&) = delete;
-
- private:
-  state* const process_;
-};
-
-/// Whether one message could match request `i` and another one of the same MPI_Startall. Many requests: yes.
-inline bool has_twin(pending* const* entries, int count, int i) noexcept {
-  if (count > 256) return true;
-  const auto overlap = [](int32_t a, int32_t b) { return a == b || a < 0 || b < 0; };
-  const unsigned direction = flag::posts_send | flag::posts_receive;
-  const pending& p = *entries[i];
-  for (int j = 0; j < count; ++j) {
-    const pending* const other = entries[j];
-    if (j != i && other != nullptr && other->persistent && other->comm == p.comm &&
-        ((other->flags ^ p.flags) & direction) == 0 && overlap(other->peer, p.peer) && overlap(other->tag, p.tag) &&
-        ((other->flags | p.flags) & flag::proc_null) == 0)
-      return true;
-  }
-  return false;
-}
-
-}  // namespace detail
-
-/// MPI_Isend, MPI_Ibsend, MPI_Issend, MPI_Irsend, MPI_Irecv: `flags` is posts_send or posts_receive.
-template <class What, class Pass>
-inline int post(What what, caller from, Pass& pass, unsigned flags, const void* buffer, int count, MPI_Datatype type,
-                envelope e, MPI_Request* request) {
-  call here(what, from);
-  if (!here) return pass();
-  here.begin();
-  const bool several = here.several();
-  uint32_t posting;
-  int code;
-  pending* entry = nullptr;
-  {
-    guard_if guard(here.process().posting_lock_of(bits_of(e.comm)), several);
-    posting = here.process().take_posting();
-    code = pass();
-  }
-  if (code == MPI_SUCCESS && !here.process().closed && !detail::complete_at_once(here, *request)) {
-    guard_if guard(here.process().lock, several);
-    entry = here.process().requests.add(bits_of(*request), several);
-  }
-  here.leave();
-  if (__builtin_expect(code != MPI_SUCCESS, 0)) {
-    here.refuse();
-    return code;
-  }
-  if (what == core::mpi_call::Issend) flags |= flag::synchronous;
-  flags |= detail::if_overtaken(here, several);
-  if (core::sync_record* r = detail::store_posting(here, flags, posting, e, bytes_of(here.thread(), count, type))) {
-    const bool watched = watches_data(here);
-    message_region* const region = __builtin_expect(watched && entry != nullptr && (flags & flag::posts_receive) != 0, 0)
-                                       ? detail::keep_region(here, buffer, count, type)
-                                       : nullptr;
-    if (entry == nullptr) {
-      here.finish_completed(r);
-    } else {
-      entry->region = region;
-      guard_if guard(here.process().lock, several && detail::is_counted(entry, r));
-      detail::file_request(here, entry, r, here.next_index());
-      here.finish();
-    }
-    if (__builtin_expect(watched && (flags & flag::posts_send) != 0, 0)) detail::send_data(here, *r, buffer, count, type);
-  }
-  return code;
-}
-
-/// MPI_Imrecv: the ordinal is that of the matched probe.
-template <class What, class Pass>
-inline int post_matched(What what, caller from, Pass& pass, const void* buffer, int count, MPI_Datatype type,
-                        MPI_Message* message, MPI_Request* request) {
-  call here(what, from);
-  if (!here || message == nullptr) return pass();
-  const uint64_t handle = bits_of(*message);
-  const bool null = *message == MPI_MESSAGE_NO_PROC;
-  pending known{};
-  const bool found = !null && detail::take_message(here, handle, known);
-  here.begin();
-  const int code = pass();
-  here.leave();
-  if (code != MPI_SUCCESS) {
-    here.refuse();
-    return code;
-  }
-  core::sync_record* const r = here.store(found  ? flag::posts_receive | flag::matched
-                                          : null ? unsigned(flag::proc_null)
-                                                 : 0u,
-                                          known.posting);
-  if (r == nullptr) return code;
-  r->bytes = bytes_of(here.thread(), count, type);
-  r->peer = found ? known.peer : -1;
-  r->tag = found ? known.tag : -1;
-  r->comm = found ? known.comm : 0;
-  message_region* const region = watches_data(here) && found ? detail::keep_region(here, buffer, count, type) : nullptr;
-  guard_if guard(here.process().lock, here.several());
-  pending* const entry = detail::complete_at_once(here, *request) ? nullptr : here.process().requests.add(bits_of(*request));
-  if (entry == nullptr) {
-    here.finish_completed(r);
-  } else {
-    entry->region = region;
-    detail::file_request(here, entry, r, here.next_index());
-    here.finish();
-  }
-  return code;
-}
-
-/// MPI_Send_init and its kin, MPI_Recv_init: no message yet, so no record; what each start will post is kept.
-template <class What, class Pass>
-inline int prepare(What what, caller from, Pass& pass, unsigned flags, const void* buffer, int count, MPI_Datatype type,
-                   envelope e, MPI_Request* request) {
-  call here(what, from);
-  if (!here) return pass();
-  const int code = pass();
-  if (code != MPI_SUCCESS) return code;
-  const uint64_t bytes = bytes_of(here.thread(), count, type);
-  const uint32_t comm = index_of(here.thread(), e.comm);
-  if (what == core::mpi_call::Ssend_init) flags |= flag::synchronous;
-  if (e.peer == MPI_PROC_NULL) flags |= flag::proc_null;
-  if (e.peer == MPI_ANY_SOURCE) flags |= flag::any_source;
-  if (e.tag == MPI_ANY_TAG) flags |= flag::any_tag;
-  message_region* const region = watches_data(here) ? detail::keep_region(here, buffer, count, type) : nullptr;
-  guard_if guard(here.process().lock, here.several());
-  pending* const p = here.process().requests.add(bits_of(*request));
-  if (p == nullptr) return code;
-  p->region = region;
-  p->persistent = true;
-  p->flags = static_cast<uint16_t>(flags);
-  p->bytes = bytes;
-  p->comm = comm;
-  p->peer = e.peer >= 0 ? e.peer : -1;
-  p->tag = e.tag == MPI_ANY_TAG ? -1 : e.tag;
-  return code;
-}
-
-/// MPI_Start, MPI_Startall: one posting for each request. The order in which MPI_Startall posts is not
-/// defined, so requests of it that a message could confuse are marked ambiguous.
-template <class What, class Pass>
-inline int start(What what, caller from, Pass& pass, int count, MPI_Request* requests) {
-  call here(what, from);
-  if (!here) return pass();
-  here.begin();
-  const bool several = here.several();
-  uint32_t posting = 0;
-  int code;
-  {
-    const detail::all_posting_locks guard(here.process(), several);  // the requests may be of any communicators
-    posting = here.process().take_postings(static_cast<uint32_t>(count > 0 ? count : 0));
-    code = pass();
-  }
-  here.leave();
-  if (code != MPI_SUCCESS) {
-    here.refuse();
-    return code;
-  }
-  request_room room(here.thread(), count);
-  if (!room) return code;
-  {
-    guard_if guard(here.process().lock, several);
-    for (int i = 0; i < count; ++i) room.entries[i] = here.process().requests.find(bits_of(requests[i]));
-  }
-  // All postings have the begin of the call; its time belongs to the last one, so that no two overlap.
-  const uint64_t duration = here.duration();
-  const unsigned overtaken = detail::if_overtaken(here, several);
-  for (int i = 0; i < count; ++i) {
-    pending* const p = room.entries[i];
-    if (p == nullptr || !p->persistent) continue;
-    here.duration(i + 1 == count ? duration : 0);
-    unsigned flags = p->flags | overtaken;
-    if (detail::has_twin(room.entries, count, i)) flags |= flag::ambiguous;
-    core::sync_record* const r = here.store(flags, posting + static_cast<uint32_t>(i));
-    if (r == nullptr) continue;
-    r->bytes = p->bytes;
-    r->comm = p->comm;
-    r->peer = p->peer;
-    r->tag = p->tag;
-    guard_if guard(here.process().lock, several);
-    detail::file_request(here, p, r, here.next_index());
-    here.finish();
-    if (__builtin_expect(p->region != nullptr && !p->watched, 0))
-      detail::leave_sent(here, *r, here.next_index(), p->region->what);
-  }
-  return code;
-}
-
-}  // namespace mpi
-}  // namespace v0
-}  // namespace whywait
-
-#endif  // WHYWAIT_DISABLE
-
-#endif
-
-// ---- whywait/mpi/request_calls.hpp
-#ifndef WHYWAIT_MPI_REQUEST_CALLS_HPP
-#define WHYWAIT_MPI_REQUEST_CALLS_HPP
-
-#ifndef WHYWAIT_DISABLE
-
-namespace whywait {
-inline namespace v0 {
-namespace mpi {
-
-// Calls that end requests without completing them.
-
-/// MPI_Cancel: counted; the completion of the request checks whether it was cancelled.
-template <class What, class Pass>
-inline int cancel(What what, caller from, Pass& pass, MPI_Request* request) {
-  call here(what, from);
-  if (!here) return pass();
-  const int code = pass();
-  if (code != MPI_SUCCESS) return code;
-  guard_if guard(here.process().lock, here.several());
-  pending* const p = here.process().requests.find(bits_of(*request));
-  if (p != nullptr && p->record != nullptr && !p->cancel_seen) {
-    p->cancel_seen = true;
-    ++here.process().open_wildcards;
-  }
-  return code;
-}
-
-/// MPI_Request_free: what is still pending will complete unseen. A wildcard's source is then never known.
-template <class What, class Pass>
-inline int free_request(What what, caller from, Pass& pass, MPI_Request* request) {
-  call here(what, from);
-  if (!here || request == nullptr) return pass();
-  const uint64_t handle = bits_of(*request);
-  pending* p;
-  {
-    guard_if guard(here.process().lock, here.several());
-    p = here.process().requests.find(handle);
-    if (p != nullptr) {
-      ++p->holders;
-      here.process().requests.unlink(p);
-    }
-  }
-  const int code = pass();
-  if (p == nullptr) return code;
-  guard_if guard(here.process().lock, here.several());
-  --p->holders;
-  if (code != MPI_SUCCESS) {
-    here.process().requests.link(p);
-    return code;
-  }
-  core::sync_record* const r = p->record;
-  if (r != nullptr && !r->has(flag::complete) && (p->wildcard || p->cancel_seen))
-    r->flags = static_cast<uint16_t>(r->flags | flag::ambiguous);
-  if (p->wildcard) --here.process().open_wildcards;
-  if (p->cancel_seen) --here.process().open_wildcards;
-  if (p->watched) --here.process().open_wildcards;
-  if (p->region != nullptr) detail::drop_region(here.process(), p->region);
-  if (p->holders == 0) here.process().requests.recycle(p);
-  return code;
-}
-
-}  // namespace mpi
-}  // namespace v0
-}  // namespace whywait
-
-#endif  // WHYWAIT_DISABLE
-
-#endif
-
-// ---- whywait/mpi/unexplained_call.hpp
-#ifndef WHYWAIT_MPI_UNEXPLAINED_CALL_HPP
-#define WHYWAIT_MPI_UNEXPLAINED_CALL_HPP
-
-#ifndef WHYWAIT_DISABLE
-
-namespace whywait {
-inline namespace v0 {
-namespace mpi {
-
-/// One call of the role `unexplained` while it lasts: two clock readings and one record without a message. Its call site
-/// counts it and adds up its time. Not inlined, so that each of the many wrappers consists of three calls. About 40 ns.
-class unexplained_call {
- public:
-  __attribute__((noinline)) unexplained_call(core::mpi_call what, const caller& from) noexcept : here_(what, from) {
-    if (!here_) return;
-    state& process = here_.process();
-    if (__builtin_expect(!process.others_requests, 0)) process.others_requests = true;
-    here_.begin();
-  }
-  __attribute__((noinline)) ~unexplained_call() {
-    if (!here_) return;
-    here_.leave();
-    if (here_.store(0, 0) != nullptr) here_.finish();
-  }
-  unexplained_call(const unexplained_call&) = delete;
-  unexplained_call& operator=(const unexplained_call&) = delete;
-
- private:
-  call here_;
-};
-
-}  // namespace mpi
-}  // namespace v0
-}  // namespace whywait
-
-#endif  // WHYWAIT_DISABLE
-
-#endif
-
-// ---- whywait/mpi/unexplained_table.hpp
-#ifndef WHYWAIT_MPI_UNEXPLAINED_TABLE_HPP
-#define WHYWAIT_MPI_UNEXPLAINED_TABLE_HPP
-
-// The calls of the role `unexplained`: name, parameters, arguments; core/mpi_calls.hpp lists the same names. `count_type`
-// and `offset_type` (displacements and units) are `int`, and MPI_Count and MPI_Aint in the forms with large counts (MPI_Put_c).
-// unexplained_wrappers.hpp makes a wrapper of each row and undefines the macros.
-// clang-format off
-
-// F: calls without `comm` and what follows it. They have a nonblocking and, since MPI 4, a persistent form.
-#define WHYWAIT_MPI_UNEXPLAINED_COLLECTIVES(F)                                                                           \
-  F(Bcast, Ibcast, (void* buffer, count_type count, MPI_Datatype type, int root), (buffer, count, type, root))           \
-  F(Gather, Igather,                                                                                                     \
-    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf, count_type recvcount,              \
-     MPI_Datatype recvtype, int root),                                                                                   \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root))                                                  \
-  F(Gatherv, Igatherv,                                                                                                   \
-    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf, const count_type recvcounts[],     \
-     const offset_type displs[], MPI_Datatype recvtype, int root),                                                       \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root))                                         \
-  F(Scatter, Iscatter,                                                                                                   \
-    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf, count_type recvcount,              \
-     MPI_Datatype recvtype, int root),                                                                                   \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root))                                                  \
-  F(Scatterv, Iscatterv,                                                                                                 \
-    (const void* sendbuf, const count_type sendcounts[], const offset_type displs[], MPI_Datatype sendtype, void*        \
-     recvbuf, count_type recvcount, MPI_Datatype recvtype, int root),                                                    \
-    (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root))                                         \
-  F(Allgather, Iallgather,                                                                                               \
-    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf, count_type recvcount,              \
-     MPI_Datatype recvtype),                                                                                             \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                                                        \
-  F(Allgatherv, Iallgatherv,                                                                                             \
-    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf, const count_type recvcounts[],     \
-     const offset_type displs[], MPI_Datatype recvtype),                                                                 \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype))                                               \
-  F(Alltoall, Ialltoall,                                                                                                 \
-    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf, count_type recvcount,              \
-     MPI_Datatype recvtype),                                                                                             \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                                                        \
-  F(Alltoallv, Ialltoallv,                                                                                               \
-    (const void* sendbuf, const count_type sendcounts[], const offset_type sdispls[], MPI_Datatype sendtype, void*       \
-     recvbuf, const count_type recvcounts[], const offset_type rdispls[], MPI_Datatype recvtype),                        \
-    (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype))                                    \
-  F(Alltoallw, Ialltoallw,                                                                                               \
-    (const void* sendbuf, const count_type sendcounts[], const offset_type sdispls[], const MPI_Datatype                 \
-     sendtypes[], void* recvbuf, const count_type recvcounts[], const offset_type rdispls[], const MPI_Datatype          \
-     recvtypes[]),                                                                                                       \
-    (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes))                                  \
-  F(Reduce, Ireduce, (const void* sendbuf, void* recvbuf, count_type count, MPI_Datatype type, MPI_Op op, int root),     \
-    (sendbuf, recvbuf, count, type, op, root))                                                                           \
-  F(Allreduce, Iallreduce, (const void* sendbuf, void* recvbuf, count_type count, MPI_Datatype type, MPI_Op op),         \
-    (sendbuf, recvbuf, count, type, op))                                                                                 \
-  F(Reduce_scatter, Ireduce_scatter,                                                                                     \
-    (const void* sendbuf, void* recvbuf, const count_type recvcounts[], MPI_Datatype type, MPI_Op op),                   \
-    (sendbuf, recvbuf, recvcounts, type, op))                                                                            \
-  F(Reduce_scatter_block, Ireduce_scatter_block,                                                                         \
-    (const void* sendbuf, void* recvbuf, count_type recvcount, MPI_Datatype type, MPI_Op op),                            \
-    (sendbuf, recvbuf, recvcount, type, op))                                                                             \
-  F(Scan, Iscan, (const void* sendbuf, void* recvbuf, count_type count, MPI_Datatype type, MPI_Op op),                   \
-    (sendbuf, recvbuf, count, type, op))                                                                                 \
-  F(Exscan, Iexscan, (const void* sendbuf, void* recvbuf, count_type count, MPI_Datatype type, MPI_Op op),               \
-    (sendbuf, recvbuf, count, type, op))
-#define WHYWAIT_MPI_UNEXPLAINED_NEIGHBOURS(F)                                                                            \
-  F(Neighbor_allgather, Ineighbor_allgather,                                                                             \
-    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf, count_type recvcount,              \
-     MPI_Datatype recvtype),                                                                                             \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                                                        \
-  F(Neighbor_allgatherv, Ineighbor_allgatherv,                                                                           \
-    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf, const count_type recvcounts[],     \
-     const offset_type displs[], MPI_Datatype recvtype),                                                                 \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype))                                               \
-  F(Neighbor_alltoall, Ineighbor_alltoall,                                                                               \
-    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, void* recvbuf, count_type recvcount,              \
-     MPI_Datatype recvtype),                                                                                             \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                                                        \
-  F(Neighbor_alltoallv, Ineighbor_alltoallv,                                                                             \
-    (const void* sendbuf, const count_type sendcounts[], const offset_type sdispls[], MPI_Datatype sendtype, void*       \
-     recvbuf, const count_type recvcounts[], const offset_type rdispls[], MPI_Datatype recvtype),                        \
-    (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype))                                    \
-  F(Neighbor_alltoallw, Ineighbor_alltoallw,                                                                             \
-    (const void* sendbuf, const count_type sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],       \
-     void* recvbuf, const count_type recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[]),            \
-    (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes))
-
-// X: calls with all their parameters. These have both forms.
-#define WHYWAIT_MPI_UNEXPLAINED_BOTH(X)                                                                                  \
-  X(Put,                                                                                                                 \
-    (const void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement, count_type                \
-     target_count, MPI_Datatype target_type, MPI_Win win),                                                               \
-    (origin, count, type, rank, displacement, target_count, target_type, win))                                           \
-  X(Get,                                                                                                                 \
-    (void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement, count_type target_count,        \
-     MPI_Datatype target_type, MPI_Win win),                                                                             \
-    (origin, count, type, rank, displacement, target_count, target_type, win))                                           \
-  X(Accumulate,                                                                                                          \
-    (const void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement, count_type                \
-     target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win),                                                    \
-    (origin, count, type, rank, displacement, target_count, target_type, op, win))                                       \
-  X(Rput,                                                                                                                \
-    (const void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement, count_type                \
-     target_count, MPI_Datatype target_type, MPI_Win win, MPI_Request* request),                                         \
-    (origin, count, type, rank, displacement, target_count, target_type, win, request))                                  \
-  X(Rget,                                                                                                                \
-    (void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement, count_type target_count,        \
-     MPI_Datatype target_type, MPI_Win win, MPI_Request* request),                                                       \
-    (origin, count, type, rank, displacement, target_count, target_type, win, request))                                  \
-  X(Raccumulate,                                                                                                         \
-    (const void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement, count_type                \
-     target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win, MPI_Request* request),                              \
-    (origin, count, type, rank, displacement, target_count, target_type, op, win, request))                              \
-  X(Get_accumulate,                                                                                                      \
-    (const void* origin, count_type count, MPI_Datatype type, void* result, count_type result_count, MPI_Datatype        \
-     result_type, int rank, MPI_Aint displacement, count_type target_count, MPI_Datatype target_type, MPI_Op op,         \
-     MPI_Win win),                                                                                                       \
-    (origin, count, type, result, result_count, result_type, rank, displacement, target_count, target_type, op,          \
-     win))                                                                                                               \
-  X(Rget_accumulate,                                                                                                     \
-    (const void* origin, count_type count, MPI_Datatype type, void* result, count_type result_count, MPI_Datatype        \
-     result_type, int rank, MPI_Aint displacement, count_type target_count, MPI_Datatype target_type, MPI_Op op,         \
-     MPI_Win win, MPI_Request* request),                                                                                 \
-    (origin, count, type, result, result_count, result_type, rank, displacement, target_count, target_type, op, win,     \
-     request))                                                                                                           \
-  X(Win_create, (void* base, MPI_Aint size, offset_type unit, MPI_Info info, MPI_Comm comm, MPI_Win* win),               \
-    (base, size, unit, info, comm, win))                                                                                 \
-  X(Win_allocate, (MPI_Aint size, offset_type unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win),             \
-    (size, unit, info, comm, base, win))                                                                                 \
-  X(Buffer_detach, (void* buffer, count_type* size), (buffer, size))                                                     \
-  X(File_read, (MPI_File file, void* buf, count_type count, MPI_Datatype type, MPI_Status* status),                      \
-    (file, buf, count, type, status))                                                                                    \
-  X(File_read_all, (MPI_File file, void* buf, count_type count, MPI_Datatype type, MPI_Status* status),                  \
-    (file, buf, count, type, status))                                                                                    \
-  X(File_read_shared, (MPI_File file, void* buf, count_type count, MPI_Datatype type, MPI_Status* status),               \
-    (file, buf, count, type, status))                                                                                    \
-  X(File_read_ordered, (MPI_File file, void* buf, count_type count, MPI_Datatype type, MPI_Status* status),              \
-    (file, buf, count, type, status))                                                                                    \
-  X(File_read_at, (MPI_File file, MPI_Offset at, void* buf, count_type count, MPI_Datatype type, MPI_Status* status),    \
-    (file, at, buf, count, type, status))                                                                                \
-  X(File_read_at_all,                                                                                                    \
-    (MPI_File file, MPI_Offset at, void* buf, count_type count, MPI_Datatype type, MPI_Status* status),                  \
-    (file, at, buf, count, type, status))                                                                                \
-  X(File_read_all_begin, (MPI_File file, void* buf, count_type count, MPI_Datatype type), (file, buf, count, type))      \
-  X(File_read_ordered_begin, (MPI_File file, void* buf, count_type count, MPI_Datatype type),                            \
-    (file, buf, count, type))                                                                                            \
-  X(File_read_at_all_begin, (MPI_File file, MPI_Offset at, void* buf, count_type count, MPI_Datatype type),              \
-    (file, at, buf, count, type))                                                                                        \
-  X(File_iread, (MPI_File file, void* buf, count_type count, MPI_Datatype type, MPI_Request* request),                   \
-    (file, buf, count, type, request))                                                                                   \
-  X(File_iread_shared, (MPI_File file, void* buf, count_type count, MPI_Datatype type, MPI_Request* request),            \
-    (file, buf, count, type, request))                                                                                   \
-  X(File_iread_at,                                                                                                       \
-    (MPI_File file, MPI_Offset at, void* buf, count_type count, MPI_Datatype type, MPI_Request* request),                \
-    (file, at, buf, count, type, request))                                                                               \
-  X(File_write, (MPI_File file, const void* buf, count_type count, MPI_Datatype type, MPI_Status* status),               \
-    (file, buf, count, type, status))                                                                                    \
-  X(File_write_all, (MPI_File file, const void* buf, count_type count, MPI_Datatype type, MPI_Status* status),           \
-    (file, buf, count, type, status))                                                                                    \
-  X(File_write_shared, (MPI_File file, const void* buf, count_type count, MPI_Datatype type, MPI_Status* status),        \
-    (file, buf, count, type, status))                                                                                    \
-  X(File_write_ordered, (MPI_File file, const void* buf, count_type count, MPI_Datatype type, MPI_Status* status),       \
-    (file, buf, count, type, status))                                                                                    \
-  X(File_write_at,                                                                                                       \
-    (MPI_File file, MPI_Offset at, const void* buf, count_type count, MPI_Datatype type, MPI_Status* status),            \
-    (file, at, buf, count, type, status))                                                                                \
-  X(File_write_at_all,                                                                                                   \
-    (MPI_File file, MPI_Offset at, const void* buf, count_type count, MPI_Datatype type, MPI_Status* status),            \
-    (file, at, buf, count, type, status))                                                                                \
-  X(File_write_all_begin, (MPI_File file, const void* buf, count_type count, MPI_Datatype type),                         \
-    (file, buf, count, type))                                                                                            \
-  X(File_write_ordered_begin, (MPI_File file, const void* buf, count_type count, MPI_Datatype type),                     \
-    (file, buf, count, type))                                                                                            \
-  X(File_write_at_all_begin, (MPI_File file, MPI_Offset at, const void* buf, count_type count, MPI_Datatype type),       \
-    (file, at, buf, count, type))                                                                                        \
-  X(File_iwrite, (MPI_File file, const void* buf, count_type count, MPI_Datatype type, MPI_Request* request),            \
-    (file, buf, count, type, request))                                                                                   \
-  X(File_iwrite_shared, (MPI_File file, const void* buf, count_type count, MPI_Datatype type, MPI_Request* request),     \
-    (file, buf, count, type, request))                                                                                   \
-  X(File_iwrite_at,                                                                                                      \
-    (MPI_File file, MPI_Offset at, const void* buf, count_type count, MPI_Datatype type, MPI_Request* request),          \
-    (file, at, buf, count, type, request))
-
-// Since MPI 3.1.
-#define WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_3_1(X)                                                                        \
-  X(File_iread_all, (MPI_File file, void* buf, count_type count, MPI_Datatype type, MPI_Request* request),               \
-    (file, buf, count, type, request))                                                                                   \
-  X(File_iread_at_all,                                                                                                   \
-    (MPI_File file, MPI_Offset at, void* buf, count_type count, MPI_Datatype type, MPI_Request* request),                \
-    (file, at, buf, count, type, request))                                                                               \
-  X(File_iwrite_all, (MPI_File file, const void* buf, count_type count, MPI_Datatype type, MPI_Request* request),        \
-    (file, buf, count, type, request))                                                                                   \
-  X(File_iwrite_at_all,                                                                                                  \
-    (MPI_File file, MPI_Offset at, const void* buf, count_type count, MPI_Datatype type, MPI_Request* request),          \
-    (file, at, buf, count, type, request))
-
-// These have only one form.
-#define WHYWAIT_MPI_UNEXPLAINED_PLAIN(X)                                                                                 \
-  X(Ibarrier, (MPI_Comm comm, MPI_Request* request), (comm, request))                                                    \
-  X(File_read_all_end, (MPI_File file, void* buf, MPI_Status* status), (file, buf, status))                              \
-  X(File_read_at_all_end, (MPI_File file, void* buf, MPI_Status* status), (file, buf, status))                           \
-  X(File_read_ordered_end, (MPI_File file, void* buf, MPI_Status* status), (file, buf, status))                          \
-  X(File_write_all_end, (MPI_File file, const void* buf, MPI_Status* status), (file, buf, status))                       \
-  X(File_write_at_all_end, (MPI_File file, const void* buf, MPI_Status* status), (file, buf, status))                    \
-  X(File_write_ordered_end, (MPI_File file, const void* buf, MPI_Status* status), (file, buf, status))                   \
-  X(Fetch_and_op,                                                                                                        \
-    (const void* origin, void* result, MPI_Datatype type, int rank, MPI_Aint displacement, MPI_Op op, MPI_Win win),      \
-    (origin, result, type, rank, displacement, op, win))                                                                 \
-  X(Compare_and_swap,                                                                                                    \
-    (const void* origin, const void* compare, void* result, MPI_Datatype type, int rank, MPI_Aint displacement,          \
-     MPI_Win win),                                                                                                       \
-    (origin, compare, result, type, rank, displacement, win))                                                            \
-  X(Win_fence, (int assertion, MPI_Win win), (assertion, win))                                                           \
-  X(Win_start, (MPI_Group group, int assertion, MPI_Win win), (group, assertion, win))                                   \
-  X(Win_post, (MPI_Group group, int assertion, MPI_Win win), (group, assertion, win))                                    \
-  X(Win_complete, (MPI_Win win), (win))                                                                                  \
-  X(Win_wait, (MPI_Win win), (win))                                                                                      \
-  X(Win_unlock_all, (MPI_Win win), (win))                                                                                \
-  X(Win_sync, (MPI_Win win), (win))                                                                                      \
-  X(Win_flush_all, (MPI_Win win), (win))                                                                                 \
-  X(Win_flush_local_all, (MPI_Win win), (win))                                                                           \
-  X(Win_test, (MPI_Win win, int* flag), (win, flag))                                                                     \
-  X(Win_lock, (int kind, int rank, int assertion, MPI_Win win), (kind, rank, assertion, win))                            \
-  X(Win_lock_all, (int assertion, MPI_Win win), (assertion, win))                                                        \
-  X(Win_unlock, (int rank, MPI_Win win), (rank, win))                                                                    \
-  X(Win_flush, (int rank, MPI_Win win), (rank, win))                                                                     \
-  X(Win_flush_local, (int rank, MPI_Win win), (rank, win))                                                               \
-  X(Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win* win), (info, comm, win))                                 \
-  X(Win_set_info, (MPI_Win win, MPI_Info info), (win, info))                                                             \
-  X(Comm_set_info, (MPI_Comm comm, MPI_Info info), (comm, info))                                                         \
-  X(Comm_spawn,                                                                                                          \
-    (const char* command, char* argv[], int most, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* made, int            \
-     codes[]),                                                                                                           \
-    (command, argv, most, info, root, comm, made, codes))                                                                \
-  X(Comm_spawn_multiple,                                                                                                 \
-    (int count, char* commands[], char** argvs[], const int most[], const MPI_Info infos[], int root, MPI_Comm comm,     \
-     MPI_Comm* made, int codes[]),                                                                                       \
-    (count, commands, argvs, most, infos, root, comm, made, codes))                                                      \
-  X(Comm_accept, (const char* port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* made),                             \
-    (port, info, root, comm, made))                                                                                      \
-  X(Comm_connect, (const char* port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* made),                            \
-    (port, info, root, comm, made))                                                                                      \
-  X(Comm_join, (int socket, MPI_Comm* made), (socket, made))                                                             \
-  X(Open_port, (MPI_Info info, char* port), (info, port))                                                                \
-  X(Close_port, (const char* port), (port))                                                                              \
-  X(Publish_name, (const char* service, MPI_Info info, const char* port), (service, info, port))                         \
-  X(Unpublish_name, (const char* service, MPI_Info info, const char* port), (service, info, port))                       \
-  X(Lookup_name, (const char* service, MPI_Info info, char* port), (service, info, port))                                \
-  X(File_open, (MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* file),                               \
-    (comm, name, mode, info, file))                                                                                      \
-  X(File_close, (MPI_File* file), (file))                                                                                \
-  X(File_delete, (const char* name, MPI_Info info), (name, info))                                                        \
-  X(File_preallocate, (MPI_File file, MPI_Offset size), (file, size))                                                    \
-  X(File_set_size, (MPI_File file, MPI_Offset size), (file, size))                                                       \
-  X(File_set_view,                                                                                                       \
-    (MPI_File file, MPI_Offset at, MPI_Datatype element, MPI_Datatype type, const char* format, MPI_Info info),          \
-    (file, at, element, type, format, info))                                                                             \
-  X(File_set_info, (MPI_File file, MPI_Info info), (file, info))                                                         \
-  X(File_set_atomicity, (MPI_File file, int flag), (file, flag))                                                         \
-  X(File_sync, (MPI_File file), (file))                                                                                  \
-  X(File_seek, (MPI_File file, MPI_Offset at, int from), (file, at, from))                                               \
-  X(File_seek_shared, (MPI_File file, MPI_Offset at, int from), (file, at, from))                                        \
-  X(File_get_size, (MPI_File file, MPI_Offset* at), (file, at))                                                          \
-  X(File_get_position_shared, (MPI_File file, MPI_Offset* at), (file, at))
-
-// Since MPI 4.
-#define WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_4(X)                                                                          \
-  X(Isendrecv,                                                                                                           \
-    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,             \
-     count_type recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request),         \
-    (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request))         \
-  X(Isendrecv_replace,                                                                                                   \
-    (void* buf, count_type count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,      \
-     MPI_Request* request),                                                                                              \
-    (buf, count, type, dest, sendtag, source, recvtag, comm, request))
-
-#define WHYWAIT_MPI_UNEXPLAINED_PLAIN_SINCE_4(X)                                                                         \
-  X(Barrier_init, (MPI_Comm comm, MPI_Info info, MPI_Request* request), (comm, info, request))                           \
-  X(Psend_init,                                                                                                          \
-    (const void* buf, int partitions, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Info     \
-     info, MPI_Request* request),                                                                                        \
-    (buf, partitions, count, type, dest, tag, comm, info, request))                                                      \
-  X(Precv_init,                                                                                                          \
-    (void* buf, int partitions, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Info         \
-     info, MPI_Request* request),                                                                                        \
-    (buf, partitions, count, type, source, tag, comm, info, request))                                                    \
-  X(Pready, (int partition, MPI_Request request), (partition, request))                                                  \
-  X(Pready_range, (int low, int high, MPI_Request request), (low, high, request))                                        \
-  X(Pready_list, (int length, WHYWAIT_MPI_PARTITIONS partitions[], MPI_Request request),                                 \
-    (length, partitions, request))                                                                                       \
-  X(Parrived, (MPI_Request request, int partition, int* flag), (request, partition, flag))                               \
-  X(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* made, MPI_Request* request),                           \
-    (comm, info, made, request))                                                                                         \
-  X(Comm_create_from_group, (MPI_Group group, const char* tag, MPI_Info info, MPI_Errhandler errors, MPI_Comm* made),    \
-    (group, tag, info, errors, made))                                                                                    \
-  X(Intercomm_create_from_groups,                                                                                        \
-    (MPI_Group local, int local_leader, MPI_Group remote, int remote_leader, const char* tag, MPI_Info info,             \
-     MPI_Errhandler errors, MPI_Comm* made),                                                                             \
-    (local, local_leader, remote, remote_leader, tag, info, errors, made))                                               \
-  X(Session_init, (MPI_Info info, MPI_Errhandler errors, MPI_Session* session), (info, errors, session))                 \
-  X(Session_finalize, (MPI_Session* session), (session))
-
-// Calls of which only the form with large counts is not explained.
-#define WHYWAIT_MPI_UNEXPLAINED_LARGE(X)                                                                                 \
-  X(Send, (const void* buf, count_type count, MPI_Datatype type, int dest, int tag, MPI_Comm comm),                      \
-    (buf, count, type, dest, tag, comm))                                                                                 \
-  X(Bsend, (const void* buf, count_type count, MPI_Datatype type, int dest, int tag, MPI_Comm comm),                     \
-    (buf, count, type, dest, tag, comm))                                                                                 \
-  X(Ssend, (const void* buf, count_type count, MPI_Datatype type, int dest, int tag, MPI_Comm comm),                     \
-    (buf, count, type, dest, tag, comm))                                                                                 \
-  X(Rsend, (const void* buf, count_type count, MPI_Datatype type, int dest, int tag, MPI_Comm comm),                     \
-    (buf, count, type, dest, tag, comm))                                                                                 \
-  X(Recv, (void* buf, count_type count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status),      \
-    (buf, count, type, source, tag, comm, status))                                                                       \
-  X(Mrecv, (void* buf, count_type count, MPI_Datatype type, MPI_Message* message, MPI_Status* status),                   \
-    (buf, count, type, message, status))                                                                                 \
-  X(Sendrecv,                                                                                                            \
-    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,             \
-     count_type recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status),           \
-    (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status))          \
-  X(Sendrecv_replace,                                                                                                    \
-    (void* buf, count_type count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,      \
-     MPI_Status* status),                                                                                                \
-    (buf, count, type, dest, sendtag, source, recvtag, comm, status))                                                    \
-  X(Isend,                                                                                                               \
-    (const void* buf, count_type count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request),      \
-    (buf, count, type, dest, tag, comm, request))                                                                        \
-  X(Ibsend,                                                                                                              \
-    (const void* buf, count_type count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request),      \
-    (buf, count, type, dest, tag, comm, request))                                                                        \
-  X(Issend,                                                                                                              \
-    (const void* buf, count_type count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request),      \
-    (buf, count, type, dest, tag, comm, request))                                                                        \
-  X(Irsend,                                                                                                              \
-    (const void* buf, count_type count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request),      \
-    (buf, count, type, dest, tag, comm, request))                                                                        \
-  X(Send_init,                                                                                                           \
-    (const void* buf, count_type count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request),      \
-    (buf, count, type, dest, tag, comm, request))                                                                        \
-  X(Bsend_init,                                                                                                          \
-    (const void* buf, count_type count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request),      \
-    (buf, count, type, dest, tag, comm, request))                                                                        \
-  X(Ssend_init,                                                                                                          \
-    (const void* buf, count_type count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request),      \
-    (buf, count, type, dest, tag, comm, request))                                                                        \
-  X(Rsend_init,                                                                                                          \
-    (const void* buf, count_type count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request),      \
-    (buf, count, type, dest, tag, comm, request))                                                                        \
-  X(Irecv, (void* buf, count_type count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request),   \
-    (buf, count, type, source, tag, comm, request))                                                                      \
-  X(Recv_init,                                                                                                           \
-    (void* buf, count_type count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request),          \
-    (buf, count, type, source, tag, comm, request))                                                                      \
-  X(Imrecv, (void* buf, count_type count, MPI_Datatype type, MPI_Message* message, MPI_Request* request),                \
-    (buf, count, type, message, request))                                                                                \
-  X(Win_allocate_shared, (MPI_Aint size, offset_type unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win),      \
-    (size, unit, info, comm, base, win))
-// clang-format on
-
-#endif
-
-// ---- whywait/mpi/unexplained_wrappers.hpp
-#ifndef WHYWAIT_MPI_UNEXPLAINED_WRAPPERS_HPP
-#define WHYWAIT_MPI_UNEXPLAINED_WRAPPERS_HPP
-
-#if !defined(WHYWAIT_DISABLE) && !defined(WHYWAIT_OBSERVED)
-
-// The wrappers of unexplained_table.hpp. Weak and visible for the reasons given in wrappers.hpp; cold, so that they are small.
-// A function with C linkage is the same in each namespace: a namespace for each form gives the types of the rows their
-// meaning. MPICH 4.0 declares the partitions of MPI_Pready_list without const.
-#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
-#define WHYWAIT_MPI_PARTITIONS int
-#else
-#define WHYWAIT_MPI_PARTITIONS const int
-#endif
-#define WHYWAIT_MPI_UNPACK(...) __VA_ARGS__
-#define WHYWAIT_MPI_UNEXPLAINED(name, parameters, arguments)                                                \
-  __attribute__((weak, noinline, cold, visibility("default"))) int MPI_##name parameters {                  \
-    const ::whywait::mpi::unexplained_call here(::whywait::core::mpi_call::name,                            \
-                                                {__builtin_return_address(0), __builtin_frame_address(0)}); \
-    return PMPI_##name arguments;                                                                           \
-  }
-#define WHYWAIT_MPI_UNEXPLAINED_AS_LARGE(name, parameters, arguments) WHYWAIT_MPI_UNEXPLAINED(name##_c, parameters, arguments)
-
-#define WHYWAIT_MPI_BLOCKING(name, parameters, arguments) \
-  WHYWAIT_MPI_UNEXPLAINED(name, (WHYWAIT_MPI_UNPACK parameters, MPI_Comm comm), (WHYWAIT_MPI_UNPACK arguments, comm))
-#define WHYWAIT_MPI_NONBLOCKING(name, parameters, arguments)                                           \
-  WHYWAIT_MPI_UNEXPLAINED(name, (WHYWAIT_MPI_UNPACK parameters, MPI_Comm comm, MPI_Request * request), \
-                          (WHYWAIT_MPI_UNPACK arguments, comm, request))
-#define WHYWAIT_MPI_PERSISTENT(name, parameters, arguments)                                                           \
-  WHYWAIT_MPI_UNEXPLAINED(name, (WHYWAIT_MPI_UNPACK parameters, MPI_Comm comm, MPI_Info info, MPI_Request * request), \
-                          (WHYWAIT_MPI_UNPACK arguments, comm, info, request))
-
-#define WHYWAIT_MPI_FORM_BLOCKING(name, nonblocking, parameters, arguments) WHYWAIT_MPI_BLOCKING(name, parameters, arguments)
-#define WHYWAIT_MPI_FORM_NONBLOCKING(name, nonblocking, parameters, arguments) \
-  WHYWAIT_MPI_NONBLOCKING(nonblocking, parameters, arguments)
-#define WHYWAIT_MPI_FORM_PERSISTENT(name, nonblocking, parameters, arguments) \
-  WHYWAIT_MPI_PERSISTENT(name##_init, parameters, arguments)
-#define WHYWAIT_MPI_FORMS_LARGE(name, nonblocking, parameters, arguments) \
-  WHYWAIT_MPI_BLOCKING(name##_c, parameters, arguments)                   \
-  WHYWAIT_MPI_NONBLOCKING(nonblocking##_c, parameters, arguments)         \
-  WHYWAIT_MPI_PERSISTENT(name##_init_c, parameters, arguments)
-
-namespace whywait {
-inline namespace v0 {
-namespace mpi {
-
-namespace usual_counts {
-typedef int count_type;
-typedef int offset_type;
-extern "C" {
-WHYWAIT_MPI_UNEXPLAINED_COLLECTIVES(WHYWAIT_MPI_FORM_NONBLOCKING)
-WHYWAIT_MPI_UNEXPLAINED_NEIGHBOURS(WHYWAIT_MPI_FORM_BLOCKING)
-WHYWAIT_MPI_UNEXPLAINED_NEIGHBOURS(WHYWAIT_MPI_FORM_NONBLOCKING)
-WHYWAIT_MPI_UNEXPLAINED_BOTH(WHYWAIT_MPI_UNEXPLAINED)
-WHYWAIT_MPI_UNEXPLAINED_PLAIN(WHYWAIT_MPI_UNEXPLAINED)
-#if MPI_VERSION > 3 || MPI_SUBVERSION >= 1
-WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_3_1(WHYWAIT_MPI_UNEXPLAINED)
-#endif
-#if MPI_VERSION >= 4
-WHYWAIT_MPI_UNEXPLAINED_COLLECTIVES(WHYWAIT_MPI_FORM_PERSISTENT)
-WHYWAIT_MPI_UNEXPLAINED_NEIGHBOURS(WHYWAIT_MPI_FORM_PERSISTENT)
-WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_4(WHYWAIT_MPI_UNEXPLAINED)
-WHYWAIT_MPI_UNEXPLAINED_PLAIN_SINCE_4(WHYWAIT_MPI_UNEXPLAINED)
-#endif
-}
-}  // namespace usual_counts
-
-#if MPI_VERSION >= 4
-namespace large_counts {
-typedef MPI_Count count_type;
-typedef MPI_Aint offset_type;
-extern "C" {
-WHYWAIT_MPI_UNEXPLAINED_COLLECTIVES(WHYWAIT_MPI_FORMS_LARGE)
-WHYWAIT_MPI_UNEXPLAINED_NEIGHBOURS(WHYWAIT_MPI_FORMS_LARGE)
-WHYWAIT_MPI_UNEXPLAINED_BOTH(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
-WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_3_1(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
-WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_4(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
-WHYWAIT_MPI_UNEXPLAINED_LARGE(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
-}
-}  // namespace large_counts
-#endif
-
-}  // namespace mpi
-}  // namespace v0
-}  // namespace whywait
-
-#undef WHYWAIT_MPI_FORMS_LARGE
-#undef WHYWAIT_MPI_FORM_PERSISTENT
-#undef WHYWAIT_MPI_FORM_NONBLOCKING
-#undef WHYWAIT_MPI_FORM_BLOCKING
-#undef WHYWAIT_MPI_PERSISTENT
-#undef WHYWAIT_MPI_NONBLOCKING
-#undef WHYWAIT_MPI_BLOCKING
-#undef WHYWAIT_MPI_UNEXPLAINED_AS_LARGE
-#undef WHYWAIT_MPI_UNEXPLAINED
-#undef WHYWAIT_MPI_UNPACK
-#undef WHYWAIT_MPI_PARTITIONS
-
-#endif  // WHYWAIT_DISABLE
-
-#undef WHYWAIT_MPI_UNEXPLAINED_LARGE
-#undef WHYWAIT_MPI_UNEXPLAINED_PLAIN_SINCE_4
-#undef WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_4
-#undef WHYWAIT_MPI_UNEXPLAINED_PLAIN
-#undef WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_3_1
-#undef WHYWAIT_MPI_UNEXPLAINED_BOTH
-#undef WHYWAIT_MPI_UNEXPLAINED_NEIGHBOURS
-#undef WHYWAIT_MPI_UNEXPLAINED_COLLECTIVES
 
 #endif
 
@@ -12980,7 +13927,40 @@ __attribute__((noinline, cold)) inline void note_window(call& here, uint32_t com
   }
 }
 
+/// A window was freed: its memory is shared no more. The caller holds the lock.
+inline void forget_memory(state& process, MPI_Win window) noexcept {
+  if (process.windows == nullptr) return;
+  for (uint32_t i = 0; i < process.windows->size; ++i) {
+    shared_memory& m = process.windows->list[i];
+    if (m.window == bits_of(window) + 1) m.window = 0;
+  }
+}
+
 }  // namespace detail
+
+/// The key of a window in the table of communicators, in which no communicator has it.
+inline uint64_t handle_of(MPI_Win window) noexcept { return ~bits_of(window); }
+
+/// A window was made over a communicator: it becomes a communicator of its own with the same members.
+inline void made_window(thread_state& thread, MPI_Comm over, MPI_Win window) noexcept {
+  state& process = *thread.process;
+  guard_if guard(process.lock, process.multiple);
+  const uint32_t index = detail::learn_communicator(process, over);
+  if (index != communicator_table::none) process.communicators.bind(handle_of(window), index);
+  else process.communicators.forget(handle_of(window));
+  __atomic_add_fetch(&process.communicator_generation, 1u, __ATOMIC_RELAXED);
+}
+
+/// Index of a window among the communicators; `none` if no wrapper saw how it was made.
+inline uint32_t window_index(thread_state& thread, MPI_Win window) noexcept {
+  state& process = *thread.process;
+  const uint32_t generation = __atomic_load_n(&process.communicator_generation, __ATOMIC_RELAXED);
+  if (thread.window_handle == handle_of(window) && thread.window_generation == generation) return thread.window_index;
+  guard_if guard(process.lock, process.multiple);
+  thread.window_handle = handle_of(window);
+  thread.window_generation = generation;
+  return thread.window_index = process.communicators.find(handle_of(window));
+}
 
 /// MPI_Win_allocate_shared: collective, and what memory it is is remembered.
 template <class What, class Pass>
@@ -12988,23 +13968,298 @@ __attribute__((cold)) inline int allocate_shared(What what, caller from, Pass& p
   return detail::make_together(what, from, pass, comm, [&](call& here) {
     const uint32_t over = index_of(here.thread(), comm);
     detail::note_window(here, over, *made);
+    made_window(here.thread(), comm, *made);
     return over;
   });
 }
 
-/// MPI_Win_free: counted; its memory is shared no more.
-template <class What, class Pass>
-__attribute__((cold)) inline int free_window(What what, caller from, Pass& pass, MPI_Win* window) {
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/mpi/one_sided_calls.hpp
+#ifndef WHYWAIT_MPI_ONE_SIDED_CALLS_HPP
+#define WHYWAIT_MPI_ONE_SIDED_CALLS_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+// Calls on windows. A window is a communicator of its own with the members of its parent, so that fences and posts are matched
+// like collectives and messages. MPI_Win_post and its relatives leave a posting for each member of their group.
+
+/// The groups of the open epochs of a window, as ranks of the window. MPI_Win_complete and MPI_Win_wait do not name them.
+struct window_groups {
+  uint64_t handle;  ///< handle_of(window); 0: the entry is free
+  int32_t* ranks;   ///< room for twice the window's size: targets, then origins
+  int32_t room, targets, origins;
+};
+
+/// Those of a process, written under state::lock.
+struct open_groups {
+  static constexpr uint32_t capacity = 1024;
+  uint32_t size;
+  window_groups list[capacity];
+
+  window_groups* find(uint64_t handle) noexcept {
+    for (uint32_t i = size; i-- != 0;)
+      if (list[i].handle == handle) return &list[i];
+    return nullptr;
+  }
+};
+
+namespace detail {
+
+/// The entry of a window, made if there is none; null without memory. The caller holds the lock.
+__attribute__((noinline, cold)) inline window_groups* groups_of(state& process, MPI_Win window, int32_t members) noexcept {
+  if (process.groups == nullptr) process.groups = static_cast<open_groups*>(core::map_pages(sizeof(open_groups), false));
+  if (process.groups == nullptr) return nullptr;
+  open_groups& all = *process.groups;
+  window_groups* entry = all.find(handle_of(window));
+  if (entry == nullptr) entry = all.find(0);
+  if (entry == nullptr && all.size != open_groups::capacity) entry = &all.list[all.size++];
+  if (entry == nullptr) return nullptr;
+  if (entry->handle == 0) entry->targets = entry->origins = 0;
+  if (entry->room < members) {
+    core::unmap_pages(entry->ranks, sizeof(int32_t) * 2 * static_cast<uint64_t>(entry->room));
+    entry->ranks = static_cast<int32_t*>(core::map_pages(sizeof(int32_t) * 2 * static_cast<uint64_t>(members), false));
+    entry->room = entry->ranks != nullptr ? members : 0;
+  }
+  if (entry->ranks == nullptr) return nullptr;
+  entry->handle = handle_of(window);
+  return entry;
+}
+
+/// Keeps the members of a group until the epoch ends. MPI has accepted the group.
+__attribute__((noinline, cold)) inline void keep_group(state& process, MPI_Win window, MPI_Group group, bool targets) noexcept {
+  MPI_Group members = MPI_GROUP_NULL;
+  int size = 0, count = 0;
+  if (PMPI_Win_get_group(window, &members) != MPI_SUCCESS) return;
+  PMPI_Group_size(members, &size);
+  PMPI_Group_size(group, &count);
+  guard_if guard(process.lock, process.multiple);
+  window_groups* const entry = count <= size ? groups_of(process, window, size) : nullptr;
+  if (entry != nullptr) {
+    int32_t* const into = entry->ranks + (targets ? 0 : entry->room);
+    int32_t kept = 0;
+    for (int i = 0; i < count; ++i) {
+      int at = MPI_UNDEFINED;
+      PMPI_Group_translate_ranks(group, 1, &i, members, &at);
+      if (at >= 0) into[kept++] = at;
+    }
+    (targets ? entry->targets : entry->origins) = kept;
+  }
+  PMPI_Group_free(&members);
+}
+
+/// Leaves one posting of no duration per member of the group and tag; all of them are complete with the record `whole`. The
+/// first record of the call follows, unless it is `whole` already.
+inline void store_postings(call& here, MPI_Win window, bool targets, unsigned flags, int32_t first_tag, int32_t last_tag,
+                           uint32_t* whole) noexcept {
+  state& process = here.process();
+  const uint32_t comm = window_index(here.thread(), window);
+  int32_t count = 0;
+  const int32_t* ranks = nullptr;
+  {
+    guard_if guard(process.lock, process.multiple);
+    const window_groups* const entry = process.groups != nullptr ? process.groups->find(handle_of(window)) : nullptr;
+    if (entry != nullptr) {
+      count = targets ? entry->targets : entry->origins;
+      ranks = entry->ranks + (targets ? 0 : entry->room);
+    }
+  }
+  const uint32_t over =
+      whole != nullptr ? *whole : here.next_index() + static_cast<uint32_t>(count * (last_tag - first_tag + 1));
+  for (int32_t i = 0; i < count; ++i) {
+    for (int32_t tag = first_tag; tag <= last_tag; ++tag) {
+      core::sync_record* const r = here.store(flags | flag::complete, process.take_posting());
+      if (r == nullptr) return;
+      r->comm = comm;
+      r->peer = ranks[i];
+      r->tag = tag;
+      r->completion = over;
+      r->completed_by = here.where().index;
+      here.finish();
+    }
+  }
+}
+
+inline void store_whole(call& here, MPI_Win window, int target = -1, uint64_t bytes = 0, int32_t tag = -1) noexcept {
+  core::sync_record* const r = here.store(target == MPI_PROC_NULL ? flag::proc_null : 0, 0);
+  if (r == nullptr) return;
+  r->comm = window_index(here.thread(), window);
+  r->peer = target >= 0 ? target : -1;
+  r->bytes = bytes;
+  r->tag = tag;
+  here.finish();
+}
+
+}  // namespace detail
+
+/// MPI_Win_create, MPI_Win_allocate, MPI_Win_create_dynamic.
+__attribute__((cold)) inline int create_window(core::mpi_call what, caller from, passed_call& pass, MPI_Comm comm,
+                                               MPI_Win* made) {
+  return detail::make_together(what, from, pass, comm, [&](call& here) {
+    made_window(here.thread(), comm, *made);
+    return index_of(here.thread(), comm);
+  });
+}
+
+/// MPI_Win_free: collective over the window; its memory is shared no more.
+__attribute__((cold)) inline int free_window(core::mpi_call what, caller from, passed_call& pass, MPI_Win* window) {
   call here(what, from);
   if (!here || window == nullptr) return pass();
-  const uint64_t handle = bits_of(*window) + 1;
+  const MPI_Win freed = *window;
+  const uint32_t index = window_index(here.thread(), freed);
+  state& process = here.process();
+  forget_communicator(here.thread(), handle_of(freed));  // first: once it is freed another thread may get the handle
+  here.begin();
+  here.about(handle_of(freed), -1, -1);
+  const uint32_t posting = process.take_posting();
   const int code = pass();
-  if (code != MPI_SUCCESS || here.process().windows == nullptr) return code;
-  guard_if guard(here.process().lock, here.process().multiple);
-  for (uint32_t i = 0; i < here.process().windows->size; ++i) {
-    shared_memory& m = here.process().windows->list[i];
-    if (m.window == handle) m.window = 0;
+  here.leave();
+  {
+    guard_if guard(process.lock, process.multiple);
+    if (code == MPI_SUCCESS) {
+      detail::forget_memory(process, freed);
+      window_groups* const groups = process.groups != nullptr ? process.groups->find(handle_of(freed)) : nullptr;
+      if (groups != nullptr) groups->handle = 0;
+    } else if (index != communicator_table::none) {
+      process.communicators.bind(handle_of(freed), index);
+    }
   }
+  if (code != MPI_SUCCESS) {
+    here.refuse();
+    return code;
+  }
+  if (core::sync_record* r = here.store(flag::contributes | flag::consumes, posting)) {
+    r->comm = index;
+    here.finish();
+  }
+  return code;
+}
+
+/// MPI_Win_fence.
+inline int fence(core::mpi_call what, caller from, passed_call& pass, MPI_Win window) {
+  call here(what, from);
+  if (!here) return pass();
+  here.begin();
+  here.about(handle_of(window), -1, -1);
+  const uint32_t posting = here.process().take_posting();
+  const int code = pass();
+  here.leave();
+  if (code != MPI_SUCCESS) {
+    here.refuse();
+    return code;
+  }
+  if (core::sync_record* r = here.store(flag::contributes | flag::consumes, posting)) {
+    r->comm = window_index(here.thread(), window);
+    here.finish();
+  }
+  return code;
+}
+
+/// MPI_Put and relatives: `count` elements of `type` at the target. `makes_request`: a completion of it has no model.
+inline int transfer(core::mpi_call what, caller from, passed_call& pass, MPI_Count count, MPI_Datatype type, int target,
+                    MPI_Win window, bool makes_request = false) {
+  call here(what, from);
+  if (!here) return pass();
+  if (makes_request && !here.process().others_requests) here.process().others_requests = true;
+  here.begin();
+  const int code = pass();
+  here.leave();
+  if (code != MPI_SUCCESS) {
+    here.refuse();
+    return code;
+  }
+  detail::store_whole(
+      here, window, target,
+      target != MPI_PROC_NULL && count > 0 ? bytes_of(here.thread(), 1, type) * static_cast<uint64_t>(count) : 0);
+  return code;
+}
+
+/// MPI_Win_post, MPI_Win_start.
+inline int open_epoch(core::mpi_call what, caller from, passed_call& pass, MPI_Group group, MPI_Win window) {
+  call here(what, from);
+  if (!here) return pass();
+  here.begin();
+  const int code = pass();
+  here.leave();
+  if (code != MPI_SUCCESS) {
+    here.refuse();
+    return code;
+  }
+  const bool access = what == core::mpi_call::Win_start;
+  detail::keep_group(here.process(), window, group, access);
+  const uint64_t duration = here.duration();
+  here.duration(0);
+  detail::store_postings(here, window, access, access ? flag::posts_receive : flag::posts_send, core::epoch_tag::post,
+                         core::epoch_tag::post, nullptr);
+  here.duration(duration);
+  detail::store_whole(here, window);
+  return code;
+}
+
+/// MPI_Win_complete, MPI_Win_wait.
+inline int close_epoch(core::mpi_call what, caller from, passed_call& pass, MPI_Win window) {
+  call here(what, from);
+  if (!here) return pass();
+  here.begin();
+  const int code = pass();
+  here.leave();
+  if (code != MPI_SUCCESS) {
+    here.refuse();
+    return code;
+  }
+  const bool access = what == core::mpi_call::Win_complete;
+  const uint64_t duration = here.duration();
+  here.duration(0);
+  detail::store_postings(here, window, access, access ? flag::posts_send : flag::posts_receive, core::epoch_tag::done,
+                         core::epoch_tag::last_operation, nullptr);
+  here.duration(duration);
+  detail::store_whole(here, window);
+  return code;
+}
+
+/// MPI_Win_test: a poll, which ends the epoch like MPI_Win_wait if it succeeds.
+inline int test_epoch(core::mpi_call what, caller from, passed_call& pass, MPI_Win window, const int* over) {
+  poll_call here(what, from);
+  if (!here) return pass();
+  here.ask();
+  const int code = pass();
+  if (code != MPI_SUCCESS) return code;
+  if (*over == 0) {
+    here.found_nothing(false);
+    return code;
+  }
+  uint32_t index = 0;
+  core::sync_record* const r = here.found(0, 0, index);
+  if (r == nullptr) return code;
+  r->comm = window_index(here.thread(), window);
+  const uint64_t end = r->begin + r->duration;
+  here.finish_poll(index);
+  here.ended(end);
+  detail::store_postings(here, window, false, flag::posts_receive, core::epoch_tag::done, core::epoch_tag::last_operation,
+                         &index);
+  return code;
+}
+
+/// MPI_Win_lock to MPI_Win_flush_local_all. `target`: -1: all.
+inline int lock_window(core::mpi_call what, caller from, passed_call& pass, MPI_Win window, int target,
+                       bool exclusive = false) {
+  call here(what, from);
+  if (!here) return pass();
+  here.begin();
+  const int code = pass();
+  here.leave();
+  if (code != MPI_SUCCESS) here.refuse();
+  else detail::store_whole(here, window, target, 0, exclusive ? 1 : 0);
   return code;
 }
 
@@ -13016,6 +14271,476 @@ __attribute__((cold)) inline int free_window(What what, caller from, Pass& pass,
 
 #endif
 
+// ---- whywait/mpi/one_sided_wrappers.hpp
+#ifndef WHYWAIT_MPI_ONE_SIDED_WRAPPERS_HPP
+#define WHYWAIT_MPI_ONE_SIDED_WRAPPERS_HPP
+
+#if !defined(WHYWAIT_DISABLE) && !defined(WHYWAIT_OBSERVED)
+
+// The table of wrappers of calls on windows: name, parameters, arguments, role function and the facts it receives, as in
+// wrappers.hpp. `count_type` and `offset_type` are as in unexplained_table.hpp.
+// clang-format off
+#define WHYWAIT_MPI_ONE_SIDED_BOTH(X)                                                                                  \
+  X(Win_create, (void* base, MPI_Aint size, offset_type unit, MPI_Info info, MPI_Comm comm, MPI_Win* win), (base,      \
+    size, unit, info, comm, win), create_window, (, comm, win))                                                        \
+  X(Win_allocate, (MPI_Aint size, offset_type unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win),           \
+    (size, unit, info, comm, base, win), create_window, (, comm, win))                                                 \
+  X(Put, (const void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement, count_type         \
+    target_count, MPI_Datatype target_type, MPI_Win win), (origin, count, type, rank, displacement, target_count,      \
+    target_type, win), transfer, (, target_count, target_type, rank, win))                                             \
+  X(Get, (void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement, count_type               \
+    target_count, MPI_Datatype target_type, MPI_Win win), (origin, count, type, rank, displacement, target_count,      \
+    target_type, win), transfer, (, target_count, target_type, rank, win))                                             \
+  X(Accumulate, (const void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement,             \
+    count_type target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win), (origin, count, type, rank,            \
+    displacement, target_count, target_type, op, win), transfer, (, target_count, target_type, rank, win))             \
+  X(Get_accumulate, (const void* origin, count_type count, MPI_Datatype type, void* result, count_type                 \
+    result_count, MPI_Datatype result_type, int rank, MPI_Aint displacement, count_type target_count, MPI_Datatype     \
+    target_type, MPI_Op op, MPI_Win win), (origin, count, type, result, result_count, result_type, rank,               \
+    displacement, target_count, target_type, op, win), transfer, (, target_count, target_type, rank, win))             \
+  X(Rput, (const void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement, count_type        \
+    target_count, MPI_Datatype target_type, MPI_Win win, MPI_Request* request), (origin, count, type, rank,            \
+    displacement, target_count, target_type, win, request), transfer, (, target_count, target_type, rank, win,         \
+    true))                                                                                                             \
+  X(Rget, (void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement, count_type              \
+    target_count, MPI_Datatype target_type, MPI_Win win, MPI_Request* request), (origin, count, type, rank,            \
+    displacement, target_count, target_type, win, request), transfer, (, target_count, target_type, rank, win,         \
+    true))                                                                                                             \
+  X(Raccumulate, (const void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement,            \
+    count_type target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win, MPI_Request* request), (origin,         \
+    count, type, rank, displacement, target_count, target_type, op, win, request), transfer, (, target_count,          \
+    target_type, rank, win, true))                                                                                     \
+  X(Rget_accumulate, (const void* origin, count_type count, MPI_Datatype type, void* result, count_type                \
+    result_count, MPI_Datatype result_type, int rank, MPI_Aint displacement, count_type target_count, MPI_Datatype     \
+    target_type, MPI_Op op, MPI_Win win, MPI_Request* request), (origin, count, type, result, result_count,            \
+    result_type, rank, displacement, target_count, target_type, op, win, request), transfer, (, target_count,          \
+    target_type, rank, win, true))
+
+#define WHYWAIT_MPI_ONE_SIDED_PLAIN(X)                                                                                 \
+  X(Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win* win), (info, comm, win), create_window, (, comm,       \
+    win))                                                                                                              \
+  X(Win_fence, (int assertion, MPI_Win win), (assertion, win), fence, (, win))                                         \
+  X(Win_post, (MPI_Group group, int assertion, MPI_Win win), (group, assertion, win), open_epoch, (, group, win))      \
+  X(Win_start, (MPI_Group group, int assertion, MPI_Win win), (group, assertion, win), open_epoch, (, group, win))     \
+  X(Win_complete, (MPI_Win win), (win), close_epoch, (, win))                                                          \
+  X(Win_wait, (MPI_Win win), (win), close_epoch, (, win))                                                              \
+  X(Win_test, (MPI_Win win, int* flag), (win, flag), test_epoch, (, win, flag))                                        \
+  X(Win_lock, (int kind, int rank, int assertion, MPI_Win win), (kind, rank, assertion, win), lock_window, (, win,     \
+    rank, kind == MPI_LOCK_EXCLUSIVE))                                                                                 \
+  X(Win_lock_all, (int assertion, MPI_Win win), (assertion, win), lock_window, (, win, -1))                            \
+  X(Win_unlock, (int rank, MPI_Win win), (rank, win), lock_window, (, win, rank))                                      \
+  X(Win_unlock_all, (MPI_Win win), (win), lock_window, (, win, -1))                                                    \
+  X(Win_flush, (int rank, MPI_Win win), (rank, win), lock_window, (, win, rank))                                       \
+  X(Win_flush_all, (MPI_Win win), (win), lock_window, (, win, -1))                                                     \
+  X(Win_flush_local, (int rank, MPI_Win win), (rank, win), lock_window, (, win, rank))                                 \
+  X(Win_flush_local_all, (MPI_Win win), (win), lock_window, (, win, -1))                                               \
+  X(Fetch_and_op, (const void* origin, void* result, MPI_Datatype type, int rank, MPI_Aint displacement, MPI_Op        \
+    op, MPI_Win win), (origin, result, type, rank, displacement, op, win), transfer, (, 1, type, rank, win))           \
+  X(Compare_and_swap, (const void* origin, const void* compare, void* result, MPI_Datatype type, int rank,             \
+    MPI_Aint displacement, MPI_Win win), (origin, compare, result, type, rank, displacement, win), transfer, (, 1,     \
+    type, rank, win))                                                                                                  \
+  X(Win_free, (MPI_Win* win), (win), free_window, (, win))
+// clang-format on
+
+#define WHYWAIT_MPI_UNPACK(...) __VA_ARGS__
+#define WHYWAIT_MPI_ONE_SIDED(name, parameters, arguments, role, facts)                                \
+  __attribute__((weak, noinline, visibility("default"))) int MPI_##name parameters {                   \
+    auto call_mpi = [&]() -> int { return PMPI_##name arguments; };                                    \
+    ::whywait::mpi::passed_call pass(call_mpi);                                                        \
+    return ::whywait::mpi::role(::whywait::core::mpi_call::name,                                       \
+                                calling_code(__builtin_return_address(0), __builtin_frame_address(0)), \
+                                pass WHYWAIT_MPI_UNPACK facts);                                        \
+  }
+#define WHYWAIT_MPI_ONE_SIDED_LARGE(name, parameters, arguments, role, facts) \
+  WHYWAIT_MPI_ONE_SIDED(name##_c, parameters, arguments, role, facts)
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+namespace usual_counts {
+typedef int count_type;
+typedef int offset_type;
+extern "C" {
+WHYWAIT_MPI_ONE_SIDED_BOTH(WHYWAIT_MPI_ONE_SIDED)
+WHYWAIT_MPI_ONE_SIDED_PLAIN(WHYWAIT_MPI_ONE_SIDED)
+}
+}  // namespace usual_counts
+
+#if MPI_VERSION >= 4
+namespace large_counts {
+typedef MPI_Count count_type;
+typedef MPI_Aint offset_type;
+extern "C" {
+WHYWAIT_MPI_ONE_SIDED_BOTH(WHYWAIT_MPI_ONE_SIDED_LARGE)
+}
+}  // namespace large_counts
+#endif
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#undef WHYWAIT_MPI_ONE_SIDED_LARGE
+#undef WHYWAIT_MPI_ONE_SIDED
+#undef WHYWAIT_MPI_UNPACK
+#undef WHYWAIT_MPI_ONE_SIDED_PLAIN
+#undef WHYWAIT_MPI_ONE_SIDED_BOTH
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/mpi/request_calls.hpp
+#ifndef WHYWAIT_MPI_REQUEST_CALLS_HPP
+#define WHYWAIT_MPI_REQUEST_CALLS_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+// Calls that end requests without completing them.
+
+/// MPI_Cancel: counted; the completion of the request checks whether it was cancelled.
+template <class What, class Pass>
+inline int cancel(What what, caller from, Pass& pass, MPI_Request* request) {
+  call here(what, from);
+  if (!here) return pass();
+  const int code = pass();
+  if (code != MPI_SUCCESS) return code;
+  guard_if guard(here.process().lock, here.several());
+  pending* const p = here.process().requests.find(bits_of(*request));
+  if (p != nullptr && p->record != nullptr && !p->cancel_seen) {
+    p->cancel_seen = true;
+    ++here.process().open_wildcards;
+  }
+  return code;
+}
+
+/// MPI_Request_free: what is still pending will complete unseen. A wildcard's source is then never known.
+template <class What, class Pass>
+inline int free_request(What what, caller from, Pass& pass, MPI_Request* request) {
+  call here(what, from);
+  if (!here || request == nullptr) return pass();
+  const uint64_t handle = bits_of(*request);
+  pending* p;
+  {
+    guard_if guard(here.process().lock, here.several());
+    p = here.process().requests.find(handle);
+    if (p != nullptr) {
+      ++p->holders;
+      here.process().requests.unlink(p);
+    }
+  }
+  const int code = pass();
+  if (p == nullptr) return code;
+  guard_if guard(here.process().lock, here.several());
+  --p->holders;
+  if (code != MPI_SUCCESS) {
+    here.process().requests.link(p);
+    return code;
+  }
+  core::sync_record* const r = p->record;
+  if (r != nullptr && !r->has(flag::complete) && (p->wildcard || p->cancel_seen))
+    r->flags = static_cast<uint16_t>(r->flags | flag::ambiguous);
+  if (p->wildcard) --here.process().open_wildcards;
+  if (p->cancel_seen) --here.process().open_wildcards;
+  if (p->watched) --here.process().open_wildcards;
+  if (p->region != nullptr) detail::drop_region(here.process(), p->region);
+  if (p->needs != nullptr) core::unmap_pages(p->needs, detail::bytes_of_needs(p->needs[0]));
+  if (p->holders == 0) here.process().requests.recycle(p);
+  return code;
+}
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/mpi/unexplained_call.hpp
+#ifndef WHYWAIT_MPI_UNEXPLAINED_CALL_HPP
+#define WHYWAIT_MPI_UNEXPLAINED_CALL_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+/// One call of the role `unexplained` while it lasts: two clock readings and one record without a message. Its call site
+/// counts it and adds up its time. Not inlined, so that each of the many wrappers consists of three calls. About 40 ns.
+class unexplained_call {
+ public:
+  __attribute__((noinline)) unexplained_call(core::mpi_call what, const caller& from) noexcept : here_(what, from) {
+    if (!here_) return;
+    state& process = here_.process();
+    if (__builtin_expect(!process.others_requests, 0)) process.others_requests = true;
+    here_.begin();
+  }
+  __attribute__((noinline)) ~unexplained_call() {
+    if (!here_) return;
+    here_.leave();
+    if (here_.store(0, 0) != nullptr) here_.finish();
+  }
+  unexplained_call(const unexplained_call&) = delete;
+  unexplained_call& operator=(const unexplained_call&) = delete;
+
+ private:
+  call here_;
+};
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/mpi/unexplained_table.hpp
+#ifndef WHYWAIT_MPI_UNEXPLAINED_TABLE_HPP
+#define WHYWAIT_MPI_UNEXPLAINED_TABLE_HPP
+
+// The calls of the role `unexplained`: name, parameters, arguments; core/mpi_calls.hpp lists the same names. `count_type`
+// and `offset_type` (displacements and units) are `int`, and MPI_Count and MPI_Aint in the forms with large counts (MPI_Bcast_c).
+// unexplained_wrappers.hpp makes a wrapper of each row and undefines the macros.
+// clang-format off
+
+// X: calls with all their parameters. These have both forms.
+#define WHYWAIT_MPI_UNEXPLAINED_BOTH(X)                                                                                  \
+  X(Buffer_detach, (void* buffer, count_type* size), (buffer, size))                                                     \
+  X(File_read, (MPI_File file, void* buf, count_type count, MPI_Datatype type, MPI_Status* status),                      \
+    (file, buf, count, type, status))                                                                                    \
+  X(File_read_all, (MPI_File file, void* buf, count_type count, MPI_Datatype type, MPI_Status* status),                  \
+    (file, buf, count, type, status))                                                                                    \
+  X(File_read_shared, (MPI_File file, void* buf, count_type count, MPI_Datatype type, MPI_Status* status),               \
+    (file, buf, count, type, status))                                                                                    \
+  X(File_read_ordered, (MPI_File file, void* buf, count_type count, MPI_Datatype type, MPI_Status* status),              \
+    (file, buf, count, type, status))                                                                                    \
+  X(File_read_at, (MPI_File file, MPI_Offset at, void* buf, count_type count, MPI_Datatype type, MPI_Status* status),    \
+    (file, at, buf, count, type, status))                                                                                \
+  X(File_read_at_all,                                                                                                    \
+    (MPI_File file, MPI_Offset at, void* buf, count_type count, MPI_Datatype type, MPI_Status* status),                  \
+    (file, at, buf, count, type, status))                                                                                \
+  X(File_read_all_begin, (MPI_File file, void* buf, count_type count, MPI_Datatype type), (file, buf, count, type))      \
+  X(File_read_ordered_begin, (MPI_File file, void* buf, count_type count, MPI_Datatype type),                            \
+    (file, buf, count, type))                                                                                            \
+  X(File_read_at_all_begin, (MPI_File file, MPI_Offset at, void* buf, count_type count, MPI_Datatype type),              \
+    (file, at, buf, count, type))                                                                                        \
+  X(File_iread, (MPI_File file, void* buf, count_type count, MPI_Datatype type, MPI_Request* request),                   \
+    (file, buf, count, type, request))                                                                                   \
+  X(File_iread_shared, (MPI_File file, void* buf, count_type count, MPI_Datatype type, MPI_Request* request),            \
+    (file, buf, count, type, request))                                                                                   \
+  X(File_iread_at,                                                                                                       \
+    (MPI_File file, MPI_Offset at, void* buf, count_type count, MPI_Datatype type, MPI_Request* request),                \
+    (file, at, buf, count, type, request))                                                                               \
+  X(File_write, (MPI_File file, const void* buf, count_type count, MPI_Datatype type, MPI_Status* status),               \
+    (file, buf, count, type, status))                                                                                    \
+  X(File_write_all, (MPI_File file, const void* buf, count_type count, MPI_Datatype type, MPI_Status* status),           \
+    (file, buf, count, type, status))                                                                                    \
+  X(File_write_shared, (MPI_File file, const void* buf, count_type count, MPI_Datatype type, MPI_Status* status),        \
+    (file, buf, count, type, status))                                                                                    \
+  X(File_write_ordered, (MPI_File file, const void* buf, count_type count, MPI_Datatype type, MPI_Status* status),       \
+    (file, buf, count, type, status))                                                                                    \
+  X(File_write_at,                                                                                                       \
+    (MPI_File file, MPI_Offset at, const void* buf, count_type count, MPI_Datatype type, MPI_Status* status),            \
+    (file, at, buf, count, type, status))                                                                                \
+  X(File_write_at_all,                                                                                                   \
+    (MPI_File file, MPI_Offset at, const void* buf, count_type count, MPI_Datatype type, MPI_Status* status),            \
+    (file, at, buf, count, type, status))                                                                                \
+  X(File_write_all_begin, (MPI_File file, const void* buf, count_type count, MPI_Datatype type),                         \
+    (file, buf, count, type))                                                                                            \
+  X(File_write_ordered_begin, (MPI_File file, const void* buf, count_type count, MPI_Datatype type),                     \
+    (file, buf, count, type))                                                                                            \
+  X(File_write_at_all_begin, (MPI_File file, MPI_Offset at, const void* buf, count_type count, MPI_Datatype type),       \
+    (file, at, buf, count, type))                                                                                        \
+  X(File_iwrite, (MPI_File file, const void* buf, count_type count, MPI_Datatype type, MPI_Request* request),            \
+    (file, buf, count, type, request))                                                                                   \
+  X(File_iwrite_shared, (MPI_File file, const void* buf, count_type count, MPI_Datatype type, MPI_Request* request),     \
+    (file, buf, count, type, request))                                                                                   \
+  X(File_iwrite_at,                                                                                                      \
+    (MPI_File file, MPI_Offset at, const void* buf, count_type count, MPI_Datatype type, MPI_Request* request),          \
+    (file, at, buf, count, type, request))
+
+// Since MPI 3.1.
+#define WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_3_1(X)                                                                        \
+  X(File_iread_all, (MPI_File file, void* buf, count_type count, MPI_Datatype type, MPI_Request* request),               \
+    (file, buf, count, type, request))                                                                                   \
+  X(File_iread_at_all,                                                                                                   \
+    (MPI_File file, MPI_Offset at, void* buf, count_type count, MPI_Datatype type, MPI_Request* request),                \
+    (file, at, buf, count, type, request))                                                                               \
+  X(File_iwrite_all, (MPI_File file, const void* buf, count_type count, MPI_Datatype type, MPI_Request* request),        \
+    (file, buf, count, type, request))                                                                                   \
+  X(File_iwrite_at_all,                                                                                                  \
+    (MPI_File file, MPI_Offset at, const void* buf, count_type count, MPI_Datatype type, MPI_Request* request),          \
+    (file, at, buf, count, type, request))
+
+// These have only one form.
+#define WHYWAIT_MPI_UNEXPLAINED_PLAIN(X)                                                                                 \
+  X(File_read_all_end, (MPI_File file, void* buf, MPI_Status* status), (file, buf, status))                              \
+  X(File_read_at_all_end, (MPI_File file, void* buf, MPI_Status* status), (file, buf, status))                           \
+  X(File_read_ordered_end, (MPI_File file, void* buf, MPI_Status* status), (file, buf, status))                          \
+  X(File_write_all_end, (MPI_File file, const void* buf, MPI_Status* status), (file, buf, status))                       \
+  X(File_write_at_all_end, (MPI_File file, const void* buf, MPI_Status* status), (file, buf, status))                    \
+  X(File_write_ordered_end, (MPI_File file, const void* buf, MPI_Status* status), (file, buf, status))                   \
+  X(Win_sync, (MPI_Win win), (win))                                                                                      \
+  X(Win_set_info, (MPI_Win win, MPI_Info info), (win, info))                                                             \
+  X(Comm_set_info, (MPI_Comm comm, MPI_Info info), (comm, info))                                                         \
+  X(Comm_spawn,                                                                                                          \
+    (const char* command, char* argv[], int most, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* made, int            \
+     codes[]),                                                                                                           \
+    (command, argv, most, info, root, comm, made, codes))                                                                \
+  X(Comm_spawn_multiple,                                                                                                 \
+    (int count, char* commands[], char** argvs[], const int most[], const MPI_Info infos[], int root, MPI_Comm comm,     \
+     MPI_Comm* made, int codes[]),                                                                                       \
+    (count, commands, argvs, most, infos, root, comm, made, codes))                                                      \
+  X(Comm_accept, (const char* port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* made),                             \
+    (port, info, root, comm, made))                                                                                      \
+  X(Comm_connect, (const char* port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* made),                            \
+    (port, info, root, comm, made))                                                                                      \
+  X(Comm_join, (int socket, MPI_Comm* made), (socket, made))                                                             \
+  X(Open_port, (MPI_Info info, char* port), (info, port))                                                                \
+  X(Close_port, (const char* port), (port))                                                                              \
+  X(Publish_name, (const char* service, MPI_Info info, const char* port), (service, info, port))                         \
+  X(Unpublish_name, (const char* service, MPI_Info info, const char* port), (service, info, port))                       \
+  X(Lookup_name, (const char* service, MPI_Info info, char* port), (service, info, port))                                \
+  X(File_open, (MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* file),                               \
+    (comm, name, mode, info, file))                                                                                      \
+  X(File_close, (MPI_File* file), (file))                                                                                \
+  X(File_delete, (const char* name, MPI_Info info), (name, info))                                                        \
+  X(File_preallocate, (MPI_File file, MPI_Offset size), (file, size))                                                    \
+  X(File_set_size, (MPI_File file, MPI_Offset size), (file, size))                                                       \
+  X(File_set_view,                                                                                                       \
+    (MPI_File file, MPI_Offset at, MPI_Datatype element, MPI_Datatype type, const char* format, MPI_Info info),          \
+    (file, at, element, type, format, info))                                                                             \
+  X(File_set_info, (MPI_File file, MPI_Info info), (file, info))                                                         \
+  X(File_set_atomicity, (MPI_File file, int flag), (file, flag))                                                         \
+  X(File_sync, (MPI_File file), (file))                                                                                  \
+  X(File_seek, (MPI_File file, MPI_Offset at, int from), (file, at, from))                                               \
+  X(File_seek_shared, (MPI_File file, MPI_Offset at, int from), (file, at, from))                                        \
+  X(File_get_size, (MPI_File file, MPI_Offset* at), (file, at))                                                          \
+  X(File_get_position_shared, (MPI_File file, MPI_Offset* at), (file, at))
+
+// Since MPI 4.
+#define WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_4(X)                                                                          \
+  X(Isendrecv,                                                                                                           \
+    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,             \
+     count_type recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request),         \
+    (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request))         \
+  X(Isendrecv_replace,                                                                                                   \
+    (void* buf, count_type count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,      \
+     MPI_Request* request),                                                                                              \
+    (buf, count, type, dest, sendtag, source, recvtag, comm, request))
+
+#define WHYWAIT_MPI_UNEXPLAINED_PLAIN_SINCE_4(X)                                                                         \
+  X(Psend_init,                                                                                                          \
+    (const void* buf, int partitions, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Info     \
+     info, MPI_Request* request),                                                                                        \
+    (buf, partitions, count, type, dest, tag, comm, info, request))                                                      \
+  X(Precv_init,                                                                                                          \
+    (void* buf, int partitions, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Info         \
+     info, MPI_Request* request),                                                                                        \
+    (buf, partitions, count, type, source, tag, comm, info, request))                                                    \
+  X(Pready, (int partition, MPI_Request request), (partition, request))                                                  \
+  X(Pready_range, (int low, int high, MPI_Request request), (low, high, request))                                        \
+  X(Pready_list, (int length, WHYWAIT_MPI_PARTITIONS partitions[], MPI_Request request),                                 \
+    (length, partitions, request))                                                                                       \
+  X(Parrived, (MPI_Request request, int partition, int* flag), (request, partition, flag))                               \
+  X(Intercomm_create_from_groups,                                                                                        \
+    (MPI_Group local, int local_leader, MPI_Group remote, int remote_leader, const char* tag, MPI_Info info,             \
+     MPI_Errhandler errors, MPI_Comm* made),                                                                             \
+    (local, local_leader, remote, remote_leader, tag, info, errors, made))                                               \
+  X(Session_init, (MPI_Info info, MPI_Errhandler errors, MPI_Session* session), (info, errors, session))                 \
+  X(Session_finalize, (MPI_Session* session), (session))
+
+// A call of which only the form with large counts is not explained.
+#define WHYWAIT_MPI_UNEXPLAINED_LARGE(X)                                                                                 \
+  X(Win_allocate_shared, (MPI_Aint size, offset_type unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win),      \
+    (size, unit, info, comm, base, win))
+// clang-format on
+
+#endif
+
+// ---- whywait/mpi/unexplained_wrappers.hpp
+#ifndef WHYWAIT_MPI_UNEXPLAINED_WRAPPERS_HPP
+#define WHYWAIT_MPI_UNEXPLAINED_WRAPPERS_HPP
+
+#if !defined(WHYWAIT_DISABLE) && !defined(WHYWAIT_OBSERVED)
+
+// The wrappers of unexplained_table.hpp. Weak and visible for the reasons given in wrappers.hpp; cold, so that they are small.
+// A function with C linkage is the same in each namespace: a namespace for each form gives the types of the rows their
+// meaning. MPICH 4.0 declares the partitions of MPI_Pready_list without const.
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
+#define WHYWAIT_MPI_PARTITIONS int
+#else
+#define WHYWAIT_MPI_PARTITIONS const int
+#endif
+#define WHYWAIT_MPI_UNEXPLAINED(name, parameters, arguments)                                    \
+  __attribute__((weak, noinline, cold, visibility("default"))) int MPI_##name parameters {      \
+    const ::whywait::mpi::unexplained_call here(                                                \
+        ::whywait::core::mpi_call::name,                                                        \
+        ::whywait::mpi::calling_code(__builtin_return_address(0), __builtin_frame_address(0))); \
+    return PMPI_##name arguments;                                                               \
+  }
+#define WHYWAIT_MPI_UNEXPLAINED_AS_LARGE(name, parameters, arguments) WHYWAIT_MPI_UNEXPLAINED(name##_c, parameters, arguments)
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+namespace usual_counts {
+typedef int count_type;
+typedef int offset_type;
+extern "C" {
+WHYWAIT_MPI_UNEXPLAINED_BOTH(WHYWAIT_MPI_UNEXPLAINED)
+WHYWAIT_MPI_UNEXPLAINED_PLAIN(WHYWAIT_MPI_UNEXPLAINED)
+#if MPI_VERSION > 3 || MPI_SUBVERSION >= 1
+WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_3_1(WHYWAIT_MPI_UNEXPLAINED)
+#endif
+#if MPI_VERSION >= 4
+WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_4(WHYWAIT_MPI_UNEXPLAINED)
+WHYWAIT_MPI_UNEXPLAINED_PLAIN_SINCE_4(WHYWAIT_MPI_UNEXPLAINED)
+#endif
+}
+}  // namespace usual_counts
+
+#if MPI_VERSION >= 4
+namespace large_counts {
+typedef MPI_Count count_type;
+typedef MPI_Aint offset_type;
+extern "C" {
+WHYWAIT_MPI_UNEXPLAINED_BOTH(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
+WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_3_1(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
+WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_4(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
+WHYWAIT_MPI_UNEXPLAINED_LARGE(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
+}
+}  // namespace large_counts
+#endif
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#undef WHYWAIT_MPI_UNEXPLAINED_AS_LARGE
+#undef WHYWAIT_MPI_UNEXPLAINED
+#undef WHYWAIT_MPI_PARTITIONS
+
+#endif  // WHYWAIT_DISABLE
+
+#undef WHYWAIT_MPI_UNEXPLAINED_LARGE
+#undef WHYWAIT_MPI_UNEXPLAINED_PLAIN_SINCE_4
+#undef WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_4
+#undef WHYWAIT_MPI_UNEXPLAINED_PLAIN
+#undef WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_3_1
+#undef WHYWAIT_MPI_UNEXPLAINED_BOTH
+
+#endif
+
 // ---- whywait/mpi/wrappers.hpp
 #ifndef WHYWAIT_MPI_WRAPPERS_HPP
 #define WHYWAIT_MPI_WRAPPERS_HPP
@@ -13023,35 +14748,38 @@ __attribute__((cold)) inline int free_window(What what, caller from, Pass& pass,
 #ifndef WHYWAIT_DISABLE
 
 // The table of wrappers: name, parameters, arguments, role function and the facts it receives. X: calls of inner loops, which
-// have a role function each; R: rare calls, which share the role functions of their kind. Inside the facts
+// have a role function each; R: rare calls, which share the role functions of their kind; XL, RL: the same with a second form
+// that has large counts (MPI_Send_c). `count_type` and `offset_type` (displacements) are `int`, and MPI_Count and MPI_Aint in
+// the second form, whose calls are all rare. Inside the facts
 // the parameters have MPI's names; a status parameter is passed by reference, so that the role function can
 // put one of its own in place of an ignored one.
 // clang-format off
-#define WHYWAIT_MPI_WRAPPERS(X, R)                                                                                  \
+#define WHYWAIT_MPI_WRAPPERS(X, R, XL, RL)                                                                          \
   R(Init, (int* argc, char*** argv), (argc, argv), initialise, ())                                                  \
   R(Init_thread, (int* argc, char*** argv, int required, int* provided), (argc, argv, required, provided),          \
     initialise, ())                                                                                                 \
   X(Finalize, (void), (), finalise, ())                                                                             \
   X(Abort, (MPI_Comm comm, int code), (comm, code), abort, ())                                                      \
-  WHYWAIT_MPI_SEND(X, Send) WHYWAIT_MPI_SEND(R, Bsend) WHYWAIT_MPI_SEND(R, Ssend) WHYWAIT_MPI_SEND(R, Rsend)                                                                   \
-  X(Recv, (void* buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status),        \
+  WHYWAIT_MPI_SEND(XL, Send) WHYWAIT_MPI_SEND(RL, Bsend) WHYWAIT_MPI_SEND(RL, Ssend) WHYWAIT_MPI_SEND(RL, Rsend)    \
+  XL(Recv, (void* buf, count_type count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status), \
     (buf, count, type, source, tag, comm, status), receive, (, buf, count, type, {source, tag, comm}, status))      \
-  X(Mrecv, (void* buf, int count, MPI_Datatype type, MPI_Message* message, MPI_Status* status),                     \
+  XL(Mrecv, (void* buf, count_type count, MPI_Datatype type, MPI_Message* message, MPI_Status* status),             \
     (buf, count, type, message, status), matched_receive, (, buf, count, type, message, status))                    \
-  X(Sendrecv,                                                                                                       \
-    (const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,               \
-     int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status),             \
+  XL(Sendrecv,                                                                                                      \
+    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,        \
+     count_type recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status),      \
     (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status),     \
     exchange,                                                                                                       \
     (, [=](MPI_Request* requests) {                                                                                 \
-      const int posted = PMPI_Irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, &requests[0]);             \
+      const int posted = detail::post_receive(recvbuf, recvcount, recvtype, {source, recvtag, comm}, &requests[0]); \
       return posted != MPI_SUCCESS                                                                                  \
                  ? posted                                                                                           \
-                 : PMPI_Isend(sendbuf, sendcount, sendtype, dest, sendtag, comm, &requests[1]);                     \
+                 : detail::post_send(::whywait::core::mpi_call::Send, sendbuf, sendcount, sendtype,                 \
+                                     {dest, sendtag, comm}, &requests[1]);                                          \
     }, sendbuf, sendcount, sendtype, {dest, sendtag, comm}, recvbuf, recvcount, recvtype, {source, recvtag, comm},  \
      status))                                                                                                       \
-  X(Sendrecv_replace,                                                                                               \
-    (void* buf, int count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,        \
+  XL(Sendrecv_replace,                                                                                              \
+    (void* buf, count_type count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, \
      MPI_Status* status),                                                                                           \
     (buf, count, type, dest, sendtag, source, recvtag, comm, status), exchange,                                     \
     (, [](MPI_Request*) { return MPI_SUCCESS; }, buf, count, type, {dest, sendtag, comm}, buf, count, type,         \
@@ -13064,14 +14792,14 @@ __attribute__((cold)) inline int free_window(What what, caller from, Pass& pass,
     (source, tag, comm, found, status), test_probe, (, {source, tag, comm}, found, status))                         \
   X(Improbe, (int source, int tag, MPI_Comm comm, int* found, MPI_Message* message, MPI_Status* status),            \
     (source, tag, comm, found, message, status), test_matched_probe, (, {source, tag, comm}, found, message, status))\
-  WHYWAIT_MPI_POST(X, const void*, post, posts_send, Isend)                                                          \
-  WHYWAIT_MPI_POSTS(R, const void*, post, posts_send, Ibsend, Issend, Irsend)                          \
-  WHYWAIT_MPI_POST(X, void*, post, posts_receive, Irecv)                                                    \
-  X(Imrecv, (void* buf, int count, MPI_Datatype type, MPI_Message* message, MPI_Request* request),                  \
+  WHYWAIT_MPI_POST(XL, const void*, post, posts_send, Isend)                                                        \
+  WHYWAIT_MPI_POSTS(RL, const void*, post, posts_send, Ibsend, Issend, Irsend)                                      \
+  WHYWAIT_MPI_POST(XL, void*, post, posts_receive, Irecv)                                                           \
+  XL(Imrecv, (void* buf, count_type count, MPI_Datatype type, MPI_Message* message, MPI_Request* request),          \
     (buf, count, type, message, request), post_matched, (, buf, count, type, message, request))                     \
-  WHYWAIT_MPI_POST(R, const void*, prepare, posts_send, Send_init)                                                   \
-  WHYWAIT_MPI_POSTS(R, const void*, prepare, posts_send, Bsend_init, Ssend_init, Rsend_init)       \
-  WHYWAIT_MPI_POST(R, void*, prepare, posts_receive, Recv_init)                                             \
+  WHYWAIT_MPI_POST(RL, const void*, prepare, posts_send, Send_init)                                                 \
+  WHYWAIT_MPI_POSTS(RL, const void*, prepare, posts_send, Bsend_init, Ssend_init, Rsend_init)                       \
+  WHYWAIT_MPI_POST(RL, void*, prepare, posts_receive, Recv_init)                                                    \
   R(Start, (MPI_Request * request), (request), start, (, 1, request))                                               \
   R(Startall, (int count, MPI_Request requests[]), (count, requests), start, (, count, requests))                   \
   X(Wait, (MPI_Request * request, MPI_Status* status), (request, status), wait, (, request, status))                \
@@ -13094,79 +14822,6 @@ __attribute__((cold)) inline int free_window(What what, caller from, Pass& pass,
   X(Cancel, (MPI_Request * request), (request), cancel, (, request))                                                \
   X(Request_free, (MPI_Request * request), (request), free_request, (, request))                                    \
   X(Barrier, (MPI_Comm comm), (comm), collective, (, comm, barrier_facts{}))                                        \
-  X(Bcast, (void* buf, int count, MPI_Datatype type, int root, MPI_Comm comm), (buf, count, type, root, comm),      \
-    collective, (, comm, broadcast_facts{one(buf, count, type), root}))                                             \
-  R(Scatter,                                                                                                        \
-    (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,                       \
-     MPI_Datatype recvtype, int root, MPI_Comm comm),                                                               \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm), rare_collective,                           \
-    (, comm, scatter_facts{one(sendbuf, sendcount, sendtype), one(recvbuf, recvcount, recvtype), root}))            \
-  R(Scatterv,                                                                                                       \
-    (const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf,         \
-     int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm),                                                \
-    (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm), rare_collective,                  \
-    (, comm, scatter_facts{each(sendbuf, sendcounts, displs, sendtype), one(recvbuf, recvcount, recvtype), root}))  \
-  X(Reduce,                                                                                                         \
-    (const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),         \
-    (sendbuf, recvbuf, count, type, op, root, comm), collective,                                                    \
-    (, comm, gather_facts{one(sendbuf, count, type), one(recvbuf, count, type), root, true}))                       \
-  R(Gather,                                                                                                         \
-    (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,                       \
-     MPI_Datatype recvtype, int root, MPI_Comm comm),                                                               \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm), rare_collective,                           \
-    (, comm, gather_facts{one(sendbuf, sendcount, sendtype), one(recvbuf, recvcount, recvtype), root, false}))      \
-  R(Gatherv,                                                                                                        \
-    (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],              \
-     const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm),                                           \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm), rare_collective,                  \
-    (, comm, gather_facts{one(sendbuf, sendcount, sendtype), each(recvbuf, recvcounts, displs, recvtype), root, false}))\
-  X(Allreduce, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),        \
-    (sendbuf, recvbuf, count, type, op, comm), collective,                                                          \
-    (, comm, all_facts{one(sendbuf, count, type), one(recvbuf, count, type), true}))                                \
-  R(Allgather,                                                                                                      \
-    (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,                       \
-     MPI_Datatype recvtype, MPI_Comm comm),                                                                         \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), rare_collective,                                 \
-    (, comm, all_facts{one(sendbuf, sendcount, sendtype), one(recvbuf, recvcount, recvtype), false}))               \
-  R(Allgatherv,                                                                                                     \
-    (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],              \
-     const int displs[], MPI_Datatype recvtype, MPI_Comm comm),                                                     \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm), rare_collective,                        \
-    (, comm, all_facts{one(sendbuf, sendcount, sendtype), each(recvbuf, recvcounts, displs, recvtype), false}))     \
-  R(Alltoall,                                                                                                       \
-    (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,                       \
-     MPI_Datatype recvtype, MPI_Comm comm),                                                                         \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), rare_collective,                                 \
-    (, comm, exchange_facts{one(sendbuf, sendcount, sendtype), one(recvbuf, recvcount, recvtype)}))                 \
-  R(Alltoallv,                                                                                                      \
-    (const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf,        \
-     const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm),                            \
-    (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm), rare_collective,             \
-    (, comm,                                                                                                        \
-     exchange_facts{each(sendbuf, sendcounts, sdispls, sendtype), each(recvbuf, recvcounts, rdispls, recvtype)},    \
-     each(recvbuf, recvcounts, rdispls, recvtype)))                                                                 \
-  R(Alltoallw,                                                                                                      \
-    (const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[],              \
-     void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm),    \
-    (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm), rare_collective,           \
-    (, comm,                                                                                                        \
-     exchange_facts{each(sendbuf, sendcounts, sdispls, sendtypes), each(recvbuf, recvcounts, rdispls, recvtypes)},  \
-     each(recvbuf, recvcounts, rdispls, recvtypes)))                                                                \
-  R(Reduce_scatter,                                                                                                 \
-    (const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm),      \
-    (sendbuf, recvbuf, recvcounts, type, op, comm), rare_collective,                                                     \
-    (, comm, reduce_scatter_facts{each(or_other(sendbuf, recvbuf), recvcounts, nullptr, type),                      \
-                                  each(recvbuf, recvcounts, nullptr, type)}))                                       \
-  R(Reduce_scatter_block,                                                                                           \
-    (const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype type, MPI_Op op, MPI_Comm comm),               \
-    (sendbuf, recvbuf, recvcount, type, op, comm), rare_collective,                                                      \
-    (, comm, reduce_scatter_facts{one(or_other(sendbuf, recvbuf), recvcount, type), one(recvbuf, recvcount, type)}))\
-  R(Scan, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),             \
-    (sendbuf, recvbuf, count, type, op, comm), rare_collective,                                                          \
-    (, comm, scan_facts{one(sendbuf, count, type), one(recvbuf, count, type)}))                                     \
-  R(Exscan, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),           \
-    (sendbuf, recvbuf, count, type, op, comm), rare_collective,                                                          \
-    (, comm, scan_facts{one(sendbuf, count, type), one(recvbuf, count, type)}))                                     \
   R(Comm_dup, (MPI_Comm comm, MPI_Comm * newcomm), (comm, newcomm), create, (, comm, newcomm))                      \
   R(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm * newcomm), (comm, info, newcomm), create,          \
     (, comm, newcomm))                                                                                              \
@@ -13205,15 +14860,22 @@ __attribute__((cold)) inline int free_window(What what, caller from, Pass& pass,
   R(Comm_free, (MPI_Comm * comm), (comm), release, (, comm))                                                        \
   R(Comm_disconnect, (MPI_Comm * comm), (comm), release, (, comm))                                                  \
   X(Win_allocate_shared, (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win),         \
-    (size, unit, info, comm, base, win), allocate_shared, (, comm, win))                                            \
-  X(Win_free, (MPI_Win * win), (win), free_window, (, win))
+    (size, unit, info, comm, base, win), allocate_shared, (, comm, win))
+
+// Calls with one form that MPI has since version 4.
+#define WHYWAIT_MPI_WRAPPERS_SINCE_4(R)                                                                             \
+  R(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm * newcomm, MPI_Request * request),                 \
+    (comm, info, newcomm, request), create_later, (, comm, newcomm, request))                                       \
+  R(Comm_create_from_group,                                                                                         \
+    (MPI_Group group, const char* tag, MPI_Info info, MPI_Errhandler errors, MPI_Comm* newcomm),                    \
+    (group, tag, info, errors, newcomm), create, (, MPI_COMM_NULL, newcomm, true))
 // clang-format on
 
-#define WHYWAIT_MPI_SEND(X, name)                                                            \
-  X(name, (const void* buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm), \
+#define WHYWAIT_MPI_SEND(X, name)                                                                   \
+  X(name, (const void* buf, count_type count, MPI_Datatype type, int dest, int tag, MPI_Comm comm), \
     (buf, count, type, dest, tag, comm), send, (, buf, count, type, {dest, tag, comm}))
-#define WHYWAIT_MPI_POST(X, pointer, role, kind, name)                                                         \
-  X(name, (pointer buf, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request), \
+#define WHYWAIT_MPI_POST(X, pointer, role, kind, name)                                                                \
+  X(name, (pointer buf, count_type count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request), \
     (buf, count, type, peer, tag, comm, request), role, (, flag::kind, buf, count, type, {peer, tag, comm}, request))
 #define WHYWAIT_MPI_POSTS(X, pointer, role, kind, a, b, c) \
   WHYWAIT_MPI_POST(X, pointer, role, kind, a)              \
@@ -13223,36 +14885,69 @@ __attribute__((cold)) inline int free_window(What what, caller from, Pass& pass,
 // with -fvisibility=hidden (MPICH's mpi.h sets none). Never inlined, so that the return address is the
 // caller's. clang-format leaves the table alone.
 #define WHYWAIT_MPI_UNPACK(...) __VA_ARGS__
-#define WHYWAIT_MPI_WRAPPER(name, parameters, arguments, role, facts)                            \
-  __attribute__((weak, noinline, visibility("default"))) int MPI_##name parameters {             \
-    using namespace ::whywait::mpi;                                                              \
-    auto pass = [&]() -> int { return PMPI_##name arguments; };                                  \
-    return ::whywait::mpi::role(fixed_call<::whywait::core::mpi_call::name>{},                   \
-                                caller{__builtin_return_address(0), __builtin_frame_address(0)}, \
-                                pass WHYWAIT_MPI_UNPACK facts);                                  \
+#define WHYWAIT_MPI_WRAPPER(name, parameters, arguments, role, facts)                                  \
+  __attribute__((weak, noinline, visibility("default"))) int MPI_##name parameters {                   \
+    using namespace ::whywait::mpi;                                                                    \
+    auto pass = [&]() -> int { return PMPI_##name arguments; };                                        \
+    return ::whywait::mpi::role(fixed_call<::whywait::core::mpi_call::name>{},                         \
+                                calling_code(__builtin_return_address(0), __builtin_frame_address(0)), \
+                                pass WHYWAIT_MPI_UNPACK facts);                                        \
   }
-#define WHYWAIT_MPI_RARE_WRAPPER(name, parameters, arguments, role, facts)                       \
-  __attribute__((weak, noinline, visibility("default"))) int MPI_##name parameters {             \
-    using namespace ::whywait::mpi;                                                              \
-    auto call_mpi = [&]() -> int { return PMPI_##name arguments; };                              \
-    passed_call pass(call_mpi);                                                                  \
-    return ::whywait::mpi::role(::whywait::core::mpi_call::name,                                 \
-                                caller{__builtin_return_address(0), __builtin_frame_address(0)}, \
-                                pass WHYWAIT_MPI_UNPACK facts);                                  \
+#define WHYWAIT_MPI_RARE_WRAPPER(name, parameters, arguments, role, facts)                             \
+  __attribute__((weak, noinline, visibility("default"))) int MPI_##name parameters {                   \
+    using namespace ::whywait::mpi;                                                                    \
+    auto call_mpi = [&]() -> int { return PMPI_##name arguments; };                                    \
+    passed_call pass(call_mpi);                                                                        \
+    return ::whywait::mpi::role(::whywait::core::mpi_call::name,                                       \
+                                calling_code(__builtin_return_address(0), __builtin_frame_address(0)), \
+                                pass WHYWAIT_MPI_UNPACK facts);                                        \
   }
+
+#define WHYWAIT_MPI_LARGE_WRAPPER(name, parameters, arguments, role, facts) \
+  WHYWAIT_MPI_RARE_WRAPPER(name##_c, parameters, arguments, role, facts)
+#define WHYWAIT_MPI_NO_WRAPPER(name, parameters, arguments, role, facts)
 
 #ifndef WHYWAIT_OBSERVED
+// A function with C linkage is the same in each namespace: a namespace for each form gives the types of the rows their meaning.
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+namespace usual_counts {
+typedef int count_type;
+typedef int offset_type;
 extern "C" {
-WHYWAIT_MPI_WRAPPERS(WHYWAIT_MPI_WRAPPER, WHYWAIT_MPI_RARE_WRAPPER)
+WHYWAIT_MPI_WRAPPERS(WHYWAIT_MPI_WRAPPER, WHYWAIT_MPI_RARE_WRAPPER, WHYWAIT_MPI_WRAPPER, WHYWAIT_MPI_RARE_WRAPPER)
+#if MPI_VERSION >= 4
+WHYWAIT_MPI_WRAPPERS_SINCE_4(WHYWAIT_MPI_RARE_WRAPPER)
+#endif
 }
+}  // namespace usual_counts
+
+#if MPI_VERSION >= 4
+namespace large_counts {
+typedef MPI_Count count_type;
+typedef MPI_Aint offset_type;
+extern "C" {
+WHYWAIT_MPI_WRAPPERS(WHYWAIT_MPI_NO_WRAPPER, WHYWAIT_MPI_NO_WRAPPER, WHYWAIT_MPI_LARGE_WRAPPER, WHYWAIT_MPI_LARGE_WRAPPER)
+}
+}  // namespace large_counts
 #endif
 
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+#endif
+
+#undef WHYWAIT_MPI_NO_WRAPPER
+#undef WHYWAIT_MPI_LARGE_WRAPPER
 #undef WHYWAIT_MPI_RARE_WRAPPER
 #undef WHYWAIT_MPI_WRAPPER
 #undef WHYWAIT_MPI_UNPACK
 #undef WHYWAIT_MPI_POSTS
 #undef WHYWAIT_MPI_POST
 #undef WHYWAIT_MPI_SEND
+#undef WHYWAIT_MPI_WRAPPERS_SINCE_4
 #undef WHYWAIT_MPI_WRAPPERS
 
 #endif  // WHYWAIT_DISABLE
@@ -14052,7 +15747,16 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b, std::
 
 [[gnu::noinline]] inline void swap_bytes(void* list, std::uint32_t a, std::uint32_t b, std::size_t element) {
   unsigned char* const x = static_cast<unsigned char*>(list) + a * element;
-  std::swap_ranges(x, x + element, static_cast<unsigned char*>(list) + b * element);
+  unsigned char* const y = static_cast<unsigned char*>(list) + b * element;
+  std::size_t at = 0;
+  for (; at + sizeof(std::uint64_t) <= element; at += sizeof(std::uint64_t)) {  // nearly all elements consist of words
+    std::uint64_t first, second;
+    std::memcpy(&first, x + at, sizeof first);
+    std::memcpy(&second, y + at, sizeof second);
+    std::memcpy(x + at, &second, sizeof second);
+    std::memcpy(y + at, &first, sizeof first);
+  }
+  std::swap_ranges(x + at, x + element, y + at);
 }
 template <class T>
 void swap_elements(void* list, std::uint32_t a, std::uint32_t b, std::size_t) {
@@ -14148,7 +15852,20 @@ using packet = base::pod_vector<unsigned char>;
 
 /// Tags of the parts of a packet of the first exchanges; each part begins with its tag as a std::uint32_t.
 namespace packet_part {
-enum : std::uint32_t { sends = 1, receives, participation, answer, give, need, unmet, progress_query, progress_answer };
+enum : std::uint32_t {
+  sends = 1,
+  receives,
+  participation,
+  answer,
+  give,
+  need,
+  unmet,
+  progress_query,
+  progress_answer,
+  lock_held,
+  lock_blocked,
+  lock_answer
+};
 }
 
 [[noreturn, gnu::cold, gnu::noinline]] inline void truncated() { throw std::out_of_range("whywait-X001: truncated packet"); }
@@ -14493,15 +16210,23 @@ enum class pattern : std::uint8_t {
   early_scan,
   wait_at_create,
   wait_at_finalize,
+  nonblocking_collective,
   wait_for_progress,
+  wait_at_fence,
+  late_post,
+  early_wait,
+  late_complete,
+  window_lock_contention,
   count_
 };
 
 /// The schema's word, for example "late_sender". Static storage.
 inline const char* name_of(pattern p) noexcept {
-  static constexpr const char* names[] = {"late_sender",      "late_receiver",    "wait_at_barrier", "wait_at_nxn",
-                                          "late_broadcast",   "early_reduce",     "early_scan",      "wait_at_create",
-                                          "wait_at_finalize", "wait_for_progress"};
+  static constexpr const char* names[] = {
+      "late_sender",           "late_receiver", "wait_at_barrier", "wait_at_nxn",      "late_broadcast",
+      "early_reduce",          "early_scan",    "wait_at_create",  "wait_at_finalize", "nonblocking_collective",
+      "wait_for_progress",     "wait_at_fence", "late_post",       "early_wait",       "late_complete",
+      "window_lock_contention"};
   return p < pattern::count_ ? names[static_cast<unsigned>(p)] : "unknown";
 }
 
@@ -15156,6 +16881,22 @@ inline bool is_ordered_collective(const core::sync_record& r) noexcept {
   return !r.has(core::sync_flag::met) && core::is_ordered_collective(r.call);
 }
 
+/// Collectives of one process with equal keys are matched by their order with those of the other members: those of a
+/// communicator, and the starts of each persistent request, whose instances may be started in any order (MPI 4.0, 6.13).
+inline core::stable_key order_key(const location_history& here, const communicator& comm, const core::sync_record& r) {
+  if (!core::is_persistent(r.call)) return comm.id;
+  const bool sparse = r.has(core::sync_flag::sparse);
+  if (sparse && (r.tag < 1 || static_cast<std::uint64_t>(r.tag) > here.needs.size())) return comm.id;
+  const std::int32_t instance = sparse ? here.needs[static_cast<std::uint64_t>(r.tag) - 1] : r.tag;
+  return core::combine(comm.id, static_cast<std::uint64_t>(instance));
+}
+
+/// The number of collectives of one process with one order_key.
+struct collective_count {
+  core::stable_key key;
+  std::uint32_t next;
+};
+
 /// Whether what this rank does next may depend on what this call waited for.
 inline bool may_bring_data(const core::sync_record& r) noexcept {
   if (core::polled_in_vain(r)) return false;
@@ -15167,7 +16908,9 @@ inline bool may_bring_data(const core::sync_record& r) noexcept {
     case core::call_role::post_receive:
     case core::call_role::prepare:
     case core::call_role::start:
-    case core::call_role::release: return false;
+    case core::call_role::release:
+    case core::call_role::initiate: return false;
+    case core::call_role::epoch:
     case core::call_role::exchange: return !r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive);
     default: return true;
   }
@@ -15714,8 +17457,9 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// The maximum number of hypotheses of one pass; more are answered in further passes.
-constexpr std::size_t most_clocks = 16;
+/// The maximum number of hypotheses of one pass; more are answered in further passes. The 20 that a report of a run on one
+/// machine asks by itself fit into one, because a pass over ranks that wait for each other in turn costs a message per wait.
+constexpr std::size_t most_clocks = 24;
 
 /// The time stamp of a needed event: when it happened, and when it would have happened under each hypothesis. Stamps
 /// that are needed together are joined to the latest of them.
@@ -16680,7 +18424,9 @@ enum : std::uint16_t {
   partial = 1u << 1,      ///< its rank lost records
   late_only = 1u << 2,    ///< a send that only a receive posted later can have blocked
   synchronous = 1u << 3,  ///< a send that was certainly not buffered
-  wildcard = 1u << 4      ///< received from any source
+  wildcard = 1u << 4,     ///< received from any source
+  start = 1u << 6,        ///< posted by MPI_Win_start
+  operation = 1u << 5     ///< the last operation on a window before the epoch ended (core::epoch_tag::last_operation)
 };
 
 // The bits above hold the size of the own message of a match, as the number of binary digits; 0: unknown.
@@ -16756,6 +18502,7 @@ struct participant {
   std::uint32_t ordinal = 0;  ///< index of this collective among those of the process in this communicator
   std::uint32_t record = 0;
   std::uint32_t needs_first = 0, needs_count = 0;  ///< sparse collectives: the list of needed ranks
+  std::uint32_t later_first = 0, later_count = 0;  ///< initiations: completion and entries into MPI
   std::int32_t world = 0;                          ///< set by the home rank
   std::int32_t rank = 0;  ///< in the communicator; the second group of an intercommunicator follows the first
   std::int32_t size = 0;
@@ -16772,6 +18519,7 @@ struct relay_wait {
   std::uint32_t waiter;         ///< index among the participants
   std::int32_t causer_rank;     ///< world rank
   std::uint32_t causer_record;
+  std::uint16_t causer_location;
 };
 
 /// Decides which participant each participant of one collective needed last (docs/method.md 1.2). `all` is one
@@ -16781,15 +18529,17 @@ struct relay_wait {
 /// Libraries pass data on through other members, along trees that depend on the library, the size and the number of ranks.
 /// A member that stays blocked although all that it needs by definition has arrived waits for such a relay: it returns
 /// soon after the relay has entered. So the cause is the last member that entered before the return, and what follows is
-/// transfer (docs/method.md 1.9). Such a wait has `arrival_flag::relay` and follows the other wait of the call, if any.
+/// transfer (docs/method.md 1.9). Where members only initiate, any entry into MPI moves the operation on. Such a wait has `arrival_flag::relay` and follows the other wait of the call, if any.
 class collective_rule {
  public:
-  /// `waiting`: MPI_Comm_idup: the participants in the calls in which they waited; else `all`.
-  collective_rule(const participant* all, const participant* waiting, std::size_t count,
+  /// `waiting`: of initiations the participants in the calls in which they waited, and behind them in their other entries
+  /// into MPI, `entries` in all; else `all`.
+  collective_rule(const participant* all, const participant* waiting, std::size_t count, std::size_t entries,
                   const base::pod_vector<std::int32_t>& needs, const options& settings)
       : all_(all),
         waiting_(waiting),
         count_(count),
+        entry_count_(entries),
         needs_(&needs),
         threshold_ns_(settings.threshold_ns),
         least_relay_ns_(std::max(settings.threshold_ns, settings.relay_ns)) {}
@@ -16798,19 +18548,25 @@ class collective_rule {
   void operator()(Answer&& answer) {
     using core::call_role;
     if (count_ < 2) return;
-    const call_role role = core::role_of(all_[0].call);
+    const call_role role = core::meeting_role_of(all_[0].call);
+    initiated_ = core::initiates(all_[0].call);
     for (std::size_t i = 0; i != count_; ++i) {
       if ((all_[i].flags & core::sync_flag::failed) != 0) return;  // a failed call does not imply any order
-      if (core::role_of(all_[i].call) != role) return;             // records were lost: not one operation
+      const core::mpi_call call = all_[i].call;  // others: records were lost, these are not one operation
+      if (core::meeting_role_of(call) != role || core::initiates(call) != initiated_) return;
     }
     sort_entries();
-    if (all_[0].call == core::mpi_call::Comm_idup) return complete_later(answer);
+    if (initiated_ && (role == call_role::barrier || role == call_role::create)) return complete_later(role, answer);
     if (all_[0].inter != 0) return two_groups(role, answer);
     switch (role) {
       case call_role::barrier: return synchronise(pattern::wait_at_barrier, answer);
       case call_role::finalise: return synchronise(pattern::wait_at_finalize, answer);
       case call_role::create: return overlap() ? synchronise(pattern::wait_at_create, answer) : void();
-      case call_role::release: return overlap() ? synchronise(pattern::wait_at_barrier, answer) : void();
+      case call_role::fence: return overlap() ? synchronise(pattern::wait_at_fence, answer) : void();
+      case call_role::release: {
+        const bool window = all_[0].call == core::mpi_call::Win_free;
+        return overlap() ? synchronise(window ? pattern::wait_at_create : pattern::wait_at_barrier, answer) : void();
+      }
       case call_role::all_to_all: return exchange(answer);
       case call_role::one_to_all: return from_root(answer);
       case call_role::all_to_one: return to_root(answer);
@@ -16822,8 +18578,12 @@ class collective_rule {
  private:
   // The members in the order of their entries.
   void sort_entries() {
-    entries_.reserve(count_);
-    for (std::size_t i = 0; i != count_; ++i) entries_.push_back(waiting_ + i);
+    const std::size_t count = initiated_ ? entry_count_ : count_;
+    entries_.reserve(initiated_ ? count + count_ : count);
+    for (std::size_t i = 0; initiated_ && i != count_; ++i) entries_.push_back(all_ + i);
+    for (std::size_t i = 0; i != count; ++i) {
+      if (waiting_[i].location != nowhere) entries_.push_back(waiting_ + i);
+    }
     small_stable_sort(entries_, [](const participant* a, const participant* b) { return a->enter_ns < b->enter_ns; });
   }
 
@@ -16832,26 +18592,29 @@ class collective_rule {
   const participant* relay_of(const participant& p, std::int64_t since_ns, bool& certain) const {
     const auto later = [](std::int64_t t, const participant* q) { return t < q->enter_ns; };
     auto at = std::upper_bound(entries_.begin(), entries_.end(), p.leave_ns, later);
-    if (at != entries_.begin() && *(at - 1) == &p) --at;
+    while (at != entries_.begin() && (*(at - 1))->rank == p.rank) --at;
     if (at == entries_.begin()) return nullptr;
-    const participant* const last = *(at - 1);
+    const participant* const last = *--at;
     const std::int64_t wait_ns = last->enter_ns - since_ns, rest_ns = p.leave_ns - last->enter_ns;
     if (wait_ns < least_relay_ns_ || wait_ns < rest_ns) return nullptr;
     const std::int64_t close_ns = last->enter_ns - std::max(rest_ns, wait_ns / 8);
-    certain = at - 1 == entries_.begin() || *(at - 2) == &p || (*(at - 2))->enter_ns < std::max(close_ns, since_ns + 1);
+    while (at != entries_.begin() && ((*(at - 1))->rank == p.rank || (*(at - 1))->rank == last->rank)) --at;
+    certain = at == entries_.begin() || (*(at - 1))->enter_ns < std::max(close_ns, since_ns + 1);
     return last;
   }
 
   // Answers with what p needs by definition, and with the relay that it waited for after that.
   template <class Answer>
   void wait_and_relay(const participant& p, const participant* cause, pattern why, quality least, Answer&& answer) const {
+    if (initiated_ && (p.location == nowhere || (cause != nullptr && cause->enter_ns > p.leave_ns))) return;
     const bool waits = cause != nullptr && cause->enter_ns > p.enter_ns;
     const std::int64_t since_ns = waits ? cause->enter_ns : p.enter_ns;
     bool certain = false;
     const participant* const relay = relay_of(p, since_ns, certain);
     // A wait below the threshold is part of the longer one.
     if (waits && (relay == nullptr || since_ns - p.enter_ns >= threshold_ns_)) {
-      wait(p, cause, why, relay == nullptr ? least : quality::exact, answer);
+      const pattern late = initiated_ && why != pattern::wait_at_create ? pattern::nonblocking_collective : why;
+      wait(p, cause, late, relay == nullptr ? least : quality::exact, answer);
     }
     if (relay == nullptr) return;
     arrival a = needed(p, *relay, pattern::wait_for_progress);
@@ -16919,7 +18682,7 @@ class collective_rule {
       data = data || has(all_[i], core::sync_flag::contributes) || has(all_[i], core::sync_flag::sparse);
     }
     if (!data) return;  // without payload no rank waits for another
-    if (!sparse && overlap()) return synchronise(pattern::wait_at_nxn, answer);
+    if (!sparse && !initiated_ && overlap()) return synchronise(pattern::wait_at_nxn, answer);
     const participant* last = nullptr;
     for (std::size_t i = 0; i != count_; ++i) {
       if (!has(all_[i], core::sync_flag::contributes)) continue;
@@ -16932,7 +18695,7 @@ class collective_rule {
       } else if (!has(all_[i], core::sync_flag::consumes)) {
         cause = nullptr;
       }
-      wait_and_relay(all_[i], cause, pattern::wait_at_nxn, quality::exact, answer);
+      wait_and_relay(waiting_[i], cause, pattern::wait_at_nxn, quality::exact, answer);
     }
   }
 
@@ -16941,11 +18704,12 @@ class collective_rule {
     const participant* root = member(all_[0].root);
     if (root == nullptr) return;
     for (std::size_t i = 0; i != count_; ++i) {
-      const participant& p = all_[i];
-      const bool needs_root = &p != root && has(p, core::sync_flag::consumes);
+      const participant& p = waiting_[i];
+      const bool needs_root = all_ + i != root && has(p, core::sync_flag::consumes);
       // A member that entered between the root and the return may have passed the data on, although no wait for it shows.
-      const auto later = std::upper_bound(entries_.begin(), entries_.end(), root->enter_ns,
-                                          [](std::int64_t t, const participant* q) { return t < q->enter_ns; });
+      auto later = std::upper_bound(entries_.begin(), entries_.end(), root->enter_ns,
+                                    [](std::int64_t t, const participant* q) { return t < q->enter_ns; });
+      while (later != entries_.end() && ((*later)->rank == root->rank || (*later)->rank == p.rank)) ++later;
       const bool hidden = later != entries_.end() && (*later)->enter_ns <= p.leave_ns;
       wait_and_relay(p, needs_root ? root : nullptr, pattern::late_broadcast, hidden ? quality::hidden_tree : quality::exact,
                      answer);
@@ -16963,7 +18727,7 @@ class collective_rule {
       if (last == nullptr || all_[i].enter_ns > last->enter_ns) last = all_ + i;
     }
     for (std::size_t i = 0; i != count_; ++i) {
-      wait_and_relay(all_[i], all_ + i == root ? last : nullptr, pattern::early_reduce, quality::exact, answer);
+      wait_and_relay(waiting_[i], all_ + i == root ? last : nullptr, pattern::early_reduce, quality::exact, answer);
     }
   }
 
@@ -16984,7 +18748,7 @@ class collective_rule {
       dense = dense && has(all_[i], core::sync_flag::contributes) && has(all_[i], core::sync_flag::consumes) &&
               !has(all_[i], core::sync_flag::sparse);
     }
-    if (dense && overlap()) return synchronise(why, answer);
+    if (dense && !initiated_ && overlap()) return synchronise(why, answer);
     if (role == call_role::create || role == call_role::release) return;
     const participant* last[2] = {nullptr, nullptr};
     for (std::size_t i = 0; i != count_; ++i) {
@@ -16992,7 +18756,7 @@ class collective_rule {
       if (has(all_[i], core::sync_flag::contributes) && (of == nullptr || all_[i].enter_ns > of->enter_ns)) of = all_ + i;
     }
     for (std::size_t i = 0; i != count_; ++i) {
-      const participant& p = all_[i];
+      const participant& p = waiting_[i];
       const participant* const cause = has(p, core::sync_flag::sparse)     ? last_needed(p)
                                        : has(p, core::sync_flag::consumes) ? last[1 - group_of(p)]
                                                                            : nullptr;
@@ -17001,18 +18765,16 @@ class collective_rule {
   }
   static std::size_t group_of(const participant& p) noexcept { return p.rank < p.root ? 0 : 1; }
 
-  // MPI_Comm_idup: the call that completes it needs that all members have started it. After that a member is needed again
-  // when the library's algorithm reaches it, and makes progress in the call in which it waits itself.
+  // The call that completes an initiated barrier needs that all members have initiated it.
   template <class Answer>
-  void complete_later(Answer&& answer) const {
+  void complete_later(core::call_role role, Answer&& answer) const {
+    const pattern why = role == core::call_role::create ? pattern::wait_at_create : pattern::nonblocking_collective;
     const participant* last = all_;
     for (std::size_t i = 1; i != count_; ++i) {
       if (all_[i].enter_ns > last->enter_ns) last = all_ + i;
     }
     for (std::size_t i = 0; i != count_; ++i) {
-      const participant& p = waiting_[i];
-      if (p.location == nowhere || last->enter_ns > p.leave_ns) continue;
-      wait_and_relay(p, last == all_ + i ? nullptr : last, pattern::wait_at_create, quality::exact, answer);
+      wait_and_relay(waiting_[i], last, why, quality::exact, answer);
     }
   }
 
@@ -17021,7 +18783,7 @@ class collective_rule {
     const participant* last = nullptr;
     for (std::size_t i = 0; i != count_; ++i) {
       const participant* const needed_last = has(all_[i], core::sync_flag::consumes) ? last : nullptr;
-      wait_and_relay(all_[i], needed_last, pattern::early_scan, quality::exact, answer);
+      wait_and_relay(waiting_[i], needed_last, pattern::early_scan, quality::exact, answer);
       if (!has(all_[i], core::sync_flag::contributes)) continue;
       if (last == nullptr || all_[i].enter_ns > last->enter_ns) last = all_ + i;
     }
@@ -17041,7 +18803,7 @@ class collective_rule {
     const participant* cause = nullptr;
     for (std::uint32_t k = 0; k != p.needs_count; ++k) {
       const participant* q = member((*needs_)[p.needs_first + k]);
-      if (q == nullptr || q == &p) continue;
+      if (q == nullptr || q->rank == p.rank) continue;
       if (cause == nullptr || q->enter_ns > cause->enter_ns || (q->enter_ns == cause->enter_ns && q->rank < cause->rank)) {
         cause = q;
       }
@@ -17059,7 +18821,8 @@ class collective_rule {
 
   const participant* all_;
   const participant* waiting_;
-  std::size_t count_;
+  std::size_t count_, entry_count_;
+  bool initiated_ = false;  ///< the call that completes it waits
   const base::pod_vector<std::int32_t>* needs_;
   std::int64_t threshold_ns_, least_relay_ns_;
   base::pod_vector<const participant*> entries_;
@@ -17097,11 +18860,12 @@ class meeting_book {
     using core::call_role;
     if (count < 2) return;
     waiting_ = waiting;
-    const call_role role = core::role_of(all[0].call);
-    bool overlap = true, sparse = false, data = false, dense = true;
+    const call_role role = core::meeting_role_of(all[0].call);
+    const bool later = core::initiates(all[0].call);  // nothing holds the members together
+    bool overlap = !later, sparse = false, data = false, dense = true;
     std::int64_t latest = all[0].enter_ns;
     for (std::size_t i = 0; i != count; ++i) {
-      if ((all[i].flags & core::sync_flag::failed) != 0 || core::role_of(all[i].call) != role) return;
+      if ((all[i].flags & core::sync_flag::failed) != 0 || core::meeting_role_of(all[i].call) != role) return;
       latest = std::max(latest, all[i].enter_ns);
       sparse = sparse || has(all[i], core::sync_flag::sparse);
       data = data || has(all[i], core::sync_flag::contributes) || has(all[i], core::sync_flag::sparse);
@@ -17112,8 +18876,9 @@ class meeting_book {
     const auto all_contribute = [&] {
       for (std::uint32_t i = 0; i != count; ++i) order.push_back(i);
     };
-    const auto direct = [&](std::size_t from, std::size_t to) { add_direct(all[from], all[to]); };
-    if (waiting != all || ((role == call_role::create || role == call_role::release) && overlap)) {
+    const auto direct = [&](std::size_t from, std::size_t to) { add_direct(all[from], waiting[to]); };
+    const bool if_together = role == call_role::fence || role == call_role::create || role == call_role::release;
+    if (if_together && (overlap || later)) {
       all_contribute();
       return add_meeting(all, count, order, false, false);
     }
@@ -17170,14 +18935,13 @@ class meeting_book {
   }
 
   /// Plans the needs of members that waited for a relay.
-  void plan_relays(const explain::participant* all, std::size_t count, const base::pod_vector<explain::relay_wait>& relays) {
+  void plan_relays(const explain::participant* waiting, const base::pod_vector<explain::relay_wait>& relays) {
     for (const explain::relay_wait& r : relays) {
-      const explain::participant& held = all[r.waiter];
-      for (std::size_t i = 0; i != count; ++i) {
-        if (all[i].world != r.causer_rank || all[i].record != r.causer_record) continue;
-        add_need(held);
-        add_give(all[i], clock_give{all[i].record, held.world, held.record, static_cast<std::uint32_t>(held.location)});
-      }
+      const explain::participant& held = waiting[r.waiter];
+      add_need(held);
+      instructions_.push_back(
+          {r.causer_rank, r.causer_location, true,
+           clock_give{r.causer_record, held.world, held.record, static_cast<std::uint32_t>(held.location)}});
     }
   }
 
@@ -17283,7 +19047,7 @@ class meeting_book {
   static bool in_first(const explain::participant& p) noexcept { return p.rank < p.root; }  // of two groups
 
   void add_direct(const explain::participant& from, const explain::participant& to) {
-    if (&from == &to || from.enter_ns > to.leave_ns) return;  // the clocks disagree
+    if (from.rank == to.rank || to.location == nowhere || from.enter_ns > to.leave_ns) return;  // the clocks disagree
     add_need(to);
     add_give(from, clock_give{from.record, to.world, to.record, static_cast<std::uint32_t>(to.location)});
   }
@@ -17292,7 +19056,7 @@ class meeting_book {
       if (!has(all[i], core::sync_flag::sparse)) continue;
       for (std::uint32_t k = 0; k != all[i].needs_count; ++k) {
         const std::size_t q = member(all, count, needs[all[i].needs_first + k]);
-        if (q != count) add_direct(all[q], all[i]);
+        if (q != count) add_direct(all[q], waiting_[i]);
       }
     }
   }
@@ -19898,7 +21662,7 @@ class clock_stage final : public explain::rank_clocks {
                       const base::pod_vector<std::int32_t>& needs,
                       const base::pod_vector<explain::relay_wait>& relays) override {
     meetings_.plan(all, waiting, count, needs);
-    meetings_.plan_relays(waiting, count, relays);
+    meetings_.plan_relays(waiting, relays);
   }
   void send_needs(explain::outbox_call to) override { meetings_.send_needs(to); }
   void receive_needs(std::uint32_t part, base::packet_reader& in) override {
@@ -20310,6 +22074,55 @@ inline std::unique_ptr<explain::run_clocks> virtual_clocks(const explain::rank_h
 
 #endif
 
+// ---- whywait/explain/epoch_postings.hpp
+#ifndef WHYWAIT_EXPLAIN_EPOCH_POSTINGS_HPP
+#define WHYWAIT_EXPLAIN_EPOCH_POSTINGS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+// Epochs of windows in the records of one origin. A posting of MPI_Win_complete matches one of MPI_Win_wait, and one of
+// MPI_Win_post one of MPI_Win_start (core::epoch_tag), like messages on the communicator of the window.
+
+/// Whether a call begins or ends an epoch with a group.
+inline bool is_end_of_epoch(core::mpi_call call) noexcept {
+  return core::role_of(call) == core::call_role::epoch || call == core::mpi_call::Win_test;
+}
+
+/// Whether a record is a posting of such a call.
+inline bool is_posting_of_epoch(const core::sync_record& r) noexcept {
+  return r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive) && is_end_of_epoch(r.call);
+}
+
+/// The last operation on the target of a posting of MPI_Win_complete, since MPI_Win_start; the posting itself if there is none.
+/// O(records of the epoch).
+inline std::uint32_t last_operation(const location_history& here, std::uint32_t posting) noexcept {
+  const core::sync_record& over = here.records[posting];
+  for (std::uint32_t i = posting; i-- != 0;) {
+    const core::sync_record& r = here.records[i];
+    if (r.comm != over.comm || r.has(core::sync_flag::failed)) continue;
+    if (r.call == core::mpi_call::Win_start) return posting;
+    if (r.peer == over.peer && core::role_of(r.call) == core::call_role::transfer) return i;
+  }
+  return posting;
+}
+
+/// The MPI_Win_complete that ends what the MPI_Win_start of record `start` began; that record itself if there is none.
+inline std::uint32_t end_of_access(const location_history& here, std::uint32_t start) noexcept {
+  for (std::uint32_t i = start + 1; i < here.records.size(); ++i) {
+    const core::sync_record& r = here.records[i];
+    if (r.comm == here.records[start].comm && r.call == core::mpi_call::Win_complete && !is_posting_of_epoch(r)) return i;
+  }
+  return start;
+}
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/progress.hpp
 #ifndef WHYWAIT_EXPLAIN_PROGRESS_HPP
 #define WHYWAIT_EXPLAIN_PROGRESS_HPP
@@ -20328,13 +22141,21 @@ class progress_class {
 
   /// The class between nodes; `bytes` of a message are classed by their number of binary digits.
   static std::uint8_t number_of(bool sends, std::uint64_t bytes) noexcept {
-    const unsigned digits = bytes == 0 ? 0 : std::min(63u, static_cast<unsigned>(64 - __builtin_clzll(bytes)));
+    const unsigned digits = bytes == 0 ? 0 : std::min(most_digits, static_cast<unsigned>(64 - __builtin_clzll(bytes)));
     return static_cast<std::uint8_t>((sends ? sends_bit : 0u) | digits);
   }
+  /// The class of the postings of windows (core::epoch_tag), which no size of a message has.
+  static std::uint8_t of_epochs(bool sends) noexcept {
+    return static_cast<std::uint8_t>((sends ? sends_bit : 0u) | epoch_digits);
+  }
+  /// The class of calls on locked windows.
+  static std::uint8_t of_locks() noexcept { return static_cast<std::uint8_t>(sends_bit | lock_digits); }
   /// The same class within a node.
   static std::uint8_t within(std::uint8_t number) noexcept { return static_cast<std::uint8_t>(number | node_bit); }
   static bool sends(std::size_t number) noexcept { return (number & sends_bit) != 0; }
   static bool within_node(std::size_t number) noexcept { return (number & node_bit) != 0; }
+  /// Whether it is a class of messages, not of windows.
+  static bool of_messages(std::size_t number) noexcept { return (number & 63u) <= most_digits; }
   /// The smallest message of the class.
   static std::uint64_t least_bytes(std::size_t number) noexcept {
     const unsigned digits = number & 63u;
@@ -20342,14 +22163,14 @@ class progress_class {
   }
 
  private:
-  static constexpr unsigned sends_bit = 128, node_bit = 64;
+  static constexpr unsigned sends_bit = 128, node_bit = 64, most_digits = 59, epoch_digits = 60, lock_digits = 61;
 };
 
 /// Whether a call with this role returns only when the messages that it completes are complete.
 inline bool completes_messages(core::call_role role) noexcept {
   using core::call_role;
   return role == call_role::send || role == call_role::receive || role == call_role::exchange ||
-         role == call_role::complete_all || role == call_role::complete_any;
+         role == call_role::complete_all || role == call_role::complete_any || role == call_role::epoch;
 }
 
 /// When one location was in MPI, by the index of its calls.
@@ -20489,7 +22310,7 @@ struct progress_votes {
     for (std::size_t first = 0; first != progress_class::count; first += 64) {
       progress_fact f{progress_class::sends(first), progress_class::within_node(first), 0, 0};
       for (std::size_t c = first; c != first + 64; ++c) {
-        if (!dependent(c)) continue;
+        if (!dependent(c) || !progress_class::of_messages(c)) continue;
         if (f.calls == 0) f.least_bytes = progress_class::least_bytes(c);
         f.calls += by_entry[c];
       }
@@ -20607,10 +22428,21 @@ class arrival_rule {
         messages(r, static_cast<std::uint32_t>(i), matches + m, matches + last, walk);
         m = last;
       }
+      // Of several operations that the call completed the one counts that it needed last; what was over before the messages
+      // held up nothing.
+      const arrival *needed = nullptr, *relay = nullptr;
       for (; c != collective_count && collectives[c].record == i; ++c) {
-        // A call that also completed messages: what was over before them held up nothing.
-        if (!result_.empty() && result_.back().record == i && result_.back().need_ns >= collectives[c].need_ns) continue;
-        result_.push_back(collectives[c]);
+        const arrival*& best = collectives[c].has(arrival_flag::relay) ? relay : needed;
+        if (best == nullptr || collectives[c].need_ns > best->need_ns) best = &collectives[c];
+      }
+      for (const arrival* const each : {needed, relay}) {
+        if (each == nullptr) continue;
+        if (!result_.empty() && result_.back().record == i) {
+          const std::int64_t more_ns = each->need_ns - result_.back().need_ns;
+          if (more_ns <= 0 || (each == relay && more_ns < settings_->threshold_ns)) continue;
+          if (each == needed && result_.back().why != pattern::wait_for_progress) take_back();
+        }
+        result_.push_back(*each);
         if (location.dropped > 0) result_.back().trust = std::max(result_.back().trust, quality::bounded);
         finish(walk);
       }
@@ -20645,10 +22477,11 @@ class arrival_rule {
     const bool waits = completes_messages(role) || role == call_role::probe;
     if (!waits) return;
     const bool any = role == call_role::complete_any;
-    const message_match* sender = nullptr;    // the latest late sender
+    const message_match* sender = nullptr;  // the latest late sender
     const message_match* receiver = nullptr;  // the latest late receiver
     const message_match* first_done = nullptr;
     const message_match* progress = nullptr;  // the entry of a partner that was needed last
+    const bool of_window = is_end_of_epoch(r.call);
     bool at_once = false;
     int late = 0;
     for (const message_match* m = first; m != last; ++m) {
@@ -20660,6 +22493,7 @@ class arrival_rule {
         }
         continue;
       }
+      if ((m->partner.flags & endpoint_flag::operation) != 0) continue;
       // A receive that was posted after the send had returned did not block it: the message was buffered.
       const bool matters = m->receiving || t < walk.leave_ns();
       if (!matters || t <= walk.begin_ns()) {
@@ -20687,13 +22521,42 @@ class arrival_rule {
       const std::int64_t first_ns = posted_ns - walk.begin_ns(), second_ns = progress->partner.begin_ns - posted_ns;
       if (first_ns < settings_->threshold_ns || (same && first_ns <= second_ns)) cause = nullptr;
     }
-    if (cause != nullptr) {
+    if (cause != nullptr && of_window) {
+      epochs(*cause, r, index, first, last, walk);
+    } else if (cause != nullptr) {
       add(*cause, index, cause->receiving ? pattern::late_sender : pattern::late_receiver);
       if (late > 1) result_.back().trust = std::max(result_.back().trust, quality::bounded);
       if (finish(walk) && cause->receiving) remember(result_.back(), result_.size() - 1);
     }
     if (progress == nullptr) return;
     add(*progress, index, pattern::wait_for_progress);
+    finish(walk);
+  }
+
+  // A call that begins or ends an epoch of a window waits for postings of the other side. What an origin took from its last
+  // operation to MPI_Win_complete is a wait of its own. A posting that returned only after the other side came had waited
+  // for its progress, for it needs nothing else.
+  void epochs(const message_match& cause, const core::sync_record& r, std::uint32_t index, const message_match* first,
+              const message_match* last, const location_walk& walk) {
+    const bool exposure = r.call == core::mpi_call::Win_wait || r.call == core::mpi_call::Win_test;
+    if (!cause.receiving || !exposure) {
+      add(cause, index, cause.receiving ? pattern::late_post : pattern::wait_for_progress);
+      finish(walk);
+      return;
+    }
+    const message_match* operation = nullptr;
+    for (const message_match* m = first; m != last; ++m) {
+      const bool same = m->rank == cause.rank && m->partner.location == cause.partner.location && !m->progress;
+      if (same && (m->partner.flags & endpoint_flag::operation) != 0) operation = m;
+    }
+    const bool could_end = operation != nullptr && operation->partner.record != cause.partner.record;
+    const std::int64_t since_ns = could_end ? std::max(operation->partner.begin_ns, walk.begin_ns()) : cause.partner.begin_ns;
+    const bool split = could_end && cause.partner.begin_ns - since_ns >= settings_->threshold_ns;
+    if (split && since_ns - walk.begin_ns() >= settings_->threshold_ns) {
+      add(*operation, index, pattern::early_wait);
+      finish(walk);
+    }
+    add(cause, index, split ? pattern::late_complete : pattern::early_wait);
     finish(walk);
   }
 
@@ -20728,6 +22591,12 @@ class arrival_rule {
     }
     if (wait_ns < 4 * settings_->clock_error_ns) a.trust = std::max(a.trust, quality::bounded);
     return wait_ns > 0;
+  }
+
+  // Removes the last result.
+  void take_back() {
+    if (!late_.empty() && late_.back().at + 1 == result_.size()) late_.pop_back();
+    result_.pop_back();
   }
 
   void remember(const arrival& a, std::size_t at) {
@@ -20932,12 +22801,20 @@ class posting_lists {
         e->record = i;
         e->location = location;
         e->flags = static_cast<std::uint16_t>(flags);
+        if (role == core::call_role::epoch && r.tag == core::epoch_tag::last_operation) {
+          e->flags |= endpoint_flag::operation;
+          const std::uint32_t last = last_operation(here, i);
+          e->begin_ns = std::min(e->begin_ns, std::max(rank_->clock(here.records[last].begin), rank_->begin_ns));
+          e->site = site_of(here, here.records[last]);
+          e->record = last;
+        }
         continue;
       }
       posted_receive* const p = receives_ + place;
       p->begin_ns = walk.begin_ns();
       p->record = i;
       p->location = location;
+      if (r.call == core::mpi_call::Win_start) flags |= endpoint_flag::start;
       p->flags = static_cast<std::uint16_t>(flags);
       p->kind = posted_receive::receive;
       if (role == core::call_role::probe) {
@@ -20966,6 +22843,14 @@ class posting_lists {
     s.recent = no_channel;
     s.of_records.clear();
     s.added = 0;
+  }
+
+  /// For a matched posting of MPI_Win_start: if that returned before the post, MPI_Win_complete waited for it.
+  void complete_start(posted_receive& p) const noexcept {
+    if (p.completed_by != p.location) return;
+    const location_history& here = rank_->locations[p.location];
+    const core::sync_record& start = here.records[p.completion];
+    if (p.partner.begin_ns > rank_->clock(start.begin + start.duration)) p.completion = end_of_access(here, p.completion);
   }
 
   /// The call that completed an operation; at record_place::nowhere if no call waited for it.
@@ -21149,12 +23034,21 @@ namespace explain {
 /// Matches the participants of collective operations: the k-th collective of each process in one communicator belongs
 /// to the k-th of the others (MPI 4.0, 6.1: all members call in the same order). Each instance has one home rank among
 /// the members, so that no rank receives all of them. Participants are sent in pieces, and an instance is answered as
-/// soon as all of them have arrived. Memory: 32 bytes per own call until it is sent, and the incomplete instances on
+/// soon as all of them have arrived. A member that only initiates brings the call that completes the operation, and its entries
+/// into MPI until then. Memory: 32 bytes per own call until it is sent, and the incomplete instances on
 /// their home ranks. Not thread safe.
 class collective_book {
  public:
   collective_book(const rank_history& rank, base::memory_pool& pool)
-      : rank_(&rank), ordinals_(pool), own_(pool), here_(pool), needs_(pool), waiting_(pool), relays_(pool) {}
+      : rank_(&rank),
+        ordinals_(pool),
+        own_(pool),
+        here_(pool),
+        needs_(pool),
+        later_(pool),
+        waiting_(pool),
+        entries_(pool),
+        relays_(pool) {}
 
   /// `numbers`: buffer, empty before the first `add_call` and after `order_calls`.
   void add_call(base::key_map& numbers, record_place here, const core::sync_record& r, const location_walk& walk) {
@@ -21162,8 +23056,9 @@ class collective_book {
     const communicator& comm = rank_->communicators[r.comm];
     if (comm.id == 0 || (comm.inter && comm.own_size == 0)) return;
     const auto fresh = static_cast<std::uint32_t>(ordinals_.size());
-    const std::uint32_t number = numbers.intern(comm.id, fresh);
-    if (number == fresh) ordinals_.push_back({comm.id, 0});
+    const core::stable_key key = order_key(rank_->locations[here.location], comm, r);
+    const std::uint32_t number = numbers.intern(key, fresh);
+    if (number == fresh) ordinals_.push_back({key, 0});
     own_.push_back({number, r.posting, here.location, here.record, walk.begin_ns(), walk.leave_ns()});
   }
 
@@ -21177,12 +23072,22 @@ class collective_book {
     return count;
   }
 
-  /// Orders the calls of several threads as the process called MPI. Call once, after the last `add_call`.
-  void order_calls(base::key_map& numbers) {
-    for (const ordinal& o : ordinals_) numbers.erase(o.comm);
+  /// Orders the calls of several threads as the process called MPI. Call once, after the last `add_call`. `earlier`: the
+  /// collectives of earlier epochs; members may have initiated one in different epochs.
+  void order_calls(base::key_map& numbers, const base::vector<collective_count>& earlier) {
+    for (const collective_count& c : earlier) {
+      const auto fresh = static_cast<std::uint32_t>(ordinals_.size());
+      const std::uint32_t number = numbers.intern(c.key, fresh);
+      if (number == fresh) ordinals_.push_back(c);
+      else ordinals_[number].next = c.next;
+    }
+    for (const collective_count& o : ordinals_) numbers.erase(o.key);
     const auto before = [](const call& a, const call& b) { return a.posting < b.posting; };
     if (!std::is_sorted(own_.begin(), own_.end(), before)) small_stable_sort(own_, before);
   }
+
+  /// The collectives of this epoch and earlier ones, once all are sent.
+  base::vector<collective_count> counts() const { return {ordinals_.begin(), ordinals_.end()}; }
 
   /// Sends the rank's calls to the home ranks. Fills no packet much beyond `room` bytes; the next call sends the rest.
   template <class Outbox>
@@ -21193,7 +23098,7 @@ class collective_book {
       const core::sync_record& r = location.records[c.record];
       const communicator& comm = rank_->communicators[r.comm];
       participant p;
-      p.comm = comm.id;
+      p.comm = ordinals_[c.comm].key;
       p.site = site_of(location, r);
       p.enter_ns = c.enter_ns;
       p.leave_ns = c.leave_ns;
@@ -21234,7 +23139,12 @@ class collective_book {
       for (std::uint32_t k = 0; k != p.needs_count; ++k) {
         put(out, location.needs[static_cast<std::uint64_t>(r.tag) + k] + (comm.inter && comm.first ? first : 0));
       }
-      if (r.call == core::mpi_call::Comm_idup) put(out, completion_of(r));
+      if (core::initiates(r.call)) {
+        find_later(c, r);
+        put(out, static_cast<std::uint32_t>(later_.size()));
+        for (const later_entry& e : later_) put(out, e);
+        later_.clear();
+      }
     }
     own_.release();
     sent_ = 0;
@@ -21246,9 +23156,10 @@ class collective_book {
     p.world = source;
     p.needs_first = static_cast<std::uint32_t>(needs_.size());
     for (std::uint32_t k = 0; k != p.needs_count; ++k) needs_.push_back(in.get<std::int32_t>());
-    if (p.call == core::mpi_call::Comm_idup) {
-      p.needs_first = static_cast<std::uint32_t>(completions_.size());
-      completions_.push_back(in.get<later_completion>());
+    if (core::initiates(p.call)) {
+      p.later_first = static_cast<std::uint32_t>(entries_.size());
+      p.later_count = in.get<std::uint32_t>();
+      for (std::uint32_t k = 0; k != p.later_count; ++k) entries_.push_back(in.get<later_entry>());
     }
     here_.push_back(p);
   }
@@ -21264,23 +23175,20 @@ class collective_book {
     });
     std::size_t kept = 0;
     base::pod_vector<std::int32_t> needs = needs_.sibling();
-    base::pod_vector<later_completion> completions;
+    base::pod_vector<later_entry> entries = entries_.sibling();
     for (std::size_t i = 0; i != here_.size();) {
       std::size_t j = i + 1;
       while (j != here_.size() && here_[j].comm == here_[i].comm && here_[j].ordinal == here_[i].ordinal) ++j;
       if (rest || j - i >= static_cast<std::size_t>(std::max(here_[i].size, 0))) {
         const participant* const all = here_.data() + i;
-        const bool later = all->call == core::mpi_call::Comm_idup;
-        if (later) {
-          waiting_.clear();
-          for (std::size_t k = i; k != j; ++k) waiting_.push_back(completed(here_[k]));
-        }
+        const bool later = core::initiates(all->call);
+        if (later) list_later(i, j);
         const participant* const waiting = later ? waiting_.data() : all;
-        collective_rule rule(all, waiting, j - i, needs_, settings);
+        collective_rule rule(all, waiting, j - i, waiting_.size(), needs_, settings);
         relays_.clear();
         rule([&](const participant& p, const arrival& a) {
           if (a.has(arrival_flag::relay)) {
-            relays_.push_back({static_cast<std::uint32_t>(&p - waiting), a.causer_rank, a.causer_record});
+            relays_.push_back({static_cast<std::uint32_t>(&p - waiting), a.causer_rank, a.causer_record, a.causer_location});
           }
           base::packet& out = to(p.world);
           put(out, base::packet_part::answer);
@@ -21293,11 +23201,9 @@ class collective_book {
       for (; i != j; ++i) {
         participant& p = here_[kept++];
         p = here_[i];
-        if (p.call == core::mpi_call::Comm_idup) {
-          completions.push_back(completions_[p.needs_first]);
-          p.needs_first = static_cast<std::uint32_t>(completions.size() - 1);
-          continue;
-        }
+        const later_entry* const later = entries_.data() + p.later_first;
+        p.later_first = static_cast<std::uint32_t>(entries.size());
+        entries.append(later, p.later_count);
         const std::int32_t* const first = needs_.data() + p.needs_first;
         p.needs_first = static_cast<std::uint32_t>(needs.size());
         needs.append(first, p.needs_count);
@@ -21306,7 +23212,7 @@ class collective_book {
     if (clocks != nullptr) clocks->send_needs(to);
     here_.resize(kept);
     needs_.swap(needs);
-    completions_.swap(completions);
+    entries_.swap(entries);
     seen_ = kept;
   }
 
@@ -21319,50 +23225,83 @@ class collective_book {
     std::int64_t enter_ns, leave_ns;
   };
 
-  // The call that completed MPI_Comm_idup; its location is `nowhere` if none did.
-  struct later_completion {
+  // An entry of a member into MPI after it had initiated; the first one is the call that completed the operation, whose
+  // location is `nowhere` if none did.
+  struct later_entry {
     core::stable_key site;
     std::int64_t enter_ns, leave_ns;
     std::uint32_t record;
     std::uint16_t location, unused;
   };
-  later_completion completion_of(const core::sync_record& r) const noexcept {
-    const std::uint32_t l = r.completed_by;
-    if (!r.has(core::sync_flag::complete) || l >= rank_->locations.size() || r.completion >= rank_->locations[l].records.size())
-      return {0, 0, 0, 0, record_place::nowhere, 0};
-    const core::sync_record& over = rank_->locations[l].records[r.completion];
-    return {site_of(rank_->locations[l], over),
-            rank_->clock(over.begin),
-            rank_->clock(over.begin + over.duration),
-            r.completion,
-            static_cast<std::uint16_t>(l),
+  later_entry entry(const record_place& at) const {
+    const core::sync_record& r = rank_->locations[at.location].records[at.record];
+    return {site_of(rank_->locations[at.location], r),
+            rank_->clock(r.begin),
+            rank_->clock(r.begin + r.duration),
+            at.record,
+            at.location,
             0};
   }
-  // A participant of MPI_Comm_idup in the call in which it waited.
-  participant completed(participant p) const noexcept {
-    const later_completion& over = completions_[p.needs_first];
-    p.site = over.site;
-    p.record = over.record;
-    p.location = over.location;
-    p.enter_ns = over.enter_ns;
-    p.leave_ns = over.leave_ns;
-    return p;
+
+  // Lists the completion of the call `c`, and the entries of its thread until then; of many those after the longest times
+  // outside MPI, of very many the first.
+  void find_later(const call& c, const core::sync_record& r) {
+    constexpr std::uint32_t most = 32, most_seen = 4096;
+    const std::uint32_t l = r.completed_by;
+    const bool complete =
+        r.has(core::sync_flag::complete) && l < rank_->locations.size() && r.completion < rank_->locations[l].records.size();
+    later_.push_back(complete ? entry({r.completion, static_cast<std::uint16_t>(l)})
+                              : later_entry{0, 0, 0, 0, record_place::nowhere, 0});
+    if (!complete || r.completion == c.record) return;
+    const auto& records = rank_->locations[c.location].records;
+    const auto outside = [&](std::uint32_t i) {
+      const std::uint64_t left = records[i - 1].begin + records[i - 1].duration;
+      return records[i].begin > left ? records[i].begin - left : 0;
+    };
+    const std::uint64_t end = records[c.record].begin + r.duration, until = rank_->locations[l].records[r.completion].begin;
+    const std::uint64_t stop = std::min<std::uint64_t>(records.size(), std::uint64_t{c.record} + most_seen);
+    for (std::uint32_t i = c.record + 1; i < stop && records[i].begin < until; ++i) {
+      if (records[i].begin < end || outside(i) == 0) continue;
+      const auto at = static_cast<std::uint16_t>(c.location);
+      if (later_.size() <= most) {
+        later_.push_back(entry({i, at}));
+        continue;
+      }
+      std::uint32_t shortest = 1;
+      for (std::uint32_t k = 2; k != later_.size(); ++k) {
+        if (outside(later_[k].record) < outside(later_[shortest].record)) shortest = k;
+      }
+      if (outside(later_[shortest].record) < outside(i)) later_[shortest] = entry({i, at});
+    }
   }
 
-  struct ordinal {
-    core::stable_key comm;
-    std::uint32_t next;
-  };
+  // Fills waiting_: the participants from i to j in the calls in which they waited, and behind them in their other entries.
+  void list_later(std::size_t i, std::size_t j) {
+    waiting_.clear();
+    const auto add = [&](participant p, const later_entry& e) {
+      p.site = e.site;
+      p.record = e.record;
+      p.location = e.location;
+      p.enter_ns = e.enter_ns;
+      p.leave_ns = e.leave_ns;
+      waiting_.push_back(p);
+    };
+    for (std::size_t k = i; k != j; ++k) add(here_[k], entries_[here_[k].later_first]);
+    for (std::size_t k = i; k != j; ++k) {
+      for (std::uint32_t n = 1; n != here_[k].later_count; ++n) add(here_[k], entries_[here_[k].later_first + n]);
+    }
+  }
 
   const rank_history* rank_;
-  base::pod_vector<ordinal> ordinals_;
+  base::pod_vector<collective_count> ordinals_;
   base::pod_vector<call> own_;
   std::size_t sent_ = 0;  ///< number of calls of own_ that are sent
   base::pod_vector<participant> here_;
   std::size_t seen_ = 0;  ///< sorted participants of incomplete instances in here_
   base::pod_vector<std::int32_t> needs_;
-  base::pod_vector<later_completion> completions_;  ///< participant::needs_first of MPI_Comm_idup
+  base::pod_vector<later_entry> later_;  ///< of the call that is being sent
   base::pod_vector<participant> waiting_;  ///< of the current instance
+  base::pod_vector<later_entry> entries_;  ///< of all in here_
   base::pod_vector<relay_wait> relays_;  ///< of the current instance
 };
 
@@ -21449,6 +23388,7 @@ class message_book {
       posted_receive& p = *at++;
       std::memcpy(&p.partner, sent, sizeof(endpoint));
       if (p.kind != posted_receive::receive) continue;  // a probed message without a receive is also consumed
+      if ((p.flags & endpoint_flag::start) != 0) posted_.complete_start(p);
       --receives_left_;
       // Most receives are posted in time and need no reply.
       const bool in_time = (p.partner.flags & endpoint_flag::late_only) != 0 && p.begin_ns <= p.partner.begin_ns;
@@ -21667,6 +23607,7 @@ struct epoch_memory {
   shape_leaders leaders;  ///< of all ranks, in the memory of the first; by key and slot
   base::vector<merged_class> merged;  ///< on rank 0: all waits so far
   outcome sums;  ///< on rank 0: all numbers so far
+  base::vector<collective_count> collectives;  ///< of all epochs, by order_key
   base::vector<carried_posting> carried;  ///< postings of the last epoch that the next one begins with
 };
 
@@ -22638,7 +24579,7 @@ class location_steps {
   }
   /// Whether a record is an operation of all ranks, which all of them pass in the same order.
   static bool of_all(const rank_history& rank, const core::sync_record& r) noexcept {
-    if (r.comm >= rank.communicators.size() || r.has(core::sync_flag::failed)) return false;
+    if (r.comm >= rank.communicators.size() || r.has(core::sync_flag::failed | core::sync_flag::met)) return false;
     const communicator& comm = rank.communicators[r.comm];
     return comm.id != 0 && !comm.inter && comm.size == rank.ranks && core::is_ordered_collective(r.call);
   }
@@ -23494,6 +25435,339 @@ class forward_pass {
 
 #endif
 
+// ---- whywait/explain/lock_book.hpp
+#ifndef WHYWAIT_EXPLAIN_LOCK_BOOK_HPP
+#define WHYWAIT_EXPLAIN_LOCK_BOOK_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Locks of windows (docs/method.md 1.2). Each origin sends what it held, and its calls that were blocked, to the target, which
+/// therefore has all locks of its memory. A blocked call waited for the last conflicting unlock that began while it was
+/// blocked; after that, or without one, it may have waited until the target entered MPI. Whether calls depend on that is
+/// decided by the votes of all ranks (progress.hpp).
+///
+/// Memory: 48 bytes per lock and 64 per blocked call and target, here and at the target. Not thread safe.
+class lock_book {
+ public:
+  /// A call that is blocked for less than the threshold, or without a holder for less than `progress_ns`, is not examined.
+  lock_book(const rank_history& rank, const options& settings, base::memory_pool& pool)
+      : rank_(&rank),
+        threshold_ns_(std::max<std::int64_t>(settings.threshold_ns, 1)),
+        progress_ns_(std::max(threshold_ns_, settings.progress_ns)),
+        held_(pool),
+        blocked_(pool),
+        held_here_(pool),
+        blocked_here_(pool),
+        answers_(pool) {}
+
+  /// Lists what the rank held and where it was blocked. O(records).
+  void read_records() {
+    for (std::uint16_t l = 0; l != rank_->locations.size(); ++l) read_location(l);
+  }
+
+  /// Sends the lists to the targets. Fills no packet much beyond `room` bytes; the next call sends the rest.
+  template <class Outbox>
+  void send(Outbox&& to, std::size_t room) {
+    if (!send_list(held_, base::packet_part::lock_held, to, room)) return;
+    send_list(blocked_, base::packet_part::lock_blocked, to, room);
+  }
+
+  /// At the target; `in` stands behind the kind of the part.
+  void receive_held(std::int32_t source, base::packet_reader& in) {
+    held_here_.push_back(in.get<holding>());
+    held_here_.back().rank = source;
+  }
+  void receive_blocked(std::int32_t source, base::packet_reader& in) {
+    blocked_here_.push_back(in.get<blocked_access>());
+    blocked_here_.back().rank = source;
+  }
+
+  /// At the target, once all lists have arrived: answers each blocked call, and passes what it waited for to `clocks`, if not
+  /// null. O(n log n).
+  template <class Outbox>
+  void send_answers(Outbox&& to, rank_clocks* clocks) {
+    if (blocked_here_.empty()) return;
+    small_stable_sort(held_here_, [](const holding& a, const holding& b) {
+      return a.window != b.window ? a.window < b.window : a.end_ns < b.end_ns;
+    });
+    base::vector<mpi_entries> entries;
+    for (const blocked_access& b : blocked_here_) {
+      base::packet& out = to(b.rank);
+      std::int64_t since_ns = b.enter_ns;
+      if (const holding* const holder = last_holder(b)) {
+        since_ns = holder->end_ns;
+        arrival a;
+        a.need_ns = holder->end_ns;
+        a.site = holder->site;
+        a.record = b.record;
+        a.causer_record = holder->record;
+        a.causer_rank = holder->rank;
+        a.causer_location = holder->location;
+        a.why = pattern::window_lock_contention;
+        a.trust = holder->certain && b.acquires ? quality::exact : quality::bounded;
+        a.flags = arrival_flag::adopt;
+        put(out, base::packet_part::lock_answer);
+        put(out, lock_answer{a, {b.enter_ns, b.leave_ns, INT64_MIN, 0, INT64_MAX}, b.location, 0});
+        add_need(clocks, b, a);
+      }
+      if (b.rank == rank_->rank || b.leave_ns - since_ns < progress_ns_) continue;
+      if (entries.empty()) entries = entries_of(*rank_);
+      const lock_answer e = entry_during(entries, b, since_ns);
+      put(out, base::packet_part::lock_answer);
+      put(out, e);
+      if (e.call.ended_by_entry(progress_ns_)) add_need(clocks, b, e.entry);
+    }
+    held_here_.clear();
+    blocked_here_.clear();
+  }
+
+  /// At the origin.
+  void receive_answer(base::packet_reader& in) { answers_.push_back(in.get<lock_answer>()); }
+
+  /// Counts what the blocked calls of this rank say.
+  void count(progress_votes& votes) {
+    small_stable_sort(answers_, [](const lock_answer& a, const lock_answer& b) {
+      return a.location != b.location ? a.location < b.location : a.entry.record < b.entry.record;
+    });
+    base::pod_vector<progress_votes::message> messages;
+    each_call([&](std::size_t first, std::size_t last) {
+      messages.clear();
+      for (std::size_t i = first; i != last; ++i) {
+        if (!answers_[i].contends()) messages.push_back({answers_[i].call, answers_[i].kind});
+      }
+      votes.count(messages.data(), messages.size(), progress_ns_);
+    });
+  }
+
+  /// Adds the waits to `arrivals`, by location: for each call the last unlock that it needed, and the last entry after that.
+  void add_waits(const progress_votes& votes, base::vector<base::pod_vector<arrival>>& arrivals) {
+    each_call([&](std::size_t first, std::size_t last) {
+      const lock_answer *unlock = nullptr, *entry = nullptr;
+      for (std::size_t i = first; i != last; ++i) {
+        lock_answer& a = answers_[i];
+        if (!a.contends() && (!votes.dependent(a.kind) || !a.call.may_have_waited(progress_ns_))) continue;
+        if (!a.contends() && !votes.certain(a.kind)) a.entry.trust = std::max(a.entry.trust, quality::bounded);
+        const lock_answer*& best = a.contends() ? unlock : entry;
+        if (best == nullptr || a.entry.need_ns > best->entry.need_ns) best = &a;
+      }
+      const std::uint16_t location = answers_[first].location;
+      if (location >= arrivals.size()) return;
+      if (unlock != nullptr) arrivals[location].push_back(unlock->entry);
+      if (entry != nullptr && (unlock == nullptr || entry->entry.need_ns > unlock->entry.need_ns))
+        arrivals[location].push_back(entry->entry);
+    });
+    answers_.release();
+  }
+
+ private:
+  static constexpr std::int32_t all_targets = -1;
+
+  /// A lock that was held at one target; its end is the enter of the unlock.
+  struct holding {
+    core::stable_key window, site;
+    std::int64_t end_ns;
+    std::int32_t target;  ///< in the window, or all_targets
+    std::int32_t rank;  ///< world rank, set by the target
+    std::uint32_t comm;  ///< number of the window at the origin
+    std::uint32_t record;
+    std::uint16_t location;
+    bool exclusive, certain;  ///< not certain: taken before the records begin
+  };
+  /// A call on a locked window that was blocked.
+  struct blocked_access {
+    core::stable_key window;
+    std::int64_t enter_ns, leave_ns;
+    std::int32_t target, rank;
+    std::uint32_t comm;
+    std::uint32_t record;
+    std::int32_t node;
+    std::uint16_t location;
+    bool exclusive, acquires;  ///< acquires: MPI_Win_lock or MPI_Win_lock_all
+  };
+  /// What a blocked call may have waited for at one target: an unlock, or an entry of the target into MPI.
+  struct lock_answer {
+    arrival entry;
+    blocked_call call;
+    std::uint16_t location;
+    std::uint8_t kind;  ///< progress_class
+
+    bool contends() const noexcept { return entry.why == pattern::window_lock_contention; }
+  };
+  struct open_lock {
+    std::uint32_t comm;
+    std::int32_t target;
+    bool exclusive, certain;
+  };
+
+  void read_location(std::uint16_t location) {
+    using core::mpi_call;
+    const location_history& here = rank_->locations[location];
+    base::vector<open_lock> open;
+    location_walk walk(*rank_);
+    for (std::uint32_t i = 0; i != here.records.size(); ++i) {
+      const core::sync_record& r = here.records[i];
+      walk.step(r);
+      const core::call_role role = core::role_of(r.call);
+      if ((role != core::call_role::lock && role != core::call_role::transfer) || r.comm >= rank_->communicators.size() ||
+          r.has(core::sync_flag::failed | core::sync_flag::proc_null)) {
+        continue;
+      }
+      const core::stable_key window = rank_->communicators[r.comm].id;
+      if (window == 0) continue;
+      const bool acquires = r.call == mpi_call::Win_lock || r.call == mpi_call::Win_lock_all;
+      const bool releases = r.call == mpi_call::Win_unlock || r.call == mpi_call::Win_unlock_all;
+      if (acquires) open.push_back({r.comm, r.peer, r.tag == 1, true});
+      std::size_t at = 0;
+      while (at != open.size() && (open[at].comm != r.comm || (open[at].target != r.peer && open[at].target != all_targets)))
+        ++at;
+      if (at == open.size()) {
+        if (role == core::call_role::transfer) continue;  // of another kind of epoch
+        open.push_back({r.comm, r.peer, true, false});
+      }
+      const open_lock lock = open[at];
+      if (walk.leave_ns() - walk.begin_ns() >= (acquires ? threshold_ns_ : progress_ns_)) {
+        blocked_.push_back(
+            {window, walk.begin_ns(), walk.leave_ns(), r.peer, 0, r.comm, i, rank_->node, location, lock.exclusive, acquires});
+      }
+      if (!releases) continue;
+      held_.push_back(
+          {window, site_of(here, r), walk.begin_ns(), lock.target, 0, r.comm, i, location, lock.exclusive, lock.certain});
+      open.erase(open.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+  }
+
+  // Calls function(first, last) for the answers to each call, once they are sorted.
+  template <class Function>
+  void each_call(Function&& function) const {
+    for (std::size_t i = 0; i != answers_.size();) {
+      const std::size_t first = i;
+      const lock_answer& a = answers_[first];
+      while (i != answers_.size() && answers_[i].location == a.location && answers_[i].entry.record == a.entry.record) ++i;
+      function(first, i);
+    }
+  }
+
+  // Returns true if the whole list is sent.
+  template <class List, class Outbox>
+  bool send_list(List& list, std::uint32_t part, Outbox&& to, std::size_t room) {
+    for (; sent_ != list.size(); ++sent_) {
+      const auto& each = list[sent_];
+      const communicator& window = rank_->communicators[each.comm];
+      const std::int32_t last = each.target == all_targets ? window.size : each.target + 1;
+      for (std::int32_t t = std::max(each.target, sent_targets_); t < last; ++t) {
+        const std::int32_t world = world_rank(window, t);
+        if (world < 0) continue;
+        base::packet& out = to(world);
+        if (out.size() >= room) {
+          sent_targets_ = t;
+          return false;
+        }
+        put(out, part);
+        put(out, each);
+      }
+      sent_targets_ = 0;
+    }
+    list.clear();
+    sent_ = 0;
+    return true;
+  }
+
+  // The conflicting lock of another rank that was released last while a call was blocked. A call that does not take the lock
+  // itself holds it already, unless the library delays that.
+  const holding* last_holder(const blocked_access& b) const {
+    if (!b.acquires) return nullptr;
+    const auto later = [](const blocked_access& x, const holding& h) {
+      return x.window != h.window ? x.window < h.window : x.leave_ns < h.end_ns;
+    };
+    const holding* const first = held_here_.data();
+    const holding* at = std::upper_bound(first, first + held_here_.size(), b, later);
+    while (at != first) {
+      --at;
+      if (at->window != b.window || at->end_ns <= b.enter_ns) return nullptr;
+      if (at->rank != b.rank && (at->exclusive || b.exclusive)) return at;
+    }
+    return nullptr;
+  }
+
+  static base::vector<mpi_entries> entries_of(const rank_history& rank) {
+    base::vector<mpi_entries> all;
+    all.reserve(rank.locations.size());
+    for (const location_history& here : rank.locations) {
+      all.emplace_back();
+      location_walk walk(rank);
+      for (std::uint64_t i = 0; i != here.records.size(); ++i) {
+        walk.step(here.records[i]);
+        all.back().add(walk.begin_ns(), walk.leave_ns(), here.records[i].call);
+      }
+    }
+    return all;
+  }
+
+  // Entries of all threads of the target count.
+  lock_answer entry_during(const base::vector<mpi_entries>& entries, const blocked_access& b, std::int64_t since_ns) const {
+    lock_answer e{};
+    e.call = {since_ns, b.leave_ns, INT64_MIN, 0, INT64_MIN};
+    e.location = b.location;
+    e.kind = progress_class::of_locks();
+    if (b.node >= 0 && b.node == rank_->node) e.kind = progress_class::within(e.kind);
+    e.entry.record = b.record;
+    e.entry.causer_rank = rank_->rank;
+    e.entry.why = pattern::wait_for_progress;
+    e.entry.flags = arrival_flag::adopt;
+    std::int64_t last_ns = INT64_MIN;
+    for (std::uint16_t l = 0; l != entries.size(); ++l) {
+      const mpi_entries::visit v = entries[l].while_blocked(since_ns, b.leave_ns, b.leave_ns - 1);
+      e.call.outside_ns = std::max(e.call.outside_ns, v.outside_ns);
+      if (v.first == mpi_entries::none || last_ns >= v.last_ns) continue;
+      const location_history& here = rank_->locations[l];
+      last_ns = v.last_ns;
+      e.call.entry_ns = e.entry.need_ns = entries[l][v.first].begin_ns;
+      e.call.inside_ns = v.inside_ns;
+      e.entry.site = site_of(here, here.records[v.first]);
+      e.entry.causer_record = static_cast<std::uint32_t>(v.first);
+      e.entry.causer_location = l;
+      e.entry.trust = here.dropped > 0 ? quality::bounded : quality::exact;
+    }
+    if (e.call.outside_ns == INT64_MIN) e.call.outside_ns = rank_->begin_ns;
+    return e;
+  }
+
+  // For the virtual clocks, the blocked call needs the beginning of the causer's record.
+  void add_need(rank_clocks* clocks, const blocked_access& b, const arrival& a) const {
+    if (clocks == nullptr) return;
+    participant both[2];
+    for (participant& p : both) p.call = core::mpi_call::Win_lock;
+    both[0].world = b.rank;
+    both[0].record = b.record;
+    both[0].location = b.location;
+    both[1].world = a.causer_rank;
+    both[1].record = a.causer_record;
+    both[1].location = a.causer_location;
+    base::pod_vector<std::int32_t> none;
+    base::pod_vector<relay_wait> one;
+    one.push_back({0, a.causer_rank, a.causer_record, a.causer_location});
+    clocks->add_collective(both, both, 2, none, one);
+  }
+
+  const rank_history* rank_;
+  std::int64_t threshold_ns_, progress_ns_;
+  base::pod_vector<holding> held_;
+  base::pod_vector<blocked_access> blocked_;
+  base::pod_vector<holding> held_here_;
+  base::pod_vector<blocked_access> blocked_here_;
+  base::pod_vector<lock_answer> answers_;
+  std::size_t sent_ = 0;  ///< number of elements of the current list that are sent
+  std::int32_t sent_targets_ = 0;  ///< the first target of the next element that is not sent
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/same_code.hpp
 #ifndef WHYWAIT_EXPLAIN_SAME_CODE_HPP
 #define WHYWAIT_EXPLAIN_SAME_CODE_HPP
@@ -23963,7 +26237,9 @@ class progress_book {
           x.over = {p.completion, p.completed_by};
         }
         if (x.over.location == record_place::nowhere) continue;
-        x.number = progress_class::number_of(sends, posted.record(x.at).bytes);
+        const bool of_epoch = is_posting_of_epoch(posted.record(x.at));
+        if (of_epoch && posted.record(x.at).tag == core::epoch_tag::last_operation) continue;  // asked for with `done`
+        x.number = of_epoch ? progress_class::of_epochs(sends) : progress_class::number_of(sends, posted.record(x.at).bytes);
         function(x);
       }
     }
@@ -24097,7 +26373,9 @@ namespace explain {
 ///  2. send_postings -> receive_postings: senders send their postings to the receivers, which match them and reply when
 ///     and where late receives were posted. Members of a collective send their part to its home rank, one of the
 ///     members. Home ranks send the arrivals (the last to come) to the members, and the needs of the virtual clocks.
-///  3. send_remaining_answers -> receive_postings: home ranks answer collectives of which some members are missing.
+///     Origins send their locks of windows to the targets.
+///  3. send_remaining_answers -> receive_postings: home ranks answer collectives of which some members are missing, and
+///     targets answer calls on locked windows (lock_book.hpp).
 ///     find_blocked, then send_progress -> receive_progress: ranks whose calls stayed blocked ask their partners when these
 ///     were in MPI. The votes of all ranks decide which messages need that (progress.hpp). With the virtual clocks, a
 ///     second exchange asks for the entries that such messages needed without having waited.
@@ -24134,6 +26412,7 @@ class rank_engine {
         messages_(rank, clocks != nullptr, forward.merging.memory),
         collectives_(rank, forward.merging.memory),
         progress_(rank, std::max(settings.threshold_ns, settings.progress_ns), forward.merging.memory),
+        locks_(rank, settings, forward.merging.memory),
         memory_(&memory),
         clocks_(clocks),
         scratch_(&forward),
@@ -24146,10 +26425,12 @@ class rank_engine {
   void read_records(scratch& s) {
     posting_lists& postings = messages_.postings();
     const auto locations = static_cast<std::uint16_t>(rank_->locations.size());
-    std::size_t collectives = 0;
+    std::size_t collectives = 0, locks = 0;
     for (std::uint16_t l = 0; l != locations; ++l) {
-      postings.count_postings(s.postings, l,
-                              [&](const core::sync_record& r) { collectives += is_ordered_collective(r) ? 1 : 0; });
+      postings.count_postings(s.postings, l, [&](const core::sync_record& r) {
+        collectives += is_ordered_collective(r) ? 1 : 0;
+        locks += core::role_of(r.call) == core::call_role::lock ? 1 : 0;
+      });
     }
     postings.allocate(s.postings);
     collectives_.reserve_calls(collectives);
@@ -24166,8 +26447,9 @@ class rank_engine {
       totals_.longest_ns = std::max(totals_.longest_ns, rank_->before_ns + active.ns());
     }
     messages_.sort_postings(s.postings);
-    collectives_.order_calls(s.communicators);
-    if (collectives == 0) return;
+    collectives_.order_calls(s.communicators, memory_->collectives);
+    if (locks != 0) locks_.read_records();
+    if (collectives + locks == 0) return;
     make_answers();
     for (std::size_t l = 0; l != answers_.size(); ++l) answers_[l].reserve(collectives_.most_answers(l));
   }
@@ -24185,11 +26467,13 @@ class rank_engine {
     collectives_.send_answers(*settings_, false, to, clocks_);
     messages_.send_postings(to, room);
     collectives_.send_participants(to, room);
+    locks_.send(to, room);
   }
 
   // Stage 3, producer.
   template <class Outbox>
   void send_remaining_answers(Outbox&& to) {
+    locks_.send_answers(to, clocks_);
     collectives_.send_answers(*settings_, true, to, clocks_);
   }
 
@@ -24201,6 +26485,9 @@ class rank_engine {
         case base::packet_part::sends: messages_.receive_sends(source, in, reply_bytes_); break;
         case base::packet_part::receives: messages_.receive_replies(source, in); break;
         case base::packet_part::unmet: messages_.receive_unmet(source, in); break;
+        case base::packet_part::lock_held: locks_.receive_held(source, in); break;
+        case base::packet_part::lock_blocked: locks_.receive_blocked(source, in); break;
+        case base::packet_part::lock_answer: locks_.receive_answer(in); break;
         case base::packet_part::participation: collectives_.receive_participant(source, in); break;
         case base::packet_part::give:
         case base::packet_part::need: clocks_->receive_needs(part, in); break;
@@ -24227,9 +26514,13 @@ class rank_engine {
   void receive_progress(std::int32_t source, const unsigned char* data, std::size_t size) {
     progress_.receive(source, data, size);
   }
-  void count_progress(progress_votes& votes) { progress_.count(votes); }
+  void count_progress(progress_votes& votes) {
+    progress_.count(votes);
+    locks_.count(votes);
+  }
   void add_progress_waits(const progress_votes& votes) {
     progress_.add_waits(votes, messages_);
+    locks_.add_waits(votes, answers_);
     if (clocks_ != nullptr) progress_.find_unblocked(messages_.postings(), votes);
   }
 
@@ -24238,6 +26529,7 @@ class rank_engine {
     progress_.add_others(messages_);
     progress_.release();
     if (rank_->continues) memory_->carried = messages_.carried();
+    if (rank_->continues) memory_->collectives = collectives_.counts();
     totals_.unmatched = messages_.unmatched();
     messages_.matches(s.places, s.matches);
     messages_.release();
@@ -24378,6 +26670,7 @@ class rank_engine {
   message_book messages_;
   collective_book collectives_;
   progress_book progress_;
+  lock_book locks_;
   epoch_memory* memory_;
   rank_clocks* clocks_;
   forward_scratch* scratch_;
@@ -24587,6 +26880,138 @@ outcome explain(Transport& transport, const base::vector<rank_history>& historie
 
 #endif
 
+// ---- whywait/base/units.hpp
+#ifndef WHYWAIT_BASE_UNITS_HPP
+#define WHYWAIT_BASE_UNITS_HPP
+
+// Numbers as all reports and messages print them: three significant digits, SI units for time, binary units for memory,
+// "1,234,567", "12 %". Independent of the locale.
+
+namespace whywait {
+inline namespace v0 {
+namespace base {
+
+/// Nanoseconds to seconds, correctly rounded: 17200000000 becomes the double that prints as 17.2.
+inline double seconds_of(std::int64_t ns) noexcept { return static_cast<double>(ns) / 1e9; }
+
+/// A number with a fixed count of decimals. "unknown" for NaN and infinity.
+inline std::string fixed(double value, int decimals) {
+  if (!std::isfinite(value)) return "unknown";
+  char buffer[400];  // the longest double has 309 digits before its point
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, decimals);
+  std::string text(buffer, end.ptr);
+  if (text[0] == '-' && text.find_first_not_of("-0.") == std::string::npos) text.erase(0, 1);  // no "-0.0"
+  return text;
+}
+
+namespace detail {
+
+/// Decimals that show `digits` (2 or 3) significant digits of a number of at least 1.
+inline int decimals_for(double size, int digits) noexcept {
+  const int whole = size >= (digits >= 3 ? 99.95 : 9.95) ? digits : size >= 9.995 || digits < 3 ? digits - 1 : 1;
+  return digits - whole;
+}
+
+}  // namespace detail
+
+/// A plain number with three significant digits; integers below 10^15 are exact: "1930", "18.9", "0.0012", "1.23e+20".
+inline std::string number(double value) {
+  const double size = std::fabs(value);
+  if (size < 1e15 && value == std::floor(value)) return base::fixed(value, 0);
+  if (size >= 1e15 || size < 1e-4) {
+    if (!std::isfinite(value)) return "unknown";
+    char digits[32];
+    const auto end = std::to_chars(digits, digits + sizeof digits, value, std::chars_format::general, 3);
+    return std::string(digits, end.ptr);
+  }
+  int decimals = size >= 0.9995 ? detail::decimals_for(size, 3) : 3;
+  for (double s = size * 10; size < 0.9995 && s < 0.9995; s *= 10) ++decimals;
+  return base::fixed(value, decimals);
+}
+
+/// A unit and precision for durations of similar size, so that a column can be compared by eye.
+struct duration_scale {
+  double per_second = 1.0;  ///< units per second
+  const char* unit = "s";
+  int decimals = 0;
+
+  /// "18.9 s"; a negative duration keeps its minus sign.
+  std::string operator()(double seconds) const {
+    if (!std::isfinite(seconds)) return "unknown";
+    return fixed(seconds * per_second, decimals) + " " + unit;
+  }
+};
+
+/// The scale that shows `seconds` with `digits` (2 or 3) significant digits: ns, us, ms, s, and hours above 10^4 s.
+inline duration_scale scale_for(double seconds, int digits = 3) noexcept {
+  const double size = std::fabs(seconds);
+  const double ulp = digits >= 3 ? 0.9995 : 0.995;  // 999.9 us rounds to 1 ms, not to 1000 us
+  duration_scale scale;
+  if (!(size > 0)) return scale;
+  if (size >= 9999.5) scale = {1.0 / 3600, "h", 0};
+  else if (size >= ulp) scale = {1.0, "s", 0};
+  else if (size >= ulp * 1e-3) scale = {1e3, "ms", 0};
+  else if (size >= ulp * 1e-6) scale = {1e6, "us", 0};
+  else return {1e9, "ns", 0};  // clocks do not resolve parts of a nanosecond
+  scale.decimals = detail::decimals_for(size * scale.per_second, digits);
+  return scale;
+}
+
+/// "18.9 s", "1.90 ms", "0 s"; with two digits "1.9 ms".
+inline std::string duration(double seconds, int digits = 3) { return scale_for(seconds, digits)(seconds); }
+
+namespace detail {
+
+inline std::string memory(double bytes) {
+  if (std::fabs(bytes) < 1024) return base::number(bytes) + (bytes == 1 ? " byte" : " bytes");
+  static const char* const units[] = {" KiB", " MiB", " GiB", " TiB"};
+  std::size_t unit = 0;
+  double value = bytes / 1024;
+  for (; std::fabs(value) >= 1023.5 && unit != 3; ++unit) value /= 1024;
+  return base::number(value) + units[unit];
+}
+
+}  // namespace detail
+
+/// "64 bytes", "1.50 KiB", "12 MiB".
+template <class Number>
+std::string memory(Number bytes) {
+  return detail::memory(static_cast<double>(bytes));
+}
+
+/// A share of 1 in percent: "31 %", "3.1 %", "0.4 %", "under 0.1 %", "0 %"; with a minus sign below 0.
+inline std::string percent(double share) {
+  const double value = share * 100;
+  if (value < 0) return value > -0.05 ? "0 %" : "-" + base::percent(-share);
+  if (value > 0 && value < 0.05) return "under 0.1 %";
+  return fixed(value, value >= 9.95 || value == 0 ? 0 : 1) + (std::isfinite(share) ? " %" : "");
+}
+
+/// "12,345", from ten million on "12.3 million", then "4.57 billion".
+inline std::string count(std::int64_t n) {
+  if (n > -10000000 && n < 10000000) {
+    std::string out = std::to_string(n);
+    for (std::size_t at = out.size(); at > 3 + (n < 0 ? 1u : 0u);) out.insert(at -= 3, 1, ',');
+    return out;
+  }
+  const bool billions = n >= 999500000 || n <= -999500000;
+  const double value = static_cast<double>(n) / (billions ? 1e9 : 1e6);
+  return fixed(value, detail::decimals_for(std::fabs(value), 3)) + (billions ? " billion" : " million");
+}
+
+/// "1 visit", "1,200 visits"; irregular plurals are given.
+inline std::string counted(std::int64_t n, const char* one, const char* many = nullptr) {
+  std::string text = base::count(n) + " ";
+  if (n == 1) return text + one;
+  return many != nullptr ? text + many : text + one + "s";
+}
+
+}  // namespace base
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/outcome_keys.hpp
 #ifndef WHYWAIT_EXPLAIN_OUTCOME_KEYS_HPP
 #define WHYWAIT_EXPLAIN_OUTCOME_KEYS_HPP
@@ -24633,9 +27058,14 @@ namespace whywait {
 inline namespace v0 {
 namespace base {
 
-/// Demangles a name (Itanium ABI); any other text is returned unchanged. Allocates.
+/// Demangles a name (Itanium ABI, and procedures of Fortran modules as gfortran names them: "__halo_MOD_exchange" becomes
+/// "halo::exchange"); any other text is returned unchanged. Allocates.
 inline std::string demangle(const char* name) {
   if (name == nullptr) return {};
+  const std::string_view text_of_name = name;
+  const std::size_t procedure = text_of_name.find("_MOD_");
+  if (text_of_name.substr(0, 2) == "__" && procedure > 2 && procedure != std::string_view::npos)
+    return std::string(text_of_name.substr(2, procedure - 2)).append("::").append(text_of_name.substr(procedure + 5));
   int status = 0;
   char* text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
   std::string result = status == 0 && text != nullptr ? text : name;
@@ -25157,9 +27587,9 @@ class peer_failed : public std::exception {
   MPI_Comm team_;
 };
 
-/// What a rank does while it waits for others: it tries again, then yields the processor, then sleeps for ever longer times of
-/// up to 1 ms. Ranks often outnumber processors, and few MPI libraries let ranks that wait sleep.
-class patience {
+/// The pause between two tests of a loop that waits for other ranks: none for the first 200, then sched_yield(), then a sleep
+/// that grows to 1 ms. Ranks often outnumber processors, and few MPI libraries let ranks that wait sleep.
+class backoff {
  public:
   void operator()() noexcept {
     ++tries_;
@@ -25176,10 +27606,10 @@ class patience {
   unsigned tries_ = 0;
 };
 
-/// Waits for a nonblocking call of this rank, with patience. Returns what MPI returned for it.
+/// Waits for a nonblocking call of this rank. Returns what MPI returned for it.
 inline int complete(MPI_Request& request, MPI_Status* status = MPI_STATUS_IGNORE) noexcept {
   int over = 0, problem = MPI_SUCCESS;
-  for (patience wait; (problem = PMPI_Test(&request, &over, status)) == MPI_SUCCESS && over == 0;) wait();
+  for (backoff wait; (problem = PMPI_Test(&request, &over, status)) == MPI_SUCCESS && over == 0;) wait();
   return problem;
 }
 
@@ -25437,6 +27867,222 @@ class team {
 
 #endif
 
+// ---- whywait/finalize/shared_rings.hpp
+#ifndef WHYWAIT_FINALIZE_SHARED_RINGS_HPP
+#define WHYWAIT_FINALIZE_SHARED_RINGS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// Packets between ranks of one machine through shared memory: a ring buffer for each sender in an anonymous file of the
+/// receiver. A packet takes a third of the time of an MPI message between two ranks that wait for each other in turn. Ranks
+/// that cannot open each other's file (another machine, another PID namespace, no /proc, over 64 ranks on the machine) have
+/// no ring; then `reaches` is false. Each ring has one writer and one reader. The packets of a ring stay in order.
+class shared_rings {
+ public:
+  using packet = team::packet;
+  static constexpr std::uint64_t capacity = std::uint64_t{1} << 15;  ///< bytes of packets in one ring, with their lengths
+  static constexpr std::uint64_t largest_packet = capacity / 2;
+
+  /// Collective. `any`: false on all ranks makes none. Throws what team::agree throws.
+  shared_rings(const team& all, bool any) {
+    const auto n = static_cast<std::size_t>(all.size());
+    to_.assign(n, nullptr);
+    if (!any || n == 1) return;
+    base::pod_vector<card> cards;
+    cards.resize(n);
+    here_.reserve(most_ranks + 1);
+    card own = {machine_key(), random_name(all), static_cast<std::int32_t>(getpid()), -1};
+    char name[32];
+    name_of(own, name, sizeof name);
+#if defined(MFD_CLOEXEC)
+    own.file = memfd_create(name, MFD_CLOEXEC);
+#endif
+    const closed_at_end closing{own.file};
+    all.agree();
+    MPI_Request request = MPI_REQUEST_NULL;
+    PMPI_Iallgather(&own, sizeof own, MPI_BYTE, cards.data(), sizeof own, MPI_BYTE, all.comm(), &request);
+    complete(request);
+    for (std::size_t i = 0; i != n; ++i)
+      if (cards[i].machine == own.machine && here_.size() <= most_ranks) here_.push_back(static_cast<std::int32_t>(i));
+    if (own.machine != 0 && own.file >= 0 && here_.size() > 1 && here_.size() <= most_ranks) inbox_ = map(own.file);
+    all.agree();  // now all files have their size
+    for (std::uint32_t i = 0; inbox_ != nullptr && i != here_.size(); ++i)
+      if (here_[i] != all.rank())
+        to_[static_cast<std::size_t>(here_[i])] = open_ring(cards[static_cast<std::size_t>(here_[i])], all);
+    all.agree();  // no file is needed any more
+  }
+  shared_rings(const shared_rings&) = delete;
+  shared_rings& operator=(const shared_rings&) = delete;
+  ~shared_rings() {
+    for (ring* const r : to_)
+      if (r != nullptr) munmap(r, sizeof(ring));
+    if (inbox_ != nullptr) munmap(inbox_, here_.size() * sizeof(ring));
+  }
+
+  /// Whether this rank has a ring to rank `to`.
+  bool reaches(std::int32_t to) const noexcept { return to_[static_cast<std::size_t>(to)] != nullptr; }
+  /// Whether packets may come from here.
+  explicit operator bool() const noexcept { return inbox_ != nullptr; }
+
+  /// Appends a packet of at most `largest_packet` bytes. Returns false if the ring is full.
+  bool write(std::int32_t to, const unsigned char* data, std::size_t size) noexcept { return put(to, data, size, size); }
+  /// Whether there is room for a notice. Only `write` and `write_notice` take room.
+  bool has_room(std::int32_t to) noexcept { return has_room(*to_[static_cast<std::size_t>(to)], sizeof notice); }
+  /// Appends the notice that the next packet comes as an MPI message, where there is room.
+  void write_notice(std::int32_t to) noexcept { put(to, nullptr, 0, notice); }
+
+  /// Calls take(rank, in) for each packet that has arrived, copied to `in`, and notified(rank) for each notice. Returns
+  /// whether there were any.
+  template <class Take, class Notified>
+  bool read(packet& in, Take&& take, Notified&& notified) {
+    bool any = false;
+    for (std::size_t i = 0; inbox_ != nullptr && i != here_.size(); ++i) {
+      ring& r = inbox_[i];
+      std::uint64_t at = r.read;
+      while (at != __atomic_load_n(&r.written, __ATOMIC_ACQUIRE)) {
+        any = true;
+        std::uint64_t size = 0;
+        std::memcpy(&size, r.bytes + (at & (capacity - 1)), sizeof size);
+        at += sizeof size;
+        if (size == notice) {
+          __atomic_store_n(&r.read, at, __ATOMIC_RELEASE);
+          notified(here_[i]);
+          continue;
+        }
+        in.resize(static_cast<std::size_t>(size));
+        const std::uint64_t from = at & (capacity - 1), first = std::min(size, capacity - from);
+        std::memcpy(in.data(), r.bytes + from, static_cast<std::size_t>(first));
+        std::memcpy(in.data() + first, r.bytes, static_cast<std::size_t>(size - first));
+        at += whole_words(size);
+        __atomic_store_n(&r.read, at, __ATOMIC_RELEASE);
+        take(here_[i], in);
+      }
+    }
+    return any;
+  }
+  /// Drops all packets, after a failure and when no rank writes any more. Calls notified(rank) for each notice.
+  template <class Notified>
+  void drop(Notified&& notified) noexcept {
+    for (std::size_t i = 0; inbox_ != nullptr && i != here_.size(); ++i) {
+      ring& r = inbox_[i];
+      for (std::uint64_t at = r.read; at != __atomic_load_n(&r.written, __ATOMIC_ACQUIRE);) {
+        std::uint64_t size = 0;
+        std::memcpy(&size, r.bytes + (at & (capacity - 1)), sizeof size);
+        at += sizeof size + (size != notice ? whole_words(size) : 0);
+        __atomic_store_n(&r.read, at, __ATOMIC_RELEASE);
+        if (size == notice) notified(here_[i]);
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t most_ranks = 64;
+  static constexpr std::uint64_t notice = ~std::uint64_t{0};
+
+  // Zeroed memory is an empty ring. The counters never wrap; writer and reader have cache lines of their own.
+  struct ring {
+    alignas(64) std::uint64_t written;
+    std::uint64_t seen;  // the writer's: how much was read when it looked last
+    alignas(64) std::uint64_t read;
+    alignas(4096) unsigned char bytes[capacity];
+  };
+  // What a rank needs of another to open its file.
+  struct card {
+    std::uint64_t machine, random;
+    std::int32_t process, file;
+  };
+  struct closed_at_end {
+    int file;
+    ~closed_at_end() {
+      if (file >= 0) close(file);
+    }
+  };
+
+  static std::uint64_t whole_words(std::uint64_t size) noexcept { return (size + 7) & ~std::uint64_t{7}; }
+
+  static bool has_room(ring& r, std::uint64_t bytes) noexcept {
+    if (r.written + bytes - r.seen <= capacity) return true;
+    r.seen = __atomic_load_n(&r.read, __ATOMIC_ACQUIRE);
+    return r.written + bytes - r.seen <= capacity;
+  }
+  bool put(std::int32_t to, const unsigned char* data, std::size_t size, std::uint64_t head) noexcept {
+    ring& r = *to_[static_cast<std::size_t>(to)];
+    const std::uint64_t bytes = sizeof head + whole_words(size);
+    if (!has_room(r, bytes)) return false;
+    std::uint64_t at = r.written;
+    const std::uint64_t end = at + bytes;
+    std::memcpy(r.bytes + (at & (capacity - 1)), &head, sizeof head);
+    at += sizeof head;
+    const std::uint64_t from = at & (capacity - 1), first = std::min<std::uint64_t>(size, capacity - from);
+    if (size != 0) {
+      std::memcpy(r.bytes + from, data, static_cast<std::size_t>(first));
+      std::memcpy(r.bytes, data + first, size - static_cast<std::size_t>(first));
+    }
+    __atomic_store_n(&r.written, end, __ATOMIC_RELEASE);
+    return true;
+  }
+
+  // The running kernel. 0: unknown.
+  static std::uint64_t machine_key() noexcept {
+    char text[64] = {};
+    const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    const ssize_t read_bytes = file >= 0 ? ::read(file, text, sizeof text - 1) : 0;
+    if (file >= 0) close(file);
+    return read_bytes > 0 ? core::key_of(text) : 0;
+  }
+  // Tells the file from that of any other process.
+  std::uint64_t random_name(const team& all) const noexcept {
+    timespec now = {};
+    clock_gettime(CLOCK_REALTIME, &now);
+    const auto ns = static_cast<std::uint64_t>(now.tv_sec) * 1000000000u + static_cast<std::uint64_t>(now.tv_nsec);
+    return core::combine(core::combine(ns, static_cast<std::uint64_t>(getpid())),
+                         reinterpret_cast<std::uintptr_t>(this) + static_cast<std::uint64_t>(all.rank()));
+  }
+  static void name_of(const card& c, char* name, std::size_t size) noexcept {
+    snprintf(name, size, "whywait-%016llx", static_cast<unsigned long long>(c.random));
+  }
+
+  // All pages of the file exist afterwards, so that none can be missing later. Beyond RLIMIT_FSIZE the kernel would send
+  // SIGXFSZ.
+  ring* map(int file) const noexcept {
+    const std::size_t bytes = here_.size() * sizeof(ring);
+    rlimit most = {};
+    if (getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur < bytes) return nullptr;
+    if (posix_fallocate(file, 0, static_cast<off_t>(bytes)) != 0) return nullptr;
+    void* const pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    return pages != MAP_FAILED ? static_cast<ring*>(pages) : nullptr;
+  }
+  // The ring of this rank in the file of another one; null if that is another file or not accessible.
+  ring* open_ring(const card& other, const team& all) const noexcept {
+    char path[64], name[32], expected[64], found[64] = {};
+    name_of(other, name, sizeof name);
+    snprintf(expected, sizeof expected, "/memfd:%s", name);
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", static_cast<int>(other.process), static_cast<int>(other.file));
+    if (other.file < 0 || readlink(path, found, sizeof found - 1) < 0) return nullptr;
+    if (std::strncmp(found, expected, std::strlen(expected)) != 0) return nullptr;
+    const closed_at_end file{open(path, O_RDWR | O_CLOEXEC)};
+    struct stat facts = {};
+    if (file.file < 0 || fstat(file.file, &facts) != 0 || facts.st_size != static_cast<off_t>(here_.size() * sizeof(ring)))
+      return nullptr;
+    const auto own = static_cast<off_t>(std::find(here_.begin(), here_.end(), all.rank()) - here_.begin());
+    void* const pages =
+        mmap(nullptr, sizeof(ring), PROT_READ | PROT_WRITE, MAP_SHARED, file.file, own * static_cast<off_t>(sizeof(ring)));
+    return pages != MAP_FAILED ? static_cast<ring*>(pages) : nullptr;
+  }
+
+  base::pod_vector<ring*> to_;           ///< by rank; null: no ring
+  base::pod_vector<std::int32_t> here_;  ///< ranks of this machine in order; each has a ring in `inbox_`, this one included
+  ring* inbox_ = nullptr;
+};
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/finalize/mpi_transport.hpp
 #ifndef WHYWAIT_FINALIZE_MPI_TRANSPORT_HPP
 #define WHYWAIT_FINALIZE_MPI_TRANSPORT_HPP
@@ -25446,7 +28092,7 @@ inline namespace v0 {
 namespace finalize {
 
 /// Transports packets of the explanation over MPI, with one rank per process and PMPI calls only. The communicator must
-/// be reserved for it during each operation (tags 1 to 3). The content of packets is opaque to it. All members make the
+/// be reserved for it during each operation (tags 1 to 4). The content of packets is opaque to it. All members make the
 /// same calls, each from one thread. An exception from a callback propagates after all pending messages are complete.
 /// The other ranks then throw peer_failed in this operation or in the next. This requires that the caller is inside
 /// team::together, which also handles exceptions between operations.
@@ -25454,8 +28100,10 @@ class mpi_transport {
  public:
   using packet = team::packet;
 
-  explicit mpi_transport(const team& ranks) : team_(ranks), comm_(ranks.comm()), ranks_(ranks.size()) {}
-  explicit mpi_transport(MPI_Comm comm) : mpi_transport(team(comm)) {}
+  /// `shares_memory`: whether packets between ranks of one machine may bypass MPI; the same on all ranks.
+  explicit mpi_transport(const team& ranks, bool shares_memory = true)
+      : team_(ranks), comm_(ranks.comm()), ranks_(ranks.size()), shares_memory_(shares_memory) {}
+  explicit mpi_transport(MPI_Comm comm, bool shares_memory = true) : mpi_transport(team(comm), shares_memory) {}
   mpi_transport(const mpi_transport&) = delete;
   mpi_transport& operator=(const mpi_transport&) = delete;
   ~mpi_transport() {
@@ -25485,8 +28133,9 @@ class mpi_transport {
   }
 
   /// Message-driven scheduling. Posted data is buffered per destination and sent when this rank cannot advance or the
-  /// buffer reaches `flush_bytes`. A rank is finished when no message to it is pending. A rank that fails sends an
-  /// empty message to all others. All ranks then leave the loop, and pending messages are received and dropped.
+  /// buffer reaches `flush_bytes`, to ranks of the same machine through shared memory. A rank is finished when no message
+  /// to it is pending. A rank that fails sends an empty message to all others. All ranks then leave the loop, and pending
+  /// messages are received and dropped.
   template <class Advance, class Receive>
   void forward(Advance&& advance, Receive&& receive) {
     const auto n = static_cast<std::size_t>(ranks_);
@@ -25494,14 +28143,18 @@ class mpi_transport {
     received_.assign(n, 0);
     expected_.assign(n, 0);
     pending_.reset(new packet[n]);
+    if (!rings_) rings_.emplace(team_, shares_memory_);
     team_.agree();
     mpi::failure mine;
+    const auto take = [&](int source) { receive(0, source, in_.data(), in_.size()); };
     try {
-      while (!advance(0, [this](std::int32_t to, const packet& data) { post(to, data); })) {
+      bool failed = false;
+      while (!failed && !advance(0, [this](std::int32_t to, const packet& data) { post(to, data); })) {
         flush();
-        if (!receive_all([&](int source) { receive(0, source, in_.data(), in_.size()); })) break;
+        failed = !receive_all(take, false);
       }
       flush();
+      if (!failed && !waiting_.empty()) receive_all(take, true);
     } catch (const std::exception& problem) {
       mine = team_.failure_of(problem);
       notify_all();
@@ -25530,8 +28183,8 @@ class mpi_transport {
   }
 
  private:
-  static constexpr std::size_t flush_bytes = 16 << 10;
-  static constexpr int forward_tag = 1;
+  static constexpr std::size_t flush_bytes = shared_rings::largest_packet / 2;
+  static constexpr int forward_tag = 1, large_tag = 4;  // the tags of the team are 2 and 3
 
   // The packets of one round, indexed by rank.
   struct outbox {
@@ -25609,15 +28262,31 @@ class mpi_transport {
     if (out.size() >= flush_bytes) send(to, out);
   }
 
+  // Keeps what finds its ring full.
   void flush() {
+    std::size_t kept = 0;
     for (const std::int32_t to : waiting_) {
       packet& out = pending_[static_cast<std::size_t>(to)];
-      if (!out.empty()) send(to, out);
+      if (!out.empty() && !send(to, out)) waiting_[kept++] = to;
     }
-    waiting_.clear();
+    waiting_.resize(kept);
   }
 
-  void send(std::int32_t to, packet& out) {
+  // Returns false if the ring is full.
+  bool send(std::int32_t to, packet& out) {
+    if (!rings_->reaches(to)) return send_message(to, forward_tag, out), true;
+    if (out.size() <= shared_rings::largest_packet) {
+      if (!rings_->write(to, out.data(), out.size())) return false;
+      out.clear();
+      return true;
+    }
+    if (!rings_->has_room(to)) return false;
+    send_message(to, large_tag, out);  // first, because it may fail, and the receiver of a notice waits for the message
+    rings_->write_notice(to);
+    return true;
+  }
+
+  void send_message(std::int32_t to, int tag, packet& out) {
     // Reuse the buffers of completed sends. Small sends complete immediately.
     while (sendings_ != nullptr) {
       int over = 0;
@@ -25643,20 +28312,42 @@ class mpi_transport {
     out.clear();
     (sendings_ != nullptr ? last_->next : sendings_) = s;
     last_ = s;
-    PMPI_Isend(s->data.data(), static_cast<int>(s->data.size()), MPI_BYTE, to, forward_tag, comm_, &s->request);
-    ++sent_[static_cast<std::size_t>(to)];
+    PMPI_Isend(s->data.data(), static_cast<int>(s->data.size()), MPI_BYTE, to, tag, comm_, &s->request);
+    if (tag == forward_tag) ++sent_[static_cast<std::size_t>(to)];
   }
 
-  // Waits for a message, then receives it and all others that have arrived. Returns false if some rank has failed.
+  // Waits for a packet, then receives it and all others that have arrived. Returns false if some rank has failed. `sends`:
+  // waits until all rings had room for what is pending instead.
   template <class Take>
-  bool receive_all(Take&& take) {
+  bool receive_all(Take&& take, bool sends) {
+    unsigned tries = 0;
+    for (backoff wait;; wait()) {
+      const auto take_large = [&](int source) { receive_large(source), take(source); };
+      if (rings_->read(
+              in_, [&](int source, packet&) { take(source); }, take_large) &&
+          !sends)
+        return true;
+      // With rings a message is rare: from another machine, or of a rank that failed.
+      if (*rings_) mpi::spin_lock::relax();
+      if (tries++ % (*rings_ ? 16 : 1) == 0) {
+        bool any = false;
+        if (!receive_messages(take, any)) return false;
+        if (any && !sends) return true;
+      }
+      if (waiting_.empty()) continue;
+      flush();
+      if (sends && waiting_.empty()) return true;
+    }
+  }
+
+  // Receives the messages that have arrived. Returns false if some rank has failed.
+  template <class Take>
+  bool receive_messages(Take&& take, bool& any) {
     MPI_Status status;
     int there = 0;
-    for (patience wait;; wait()) {
-      PMPI_Iprobe(MPI_ANY_SOURCE, forward_tag, comm_, &there, &status);
-      if (there != 0) break;
-    }
+    PMPI_Iprobe(MPI_ANY_SOURCE, forward_tag, comm_, &there, &status);
     while (there != 0) {
+      any = true;
       int size = 0;
       PMPI_Get_count(&status, MPI_BYTE, &size);
       in_.resize(static_cast<std::size_t>(size));
@@ -25667,6 +28358,15 @@ class mpi_transport {
       PMPI_Iprobe(MPI_ANY_SOURCE, forward_tag, comm_, &there, &status);
     }
     return true;
+  }
+  // A packet that a notice in a ring has announced, to `in_`.
+  void receive_large(int source) {
+    MPI_Status status;
+    int size = 0;
+    PMPI_Probe(source, large_tag, comm_, &status);
+    PMPI_Get_count(&status, MPI_BYTE, &size);
+    in_.resize(static_cast<std::size_t>(size));
+    PMPI_Recv(in_.data(), size, MPI_BYTE, source, large_tag, comm_, MPI_STATUS_IGNORE);
   }
 
   // Must not allocate, because it runs after a failure.
@@ -25680,22 +28380,27 @@ class mpi_transport {
     }
   }
   void drop_all() noexcept {
+    rings_->drop([this](int from) { drop_message(from, large_tag); });
     PMPI_Alltoall(sent_.data(), 1, MPI_UINT64_T, expected_.data(), 1, MPI_UINT64_T, comm_);
     for (int from = 0; from < ranks_; ++from)
-      for (auto i = static_cast<std::size_t>(from); received_[i] < expected_[i]; ++received_[i]) {
-        MPI_Status status;
-        int size = 0;
-        PMPI_Probe(from, forward_tag, comm_, &status);
-        PMPI_Get_count(&status, MPI_BYTE, &size);
-        void* const room = size != 0 ? core::map_pages(static_cast<std::size_t>(size), false) : nullptr;
-        PMPI_Recv(room, room != nullptr ? size : 0, MPI_BYTE, from, forward_tag, comm_, MPI_STATUS_IGNORE);
-        if (room != nullptr) core::unmap_pages(room, static_cast<std::size_t>(size));
-      }
+      for (auto i = static_cast<std::size_t>(from); received_[i] < expected_[i]; ++received_[i])
+        drop_message(from, forward_tag);
+  }
+  void drop_message(int from, int tag) noexcept {
+    MPI_Status status;
+    int size = 0;
+    PMPI_Probe(from, tag, comm_, &status);
+    PMPI_Get_count(&status, MPI_BYTE, &size);
+    void* const room = size != 0 ? core::map_pages(static_cast<std::size_t>(size), false) : nullptr;
+    PMPI_Recv(room, room != nullptr ? size : 0, MPI_BYTE, from, tag, comm_, MPI_STATUS_IGNORE);
+    if (room != nullptr) core::unmap_pages(room, static_cast<std::size_t>(size));
   }
 
   team team_;
   MPI_Comm comm_;
   int ranks_ = 1;
+  bool shares_memory_ = true;
+  std::optional<shared_rings> rings_;  ///< from the first forward() on
   packet in_;
   base::pod_vector<std::uint64_t> sent_, received_, expected_;  ///< forward() messages by rank
   std::unique_ptr<packet[]> pending_;  ///< unsent data by rank
@@ -25707,138 +28412,6 @@ class mpi_transport {
 };
 
 }  // namespace finalize
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/base/units.hpp
-#ifndef WHYWAIT_BASE_UNITS_HPP
-#define WHYWAIT_BASE_UNITS_HPP
-
-// Numbers as all reports and messages print them: three significant digits, SI units for time, binary units for memory,
-// "1,234,567", "12 %". Independent of the locale.
-
-namespace whywait {
-inline namespace v0 {
-namespace base {
-
-/// Nanoseconds to seconds, correctly rounded: 17200000000 becomes the double that prints as 17.2.
-inline double seconds_of(std::int64_t ns) noexcept { return static_cast<double>(ns) / 1e9; }
-
-/// A number with a fixed count of decimals. "unknown" for NaN and infinity.
-inline std::string fixed(double value, int decimals) {
-  if (!std::isfinite(value)) return "unknown";
-  char buffer[400];  // the longest double has 309 digits before its point
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, decimals);
-  std::string text(buffer, end.ptr);
-  if (text[0] == '-' && text.find_first_not_of("-0.") == std::string::npos) text.erase(0, 1);  // no "-0.0"
-  return text;
-}
-
-namespace detail {
-
-/// Decimals that show `digits` (2 or 3) significant digits of a number of at least 1.
-inline int decimals_for(double size, int digits) noexcept {
-  const int whole = size >= (digits >= 3 ? 99.95 : 9.95) ? digits : size >= 9.995 || digits < 3 ? digits - 1 : 1;
-  return digits - whole;
-}
-
-}  // namespace detail
-
-/// A plain number with three significant digits; integers below 10^15 are exact: "1930", "18.9", "0.0012", "1.23e+20".
-inline std::string number(double value) {
-  const double size = std::fabs(value);
-  if (size < 1e15 && value == std::floor(value)) return base::fixed(value, 0);
-  if (size >= 1e15 || size < 1e-4) {
-    if (!std::isfinite(value)) return "unknown";
-    char digits[32];
-    const auto end = std::to_chars(digits, digits + sizeof digits, value, std::chars_format::general, 3);
-    return std::string(digits, end.ptr);
-  }
-  int decimals = size >= 0.9995 ? detail::decimals_for(size, 3) : 3;
-  for (double s = size * 10; size < 0.9995 && s < 0.9995; s *= 10) ++decimals;
-  return base::fixed(value, decimals);
-}
-
-/// A unit and precision for durations of similar size, so that a column can be compared by eye.
-struct duration_scale {
-  double per_second = 1.0;  ///< units per second
-  const char* unit = "s";
-  int decimals = 0;
-
-  /// "18.9 s"; a negative duration keeps its minus sign.
-  std::string operator()(double seconds) const {
-    if (!std::isfinite(seconds)) return "unknown";
-    return fixed(seconds * per_second, decimals) + " " + unit;
-  }
-};
-
-/// The scale that shows `seconds` with `digits` (2 or 3) significant digits: ns, us, ms, s, and hours above 10^4 s.
-inline duration_scale scale_for(double seconds, int digits = 3) noexcept {
-  const double size = std::fabs(seconds);
-  const double ulp = digits >= 3 ? 0.9995 : 0.995;  // 999.9 us rounds to 1 ms, not to 1000 us
-  duration_scale scale;
-  if (!(size > 0)) return scale;
-  if (size >= 9999.5) scale = {1.0 / 3600, "h", 0};
-  else if (size >= ulp) scale = {1.0, "s", 0};
-  else if (size >= ulp * 1e-3) scale = {1e3, "ms", 0};
-  else if (size >= ulp * 1e-6) scale = {1e6, "us", 0};
-  else return {1e9, "ns", 0};  // clocks do not resolve parts of a nanosecond
-  scale.decimals = detail::decimals_for(size * scale.per_second, digits);
-  return scale;
-}
-
-/// "18.9 s", "1.90 ms", "0 s"; with two digits "1.9 ms".
-inline std::string duration(double seconds, int digits = 3) { return scale_for(seconds, digits)(seconds); }
-
-namespace detail {
-
-inline std::string memory(double bytes) {
-  if (std::fabs(bytes) < 1024) return base::number(bytes) + (bytes == 1 ? " byte" : " bytes");
-  static const char* const units[] = {" KiB", " MiB", " GiB", " TiB"};
-  std::size_t unit = 0;
-  double value = bytes / 1024;
-  for (; std::fabs(value) >= 1023.5 && unit != 3; ++unit) value /= 1024;
-  return base::number(value) + units[unit];
-}
-
-}  // namespace detail
-
-/// "64 bytes", "1.50 KiB", "12 MiB".
-template <class Number>
-std::string memory(Number bytes) {
-  return detail::memory(static_cast<double>(bytes));
-}
-
-/// A share of 1 in percent: "31 %", "3.1 %", "0.4 %", "under 0.1 %", "0 %"; with a minus sign below 0.
-inline std::string percent(double share) {
-  const double value = share * 100;
-  if (value < 0) return value > -0.05 ? "0 %" : "-" + base::percent(-share);
-  if (value > 0 && value < 0.05) return "under 0.1 %";
-  return fixed(value, value >= 9.95 || value == 0 ? 0 : 1) + (std::isfinite(share) ? " %" : "");
-}
-
-/// "12,345", from ten million on "12.3 million", then "4.57 billion".
-inline std::string count(std::int64_t n) {
-  if (n > -10000000 && n < 10000000) {
-    std::string out = std::to_string(n);
-    for (std::size_t at = out.size(); at > 3 + (n < 0 ? 1u : 0u);) out.insert(at -= 3, 1, ',');
-    return out;
-  }
-  const bool billions = n >= 999500000 || n <= -999500000;
-  const double value = static_cast<double>(n) / (billions ? 1e9 : 1e6);
-  return fixed(value, detail::decimals_for(std::fabs(value), 3)) + (billions ? " billion" : " million");
-}
-
-/// "1 visit", "1,200 visits"; irregular plurals are given.
-inline std::string counted(std::int64_t n, const char* one, const char* many = nullptr) {
-  std::string text = base::count(n) + " ";
-  if (n == 1) return text + one;
-  return many != nullptr ? text + many : text + one + "s";
-}
-
-}  // namespace base
 }  // namespace v0
 }  // namespace whywait
 
@@ -25998,19 +28571,19 @@ struct location_seconds {
 
 /// Ranks that share processors. What they do in the meantime, in and outside MPI, takes longer than it would alone.
 struct processor_sharing {
-  double seconds = 0;           ///< main threads were ready to run and had no processor; sum over the ranks
-  double work_seconds = 0;      ///< part of it outside MPI, where it made work look longer
-  std::int64_t ranks = 0;       ///< on the machine with the most ranks per processor
+  double seconds = 0;           ///< main threads were held up: ready to run, without a processor; sum over the ranks
+  double code_seconds = 0;      ///< part of it outside MPI
+  std::int64_t ranks = 0;  ///< on the machine with the most ranks per processor
   std::int64_t processors = 0;  ///< of that machine
 };
 
 /// MPI time that is neither an explained wait nor plausible transfer (docs/method.md 4.13).
 struct not_understood {
-  double seconds = 0;            ///< sum over the ranks
+  double seconds = 0;  ///< sum over the ranks
   double scheduler_seconds = 0;  ///< excluded: the scheduler may have taken it
-  double polling_seconds = 0;    ///< part spent polling requests that no wrapper created
+  double polling_seconds = 0;  ///< part spent polling requests that no wrapper created
   double between_polls_seconds = 0;  ///< part in unmarked code between polls that found nothing: work, or a loop that waits
-  base::vector<place_total> calls;       ///< call sites with the most of it; `visits`: calls
+  base::vector<place_total> calls;  ///< call sites with the most of it; `visits`: calls
   base::vector<location_seconds> ranks;  ///< by rank
   processor_sharing sharing;
 };
@@ -28650,22 +31223,22 @@ struct rank_code {
 
 /// What the scheduler did to the main thread of a rank.
 struct processor_use {
-  std::int64_t ran_ns = 0;      ///< it had a processor
-  std::int64_t delay_ns = 0;    ///< it was ready to run, and had none
-  std::int64_t passed_ns = 0;   ///< wall time meanwhile
-  std::int32_t processors = 0;  ///< that it may use; 0: unknown
+  std::int64_t ran_ns = 0;        ///< it had a processor
+  std::int64_t ran_times = 0;     ///< how often it got one
+  std::int64_t delay_ns = 0;      ///< it was ready to run, and had none
+  std::int64_t own_delay_ns = 0;  ///< part of it outside MPI
+  std::int32_t processors = 0;    ///< that it may use; 0: unknown
 
   /// What happened after `before`; the processors of now.
   processor_use since(const processor_use& before) const noexcept {
-    return {ran_ns - before.ran_ns, delay_ns - before.delay_ns, passed_ns - before.passed_ns, processors};
+    return {ran_ns - before.ran_ns, ran_times - before.ran_times, delay_ns - before.delay_ns,
+            own_delay_ns - before.own_delay_ns, processors};
   }
-  /// The part of `delay_ns` in its own code, of which it ran `own_ns`. MPI polls, so it slept outside MPI; what remains of
-  /// its own code is delayed in proportion.
-  std::int64_t delay_in(std::int64_t own_ns) const noexcept {
-    const std::int64_t slept = std::max<std::int64_t>(passed_ns - ran_ns - delay_ns, 0), ready = ran_ns + delay_ns;
-    if (ready <= 0 || own_ns <= slept) return 0;
-    const double share = std::min(1.0, static_cast<double>(own_ns - slept) / static_cast<double>(ready));
-    return static_cast<std::int64_t>(share * static_cast<double>(delay_ns));
+  /// The part of `delay_ns` that held the rank up. A rank that yields its processor while it waits in MPI is ready all the
+  /// time and gets one as soon as it needs it. It runs for microseconds at a time; one that spins, for milliseconds.
+  std::int64_t held_up_ns() const noexcept {
+    const bool yields = ran_ns < 200'000 * ran_times;
+    return yields ? own_delay_ns : delay_ns;
   }
 };
 
@@ -28800,7 +31373,7 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
     u.visits = u.most_visits = c.visits;
     u.work = u.most_work = c.work;
     u.most_whole_ns = whole_ns;
-    u.most_delay_ns = processor.delay_in(whole_ns);
+    u.most_delay_ns = processor.own_delay_ns;
     u.most_polls_ns = c.polls_ns;
     u.most_processors = processor.processors;
     u.most_rank = rank;
@@ -29695,14 +32268,15 @@ struct call_table {
 
 namespace detail {
 
-// The two halves of MPI_Sendrecv count as MPI_Send and MPI_Recv, what MPI_Start starts as MPI_Isend or MPI_Irecv.
+// The two halves of MPI_Sendrecv count as MPI_Send and MPI_Recv, what MPI_Start starts as MPI_Isend or MPI_Irecv, MPI_Send_c
+// as MPI_Send.
 inline core::mpi_call part_of(const core::sync_record& r) noexcept {
   const bool sends = r.has(core::sync_flag::posts_send);
-  if (!sends && !r.has(core::sync_flag::posts_receive)) return r.call;
+  if (!sends && !r.has(core::sync_flag::posts_receive)) return core::plain_form(r.call);
   switch (core::role_of(r.call)) {
     case core::call_role::exchange: return sends ? core::mpi_call::Send : core::mpi_call::Recv;
     case core::call_role::start: return sends ? core::mpi_call::Isend : core::mpi_call::Irecv;
-    default: return r.call;
+    default: return core::plain_form(r.call);
   }
 }
 
@@ -29734,14 +32308,15 @@ inline call_table calls_of(const explain::rank_history& rank) {
       k.site = r.site < location.call_sites.size() ? location.call_sites[r.site] : 0;
       k.rank = rank.rank;
       k.thread = location.thread;
-      k.call = r.call;
+      k.call = core::is_persistent(r.call) ? core::mpi_call::Start : r.call;
       k.part = detail::part_of(r);
-      const core::call_role role = core::role_of(k.part);
+      const core::call_role role = core::meeting_role_of(k.part);
       if (r.comm < rank.communicators.size()) {
         const explain::communicator& comm = rank.communicators[r.comm];
         k.communicator = comm.id != rank.communicators[0].id ? comm.id : 0;
         k.size = comm.size;
-        if (r.peer >= 0 && !r.has(core::sync_flag::proc_null) && (message || detail::has_root(role)))
+        if (r.peer >= 0 && !r.has(core::sync_flag::proc_null) &&
+            (message || detail::has_root(role) || role == core::call_role::transfer || role == core::call_role::lock))
           k.peer = comm.world.empty()                                     ? r.peer
                    : static_cast<std::size_t>(r.peer) < comm.world.size() ? comm.world[static_cast<std::size_t>(r.peer)]
                                                                           : -1;
@@ -30022,7 +32597,7 @@ inline void add_calls(event_store& store, trouble& log, const call_table& calls,
     const bool receives = role == core::call_role::receive || role == core::call_role::post_receive;
     v[call_field::source] = sends ? k.rank : receives ? k.peer : -1;
     v[call_field::destination] = sends ? k.peer : receives ? k.rank : -1;
-    v[call_field::root] = detail::has_root(role) ? k.peer : -1;
+    v[call_field::root] = detail::has_root(core::meeting_role_of(k.part)) ? k.peer : -1;
     v[call_field::duration] = static_cast<double>(c.duration_ns) / static_cast<double>(c.count) / 1e9;
     v[call_field::longest] = static_cast<double>(c.longest_ns) / 1e9;
     v[call_field::count] = static_cast<double>(c.count);
@@ -30105,7 +32680,7 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
       const auto ns = static_cast<std::int64_t>(static_cast<double>(r.duration) * ns_per_tick);
       if (left != 0 && r.begin > left) own_ns += static_cast<std::int64_t>(static_cast<double>(r.begin - left) * ns_per_tick);
       left = r.begin + r.duration;
-      if (r.has(core::sync_flag::posts_send) && !r.has(core::sync_flag::proc_null)) {
+      if (r.has(core::sync_flag::posts_send) && !r.has(core::sync_flag::proc_null) && !explain::is_posting_of_epoch(r)) {
         site_use& use = at(key);
         use.call = static_cast<std::uint32_t>(r.call);
         ++use.calls;
@@ -32737,7 +35312,7 @@ declare composite event uneven member ( wait as w )
   when (w.lead = 'one' or w.lead = 'several') and w.top_kind != 'waiting';
 declare problem for uneven when w.excess != 'speed' and w.excess != 'shared' parameters (
   name = "uneven_work",
-  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
+  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
   root = "{w.top} {w.top_place} {w.code_rank}",
   description = if(w.lead = 'one', "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}",
                    "some ranks take up to {w.code_ratio} times as long as the others in {w.top}, rank {w.code_rank} most")
@@ -32750,7 +35325,7 @@ declare problem for uneven when w.excess != 'speed' and w.excess != 'shared' par
   duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted );
 declare problem for uneven when w.excess = 'speed' parameters (
   name = "slower_visits",
-  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
+  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
   root = "{w.top} {w.top_place} {w.code_rank}",
   description = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}, at the same number of units of work.",
   verdict = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
@@ -32762,7 +35337,7 @@ declare problem for uneven when w.excess = 'speed' parameters (
 # The scheduler is the cause: the rank had work to do and no processor.
 declare problem for uneven when w.excess = 'shared' parameters (
   name = "shared_processor",
-  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
+  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
   root = "rank {w.code_rank}",
   description = "rank {w.code_rank} was ready to run for {w.code_delay} without a processor, so that {w.top} took {w.code_ratio} times as
                  long as on the others" + if(w.code_processors > 0, "; it may use {plural(w.code_processors, 'processor', 'processors')}.", "."),
@@ -32774,7 +35349,7 @@ declare problem for uneven when w.excess = 'shared' parameters (
 declare composite event serial member ( wait as w ) when (w.lead = 'alone' or w.lead = 'few') and w.top_kind != 'between' and w.top_kind != 'waiting';
 declare problem for serial parameters (
   name = "serial_work",
-  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_create, wait_at_finalize, serialised_pipeline, uneven_work, send_after_work",
+  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, serialised_pipeline, uneven_work, send_after_work",
   root = "{w.top} {w.top_place} {w.code_rank}",
   description = if(w.lead = 'few', "only {w.code_ranks} of {w.ranks} ranks run {w.top}; the others wait for them at {w.operation}.",
                    "only rank {w.code_rank} runs {w.top}; the other ranks wait for it at {w.operation}."),
@@ -32808,7 +35383,7 @@ declare composite event varying_block member ( wait as w )
        and w.top_kind != 'waiting' and w.top_duration - w.top_inherited > 40 % * w.duration;
 declare problem for varying_block when w.top_moved < 50 % parameters (
   name = "slow_block",
-  instead_of = "late_sender, late_receiver, wait_for_progress, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast",
+  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_fence, early_wait",
   root = "{w.top} {w.top_place}",
   description = "{w.waiting_ranks} are late in turn because {w.top} takes longer now on one, now on another; in total all ranks spend
                  about as much time in it.",
@@ -32818,7 +35393,7 @@ declare problem for varying_block when w.top_moved < 50 % parameters (
   duration = w.duration, saving = w.above_mean );
 declare problem for varying_block when w.top_moved >= 50 % parameters (
   name = "work_in_turn",
-  instead_of = "late_sender, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast",
+  instead_of = "late_sender, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_fence, early_wait",
   root = "{w.top} {w.top_place}",
   description = "{w.waiting_ranks} run {w.top} in turn while others wait; in total all ranks spend about as much time in it.",
   verdict = "{w.waiting_ranks} run {w.top} in turn while others wait: running it at the same time on all",
@@ -32916,6 +35491,17 @@ declare problem for wait_at_finalize parameters (
   duration = w.duration,
   saving = w.avoidable );
 
+declare composite event nonblocking_collective member ( wait as w ) when w.pattern = 'nonblocking_collective';
+declare problem for nonblocking_collective parameters (
+  name = "nonblocking_collective",
+  description = "{w.operation} completes a collective operation that {w.late_ranks} started late ({w.cause}).",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others} to start the collective operation ({w.cause})"
+            + if(w.blocks_count > 0, ", which comes after {w.blocks}", "") + ": starting it earlier",
+  advice = if(w.blocks_count > 0, "call {w.cause} before {w.blocks} on {w.late_ranks}", "call {w.cause} earlier on {w.late_ranks}")
+           + ", or give {w.waiting_ranks} work to do ahead of {w.operation}",
+  duration = w.duration,
+  saving = w.avoidable );
+
 # A barrier next to a collective operation that holds all ranks anyway, or with no communication since the last one.
 declare composite event needless_barrier
   member ( wait as w, shared barrier_use as b )
@@ -32964,7 +35550,7 @@ inline const char* events() noexcept {
   return R"rules(
 # What calls become: one event for all calls with equal parameters, which stands for `count` calls. Duration, count,
 # process and place come with each. The two halves of MPI_Sendrecv count as MPI_Send and MPI_Recv, what MPI_Start starts
-# as MPI_Isend or MPI_Irecv.
+# as MPI_Isend or MPI_Irecv, and calls with large counts (MPI_Send_c) as those with usual ones.
 declare simple event send
   function MPI_Send, MPI_Bsend, MPI_Ssend, MPI_Rsend, MPI_Isend, MPI_Ibsend, MPI_Issend, MPI_Irsend
   parameters ( destination = in destination, tag = in tag, communicator = in communicator, bytes = in bytes );
@@ -33059,7 +35645,7 @@ declare problem for wait_for_progress parameters (
 
 declare composite event wrong_order member ( wait as w )
   when w.pattern = 'late_sender' and w.wrong_order_duration > 10 % * w.duration
-       and (w.operation_call = 'MPI_Recv' or w.operation_call = 'MPI_Wait');
+       and (w.operation_call = 'MPI_Recv' or w.operation_call = 'MPI_Recv_c' or w.operation_call = 'MPI_Wait');
 declare problem for wrong_order parameters (
   name = "wrong_order",
   description = "{plural(w.wrong_order_count, 'message was', 'messages were')} received in another order than sent: others that
@@ -33109,6 +35695,79 @@ declare problem for traffic
 
 #endif
 
+// ---- whywait/rules/problems/one_sided_problems.hpp
+#ifndef WHYWAIT_RULES_PROBLEMS_ONE_SIDED_PROBLEMS_HPP
+#define WHYWAIT_RULES_PROBLEMS_ONE_SIDED_PROBLEMS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+namespace problems {
+
+/// Problems of one-sided communication: those of Scalasca's patterns.
+inline const char* one_sided() noexcept {
+  return R"rules(
+declare composite event wait_at_fence member ( wait as w ) when w.pattern = 'wait_at_fence';
+declare problem for wait_at_fence parameters (
+  name = "wait_at_fence",
+  description = "{w.operation} holds all ranks of the window: {w.waiting_ranks} came before {w.late_ranks} and waited.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": MPI_Win_post and MPI_Win_start with the ranks that exchange data"),
+  advice = if(w.blocks_count = 0, "replace {w.operation} by MPI_Win_post and MPI_Win_start with the ranks that exchange data",
+           "spread the work of {w.blocks} evenly over the ranks, or replace {w.operation} by MPI_Win_post and MPI_Win_start with the ranks that exchange data"),
+  duration = w.duration,
+  saving = w.avoidable );
+
+declare composite event late_post member ( wait as w ) when w.pattern = 'late_post';
+declare problem for late_post parameters (
+  name = "late_post",
+  description = "The origin came to {w.operation} before the target had exposed its window ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} until {w.late_others} exposed the window ({w.cause})"
+            + if(w.blocks_count > 0, ", which comes after {w.blocks}", "") + ": exposing it earlier",
+  advice = if(w.blocks_count > 0, "call {w.cause} before {w.blocks} if the window may be accessed meanwhile, or ", "call {w.cause} earlier, or ")
+           + "give {w.waiting_ranks} work to do ahead of {w.operation}",
+  duration = w.duration,
+  saving = w.avoidable );
+
+declare composite event early_wait member ( wait as w ) when w.pattern = 'early_wait';
+declare problem for early_wait parameters (
+  name = "early_wait",
+  description = "The target came to {w.operation} before the origins had accessed its window ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for the accesses of {w.late_others}"
+            + if(w.blocks_count > 0, ", which come after {w.blocks}", "") + ": making them earlier",
+  advice = if(w.blocks_count > 0, "make {w.blocks} shorter on {w.late_ranks}, or ", "") + "give {w.waiting_ranks} work to do ahead of {w.operation}",
+  duration = w.duration,
+  saving = w.avoidable );
+
+declare composite event late_complete member ( wait as w ) when w.pattern = 'late_complete';
+declare problem for late_complete parameters (
+  name = "late_complete",
+  description = "{w.late_ranks} ended the access to the window ({w.cause}) long after the last operation: {w.waiting_ranks} waited in {w.operation}.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} until {w.late_others} called {w.cause}, long after the last operation"
+            + if(w.blocks_count > 0, ", because of {w.blocks}", "") + ": calling it right after that operation",
+  advice = if(w.blocks_count > 0, "call {w.cause} before {w.blocks}", "call {w.cause} right after the last operation"),
+  duration = w.duration,
+  saving = w.avoidable );
+
+declare composite event window_lock_contention member ( wait as w ) when w.pattern = 'window_lock_contention';
+declare problem for window_lock_contention parameters (
+  name = "window_lock_contention",
+  description = "{w.waiting_ranks} waited in {w.operation} for the lock of a window until {w.late_ranks} released it ({w.cause}).",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for the lock that {w.late_others} held"
+            + if(w.blocks_count > 0, " during {w.blocks}", "") + ": holding it shorter",
+  advice = if(w.blocks_count > 0, "move {w.blocks} out of the lock that {w.cause} releases, or ", "call {w.cause} earlier, or ")
+           + "take a shared lock (MPI_LOCK_SHARED, MPI_Win_lock_all) where MPI_Accumulate or MPI_Fetch_and_op suffices",
+  duration = w.duration,
+  saving = w.avoidable );
+)rules";
+}
+
+}  // namespace problems
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/rules/knowledge_base.hpp
 #ifndef WHYWAIT_RULES_KNOWLEDGE_BASE_HPP
 #define WHYWAIT_RULES_KNOWLEDGE_BASE_HPP
@@ -33128,6 +35787,7 @@ inline const base_text* base_texts(std::size_t& count) noexcept {
   static const base_text texts[] = {{"built-in/events", problems::events()},
                                     {"built-in/messages", rules::problems::messages()},
                                     {"built-in/collectives", problems::collectives()},
+                                    {"built-in/one_sided", problems::one_sided()},
                                     {"built-in/balance", problems::balance()}};
   count = sizeof texts / sizeof *texts;
   return texts;
@@ -34914,7 +37574,7 @@ class process_names final : public explain::function_names {
     if (known == base::key_map::none || meanings_[known].calls == nullptr) return 0;
     if (symbols_ == nullptr) symbols_.reset(new report::symboliser("libdw.so.1", modules_));
     const mpi::call_site& site = (*meanings_[known].calls)[meanings_[known].number];
-    core::stable_key key = function_key(symbols_->of_call(site.address));
+    core::stable_key key = function_key(code_of_call(*symbols_, site.address));
     if (key == 0) return 0;
     if (site.caller != nullptr) key = core::combine(key, function_key(symbols_->of_call(site.caller)));
     return core::combine(key, static_cast<std::uint64_t>(site.call));
@@ -34964,6 +37624,8 @@ class process_names final : public explain::function_names {
 
   // The same on every rank, although each loads modules at other addresses.
   core::stable_key key_of_code(const void* address) const {
+    if (const std::uint32_t script = core::script_site_of(address); script != 0 && script < sites_.size())
+      return sites_[script].key;
     const report::module_offset code = modules_ != nullptr ? modules_->offset_of(address) : report::module_offset_of(address);
     return core::combine(core::key_of(code.module), code.offset);
   }
@@ -34977,6 +37639,16 @@ class process_names final : public explain::function_names {
     return key;
   }
 
+  report::code_place code_of_call(report::symboliser& symbols, const void* address) const {
+    const std::uint32_t script = core::script_site_of(address);
+    if (script == 0 || script >= sites_.size()) return symbols.of_call(address);
+    report::code_place code;
+    code.module = code.file = sites_[script].file;
+    code.function = sites_[script].name;
+    code.line = static_cast<int>(sites_[script].line);
+    return code;
+  }
+
   base::place place_of_call(report::symboliser& symbols, const mpi::call_site_table& calls, std::uint32_t number) const {
     const mpi::call_site& site = calls[number];
     std::string region;
@@ -34984,7 +37656,7 @@ class process_names final : public explain::function_names {
       if (level != 0) region += '/';
       region += name_of_site(symbols, calls.region(site, level));
     }
-    base::place p = report::call_place(symbols.of_call(site.address), core::name_of(site.call), std::move(region));
+    base::place p = report::call_place(code_of_call(symbols, site.address), core::name_of(site.call), std::move(region));
     if (site.caller != nullptr) p.caller = base::function_text(report::call_place(symbols.of_call(site.caller), {}, {}));
     return p;
   }
@@ -38014,24 +40686,30 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// How long the main thread of this process had a processor and was ready to run without one, the time now, and the number
-/// of processors that it may use. Linux counts the first two (/proc/self/schedstat); zeros where it does not.
-inline rules::processor_use processor_use_of_process() noexcept {
+#ifndef WHYWAIT_DISABLE
+/// How long the main thread of this process had a processor and was ready to run without one, which Linux counts
+/// (/proc/self/schedstat; zeros where it does not), and the number of processors that it may use. Called inside an MPI call: no
+/// time between the begin of that call and the return from here is delay outside MPI.
+inline rules::processor_use processor_use_of_process(mpi::state& process) noexcept {
   rules::processor_use out;
   if (std::FILE* const file = std::fopen("/proc/self/schedstat", "r")) {
-    unsigned long long ran = 0, ready = 0;
-    if (std::fscanf(file, "%llu %llu", &ran, &ready) == 2) {
+    unsigned long long ran = 0, ready = 0, times = 0;
+    if (std::fscanf(file, "%llu %llu %llu", &ran, &ready, &times) == 3) {
       out.ran_ns = static_cast<std::int64_t>(ran);
+      out.ran_times = static_cast<std::int64_t>(times);
       out.delay_ns = static_cast<std::int64_t>(ready);
     }
     std::fclose(file);
   }
-  timespec now;
-  if (clock_gettime(CLOCK_MONOTONIC, &now) == 0) out.passed_ns = std::int64_t(now.tv_sec) * 1000000000 + now.tv_nsec;
+  if (process.delay != nullptr) {
+    process.delay->end_call();
+    out.own_delay_ns = process.delay->ns();
+  }
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) out.processors = CPU_COUNT(&allowed);
   return out;
 }
+#endif  // WHYWAIT_DISABLE
 
 /// Processors of this machine; at least 1.
 inline std::int64_t processors_of_machine() noexcept { return std::max<std::int64_t>(1, ::sysconf(_SC_NPROCESSORS_ONLN)); }
@@ -38641,7 +41319,7 @@ class plausible_time {
   static constexpr std::size_t sizes = 14, buckets = 40;
   static constexpr std::uint32_t enough = 8;  ///< fewest calls of a group that has a bound
 
-  plausible_time() { counts_.assign(core::modelled_calls * sizes * buckets, 0); }
+  plausible_time() { counts_.assign(groups * sizes * buckets, 0); }
 
   /// Adds a call that spent `ns` inside MPI beyond its explained waits.
   void add(core::mpi_call call, std::uint64_t bytes, std::int64_t ns) noexcept {
@@ -38680,6 +41358,9 @@ class plausible_time {
   base::pod_vector<std::uint32_t>& counts() noexcept { return counts_; }
 
  private:
+  // One for each function, and one for all that initiate collectives.
+  static constexpr std::size_t groups = static_cast<std::size_t>(core::mpi_call::initiations_) + 1;
+
   // Bucket b holds times up to 2^b ns.
   static std::size_t bucket_of(std::int64_t ns) noexcept {
     const auto up = static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 1)) - 1;
@@ -38687,7 +41368,8 @@ class plausible_time {
   }
   static std::size_t group(core::mpi_call call, std::uint64_t bytes) noexcept {
     const std::size_t digits = bytes == 0 ? 0 : static_cast<std::size_t>(64 - __builtin_clzll(bytes)) / 2 + 1;
-    return (static_cast<std::size_t>(call) * sizes + std::min(digits, sizes - 1)) * buckets;
+    const std::size_t number = core::initiates(call) ? groups - 1 : static_cast<std::size_t>(call);
+    return (number * sizes + std::min(digits, sizes - 1)) * buckets;
   }
 
   base::pod_vector<std::uint32_t> counts_;
@@ -38738,6 +41420,7 @@ struct traced_line {
   std::uint64_t dropped = 0;  ///< calls beyond the limit or dropped by the recorder
   base::pod_vector<traced_call> calls;
   base::pod_vector<traced_block> blocks;
+  base::pod_vector<std::int32_t> needs;  ///< ranks of sparse collectives, `peer` of them from `tag` on
 };
 
 /// Extracts the lines of one rank from its records. For each location these are the first `most_calls` calls (80 bytes
@@ -38781,6 +41464,16 @@ inline base::vector<traced_line> trace(const explain::rank_history& h, std::size
                  : static_cast<std::size_t>(r.peer) < of.world.size() ? of.world[static_cast<std::size_t>(r.peer)]
                                                                       : -1;
       }
+      const auto listed = static_cast<std::uint64_t>(std::max(r.peer, 0)), at = static_cast<std::uint64_t>(std::max(r.tag, 0));
+      if (r.has(core::sync_flag::sparse)) {
+        c.peer = r.peer;
+        c.tag = static_cast<std::int32_t>(line.needs.size());
+        if (at + listed > location.needs.size()) c.communicator = 0;
+        for (std::uint64_t k = at; c.communicator != 0 && k != at + listed; ++k) line.needs.push_back(location.needs[k]);
+      }
+      if (c.communicator != 0 && core::is_persistent(r.call)) {
+        c.communicator = explain::order_key(location, h.communicators[r.comm], r);
+      }
       c.first_block = static_cast<std::uint32_t>(line.blocks.size());
       for (; steps < r.steps && steps < location.steps.size(); ++steps) {
         const core::path_step& s = location.steps[steps];
@@ -38808,6 +41501,7 @@ inline base::packet pack(const base::vector<traced_line>& lines) {
     base::put(out, l.dropped);
     base::put_all(out, l.calls);
     base::put_all(out, l.blocks);
+    base::put_all(out, l.needs);
   }
   return out;
 }
@@ -38825,6 +41519,7 @@ inline void unpack(const unsigned char* data, std::size_t size, base::vector<tra
       l.dropped = from.get<std::uint64_t>();
       base::get_all(from, l.calls);
       base::get_all(from, l.blocks);
+      base::get_all(from, l.needs);
       into.push_back(std::move(l));
     }
   } catch (const std::out_of_range&) {
@@ -38876,9 +41571,9 @@ namespace detail {
   return v[v.size() / 2];
 }
 
-/// Whether the ranks of a communicator meet in the call. Those of MPI_Comm_idup meet in the call that completes it.
+/// Whether the ranks of a communicator meet in the call, or in those that complete it.
 inline bool is_meeting(const traced_call& c) {
-  return c.communicator != 0 && c.members > 1 && c.call != core::mpi_call::Comm_idup && core::is_ordered_collective(c.call);
+  return c.communicator != 0 && c.members > 1 && core::is_ordered_collective(c.call) && (c.flags & core::sync_flag::met) == 0;
 }
 
 /// The time at which the data of a message began to move.
@@ -39144,6 +41839,7 @@ class log_joiner {
     sort_lines();
     for (std::uint32_t l = 0; l != t_.size(); ++l) add_line(l);
     match_messages();
+    find_late_receivers();
     fit_messages();
     match_collectives();
     progress_edges(t_, log_);
@@ -39302,32 +41998,74 @@ class log_joiner {
     log_.messages.push_back(m);
   }
 
-  // Estimates the size from which sends wait for late receivers. Then fits latency and time per byte by a median line
-  // through small and large messages, where a receiver waited and the whole transfer was observed. No message may
-  // exceed its observed time.
-  void fit_messages() {
-    const auto for_one = [](core::mpi_call c) {
-      return core::role_of(c) == core::call_role::send || c == core::mpi_call::Wait;
-    };
-    double most_buffered = -1.0, least_waiting = 1e300, largest = 0.0;
+  // The two instants at which the inputs of one call were there last: messages sent to it, and receives posted for its sends.
+  struct last_inputs {
+    std::int64_t last_ns, before_ns;
+    void add(std::int64_t ns) noexcept {
+      before_ns = std::max(before_ns, std::min(ns, last_ns));
+      last_ns = std::max(last_ns, ns);
+    }
+  };
+
+  struct evidence {
+    double bytes;
+    bool waits;
+    bool operator<(const evidence& o) const noexcept { return bytes < o.bytes; }
+  };
+
+  // Estimates the size from which sends wait for late receivers: a call that completes a send stayed until the receive was
+  // posted and returned soon after it, although everything else that it needed had been there before.
+  void find_late_receivers() {
+    base::pod_vector<std::size_t> first;
+    base::pod_vector<last_inputs> inputs;
+    for (const traced_line& line : t_) {
+      first.push_back(inputs.size());
+      for (const traced_call& c : line.calls) inputs.push_back({c.enter_ns, c.enter_ns});
+    }
+    const auto inputs_of = [&](const models::place& p) -> last_inputs& { return inputs[first[p.line] + p.index]; };
     for (const models::message_edge& m : log_.messages) {
-      const traced_call& done = call(m.done);
-      const std::int64_t posted = call(m.posted).enter_ns;
+      inputs_of(m.to).add(call(m.from).enter_ns);
+      inputs_of(m.done).add(call(m.posted).enter_ns);
+    }
+    base::pod_vector<evidence> seen;
+    double largest = 0.0, most_buffered = 4096.0;
+    for (const models::message_edge& m : log_.messages) {
+      const std::int64_t posted = call(m.posted).enter_ns, left = call(m.done).leave_ns;
+      const last_inputs& in = inputs_of(m.done);
       largest = std::max(largest, m.bytes);
-      if (!m.rendezvous && done.leave_ns < posted && for_one(done.call)) most_buffered = std::max(most_buffered, m.bytes);
+      if (m.rendezvous) continue;
+      if (left < posted) {
+        if (core::role_of(call(m.done).call) != core::call_role::complete_any) seen.push_back({m.bytes, false});
+      } else if (posted == in.last_ns && in.before_ns < posted && left - posted < posted - in.before_ns) {
+        seen.push_back({m.bytes, true});
+      }
     }
-    for (const models::message_edge& m : log_.messages) {
-      const traced_call& done = call(m.done);
-      const std::int64_t posted = call(m.posted).enter_ns;
-      if (m.bytes > most_buffered && done.enter_ns < posted && done.leave_ns >= posted && for_one(done.call))
-        least_waiting = std::min(least_waiting, m.bytes);
+    base::small_stable_sort(seen);
+    // The limit that contradicts least of it: buffered from the limit on, or waiting below.
+    std::size_t wrong = 0, least;
+    for (const evidence& e : seen) wrong += e.waits;
+    least = wrong;
+    double limit = 1e300;
+    for (std::size_t i = seen.size(); i-- != 0;) {
+      if (seen[i].waits) --wrong;
+      else ++wrong;
+      if (wrong < least && (i == 0 || seen[i - 1].bytes < seen[i].bytes)) {
+        least = wrong;
+        limit = seen[i].bytes;
+      }
     }
-    for (models::message_edge& m : log_.messages) m.rendezvous = m.rendezvous || m.bytes >= least_waiting;
-    if (least_waiting > largest && largest > std::max(most_buffered, 4096.0)) {
-      log_.may_wait_from = std::max(most_buffered + 1.0, 4096.0);
+    for (const evidence& e : seen)
+      if (!e.waits && e.bytes < limit) most_buffered = std::max(most_buffered, e.bytes);
+    for (models::message_edge& m : log_.messages) m.rendezvous = m.rendezvous || m.bytes >= limit;
+    if (limit > largest && largest > most_buffered) {
+      log_.may_wait_from = most_buffered == 4096.0 ? most_buffered : most_buffered + 1.0;
       log_.doubts.push_back("no receiver of a large message came late: sends are assumed not to wait for receivers");
     }
+  }
 
+  // Fits latency and time per byte by a median line through small and large messages, where a receiver waited and the whole
+  // transfer was observed. No message may exceed its observed time.
+  void fit_messages() {
     base::pod_vector<transfer> seen;
     for (const models::message_edge& m : log_.messages)
       if (departure(t_, m) >= call(m.to).enter_ns && call(m.to).leave_ns > departure(t_, m))
@@ -39380,10 +42118,13 @@ class log_joiner {
   void add_sync(const end_point* members, std::size_t n) {
     models::sync_edge s;
     const traced_call& any = call(members[0].where);
+    const core::call_role role = core::meeting_role_of(any.call);
+    bool sparse = core::initiates(any.call) && role == core::call_role::scan;
+    for (std::size_t i = 0; i != n; ++i) sparse = sparse || (call(members[i].where).flags & core::sync_flag::sparse) != 0;
+    if (sparse) return add_needs(members, n, role);
     const std::uint32_t fresh = static_cast<std::uint32_t>(log_.labels.size());
     s.label = labels_.intern(core::combine(1, static_cast<std::uint64_t>(any.call) + 1), fresh);
     if (s.label == fresh) log_.labels.push_back(core::name_of(any.call));
-    const core::call_role role = core::role_of(any.call);
     s.prefix = role == core::call_role::scan;
     std::int64_t last = INT64_MIN;
     for (std::size_t i = 0; i != n; ++i) {
@@ -39393,17 +42134,41 @@ class log_joiner {
         s.in.push_back(models::place(p));
         last = std::max(last, call(p).enter_ns);
       }
-      if (role != core::call_role::all_to_one || root) s.out.push_back(models::place(p));
+      models::place done = p;
+      if (core::initiates(any.call) && !completed_at(p, done)) continue;
+      if (role != core::call_role::all_to_one || root) s.out.push_back(models::place(done));
     }
     if (s.in.empty() || s.out.empty()) return;
     // the fastest exit is the cost of the collective itself
     std::int64_t cost = INT64_MAX, before = INT64_MIN;
     for (const models::place& p : s.out) {
       before = std::max(before, call(p).enter_ns);
-      cost = std::min(cost, call(p).leave_ns - (s.prefix ? before : last));
+      cost = std::min(cost, call(p).leave_ns - std::max(s.prefix ? before : last, call(p).enter_ns));
     }
     s.seconds = static_cast<double>(std::max<std::int64_t>(0, cost)) * 1e-9;
     log_.syncs.push_back(std::move(s));
+  }
+
+  // Members that do not need all others: the call that completes the operation waits for the needed ones to begin.
+  void add_needs(const end_point* members, std::size_t n, core::call_role role) {
+    for (std::size_t i = 0; i != n; ++i) {
+      const models::place& p = members[i].where;
+      const traced_call& c = call(p);
+      models::place done = p;
+      if (core::initiates(c.call) && !completed_at(p, done)) continue;
+      const auto need = [&](std::size_t other) {
+        const bool blocked = other < n && other != i && call(members[other].where).enter_ns <= call(done).leave_ns;
+        if (blocked) log_.entries.push_back({members[other].where, done});
+      };
+      if ((c.flags & core::sync_flag::sparse) == 0) {
+        for (std::size_t k = 0; k != (role == core::call_role::scan ? i : n); ++k) need(k);
+        continue;
+      }
+      const base::pod_vector<std::int32_t>& needs = t_[p.line].needs;
+      for (std::int32_t k = c.tag; k < c.tag + c.peer && static_cast<std::size_t>(k) < needs.size(); ++k) {
+        need(static_cast<std::size_t>(needs[static_cast<std::size_t>(k)]));
+      }
+    }
   }
 
   base::vector<traced_line> t_;
@@ -39537,7 +42302,7 @@ inline void answer_questions(const mpi::state& process, const process_names& his
     for (const report::location_seconds& r : into.not_understood.ranks)
       if (run_seconds > 0) options.not_understood = std::max(options.not_understood, r.seconds / run_seconds);
     if (into.run.location_seconds > 0)
-      options.shared_processors = into.not_understood.sharing.work_seconds / into.run.location_seconds;
+      options.shared_processors = into.not_understood.sharing.code_seconds / into.run.location_seconds;
     into.prediction.answers = whatif::ask(log, asked.all, options);
     for (whatif::answer& a : into.prediction.answers)
       if (!calls.all_of_them && a.engine == "clocks")
@@ -39837,9 +42602,8 @@ class time_not_understood {
   void fold(const core::rank_history& history, std::int64_t ranks_here, const finalize::team& all) {
     ranks_here_ = ranks_here;
     explain::plausible_time now;
-    each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, bool, core::stable_key) {
+    each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, bool, std::size_t) {
       now.add(r.call, bytes, ns);
-      mpi_ns_ += static_cast<double>(r.duration - core::slept(r)) * history.clock.ns_per_tick;
     });
     auto& counts = now.counts();
     all.all_reduce(counts.data(), static_cast<int>(counts.size()), MPI_UINT32_T, MPI_SUM);
@@ -39847,19 +42611,38 @@ class time_not_understood {
     const std::int64_t slice_ns = time_slice_ns(ranks_here_);
     std::int64_t steps = 1;
     for (std::int32_t n = 1; n < history.ranks; n *= 2) ++steps;
-    each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, bool unknown, core::stable_key key) {
-      const std::int64_t beyond =
-          unknown ? 0 : ns - plausible_.bound_ns(r.call, bytes, core::is_collective(r.call) ? steps : 1, slice_ns);
-      if (unknown && core::role_of(r.call) == core::call_role::test) polled_ns_ += ns;
-      if (unknown) found_.push_back({key, ns, 1, 0, 0, 0});
-      else found_.push_back({key, 0, 0, std::max<std::int64_t>(beyond, 0), beyond > 0 ? 1 : 0, 1});
-      if (found_.size() >= most_unsorted) add_up(found_);
+    base::pod_vector<site_sum> sums;  // by place: the call sites of each location, and its calls without one
+    for (const core::location_history& l : history.locations) {
+      for (const core::stable_key key : l.call_sites) sums.push_back({key, 0, 0, 0, 0, 0});
+      sums.push_back({0, 0, 0, 0, 0, 0});
+    }
+    struct {
+      core::mpi_call call = core::mpi_call::count_;
+      std::uint64_t bytes = 0;
+      std::int64_t ns = 0;
+    } bound;  // of the last call: most are like the one before
+    each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, bool unknown, std::size_t place) {
+      site_sum& sum = sums[place];
+      if (unknown) {
+        if (core::role_of(r.call) == core::call_role::test) polled_ns_ += ns;
+        sum.ns += ns;
+        ++sum.count;
+        return;
+      }
+      if (r.call != bound.call || bytes != bound.bytes)
+        bound = {r.call, bytes, plausible_.bound_ns(r.call, bytes, core::is_collective(r.call) ? steps : 1, slice_ns)};
+      const std::int64_t beyond = ns - bound.ns;
+      sum.beyond_ns += std::max<std::int64_t>(beyond, 0);
+      sum.beyond += beyond > 0 ? 1 : 0;
+      ++sum.seen;
     });
-    between_polls(history, [&](core::stable_key key, std::int64_t ns) {
+    between_polls(history, [&](std::size_t place, std::int64_t ns) {
       between_polls_ns_ += ns;
-      found_.push_back({key, ns, 1, 0, 0, 0});
-      if (found_.size() >= most_unsorted) add_up(found_);
+      sums[place].ns += ns;
+      ++sums[place].count;
     });
+    for (const site_sum& s : sums)
+      if (s.count != 0 || s.seen != 0) found_.push_back(s);
     add_up(found_);
     waits_.reset();
   }
@@ -39870,7 +42653,7 @@ class time_not_understood {
     // A site of which few calls take too long may have been interrupted: the scheduler gets the benefit of the doubt.
     std::int64_t mine = 0, sporadic_ns = 0;
     for (const site_sum& s : found_) sporadic_ns += 2 * s.beyond < s.seen ? s.beyond_ns : 0;
-    const std::int64_t taken = std::min(sporadic_ns, use.delay_ns);
+    const std::int64_t taken = std::min(sporadic_ns, use.delay_ns - use.own_delay_ns);
     const double kept = sporadic_ns > 0 ? static_cast<double>(sporadic_ns - taken) / static_cast<double>(sporadic_ns) : 0;
     sums_ = {};
     for (site_sum s : found_) {
@@ -39892,14 +42675,11 @@ class time_not_understood {
     }
     add_up(sums_);
     report::not_understood result;
-    // A rank polls while it waits, so that its time outside MPI had the rest of what it ran or was ready to run.
-    const double ready_ns = static_cast<double>(use.ran_ns + use.delay_ns);
-    const double worked = ready_ns > 0 ? std::max(0.0, 1.0 - mpi_ns_ / ready_ns) : 0;
     double seconds[6] = {static_cast<double>(mine) * 1e-9,
                          static_cast<double>(taken) * 1e-9,
                          static_cast<double>(polled_ns_) * 1e-9,
-                         static_cast<double>(use.delay_ns) * 1e-9,
-                         static_cast<double>(use.delay_ns) * worked * 1e-9,
+                         static_cast<double>(use.held_up_ns()) * 1e-9,
+                         static_cast<double>(use.own_delay_ns) * 1e-9,
                          static_cast<double>(between_polls_ns_) * 1e-9};
     struct of_rank {
       double seconds;
@@ -39925,7 +42705,7 @@ class time_not_understood {
     result.scheduler_seconds = seconds[1];
     result.polling_seconds = seconds[2];
     sharing.seconds = seconds[3];
-    sharing.work_seconds = seconds[4];
+    sharing.code_seconds = seconds[4];
     result.between_polls_seconds = seconds[5];
     all.reduce_list(sums_, [this] { add_up(sums_); });
     base::small_stable_sort(sums_, [](const site_sum& a, const site_sum& b) { return a.ns > b.ns; });
@@ -39942,7 +42722,7 @@ class time_not_understood {
   }
 
  private:
-  static constexpr std::size_t most_listed = 16, most_unsorted = 1 << 14;
+  static constexpr std::size_t most_listed = 16;
 
   // Passes waits on to another observer.
   class both final : public explain::observer {
@@ -39967,10 +42747,15 @@ class time_not_understood {
     if (core::polled_in_vain(r)) return r.has(core::sync_flag::of_others);
     return role == core::call_role::complete_all || role == core::call_role::complete_any;
   }
-  /// Calls use(key of the call site, ns) for unmarked code between two polls of one call site of which the first found nothing.
+  // The place of a call site among those of all locations, after `before` places of earlier locations.
+  static std::size_t place_of(const core::location_history& here, const core::sync_record& r, std::size_t before) noexcept {
+    return before + std::min<std::size_t>(r.site, here.call_sites.size());
+  }
+  /// Calls use(place of the call site, ns) for unmarked code between two polls of one call site of which the first found nothing.
   /// It may be work, or a pause of a loop that waits.
   template <class Use>
   static void between_polls(const core::rank_history& history, Use&& use) {
+    std::size_t place = 0;
     for (const core::location_history& here : history.locations) {
       for (std::uint64_t i = here.carried + 1; i < here.records.size(); ++i) {
         const core::sync_record &before = here.records[i - 1], &r = here.records[i];
@@ -39984,8 +42769,9 @@ class time_not_understood {
           ticks -= std::min(ticks, step.ticks);
         }
         const auto ns = static_cast<std::int64_t>(static_cast<double>(ticks) * history.clock.ns_per_tick);
-        if (!marked && ns > 0) use(r.site < here.call_sites.size() ? here.call_sites[r.site] : 0, ns);
+        if (!marked && ns > 0) use(place_of(here, r, place), ns);
       }
+      place += here.call_sites.size() + 1;
     }
   }
 
@@ -40001,8 +42787,8 @@ class time_not_understood {
         });
   }
 
-  /// Calls use(record, bytes, ns beyond its explained wait, whether it completed only requests that no wrapper created, key of
-  /// its call site) for each call that can block and has a model.
+  /// Calls use(record, bytes, ns beyond its explained wait, whether it completed only requests that no wrapper created,
+  /// place of its call site) for each call that can block and has a model.
   template <class Use>
   void each(const core::rank_history& history, Use&& use) const {
     constexpr std::uint64_t none = ~std::uint64_t(0);
@@ -40012,13 +42798,13 @@ class time_not_understood {
     for (const core::location_history& from : history.locations)
       for (std::uint64_t i = 0; i != from.records.size(); ++i) {
         const core::sync_record& r = from.records[i];
-        const bool posts =
-            r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive) || r.call == core::mpi_call::Comm_idup;
+        const bool posts = r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive) || core::initiates(r.call);
         if (!posts || !r.has(core::sync_flag::complete)) continue;
         if (r.completed_by >= bytes.size() || r.completion >= bytes[r.completed_by].size()) continue;
         std::uint64_t& sum = bytes[r.completed_by][r.completion];
         sum = (sum == none ? 0 : sum) + r.bytes;
       }
+    std::size_t place = 0;
     for (std::size_t l = 0; l != bytes.size(); ++l) {
       const core::location_history& here = history.locations[l];
       for (std::uint64_t i = here.carried; i < here.records.size(); ++i) {
@@ -40032,16 +42818,15 @@ class time_not_understood {
         const std::uint64_t size = std::max(r.bytes, bytes[l][at] == none ? 0 : bytes[l][at]);
         const std::uint64_t late = core::usual_sleep(r);  // a thread that sleeps notices late what it waits for
         const auto ns = static_cast<std::int64_t>(static_cast<double>(r.duration - late) * history.clock.ns_per_tick);
-        use(r, size, std::max<std::int64_t>(0, ns - waits_->list.of(l)[at]), unknown,
-            r.site < here.call_sites.size() ? here.call_sites[r.site] : 0);
+        use(r, size, std::max<std::int64_t>(0, ns - waits_->list.of(l)[at]), unknown, place_of(here, r, place));
       }
+      place += here.call_sites.size() + 1;
     }
   }
 
   explain::plausible_time plausible_;
   std::unique_ptr<both> waits_;
   std::int64_t ranks_here_ = 1;  ///< on this machine
-  double mpi_ns_ = 0;  ///< in calls with a model
   std::int64_t between_polls_ns_ = 0;
   std::int64_t polled_ns_ = 0;  ///< polling of requests that no wrapper created
   base::pod_vector<site_sum> found_, sums_;
@@ -40133,7 +42918,7 @@ inline explained_so_far& so_far_of(mpi::state& process) {
 /// Hook of MPI_Init: what the scheduler did so far does not count.
 inline void at_recording(mpi::state& process) noexcept {
   try {
-    so_far_of(process).processor_before = processor_use_of_process();
+    so_far_of(process).processor_before = processor_use_of_process(process);
   } catch (const std::bad_alloc&) {  // then start-up counts
   }
 }
@@ -40228,6 +43013,7 @@ class epoch {
       auto* const of = static_cast<mpi::thread_state*>(__atomic_load_n(&location.extension[0], __ATOMIC_ACQUIRE));
       if (of != nullptr) carry_over(*of, of == &thread ? &end : nullptr);
     }
+    if (lossy_) so_far_.memory.collectives.clear();  // some rank missed some of them: all begin at 0
     if (so_far_.data.analysis == nullptr) data::drop_all(*process_.registry);  // no analysis reads the accesses
     if (record::ended_threads* const ended = process_.registry->ended) {
       pthread_mutex_lock(&process_.registry->mutex);
@@ -40246,7 +43032,7 @@ class epoch {
     so_far_.continued = true;
     so_far_.end = end;
     so_far_.posted = process_.last_posting;
-    so_far_.processor_before = processor_use_of_process().since(processor_);
+    so_far_.processor_before = processor_use_of_process(process_).since(processor_);
     so_far_.resumed = core::cycle_clock::now();
     if (thread.carried != 0)
       // The call ends together with the pause.
@@ -40401,7 +43187,7 @@ inline void resolve_wildcards(mpi::state& process) {
 
 /// Hook for operations at which all processes met. Explains the epoch that ends there.
 inline bool at_epoch(mpi::state& process, mpi::thread_state& thread, const mpi::meeting_point& end) {
-  const rules::processor_use used = processor_use_of_process();
+  const rules::processor_use used = processor_use_of_process(process);
   resolve_wildcards(process);
   together(process, "the analysis failed, later waits are not explained: ", [&](const finalize::team&) {
     epoch now(process, &end, used);
@@ -41735,7 +44521,10 @@ void write_not_understood(Writer& out, const result& r) {
   out.end_array();
   write_locations(out, "ranks", n.ranks);
   out.end_object();
-  out.key("processor_sharing").begin_object().member("seconds", n.sharing.seconds);
+  out.key("processor_sharing")
+      .begin_object()
+      .member("seconds", n.sharing.seconds)
+      .member("code_seconds", n.sharing.code_seconds);
   out.member("ranks", n.sharing.ranks).member("processors", n.sharing.processors).end_object();
 }
 
@@ -42079,7 +44868,7 @@ namespace report {
 /// "late sender" for "late_sender". Unknown patterns are only freed of underscores.
 inline std::string pattern_words(std::string pattern) {
   if (pattern == "wait_at_nxn") return "wait at all-to-all";
-  if (pattern == "wait_at_create") return "wait at communicator creation";
+  if (pattern == "wait_at_create") return "wait at creation";
   std::replace(pattern.begin(), pattern.end(), '_', ' ');
   return pattern;
 }
@@ -42683,7 +45472,9 @@ inline report::result analyse(mpi::state& process, epoch& now) {
   now.so_far().unknown.name(unknown, names);
   result.not_understood = std::move(unknown);
   // the kernel's figures are a little older than ours
-  result.not_understood.sharing.seconds = std::min(result.not_understood.sharing.seconds, result.run.location_seconds);
+  report::processor_sharing& sharing = result.not_understood.sharing;
+  sharing.seconds = std::min(sharing.seconds, result.run.location_seconds);
+  sharing.code_seconds = std::min(sharing.code_seconds, sharing.seconds);
   report::weaken(result);
   if (data.analysis != nullptr) result.communication = data.analysis->result(&gather_names, now.names(), result.run.warnings);
   answer_questions(process, now.names(), now.team(), now.so_far().calls, now.so_far().asked, found, result);
@@ -42716,10 +45507,15 @@ inline report::result partial_result(mpi::state& process, const finalize::team& 
   return report::assemble(so_far.found, names, std::move(facts), advice);
 }
 
+/// Part of the file name of a result: the processes of MPI_Comm_spawn have the environment of those that started them.
+inline std::string name_of_world(const mpi::state& process) {
+  return process.spawned ? ".spawned-" + std::to_string(process.registry->pid) : std::string();
+}
+
 /// Hook of MPI_Finalize. Explains the run, then prints and writes what the settings of rank 0 request.
 inline void at_finalize(mpi::state& process) {
   const core::settings& wanted = process.registry->config;
-  const rules::processor_use used = processor_use_of_process();
+  const rules::processor_use used = processor_use_of_process(process);
   const bool writes = wanted.report || wanted.output != nullptr;
   bool needed = false, known = false;
   const struct at_end {
@@ -42743,10 +45539,17 @@ inline void at_finalize(mpi::state& process) {
   if (process.rank != 0 || (known && !needed)) return;
   bool reported = false;
   try {
-    if (known && wanted.report) report::print_text(result, stderr);
+    const std::string world = name_of_world(process);
+    if (known && wanted.report) {
+      if (process.spawned)
+        core::warn(
+            ("the next report is that of " + base::counted(process.size, "spawned rank") + ", of which process ").c_str(),
+            (std::to_string(process.registry->pid) + " is rank 0").c_str());
+      report::print_text(result, stderr);
+    }
     reported = known && wanted.report;
     if (known && wanted.output != nullptr) {
-      const std::string problem = report::write_json_file(result, std::string(wanted.output) + ".json");
+      const std::string problem = report::write_json_file(result, std::string(wanted.output) + world + ".json");
       if (!problem.empty())
         core::warn(problem.c_str(), wanted.report ? "; the text report is complete" : "; the result is lost");
       reported = true;
@@ -42842,7 +45645,8 @@ __attribute__((weak, noinline, visibility("default"))) report::result explain(MP
   }
   if (several != 0) return refuse("several threads call MPI; no result before MPI_Finalize");
   if (process->failed) return refuse(process->failed.text);
-  const rules::processor_use used = processor_use_of_process();
+  if (process->delay != nullptr) process->delay->end_code();
+  const rules::processor_use used = processor_use_of_process(*process);
   const mpi::meeting_point end{here.begun_at(), here.begun_at() + here.duration(), here.site()};
   report::result result;
   resolve_wildcards(*process);
@@ -43562,7 +46366,7 @@ class dead_wait {
     switch (core::role_of(open_.call)) {
       case call_role::send: return "to " + peer(open_.comm, open_.peer, open_.tag);
       case call_role::receive:
-        if (open_.call == core::mpi_call::Mrecv) return {};
+        if (core::plain_form(open_.call) == core::mpi_call::Mrecv) return {};
         return "from " + peer(open_.comm, open_.peer, open_.tag);
       case call_role::probe:
       case call_role::exchange: return "from " + peer(open_.comm, open_.peer, open_.tag);
@@ -44392,7 +47196,11 @@ namespace detail {
 inline const bool listening = [] {
   record::keep_details();
   record::listen();
-  static_cast<void>(std::atexit([] { say_if_unseen(); }));
+  bindings::connect();
+  static_cast<void>(std::atexit([] {
+    at_exit();
+    say_if_unseen();
+  }));
   install(
       hooks{&postmortem::at_start, &finalize::at_recording, &finalize::at_finalize, &postmortem::at_end, &finalize::at_epoch});
   return true;

@@ -53,7 +53,7 @@ REPORT = {
     "efficiency": {"parallel": 0.95, "load_balance": 0.95, "communication": 1.0, "serialisation": 1.0, "transfer": 1.0},
     "not_understood": {"seconds": 0.002, "share": 0.001, "polling_seconds": 0.0, "between_polls_seconds": 0.0, "calls": [],
                        "ranks": [{"rank": 0, "thread": 0, "seconds": 0.002}]},
-    "processor_sharing": {"seconds": 0.0, "ranks": 2, "processors": 2},
+    "processor_sharing": {"seconds": 0.0, "code_seconds": 0.0, "ranks": 2, "processors": 2},
     "communication_classes": [], "distributions": [], "sharing": [],
 }
 VERDICT = {"text": "balancing it", "block": "solve", "rank": 1, "ratio": 2.0, "saving_seconds": 0.05}

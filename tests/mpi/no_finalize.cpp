@@ -10,6 +10,7 @@
 #include <whywait/record.hpp>
 
 #include <mpi.h>
+#include <unistd.h>
 
 #include <cstdlib>
 
@@ -19,5 +20,6 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0) own_stderr("rank0.stderr");
   MPI_Barrier(MPI_COMM_WORLD);
+  if (rank != 0) usleep(300000);  // a launcher may kill the other ranks when one ends without MPI_Finalize
   std::exit(0);
 }

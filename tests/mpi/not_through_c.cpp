@@ -1,9 +1,9 @@
 // ranks: 2
 // with: observer
-// stderr ~ ^whywait: MPI was initialised, but not through the C interface
+// stderr ~ ^whywait: MPI was initialised, but not through MPI_Init
 // stderr !~ (?s)not through.*not through
 //
-// The bindings of Open MPI for Fortran call PMPI functions: a Fortran main program initialises MPI past the wrappers.
+// A library that calls PMPI functions initialises MPI past the wrappers.
 #include <whywait/mpi.hpp>
 
 #include <mpi.h>

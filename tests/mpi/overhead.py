@@ -17,6 +17,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from attempts import attempts  # noqa: E402
+
 # Name, arguments, arguments of the expensive run, minimum relative error of the waits caused by measurement, maximum
 # error of the compensation in total and waits, minimum seconds of the readings (two per piece of work and about 5
 # calls per exchange). In both cases the readings hide waits.
@@ -71,13 +74,13 @@ def main():
     for name, arguments, expensive, least, most_total, most_waits, taken in CASES:
         good = False
         if options.robust:
-            for _ in range(options.tries):  # another process may hold up one run by more than the readings
+            for _ in attempts(options.tries):  # another process may hold up one run by more than the readings
                 problems = robust(name, run(f"{arguments} {expensive} --forgive"), taken * options.longer, int(options.ranks))
                 if not problems:
                     break
             failures += problems
             continue
-        for attempt in range(options.tries):
+        for _ in attempts(options.tries):
             truth, seen = run(arguments), run(f"{arguments} {expensive}")
             total, waits = truth["run_seconds"], truth["waiting_seconds"]
             off = {"measured": (seen["run_seconds"] / total - 1, seen["waiting_seconds"] / waits - 1),

@@ -135,7 +135,7 @@ inline whywait::report::result run(const std::vector<slept_case>& all, double sh
     std::printf("%s %s: %.4f s in %s, truth %.4f s, guilty %.4f s\n", right ? "ok" : "off", c.name.c_str(), found,
                 c.call.c_str(), truth, explained);
     if (right) good[i % all.size()] = true;
-    if (!right && truth < 0.001) bad[i % all.size()] = true;  // nobody waited
+    if (!right && truth < 0.001) bad[i % all.size()] = true;  // no rank waited, although it should have
   }
   for (std::size_t i = 0; i != all.size(); ++i) {
     if (good[i] && !bad[i]) continue;

@@ -30,61 +30,22 @@ double inside_ms(mpi_call call) {
   return 1e-6 * rate * static_cast<double>(ticks);
 }
 
-std::string library() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length = 0;
-  MPI_Get_library_version(text, &length);
-  return text;
-}
-
 void come_late() {
   PMPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) usleep(20000);
 }
 
-void one_sided() {
-  int room = -1;
-  int* const memory = &room;
-  MPI_Win win;
-  MPI_Win_create(memory, sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-  MPI_Win_fence(0, win);
-  CHECK(last().call == mpi_call::Win_fence && last().flags == 0 && last().posting == 0 && last().comm == 0);
-  MPI_Put(&rank, 1, MPI_INT, (rank + 1) % ranks, 0, 1, MPI_INT, win);
-  CHECK(last().call == mpi_call::Put);
-  come_late();
-  MPI_Win_fence(0, win);
-  // Debian's MPICH 4.0.2 delivers no MPI_Put here, with whywait or without.
-  CHECK(*memory == (rank + ranks - 1) % ranks || std::strstr(library().c_str(), "MPICH") != nullptr);
-  CHECK(calls(mpi_call::Win_fence) == 2 && calls(mpi_call::Put) == 1 && calls(mpi_call::Win_create) == 1);
-  CHECK(rank == 0 || inside_ms(mpi_call::Win_fence) > 19);
-  MPI_Win_free(&win);
-}
-
-void collectives() {
-  int sum = 0;
+/// Polls of a request that no wrapper created, after a call that may have made one.
+void polls_of_others() {
   MPI_Request request;
-  come_late();
-  MPI_Iallreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
-  MPI_Wait(&request, MPI_STATUS_IGNORE);
-  CHECK(request == MPI_REQUEST_NULL && sum == ranks * (ranks - 1) / 2);
-  CHECK(last(1).call == mpi_call::Iallreduce && last().call == mpi_call::Wait);
-  // polls of the request of another call
   const auto before = records().size();
   come_late();
-  MPI_Ibarrier(MPI_COMM_WORLD, &request);
+  PMPI_Ibarrier(MPI_COMM_WORLD, &request);
   for (int over = 0; over == 0; usleep(10)) MPI_Test(&request, &over, MPI_STATUS_IGNORE);
-  CHECK(records().size() > before + 1 && records()[before].call == mpi_call::Ibarrier);
-  for (auto i = before + 1; i < records().size(); ++i)
+  CHECK(records().size() > before);
+  for (auto i = before; i < records().size(); ++i)
     CHECK(records()[i].call == mpi_call::Test && records()[i].flags == (flag::found_nothing | flag::of_others));
-  CHECK(inside_ms(mpi_call::Test) > 0 && inside_ms(mpi_call::Test) < inside_ms(mpi_call::Wait) + 1000);
-  MPI_Comm ring;
-  const int size = ranks, periodic = 1;
-  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring);
-  int both[2] = {-1, -1};
-  MPI_Neighbor_allgather(&rank, 1, MPI_INT, both, 1, MPI_INT, ring);
-  CHECK(both[0] == (rank + ranks - 1) % ranks && both[1] == (rank + 1) % ranks);
-  CHECK(last().call == mpi_call::Neighbor_allgather);
-  MPI_Comm_free(&ring);
+  CHECK(inside_ms(mpi_call::Test) > 0 && inside_ms(mpi_call::Test) < 1000);
 }
 
 void files() {
@@ -126,12 +87,7 @@ void large_counts() {
   come_late();
   MPI_Bcast_c(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
   CHECK(value == 7 && last().call == mpi_call::Bcast_c);
-  MPI_Request request;
-  MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &request);
-  MPI_Start(&request);
-  MPI_Wait(&request, MPI_STATUS_IGNORE);
-  MPI_Request_free(&request);
-  CHECK(calls(mpi_call::Bcast_c) == 1 && calls(mpi_call::Barrier_init) == 1);
+  CHECK(calls(mpi_call::Bcast_c) == 1);
   CHECK(records().size() > before);
 #endif
 }
@@ -143,9 +99,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   CHECK(!process().others_requests);
-  one_sided();
-  collectives();
   files();
+  polls_of_others();
   unfollowed_communicators();
   large_counts();
   MPI_Finalize();

@@ -107,6 +107,21 @@ int main(int argc, char** argv) {
                        },
                        [] { MPI_Comm_idup(MPI_COMM_WORLD, &made, &request); }),
                    for_rank_1});
+#if MPI_VERSION >= 4
+  cases.push_back({"idup_with_info", "MPI_Wait", "wait_at_create", late_call([] {
+                     MPI_Comm_idup_with_info(MPI_COMM_WORLD, MPI_INFO_NULL, &made, &request);
+                     MPI_Wait(&request, MPI_STATUS_IGNORE);
+                     MPI_Comm_free(&made);
+                   }),
+                   for_rank_1});
+  cases.push_back({"create_from_group", "MPI_Comm_create_from_group", "wait_at_create",
+                   late_call([&] { MPI_Comm_create_from_group(most, "late", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made); },
+                             [] {
+                               if (made != MPI_COMM_NULL) MPI_Comm_free(&made);
+                             },
+                             [] { return ranks == 2 || rank != ranks - 1; }),
+                   for_rank_1});
+#endif
   cases.push_back({"inter_barrier", "MPI_Barrier", "wait_at_barrier", late_call([] { MPI_Barrier(groups); }), for_rank_1, ""});
   static int in[4], out[4];
   cases.push_back({"inter_bcast", "MPI_Bcast", "late_broadcast", late_call([] {

@@ -12,9 +12,14 @@ namespace whywait {
 inline namespace v0 {
 namespace base {
 
-/// Demangles a name (Itanium ABI); any other text is returned unchanged. Allocates.
+/// Demangles a name (Itanium ABI, and procedures of Fortran modules as gfortran names them: "__halo_MOD_exchange" becomes
+/// "halo::exchange"); any other text is returned unchanged. Allocates.
 inline std::string demangle(const char* name) {
   if (name == nullptr) return {};
+  const std::string_view text_of_name = name;
+  const std::size_t procedure = text_of_name.find("_MOD_");
+  if (text_of_name.substr(0, 2) == "__" && procedure > 2 && procedure != std::string_view::npos)
+    return std::string(text_of_name.substr(2, procedure - 2)).append("::").append(text_of_name.substr(procedure + 5));
   int status = 0;
   char* text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
   std::string result = status == 0 && text != nullptr ? text : name;

@@ -20,7 +20,20 @@ using packet = base::pod_vector<unsigned char>;
 
 /// Tags of the parts of a packet of the first exchanges; each part begins with its tag as a std::uint32_t.
 namespace packet_part {
-enum : std::uint32_t { sends = 1, receives, participation, answer, give, need, unmet, progress_query, progress_answer };
+enum : std::uint32_t {
+  sends = 1,
+  receives,
+  participation,
+  answer,
+  give,
+  need,
+  unmet,
+  progress_query,
+  progress_answer,
+  lock_held,
+  lock_blocked,
+  lock_answer
+};
 }
 
 [[noreturn, gnu::cold, gnu::noinline]] inline void truncated() { throw std::out_of_range("whywait-X001: truncated packet"); }

@@ -39,7 +39,7 @@ class clock_stage final : public explain::rank_clocks {
                       const base::pod_vector<std::int32_t>& needs,
                       const base::pod_vector<explain::relay_wait>& relays) override {
     meetings_.plan(all, waiting, count, needs);
-    meetings_.plan_relays(waiting, count, relays);
+    meetings_.plan_relays(waiting, relays);
   }
   void send_needs(explain::outbox_call to) override { meetings_.send_needs(to); }
   void receive_needs(std::uint32_t part, base::packet_reader& in) override {

@@ -12,8 +12,9 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// The maximum number of hypotheses of one pass; more are answered in further passes.
-constexpr std::size_t most_clocks = 16;
+/// The maximum number of hypotheses of one pass; more are answered in further passes. The 20 that a report of a run on one
+/// machine asks by itself fit into one, because a pass over ranks that wait for each other in turn costs a message per wait.
+constexpr std::size_t most_clocks = 24;
 
 /// The time stamp of a needed event: when it happened, and when it would have happened under each hypothesis. Stamps
 /// that are needed together are joined to the latest of them.

@@ -34,11 +34,12 @@ class meeting_book {
     using core::call_role;
     if (count < 2) return;
     waiting_ = waiting;
-    const call_role role = core::role_of(all[0].call);
-    bool overlap = true, sparse = false, data = false, dense = true;
+    const call_role role = core::meeting_role_of(all[0].call);
+    const bool later = core::initiates(all[0].call);  // nothing holds the members together
+    bool overlap = !later, sparse = false, data = false, dense = true;
     std::int64_t latest = all[0].enter_ns;
     for (std::size_t i = 0; i != count; ++i) {
-      if ((all[i].flags & core::sync_flag::failed) != 0 || core::role_of(all[i].call) != role) return;
+      if ((all[i].flags & core::sync_flag::failed) != 0 || core::meeting_role_of(all[i].call) != role) return;
       latest = std::max(latest, all[i].enter_ns);
       sparse = sparse || has(all[i], core::sync_flag::sparse);
       data = data || has(all[i], core::sync_flag::contributes) || has(all[i], core::sync_flag::sparse);
@@ -49,8 +50,9 @@ class meeting_book {
     const auto all_contribute = [&] {
       for (std::uint32_t i = 0; i != count; ++i) order.push_back(i);
     };
-    const auto direct = [&](std::size_t from, std::size_t to) { add_direct(all[from], all[to]); };
-    if (waiting != all || ((role == call_role::create || role == call_role::release) && overlap)) {
+    const auto direct = [&](std::size_t from, std::size_t to) { add_direct(all[from], waiting[to]); };
+    const bool if_together = role == call_role::fence || role == call_role::create || role == call_role::release;
+    if (if_together && (overlap || later)) {
       all_contribute();
       return add_meeting(all, count, order, false, false);
     }
@@ -107,14 +109,13 @@ class meeting_book {
   }
 
   /// Plans the needs of members that waited for a relay.
-  void plan_relays(const explain::participant* all, std::size_t count, const base::pod_vector<explain::relay_wait>& relays) {
+  void plan_relays(const explain::participant* waiting, const base::pod_vector<explain::relay_wait>& relays) {
     for (const explain::relay_wait& r : relays) {
-      const explain::participant& held = all[r.waiter];
-      for (std::size_t i = 0; i != count; ++i) {
-        if (all[i].world != r.causer_rank || all[i].record != r.causer_record) continue;
-        add_need(held);
-        add_give(all[i], clock_give{all[i].record, held.world, held.record, static_cast<std::uint32_t>(held.location)});
-      }
+      const explain::participant& held = waiting[r.waiter];
+      add_need(held);
+      instructions_.push_back(
+          {r.causer_rank, r.causer_location, true,
+           clock_give{r.causer_record, held.world, held.record, static_cast<std::uint32_t>(held.location)}});
     }
   }
 
@@ -220,7 +221,7 @@ class meeting_book {
   static bool in_first(const explain::participant& p) noexcept { return p.rank < p.root; }  // of two groups
 
   void add_direct(const explain::participant& from, const explain::participant& to) {
-    if (&from == &to || from.enter_ns > to.leave_ns) return;  // the clocks disagree
+    if (from.rank == to.rank || to.location == nowhere || from.enter_ns > to.leave_ns) return;  // the clocks disagree
     add_need(to);
     add_give(from, clock_give{from.record, to.world, to.record, static_cast<std::uint32_t>(to.location)});
   }
@@ -229,7 +230,7 @@ class meeting_book {
       if (!has(all[i], core::sync_flag::sparse)) continue;
       for (std::uint32_t k = 0; k != all[i].needs_count; ++k) {
         const std::size_t q = member(all, count, needs[all[i].needs_first + k]);
-        if (q != count) add_direct(all[q], all[i]);
+        if (q != count) add_direct(all[q], waiting_[i]);
       }
     }
   }

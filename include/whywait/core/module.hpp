@@ -42,8 +42,8 @@ constexpr uint32_t packed_version() noexcept {
 }
 
 /// Number of the interface between marks and recorder. Increment it when path_head, path_entry, path_frame, site or
-/// mark_functions change.
-inline constexpr uint32_t mark_interface = 1;
+/// mark_functions change. whywait.h and whywait.f90 contain it.
+inline constexpr uint32_t mark_interface = 2;
 
 }  // namespace core
 }  // namespace v0

@@ -8,7 +8,7 @@ inline namespace v0 {
 namespace core {
 
 /// The nearest integer, halves away from zero, as std::llround but inline. |x| must be below 2^63.
-inline int64_t nearest(double x) noexcept {
+__attribute__((always_inline)) inline int64_t nearest(double x) noexcept {
   const auto whole = static_cast<int64_t>(x);
   const double rest = x - static_cast<double>(whole);
   return whole + (rest >= 0.5 ? 1 : 0) - (rest <= -0.5 ? 1 : 0);

@@ -50,6 +50,7 @@ struct registry {
   pthread_key_t thread_key;  ///< value: the thread's location_base
   location_base* locations;  ///< newest first
   uint32_t location_count;
+  bool no_memory;  ///< there was none to begin with: recording is off
   location_base* free_locations;  ///< of threads that ended, for new ones
   location_base* free_callers;    ///< those among them that have called MPI
   void (*end_location)(registry&, location_base&) noexcept;  ///< after the end of a thread; null: its location stays
@@ -211,7 +212,10 @@ __attribute__((visibility("hidden"))) inline registry* make_registry() noexcept 
     header->layout[0] = layout_of<registry>();
     header->registry = reinterpret_cast<uintptr_t>(made);
   }
-  if (!made->sites.open(&made->kept) || pthread_key_create(&made->thread_key, &end_of_thread) != 0) made->config.enable = false;
+  if (!made->sites.open(&made->kept) || pthread_key_create(&made->thread_key, &end_of_thread) != 0) {
+    made->config.enable = false;
+    made->no_memory = true;
+  }
   return made;
 }
 

@@ -21,7 +21,9 @@ struct shared_clock {
 
   int64_t since_origin(uint64_t ticks) const noexcept { return static_cast<int64_t>(ticks - origin); }
   /// Shared time of ticks that count from the origin.
-  int64_t at(int64_t ticks) const noexcept { return nearest(static_cast<double>(ticks) * ns_per_tick + offset_ns); }
+  __attribute__((always_inline)) int64_t at(int64_t ticks) const noexcept {
+    return nearest(static_cast<double>(ticks) * ns_per_tick + offset_ns);
+  }
 };
 
 }  // namespace core

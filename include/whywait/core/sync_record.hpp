@@ -33,12 +33,23 @@ enum : uint16_t {
 };
 }
 
+/// Tags of the postings of calls of the role `epoch`. A window has a communicator of its own, so that no message has them.
+namespace epoch_tag {
+enum : int32_t {
+  post,           ///< from the target (MPI_Win_post) to the origin (MPI_Win_start)
+  done,           ///< from the origin (MPI_Win_complete) to the target (MPI_Win_wait)
+  last_operation  ///< the same, but it began with the last operation on the target before MPI_Win_complete
+};
+}
+
 /// What one MPI call left behind, one cache line, plain data. Written by its own location only, except
 /// `completion`, `completed_by`, `peer`, `tag` and the flags of a posting that another thread completes.
 ///
 /// A *posting* record (posts_send, posts_receive) has the time when a message operation was initiated; `completion`
 /// is the number of the record of the completing call. A blocking send or receive is its own completion.
-/// MPI_Sendrecv leaves three records with the same `begin`: two postings of no duration, then the call itself.
+/// MPI_Sendrecv leaves three records with the same `begin`: two postings of no duration, then the call itself. Calls of the role
+/// `epoch` leave a posting of no duration for each member of the group in the same way, two if they end an epoch. For calls of the
+/// role `lock` and `transfer`, `peer` is the target (-1: all); `tag` of MPI_Win_lock is 1 if the lock is exclusive.
 /// Polls (MPI_Test*, MPI_Iprobe, ...) that follow one another directly are one record from the first entry to the last
 /// leave; `completed_by` is how long they were in MPI, in 256 ticks, and `completion` how many they are if they found
 /// nothing, else how often the thread slept between them.

@@ -25,7 +25,9 @@ enum : std::uint16_t {
   partial = 1u << 1,      ///< its rank lost records
   late_only = 1u << 2,    ///< a send that only a receive posted later can have blocked
   synchronous = 1u << 3,  ///< a send that was certainly not buffered
-  wildcard = 1u << 4      ///< received from any source
+  wildcard = 1u << 4,     ///< received from any source
+  start = 1u << 6,        ///< posted by MPI_Win_start
+  operation = 1u << 5     ///< the last operation on a window before the epoch ended (core::epoch_tag::last_operation)
 };
 
 // The bits above hold the size of the own message of a match, as the number of binary digits; 0: unknown.

@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/explain/arrival.hpp>
+#include <whywait/explain/epoch_postings.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/options.hpp>
 #include <whywait/explain/progress.hpp>
@@ -60,10 +61,21 @@ class arrival_rule {
         messages(r, static_cast<std::uint32_t>(i), matches + m, matches + last, walk);
         m = last;
       }
+      // Of several operations that the call completed the one counts that it needed last; what was over before the messages
+      // held up nothing.
+      const arrival *needed = nullptr, *relay = nullptr;
       for (; c != collective_count && collectives[c].record == i; ++c) {
-        // A call that also completed messages: what was over before them held up nothing.
-        if (!result_.empty() && result_.back().record == i && result_.back().need_ns >= collectives[c].need_ns) continue;
-        result_.push_back(collectives[c]);
+        const arrival*& best = collectives[c].has(arrival_flag::relay) ? relay : needed;
+        if (best == nullptr || collectives[c].need_ns > best->need_ns) best = &collectives[c];
+      }
+      for (const arrival* const each : {needed, relay}) {
+        if (each == nullptr) continue;
+        if (!result_.empty() && result_.back().record == i) {
+          const std::int64_t more_ns = each->need_ns - result_.back().need_ns;
+          if (more_ns <= 0 || (each == relay && more_ns < settings_->threshold_ns)) continue;
+          if (each == needed && result_.back().why != pattern::wait_for_progress) take_back();
+        }
+        result_.push_back(*each);
         if (location.dropped > 0) result_.back().trust = std::max(result_.back().trust, quality::bounded);
         finish(walk);
       }
@@ -98,10 +110,11 @@ class arrival_rule {
     const bool waits = completes_messages(role) || role == call_role::probe;
     if (!waits) return;
     const bool any = role == call_role::complete_any;
-    const message_match* sender = nullptr;    // the latest late sender
+    const message_match* sender = nullptr;  // the latest late sender
     const message_match* receiver = nullptr;  // the latest late receiver
     const message_match* first_done = nullptr;
     const message_match* progress = nullptr;  // the entry of a partner that was needed last
+    const bool of_window = is_end_of_epoch(r.call);
     bool at_once = false;
     int late = 0;
     for (const message_match* m = first; m != last; ++m) {
@@ -113,6 +126,7 @@ class arrival_rule {
         }
         continue;
       }
+      if ((m->partner.flags & endpoint_flag::operation) != 0) continue;
       // A receive that was posted after the send had returned did not block it: the message was buffered.
       const bool matters = m->receiving || t < walk.leave_ns();
       if (!matters || t <= walk.begin_ns()) {
@@ -140,13 +154,42 @@ class arrival_rule {
       const std::int64_t first_ns = posted_ns - walk.begin_ns(), second_ns = progress->partner.begin_ns - posted_ns;
       if (first_ns < settings_->threshold_ns || (same && first_ns <= second_ns)) cause = nullptr;
     }
-    if (cause != nullptr) {
+    if (cause != nullptr && of_window) {
+      epochs(*cause, r, index, first, last, walk);
+    } else if (cause != nullptr) {
       add(*cause, index, cause->receiving ? pattern::late_sender : pattern::late_receiver);
       if (late > 1) result_.back().trust = std::max(result_.back().trust, quality::bounded);
       if (finish(walk) && cause->receiving) remember(result_.back(), result_.size() - 1);
     }
     if (progress == nullptr) return;
     add(*progress, index, pattern::wait_for_progress);
+    finish(walk);
+  }
+
+  // A call that begins or ends an epoch of a window waits for postings of the other side. What an origin took from its last
+  // operation to MPI_Win_complete is a wait of its own. A posting that returned only after the other side came had waited
+  // for its progress, for it needs nothing else.
+  void epochs(const message_match& cause, const core::sync_record& r, std::uint32_t index, const message_match* first,
+              const message_match* last, const location_walk& walk) {
+    const bool exposure = r.call == core::mpi_call::Win_wait || r.call == core::mpi_call::Win_test;
+    if (!cause.receiving || !exposure) {
+      add(cause, index, cause.receiving ? pattern::late_post : pattern::wait_for_progress);
+      finish(walk);
+      return;
+    }
+    const message_match* operation = nullptr;
+    for (const message_match* m = first; m != last; ++m) {
+      const bool same = m->rank == cause.rank && m->partner.location == cause.partner.location && !m->progress;
+      if (same && (m->partner.flags & endpoint_flag::operation) != 0) operation = m;
+    }
+    const bool could_end = operation != nullptr && operation->partner.record != cause.partner.record;
+    const std::int64_t since_ns = could_end ? std::max(operation->partner.begin_ns, walk.begin_ns()) : cause.partner.begin_ns;
+    const bool split = could_end && cause.partner.begin_ns - since_ns >= settings_->threshold_ns;
+    if (split && since_ns - walk.begin_ns() >= settings_->threshold_ns) {
+      add(*operation, index, pattern::early_wait);
+      finish(walk);
+    }
+    add(cause, index, split ? pattern::late_complete : pattern::early_wait);
     finish(walk);
   }
 
@@ -181,6 +224,12 @@ class arrival_rule {
     }
     if (wait_ns < 4 * settings_->clock_error_ns) a.trust = std::max(a.trust, quality::bounded);
     return wait_ns > 0;
+  }
+
+  // Removes the last result.
+  void take_back() {
+    if (!late_.empty() && late_.back().at + 1 == result_.size()) late_.pop_back();
+    result_.pop_back();
   }
 
   void remember(const arrival& a, std::size_t at) {

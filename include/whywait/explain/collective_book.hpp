@@ -18,12 +18,21 @@ namespace explain {
 /// Matches the participants of collective operations: the k-th collective of each process in one communicator belongs
 /// to the k-th of the others (MPI 4.0, 6.1: all members call in the same order). Each instance has one home rank among
 /// the members, so that no rank receives all of them. Participants are sent in pieces, and an instance is answered as
-/// soon as all of them have arrived. Memory: 32 bytes per own call until it is sent, and the incomplete instances on
+/// soon as all of them have arrived. A member that only initiates brings the call that completes the operation, and its entries
+/// into MPI until then. Memory: 32 bytes per own call until it is sent, and the incomplete instances on
 /// their home ranks. Not thread safe.
 class collective_book {
  public:
   collective_book(const rank_history& rank, base::memory_pool& pool)
-      : rank_(&rank), ordinals_(pool), own_(pool), here_(pool), needs_(pool), waiting_(pool), relays_(pool) {}
+      : rank_(&rank),
+        ordinals_(pool),
+        own_(pool),
+        here_(pool),
+        needs_(pool),
+        later_(pool),
+        waiting_(pool),
+        entries_(pool),
+        relays_(pool) {}
 
   /// `numbers`: buffer, empty before the first `add_call` and after `order_calls`.
   void add_call(base::key_map& numbers, record_place here, const core::sync_record& r, const location_walk& walk) {
@@ -31,8 +40,9 @@ class collective_book {
     const communicator& comm = rank_->communicators[r.comm];
     if (comm.id == 0 || (comm.inter && comm.own_size == 0)) return;
     const auto fresh = static_cast<std::uint32_t>(ordinals_.size());
-    const std::uint32_t number = numbers.intern(comm.id, fresh);
-    if (number == fresh) ordinals_.push_back({comm.id, 0});
+    const core::stable_key key = order_key(rank_->locations[here.location], comm, r);
+    const std::uint32_t number = numbers.intern(key, fresh);
+    if (number == fresh) ordinals_.push_back({key, 0});
     own_.push_back({number, r.posting, here.location, here.record, walk.begin_ns(), walk.leave_ns()});
   }
 
@@ -46,12 +56,22 @@ class collective_book {
     return count;
   }
 
-  /// Orders the calls of several threads as the process called MPI. Call once, after the last `add_call`.
-  void order_calls(base::key_map& numbers) {
-    for (const ordinal& o : ordinals_) numbers.erase(o.comm);
+  /// Orders the calls of several threads as the process called MPI. Call once, after the last `add_call`. `earlier`: the
+  /// collectives of earlier epochs; members may have initiated one in different epochs.
+  void order_calls(base::key_map& numbers, const base::vector<collective_count>& earlier) {
+    for (const collective_count& c : earlier) {
+      const auto fresh = static_cast<std::uint32_t>(ordinals_.size());
+      const std::uint32_t number = numbers.intern(c.key, fresh);
+      if (number == fresh) ordinals_.push_back(c);
+      else ordinals_[number].next = c.next;
+    }
+    for (const collective_count& o : ordinals_) numbers.erase(o.key);
     const auto before = [](const call& a, const call& b) { return a.posting < b.posting; };
     if (!std::is_sorted(own_.begin(), own_.end(), before)) small_stable_sort(own_, before);
   }
+
+  /// The collectives of this epoch and earlier ones, once all are sent.
+  base::vector<collective_count> counts() const { return {ordinals_.begin(), ordinals_.end()}; }
 
   /// Sends the rank's calls to the home ranks. Fills no packet much beyond `room` bytes; the next call sends the rest.
   template <class Outbox>
@@ -62,7 +82,7 @@ class collective_book {
       const core::sync_record& r = location.records[c.record];
       const communicator& comm = rank_->communicators[r.comm];
       participant p;
-      p.comm = comm.id;
+      p.comm = ordinals_[c.comm].key;
       p.site = site_of(location, r);
       p.enter_ns = c.enter_ns;
       p.leave_ns = c.leave_ns;
@@ -103,7 +123,12 @@ class collective_book {
       for (std::uint32_t k = 0; k != p.needs_count; ++k) {
         put(out, location.needs[static_cast<std::uint64_t>(r.tag) + k] + (comm.inter && comm.first ? first : 0));
       }
-      if (r.call == core::mpi_call::Comm_idup) put(out, completion_of(r));
+      if (core::initiates(r.call)) {
+        find_later(c, r);
+        put(out, static_cast<std::uint32_t>(later_.size()));
+        for (const later_entry& e : later_) put(out, e);
+        later_.clear();
+      }
     }
     own_.release();
     sent_ = 0;
@@ -115,9 +140,10 @@ class collective_book {
     p.world = source;
     p.needs_first = static_cast<std::uint32_t>(needs_.size());
     for (std::uint32_t k = 0; k != p.needs_count; ++k) needs_.push_back(in.get<std::int32_t>());
-    if (p.call == core::mpi_call::Comm_idup) {
-      p.needs_first = static_cast<std::uint32_t>(completions_.size());
-      completions_.push_back(in.get<later_completion>());
+    if (core::initiates(p.call)) {
+      p.later_first = static_cast<std::uint32_t>(entries_.size());
+      p.later_count = in.get<std::uint32_t>();
+      for (std::uint32_t k = 0; k != p.later_count; ++k) entries_.push_back(in.get<later_entry>());
     }
     here_.push_back(p);
   }
@@ -133,23 +159,20 @@ class collective_book {
     });
     std::size_t kept = 0;
     base::pod_vector<std::int32_t> needs = needs_.sibling();
-    base::pod_vector<later_completion> completions;
+    base::pod_vector<later_entry> entries = entries_.sibling();
     for (std::size_t i = 0; i != here_.size();) {
       std::size_t j = i + 1;
       while (j != here_.size() && here_[j].comm == here_[i].comm && here_[j].ordinal == here_[i].ordinal) ++j;
       if (rest || j - i >= static_cast<std::size_t>(std::max(here_[i].size, 0))) {
         const participant* const all = here_.data() + i;
-        const bool later = all->call == core::mpi_call::Comm_idup;
-        if (later) {
-          waiting_.clear();
-          for (std::size_t k = i; k != j; ++k) waiting_.push_back(completed(here_[k]));
-        }
+        const bool later = core::initiates(all->call);
+        if (later) list_later(i, j);
         const participant* const waiting = later ? waiting_.data() : all;
-        collective_rule rule(all, waiting, j - i, needs_, settings);
+        collective_rule rule(all, waiting, j - i, waiting_.size(), needs_, settings);
         relays_.clear();
         rule([&](const participant& p, const arrival& a) {
           if (a.has(arrival_flag::relay)) {
-            relays_.push_back({static_cast<std::uint32_t>(&p - waiting), a.causer_rank, a.causer_record});
+            relays_.push_back({static_cast<std::uint32_t>(&p - waiting), a.causer_rank, a.causer_record, a.causer_location});
           }
           base::packet& out = to(p.world);
           put(out, base::packet_part::answer);
@@ -162,11 +185,9 @@ class collective_book {
       for (; i != j; ++i) {
         participant& p = here_[kept++];
         p = here_[i];
-        if (p.call == core::mpi_call::Comm_idup) {
-          completions.push_back(completions_[p.needs_first]);
-          p.needs_first = static_cast<std::uint32_t>(completions.size() - 1);
-          continue;
-        }
+        const later_entry* const later = entries_.data() + p.later_first;
+        p.later_first = static_cast<std::uint32_t>(entries.size());
+        entries.append(later, p.later_count);
         const std::int32_t* const first = needs_.data() + p.needs_first;
         p.needs_first = static_cast<std::uint32_t>(needs.size());
         needs.append(first, p.needs_count);
@@ -175,7 +196,7 @@ class collective_book {
     if (clocks != nullptr) clocks->send_needs(to);
     here_.resize(kept);
     needs_.swap(needs);
-    completions_.swap(completions);
+    entries_.swap(entries);
     seen_ = kept;
   }
 
@@ -188,50 +209,83 @@ class collective_book {
     std::int64_t enter_ns, leave_ns;
   };
 
-  // The call that completed MPI_Comm_idup; its location is `nowhere` if none did.
-  struct later_completion {
+  // An entry of a member into MPI after it had initiated; the first one is the call that completed the operation, whose
+  // location is `nowhere` if none did.
+  struct later_entry {
     core::stable_key site;
     std::int64_t enter_ns, leave_ns;
     std::uint32_t record;
     std::uint16_t location, unused;
   };
-  later_completion completion_of(const core::sync_record& r) const noexcept {
-    const std::uint32_t l = r.completed_by;
-    if (!r.has(core::sync_flag::complete) || l >= rank_->locations.size() || r.completion >= rank_->locations[l].records.size())
-      return {0, 0, 0, 0, record_place::nowhere, 0};
-    const core::sync_record& over = rank_->locations[l].records[r.completion];
-    return {site_of(rank_->locations[l], over),
-            rank_->clock(over.begin),
-            rank_->clock(over.begin + over.duration),
-            r.completion,
-            static_cast<std::uint16_t>(l),
+  later_entry entry(const record_place& at) const {
+    const core::sync_record& r = rank_->locations[at.location].records[at.record];
+    return {site_of(rank_->locations[at.location], r),
+            rank_->clock(r.begin),
+            rank_->clock(r.begin + r.duration),
+            at.record,
+            at.location,
             0};
   }
-  // A participant of MPI_Comm_idup in the call in which it waited.
-  participant completed(participant p) const noexcept {
-    const later_completion& over = completions_[p.needs_first];
-    p.site = over.site;
-    p.record = over.record;
-    p.location = over.location;
-    p.enter_ns = over.enter_ns;
-    p.leave_ns = over.leave_ns;
-    return p;
+
+  // Lists the completion of the call `c`, and the entries of its thread until then; of many those after the longest times
+  // outside MPI, of very many the first.
+  void find_later(const call& c, const core::sync_record& r) {
+    constexpr std::uint32_t most = 32, most_seen = 4096;
+    const std::uint32_t l = r.completed_by;
+    const bool complete =
+        r.has(core::sync_flag::complete) && l < rank_->locations.size() && r.completion < rank_->locations[l].records.size();
+    later_.push_back(complete ? entry({r.completion, static_cast<std::uint16_t>(l)})
+                              : later_entry{0, 0, 0, 0, record_place::nowhere, 0});
+    if (!complete || r.completion == c.record) return;
+    const auto& records = rank_->locations[c.location].records;
+    const auto outside = [&](std::uint32_t i) {
+      const std::uint64_t left = records[i - 1].begin + records[i - 1].duration;
+      return records[i].begin > left ? records[i].begin - left : 0;
+    };
+    const std::uint64_t end = records[c.record].begin + r.duration, until = rank_->locations[l].records[r.completion].begin;
+    const std::uint64_t stop = std::min<std::uint64_t>(records.size(), std::uint64_t{c.record} + most_seen);
+    for (std::uint32_t i = c.record + 1; i < stop && records[i].begin < until; ++i) {
+      if (records[i].begin < end || outside(i) == 0) continue;
+      const auto at = static_cast<std::uint16_t>(c.location);
+      if (later_.size() <= most) {
+        later_.push_back(entry({i, at}));
+        continue;
+      }
+      std::uint32_t shortest = 1;
+      for (std::uint32_t k = 2; k != later_.size(); ++k) {
+        if (outside(later_[k].record) < outside(later_[shortest].record)) shortest = k;
+      }
+      if (outside(later_[shortest].record) < outside(i)) later_[shortest] = entry({i, at});
+    }
   }
 
-  struct ordinal {
-    core::stable_key comm;
-    std::uint32_t next;
-  };
+  // Fills waiting_: the participants from i to j in the calls in which they waited, and behind them in their other entries.
+  void list_later(std::size_t i, std::size_t j) {
+    waiting_.clear();
+    const auto add = [&](participant p, const later_entry& e) {
+      p.site = e.site;
+      p.record = e.record;
+      p.location = e.location;
+      p.enter_ns = e.enter_ns;
+      p.leave_ns = e.leave_ns;
+      waiting_.push_back(p);
+    };
+    for (std::size_t k = i; k != j; ++k) add(here_[k], entries_[here_[k].later_first]);
+    for (std::size_t k = i; k != j; ++k) {
+      for (std::uint32_t n = 1; n != here_[k].later_count; ++n) add(here_[k], entries_[here_[k].later_first + n]);
+    }
+  }
 
   const rank_history* rank_;
-  base::pod_vector<ordinal> ordinals_;
+  base::pod_vector<collective_count> ordinals_;
   base::pod_vector<call> own_;
   std::size_t sent_ = 0;  ///< number of calls of own_ that are sent
   base::pod_vector<participant> here_;
   std::size_t seen_ = 0;  ///< sorted participants of incomplete instances in here_
   base::pod_vector<std::int32_t> needs_;
-  base::pod_vector<later_completion> completions_;  ///< participant::needs_first of MPI_Comm_idup
+  base::pod_vector<later_entry> later_;  ///< of the call that is being sent
   base::pod_vector<participant> waiting_;  ///< of the current instance
+  base::pod_vector<later_entry> entries_;  ///< of all in here_
   base::pod_vector<relay_wait> relays_;  ///< of the current instance
 };
 

@@ -25,6 +25,7 @@ struct participant {
   std::uint32_t ordinal = 0;  ///< index of this collective among those of the process in this communicator
   std::uint32_t record = 0;
   std::uint32_t needs_first = 0, needs_count = 0;  ///< sparse collectives: the list of needed ranks
+  std::uint32_t later_first = 0, later_count = 0;  ///< initiations: completion and entries into MPI
   std::int32_t world = 0;                          ///< set by the home rank
   std::int32_t rank = 0;  ///< in the communicator; the second group of an intercommunicator follows the first
   std::int32_t size = 0;
@@ -41,6 +42,7 @@ struct relay_wait {
   std::uint32_t waiter;         ///< index among the participants
   std::int32_t causer_rank;     ///< world rank
   std::uint32_t causer_record;
+  std::uint16_t causer_location;
 };
 
 /// Decides which participant each participant of one collective needed last (docs/method.md 1.2). `all` is one
@@ -50,15 +52,17 @@ struct relay_wait {
 /// Libraries pass data on through other members, along trees that depend on the library, the size and the number of ranks.
 /// A member that stays blocked although all that it needs by definition has arrived waits for such a relay: it returns
 /// soon after the relay has entered. So the cause is the last member that entered before the return, and what follows is
-/// transfer (docs/method.md 1.9). Such a wait has `arrival_flag::relay` and follows the other wait of the call, if any.
+/// transfer (docs/method.md 1.9). Where members only initiate, any entry into MPI moves the operation on. Such a wait has `arrival_flag::relay` and follows the other wait of the call, if any.
 class collective_rule {
  public:
-  /// `waiting`: MPI_Comm_idup: the participants in the calls in which they waited; else `all`.
-  collective_rule(const participant* all, const participant* waiting, std::size_t count,
+  /// `waiting`: of initiations the participants in the calls in which they waited, and behind them in their other entries
+  /// into MPI, `entries` in all; else `all`.
+  collective_rule(const participant* all, const participant* waiting, std::size_t count, std::size_t entries,
                   const base::pod_vector<std::int32_t>& needs, const options& settings)
       : all_(all),
         waiting_(waiting),
         count_(count),
+        entry_count_(entries),
         needs_(&needs),
         threshold_ns_(settings.threshold_ns),
         least_relay_ns_(std::max(settings.threshold_ns, settings.relay_ns)) {}
@@ -67,19 +71,25 @@ class collective_rule {
   void operator()(Answer&& answer) {
     using core::call_role;
     if (count_ < 2) return;
-    const call_role role = core::role_of(all_[0].call);
+    const call_role role = core::meeting_role_of(all_[0].call);
+    initiated_ = core::initiates(all_[0].call);
     for (std::size_t i = 0; i != count_; ++i) {
       if ((all_[i].flags & core::sync_flag::failed) != 0) return;  // a failed call does not imply any order
-      if (core::role_of(all_[i].call) != role) return;             // records were lost: not one operation
+      const core::mpi_call call = all_[i].call;  // others: records were lost, these are not one operation
+      if (core::meeting_role_of(call) != role || core::initiates(call) != initiated_) return;
     }
     sort_entries();
-    if (all_[0].call == core::mpi_call::Comm_idup) return complete_later(answer);
+    if (initiated_ && (role == call_role::barrier || role == call_role::create)) return complete_later(role, answer);
     if (all_[0].inter != 0) return two_groups(role, answer);
     switch (role) {
       case call_role::barrier: return synchronise(pattern::wait_at_barrier, answer);
       case call_role::finalise: return synchronise(pattern::wait_at_finalize, answer);
       case call_role::create: return overlap() ? synchronise(pattern::wait_at_create, answer) : void();
-      case call_role::release: return overlap() ? synchronise(pattern::wait_at_barrier, answer) : void();
+      case call_role::fence: return overlap() ? synchronise(pattern::wait_at_fence, answer) : void();
+      case call_role::release: {
+        const bool window = all_[0].call == core::mpi_call::Win_free;
+        return overlap() ? synchronise(window ? pattern::wait_at_create : pattern::wait_at_barrier, answer) : void();
+      }
       case call_role::all_to_all: return exchange(answer);
       case call_role::one_to_all: return from_root(answer);
       case call_role::all_to_one: return to_root(answer);
@@ -91,8 +101,12 @@ class collective_rule {
  private:
   // The members in the order of their entries.
   void sort_entries() {
-    entries_.reserve(count_);
-    for (std::size_t i = 0; i != count_; ++i) entries_.push_back(waiting_ + i);
+    const std::size_t count = initiated_ ? entry_count_ : count_;
+    entries_.reserve(initiated_ ? count + count_ : count);
+    for (std::size_t i = 0; initiated_ && i != count_; ++i) entries_.push_back(all_ + i);
+    for (std::size_t i = 0; i != count; ++i) {
+      if (waiting_[i].location != nowhere) entries_.push_back(waiting_ + i);
+    }
     small_stable_sort(entries_, [](const participant* a, const participant* b) { return a->enter_ns < b->enter_ns; });
   }
 
@@ -101,26 +115,29 @@ class collective_rule {
   const participant* relay_of(const participant& p, std::int64_t since_ns, bool& certain) const {
     const auto later = [](std::int64_t t, const participant* q) { return t < q->enter_ns; };
     auto at = std::upper_bound(entries_.begin(), entries_.end(), p.leave_ns, later);
-    if (at != entries_.begin() && *(at - 1) == &p) --at;
+    while (at != entries_.begin() && (*(at - 1))->rank == p.rank) --at;
     if (at == entries_.begin()) return nullptr;
-    const participant* const last = *(at - 1);
+    const participant* const last = *--at;
     const std::int64_t wait_ns = last->enter_ns - since_ns, rest_ns = p.leave_ns - last->enter_ns;
     if (wait_ns < least_relay_ns_ || wait_ns < rest_ns) return nullptr;
     const std::int64_t close_ns = last->enter_ns - std::max(rest_ns, wait_ns / 8);
-    certain = at - 1 == entries_.begin() || *(at - 2) == &p || (*(at - 2))->enter_ns < std::max(close_ns, since_ns + 1);
+    while (at != entries_.begin() && ((*(at - 1))->rank == p.rank || (*(at - 1))->rank == last->rank)) --at;
+    certain = at == entries_.begin() || (*(at - 1))->enter_ns < std::max(close_ns, since_ns + 1);
     return last;
   }
 
   // Answers with what p needs by definition, and with the relay that it waited for after that.
   template <class Answer>
   void wait_and_relay(const participant& p, const participant* cause, pattern why, quality least, Answer&& answer) const {
+    if (initiated_ && (p.location == nowhere || (cause != nullptr && cause->enter_ns > p.leave_ns))) return;
     const bool waits = cause != nullptr && cause->enter_ns > p.enter_ns;
     const std::int64_t since_ns = waits ? cause->enter_ns : p.enter_ns;
     bool certain = false;
     const participant* const relay = relay_of(p, since_ns, certain);
     // A wait below the threshold is part of the longer one.
     if (waits && (relay == nullptr || since_ns - p.enter_ns >= threshold_ns_)) {
-      wait(p, cause, why, relay == nullptr ? least : quality::exact, answer);
+      const pattern late = initiated_ && why != pattern::wait_at_create ? pattern::nonblocking_collective : why;
+      wait(p, cause, late, relay == nullptr ? least : quality::exact, answer);
     }
     if (relay == nullptr) return;
     arrival a = needed(p, *relay, pattern::wait_for_progress);
@@ -188,7 +205,7 @@ class collective_rule {
       data = data || has(all_[i], core::sync_flag::contributes) || has(all_[i], core::sync_flag::sparse);
     }
     if (!data) return;  // without payload no rank waits for another
-    if (!sparse && overlap()) return synchronise(pattern::wait_at_nxn, answer);
+    if (!sparse && !initiated_ && overlap()) return synchronise(pattern::wait_at_nxn, answer);
     const participant* last = nullptr;
     for (std::size_t i = 0; i != count_; ++i) {
       if (!has(all_[i], core::sync_flag::contributes)) continue;
@@ -201,7 +218,7 @@ class collective_rule {
       } else if (!has(all_[i], core::sync_flag::consumes)) {
         cause = nullptr;
       }
-      wait_and_relay(all_[i], cause, pattern::wait_at_nxn, quality::exact, answer);
+      wait_and_relay(waiting_[i], cause, pattern::wait_at_nxn, quality::exact, answer);
     }
   }
 
@@ -210,11 +227,12 @@ class collective_rule {
     const participant* root = member(all_[0].root);
     if (root == nullptr) return;
     for (std::size_t i = 0; i != count_; ++i) {
-      const participant& p = all_[i];
-      const bool needs_root = &p != root && has(p, core::sync_flag::consumes);
+      const participant& p = waiting_[i];
+      const bool needs_root = all_ + i != root && has(p, core::sync_flag::consumes);
       // A member that entered between the root and the return may have passed the data on, although no wait for it shows.
-      const auto later = std::upper_bound(entries_.begin(), entries_.end(), root->enter_ns,
-                                          [](std::int64_t t, const participant* q) { return t < q->enter_ns; });
+      auto later = std::upper_bound(entries_.begin(), entries_.end(), root->enter_ns,
+                                    [](std::int64_t t, const participant* q) { return t < q->enter_ns; });
+      while (later != entries_.end() && ((*later)->rank == root->rank || (*later)->rank == p.rank)) ++later;
       const bool hidden = later != entries_.end() && (*later)->enter_ns <= p.leave_ns;
       wait_and_relay(p, needs_root ? root : nullptr, pattern::late_broadcast, hidden ? quality::hidden_tree : quality::exact,
                      answer);
@@ -232,7 +250,7 @@ class collective_rule {
       if (last == nullptr || all_[i].enter_ns > last->enter_ns) last = all_ + i;
     }
     for (std::size_t i = 0; i != count_; ++i) {
-      wait_and_relay(all_[i], all_ + i == root ? last : nullptr, pattern::early_reduce, quality::exact, answer);
+      wait_and_relay(waiting_[i], all_ + i == root ? last : nullptr, pattern::early_reduce, quality::exact, answer);
     }
   }
 
@@ -253,7 +271,7 @@ class collective_rule {
       dense = dense && has(all_[i], core::sync_flag::contributes) && has(all_[i], core::sync_flag::consumes) &&
               !has(all_[i], core::sync_flag::sparse);
     }
-    if (dense && overlap()) return synchronise(why, answer);
+    if (dense && !initiated_ && overlap()) return synchronise(why, answer);
     if (role == call_role::create || role == call_role::release) return;
     const participant* last[2] = {nullptr, nullptr};
     for (std::size_t i = 0; i != count_; ++i) {
@@ -261,7 +279,7 @@ class collective_rule {
       if (has(all_[i], core::sync_flag::contributes) && (of == nullptr || all_[i].enter_ns > of->enter_ns)) of = all_ + i;
     }
     for (std::size_t i = 0; i != count_; ++i) {
-      const participant& p = all_[i];
+      const participant& p = waiting_[i];
       const participant* const cause = has(p, core::sync_flag::sparse)     ? last_needed(p)
                                        : has(p, core::sync_flag::consumes) ? last[1 - group_of(p)]
                                                                            : nullptr;
@@ -270,18 +288,16 @@ class collective_rule {
   }
   static std::size_t group_of(const participant& p) noexcept { return p.rank < p.root ? 0 : 1; }
 
-  // MPI_Comm_idup: the call that completes it needs that all members have started it. After that a member is needed again
-  // when the library's algorithm reaches it, and makes progress in the call in which it waits itself.
+  // The call that completes an initiated barrier needs that all members have initiated it.
   template <class Answer>
-  void complete_later(Answer&& answer) const {
+  void complete_later(core::call_role role, Answer&& answer) const {
+    const pattern why = role == core::call_role::create ? pattern::wait_at_create : pattern::nonblocking_collective;
     const participant* last = all_;
     for (std::size_t i = 1; i != count_; ++i) {
       if (all_[i].enter_ns > last->enter_ns) last = all_ + i;
     }
     for (std::size_t i = 0; i != count_; ++i) {
-      const participant& p = waiting_[i];
-      if (p.location == nowhere || last->enter_ns > p.leave_ns) continue;
-      wait_and_relay(p, last == all_ + i ? nullptr : last, pattern::wait_at_create, quality::exact, answer);
+      wait_and_relay(waiting_[i], last, why, quality::exact, answer);
     }
   }
 
@@ -290,7 +306,7 @@ class collective_rule {
     const participant* last = nullptr;
     for (std::size_t i = 0; i != count_; ++i) {
       const participant* const needed_last = has(all_[i], core::sync_flag::consumes) ? last : nullptr;
-      wait_and_relay(all_[i], needed_last, pattern::early_scan, quality::exact, answer);
+      wait_and_relay(waiting_[i], needed_last, pattern::early_scan, quality::exact, answer);
       if (!has(all_[i], core::sync_flag::contributes)) continue;
       if (last == nullptr || all_[i].enter_ns > last->enter_ns) last = all_ + i;
     }
@@ -310,7 +326,7 @@ class collective_rule {
     const participant* cause = nullptr;
     for (std::uint32_t k = 0; k != p.needs_count; ++k) {
       const participant* q = member((*needs_)[p.needs_first + k]);
-      if (q == nullptr || q == &p) continue;
+      if (q == nullptr || q->rank == p.rank) continue;
       if (cause == nullptr || q->enter_ns > cause->enter_ns || (q->enter_ns == cause->enter_ns && q->rank < cause->rank)) {
         cause = q;
       }
@@ -328,7 +344,8 @@ class collective_rule {
 
   const participant* all_;
   const participant* waiting_;
-  std::size_t count_;
+  std::size_t count_, entry_count_;
+  bool initiated_ = false;  ///< the call that completes it waits
   const base::pod_vector<std::int32_t>* needs_;
   std::int64_t threshold_ns_, least_relay_ns_;
   base::pod_vector<const participant*> entries_;

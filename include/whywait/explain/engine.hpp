@@ -9,6 +9,7 @@
 #include <whywait/explain/collective_book.hpp>
 #include <whywait/explain/folding.hpp>
 #include <whywait/explain/forward.hpp>
+#include <whywait/explain/lock_book.hpp>
 #include <whywait/explain/merging.hpp>
 #include <whywait/explain/messages.hpp>
 #include <whywait/explain/presentation.hpp>
@@ -31,7 +32,9 @@ namespace explain {
 ///  2. send_postings -> receive_postings: senders send their postings to the receivers, which match them and reply when
 ///     and where late receives were posted. Members of a collective send their part to its home rank, one of the
 ///     members. Home ranks send the arrivals (the last to come) to the members, and the needs of the virtual clocks.
-///  3. send_remaining_answers -> receive_postings: home ranks answer collectives of which some members are missing.
+///     Origins send their locks of windows to the targets.
+///  3. send_remaining_answers -> receive_postings: home ranks answer collectives of which some members are missing, and
+///     targets answer calls on locked windows (lock_book.hpp).
 ///     find_blocked, then send_progress -> receive_progress: ranks whose calls stayed blocked ask their partners when these
 ///     were in MPI. The votes of all ranks decide which messages need that (progress.hpp). With the virtual clocks, a
 ///     second exchange asks for the entries that such messages needed without having waited.
@@ -68,6 +71,7 @@ class rank_engine {
         messages_(rank, clocks != nullptr, forward.merging.memory),
         collectives_(rank, forward.merging.memory),
         progress_(rank, std::max(settings.threshold_ns, settings.progress_ns), forward.merging.memory),
+        locks_(rank, settings, forward.merging.memory),
         memory_(&memory),
         clocks_(clocks),
         scratch_(&forward),
@@ -80,10 +84,12 @@ class rank_engine {
   void read_records(scratch& s) {
     posting_lists& postings = messages_.postings();
     const auto locations = static_cast<std::uint16_t>(rank_->locations.size());
-    std::size_t collectives = 0;
+    std::size_t collectives = 0, locks = 0;
     for (std::uint16_t l = 0; l != locations; ++l) {
-      postings.count_postings(s.postings, l,
-                              [&](const core::sync_record& r) { collectives += is_ordered_collective(r) ? 1 : 0; });
+      postings.count_postings(s.postings, l, [&](const core::sync_record& r) {
+        collectives += is_ordered_collective(r) ? 1 : 0;
+        locks += core::role_of(r.call) == core::call_role::lock ? 1 : 0;
+      });
     }
     postings.allocate(s.postings);
     collectives_.reserve_calls(collectives);
@@ -100,8 +106,9 @@ class rank_engine {
       totals_.longest_ns = std::max(totals_.longest_ns, rank_->before_ns + active.ns());
     }
     messages_.sort_postings(s.postings);
-    collectives_.order_calls(s.communicators);
-    if (collectives == 0) return;
+    collectives_.order_calls(s.communicators, memory_->collectives);
+    if (locks != 0) locks_.read_records();
+    if (collectives + locks == 0) return;
     make_answers();
     for (std::size_t l = 0; l != answers_.size(); ++l) answers_[l].reserve(collectives_.most_answers(l));
   }
@@ -119,11 +126,13 @@ class rank_engine {
     collectives_.send_answers(*settings_, false, to, clocks_);
     messages_.send_postings(to, room);
     collectives_.send_participants(to, room);
+    locks_.send(to, room);
   }
 
   // Stage 3, producer.
   template <class Outbox>
   void send_remaining_answers(Outbox&& to) {
+    locks_.send_answers(to, clocks_);
     collectives_.send_answers(*settings_, true, to, clocks_);
   }
 
@@ -135,6 +144,9 @@ class rank_engine {
         case base::packet_part::sends: messages_.receive_sends(source, in, reply_bytes_); break;
         case base::packet_part::receives: messages_.receive_replies(source, in); break;
         case base::packet_part::unmet: messages_.receive_unmet(source, in); break;
+        case base::packet_part::lock_held: locks_.receive_held(source, in); break;
+        case base::packet_part::lock_blocked: locks_.receive_blocked(source, in); break;
+        case base::packet_part::lock_answer: locks_.receive_answer(in); break;
         case base::packet_part::participation: collectives_.receive_participant(source, in); break;
         case base::packet_part::give:
         case base::packet_part::need: clocks_->receive_needs(part, in); break;
@@ -161,9 +173,13 @@ class rank_engine {
   void receive_progress(std::int32_t source, const unsigned char* data, std::size_t size) {
     progress_.receive(source, data, size);
   }
-  void count_progress(progress_votes& votes) { progress_.count(votes); }
+  void count_progress(progress_votes& votes) {
+    progress_.count(votes);
+    locks_.count(votes);
+  }
   void add_progress_waits(const progress_votes& votes) {
     progress_.add_waits(votes, messages_);
+    locks_.add_waits(votes, answers_);
     if (clocks_ != nullptr) progress_.find_unblocked(messages_.postings(), votes);
   }
 
@@ -172,6 +188,7 @@ class rank_engine {
     progress_.add_others(messages_);
     progress_.release();
     if (rank_->continues) memory_->carried = messages_.carried();
+    if (rank_->continues) memory_->collectives = collectives_.counts();
     totals_.unmatched = messages_.unmatched();
     messages_.matches(s.places, s.matches);
     messages_.release();
@@ -312,6 +329,7 @@ class rank_engine {
   message_book messages_;
   collective_book collectives_;
   progress_book progress_;
+  lock_book locks_;
   epoch_memory* memory_;
   rank_clocks* clocks_;
   forward_scratch* scratch_;

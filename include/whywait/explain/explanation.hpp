@@ -26,15 +26,23 @@ enum class pattern : std::uint8_t {
   early_scan,
   wait_at_create,
   wait_at_finalize,
+  nonblocking_collective,
   wait_for_progress,
+  wait_at_fence,
+  late_post,
+  early_wait,
+  late_complete,
+  window_lock_contention,
   count_
 };
 
 /// The schema's word, for example "late_sender". Static storage.
 inline const char* name_of(pattern p) noexcept {
-  static constexpr const char* names[] = {"late_sender",      "late_receiver",    "wait_at_barrier", "wait_at_nxn",
-                                          "late_broadcast",   "early_reduce",     "early_scan",      "wait_at_create",
-                                          "wait_at_finalize", "wait_for_progress"};
+  static constexpr const char* names[] = {
+      "late_sender",           "late_receiver", "wait_at_barrier", "wait_at_nxn",      "late_broadcast",
+      "early_reduce",          "early_scan",    "wait_at_create",  "wait_at_finalize", "nonblocking_collective",
+      "wait_for_progress",     "wait_at_fence", "late_post",       "early_wait",       "late_complete",
+      "window_lock_contention"};
   return p < pattern::count_ ? names[static_cast<unsigned>(p)] : "unknown";
 }
 

@@ -31,6 +31,7 @@ struct epoch_memory {
   shape_leaders leaders;  ///< of all ranks, in the memory of the first; by key and slot
   base::vector<merged_class> merged;  ///< on rank 0: all waits so far
   outcome sums;  ///< on rank 0: all numbers so far
+  base::vector<collective_count> collectives;  ///< of all epochs, by order_key
   base::vector<carried_posting> carried;  ///< postings of the last epoch that the next one begins with
 };
 

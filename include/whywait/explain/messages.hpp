@@ -86,6 +86,7 @@ class message_book {
       posted_receive& p = *at++;
       std::memcpy(&p.partner, sent, sizeof(endpoint));
       if (p.kind != posted_receive::receive) continue;  // a probed message without a receive is also consumed
+      if ((p.flags & endpoint_flag::start) != 0) posted_.complete_start(p);
       --receives_left_;
       // Most receives are posted in time and need no reply.
       const bool in_time = (p.partner.flags & endpoint_flag::late_only) != 0 && p.begin_ns <= p.partner.begin_ns;

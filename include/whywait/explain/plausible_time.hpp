@@ -20,7 +20,7 @@ class plausible_time {
   static constexpr std::size_t sizes = 14, buckets = 40;
   static constexpr std::uint32_t enough = 8;  ///< fewest calls of a group that has a bound
 
-  plausible_time() { counts_.assign(core::modelled_calls * sizes * buckets, 0); }
+  plausible_time() { counts_.assign(groups * sizes * buckets, 0); }
 
   /// Adds a call that spent `ns` inside MPI beyond its explained waits.
   void add(core::mpi_call call, std::uint64_t bytes, std::int64_t ns) noexcept {
@@ -59,6 +59,9 @@ class plausible_time {
   base::pod_vector<std::uint32_t>& counts() noexcept { return counts_; }
 
  private:
+  // One for each function, and one for all that initiate collectives.
+  static constexpr std::size_t groups = static_cast<std::size_t>(core::mpi_call::initiations_) + 1;
+
   // Bucket b holds times up to 2^b ns.
   static std::size_t bucket_of(std::int64_t ns) noexcept {
     const auto up = static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 1)) - 1;
@@ -66,7 +69,8 @@ class plausible_time {
   }
   static std::size_t group(core::mpi_call call, std::uint64_t bytes) noexcept {
     const std::size_t digits = bytes == 0 ? 0 : static_cast<std::size_t>(64 - __builtin_clzll(bytes)) / 2 + 1;
-    return (static_cast<std::size_t>(call) * sizes + std::min(digits, sizes - 1)) * buckets;
+    const std::size_t number = core::initiates(call) ? groups - 1 : static_cast<std::size_t>(call);
+    return (number * sizes + std::min(digits, sizes - 1)) * buckets;
   }
 
   base::pod_vector<std::uint32_t> counts_;

@@ -5,6 +5,7 @@
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/explain/arrival.hpp>
+#include <whywait/explain/epoch_postings.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/walk.hpp>
 
@@ -171,12 +172,20 @@ class posting_lists {
         e->record = i;
         e->location = location;
         e->flags = static_cast<std::uint16_t>(flags);
+        if (role == core::call_role::epoch && r.tag == core::epoch_tag::last_operation) {
+          e->flags |= endpoint_flag::operation;
+          const std::uint32_t last = last_operation(here, i);
+          e->begin_ns = std::min(e->begin_ns, std::max(rank_->clock(here.records[last].begin), rank_->begin_ns));
+          e->site = site_of(here, here.records[last]);
+          e->record = last;
+        }
         continue;
       }
       posted_receive* const p = receives_ + place;
       p->begin_ns = walk.begin_ns();
       p->record = i;
       p->location = location;
+      if (r.call == core::mpi_call::Win_start) flags |= endpoint_flag::start;
       p->flags = static_cast<std::uint16_t>(flags);
       p->kind = posted_receive::receive;
       if (role == core::call_role::probe) {
@@ -205,6 +214,14 @@ class posting_lists {
     s.recent = no_channel;
     s.of_records.clear();
     s.added = 0;
+  }
+
+  /// For a matched posting of MPI_Win_start: if that returned before the post, MPI_Win_complete waited for it.
+  void complete_start(posted_receive& p) const noexcept {
+    if (p.completed_by != p.location) return;
+    const location_history& here = rank_->locations[p.location];
+    const core::sync_record& start = here.records[p.completion];
+    if (p.partner.begin_ns > rank_->clock(start.begin + start.duration)) p.completion = end_of_access(here, p.completion);
   }
 
   /// The call that completed an operation; at record_place::nowhere if no call waited for it.

@@ -23,13 +23,21 @@ class progress_class {
 
   /// The class between nodes; `bytes` of a message are classed by their number of binary digits.
   static std::uint8_t number_of(bool sends, std::uint64_t bytes) noexcept {
-    const unsigned digits = bytes == 0 ? 0 : std::min(63u, static_cast<unsigned>(64 - __builtin_clzll(bytes)));
+    const unsigned digits = bytes == 0 ? 0 : std::min(most_digits, static_cast<unsigned>(64 - __builtin_clzll(bytes)));
     return static_cast<std::uint8_t>((sends ? sends_bit : 0u) | digits);
   }
+  /// The class of the postings of windows (core::epoch_tag), which no size of a message has.
+  static std::uint8_t of_epochs(bool sends) noexcept {
+    return static_cast<std::uint8_t>((sends ? sends_bit : 0u) | epoch_digits);
+  }
+  /// The class of calls on locked windows.
+  static std::uint8_t of_locks() noexcept { return static_cast<std::uint8_t>(sends_bit | lock_digits); }
   /// The same class within a node.
   static std::uint8_t within(std::uint8_t number) noexcept { return static_cast<std::uint8_t>(number | node_bit); }
   static bool sends(std::size_t number) noexcept { return (number & sends_bit) != 0; }
   static bool within_node(std::size_t number) noexcept { return (number & node_bit) != 0; }
+  /// Whether it is a class of messages, not of windows.
+  static bool of_messages(std::size_t number) noexcept { return (number & 63u) <= most_digits; }
   /// The smallest message of the class.
   static std::uint64_t least_bytes(std::size_t number) noexcept {
     const unsigned digits = number & 63u;
@@ -37,14 +45,14 @@ class progress_class {
   }
 
  private:
-  static constexpr unsigned sends_bit = 128, node_bit = 64;
+  static constexpr unsigned sends_bit = 128, node_bit = 64, most_digits = 59, epoch_digits = 60, lock_digits = 61;
 };
 
 /// Whether a call with this role returns only when the messages that it completes are complete.
 inline bool completes_messages(core::call_role role) noexcept {
   using core::call_role;
   return role == call_role::send || role == call_role::receive || role == call_role::exchange ||
-         role == call_role::complete_all || role == call_role::complete_any;
+         role == call_role::complete_all || role == call_role::complete_any || role == call_role::epoch;
 }
 
 /// When one location was in MPI, by the index of its calls.
@@ -184,7 +192,7 @@ struct progress_votes {
     for (std::size_t first = 0; first != progress_class::count; first += 64) {
       progress_fact f{progress_class::sends(first), progress_class::within_node(first), 0, 0};
       for (std::size_t c = first; c != first + 64; ++c) {
-        if (!dependent(c)) continue;
+        if (!dependent(c) || !progress_class::of_messages(c)) continue;
         if (f.calls == 0) f.least_bytes = progress_class::least_bytes(c);
         f.calls += by_entry[c];
       }

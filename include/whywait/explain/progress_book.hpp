@@ -225,7 +225,9 @@ class progress_book {
           x.over = {p.completion, p.completed_by};
         }
         if (x.over.location == record_place::nowhere) continue;
-        x.number = progress_class::number_of(sends, posted.record(x.at).bytes);
+        const bool of_epoch = is_posting_of_epoch(posted.record(x.at));
+        if (of_epoch && posted.record(x.at).tag == core::epoch_tag::last_operation) continue;  // asked for with `done`
+        x.number = of_epoch ? progress_class::of_epochs(sends) : progress_class::number_of(sends, posted.record(x.at).bytes);
         function(x);
       }
     }

@@ -2,6 +2,7 @@
 #define WHYWAIT_FINALIZE_ANALYSIS_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/core/warning.hpp>
 #include <whywait/explain/outcome_keys.hpp>
@@ -58,7 +59,9 @@ inline report::result analyse(mpi::state& process, epoch& now) {
   now.so_far().unknown.name(unknown, names);
   result.not_understood = std::move(unknown);
   // the kernel's figures are a little older than ours
-  result.not_understood.sharing.seconds = std::min(result.not_understood.sharing.seconds, result.run.location_seconds);
+  report::processor_sharing& sharing = result.not_understood.sharing;
+  sharing.seconds = std::min(sharing.seconds, result.run.location_seconds);
+  sharing.code_seconds = std::min(sharing.code_seconds, sharing.seconds);
   report::weaken(result);
   if (data.analysis != nullptr) result.communication = data.analysis->result(&gather_names, now.names(), result.run.warnings);
   answer_questions(process, now.names(), now.team(), now.so_far().calls, now.so_far().asked, found, result);
@@ -91,10 +94,15 @@ inline report::result partial_result(mpi::state& process, const finalize::team& 
   return report::assemble(so_far.found, names, std::move(facts), advice);
 }
 
+/// Part of the file name of a result: the processes of MPI_Comm_spawn have the environment of those that started them.
+inline std::string name_of_world(const mpi::state& process) {
+  return process.spawned ? ".spawned-" + std::to_string(process.registry->pid) : std::string();
+}
+
 /// Hook of MPI_Finalize. Explains the run, then prints and writes what the settings of rank 0 request.
 inline void at_finalize(mpi::state& process) {
   const core::settings& wanted = process.registry->config;
-  const rules::processor_use used = processor_use_of_process();
+  const rules::processor_use used = processor_use_of_process(process);
   const bool writes = wanted.report || wanted.output != nullptr;
   bool needed = false, known = false;
   const struct at_end {
@@ -118,10 +126,17 @@ inline void at_finalize(mpi::state& process) {
   if (process.rank != 0 || (known && !needed)) return;
   bool reported = false;
   try {
-    if (known && wanted.report) report::print_text(result, stderr);
+    const std::string world = name_of_world(process);
+    if (known && wanted.report) {
+      if (process.spawned)
+        core::warn(
+            ("the next report is that of " + base::counted(process.size, "spawned rank") + ", of which process ").c_str(),
+            (std::to_string(process.registry->pid) + " is rank 0").c_str());
+      report::print_text(result, stderr);
+    }
     reported = known && wanted.report;
     if (known && wanted.output != nullptr) {
-      const std::string problem = report::write_json_file(result, std::string(wanted.output) + ".json");
+      const std::string problem = report::write_json_file(result, std::string(wanted.output) + world + ".json");
       if (!problem.empty())
         core::warn(problem.c_str(), wanted.report ? "; the text report is complete" : "; the result is lost");
       reported = true;

@@ -72,7 +72,7 @@ inline explained_so_far& so_far_of(mpi::state& process) {
 /// Hook of MPI_Init: what the scheduler did so far does not count.
 inline void at_recording(mpi::state& process) noexcept {
   try {
-    so_far_of(process).processor_before = processor_use_of_process();
+    so_far_of(process).processor_before = processor_use_of_process(process);
   } catch (const std::bad_alloc&) {  // then start-up counts
   }
 }
@@ -167,6 +167,7 @@ class epoch {
       auto* const of = static_cast<mpi::thread_state*>(__atomic_load_n(&location.extension[0], __ATOMIC_ACQUIRE));
       if (of != nullptr) carry_over(*of, of == &thread ? &end : nullptr);
     }
+    if (lossy_) so_far_.memory.collectives.clear();  // some rank missed some of them: all begin at 0
     if (so_far_.data.analysis == nullptr) data::drop_all(*process_.registry);  // no analysis reads the accesses
     if (record::ended_threads* const ended = process_.registry->ended) {
       pthread_mutex_lock(&process_.registry->mutex);
@@ -185,7 +186,7 @@ class epoch {
     so_far_.continued = true;
     so_far_.end = end;
     so_far_.posted = process_.last_posting;
-    so_far_.processor_before = processor_use_of_process().since(processor_);
+    so_far_.processor_before = processor_use_of_process(process_).since(processor_);
     so_far_.resumed = core::cycle_clock::now();
     if (thread.carried != 0)
       // The call ends together with the pause.
@@ -340,7 +341,7 @@ inline void resolve_wildcards(mpi::state& process) {
 
 /// Hook for operations at which all processes met. Explains the epoch that ends there.
 inline bool at_epoch(mpi::state& process, mpi::thread_state& thread, const mpi::meeting_point& end) {
-  const rules::processor_use used = processor_use_of_process();
+  const rules::processor_use used = processor_use_of_process(process);
   resolve_wildcards(process);
   together(process, "the analysis failed, later waits are not explained: ", [&](const finalize::team&) {
     epoch now(process, &end, used);

@@ -48,7 +48,8 @@ __attribute__((weak, noinline, visibility("default"))) report::result explain(MP
   }
   if (several != 0) return refuse("several threads call MPI; no result before MPI_Finalize");
   if (process->failed) return refuse(process->failed.text);
-  const rules::processor_use used = processor_use_of_process();
+  if (process->delay != nullptr) process->delay->end_code();
+  const rules::processor_use used = processor_use_of_process(*process);
   const mpi::meeting_point end{here.begun_at(), here.begun_at() + here.duration(), here.site()};
   report::result result;
   resolve_wildcards(*process);

@@ -3,9 +3,11 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/core/pages.hpp>
+#include <whywait/finalize/shared_rings.hpp>
 #include <whywait/finalize/team.hpp>
 #include <whywait/mpi/failure.hpp>
 #include <whywait/mpi/mpi_header.hpp>
+#include <whywait/mpi/spin_lock.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -13,6 +15,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -21,7 +24,7 @@ inline namespace v0 {
 namespace finalize {
 
 /// Transports packets of the explanation over MPI, with one rank per process and PMPI calls only. The communicator must
-/// be reserved for it during each operation (tags 1 to 3). The content of packets is opaque to it. All members make the
+/// be reserved for it during each operation (tags 1 to 4). The content of packets is opaque to it. All members make the
 /// same calls, each from one thread. An exception from a callback propagates after all pending messages are complete.
 /// The other ranks then throw peer_failed in this operation or in the next. This requires that the caller is inside
 /// team::together, which also handles exceptions between operations.
@@ -29,8 +32,10 @@ class mpi_transport {
  public:
   using packet = team::packet;
 
-  explicit mpi_transport(const team& ranks) : team_(ranks), comm_(ranks.comm()), ranks_(ranks.size()) {}
-  explicit mpi_transport(MPI_Comm comm) : mpi_transport(team(comm)) {}
+  /// `shares_memory`: whether packets between ranks of one machine may bypass MPI; the same on all ranks.
+  explicit mpi_transport(const team& ranks, bool shares_memory = true)
+      : team_(ranks), comm_(ranks.comm()), ranks_(ranks.size()), shares_memory_(shares_memory) {}
+  explicit mpi_transport(MPI_Comm comm, bool shares_memory = true) : mpi_transport(team(comm), shares_memory) {}
   mpi_transport(const mpi_transport&) = delete;
   mpi_transport& operator=(const mpi_transport&) = delete;
   ~mpi_transport() {
@@ -60,8 +65,9 @@ class mpi_transport {
   }
 
   /// Message-driven scheduling. Posted data is buffered per destination and sent when this rank cannot advance or the
-  /// buffer reaches `flush_bytes`. A rank is finished when no message to it is pending. A rank that fails sends an
-  /// empty message to all others. All ranks then leave the loop, and pending messages are received and dropped.
+  /// buffer reaches `flush_bytes`, to ranks of the same machine through shared memory. A rank is finished when no message
+  /// to it is pending. A rank that fails sends an empty message to all others. All ranks then leave the loop, and pending
+  /// messages are received and dropped.
   template <class Advance, class Receive>
   void forward(Advance&& advance, Receive&& receive) {
     const auto n = static_cast<std::size_t>(ranks_);
@@ -69,14 +75,18 @@ class mpi_transport {
     received_.assign(n, 0);
     expected_.assign(n, 0);
     pending_.reset(new packet[n]);
+    if (!rings_) rings_.emplace(team_, shares_memory_);
     team_.agree();
     mpi::failure mine;
+    const auto take = [&](int source) { receive(0, source, in_.data(), in_.size()); };
     try {
-      while (!advance(0, [this](std::int32_t to, const packet& data) { post(to, data); })) {
+      bool failed = false;
+      while (!failed && !advance(0, [this](std::int32_t to, const packet& data) { post(to, data); })) {
         flush();
-        if (!receive_all([&](int source) { receive(0, source, in_.data(), in_.size()); })) break;
+        failed = !receive_all(take, false);
       }
       flush();
+      if (!failed && !waiting_.empty()) receive_all(take, true);
     } catch (const std::exception& problem) {
       mine = team_.failure_of(problem);
       notify_all();
@@ -105,8 +115,8 @@ class mpi_transport {
   }
 
  private:
-  static constexpr std::size_t flush_bytes = 16 << 10;
-  static constexpr int forward_tag = 1;
+  static constexpr std::size_t flush_bytes = shared_rings::largest_packet / 2;
+  static constexpr int forward_tag = 1, large_tag = 4;  // the tags of the team are 2 and 3
 
   // The packets of one round, indexed by rank.
   struct outbox {
@@ -184,15 +194,31 @@ class mpi_transport {
     if (out.size() >= flush_bytes) send(to, out);
   }
 
+  // Keeps what finds its ring full.
   void flush() {
+    std::size_t kept = 0;
     for (const std::int32_t to : waiting_) {
       packet& out = pending_[static_cast<std::size_t>(to)];
-      if (!out.empty()) send(to, out);
+      if (!out.empty() && !send(to, out)) waiting_[kept++] = to;
     }
-    waiting_.clear();
+    waiting_.resize(kept);
   }
 
-  void send(std::int32_t to, packet& out) {
+  // Returns false if the ring is full.
+  bool send(std::int32_t to, packet& out) {
+    if (!rings_->reaches(to)) return send_message(to, forward_tag, out), true;
+    if (out.size() <= shared_rings::largest_packet) {
+      if (!rings_->write(to, out.data(), out.size())) return false;
+      out.clear();
+      return true;
+    }
+    if (!rings_->has_room(to)) return false;
+    send_message(to, large_tag, out);  // first, because it may fail, and the receiver of a notice waits for the message
+    rings_->write_notice(to);
+    return true;
+  }
+
+  void send_message(std::int32_t to, int tag, packet& out) {
     // Reuse the buffers of completed sends. Small sends complete immediately.
     while (sendings_ != nullptr) {
       int over = 0;
@@ -218,20 +244,42 @@ class mpi_transport {
     out.clear();
     (sendings_ != nullptr ? last_->next : sendings_) = s;
     last_ = s;
-    PMPI_Isend(s->data.data(), static_cast<int>(s->data.size()), MPI_BYTE, to, forward_tag, comm_, &s->request);
-    ++sent_[static_cast<std::size_t>(to)];
+    PMPI_Isend(s->data.data(), static_cast<int>(s->data.size()), MPI_BYTE, to, tag, comm_, &s->request);
+    if (tag == forward_tag) ++sent_[static_cast<std::size_t>(to)];
   }
 
-  // Waits for a message, then receives it and all others that have arrived. Returns false if some rank has failed.
+  // Waits for a packet, then receives it and all others that have arrived. Returns false if some rank has failed. `sends`:
+  // waits until all rings had room for what is pending instead.
   template <class Take>
-  bool receive_all(Take&& take) {
+  bool receive_all(Take&& take, bool sends) {
+    unsigned tries = 0;
+    for (backoff wait;; wait()) {
+      const auto take_large = [&](int source) { receive_large(source), take(source); };
+      if (rings_->read(
+              in_, [&](int source, packet&) { take(source); }, take_large) &&
+          !sends)
+        return true;
+      // With rings a message is rare: from another machine, or of a rank that failed.
+      if (*rings_) mpi::spin_lock::relax();
+      if (tries++ % (*rings_ ? 16 : 1) == 0) {
+        bool any = false;
+        if (!receive_messages(take, any)) return false;
+        if (any && !sends) return true;
+      }
+      if (waiting_.empty()) continue;
+      flush();
+      if (sends && waiting_.empty()) return true;
+    }
+  }
+
+  // Receives the messages that have arrived. Returns false if some rank has failed.
+  template <class Take>
+  bool receive_messages(Take&& take, bool& any) {
     MPI_Status status;
     int there = 0;
-    for (patience wait;; wait()) {
-      PMPI_Iprobe(MPI_ANY_SOURCE, forward_tag, comm_, &there, &status);
-      if (there != 0) break;
-    }
+    PMPI_Iprobe(MPI_ANY_SOURCE, forward_tag, comm_, &there, &status);
     while (there != 0) {
+      any = true;
       int size = 0;
       PMPI_Get_count(&status, MPI_BYTE, &size);
       in_.resize(static_cast<std::size_t>(size));
@@ -242,6 +290,15 @@ class mpi_transport {
       PMPI_Iprobe(MPI_ANY_SOURCE, forward_tag, comm_, &there, &status);
     }
     return true;
+  }
+  // A packet that a notice in a ring has announced, to `in_`.
+  void receive_large(int source) {
+    MPI_Status status;
+    int size = 0;
+    PMPI_Probe(source, large_tag, comm_, &status);
+    PMPI_Get_count(&status, MPI_BYTE, &size);
+    in_.resize(static_cast<std::size_t>(size));
+    PMPI_Recv(in_.data(), size, MPI_BYTE, source, large_tag, comm_, MPI_STATUS_IGNORE);
   }
 
   // Must not allocate, because it runs after a failure.
@@ -255,22 +312,27 @@ class mpi_transport {
     }
   }
   void drop_all() noexcept {
+    rings_->drop([this](int from) { drop_message(from, large_tag); });
     PMPI_Alltoall(sent_.data(), 1, MPI_UINT64_T, expected_.data(), 1, MPI_UINT64_T, comm_);
     for (int from = 0; from < ranks_; ++from)
-      for (auto i = static_cast<std::size_t>(from); received_[i] < expected_[i]; ++received_[i]) {
-        MPI_Status status;
-        int size = 0;
-        PMPI_Probe(from, forward_tag, comm_, &status);
-        PMPI_Get_count(&status, MPI_BYTE, &size);
-        void* const room = size != 0 ? core::map_pages(static_cast<std::size_t>(size), false) : nullptr;
-        PMPI_Recv(room, room != nullptr ? size : 0, MPI_BYTE, from, forward_tag, comm_, MPI_STATUS_IGNORE);
-        if (room != nullptr) core::unmap_pages(room, static_cast<std::size_t>(size));
-      }
+      for (auto i = static_cast<std::size_t>(from); received_[i] < expected_[i]; ++received_[i])
+        drop_message(from, forward_tag);
+  }
+  void drop_message(int from, int tag) noexcept {
+    MPI_Status status;
+    int size = 0;
+    PMPI_Probe(from, tag, comm_, &status);
+    PMPI_Get_count(&status, MPI_BYTE, &size);
+    void* const room = size != 0 ? core::map_pages(static_cast<std::size_t>(size), false) : nullptr;
+    PMPI_Recv(room, room != nullptr ? size : 0, MPI_BYTE, from, tag, comm_, MPI_STATUS_IGNORE);
+    if (room != nullptr) core::unmap_pages(room, static_cast<std::size_t>(size));
   }
 
   team team_;
   MPI_Comm comm_;
   int ranks_ = 1;
+  bool shares_memory_ = true;
+  std::optional<shared_rings> rings_;  ///< from the first forward() on
   packet in_;
   base::pod_vector<std::uint64_t> sent_, received_, expected_;  ///< forward() messages by rank
   std::unique_ptr<packet[]> pending_;  ///< unsent data by rank

@@ -111,7 +111,7 @@ inline void answer_questions(const mpi::state& process, const process_names& his
     for (const report::location_seconds& r : into.not_understood.ranks)
       if (run_seconds > 0) options.not_understood = std::max(options.not_understood, r.seconds / run_seconds);
     if (into.run.location_seconds > 0)
-      options.shared_processors = into.not_understood.sharing.work_seconds / into.run.location_seconds;
+      options.shared_processors = into.not_understood.sharing.code_seconds / into.run.location_seconds;
     into.prediction.answers = whatif::ask(log, asked.all, options);
     for (whatif::answer& a : into.prediction.answers)
       if (!calls.all_of_them && a.engine == "clocks")

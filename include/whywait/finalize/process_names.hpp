@@ -7,6 +7,7 @@
 #include <whywait/base/vector.hpp>
 #include <whywait/core/code_source.hpp>
 #include <whywait/core/registry.hpp>
+#include <whywait/core/script_place.hpp>
 #include <whywait/core/site.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/coverage/names/code_blocks.hpp>
@@ -74,7 +75,7 @@ class process_names final : public explain::function_names {
     if (known == base::key_map::none || meanings_[known].calls == nullptr) return 0;
     if (symbols_ == nullptr) symbols_.reset(new report::symboliser("libdw.so.1", modules_));
     const mpi::call_site& site = (*meanings_[known].calls)[meanings_[known].number];
-    core::stable_key key = function_key(symbols_->of_call(site.address));
+    core::stable_key key = function_key(code_of_call(*symbols_, site.address));
     if (key == 0) return 0;
     if (site.caller != nullptr) key = core::combine(key, function_key(symbols_->of_call(site.caller)));
     return core::combine(key, static_cast<std::uint64_t>(site.call));
@@ -124,6 +125,8 @@ class process_names final : public explain::function_names {
 
   // The same on every rank, although each loads modules at other addresses.
   core::stable_key key_of_code(const void* address) const {
+    if (const std::uint32_t script = core::script_site_of(address); script != 0 && script < sites_.size())
+      return sites_[script].key;
     const report::module_offset code = modules_ != nullptr ? modules_->offset_of(address) : report::module_offset_of(address);
     return core::combine(core::key_of(code.module), code.offset);
   }
@@ -137,6 +140,16 @@ class process_names final : public explain::function_names {
     return key;
   }
 
+  report::code_place code_of_call(report::symboliser& symbols, const void* address) const {
+    const std::uint32_t script = core::script_site_of(address);
+    if (script == 0 || script >= sites_.size()) return symbols.of_call(address);
+    report::code_place code;
+    code.module = code.file = sites_[script].file;
+    code.function = sites_[script].name;
+    code.line = static_cast<int>(sites_[script].line);
+    return code;
+  }
+
   base::place place_of_call(report::symboliser& symbols, const mpi::call_site_table& calls, std::uint32_t number) const {
     const mpi::call_site& site = calls[number];
     std::string region;
@@ -144,7 +157,7 @@ class process_names final : public explain::function_names {
       if (level != 0) region += '/';
       region += name_of_site(symbols, calls.region(site, level));
     }
-    base::place p = report::call_place(symbols.of_call(site.address), core::name_of(site.call), std::move(region));
+    base::place p = report::call_place(code_of_call(symbols, site.address), core::name_of(site.call), std::move(region));
     if (site.caller != nullptr) p.caller = base::function_text(report::call_place(symbols.of_call(site.caller), {}, {}));
     return p;
   }

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_FINALIZE_PROCESSOR_TIME_HPP
 #define WHYWAIT_FINALIZE_PROCESSOR_TIME_HPP
 
+#include <whywait/mpi/process_state.hpp>
 #include <whywait/rules/own_code.hpp>
 
 #include <algorithm>
@@ -8,31 +9,36 @@
 #include <cstdio>
 
 #include <sched.h>
-#include <time.h>
 #include <unistd.h>
 
 namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// How long the main thread of this process had a processor and was ready to run without one, the time now, and the number
-/// of processors that it may use. Linux counts the first two (/proc/self/schedstat); zeros where it does not.
-inline rules::processor_use processor_use_of_process() noexcept {
+#ifndef WHYWAIT_DISABLE
+/// How long the main thread of this process had a processor and was ready to run without one, which Linux counts
+/// (/proc/self/schedstat; zeros where it does not), and the number of processors that it may use. Called inside an MPI call: no
+/// time between the begin of that call and the return from here is delay outside MPI.
+inline rules::processor_use processor_use_of_process(mpi::state& process) noexcept {
   rules::processor_use out;
   if (std::FILE* const file = std::fopen("/proc/self/schedstat", "r")) {
-    unsigned long long ran = 0, ready = 0;
-    if (std::fscanf(file, "%llu %llu", &ran, &ready) == 2) {
+    unsigned long long ran = 0, ready = 0, times = 0;
+    if (std::fscanf(file, "%llu %llu %llu", &ran, &ready, &times) == 3) {
       out.ran_ns = static_cast<std::int64_t>(ran);
+      out.ran_times = static_cast<std::int64_t>(times);
       out.delay_ns = static_cast<std::int64_t>(ready);
     }
     std::fclose(file);
   }
-  timespec now;
-  if (clock_gettime(CLOCK_MONOTONIC, &now) == 0) out.passed_ns = std::int64_t(now.tv_sec) * 1000000000 + now.tv_nsec;
+  if (process.delay != nullptr) {
+    process.delay->end_call();
+    out.own_delay_ns = process.delay->ns();
+  }
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) out.processors = CPU_COUNT(&allowed);
   return out;
 }
+#endif  // WHYWAIT_DISABLE
 
 /// Processors of this machine; at least 1.
 inline std::int64_t processors_of_machine() noexcept { return std::max<std::int64_t>(1, ::sysconf(_SC_NPROCESSORS_ONLN)); }

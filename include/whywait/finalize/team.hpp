@@ -34,9 +34,9 @@ class peer_failed : public std::exception {
   MPI_Comm team_;
 };
 
-/// What a rank does while it waits for others: it tries again, then yields the processor, then sleeps for ever longer times of
-/// up to 1 ms. Ranks often outnumber processors, and few MPI libraries let ranks that wait sleep.
-class patience {
+/// The pause between two tests of a loop that waits for other ranks: none for the first 200, then sched_yield(), then a sleep
+/// that grows to 1 ms. Ranks often outnumber processors, and few MPI libraries let ranks that wait sleep.
+class backoff {
  public:
   void operator()() noexcept {
     ++tries_;
@@ -53,10 +53,10 @@ class patience {
   unsigned tries_ = 0;
 };
 
-/// Waits for a nonblocking call of this rank, with patience. Returns what MPI returned for it.
+/// Waits for a nonblocking call of this rank. Returns what MPI returned for it.
 inline int complete(MPI_Request& request, MPI_Status* status = MPI_STATUS_IGNORE) noexcept {
   int over = 0, problem = MPI_SUCCESS;
-  for (patience wait; (problem = PMPI_Test(&request, &over, status)) == MPI_SUCCESS && over == 0;) wait();
+  for (backoff wait; (problem = PMPI_Test(&request, &over, status)) == MPI_SUCCESS && over == 0;) wait();
   return problem;
 }
 

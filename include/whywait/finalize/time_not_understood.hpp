@@ -48,9 +48,8 @@ class time_not_understood {
   void fold(const core::rank_history& history, std::int64_t ranks_here, const finalize::team& all) {
     ranks_here_ = ranks_here;
     explain::plausible_time now;
-    each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, bool, core::stable_key) {
+    each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, bool, std::size_t) {
       now.add(r.call, bytes, ns);
-      mpi_ns_ += static_cast<double>(r.duration - core::slept(r)) * history.clock.ns_per_tick;
     });
     auto& counts = now.counts();
     all.all_reduce(counts.data(), static_cast<int>(counts.size()), MPI_UINT32_T, MPI_SUM);
@@ -58,19 +57,38 @@ class time_not_understood {
     const std::int64_t slice_ns = time_slice_ns(ranks_here_);
     std::int64_t steps = 1;
     for (std::int32_t n = 1; n < history.ranks; n *= 2) ++steps;
-    each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, bool unknown, core::stable_key key) {
-      const std::int64_t beyond =
-          unknown ? 0 : ns - plausible_.bound_ns(r.call, bytes, core::is_collective(r.call) ? steps : 1, slice_ns);
-      if (unknown && core::role_of(r.call) == core::call_role::test) polled_ns_ += ns;
-      if (unknown) found_.push_back({key, ns, 1, 0, 0, 0});
-      else found_.push_back({key, 0, 0, std::max<std::int64_t>(beyond, 0), beyond > 0 ? 1 : 0, 1});
-      if (found_.size() >= most_unsorted) add_up(found_);
+    base::pod_vector<site_sum> sums;  // by place: the call sites of each location, and its calls without one
+    for (const core::location_history& l : history.locations) {
+      for (const core::stable_key key : l.call_sites) sums.push_back({key, 0, 0, 0, 0, 0});
+      sums.push_back({0, 0, 0, 0, 0, 0});
+    }
+    struct {
+      core::mpi_call call = core::mpi_call::count_;
+      std::uint64_t bytes = 0;
+      std::int64_t ns = 0;
+    } bound;  // of the last call: most are like the one before
+    each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, bool unknown, std::size_t place) {
+      site_sum& sum = sums[place];
+      if (unknown) {
+        if (core::role_of(r.call) == core::call_role::test) polled_ns_ += ns;
+        sum.ns += ns;
+        ++sum.count;
+        return;
+      }
+      if (r.call != bound.call || bytes != bound.bytes)
+        bound = {r.call, bytes, plausible_.bound_ns(r.call, bytes, core::is_collective(r.call) ? steps : 1, slice_ns)};
+      const std::int64_t beyond = ns - bound.ns;
+      sum.beyond_ns += std::max<std::int64_t>(beyond, 0);
+      sum.beyond += beyond > 0 ? 1 : 0;
+      ++sum.seen;
     });
-    between_polls(history, [&](core::stable_key key, std::int64_t ns) {
+    between_polls(history, [&](std::size_t place, std::int64_t ns) {
       between_polls_ns_ += ns;
-      found_.push_back({key, ns, 1, 0, 0, 0});
-      if (found_.size() >= most_unsorted) add_up(found_);
+      sums[place].ns += ns;
+      ++sums[place].count;
     });
+    for (const site_sum& s : sums)
+      if (s.count != 0 || s.seen != 0) found_.push_back(s);
     add_up(found_);
     waits_.reset();
   }
@@ -81,7 +99,7 @@ class time_not_understood {
     // A site of which few calls take too long may have been interrupted: the scheduler gets the benefit of the doubt.
     std::int64_t mine = 0, sporadic_ns = 0;
     for (const site_sum& s : found_) sporadic_ns += 2 * s.beyond < s.seen ? s.beyond_ns : 0;
-    const std::int64_t taken = std::min(sporadic_ns, use.delay_ns);
+    const std::int64_t taken = std::min(sporadic_ns, use.delay_ns - use.own_delay_ns);
     const double kept = sporadic_ns > 0 ? static_cast<double>(sporadic_ns - taken) / static_cast<double>(sporadic_ns) : 0;
     sums_ = {};
     for (site_sum s : found_) {
@@ -103,14 +121,11 @@ class time_not_understood {
     }
     add_up(sums_);
     report::not_understood result;
-    // A rank polls while it waits, so that its time outside MPI had the rest of what it ran or was ready to run.
-    const double ready_ns = static_cast<double>(use.ran_ns + use.delay_ns);
-    const double worked = ready_ns > 0 ? std::max(0.0, 1.0 - mpi_ns_ / ready_ns) : 0;
     double seconds[6] = {static_cast<double>(mine) * 1e-9,
                          static_cast<double>(taken) * 1e-9,
                          static_cast<double>(polled_ns_) * 1e-9,
-                         static_cast<double>(use.delay_ns) * 1e-9,
-                         static_cast<double>(use.delay_ns) * worked * 1e-9,
+                         static_cast<double>(use.held_up_ns()) * 1e-9,
+                         static_cast<double>(use.own_delay_ns) * 1e-9,
                          static_cast<double>(between_polls_ns_) * 1e-9};
     struct of_rank {
       double seconds;
@@ -136,7 +151,7 @@ class time_not_understood {
     result.scheduler_seconds = seconds[1];
     result.polling_seconds = seconds[2];
     sharing.seconds = seconds[3];
-    sharing.work_seconds = seconds[4];
+    sharing.code_seconds = seconds[4];
     result.between_polls_seconds = seconds[5];
     all.reduce_list(sums_, [this] { add_up(sums_); });
     base::small_stable_sort(sums_, [](const site_sum& a, const site_sum& b) { return a.ns > b.ns; });
@@ -153,7 +168,7 @@ class time_not_understood {
   }
 
  private:
-  static constexpr std::size_t most_listed = 16, most_unsorted = 1 << 14;
+  static constexpr std::size_t most_listed = 16;
 
   // Passes waits on to another observer.
   class both final : public explain::observer {
@@ -178,10 +193,15 @@ class time_not_understood {
     if (core::polled_in_vain(r)) return r.has(core::sync_flag::of_others);
     return role == core::call_role::complete_all || role == core::call_role::complete_any;
   }
-  /// Calls use(key of the call site, ns) for unmarked code between two polls of one call site of which the first found nothing.
+  // The place of a call site among those of all locations, after `before` places of earlier locations.
+  static std::size_t place_of(const core::location_history& here, const core::sync_record& r, std::size_t before) noexcept {
+    return before + std::min<std::size_t>(r.site, here.call_sites.size());
+  }
+  /// Calls use(place of the call site, ns) for unmarked code between two polls of one call site of which the first found nothing.
   /// It may be work, or a pause of a loop that waits.
   template <class Use>
   static void between_polls(const core::rank_history& history, Use&& use) {
+    std::size_t place = 0;
     for (const core::location_history& here : history.locations) {
       for (std::uint64_t i = here.carried + 1; i < here.records.size(); ++i) {
         const core::sync_record &before = here.records[i - 1], &r = here.records[i];
@@ -195,8 +215,9 @@ class time_not_understood {
           ticks -= std::min(ticks, step.ticks);
         }
         const auto ns = static_cast<std::int64_t>(static_cast<double>(ticks) * history.clock.ns_per_tick);
-        if (!marked && ns > 0) use(r.site < here.call_sites.size() ? here.call_sites[r.site] : 0, ns);
+        if (!marked && ns > 0) use(place_of(here, r, place), ns);
       }
+      place += here.call_sites.size() + 1;
     }
   }
 
@@ -212,8 +233,8 @@ class time_not_understood {
         });
   }
 
-  /// Calls use(record, bytes, ns beyond its explained wait, whether it completed only requests that no wrapper created, key of
-  /// its call site) for each call that can block and has a model.
+  /// Calls use(record, bytes, ns beyond its explained wait, whether it completed only requests that no wrapper created,
+  /// place of its call site) for each call that can block and has a model.
   template <class Use>
   void each(const core::rank_history& history, Use&& use) const {
     constexpr std::uint64_t none = ~std::uint64_t(0);
@@ -223,13 +244,13 @@ class time_not_understood {
     for (const core::location_history& from : history.locations)
       for (std::uint64_t i = 0; i != from.records.size(); ++i) {
         const core::sync_record& r = from.records[i];
-        const bool posts =
-            r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive) || r.call == core::mpi_call::Comm_idup;
+        const bool posts = r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive) || core::initiates(r.call);
         if (!posts || !r.has(core::sync_flag::complete)) continue;
         if (r.completed_by >= bytes.size() || r.completion >= bytes[r.completed_by].size()) continue;
         std::uint64_t& sum = bytes[r.completed_by][r.completion];
         sum = (sum == none ? 0 : sum) + r.bytes;
       }
+    std::size_t place = 0;
     for (std::size_t l = 0; l != bytes.size(); ++l) {
       const core::location_history& here = history.locations[l];
       for (std::uint64_t i = here.carried; i < here.records.size(); ++i) {
@@ -243,16 +264,15 @@ class time_not_understood {
         const std::uint64_t size = std::max(r.bytes, bytes[l][at] == none ? 0 : bytes[l][at]);
         const std::uint64_t late = core::usual_sleep(r);  // a thread that sleeps notices late what it waits for
         const auto ns = static_cast<std::int64_t>(static_cast<double>(r.duration - late) * history.clock.ns_per_tick);
-        use(r, size, std::max<std::int64_t>(0, ns - waits_->list.of(l)[at]), unknown,
-            r.site < here.call_sites.size() ? here.call_sites[r.site] : 0);
+        use(r, size, std::max<std::int64_t>(0, ns - waits_->list.of(l)[at]), unknown, place_of(here, r, place));
       }
+      place += here.call_sites.size() + 1;
     }
   }
 
   explain::plausible_time plausible_;
   std::unique_ptr<both> waits_;
   std::int64_t ranks_here_ = 1;  ///< on this machine
-  double mpi_ns_ = 0;  ///< in calls with a model
   std::int64_t between_polls_ns_ = 0;
   std::int64_t polled_ns_ = 0;  ///< polling of requests that no wrapper created
   base::pod_vector<site_sum> found_, sums_;

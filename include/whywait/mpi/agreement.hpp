@@ -22,8 +22,8 @@ class start_agreement {
   void announce() noexcept { here_.make(); }
 
   /// After MPI_Init. False: not all ranks record, and none of them may wait for the others; one line on standard error states it.
-  /// `level`: the thread level of this rank, then the highest of all ranks. Collective if all ranks have whywait.
-  bool all_record(bool enabled, int& level) noexcept {
+  /// `no_memory`: that is why this rank does not. `level`: the thread level of this rank, then the highest of all ranks. Collective if all ranks have whywait.
+  bool all_record(bool enabled, bool no_memory, int& level) noexcept {
     int rank = 0, ranks = 1;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -38,7 +38,8 @@ class start_agreement {
       give_up();
       return false;
     }
-    int on[3] = {enabled ? 1 : 0, -level, enabled ? rank : ranks};  // the first rank that is on warns for all
+    // the first rank that is on, or without memory, warns for all
+    int on[3] = {enabled ? 1 : 0, -level, enabled || no_memory ? rank : ranks};
     const bool agreed = here_.is_known() && here_.local_ranks() == ranks ? agree(on) : agree_in_time(on);
     if (!agreed) {
       if (enabled && here_.is_first())
@@ -50,13 +51,13 @@ class start_agreement {
     }
     here_.withdraw();
     level = -on[1];
-    if (on[0] == 0 && on[2] == rank) say_who_is_off(enabled, ranks);
+    if (on[0] == 0 && on[2] == rank) say_who_is_off(enabled, no_memory, ranks);
     else if (on[0] == 0) count_off(enabled);
     return on[0] != 0;
   }
 
  private:
-  static constexpr int patience_seconds = 30;
+  static constexpr int timeout_seconds = 30;
 
   static bool agree(int (&on)[3]) noexcept {
     return PMPI_Allreduce(MPI_IN_PLACE, on, 3, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS;
@@ -69,7 +70,7 @@ class start_agreement {
     if (PMPI_Iallreduce(MPI_IN_PLACE, kept, 3, MPI_INT, MPI_MIN, MPI_COMM_WORLD, &request) != MPI_SUCCESS) return false;
     timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    const time_t until = now.tv_sec + patience_seconds;
+    const time_t until = now.tv_sec + timeout_seconds;
     for (int over = 0; PMPI_Test(&request, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS;) {
       if (over != 0) {
         for (int i = 0; i < 3; ++i) on[i] = kept[i];
@@ -88,11 +89,15 @@ class start_agreement {
     PMPI_Allreduce(MPI_IN_PLACE, &off, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     return off;
   }
-  static void say_who_is_off(bool enabled, int ranks) noexcept {
+  static void say_who_is_off(bool enabled, bool no_memory, int ranks) noexcept {
     const int off = count_off(enabled);
     char text[80];
     snprintf(text, sizeof text, "switched off on %d of %d ranks", off, ranks);
-    if (off < ranks)
+    if (no_memory)
+      core::warn(text,
+                 ": memory or address space does not suffice (ulimit -v); no rank records and there is no report; raise the "
+                 "limit");
+    else if (off < ranks)
       core::warn(text, " (WHYWAIT_ENABLE=0 in their environment, or no memory); no rank records and there is no report");
   }
 

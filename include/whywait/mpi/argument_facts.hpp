@@ -86,7 +86,7 @@ __attribute__((noinline)) inline uint32_t find_communicator(thread_state& thread
 }  // namespace detail
 
 /// Bytes of `count` elements. About 2 ns for predefined types.
-inline uint64_t bytes_of(thread_state& thread, int count, MPI_Datatype type) noexcept {
+inline uint64_t bytes_of(thread_state& thread, MPI_Count count, MPI_Datatype type) noexcept {
   if (count <= 0) return 0;
   const auto& slot = thread.types[(bits_of(type) * 0x9e3779b97f4a7c15u) >> 60];
   const int64_t known = slot.handle == bits_of(type) ? slot.bytes : -1;

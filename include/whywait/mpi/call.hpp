@@ -2,8 +2,10 @@
 #define WHYWAIT_MPI_CALL_HPP
 
 #include <whywait/core/clock.hpp>
+#include <whywait/core/script_place.hpp>
 #include <whywait/core/sync_record.hpp>
 #include <whywait/coverage/counters/source.hpp>
+#include <whywait/mpi/binding_frames.hpp>
 #include <whywait/mpi/caller.hpp>
 #include <whywait/mpi/process_state.hpp>
 
@@ -49,9 +51,12 @@ class call {
   __attribute__((always_inline)) call(core::mpi_call what, const caller& from) noexcept
       : thread_(recording_thread()), from_(from.address), what_(what) {
     if (__builtin_expect(thread_ == nullptr, 0)) return;
-    if (__builtin_expect(thread_->open.frame != nullptr, 0) && is_inside(thread_->open, from.frame)) {
-      thread_ = nullptr;
-      return;
+    if (__builtin_expect(thread_->open.frame != nullptr, 0)) {
+      if (is_inside(thread_->open, from.frame)) {
+        thread_ = nullptr;
+        return;
+      }
+      thread_->release_posting_locks();
     }
     thread_->open.frame = from.frame;
     thread_->open.address = from.address;
@@ -82,6 +87,7 @@ class call {
     begin_ = core::cycle_clock::now();
     thread_->open.begin = begin_;
     make_room();
+    if (__builtin_expect(thread_->delay.is_long(begin_ - thread_->left), 0)) pause_until(end_code(*thread_));
     if (__builtin_expect(entered_ != 0, 0)) given_ = read_clock();
   }
 
@@ -97,6 +103,8 @@ class call {
     open_ = false;
     const uint64_t now = core::cycle_clock::now();
     duration_ = now - begin_;
+    thread_->left = now;
+    if (__builtin_expect(thread_->delay.is_long(duration_), 0)) thread_->delay.end_call();
     where().path.resume(now);
     site_ = thread_->sites.count(from(), what_, where().path, duration_);
   }
@@ -170,14 +178,15 @@ class call {
 
  private:
   // Whether the open call is still on the stack. An error handler may have left it by longjmp; then its frame is
-  // not above this one, or its return address has been overwritten.
-  static bool is_inside(const open_call& outer, const void* frame) noexcept {
+  // not above this one, or its return address has been overwritten, or it is in a part of the stack that is not in use.
+  static __attribute__((noinline, cold)) bool is_inside(const open_call& outer, const void* frame) noexcept {
     if (reinterpret_cast<uintptr_t>(outer.frame) <= reinterpret_cast<uintptr_t>(frame)) return false;
 #if defined(__x86_64__)
-    return *(static_cast<const void* const volatile*>(outer.frame) + 1) == outer.address;
-#else
-    return true;
+    if (*(static_cast<const void* const volatile*>(outer.frame) + 1) != outer.address &&
+        core::script_site_of(outer.address) == 0)
+      return false;
 #endif
+    return caller{outer.address, outer.frame}.is_on_stack();
   }
 
   // The kernel maps memory now and then: that pause is no time of the program, nor of MPI.
@@ -261,6 +270,11 @@ class call {
     uint32_t& overhead = records[stored - 1].overhead;
     const uint64_t more = overhead + 4 * (usual != 0 && usual < reading ? usual : reading);
     overhead = more < ~uint32_t(0) ? static_cast<uint32_t>(more) : ~uint32_t(0);
+  }
+
+  static __attribute__((noinline, cold)) uint64_t end_code(thread_state& thread) noexcept {
+    thread.delay.end_code();
+    return core::cycle_clock::now();
   }
 
   static __attribute__((noinline, cold)) uint64_t fresh_chunk(record::location& here) noexcept {

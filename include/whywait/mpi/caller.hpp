@@ -57,7 +57,29 @@ struct caller {
     return {};
   }
 
+  /// Whether the wrapper is still on the stack, found by walking it. False: an error handler has left it by `longjmp`. Where the
+  /// walk ends early (code without unwind tables) it is assumed to be. About 1 us; the unwinder may lock.
+  __attribute__((noinline, cold)) bool is_on_stack() const noexcept {
+    walk w{reinterpret_cast<uintptr_t>(address), reinterpret_cast<uintptr_t>(frame), false, false};
+    _Unwind_Backtrace(&look_for, &w);
+    return w.found || !w.passed;
+  }
+
  private:
+  struct walk {
+    uintptr_t address, frame;
+    bool found, passed;
+  };
+  static _Unwind_Reason_Code look_for(_Unwind_Context* context, void* data) noexcept {
+    walk& w = *static_cast<walk*>(data);
+    const uintptr_t stack = _Unwind_GetCFA(context);
+    if (stack <= w.frame) return _URC_NO_REASON;
+    // The function that called the wrapper is the first one above its frame.
+    w.found = _Unwind_GetIP(context) == w.address;
+    w.passed = true;
+    return _URC_NORMAL_STOP;
+  }
+
   struct unwinding {
     const void* address;
     uintptr_t frame_begin, frame_end;  // stack pointer of the function that called the wrapper, and of its caller

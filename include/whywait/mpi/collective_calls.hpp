@@ -31,7 +31,7 @@ struct flow {
 namespace detail {
 
 inline uint64_t bytes_for(thread_state& thread, const part& p, int rank) noexcept {
-  const int count = p.counts != nullptr ? p.counts[rank] : p.count;
+  const MPI_Count count = p.count_of(rank);
   return count > 0 ? bytes_of(thread, count, p.types != nullptr ? p.types[rank] : p.type) : 0;
 }
 __attribute__((noinline)) inline uint64_t bytes_for_all(thread_state& thread, const part& p, int size) noexcept {

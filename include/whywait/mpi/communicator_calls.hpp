@@ -52,39 +52,6 @@ __attribute__((cold)) inline int create(What what, caller from, Pass& pass, MPI_
   });
 }
 
-/// MPI_Comm_idup: the handle exists when the request is complete; the number is taken now, as all members do.
-template <class What, class Pass>
-__attribute__((cold)) inline int create_later(What what, caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made,
-                                              MPI_Request* request) {
-  call here(what, from);
-  if (!here) return pass();
-  here.begin();
-  const uint32_t posting = here.process().take_posting();
-  const int code = pass();
-  here.leave();
-  if (code != MPI_SUCCESS) {
-    here.refuse();
-    return code;
-  }
-  const uint32_t over = index_of(here.thread(), parent), place = here.next_index();
-  core::sync_record* const r = here.store(flag::contributes | flag::consumes, posting);
-  if (r != nullptr) r->comm = over;
-  {
-    guard_if guard(here.process().lock, here.process().multiple);
-    const uint32_t index = detail::learn_communicator(here.process(), parent);
-    pending* const p = index != communicator_table::none ? here.process().requests.add(bits_of(*request)) : nullptr;
-    if (p != nullptr) {
-      p->new_comm = made;
-      p->comm = index;
-      p->record = r;
-      p->index = place;
-      p->location = here.where().index;
-    }
-  }
-  if (r != nullptr) here.finish();
-  return code;
-}
-
 /// MPI_Comm_free, MPI_Comm_disconnect.
 template <class What, class Pass>
 __attribute__((cold)) inline int release(What what, caller from, Pass& pass, MPI_Comm* comm) {

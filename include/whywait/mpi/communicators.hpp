@@ -25,6 +25,7 @@ struct known_communicator {
   bool inter;
   bool first;  ///< intercommunicator: the own group is the one that both sides count as the first
   int32_t own_size;  ///< ranks of the own group
+  uint32_t prepared;  ///< number of its persistent collectives
 };
 
 /// All communicators of a process, numbered in the order in which they appeared. The id needs no traffic: it is
@@ -84,10 +85,14 @@ class communicator_table {
     fresh.rank = rank;
     fresh.inter = inter;
     fresh.world = keep(world, size, before);
+    fresh.prepared = 0;
     if (followed) by_list_.set(fresh.list, size_);
     __atomic_store_n(&size_, size_ + 1, __ATOMIC_RELEASE);
     return size_ - 1;
   }
+
+  /// The number of another persistent collective of a communicator, from 1: all members prepare them in the same order.
+  uint32_t prepare(uint32_t index) noexcept { return ++entries_[index].prepared; }
 
   /// From now on `handle` means this communicator (a handle that MPI uses again loses its old meaning).
   void bind(uint64_t handle, uint32_t index) noexcept { by_handle_.set(handle, index); }

@@ -84,20 +84,33 @@ inline void hold(call& here, request_room& room, int count, const MPI_Request* r
   }
 }
 
-/// Ends `hold` for one entry: done or still pending. `certain`: as it was held.
-inline void let_go(call& here, pending* p, bool certain, bool done, uint32_t index, bool lost, const MPI_Status* status,
-                   int code) noexcept {
-  const bool several = here.several();
-  // No other thread can reach an entry that was taken out and has one holder; nothing else of the process changes.
-  if (certain && done && !p->persistent && p->holders == 1 && !p->needs_status() && p->new_comm == nullptr &&
-      p->region == nullptr) {
-    complete_posting(here, p, index, lost, status, code);
-    return here.process().requests.recycle(p, several);
-  }
-  guard_if guard(here.process().lock, several);
+/// Ends `hold` for one entry whose call succeeded, if nothing but the number of its completion has to be stored, as for
+/// most. False: nothing was done. No other thread can reach an entry that was taken out and has one holder.
+__attribute__((always_inline)) inline bool complete_plainly(call& here, pending* p, uint32_t index, bool lost) noexcept {
+  core::sync_record* const r = p->record;
+  if (p->persistent || p->holders != 1 || p->needs_status() || p->new_comm != nullptr || p->region != nullptr || r == nullptr ||
+      lost || r->has(flag::complete))
+    return false;
+  r->completion = index;
+  r->completed_by = here.where().index;
+  r->flags = static_cast<uint16_t>(r->flags | flag::complete);
+  here.process().requests.recycle(p, here.several());
+  return true;
+}
+
+inline void let_go_under_lock(call& here, pending* p, bool done, uint32_t index, bool lost, const MPI_Status* status,
+                              int code) noexcept {
+  guard_if guard(here.process().lock, here.several());
   --p->holders;
   if (done) finish_request(here, p, index, lost, status, code);
   else if (!p->linked && p->holders == 0) here.process().requests.link(p);  // MPI_ERR_PENDING
+}
+
+/// Ends `hold` for one entry: done or still pending. `certain`: as it was held.
+__attribute__((always_inline)) inline void let_go(call& here, pending* p, bool certain, bool done, uint32_t index, bool lost,
+                                                  const MPI_Status* status, int code) noexcept {
+  if (certain && done && code == MPI_SUCCESS && complete_plainly(here, p, index, lost)) return;
+  let_go_under_lock(here, p, done, index, lost, status, code);
 }
 
 /// The record of a completion call; its index, and whether it is lost.

@@ -36,7 +36,7 @@ class data_of_collective {
   /// A reduction of what all ranks sent. `i`: the rank whose count it is, if they differ; it lies at the beginning.
   void receive_combined(const part& p, int i = 0) noexcept {
     part first = p;
-    if (p.counts != nullptr) first = one(p.buffer, p.counts[i], p.type);
+    if (p.counts != nullptr) first = one(p.buffer, p.count_of(i), p.type);
     if (size > 1) leave(core::data_op::receive, first, 0, core::data_flag::everyone | core::data_flag::combines, -1);
   }
   /// What the rank brought for itself.
@@ -59,20 +59,20 @@ class data_of_collective {
  private:
   bool find(const part& p, int i, core::data_record& r) noexcept {
     const MPI_Datatype type = p.types != nullptr ? p.types[i] : p.type;
-    const int count = p.counts != nullptr ? p.counts[i] : p.count;
+    const MPI_Count count = p.count_of(i);
     MPI_Aint low = 0, extent = 1;
     if (count <= 0 || type == MPI_DATATYPE_NULL) return false;
     if (p.types == nullptr) PMPI_Type_get_extent(type, &low, &extent);
-    const MPI_Aint offset = p.displacements != nullptr ? p.displacements[i] * extent
+    const MPI_Aint offset = p.displacements != nullptr ? p.displacement_of(i) * extent
                             : p.counts != nullptr      ? before(p, i) * extent
-                                                       : MPI_Aint{i} * count * extent;
+                                                       : static_cast<MPI_Aint>(count) * i * extent;
     return detail::find_region(here_, static_cast<const char*>(p.buffer) + offset, count, type, r);
   }
   // Elements of the parts before, of counts without displacements (MPI_Reduce_scatter).
   static MPI_Aint before(const part& p, int i) noexcept {
-    MPI_Aint sum = 0;
-    for (int k = 0; k < i; ++k) sum += p.counts[k];
-    return sum;
+    MPI_Count sum = 0;
+    for (int k = 0; k < i; ++k) sum += p.count_of(k);
+    return static_cast<MPI_Aint>(sum);
   }
 
   void parts(core::data_op op, const part& p) noexcept {
@@ -84,10 +84,10 @@ class data_of_collective {
   bool leave_at_once(core::data_op op, const part& p) noexcept {
     core::data_record r;
     if (size < 2) return true;
-    const int64_t count = int64_t(p.count) * size;
-    if (count > INT32_MAX || !detail::find_region(here_, p.buffer, static_cast<int>(count), p.type, r)) return false;
+    const MPI_Count count = p.count * size;
+    if (!detail::find_region(here_, p.buffer, count, p.type, r)) return false;
     if (r.stride != 0 || r.has(core::data_flag::bounds)) return false;
-    if (r.end - r.begin != bytes_of(here_.thread(), static_cast<int>(count), p.type)) return false;  // the array ends before
+    if (r.end - r.begin != bytes_of(here_.thread(), count, p.type)) return false;  // the array ends before
     store(op, r, core::data_flag::everyone | core::data_flag::parted, -1);
     return true;
   }

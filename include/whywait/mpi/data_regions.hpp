@@ -56,7 +56,7 @@ inline message_data* message_data_of(state& process) noexcept {
 
 /// What `count` elements at `buffer` are of a registered array. False if they lie in none. About 50 ns; types that are
 /// not predefined 50 more once they are known.
-__attribute__((noinline)) inline bool find_region(call& here, const void* buffer, int count, MPI_Datatype type,
+__attribute__((noinline)) inline bool find_region(call& here, const void* buffer, MPI_Count count, MPI_Datatype type,
                                                   core::data_record& r) noexcept {
   if (count <= 0 || type == MPI_DATATYPE_NULL || buffer == MPI_IN_PLACE) return false;
   data::data_state* const arrays = data::state_of(*here.process().registry);
@@ -153,21 +153,21 @@ inline void leave_received(call& here, const core::sync_record& r, uint32_t inde
 }
 
 /// A blocking send, or one that is posted now, whose record was just finished.
-__attribute__((noinline, cold)) inline void send_data(call& here, const core::sync_record& r, const void* buffer, int count,
-                                                      MPI_Datatype type) noexcept {
+__attribute__((noinline, cold)) inline void send_data(call& here, const core::sync_record& r, const void* buffer,
+                                                      MPI_Count count, MPI_Datatype type) noexcept {
   core::data_record region;
   if (find_region(here, buffer, count, type, region)) leave_sent(here, r, here.next_index(), region);
 }
 /// A blocking receive whose record is number `index`.
 __attribute__((noinline, cold)) inline void receive_data(call& here, const core::sync_record& r, uint32_t index,
-                                                         const void* buffer, int count, MPI_Datatype type,
+                                                         const void* buffer, MPI_Count count, MPI_Datatype type,
                                                          const MPI_Status* status) noexcept {
   core::data_record region;
   if (find_region(here, buffer, count, type, region)) leave_received(here, r, index, true, region, status);
 }
 
 /// The region of an operation that is not complete yet; null if it lies in no array. Back to `drop_region`.
-__attribute__((noinline, cold)) inline message_region* keep_region(call& here, const void* buffer, int count,
+__attribute__((noinline, cold)) inline message_region* keep_region(call& here, const void* buffer, MPI_Count count,
                                                                    MPI_Datatype type) noexcept {
   core::data_record region;
   if (!find_region(here, buffer, count, type, region)) return nullptr;

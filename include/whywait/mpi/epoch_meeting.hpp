@@ -19,8 +19,9 @@ namespace mpi {
 
 /// Whether an operation over all ranks, to which every rank contributes and from which every rank receives, returns only
 /// after all ranks have entered it, whatever the arguments are. (For other operations that depends on the counts of all ranks.)
-constexpr bool meets_all(core::mpi_call what) noexcept {
+constexpr bool meets_all(core::mpi_call call) noexcept {
   using core::mpi_call;
+  const mpi_call what = core::plain_form(call);
   return what == mpi_call::Barrier || what == mpi_call::Allreduce || what == mpi_call::Allgather ||
          what == mpi_call::Alltoall || what == mpi_call::Reduce_scatter_block;
 }

@@ -3,14 +3,17 @@
 
 #include <whywait/mpi/agreement.hpp>
 #include <whywait/mpi/argument_facts.hpp>
+#include <whywait/mpi/bindings.hpp>
 #include <whywait/mpi/calibration.hpp>
 #include <whywait/mpi/call.hpp>
 #include <whywait/mpi/end_hooks.hpp>
 #include <whywait/record/listen.hpp>
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 #include <new>
@@ -43,6 +46,7 @@ inline void find_shared_handles(state& process) noexcept {
   };
   try_twice([&](MPI_Request* r) { PMPI_Isend(&nothing, 1, MPI_INT, MPI_PROC_NULL, 1, process.tool_comm, r); });
   try_twice([&](MPI_Request* r) { PMPI_Irecv(&nothing, 1, MPI_INT, MPI_PROC_NULL, 1, process.tool_comm, r); });
+  try_twice([&](MPI_Request* r) { PMPI_Ibarrier(MPI_COMM_SELF, r); });
 }
 
 /// The state of the process, or null if it cannot be had.
@@ -92,27 +96,57 @@ inline bool& called_init() noexcept {
   return called;
 }
 
+/// The library of another tool that defines MPI functions: with RTLD_DEFAULT one whose functions the program calls in place of
+/// ours, with RTLD_NEXT one that comes after ours. Null: there is none.
+inline const char* other_tool(void* where) noexcept {
+  const auto library_of = [](void* code) noexcept -> const char* {
+    Dl_info info;
+    return code != nullptr && dladdr(code, &info) != 0 ? info.dli_fname : nullptr;
+  };
+  static const char place = 0;
+  const char* const called = library_of(dlsym(where, "MPI_Init"));
+  const char* const mpi = library_of(dlsym(RTLD_DEFAULT, "PMPI_Init"));
+  const char* const own = library_of(const_cast<char*>(&place));
+  if (called == nullptr || mpi == nullptr || own == nullptr) return nullptr;
+  return strcmp(called, mpi) != 0 && strcmp(called, own) != 0 ? called : nullptr;
+}
+
 /// At the end of a process that never called MPI_Init through C: one line instead of silence.
 inline void say_if_unseen() noexcept {
   core::registry* const registry = core::the_registry();
   if (registry == nullptr || registry->pid != getpid() || called_init()) return;
+  if (registry->extension[0] != nullptr) return;  // another module of the process has the wrappers
   if (!registry->config.enable || !registry->config.report || !core::first_of_the_launch()) return;
   int initialised = 0;
   PMPI_Initialized(&initialised);
-  if (initialised != 0)
+  const char* const tool = initialised != 0 ? other_tool(RTLD_DEFAULT) : nullptr;
+  if (tool != nullptr)
+    core::warn(tool,
+               " was loaded before whywait and takes the MPI calls of this program: none was seen, there is no report; use one "
+               "tool at a time");
+  else if (initialised != 0)
     core::warn(
-        "MPI was initialised, but not through the C interface (a Fortran main program?): no MPI call was seen, there is no "
-        "report");
+        "MPI was initialised, but not through MPI_Init (a call of PMPI_Init, or a library that was loaded later): no MPI call "
+        "was seen, there is no report");
   else if (registry->location_count != 0)
     core::warn("this program never called MPI_Init: what its threads wait for is not explained, there is no report");
 }
 
+/// After all handlers that the program registered in `main` or later: one of them may call MPI_Finalize.
 inline void at_exit() {
   state* const process = the_state();
   if (process == nullptr || !process->running || process->registry->pid != getpid()) return;
   int finalized = 0;
   PMPI_Finalized(&finalized);
   if (finalized == 0) say_last_words(*process, end_reason::exit, 0);
+}
+
+/// whywait calls PMPI, so that tools behind it see nothing.
+inline void say_who_sees_nothing() noexcept {
+  const core::registry* const registry = core::the_registry();
+  if (registry == nullptr || !registry->config.report || !core::first_of_the_launch()) return;
+  if (const char* const tool = other_tool(RTLD_NEXT))
+    core::warn(tool, " sees no MPI call, because whywait comes before it; use one tool at a time");
 }
 
 inline void open_state(core::mpi_call what, caller from, start_agreement& agreement) noexcept {
@@ -124,7 +158,13 @@ inline void open_state(core::mpi_call what, caller from, start_agreement& agreem
   int level = MPI_THREAD_SINGLE;
   PMPI_Query_thread(&level);
   int highest = level;
-  if (!agreement.all_record(process != nullptr && !process->running, highest)) return;
+  const core::registry* const registry = core::the_registry();
+  const bool first_time = process != nullptr && !process->running;
+  // A rank that finds no memory later must not stop recording alone, so the thread gets its memory now.
+  const bool has_memory = first_time && (here->extension[0] != nullptr || make_thread(process, here) != nullptr);
+  const bool no_memory = registry == nullptr || registry->no_memory || (registry->config.enable && process == nullptr) ||
+                         (first_time && !has_memory);
+  if (!agreement.all_record(has_memory, no_memory, highest)) return;
   process->hook = installed_hooks;
   if (PMPI_Comm_dup(MPI_COMM_WORLD, &process->tool_comm) != MPI_SUCCESS) return;
   PMPI_Comm_set_errhandler(process->tool_comm, MPI_ERRORS_RETURN);
@@ -134,6 +174,8 @@ inline void open_state(core::mpi_call what, caller from, start_agreement& agreem
   process->thread_level = level;
   process->multiple = level == MPI_THREAD_MULTIPLE;
   process->any_multiple = highest >= MPI_THREAD_MULTIPLE;
+  MPI_Comm parent = MPI_COMM_NULL;  // the program may disconnect it
+  process->spawned = PMPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
   find_shared_handles(*process);
   process->communicators.bind(bits_of(MPI_COMM_WORLD), learn_communicator(*process, MPI_COMM_WORLD));
   process->communicators.bind(bits_of(MPI_COMM_SELF), learn_communicator(*process, MPI_COMM_SELF));
@@ -143,7 +185,6 @@ inline void open_state(core::mpi_call what, caller from, start_agreement& agreem
   process->start_anchor = core::clock_anchor::take();
   process->clocks.start(process->tool_comm);  // waits for the others' on_start, so that it delays no message
   process->compared = process->clocks.compared();
-  static_cast<void>(atexit(&at_exit));
   core::detail::pin_this_module();  // the code that runs at exit must still be there
   listen_to_signals();
   if (process->hook.on_recording != nullptr) process->hook.on_recording(*process);
@@ -152,6 +193,8 @@ inline void open_state(core::mpi_call what, caller from, start_agreement& agreem
   // The first record: everything before it belongs to no message.
   call first(what, from);
   if (!first) return;
+  first.thread().delay.start();
+  process->delay = &first.thread().delay;
   first.begin();
   first.leave();
   process->begin_ticks = first.begun_at();
@@ -164,10 +207,14 @@ inline void open_state(core::mpi_call what, caller from, start_agreement& agreem
 template <class What, class Pass>
 inline int initialise(What what, caller from, Pass& pass) {
   detail::called_init() = true;
+  if (!bindings::connect()) return pass();
   start_agreement agreement;
   agreement.announce();
   const int code = pass();
-  if (code == MPI_SUCCESS) detail::open_state(what, from, agreement);
+  if (code == MPI_SUCCESS) {
+    detail::say_who_sees_nothing();
+    detail::open_state(what, from, agreement);
+  }
   return code;
 }
 
@@ -178,6 +225,12 @@ inline int finalise(What what, caller from, Pass& pass) {
   state* const process = the_state();
   if (process == nullptr || !process->running) return pass();
   if (process->registry->pid != getpid()) return pass();
+  // An error handler may end MPI. Its call lasts on, as it does without whywait, but records nothing more.
+  thread_state* const thread = recording_thread();
+  if (thread == nullptr) return pass();
+  const open_call outer = thread->open;
+  thread->open.frame = nullptr;
+  thread->release_posting_locks();
   {
     call here(what, from);
     if (!here) return pass();
@@ -195,6 +248,7 @@ inline int finalise(What what, caller from, Pass& pass) {
     process->ended = true;
     if (process->hook.on_finalize != nullptr) process->hook.on_finalize(*process);
   }
+  thread->open = outer;
   process->registry->kept.remove();
   detail::ignore_signals();
   process->clocks.release();

@@ -4,8 +4,12 @@
 #include <whywait/mpi/argument_facts.hpp>
 #include <whywait/mpi/call.hpp>
 #include <whywait/mpi/data_regions.hpp>
+#include <whywait/mpi/posting_guard.hpp>
 
+#include <limits.h>
+#include <sched.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -53,26 +57,103 @@ inline void resolve(core::sync_record* r, const MPI_Status& status) noexcept {
   r->tag = status.MPI_TAG;
 }
 
+// MPI's form for `count`: only calls with large counts receive one that does not fit an int, and every library that has them
+// has the nonblocking ones.
+#if MPI_VERSION >= 4
+#define WHYWAIT_MPI_POST_BY_COUNT(name)                                          \
+  if (count > INT_MAX || count < INT_MIN) {                                      \
+    return PMPI_##name##_c(buffer, count, type, e.peer, e.tag, e.comm, request); \
+  }                                                                              \
+  return PMPI_##name(buffer, static_cast<int>(count), type, e.peer, e.tag, e.comm, request)
+#else
+#define WHYWAIT_MPI_POST_BY_COUNT(name) \
+  return PMPI_##name(buffer, static_cast<int>(count), type, e.peer, e.tag, e.comm, request)
+#endif
 /// Posts the nonblocking form of MPI_Send, MPI_Bsend, MPI_Ssend or MPI_Rsend.
-inline int post_send(core::mpi_call what, const void* buffer, int count, MPI_Datatype type, const envelope& e,
+inline int post_send(core::mpi_call what, const void* buffer, MPI_Count count, MPI_Datatype type, const envelope& e,
                      MPI_Request* request) {
-  if (what == core::mpi_call::Bsend) return PMPI_Ibsend(buffer, count, type, e.peer, e.tag, e.comm, request);
-  if (what == core::mpi_call::Ssend) return PMPI_Issend(buffer, count, type, e.peer, e.tag, e.comm, request);
-  if (what == core::mpi_call::Rsend) return PMPI_Irsend(buffer, count, type, e.peer, e.tag, e.comm, request);
-  return PMPI_Isend(buffer, count, type, e.peer, e.tag, e.comm, request);
+  switch (core::plain_form(what)) {
+    case core::mpi_call::Bsend: WHYWAIT_MPI_POST_BY_COUNT(Ibsend);
+    case core::mpi_call::Ssend: WHYWAIT_MPI_POST_BY_COUNT(Issend);
+    case core::mpi_call::Rsend: WHYWAIT_MPI_POST_BY_COUNT(Irsend);
+    default: WHYWAIT_MPI_POST_BY_COUNT(Isend);
+  }
 }
+inline int post_receive(void* buffer, MPI_Count count, MPI_Datatype type, const envelope& e, MPI_Request* request) {
+  WHYWAIT_MPI_POST_BY_COUNT(Irecv);
+}
+#undef WHYWAIT_MPI_POST_BY_COUNT
 
 /// Ordinal and posting in one step, the wait outside: post(MPI_Request*) is the nonblocking twin.
 template <class Post>
 inline int post_and_wait(call& here, MPI_Comm comm, uint32_t& posting, Post&& post, MPI_Status* status) {
   MPI_Request request = MPI_REQUEST_NULL;
   {
-    guard_if guard(here.process().posting_lock_of(bits_of(comm)), true);
+    posting_guard guard(here, comm, true);
     posting = here.process().take_posting();
     const int code = post(&request);
     if (code != MPI_SUCCESS) return code;
   }
   return PMPI_Wait(&request, status);
+}
+
+/// MPI_Mprobe while several threads call MPI. It polls, for nothing else gives ordinal and match in one step.
+inline int match_in_order(call& here, const envelope& e, uint32_t& posting, MPI_Message* message, MPI_Status* status) {
+  for (int found = 0;;) {
+    {
+      posting_guard guard(here, e.comm, true);
+      const int code = PMPI_Improbe(e.peer, e.tag, e.comm, &found, message, status);
+      if (code == MPI_SUCCESS && found != 0) posting = here.process().take_posting();
+      if (code != MPI_SUCCESS || found != 0) return code;
+    }
+    sched_yield();
+  }
+}
+
+#ifdef MPICH_VERSION
+/// Receives a message that is longer than the buffer, and raises the error where MPI_Recv does.
+__attribute__((noinline, cold)) inline int receive_truncated(void* buffer, uint64_t room, MPI_Count count, MPI_Datatype type,
+                                                             const envelope& e, MPI_Count arriving, MPI_Message* message,
+                                                             MPI_Status* status) noexcept {
+  void* const whole = arriving <= INT_MAX && count <= INT_MAX ? malloc(static_cast<size_t>(arriving)) : nullptr;
+  if (whole == nullptr) return PMPI_Mrecv(buffer, static_cast<int>(count), type, message, status);
+  PMPI_Mrecv(whole, static_cast<int>(arriving), MPI_BYTE, message, status);
+  int taken = 0;
+  if (room != 0) PMPI_Unpack(whole, static_cast<int>(room), &taken, buffer, static_cast<int>(count), type, e.comm);
+  free(whole);
+  if (status != MPI_STATUS_IGNORE) PMPI_Status_set_elements_x(status, MPI_BYTE, static_cast<MPI_Count>(room));
+  PMPI_Comm_call_errhandler(e.comm, MPI_ERR_TRUNCATE);
+  return MPI_ERR_TRUNCATE;
+}
+#endif
+
+/// MPI_Recv while several threads call MPI. MPICH raises errors of MPI_Wait and MPI_Mrecv on MPI_COMM_WORLD, whose handler may
+/// be another one than that of the communicator.
+inline int receive_in_order(call& here, void* buffer, MPI_Count count, MPI_Datatype type, const envelope& e, uint32_t& posting,
+                            MPI_Status* status) {
+#ifdef MPICH_VERSION
+  if (e.comm != MPI_COMM_WORLD) {
+    MPI_Request nothing = MPI_REQUEST_NULL;  // checks the arguments, because a probe would wait first
+    int code = post_receive(buffer, count, type, {MPI_PROC_NULL, e.tag, e.comm}, &nothing);
+    if (code != MPI_SUCCESS) return code;
+    PMPI_Wait(&nothing, MPI_STATUS_IGNORE);
+    MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Status matched;
+    code = match_in_order(here, e, posting, &message, &matched);
+    if (code != MPI_SUCCESS) return code;
+    const uint64_t room = bytes_of(here.thread(), count, type);
+    MPI_Count arriving = 0;
+    PMPI_Get_elements_x(&matched, MPI_BYTE, &arriving);
+    if (arriving > 0 && static_cast<uint64_t>(arriving) > room)
+      return receive_truncated(buffer, room, count, type, e, arriving, &message, status);
+#if MPI_VERSION >= 4
+    if (count > INT_MAX) return PMPI_Mrecv_c(buffer, count, type, &message, status);
+#endif
+    return PMPI_Mrecv(buffer, static_cast<int>(count), type, &message, status);
+  }
+#endif
+  return post_and_wait(
+      here, e.comm, posting, [&](MPI_Request* request) { return post_receive(buffer, count, type, e, request); }, status);
 }
 
 /// A call that began alone may have been overtaken by a thread that appeared meanwhile.
@@ -84,7 +165,7 @@ inline unsigned if_overtaken(const call& here, bool several) noexcept {
 
 /// MPI_Send, MPI_Bsend, MPI_Ssend, MPI_Rsend.
 template <class What, class Pass>
-inline int send(What what, caller from, Pass& pass, const void* buffer, int count, MPI_Datatype type, envelope e) {
+inline int send(What what, caller from, Pass& pass, const void* buffer, MPI_Count count, MPI_Datatype type, envelope e) {
   call here(what, from);
   if (!here) return pass();
   here.begin();
@@ -106,7 +187,7 @@ inline int send(What what, caller from, Pass& pass, const void* buffer, int coun
     return code;
   }
   unsigned flags = flag::posts_send | detail::if_overtaken(here, several);
-  if (what == core::mpi_call::Ssend) flags |= flag::synchronous;
+  if (core::plain_form(what) == core::mpi_call::Ssend) flags |= flag::synchronous;
   if (core::sync_record* r = here.store(flags, posting)) {
     detail::describe(here, r, e, bytes_of(here.thread(), count, type));
     here.finish_completed(r);
@@ -117,7 +198,7 @@ inline int send(What what, caller from, Pass& pass, const void* buffer, int coun
 
 /// MPI_Recv.
 template <class What, class Pass>
-inline int receive(What what, caller from, Pass& pass, void* buffer, int count, MPI_Datatype type, envelope e,
+inline int receive(What what, caller from, Pass& pass, void* buffer, MPI_Count count, MPI_Datatype type, envelope e,
                    MPI_Status*& status) {
   call here(what, from);
   if (!here) return pass();
@@ -129,9 +210,7 @@ inline int receive(What what, caller from, Pass& pass, void* buffer, int count, 
   uint32_t posting = 0;
   int code;
   if (__builtin_expect(several, 0)) {
-    code = detail::post_and_wait(
-        here, e.comm, posting,
-        [&](MPI_Request* request) { return PMPI_Irecv(buffer, count, type, e.peer, e.tag, e.comm, request); }, status);
+    code = detail::receive_in_order(here, buffer, count, type, e, posting, status);
   } else {
     posting = here.process().take_posting();
     code = pass();
@@ -155,9 +234,9 @@ inline int receive(What what, caller from, Pass& pass, void* buffer, int count, 
 /// `post(MPI_Request*)`: posts receive and send, for the case of several threads; the one buffer of
 /// MPI_Sendrecv_replace does not allow that, so there the order is not known then.
 template <class What, class Pass, class Post>
-inline int exchange(What what, caller from, Pass& pass, Post&& post, const void* send_buffer, int send_count,
-                    MPI_Datatype send_type, envelope to, void* receive_buffer, int receive_count, MPI_Datatype receive_type,
-                    envelope source, MPI_Status*& status) {
+inline int exchange(What what, caller from, Pass& pass, Post&& post, const void* send_buffer, MPI_Count send_count,
+                    MPI_Datatype send_type, envelope to, void* receive_buffer, MPI_Count receive_count,
+                    MPI_Datatype receive_type, envelope source, MPI_Status*& status) {
   call here(what, from);
   if (!here) return pass();
   MPI_Status own;
@@ -165,13 +244,13 @@ inline int exchange(What what, caller from, Pass& pass, Post&& post, const void*
   here.begin();
   here.about(bits_of(source.comm), source.peer, source.tag);
   const bool several = here.several();
-  const bool has_twin = what == core::mpi_call::Sendrecv;
+  const bool has_twin = core::plain_form(what) == core::mpi_call::Sendrecv;
   uint32_t posting = 0;
   int code = MPI_SUCCESS;
   if (__builtin_expect(has_twin && several, 0)) {
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};  // receive, send
     {
-      guard_if guard(here.process().posting_lock_of(bits_of(source.comm)), true);
+      posting_guard guard(here, source.comm, true);
       posting = here.process().take_postings(2);
       code = post(requests);
     }

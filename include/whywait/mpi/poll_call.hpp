@@ -92,6 +92,12 @@ class poll_call : public call {
   void finish_poll(uint32_t index) noexcept {
     if (index == next_index()) finish();
   }
+  /// Further records are about the end of the polls.
+  void ended(uint64_t ticks) noexcept {
+    begin_ = ticks;
+    duration_ = 0;
+    steps_ = static_cast<uint32_t>(where().steps.size());
+  }
 
  private:
   static constexpr uint64_t longest_usual_pause = 4096;  // ticks

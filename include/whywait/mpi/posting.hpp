@@ -43,23 +43,6 @@ inline core::sync_record* store_posting(call& here, unsigned flags, uint32_t pos
 /// need no entry, their posting is their completion.
 inline bool complete_at_once(call& here, MPI_Request request) noexcept { return here.process().is_shared(bits_of(request)); }
 
-class all_posting_locks {
- public:
-  all_posting_locks(state& process, bool needed) noexcept : process_(needed ? &process : nullptr) {
-    if (process_ == nullptr) return;
-    for (state::posting_lock& each : process_->posting_locks) each.lock.lock();
-  }
-  ~all_posting_locks() {
-    if (process_ == nullptr) return;
-    for (state::posting_lock& each : process_->posting_locks) each.lock.unlock();
-  }
-  all_posting_locks(const all_posting_locks&) = delete;
-  all_posting_locks& operator=(const all_posting_locks&) = delete;
-
- private:
-  state* const process_;
-};
-
 /// Whether one message could match request `i` and another one of the same MPI_Startall. Many requests: yes.
 inline bool has_twin(pending* const* entries, int count, int i) noexcept {
   if (count > 256) return true;
@@ -68,7 +51,7 @@ inline bool has_twin(pending* const* entries, int count, int i) noexcept {
   const pending& p = *entries[i];
   for (int j = 0; j < count; ++j) {
     const pending* const other = entries[j];
-    if (j != i && other != nullptr && other->persistent && other->comm == p.comm &&
+    if (j != i && other != nullptr && other->persistent && other->comm == p.comm && (p.flags & direction) != 0 &&
         ((other->flags ^ p.flags) & direction) == 0 && overlap(other->peer, p.peer) && overlap(other->tag, p.tag) &&
         ((other->flags | p.flags) & flag::proc_null) == 0)
       return true;
@@ -78,9 +61,35 @@ inline bool has_twin(pending* const* entries, int count, int i) noexcept {
 
 }  // namespace detail
 
+namespace detail {
+
+/// Of pending::needs.
+inline size_t bytes_of_needs(int32_t count) noexcept { return sizeof(int32_t) * (static_cast<size_t>(count) + 1); }
+
+/// Fills in the posting of a persistent collective. Behind its instance number, a sparse one has a list of needs.
+__attribute__((cold)) inline void describe_start(call& here, const pending& p, core::sync_record& r) noexcept {
+  r.call = p.collective;
+  r.tag = static_cast<int32_t>(p.instance);
+  if (p.needs == nullptr) return;
+  auto& needs = here.where().needs;
+  r.tag = static_cast<int32_t>(needs.size() + 1);
+  for (int32_t i = 0; i <= p.needs[0]; ++i) {
+    int32_t* const place = needs.claim();
+    if (place == nullptr) {
+      r.comm = communicator_table::none;  // matches nothing
+      r.flags = static_cast<uint16_t>(r.flags & ~flag::sparse);
+      return;
+    }
+    *place = i == 0 ? static_cast<int32_t>(p.instance) : p.needs[i];
+    needs.publish();
+  }
+}
+
+}  // namespace detail
+
 /// MPI_Isend, MPI_Ibsend, MPI_Issend, MPI_Irsend, MPI_Irecv: `flags` is posts_send or posts_receive.
 template <class What, class Pass>
-inline int post(What what, caller from, Pass& pass, unsigned flags, const void* buffer, int count, MPI_Datatype type,
+inline int post(What what, caller from, Pass& pass, unsigned flags, const void* buffer, MPI_Count count, MPI_Datatype type,
                 envelope e, MPI_Request* request) {
   call here(what, from);
   if (!here) return pass();
@@ -90,7 +99,7 @@ inline int post(What what, caller from, Pass& pass, unsigned flags, const void* 
   int code;
   pending* entry = nullptr;
   {
-    guard_if guard(here.process().posting_lock_of(bits_of(e.comm)), several);
+    posting_guard guard(here, e.comm, several);
     posting = here.process().take_posting();
     code = pass();
   }
@@ -103,7 +112,7 @@ inline int post(What what, caller from, Pass& pass, unsigned flags, const void* 
     here.refuse();
     return code;
   }
-  if (what == core::mpi_call::Issend) flags |= flag::synchronous;
+  if (core::plain_form(what) == core::mpi_call::Issend) flags |= flag::synchronous;
   flags |= detail::if_overtaken(here, several);
   if (core::sync_record* r = detail::store_posting(here, flags, posting, e, bytes_of(here.thread(), count, type))) {
     const bool watched = watches_data(here);
@@ -125,7 +134,7 @@ inline int post(What what, caller from, Pass& pass, unsigned flags, const void* 
 
 /// MPI_Imrecv: the ordinal is that of the matched probe.
 template <class What, class Pass>
-inline int post_matched(What what, caller from, Pass& pass, const void* buffer, int count, MPI_Datatype type,
+inline int post_matched(What what, caller from, Pass& pass, const void* buffer, MPI_Count count, MPI_Datatype type,
                         MPI_Message* message, MPI_Request* request) {
   call here(what, from);
   if (!here || message == nullptr) return pass();
@@ -137,6 +146,7 @@ inline int post_matched(What what, caller from, Pass& pass, const void* buffer, 
   const int code = pass();
   here.leave();
   if (code != MPI_SUCCESS) {
+    if (found) detail::restore_message(here, *message, handle, known);
     here.refuse();
     return code;
   }
@@ -164,7 +174,7 @@ inline int post_matched(What what, caller from, Pass& pass, const void* buffer, 
 
 /// MPI_Send_init and its kin, MPI_Recv_init: no message yet, so no record; what each start will post is kept.
 template <class What, class Pass>
-inline int prepare(What what, caller from, Pass& pass, unsigned flags, const void* buffer, int count, MPI_Datatype type,
+inline int prepare(What what, caller from, Pass& pass, unsigned flags, const void* buffer, MPI_Count count, MPI_Datatype type,
                    envelope e, MPI_Request* request) {
   call here(what, from);
   if (!here) return pass();
@@ -172,7 +182,7 @@ inline int prepare(What what, caller from, Pass& pass, unsigned flags, const voi
   if (code != MPI_SUCCESS) return code;
   const uint64_t bytes = bytes_of(here.thread(), count, type);
   const uint32_t comm = index_of(here.thread(), e.comm);
-  if (what == core::mpi_call::Ssend_init) flags |= flag::synchronous;
+  if (core::plain_form(what) == core::mpi_call::Ssend_init) flags |= flag::synchronous;
   if (e.peer == MPI_PROC_NULL) flags |= flag::proc_null;
   if (e.peer == MPI_ANY_SOURCE) flags |= flag::any_source;
   if (e.tag == MPI_ANY_TAG) flags |= flag::any_tag;
@@ -201,7 +211,7 @@ inline int start(What what, caller from, Pass& pass, int count, MPI_Request* req
   uint32_t posting = 0;
   int code;
   {
-    const detail::all_posting_locks guard(here.process(), several);  // the requests may be of any communicators
+    const posting_guard guard(here, several);  // the requests may be of any communicators
     posting = here.process().take_postings(static_cast<uint32_t>(count > 0 ? count : 0));
     code = pass();
   }
@@ -231,6 +241,7 @@ inline int start(What what, caller from, Pass& pass, int count, MPI_Request* req
     r->comm = p->comm;
     r->peer = p->peer;
     r->tag = p->tag;
+    if (__builtin_expect(p->collective != core::mpi_call::none, 0)) detail::describe_start(here, *p, *r);
     guard_if guard(here.process().lock, several);
     detail::file_request(here, p, r, here.next_index());
     here.finish();

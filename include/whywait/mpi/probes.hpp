@@ -4,7 +4,6 @@
 #include <whywait/mpi/point_to_point.hpp>
 #include <whywait/mpi/poll_call.hpp>
 
-#include <sched.h>
 #include <stdint.h>
 
 #ifndef WHYWAIT_DISABLE
@@ -41,6 +40,19 @@ inline bool take_message(call& here, uint64_t handle, pending& found) noexcept {
   found.comm = p->comm;
   here.process().messages.recycle(p);
   return true;
+}
+
+/// MPI refused to receive the message and has left its handle: a later call may receive it.
+__attribute__((cold)) inline void restore_message(call& here, MPI_Message message, uint64_t handle,
+                                                  const pending& known) noexcept {
+  if (bits_of(message) != handle) return;
+  guard_if guard(here.process().lock, here.several());
+  pending* const p = here.process().messages.add(handle);
+  if (p == nullptr) return;
+  p->posting = known.posting;
+  p->peer = known.peer;
+  p->tag = known.tag;
+  p->comm = known.comm;
 }
 
 inline void store_probe(call& here, unsigned flags, uint32_t posting, const envelope& e, const MPI_Status& status) noexcept {
@@ -94,14 +106,7 @@ inline int matched_probe(What what, caller from, Pass& pass, envelope e, MPI_Mes
   uint32_t posting = 0;
   int code = MPI_SUCCESS;
   if (__builtin_expect(here.several(), 0)) {
-    for (int found = 0; found == 0 && code == MPI_SUCCESS;) {
-      {
-        guard_if guard(here.process().posting_lock_of(bits_of(e.comm)), true);
-        code = PMPI_Improbe(e.peer, e.tag, e.comm, &found, message, status);
-        if (found != 0) posting = here.process().take_posting();
-      }
-      if (found == 0) sched_yield();
-    }
+    code = detail::match_in_order(here, e, posting, message, status);
   } else {
     posting = here.process().take_posting();
     code = pass();
@@ -145,7 +150,7 @@ inline int test_matched_probe(What what, caller from, Pass& pass, envelope e, in
   int code;
   here.ask();
   {
-    guard_if guard(here.process().posting_lock_of(bits_of(e.comm)), here.several());
+    posting_guard guard(here, e.comm, here.several());
     code = pass();
     if (code == MPI_SUCCESS && *found != 0) posting = here.process().take_posting();
   }
@@ -160,8 +165,8 @@ inline int test_matched_probe(What what, caller from, Pass& pass, envelope e, in
 
 /// MPI_Mrecv: the posting is that of the probe which matched the message.
 template <class What, class Pass>
-inline int matched_receive(What what, caller from, Pass& pass, void* buffer, int count, MPI_Datatype type, MPI_Message* message,
-                           MPI_Status*& status) {
+inline int matched_receive(What what, caller from, Pass& pass, void* buffer, MPI_Count count, MPI_Datatype type,
+                           MPI_Message* message, MPI_Status*& status) {
   call here(what, from);
   if (!here || message == nullptr) return pass();
   MPI_Status own;
@@ -174,6 +179,7 @@ inline int matched_receive(What what, caller from, Pass& pass, void* buffer, int
   const int code = pass();
   here.leave();
   if (code != MPI_SUCCESS && !took_message(code)) {
+    if (found) detail::restore_message(here, *message, handle, known);
     here.refuse();
     return code;
   }

@@ -11,6 +11,7 @@
 #include <whywait/mpi/failure.hpp>
 #include <whywait/mpi/kept_facts.hpp>
 #include <whywait/mpi/mpi_header.hpp>
+#include <whywait/mpi/own_delay.hpp>
 #include <whywait/mpi/requests.hpp>
 #include <whywait/mpi/self_timing.hpp>
 #include <whywait/mpi/spin_lock.hpp>
@@ -29,6 +30,7 @@ namespace mpi {
 
 struct state;
 struct message_data;    // data_regions.hpp
+struct open_groups;     // one_sided_calls.hpp
 struct shared_windows;  // windows.hpp
 struct thread_state;
 
@@ -88,6 +90,11 @@ struct poll_run {
   uint64_t reading;      ///< how long that took
 };
 
+/// Order of posting in some communicators.
+struct alignas(64) posting_lock {
+  spin_lock lock;
+};
+
 /// What a thread keeps for the wrappers: record::location::extension[0].
 struct thread_state : thread_facts {
   state* process;
@@ -95,6 +102,9 @@ struct thread_state : thread_facts {
   uint64_t communicator_handle;      // cache of one look-up
   uint32_t communicator_generation;
   uint32_t communicator_index;
+  uint64_t window_handle;            // the same for windows
+  uint32_t window_generation;
+  uint32_t window_index;
   struct {
     uint64_t handle;
     int64_t bytes;  // -1: derived, queried each time, because its handle may be reused for another type
@@ -105,6 +115,15 @@ struct thread_state : thread_facts {
   void* scratch;            // for arrays of requests; grows outside the common case
   uint64_t scratch_bytes;
   self_timing timing;       ///< what the wrappers cost here
+  uint64_t left;            ///< end of the last call
+  own_delay delay;          ///< of the thread that started MPI
+  posting_lock* held;       ///< the first of the consecutive posting locks that this thread holds
+  uint32_t held_count;
+
+  /// Also of a call that an error handler left by `longjmp`, which ran no destructor.
+  void release_posting_locks() noexcept {
+    for (; held_count != 0; --held_count) held[held_count - 1].lock.unlock();
+  }
 };
 
 /// What the wrappers of a process share: core::registry::extension[0].
@@ -113,15 +132,14 @@ struct state : process_facts {
   bool several;             ///< and more than one thread has called MPI: posting is under a lock
   bool ended;               ///< on_end has run or must not run any more
   bool any_multiple;        ///< MPI_THREAD_MULTIPLE was granted to some process
+  bool spawned;             ///< MPI_Comm_spawn started this process
   bool others_requests;     ///< a call without a model was made: requests may exist that no wrapper created
   uint32_t open_wildcards;  ///< requests whose completion needs a status
   uint32_t communicator_generation;
   // What several threads write all the time has cache lines of its own: the rest is read in every call.
   alignas(64) uint32_t last_posting;  ///< ordinal of the last operation handed to MPI
   alignas(64) spin_lock lock;  ///< requests, messages, communicators
-  struct alignas(64) posting_lock {
-    spin_lock lock;
-  } posting_locks[16];      ///< order of posting, by communicator: within one, ordinals are in MPI's order
+  posting_lock posting_locks[16];  ///< order of posting, by communicator: within one, ordinals are in MPI's order
   request_table requests;
   request_table messages;
   alignas(64) uint64_t shared_handles[8];  ///< requests that MPI hands out many times: complete at once
@@ -130,10 +148,12 @@ struct state : process_facts {
   MPI_Comm tool_comm;       ///< duplicate of MPI_COMM_WORLD for whywait alone; errors return
   MPI_Group world_group;
   shared_windows* windows;  ///< null until one is allocated
+  open_groups* groups;      ///< null until an epoch of a window begins
   message_data* data;       ///< null until a message is looked for in a registered array
   int32_t thread_level;
   clock_sync<core::cycle_clock> clocks;
   calibration calibrated;
+  own_delay* delay;         ///< of the thread that started MPI; null before
   epoch_schedule schedule;
   uint64_t compared_ticks;  ///< spent comparing how full the memory is, with the wait for other ranks there
   void* so_far;             ///< what the hooks keep from epoch to epoch; null: nothing
@@ -149,7 +169,7 @@ struct state : process_facts {
     last_posting += count;
     return last_posting - count + 1;
   }
-  spin_lock& posting_lock_of(uint64_t comm) noexcept { return posting_locks[(comm * 0x9e3779b97f4a7c15u) >> 60].lock; }
+  posting_lock& posting_lock_of(uint64_t comm) noexcept { return posting_locks[(comm * 0x9e3779b97f4a7c15u) >> 60]; }
 
   /// Memory ran out at `posting`: operations from there on are recorded nowhere in this process.
   __attribute__((noinline, cold)) void close(uint64_t now, uint32_t last_recorded) noexcept {
@@ -218,10 +238,8 @@ inline bool release_calls(record::location& ended) noexcept {
   return true;
 }
 
-/// First MPI call of a thread. Null if nothing is recorded.
-__attribute__((noinline, cold)) inline thread_state* open_thread(record::location* location) noexcept {
-  state* const process = the_state();
-  if (process == nullptr || !__atomic_load_n(&process->running, __ATOMIC_ACQUIRE)) return nullptr;
+/// The state of a thread that has none. Null without memory.
+__attribute__((noinline, cold)) inline thread_state* make_thread(state* process, record::location* location) noexcept {
   pthread_mutex_lock(&process->registry->mutex);
   record::ended_threads* const ended = process->registry->ended;
   thread_state* const before = record::detail::continue_calls(*process->registry, *location)
@@ -252,6 +270,13 @@ __attribute__((noinline, cold)) inline thread_state* open_thread(record::locatio
   __atomic_store_n(&location->extension[0], static_cast<void*>(made), __ATOMIC_RELEASE);
   pthread_mutex_unlock(&process->registry->mutex);
   return made;
+}
+
+/// First MPI call of a thread. Null if nothing is recorded.
+__attribute__((noinline, cold)) inline thread_state* open_thread(record::location* location) noexcept {
+  state* const process = the_state();
+  if (process == nullptr || !__atomic_load_n(&process->running, __ATOMIC_ACQUIRE)) return nullptr;
+  return make_thread(process, location);
 }
 
 }  // namespace detail

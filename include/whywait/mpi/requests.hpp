@@ -23,15 +23,18 @@ struct alignas(64) pending
   core::sync_record* record;  ///< posting to complete; null: inactive, or its record was lost
   void* new_comm;             ///< MPI_Comm_idup: where MPI will put the handle
   message_region* region;     ///< of a registered array, which it sends or receives; null: none
+  int32_t* needs;             ///< persistent collective: ranks that it needs, behind their number; null: not sparse
   uint64_t bytes;
   uint32_t index;             ///< of `record` in its location
   uint32_t location;          ///< index of the location that posted
   uint32_t posting;           ///< ordinal (messages: taken at the matched probe)
   uint32_t comm;              ///< index of the communicator
+  uint32_t instance;          ///< how-many-th persistent collective of its communicator
   uint32_t holders;           ///< calls that will finish it; it is not recycled before they are through
   int32_t peer;
   int32_t tag;
   uint16_t flags;             ///< sync_flag bits of every posting made from it
+  core::mpi_call collective;  ///< persistent collective: the call that made it, else `none`
   bool persistent;
   bool linked;
   bool wildcard;              ///< active, and its status is needed: source or tag are not known yet
@@ -138,10 +141,12 @@ class request_table {
     p.record = nullptr;
     p.new_comm = nullptr;
     p.region = nullptr;
+    p.needs = nullptr;
     p.bytes = 0;
-    p.index = p.location = p.posting = p.comm = p.holders = 0;
+    p.index = p.location = p.posting = p.comm = p.instance = p.holders = 0;
     p.peer = p.tag = 0;
     p.flags = 0;
+    p.collective = core::mpi_call::none;
     p.persistent = p.linked = p.wildcard = p.cancel_seen = p.watched = false;
   }
 

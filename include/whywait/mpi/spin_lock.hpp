@@ -1,6 +1,8 @@
 #ifndef WHYWAIT_MPI_SPIN_LOCK_HPP
 #define WHYWAIT_MPI_SPIN_LOCK_HPP
 
+#include <whywait/core/counter.hpp>
+
 #include <sched.h>
 #include <stdint.h>
 
@@ -19,9 +21,21 @@ class spin_lock {
         else relax();
       } while (__atomic_load_n(&held_, __ATOMIC_RELAXED) != 0);
   }
+  /// For a holder that may have left by `longjmp`: after `patience_ns` the lock is taken from it.
+  void lock_or_take_over(uint64_t patience_ns) noexcept {
+    uint64_t until = 0;
+    for (unsigned tries = 0; __atomic_exchange_n(&held_, 1u, __ATOMIC_ACQUIRE) != 0;) do {
+        if (++tries < 512) relax();
+        else sched_yield();
+        if (tries % 1024 != 0) continue;
+        const uint64_t now = core::monotonic_ns();
+        if (until == 0) until = now + patience_ns;
+        else if (now >= until) return;
+      } while (__atomic_load_n(&held_, __ATOMIC_RELAXED) != 0);
+  }
   void unlock() noexcept { __atomic_store_n(&held_, 0u, __ATOMIC_RELEASE); }
 
- private:
+  /// A short pause between two tries.
   static void relax() noexcept {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -30,6 +44,7 @@ class spin_lock {
 #endif
   }
 
+ private:
   uint32_t held_ = 0;
 };
 

@@ -15,33 +15,14 @@
 #else
 #define WHYWAIT_MPI_PARTITIONS const int
 #endif
-#define WHYWAIT_MPI_UNPACK(...) __VA_ARGS__
-#define WHYWAIT_MPI_UNEXPLAINED(name, parameters, arguments)                                                \
-  __attribute__((weak, noinline, cold, visibility("default"))) int MPI_##name parameters {                  \
-    const ::whywait::mpi::unexplained_call here(::whywait::core::mpi_call::name,                            \
-                                                {__builtin_return_address(0), __builtin_frame_address(0)}); \
-    return PMPI_##name arguments;                                                                           \
+#define WHYWAIT_MPI_UNEXPLAINED(name, parameters, arguments)                                    \
+  __attribute__((weak, noinline, cold, visibility("default"))) int MPI_##name parameters {      \
+    const ::whywait::mpi::unexplained_call here(                                                \
+        ::whywait::core::mpi_call::name,                                                        \
+        ::whywait::mpi::calling_code(__builtin_return_address(0), __builtin_frame_address(0))); \
+    return PMPI_##name arguments;                                                               \
   }
 #define WHYWAIT_MPI_UNEXPLAINED_AS_LARGE(name, parameters, arguments) WHYWAIT_MPI_UNEXPLAINED(name##_c, parameters, arguments)
-
-#define WHYWAIT_MPI_BLOCKING(name, parameters, arguments) \
-  WHYWAIT_MPI_UNEXPLAINED(name, (WHYWAIT_MPI_UNPACK parameters, MPI_Comm comm), (WHYWAIT_MPI_UNPACK arguments, comm))
-#define WHYWAIT_MPI_NONBLOCKING(name, parameters, arguments)                                           \
-  WHYWAIT_MPI_UNEXPLAINED(name, (WHYWAIT_MPI_UNPACK parameters, MPI_Comm comm, MPI_Request * request), \
-                          (WHYWAIT_MPI_UNPACK arguments, comm, request))
-#define WHYWAIT_MPI_PERSISTENT(name, parameters, arguments)                                                           \
-  WHYWAIT_MPI_UNEXPLAINED(name, (WHYWAIT_MPI_UNPACK parameters, MPI_Comm comm, MPI_Info info, MPI_Request * request), \
-                          (WHYWAIT_MPI_UNPACK arguments, comm, info, request))
-
-#define WHYWAIT_MPI_FORM_BLOCKING(name, nonblocking, parameters, arguments) WHYWAIT_MPI_BLOCKING(name, parameters, arguments)
-#define WHYWAIT_MPI_FORM_NONBLOCKING(name, nonblocking, parameters, arguments) \
-  WHYWAIT_MPI_NONBLOCKING(nonblocking, parameters, arguments)
-#define WHYWAIT_MPI_FORM_PERSISTENT(name, nonblocking, parameters, arguments) \
-  WHYWAIT_MPI_PERSISTENT(name##_init, parameters, arguments)
-#define WHYWAIT_MPI_FORMS_LARGE(name, nonblocking, parameters, arguments) \
-  WHYWAIT_MPI_BLOCKING(name##_c, parameters, arguments)                   \
-  WHYWAIT_MPI_NONBLOCKING(nonblocking##_c, parameters, arguments)         \
-  WHYWAIT_MPI_PERSISTENT(name##_init_c, parameters, arguments)
 
 namespace whywait {
 inline namespace v0 {
@@ -51,17 +32,12 @@ namespace usual_counts {
 typedef int count_type;
 typedef int offset_type;
 extern "C" {
-WHYWAIT_MPI_UNEXPLAINED_COLLECTIVES(WHYWAIT_MPI_FORM_NONBLOCKING)
-WHYWAIT_MPI_UNEXPLAINED_NEIGHBOURS(WHYWAIT_MPI_FORM_BLOCKING)
-WHYWAIT_MPI_UNEXPLAINED_NEIGHBOURS(WHYWAIT_MPI_FORM_NONBLOCKING)
 WHYWAIT_MPI_UNEXPLAINED_BOTH(WHYWAIT_MPI_UNEXPLAINED)
 WHYWAIT_MPI_UNEXPLAINED_PLAIN(WHYWAIT_MPI_UNEXPLAINED)
 #if MPI_VERSION > 3 || MPI_SUBVERSION >= 1
 WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_3_1(WHYWAIT_MPI_UNEXPLAINED)
 #endif
 #if MPI_VERSION >= 4
-WHYWAIT_MPI_UNEXPLAINED_COLLECTIVES(WHYWAIT_MPI_FORM_PERSISTENT)
-WHYWAIT_MPI_UNEXPLAINED_NEIGHBOURS(WHYWAIT_MPI_FORM_PERSISTENT)
 WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_4(WHYWAIT_MPI_UNEXPLAINED)
 WHYWAIT_MPI_UNEXPLAINED_PLAIN_SINCE_4(WHYWAIT_MPI_UNEXPLAINED)
 #endif
@@ -73,8 +49,6 @@ namespace large_counts {
 typedef MPI_Count count_type;
 typedef MPI_Aint offset_type;
 extern "C" {
-WHYWAIT_MPI_UNEXPLAINED_COLLECTIVES(WHYWAIT_MPI_FORMS_LARGE)
-WHYWAIT_MPI_UNEXPLAINED_NEIGHBOURS(WHYWAIT_MPI_FORMS_LARGE)
 WHYWAIT_MPI_UNEXPLAINED_BOTH(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
 WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_3_1(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
 WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_4(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
@@ -87,16 +61,8 @@ WHYWAIT_MPI_UNEXPLAINED_LARGE(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
 }  // namespace v0
 }  // namespace whywait
 
-#undef WHYWAIT_MPI_FORMS_LARGE
-#undef WHYWAIT_MPI_FORM_PERSISTENT
-#undef WHYWAIT_MPI_FORM_NONBLOCKING
-#undef WHYWAIT_MPI_FORM_BLOCKING
-#undef WHYWAIT_MPI_PERSISTENT
-#undef WHYWAIT_MPI_NONBLOCKING
-#undef WHYWAIT_MPI_BLOCKING
 #undef WHYWAIT_MPI_UNEXPLAINED_AS_LARGE
 #undef WHYWAIT_MPI_UNEXPLAINED
-#undef WHYWAIT_MPI_UNPACK
 #undef WHYWAIT_MPI_PARTITIONS
 
 #endif  // WHYWAIT_DISABLE
@@ -107,7 +73,5 @@ WHYWAIT_MPI_UNEXPLAINED_LARGE(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
 #undef WHYWAIT_MPI_UNEXPLAINED_PLAIN
 #undef WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_3_1
 #undef WHYWAIT_MPI_UNEXPLAINED_BOTH
-#undef WHYWAIT_MPI_UNEXPLAINED_NEIGHBOURS
-#undef WHYWAIT_MPI_UNEXPLAINED_COLLECTIVES
 
 #endif

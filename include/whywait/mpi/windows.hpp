@@ -91,7 +91,40 @@ __attribute__((noinline, cold)) inline void note_window(call& here, uint32_t com
   }
 }
 
+/// A window was freed: its memory is shared no more. The caller holds the lock.
+inline void forget_memory(state& process, MPI_Win window) noexcept {
+  if (process.windows == nullptr) return;
+  for (uint32_t i = 0; i < process.windows->size; ++i) {
+    shared_memory& m = process.windows->list[i];
+    if (m.window == bits_of(window) + 1) m.window = 0;
+  }
+}
+
 }  // namespace detail
+
+/// The key of a window in the table of communicators, in which no communicator has it.
+inline uint64_t handle_of(MPI_Win window) noexcept { return ~bits_of(window); }
+
+/// A window was made over a communicator: it becomes a communicator of its own with the same members.
+inline void made_window(thread_state& thread, MPI_Comm over, MPI_Win window) noexcept {
+  state& process = *thread.process;
+  guard_if guard(process.lock, process.multiple);
+  const uint32_t index = detail::learn_communicator(process, over);
+  if (index != communicator_table::none) process.communicators.bind(handle_of(window), index);
+  else process.communicators.forget(handle_of(window));
+  __atomic_add_fetch(&process.communicator_generation, 1u, __ATOMIC_RELAXED);
+}
+
+/// Index of a window among the communicators; `none` if no wrapper saw how it was made.
+inline uint32_t window_index(thread_state& thread, MPI_Win window) noexcept {
+  state& process = *thread.process;
+  const uint32_t generation = __atomic_load_n(&process.communicator_generation, __ATOMIC_RELAXED);
+  if (thread.window_handle == handle_of(window) && thread.window_generation == generation) return thread.window_index;
+  guard_if guard(process.lock, process.multiple);
+  thread.window_handle = handle_of(window);
+  thread.window_generation = generation;
+  return thread.window_index = process.communicators.find(handle_of(window));
+}
 
 /// MPI_Win_allocate_shared: collective, and what memory it is is remembered.
 template <class What, class Pass>
@@ -99,24 +132,9 @@ __attribute__((cold)) inline int allocate_shared(What what, caller from, Pass& p
   return detail::make_together(what, from, pass, comm, [&](call& here) {
     const uint32_t over = index_of(here.thread(), comm);
     detail::note_window(here, over, *made);
+    made_window(here.thread(), comm, *made);
     return over;
   });
-}
-
-/// MPI_Win_free: counted; its memory is shared no more.
-template <class What, class Pass>
-__attribute__((cold)) inline int free_window(What what, caller from, Pass& pass, MPI_Win* window) {
-  call here(what, from);
-  if (!here || window == nullptr) return pass();
-  const uint64_t handle = bits_of(*window) + 1;
-  const int code = pass();
-  if (code != MPI_SUCCESS || here.process().windows == nullptr) return code;
-  guard_if guard(here.process().lock, here.process().multiple);
-  for (uint32_t i = 0; i < here.process().windows->size; ++i) {
-    shared_memory& m = here.process().windows->list[i];
-    if (m.window == handle) m.window = 0;
-  }
-  return code;
 }
 
 }  // namespace mpi

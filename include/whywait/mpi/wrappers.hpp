@@ -2,10 +2,13 @@
 #define WHYWAIT_MPI_WRAPPERS_HPP
 
 #include <whywait/mpi/collective_calls.hpp>
+#include <whywait/mpi/collective_wrappers.hpp>
 #include <whywait/mpi/communicator_calls.hpp>
 #include <whywait/mpi/completion_calls.hpp>
+#include <whywait/mpi/initiations.hpp>
 #include <whywait/mpi/lifecycle.hpp>
 #include <whywait/mpi/mpi_header.hpp>
+#include <whywait/mpi/one_sided_wrappers.hpp>
 #include <whywait/mpi/point_to_point.hpp>
 #include <whywait/mpi/posting.hpp>
 #include <whywait/mpi/probes.hpp>
@@ -16,35 +19,38 @@
 #ifndef WHYWAIT_DISABLE
 
 // The table of wrappers: name, parameters, arguments, role function and the facts it receives. X: calls of inner loops, which
-// have a role function each; R: rare calls, which share the role functions of their kind. Inside the facts
+// have a role function each; R: rare calls, which share the role functions of their kind; XL, RL: the same with a second form
+// that has large counts (MPI_Send_c). `count_type` and `offset_type` (displacements) are `int`, and MPI_Count and MPI_Aint in
+// the second form, whose calls are all rare. Inside the facts
 // the parameters have MPI's names; a status parameter is passed by reference, so that the role function can
 // put one of its own in place of an ignored one.
 // clang-format off
-#define WHYWAIT_MPI_WRAPPERS(X, R)                                                                                  \
+#define WHYWAIT_MPI_WRAPPERS(X, R, XL, RL)                                                                          \
   R(Init, (int* argc, char*** argv), (argc, argv), initialise, ())                                                  \
   R(Init_thread, (int* argc, char*** argv, int required, int* provided), (argc, argv, required, provided),          \
     initialise, ())                                                                                                 \
   X(Finalize, (void), (), finalise, ())                                                                             \
   X(Abort, (MPI_Comm comm, int code), (comm, code), abort, ())                                                      \
-  WHYWAIT_MPI_SEND(X, Send) WHYWAIT_MPI_SEND(R, Bsend) WHYWAIT_MPI_SEND(R, Ssend) WHYWAIT_MPI_SEND(R, Rsend)                                                                   \
-  X(Recv, (void* buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status),        \
+  WHYWAIT_MPI_SEND(XL, Send) WHYWAIT_MPI_SEND(RL, Bsend) WHYWAIT_MPI_SEND(RL, Ssend) WHYWAIT_MPI_SEND(RL, Rsend)    \
+  XL(Recv, (void* buf, count_type count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status), \
     (buf, count, type, source, tag, comm, status), receive, (, buf, count, type, {source, tag, comm}, status))      \
-  X(Mrecv, (void* buf, int count, MPI_Datatype type, MPI_Message* message, MPI_Status* status),                     \
+  XL(Mrecv, (void* buf, count_type count, MPI_Datatype type, MPI_Message* message, MPI_Status* status),             \
     (buf, count, type, message, status), matched_receive, (, buf, count, type, message, status))                    \
-  X(Sendrecv,                                                                                                       \
-    (const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,               \
-     int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status),             \
+  XL(Sendrecv,                                                                                                      \
+    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,        \
+     count_type recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status),      \
     (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status),     \
     exchange,                                                                                                       \
     (, [=](MPI_Request* requests) {                                                                                 \
-      const int posted = PMPI_Irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, &requests[0]);             \
+      const int posted = detail::post_receive(recvbuf, recvcount, recvtype, {source, recvtag, comm}, &requests[0]); \
       return posted != MPI_SUCCESS                                                                                  \
                  ? posted                                                                                           \
-                 : PMPI_Isend(sendbuf, sendcount, sendtype, dest, sendtag, comm, &requests[1]);                     \
+                 : detail::post_send(::whywait::core::mpi_call::Send, sendbuf, sendcount, sendtype,                 \
+                                     {dest, sendtag, comm}, &requests[1]);                                          \
     }, sendbuf, sendcount, sendtype, {dest, sendtag, comm}, recvbuf, recvcount, recvtype, {source, recvtag, comm},  \
      status))                                                                                                       \
-  X(Sendrecv_replace,                                                                                               \
-    (void* buf, int count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,        \
+  XL(Sendrecv_replace,                                                                                              \
+    (void* buf, count_type count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, \
      MPI_Status* status),                                                                                           \
     (buf, count, type, dest, sendtag, source, recvtag, comm, status), exchange,                                     \
     (, [](MPI_Request*) { return MPI_SUCCESS; }, buf, count, type, {dest, sendtag, comm}, buf, count, type,         \
@@ -57,14 +63,14 @@
     (source, tag, comm, found, status), test_probe, (, {source, tag, comm}, found, status))                         \
   X(Improbe, (int source, int tag, MPI_Comm comm, int* found, MPI_Message* message, MPI_Status* status),            \
     (source, tag, comm, found, message, status), test_matched_probe, (, {source, tag, comm}, found, message, status))\
-  WHYWAIT_MPI_POST(X, const void*, post, posts_send, Isend)                                                          \
-  WHYWAIT_MPI_POSTS(R, const void*, post, posts_send, Ibsend, Issend, Irsend)                          \
-  WHYWAIT_MPI_POST(X, void*, post, posts_receive, Irecv)                                                    \
-  X(Imrecv, (void* buf, int count, MPI_Datatype type, MPI_Message* message, MPI_Request* request),                  \
+  WHYWAIT_MPI_POST(XL, const void*, post, posts_send, Isend)                                                        \
+  WHYWAIT_MPI_POSTS(RL, const void*, post, posts_send, Ibsend, Issend, Irsend)                                      \
+  WHYWAIT_MPI_POST(XL, void*, post, posts_receive, Irecv)                                                           \
+  XL(Imrecv, (void* buf, count_type count, MPI_Datatype type, MPI_Message* message, MPI_Request* request),          \
     (buf, count, type, message, request), post_matched, (, buf, count, type, message, request))                     \
-  WHYWAIT_MPI_POST(R, const void*, prepare, posts_send, Send_init)                                                   \
-  WHYWAIT_MPI_POSTS(R, const void*, prepare, posts_send, Bsend_init, Ssend_init, Rsend_init)       \
-  WHYWAIT_MPI_POST(R, void*, prepare, posts_receive, Recv_init)                                             \
+  WHYWAIT_MPI_POST(RL, const void*, prepare, posts_send, Send_init)                                                 \
+  WHYWAIT_MPI_POSTS(RL, const void*, prepare, posts_send, Bsend_init, Ssend_init, Rsend_init)                       \
+  WHYWAIT_MPI_POST(RL, void*, prepare, posts_receive, Recv_init)                                                    \
   R(Start, (MPI_Request * request), (request), start, (, 1, request))                                               \
   R(Startall, (int count, MPI_Request requests[]), (count, requests), start, (, count, requests))                   \
   X(Wait, (MPI_Request * request, MPI_Status* status), (request, status), wait, (, request, status))                \
@@ -87,79 +93,6 @@
   X(Cancel, (MPI_Request * request), (request), cancel, (, request))                                                \
   X(Request_free, (MPI_Request * request), (request), free_request, (, request))                                    \
   X(Barrier, (MPI_Comm comm), (comm), collective, (, comm, barrier_facts{}))                                        \
-  X(Bcast, (void* buf, int count, MPI_Datatype type, int root, MPI_Comm comm), (buf, count, type, root, comm),      \
-    collective, (, comm, broadcast_facts{one(buf, count, type), root}))                                             \
-  R(Scatter,                                                                                                        \
-    (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,                       \
-     MPI_Datatype recvtype, int root, MPI_Comm comm),                                                               \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm), rare_collective,                           \
-    (, comm, scatter_facts{one(sendbuf, sendcount, sendtype), one(recvbuf, recvcount, recvtype), root}))            \
-  R(Scatterv,                                                                                                       \
-    (const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf,         \
-     int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm),                                                \
-    (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm), rare_collective,                  \
-    (, comm, scatter_facts{each(sendbuf, sendcounts, displs, sendtype), one(recvbuf, recvcount, recvtype), root}))  \
-  X(Reduce,                                                                                                         \
-    (const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),         \
-    (sendbuf, recvbuf, count, type, op, root, comm), collective,                                                    \
-    (, comm, gather_facts{one(sendbuf, count, type), one(recvbuf, count, type), root, true}))                       \
-  R(Gather,                                                                                                         \
-    (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,                       \
-     MPI_Datatype recvtype, int root, MPI_Comm comm),                                                               \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm), rare_collective,                           \
-    (, comm, gather_facts{one(sendbuf, sendcount, sendtype), one(recvbuf, recvcount, recvtype), root, false}))      \
-  R(Gatherv,                                                                                                        \
-    (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],              \
-     const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm),                                           \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm), rare_collective,                  \
-    (, comm, gather_facts{one(sendbuf, sendcount, sendtype), each(recvbuf, recvcounts, displs, recvtype), root, false}))\
-  X(Allreduce, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),        \
-    (sendbuf, recvbuf, count, type, op, comm), collective,                                                          \
-    (, comm, all_facts{one(sendbuf, count, type), one(recvbuf, count, type), true}))                                \
-  R(Allgather,                                                                                                      \
-    (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,                       \
-     MPI_Datatype recvtype, MPI_Comm comm),                                                                         \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), rare_collective,                                 \
-    (, comm, all_facts{one(sendbuf, sendcount, sendtype), one(recvbuf, recvcount, recvtype), false}))               \
-  R(Allgatherv,                                                                                                     \
-    (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],              \
-     const int displs[], MPI_Datatype recvtype, MPI_Comm comm),                                                     \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm), rare_collective,                        \
-    (, comm, all_facts{one(sendbuf, sendcount, sendtype), each(recvbuf, recvcounts, displs, recvtype), false}))     \
-  R(Alltoall,                                                                                                       \
-    (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,                       \
-     MPI_Datatype recvtype, MPI_Comm comm),                                                                         \
-    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), rare_collective,                                 \
-    (, comm, exchange_facts{one(sendbuf, sendcount, sendtype), one(recvbuf, recvcount, recvtype)}))                 \
-  R(Alltoallv,                                                                                                      \
-    (const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf,        \
-     const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm),                            \
-    (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm), rare_collective,             \
-    (, comm,                                                                                                        \
-     exchange_facts{each(sendbuf, sendcounts, sdispls, sendtype), each(recvbuf, recvcounts, rdispls, recvtype)},    \
-     each(recvbuf, recvcounts, rdispls, recvtype)))                                                                 \
-  R(Alltoallw,                                                                                                      \
-    (const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[],              \
-     void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm),    \
-    (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm), rare_collective,           \
-    (, comm,                                                                                                        \
-     exchange_facts{each(sendbuf, sendcounts, sdispls, sendtypes), each(recvbuf, recvcounts, rdispls, recvtypes)},  \
-     each(recvbuf, recvcounts, rdispls, recvtypes)))                                                                \
-  R(Reduce_scatter,                                                                                                 \
-    (const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm),      \
-    (sendbuf, recvbuf, recvcounts, type, op, comm), rare_collective,                                                     \
-    (, comm, reduce_scatter_facts{each(or_other(sendbuf, recvbuf), recvcounts, nullptr, type),                      \
-                                  each(recvbuf, recvcounts, nullptr, type)}))                                       \
-  R(Reduce_scatter_block,                                                                                           \
-    (const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype type, MPI_Op op, MPI_Comm comm),               \
-    (sendbuf, recvbuf, recvcount, type, op, comm), rare_collective,                                                      \
-    (, comm, reduce_scatter_facts{one(or_other(sendbuf, recvbuf), recvcount, type), one(recvbuf, recvcount, type)}))\
-  R(Scan, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),             \
-    (sendbuf, recvbuf, count, type, op, comm), rare_collective,                                                          \
-    (, comm, scan_facts{one(sendbuf, count, type), one(recvbuf, count, type)}))                                     \
-  R(Exscan, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),           \
-    (sendbuf, recvbuf, count, type, op, comm), rare_collective,                                                          \
-    (, comm, scan_facts{one(sendbuf, count, type), one(recvbuf, count, type)}))                                     \
   R(Comm_dup, (MPI_Comm comm, MPI_Comm * newcomm), (comm, newcomm), create, (, comm, newcomm))                      \
   R(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm * newcomm), (comm, info, newcomm), create,          \
     (, comm, newcomm))                                                                                              \
@@ -198,15 +131,22 @@
   R(Comm_free, (MPI_Comm * comm), (comm), release, (, comm))                                                        \
   R(Comm_disconnect, (MPI_Comm * comm), (comm), release, (, comm))                                                  \
   X(Win_allocate_shared, (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win),         \
-    (size, unit, info, comm, base, win), allocate_shared, (, comm, win))                                            \
-  X(Win_free, (MPI_Win * win), (win), free_window, (, win))
+    (size, unit, info, comm, base, win), allocate_shared, (, comm, win))
+
+// Calls with one form that MPI has since version 4.
+#define WHYWAIT_MPI_WRAPPERS_SINCE_4(R)                                                                             \
+  R(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm * newcomm, MPI_Request * request),                 \
+    (comm, info, newcomm, request), create_later, (, comm, newcomm, request))                                       \
+  R(Comm_create_from_group,                                                                                         \
+    (MPI_Group group, const char* tag, MPI_Info info, MPI_Errhandler errors, MPI_Comm* newcomm),                    \
+    (group, tag, info, errors, newcomm), create, (, MPI_COMM_NULL, newcomm, true))
 // clang-format on
 
-#define WHYWAIT_MPI_SEND(X, name)                                                            \
-  X(name, (const void* buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm), \
+#define WHYWAIT_MPI_SEND(X, name)                                                                   \
+  X(name, (const void* buf, count_type count, MPI_Datatype type, int dest, int tag, MPI_Comm comm), \
     (buf, count, type, dest, tag, comm), send, (, buf, count, type, {dest, tag, comm}))
-#define WHYWAIT_MPI_POST(X, pointer, role, kind, name)                                                         \
-  X(name, (pointer buf, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request), \
+#define WHYWAIT_MPI_POST(X, pointer, role, kind, name)                                                                \
+  X(name, (pointer buf, count_type count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request), \
     (buf, count, type, peer, tag, comm, request), role, (, flag::kind, buf, count, type, {peer, tag, comm}, request))
 #define WHYWAIT_MPI_POSTS(X, pointer, role, kind, a, b, c) \
   WHYWAIT_MPI_POST(X, pointer, role, kind, a)              \
@@ -216,36 +156,69 @@
 // with -fvisibility=hidden (MPICH's mpi.h sets none). Never inlined, so that the return address is the
 // caller's. clang-format leaves the table alone.
 #define WHYWAIT_MPI_UNPACK(...) __VA_ARGS__
-#define WHYWAIT_MPI_WRAPPER(name, parameters, arguments, role, facts)                            \
-  __attribute__((weak, noinline, visibility("default"))) int MPI_##name parameters {             \
-    using namespace ::whywait::mpi;                                                              \
-    auto pass = [&]() -> int { return PMPI_##name arguments; };                                  \
-    return ::whywait::mpi::role(fixed_call<::whywait::core::mpi_call::name>{},                   \
-                                caller{__builtin_return_address(0), __builtin_frame_address(0)}, \
-                                pass WHYWAIT_MPI_UNPACK facts);                                  \
+#define WHYWAIT_MPI_WRAPPER(name, parameters, arguments, role, facts)                                  \
+  __attribute__((weak, noinline, visibility("default"))) int MPI_##name parameters {                   \
+    using namespace ::whywait::mpi;                                                                    \
+    auto pass = [&]() -> int { return PMPI_##name arguments; };                                        \
+    return ::whywait::mpi::role(fixed_call<::whywait::core::mpi_call::name>{},                         \
+                                calling_code(__builtin_return_address(0), __builtin_frame_address(0)), \
+                                pass WHYWAIT_MPI_UNPACK facts);                                        \
   }
-#define WHYWAIT_MPI_RARE_WRAPPER(name, parameters, arguments, role, facts)                       \
-  __attribute__((weak, noinline, visibility("default"))) int MPI_##name parameters {             \
-    using namespace ::whywait::mpi;                                                              \
-    auto call_mpi = [&]() -> int { return PMPI_##name arguments; };                              \
-    passed_call pass(call_mpi);                                                                  \
-    return ::whywait::mpi::role(::whywait::core::mpi_call::name,                                 \
-                                caller{__builtin_return_address(0), __builtin_frame_address(0)}, \
-                                pass WHYWAIT_MPI_UNPACK facts);                                  \
+#define WHYWAIT_MPI_RARE_WRAPPER(name, parameters, arguments, role, facts)                             \
+  __attribute__((weak, noinline, visibility("default"))) int MPI_##name parameters {                   \
+    using namespace ::whywait::mpi;                                                                    \
+    auto call_mpi = [&]() -> int { return PMPI_##name arguments; };                                    \
+    passed_call pass(call_mpi);                                                                        \
+    return ::whywait::mpi::role(::whywait::core::mpi_call::name,                                       \
+                                calling_code(__builtin_return_address(0), __builtin_frame_address(0)), \
+                                pass WHYWAIT_MPI_UNPACK facts);                                        \
   }
+
+#define WHYWAIT_MPI_LARGE_WRAPPER(name, parameters, arguments, role, facts) \
+  WHYWAIT_MPI_RARE_WRAPPER(name##_c, parameters, arguments, role, facts)
+#define WHYWAIT_MPI_NO_WRAPPER(name, parameters, arguments, role, facts)
 
 #ifndef WHYWAIT_OBSERVED
+// A function with C linkage is the same in each namespace: a namespace for each form gives the types of the rows their meaning.
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+namespace usual_counts {
+typedef int count_type;
+typedef int offset_type;
 extern "C" {
-WHYWAIT_MPI_WRAPPERS(WHYWAIT_MPI_WRAPPER, WHYWAIT_MPI_RARE_WRAPPER)
+WHYWAIT_MPI_WRAPPERS(WHYWAIT_MPI_WRAPPER, WHYWAIT_MPI_RARE_WRAPPER, WHYWAIT_MPI_WRAPPER, WHYWAIT_MPI_RARE_WRAPPER)
+#if MPI_VERSION >= 4
+WHYWAIT_MPI_WRAPPERS_SINCE_4(WHYWAIT_MPI_RARE_WRAPPER)
+#endif
 }
+}  // namespace usual_counts
+
+#if MPI_VERSION >= 4
+namespace large_counts {
+typedef MPI_Count count_type;
+typedef MPI_Aint offset_type;
+extern "C" {
+WHYWAIT_MPI_WRAPPERS(WHYWAIT_MPI_NO_WRAPPER, WHYWAIT_MPI_NO_WRAPPER, WHYWAIT_MPI_LARGE_WRAPPER, WHYWAIT_MPI_LARGE_WRAPPER)
+}
+}  // namespace large_counts
 #endif
 
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+#endif
+
+#undef WHYWAIT_MPI_NO_WRAPPER
+#undef WHYWAIT_MPI_LARGE_WRAPPER
 #undef WHYWAIT_MPI_RARE_WRAPPER
 #undef WHYWAIT_MPI_WRAPPER
 #undef WHYWAIT_MPI_UNPACK
 #undef WHYWAIT_MPI_POSTS
 #undef WHYWAIT_MPI_POST
 #undef WHYWAIT_MPI_SEND
+#undef WHYWAIT_MPI_WRAPPERS_SINCE_4
 #undef WHYWAIT_MPI_WRAPPERS
 
 #endif  // WHYWAIT_DISABLE

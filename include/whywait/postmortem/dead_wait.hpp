@@ -77,7 +77,7 @@ class dead_wait {
     switch (core::role_of(open_.call)) {
       case call_role::send: return "to " + peer(open_.comm, open_.peer, open_.tag);
       case call_role::receive:
-        if (open_.call == core::mpi_call::Mrecv) return {};
+        if (core::plain_form(open_.call) == core::mpi_call::Mrecv) return {};
         return "from " + peer(open_.comm, open_.peer, open_.tag);
       case call_role::probe:
       case call_role::exchange: return "from " + peer(open_.comm, open_.peer, open_.tag);

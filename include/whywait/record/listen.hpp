@@ -19,8 +19,8 @@ namespace record {
 namespace detail {
 
 __attribute__((visibility("hidden"))) inline constexpr mark_functions functions = {
-    &begin_mark, &end_mark,  &list_outer,  &next_of_mark, &next_mark,
-    &visit_mark, &work_mark, &begin_named, &end_named,    &visit_named};
+    &begin_mark, &end_mark,    &list_outer, &next_of_mark, &next_mark,   &visit_mark,
+    &work_mark,  &begin_named, &end_named,  &visit_named,  &mark_plainly};
 
 /// Connects a module to the recorder: from now on its marks are recorded. Does nothing until something listens.
 __attribute__((cold, visibility("hidden"))) inline void attach_module(core::module_card& card) noexcept {

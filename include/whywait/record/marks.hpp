@@ -39,6 +39,9 @@ struct dynamic_name {
   static constexpr size_t terminated = ~size_t(0);
 };
 
+/// A mark of whywait.h or whywait.f90.
+enum class plain_mark : uint32_t { begin, end, next, visit, work, wait };
+
 /// The slow paths of marks, in the module that contains the recorder. A mark takes one at the first visit of a place in
 /// a segment, at the first mark of a thread, for a depth beyond what is prepared, and where a mode of the recorder
 /// needs it. `counted` is the block in which the fast path has counted the visit already; null: nowhere.
@@ -53,6 +56,9 @@ struct mark_functions {
   opened (*begin_named)(const dynamic_name& name, bool scoped, uint32_t& number) noexcept;
   void (*end_named)(const dynamic_name& name) noexcept;
   void (*visit_named)(const dynamic_name& name) noexcept;
+  /// All marks of other languages, with C types only: `what` is a plain_mark. `size`: characters of the name, or
+  /// dynamic_name::terminated.
+  void (*plain)(uint32_t what, const char* name, size_t size, const char* file, uint32_t line, uint64_t units) noexcept;
 };
 
 namespace detail {

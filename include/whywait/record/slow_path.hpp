@@ -206,6 +206,31 @@ __attribute__((visibility("hidden"))) inline void visit_named(const dynamic_name
   if (location* const at = this_location()) visit_slowly(*at, number_of(*at, name));
 }
 
+__attribute__((visibility("hidden"))) inline void next_named(const dynamic_name& name) noexcept {
+  location* const at = this_location();
+  if (at == nullptr) return;
+  const uint32_t number = number_of(*at, name);
+  if (at->path.depth() == 0 && number != 0) count_mismatch(*at, mismatch::fault::nothing_before, number);
+  next_slowly(*at, number);
+}
+__attribute__((visibility("hidden"))) inline void mark_plainly(uint32_t which, const char* name, size_t size, const char* file,
+                                                               uint32_t line, uint64_t units) noexcept {
+  const auto what = static_cast<plain_mark>(which);
+  const site_kind kind = what == plain_mark::wait    ? site_kind::waiting
+                         : what == plain_mark::visit ? site_kind::step
+                                                     : site_kind::region;
+  const dynamic_name called{kind, name, size, file, line};
+  uint32_t number = 0;
+  switch (what) {
+    case plain_mark::begin:
+    case plain_mark::wait: static_cast<void>(begin_named(called, false, number)); break;
+    case plain_mark::end: end_named(called); break;
+    case plain_mark::next: next_named(called); break;
+    case plain_mark::visit: visit_named(called); break;
+    case plain_mark::work: work_mark(units); break;
+  }
+}
+
 }  // namespace detail
 }  // namespace record
 }  // namespace v0

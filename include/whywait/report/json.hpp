@@ -145,7 +145,10 @@ void write_not_understood(Writer& out, const result& r) {
   out.end_array();
   write_locations(out, "ranks", n.ranks);
   out.end_object();
-  out.key("processor_sharing").begin_object().member("seconds", n.sharing.seconds);
+  out.key("processor_sharing")
+      .begin_object()
+      .member("seconds", n.sharing.seconds)
+      .member("code_seconds", n.sharing.code_seconds);
   out.member("ranks", n.sharing.ranks).member("processors", n.sharing.processors).end_object();
 }
 

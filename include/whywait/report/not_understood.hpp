@@ -24,19 +24,19 @@ struct location_seconds {
 
 /// Ranks that share processors. What they do in the meantime, in and outside MPI, takes longer than it would alone.
 struct processor_sharing {
-  double seconds = 0;           ///< main threads were ready to run and had no processor; sum over the ranks
-  double work_seconds = 0;      ///< part of it outside MPI, where it made work look longer
-  std::int64_t ranks = 0;       ///< on the machine with the most ranks per processor
+  double seconds = 0;           ///< main threads were held up: ready to run, without a processor; sum over the ranks
+  double code_seconds = 0;      ///< part of it outside MPI
+  std::int64_t ranks = 0;  ///< on the machine with the most ranks per processor
   std::int64_t processors = 0;  ///< of that machine
 };
 
 /// MPI time that is neither an explained wait nor plausible transfer (docs/method.md 4.13).
 struct not_understood {
-  double seconds = 0;            ///< sum over the ranks
+  double seconds = 0;  ///< sum over the ranks
   double scheduler_seconds = 0;  ///< excluded: the scheduler may have taken it
-  double polling_seconds = 0;    ///< part spent polling requests that no wrapper created
+  double polling_seconds = 0;  ///< part spent polling requests that no wrapper created
   double between_polls_seconds = 0;  ///< part in unmarked code between polls that found nothing: work, or a loop that waits
-  base::vector<place_total> calls;       ///< call sites with the most of it; `visits`: calls
+  base::vector<place_total> calls;  ///< call sites with the most of it; `visits`: calls
   base::vector<location_seconds> ranks;  ///< by rank
   processor_sharing sharing;
 };

@@ -20,7 +20,7 @@ namespace report {
 /// "late sender" for "late_sender". Unknown patterns are only freed of underscores.
 inline std::string pattern_words(std::string pattern) {
   if (pattern == "wait_at_nxn") return "wait at all-to-all";
-  if (pattern == "wait_at_create") return "wait at communicator creation";
+  if (pattern == "wait_at_create") return "wait at creation";
   std::replace(pattern.begin(), pattern.end(), '_', ' ');
   return pattern;
 }

@@ -128,14 +128,15 @@ struct call_table {
 
 namespace detail {
 
-// The two halves of MPI_Sendrecv count as MPI_Send and MPI_Recv, what MPI_Start starts as MPI_Isend or MPI_Irecv.
+// The two halves of MPI_Sendrecv count as MPI_Send and MPI_Recv, what MPI_Start starts as MPI_Isend or MPI_Irecv, MPI_Send_c
+// as MPI_Send.
 inline core::mpi_call part_of(const core::sync_record& r) noexcept {
   const bool sends = r.has(core::sync_flag::posts_send);
-  if (!sends && !r.has(core::sync_flag::posts_receive)) return r.call;
+  if (!sends && !r.has(core::sync_flag::posts_receive)) return core::plain_form(r.call);
   switch (core::role_of(r.call)) {
     case core::call_role::exchange: return sends ? core::mpi_call::Send : core::mpi_call::Recv;
     case core::call_role::start: return sends ? core::mpi_call::Isend : core::mpi_call::Irecv;
-    default: return r.call;
+    default: return core::plain_form(r.call);
   }
 }
 
@@ -167,14 +168,15 @@ inline call_table calls_of(const explain::rank_history& rank) {
       k.site = r.site < location.call_sites.size() ? location.call_sites[r.site] : 0;
       k.rank = rank.rank;
       k.thread = location.thread;
-      k.call = r.call;
+      k.call = core::is_persistent(r.call) ? core::mpi_call::Start : r.call;
       k.part = detail::part_of(r);
-      const core::call_role role = core::role_of(k.part);
+      const core::call_role role = core::meeting_role_of(k.part);
       if (r.comm < rank.communicators.size()) {
         const explain::communicator& comm = rank.communicators[r.comm];
         k.communicator = comm.id != rank.communicators[0].id ? comm.id : 0;
         k.size = comm.size;
-        if (r.peer >= 0 && !r.has(core::sync_flag::proc_null) && (message || detail::has_root(role)))
+        if (r.peer >= 0 && !r.has(core::sync_flag::proc_null) &&
+            (message || detail::has_root(role) || role == core::call_role::transfer || role == core::call_role::lock))
           k.peer = comm.world.empty()                                     ? r.peer
                    : static_cast<std::size_t>(r.peer) < comm.world.size() ? comm.world[static_cast<std::size_t>(r.peer)]
                                                                           : -1;

@@ -48,7 +48,7 @@ inline void add_calls(event_store& store, trouble& log, const call_table& calls,
     const bool receives = role == core::call_role::receive || role == core::call_role::post_receive;
     v[call_field::source] = sends ? k.rank : receives ? k.peer : -1;
     v[call_field::destination] = sends ? k.peer : receives ? k.rank : -1;
-    v[call_field::root] = detail::has_root(role) ? k.peer : -1;
+    v[call_field::root] = detail::has_root(core::meeting_role_of(k.part)) ? k.peer : -1;
     v[call_field::duration] = static_cast<double>(c.duration_ns) / static_cast<double>(c.count) / 1e9;
     v[call_field::longest] = static_cast<double>(c.longest_ns) / 1e9;
     v[call_field::count] = static_cast<double>(c.count);

@@ -6,6 +6,7 @@
 #include <whywait/rules/problems/collective_problems.hpp>
 #include <whywait/rules/problems/event_declarations.hpp>
 #include <whywait/rules/problems/message_problems.hpp>
+#include <whywait/rules/problems/one_sided_problems.hpp>
 
 namespace whywait {
 inline namespace v0 {
@@ -22,6 +23,7 @@ inline const base_text* base_texts(std::size_t& count) noexcept {
   static const base_text texts[] = {{"built-in/events", problems::events()},
                                     {"built-in/messages", rules::problems::messages()},
                                     {"built-in/collectives", problems::collectives()},
+                                    {"built-in/one_sided", problems::one_sided()},
                                     {"built-in/balance", problems::balance()}};
   count = sizeof texts / sizeof *texts;
   return texts;

@@ -28,22 +28,22 @@ struct rank_code {
 
 /// What the scheduler did to the main thread of a rank.
 struct processor_use {
-  std::int64_t ran_ns = 0;      ///< it had a processor
-  std::int64_t delay_ns = 0;    ///< it was ready to run, and had none
-  std::int64_t passed_ns = 0;   ///< wall time meanwhile
-  std::int32_t processors = 0;  ///< that it may use; 0: unknown
+  std::int64_t ran_ns = 0;        ///< it had a processor
+  std::int64_t ran_times = 0;     ///< how often it got one
+  std::int64_t delay_ns = 0;      ///< it was ready to run, and had none
+  std::int64_t own_delay_ns = 0;  ///< part of it outside MPI
+  std::int32_t processors = 0;    ///< that it may use; 0: unknown
 
   /// What happened after `before`; the processors of now.
   processor_use since(const processor_use& before) const noexcept {
-    return {ran_ns - before.ran_ns, delay_ns - before.delay_ns, passed_ns - before.passed_ns, processors};
+    return {ran_ns - before.ran_ns, ran_times - before.ran_times, delay_ns - before.delay_ns,
+            own_delay_ns - before.own_delay_ns, processors};
   }
-  /// The part of `delay_ns` in its own code, of which it ran `own_ns`. MPI polls, so it slept outside MPI; what remains of
-  /// its own code is delayed in proportion.
-  std::int64_t delay_in(std::int64_t own_ns) const noexcept {
-    const std::int64_t slept = std::max<std::int64_t>(passed_ns - ran_ns - delay_ns, 0), ready = ran_ns + delay_ns;
-    if (ready <= 0 || own_ns <= slept) return 0;
-    const double share = std::min(1.0, static_cast<double>(own_ns - slept) / static_cast<double>(ready));
-    return static_cast<std::int64_t>(share * static_cast<double>(delay_ns));
+  /// The part of `delay_ns` that held the rank up. A rank that yields its processor while it waits in MPI is ready all the
+  /// time and gets one as soon as it needs it. It runs for microseconds at a time; one that spins, for milliseconds.
+  std::int64_t held_up_ns() const noexcept {
+    const bool yields = ran_ns < 200'000 * ran_times;
+    return yields ? own_delay_ns : delay_ns;
   }
 };
 
@@ -178,7 +178,7 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
     u.visits = u.most_visits = c.visits;
     u.work = u.most_work = c.work;
     u.most_whole_ns = whole_ns;
-    u.most_delay_ns = processor.delay_in(whole_ns);
+    u.most_delay_ns = processor.own_delay_ns;
     u.most_polls_ns = c.polls_ns;
     u.most_processors = processor.processors;
     u.most_rank = rank;

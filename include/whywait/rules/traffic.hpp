@@ -4,6 +4,7 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/explain/epoch_postings.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/rules/event_store.hpp>
 #include <whywait/rules/fact_rows.hpp>
@@ -80,7 +81,7 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
       const auto ns = static_cast<std::int64_t>(static_cast<double>(r.duration) * ns_per_tick);
       if (left != 0 && r.begin > left) own_ns += static_cast<std::int64_t>(static_cast<double>(r.begin - left) * ns_per_tick);
       left = r.begin + r.duration;
-      if (r.has(core::sync_flag::posts_send) && !r.has(core::sync_flag::proc_null)) {
+      if (r.has(core::sync_flag::posts_send) && !r.has(core::sync_flag::proc_null) && !explain::is_posting_of_epoch(r)) {
         site_use& use = at(key);
         use.call = static_cast<std::uint32_t>(r.call);
         ++use.calls;

@@ -23,9 +23,9 @@ namespace detail {
   return v[v.size() / 2];
 }
 
-/// Whether the ranks of a communicator meet in the call. Those of MPI_Comm_idup meet in the call that completes it.
+/// Whether the ranks of a communicator meet in the call, or in those that complete it.
 inline bool is_meeting(const traced_call& c) {
-  return c.communicator != 0 && c.members > 1 && c.call != core::mpi_call::Comm_idup && core::is_ordered_collective(c.call);
+  return c.communicator != 0 && c.members > 1 && core::is_ordered_collective(c.call) && (c.flags & core::sync_flag::met) == 0;
 }
 
 /// The time at which the data of a message began to move.

@@ -29,6 +29,7 @@ class log_joiner {
     sort_lines();
     for (std::uint32_t l = 0; l != t_.size(); ++l) add_line(l);
     match_messages();
+    find_late_receivers();
     fit_messages();
     match_collectives();
     progress_edges(t_, log_);
@@ -187,32 +188,74 @@ class log_joiner {
     log_.messages.push_back(m);
   }
 
-  // Estimates the size from which sends wait for late receivers. Then fits latency and time per byte by a median line
-  // through small and large messages, where a receiver waited and the whole transfer was observed. No message may
-  // exceed its observed time.
-  void fit_messages() {
-    const auto for_one = [](core::mpi_call c) {
-      return core::role_of(c) == core::call_role::send || c == core::mpi_call::Wait;
-    };
-    double most_buffered = -1.0, least_waiting = 1e300, largest = 0.0;
+  // The two instants at which the inputs of one call were there last: messages sent to it, and receives posted for its sends.
+  struct last_inputs {
+    std::int64_t last_ns, before_ns;
+    void add(std::int64_t ns) noexcept {
+      before_ns = std::max(before_ns, std::min(ns, last_ns));
+      last_ns = std::max(last_ns, ns);
+    }
+  };
+
+  struct evidence {
+    double bytes;
+    bool waits;
+    bool operator<(const evidence& o) const noexcept { return bytes < o.bytes; }
+  };
+
+  // Estimates the size from which sends wait for late receivers: a call that completes a send stayed until the receive was
+  // posted and returned soon after it, although everything else that it needed had been there before.
+  void find_late_receivers() {
+    base::pod_vector<std::size_t> first;
+    base::pod_vector<last_inputs> inputs;
+    for (const traced_line& line : t_) {
+      first.push_back(inputs.size());
+      for (const traced_call& c : line.calls) inputs.push_back({c.enter_ns, c.enter_ns});
+    }
+    const auto inputs_of = [&](const models::place& p) -> last_inputs& { return inputs[first[p.line] + p.index]; };
     for (const models::message_edge& m : log_.messages) {
-      const traced_call& done = call(m.done);
-      const std::int64_t posted = call(m.posted).enter_ns;
+      inputs_of(m.to).add(call(m.from).enter_ns);
+      inputs_of(m.done).add(call(m.posted).enter_ns);
+    }
+    base::pod_vector<evidence> seen;
+    double largest = 0.0, most_buffered = 4096.0;
+    for (const models::message_edge& m : log_.messages) {
+      const std::int64_t posted = call(m.posted).enter_ns, left = call(m.done).leave_ns;
+      const last_inputs& in = inputs_of(m.done);
       largest = std::max(largest, m.bytes);
-      if (!m.rendezvous && done.leave_ns < posted && for_one(done.call)) most_buffered = std::max(most_buffered, m.bytes);
+      if (m.rendezvous) continue;
+      if (left < posted) {
+        if (core::role_of(call(m.done).call) != core::call_role::complete_any) seen.push_back({m.bytes, false});
+      } else if (posted == in.last_ns && in.before_ns < posted && left - posted < posted - in.before_ns) {
+        seen.push_back({m.bytes, true});
+      }
     }
-    for (const models::message_edge& m : log_.messages) {
-      const traced_call& done = call(m.done);
-      const std::int64_t posted = call(m.posted).enter_ns;
-      if (m.bytes > most_buffered && done.enter_ns < posted && done.leave_ns >= posted && for_one(done.call))
-        least_waiting = std::min(least_waiting, m.bytes);
+    base::small_stable_sort(seen);
+    // The limit that contradicts least of it: buffered from the limit on, or waiting below.
+    std::size_t wrong = 0, least;
+    for (const evidence& e : seen) wrong += e.waits;
+    least = wrong;
+    double limit = 1e300;
+    for (std::size_t i = seen.size(); i-- != 0;) {
+      if (seen[i].waits) --wrong;
+      else ++wrong;
+      if (wrong < least && (i == 0 || seen[i - 1].bytes < seen[i].bytes)) {
+        least = wrong;
+        limit = seen[i].bytes;
+      }
     }
-    for (models::message_edge& m : log_.messages) m.rendezvous = m.rendezvous || m.bytes >= least_waiting;
-    if (least_waiting > largest && largest > std::max(most_buffered, 4096.0)) {
-      log_.may_wait_from = std::max(most_buffered + 1.0, 4096.0);
+    for (const evidence& e : seen)
+      if (!e.waits && e.bytes < limit) most_buffered = std::max(most_buffered, e.bytes);
+    for (models::message_edge& m : log_.messages) m.rendezvous = m.rendezvous || m.bytes >= limit;
+    if (limit > largest && largest > most_buffered) {
+      log_.may_wait_from = most_buffered == 4096.0 ? most_buffered : most_buffered + 1.0;
       log_.doubts.push_back("no receiver of a large message came late: sends are assumed not to wait for receivers");
     }
+  }
 
+  // Fits latency and time per byte by a median line through small and large messages, where a receiver waited and the whole
+  // transfer was observed. No message may exceed its observed time.
+  void fit_messages() {
     base::pod_vector<transfer> seen;
     for (const models::message_edge& m : log_.messages)
       if (departure(t_, m) >= call(m.to).enter_ns && call(m.to).leave_ns > departure(t_, m))
@@ -265,10 +308,13 @@ class log_joiner {
   void add_sync(const end_point* members, std::size_t n) {
     models::sync_edge s;
     const traced_call& any = call(members[0].where);
+    const core::call_role role = core::meeting_role_of(any.call);
+    bool sparse = core::initiates(any.call) && role == core::call_role::scan;
+    for (std::size_t i = 0; i != n; ++i) sparse = sparse || (call(members[i].where).flags & core::sync_flag::sparse) != 0;
+    if (sparse) return add_needs(members, n, role);
     const std::uint32_t fresh = static_cast<std::uint32_t>(log_.labels.size());
     s.label = labels_.intern(core::combine(1, static_cast<std::uint64_t>(any.call) + 1), fresh);
     if (s.label == fresh) log_.labels.push_back(core::name_of(any.call));
-    const core::call_role role = core::role_of(any.call);
     s.prefix = role == core::call_role::scan;
     std::int64_t last = INT64_MIN;
     for (std::size_t i = 0; i != n; ++i) {
@@ -278,17 +324,41 @@ class log_joiner {
         s.in.push_back(models::place(p));
         last = std::max(last, call(p).enter_ns);
       }
-      if (role != core::call_role::all_to_one || root) s.out.push_back(models::place(p));
+      models::place done = p;
+      if (core::initiates(any.call) && !completed_at(p, done)) continue;
+      if (role != core::call_role::all_to_one || root) s.out.push_back(models::place(done));
     }
     if (s.in.empty() || s.out.empty()) return;
     // the fastest exit is the cost of the collective itself
     std::int64_t cost = INT64_MAX, before = INT64_MIN;
     for (const models::place& p : s.out) {
       before = std::max(before, call(p).enter_ns);
-      cost = std::min(cost, call(p).leave_ns - (s.prefix ? before : last));
+      cost = std::min(cost, call(p).leave_ns - std::max(s.prefix ? before : last, call(p).enter_ns));
     }
     s.seconds = static_cast<double>(std::max<std::int64_t>(0, cost)) * 1e-9;
     log_.syncs.push_back(std::move(s));
+  }
+
+  // Members that do not need all others: the call that completes the operation waits for the needed ones to begin.
+  void add_needs(const end_point* members, std::size_t n, core::call_role role) {
+    for (std::size_t i = 0; i != n; ++i) {
+      const models::place& p = members[i].where;
+      const traced_call& c = call(p);
+      models::place done = p;
+      if (core::initiates(c.call) && !completed_at(p, done)) continue;
+      const auto need = [&](std::size_t other) {
+        const bool blocked = other < n && other != i && call(members[other].where).enter_ns <= call(done).leave_ns;
+        if (blocked) log_.entries.push_back({members[other].where, done});
+      };
+      if ((c.flags & core::sync_flag::sparse) == 0) {
+        for (std::size_t k = 0; k != (role == core::call_role::scan ? i : n); ++k) need(k);
+        continue;
+      }
+      const base::pod_vector<std::int32_t>& needs = t_[p.line].needs;
+      for (std::int32_t k = c.tag; k < c.tag + c.peer && static_cast<std::size_t>(k) < needs.size(); ++k) {
+        need(static_cast<std::size_t>(needs[static_cast<std::size_t>(k)]));
+      }
+    }
   }
 
   base::vector<traced_line> t_;

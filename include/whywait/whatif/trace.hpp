@@ -49,6 +49,7 @@ struct traced_line {
   std::uint64_t dropped = 0;  ///< calls beyond the limit or dropped by the recorder
   base::pod_vector<traced_call> calls;
   base::pod_vector<traced_block> blocks;
+  base::pod_vector<std::int32_t> needs;  ///< ranks of sparse collectives, `peer` of them from `tag` on
 };
 
 /// Extracts the lines of one rank from its records. For each location these are the first `most_calls` calls (80 bytes
@@ -92,6 +93,16 @@ inline base::vector<traced_line> trace(const explain::rank_history& h, std::size
                  : static_cast<std::size_t>(r.peer) < of.world.size() ? of.world[static_cast<std::size_t>(r.peer)]
                                                                       : -1;
       }
+      const auto listed = static_cast<std::uint64_t>(std::max(r.peer, 0)), at = static_cast<std::uint64_t>(std::max(r.tag, 0));
+      if (r.has(core::sync_flag::sparse)) {
+        c.peer = r.peer;
+        c.tag = static_cast<std::int32_t>(line.needs.size());
+        if (at + listed > location.needs.size()) c.communicator = 0;
+        for (std::uint64_t k = at; c.communicator != 0 && k != at + listed; ++k) line.needs.push_back(location.needs[k]);
+      }
+      if (c.communicator != 0 && core::is_persistent(r.call)) {
+        c.communicator = explain::order_key(location, h.communicators[r.comm], r);
+      }
       c.first_block = static_cast<std::uint32_t>(line.blocks.size());
       for (; steps < r.steps && steps < location.steps.size(); ++steps) {
         const core::path_step& s = location.steps[steps];
@@ -119,6 +130,7 @@ inline base::packet pack(const base::vector<traced_line>& lines) {
     base::put(out, l.dropped);
     base::put_all(out, l.calls);
     base::put_all(out, l.blocks);
+    base::put_all(out, l.needs);
   }
   return out;
 }
@@ -136,6 +148,7 @@ inline void unpack(const unsigned char* data, std::size_t size, base::vector<tra
       l.dropped = from.get<std::uint64_t>();
       base::get_all(from, l.calls);
       base::get_all(from, l.blocks);
+      base::get_all(from, l.needs);
       into.push_back(std::move(l));
     }
   } catch (const std::out_of_range&) {

@@ -109,6 +109,47 @@ void collectives() {
   MPI_Comm copy;
   MPI_Comm_dup(MPI_COMM_WORLD, &copy);
   MPI_Comm_free(&copy);
+  work(late);
+  MPI_Request request;
+  MPI_Iallreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  work(early);
+}
+// Rank 0 and others are late in turn, and all work as much. Even ranks are origins, odd ranks their targets.
+void windows() {
+  static int memory[8], value[8];
+  MPI_Win window;
+  MPI_Win_create(memory, sizeof memory, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Group all, partner;
+  const int with = other();
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  MPI_Group_incl(all, 1, &with, &partner);
+  work(rank == 0 ? 30 : 0);
+  MPI_Win_fence(0, window);
+  work(rank == 0 ? 0 : 30);
+  MPI_Win_fence(MPI_MODE_NOSUCCEED, window);
+  if (rank % 2 == 0) {
+    MPI_Win_start(partner, 0, window);
+    work(30);
+    MPI_Put(value, 8, MPI_INT, with, 0, 8, MPI_INT, window);
+    work(30);
+    MPI_Win_complete(window);
+  } else {
+    work(30);
+    MPI_Win_post(partner, 0, window);
+    MPI_Win_wait(window);
+    work(30);
+  }
+  const int target = rank | 1;
+  if (rank % 2 == 0) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, window);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank % 2 == 0) work(30);
+  else MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, window);
+  MPI_Win_unlock(target, window);
+  if (rank % 2 != 0) work(30);
+  MPI_Win_free(&window);
+  MPI_Group_free(&partner);
+  MPI_Group_free(&all);
 }
 // Nothing but operations of all ranks: every second one is needless.
 void barriers() {
@@ -249,25 +290,16 @@ struct play {
   const char* name;
   void (*run)();
 };
-constexpr play plays[] = {{"order", order},
-                          {"synchronous", synchronous},
-                          {"progress", progress},
-                          {"wrong_order", wrong_order},
-                          {"relay", relay},
-                          {"collectives", collectives},
-                          {"everybody", everybody},
-                          {"barriers", barriers},
-                          {"uneven", uneven},
-                          {"slower", slower},
-                          {"turns", turns},
-                          {"serial", serial},
-                          {"shared", shared},
-                          {"place", place},
-                          {"small_messages", small_messages},
-                          {"bursts", bursts},
-                          {"large", large},
-                          {"chain", chain},
-                          {"halo", halo}};
+constexpr play plays[] = {{"order", order},       {"synchronous", synchronous},
+                          {"progress", progress}, {"wrong_order", wrong_order},
+                          {"relay", relay},       {"collectives", collectives},
+                          {"windows", windows},   {"everybody", everybody},
+                          {"barriers", barriers}, {"uneven", uneven},
+                          {"slower", slower},     {"turns", turns},
+                          {"serial", serial},     {"shared", shared},
+                          {"place", place},       {"small_messages", small_messages},
+                          {"bursts", bursts},     {"large", large},
+                          {"chain", chain},       {"halo", halo}};
 
 }  // namespace
 

@@ -8,7 +8,7 @@ GROUP is halo, trees, chain, shapes, unseen, flow_control, idle_threads or all. 
 processor. Each writes when its parts and its MPI calls began and ended. The true waiting is the time that a rank spent
 in an MPI call while another rank worked, until another rank entered MPI for the last time before the call returned.
 Waits, causes, what-if answers and advice must agree with it. A case that fails is repeated, because work is late on a
-busy machine. --sizes all runs every size, and not only those that differ most.
+busy machine (tests/attempts.py). --sizes all runs every size, and not only those that differ most.
 """
 import argparse
 import bisect
@@ -24,6 +24,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 import consistent  # noqa: E402
+from attempts import attempts  # noqa: E402
 
 QUESTIONS = {"halo": "block interior x2; balance", "chain": "block sweep x2; balance"}
 
@@ -212,8 +213,7 @@ def what_if(r, truths, held, noise):
             continue
         error = answer["seconds"] / truth - 1
         held.append(answer["low_seconds"] * (1 - noise) <= truth <= answer["high_seconds"] * (1 + noise))
-        # Ranks that share processors delay one another at random, in each run another way.
-        if abs(error) > (0.10 if r.run["ranks"] > (os.cpu_count() or 1) else 0.05) + noise:
+        if abs(error) > 0.05 + noise:
             yield f"{answer['question']}: {answer['seconds']:.3f} s, truth {truth:.3f} s ({100 * error:+.1f} %)"
     if not r.report["prediction"].get("answers"):
         yield "no answers"
@@ -296,10 +296,10 @@ def unseen(c, execute, _):
         if r.waits and any(w["quality"] == "exact" and w["seconds"] > 0.05 * r.waiting for w in r.waits):
             yield "exact although much of the time is not understood"
     yield from efficiency(r)
-    if c.facts["calls"] == ["MPI_Win_lock"]:  # all ranks work equally long: what keeps them from it is not known
-        low, high = r.report["efficiency"].get("transfer_range", [1, 1])
-        if high - low < 0.4 or not re.search(r"serialisation \d+-\d+\s+% × transfer\s+\d+-\d+\s+%", r.text):
-            yield f"transfer {percent(low)} to {percent(high)}, although most of it is not understood"
+    if c.facts["calls"] == ["MPI_Win_lock"]:  # each rank waits until the one before it has released the lock
+        held = sum(w["seconds"] for w in r.waits if w["pattern"] == "window_lock_contention")
+        if held < 0.9 * r.waiting:
+            yield f"{held:.3f} s of lock contention, truth {r.waiting:.3f} s"
 
 
 def slow_receiver(c, execute, _):
@@ -440,7 +440,7 @@ def main():
 
     def judge(c):
         folder = options.work / re.sub(r"[^a-z0-9]+", "_", c.name)
-        for n in range(options.tries):
+        for _ in attempts(options.tries):
             problems, held = attempt(c, folder)
             if not problems:
                 break
@@ -457,10 +457,9 @@ def main():
     held = [h for _, all_ in results for h in all_]
     if held:
         print(f"{sum(held)} of {len(held)} intervals contain the truth")
-        if len(held) >= 10 and 10 * sum(held) < 9 * len(held):
-            print("fewer than 9 of 10")
-        if len(held) >= 10 and 3 * sum(held) < 2 * len(held):
-            print("FAILED: fewer than 2 of 3")
+        # 9 of 10 are stated. At that rate fewer than 3 of 4 are seen once in 70 runs of 26 intervals.
+        if len(held) >= 10 and 4 * sum(held) < 3 * len(held):
+            print("FAILED: fewer than 3 of 4")
             return 1
     return 0 if all(good for good, _ in results) else 1
 

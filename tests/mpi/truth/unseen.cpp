@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
       } else if (call == "neighbour") {
         long to[2] = {mine, mine}, from[2] = {};
         MPI_Request request = MPI_REQUEST_NULL;
-        MPI_Ineighbor_alltoall(to, 1, MPI_LONG, from, 1, MPI_LONG, ring, &request);
+        log("MPI_Ineighbor_alltoall", [&] { MPI_Ineighbor_alltoall(to, 1, MPI_LONG, from, 1, MPI_LONG, ring, &request); });
         log("MPI_Wait", [&] { MPI_Wait(&request, MPI_STATUS_IGNORE); });
       } else if (call == "create_group") {
         MPI_Comm made = MPI_COMM_NULL;
@@ -87,7 +87,7 @@ int main(int argc, char** argv) {
         MPI_Comm_free(&made);
       } else if (call == "test") {
         MPI_Request request = MPI_REQUEST_NULL;
-        MPI_Ibarrier(MPI_COMM_WORLD, &request);
+        log("MPI_Ibarrier", [&] { MPI_Ibarrier(MPI_COMM_WORLD, &request); });
         log("MPI_Test", [&] {
           for (int done = 0; done == 0;) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
         });
@@ -96,11 +96,11 @@ int main(int argc, char** argv) {
       }
     }
   });
+  if (one_sided) log("MPI_Win_free", [&] { MPI_Win_free(&window); });
   log.write();
   MPI_Group_free(&everybody);
   if (ring != MPI_COMM_NULL) MPI_Comm_free(&ring);
   if (file != MPI_FILE_NULL) MPI_File_close(&file);
-  if (one_sided) MPI_Win_free(&window);
   MPI_Finalize();
   return 0;
 }

@@ -11,6 +11,13 @@ TEST_CASE("mangled names become readable and others stay") {
   CHECK(demangle(nullptr).empty());
 }
 
+TEST_CASE("procedures of Fortran modules have the name of the module in front") {
+  CHECK(demangle("__halo_MOD_exchange") == "halo::exchange");
+  CHECK(demangle("exchange_") == "exchange_");
+  CHECK(demangle("__MOD_x") == "__MOD_x");
+  CHECK(demangle("a_MOD_b") == "a_MOD_b");
+}
+
 TEST_CASE("short names have no return type, parameters or template arguments") {
   CHECK(short_name("void app::solver<double, std::array<int, 3> >::step(int) const") == "app::solver<...>::step");
   CHECK(short_name("main") == "main");

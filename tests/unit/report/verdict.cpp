@@ -39,6 +39,16 @@ report::result with(base::vector<explain::balance_answer> balances, const rules:
   return report::assemble(found, names(), run, said);
 }
 
+/// What a rule says about the run or one of its waits.
+rules::finding finding_of(std::string verdict, double saving, std::string root = {}, std::string problem = {}) {
+  rules::finding f;
+  f.problem = std::move(problem);
+  f.verdict = std::move(verdict);
+  f.saving = saving;
+  f.root = std::move(root);
+  return f;
+}
+
 std::string first_sentence(const report::result& r) {
   return r.verdict.empty() ? std::string() : report::sentence(r, r.verdict[0]);
 }
@@ -92,15 +102,9 @@ TEST_CASE("unmarked code that one rank runs alone is named before all unmarked c
 TEST_CASE("rules add to the verdict what they say, largest saving first, each once") {
   rules::evaluation said;
   said.waits.resize(1);
-  rules::finding f;
-  f.problem = "slow_block";
-  f.verdict = "ranks 0-2 are late in turn, by how long update takes: evening it out";
-  f.saving = 2.5;
-  said.waits[0].list.push_back(f);
-  said.waits[0].list.push_back(f);
-  f.verdict = "a small matter";
-  f.saving = 0.199;
-  said.problems.push_back(f);
+  said.waits[0].list.assign(
+      2, finding_of("ranks 0-2 are late in turn, by how long update takes: evening it out", 2.5, {}, "slow_block"));
+  said.problems.push_back(finding_of("a small matter", 0.199));
   const report::result r = with({balance_of(compute, 3, 8, 6, 20, 1.5)}, said);
   REQUIRE(r.verdict.size() == 2);
   CHECK(first_sentence(r) ==
@@ -112,10 +116,7 @@ TEST_CASE("rules add to the verdict what they say, largest saving first, each on
 TEST_CASE("a rule about the same block, or the same rank, replaces the verdict of the clocks if it saves as much") {
   rules::evaluation said;
   said.waits.resize(1);
-  rules::finding f;
-  f.problem = "slower_visits";
-  f.verdict = "rank 3 takes 3 times as long for the same work: making it as fast";
-  f.saving = 1.6;
+  rules::finding f = finding_of("rank 3 takes 3 times as long for the same work: making it as fast", 1.6, {}, "slower_visits");
   f.wait = 0;  // most of it is compute_interior
   said.waits[0].list.push_back(f);
   report::result r = with({balance_of(compute, 3, 8, 6, 20, 1.5), balance_of(update, 3, 8, 6, 20, 1)}, said);
@@ -136,17 +137,11 @@ TEST_CASE("a rule about the same block, or the same rank, replaces the verdict o
 TEST_CASE("a rank that is slow everywhere has one verdict, not one for each block") {
   rules::evaluation said;
   said.waits.resize(1);
-  rules::finding f;
-  f.verdict = "rank 3 takes 2 times as long as the others in each of 3 blocks: making it as fast";
-  f.root = "rank 3";
-  f.saving = 3;
-  said.problems.push_back(f);
-  f.verdict = "rank 3 takes 2 times as long as the others in update: making it as fast";
-  f.root = "update 3";
-  f.saving = 1;
-  said.waits[0].list.push_back(f);
-  f.verdict = "rank 33 takes 2 times as long as the others in update: making it as fast";
-  said.waits[0].list.push_back(f);
+  said.problems.push_back(
+      finding_of("rank 3 takes 2 times as long as the others in each of 3 blocks: making it as fast", 3, "rank 3"));
+  for (const char* rank : {"rank 3", "rank 33"})
+    said.waits[0].list.push_back(
+        finding_of(std::string(rank) + " takes 2 times as long as the others in update: making it as fast", 1, "update 3"));
   const report::result r = with({balance_of(update, 3, 8, 6, 20, 1)}, said);
   REQUIRE(r.verdict.size() == 2);
   CHECK(r.verdict[0].claim.find("each of 3 blocks") != std::string::npos);
@@ -155,9 +150,7 @@ TEST_CASE("a rank that is slow everywhere has one verdict, not one for each bloc
 
 TEST_CASE("what is predicted for the changed run is no upper bound") {
   rules::evaluation said;
-  rules::finding f;
-  f.verdict = "sending first";
-  f.saving = 2;
+  rules::finding f = finding_of("sending first", 2);
   f.predicted = true;
   said.problems.push_back(f);
   CHECK(first_sentence(with({}, said)) == "sending first would shorten the run by about 2.0 s of 10 s");
@@ -166,16 +159,11 @@ TEST_CASE("what is predicted for the changed run is no upper bound") {
 TEST_CASE("without a known cause the pattern that costs most is the verdict, or a line says why there is none") {
   rules::evaluation said;
   said.waits.resize(1);
-  rules::finding f;
-  f.problem = "late_sender";
-  f.verdict = "ranks 1-3 waited for messages of rank 0: sending them earlier";
-  f.saving = 1;
-  f.of_pattern = true;
   said.waits[0].known = true;
-  said.waits[0].list.push_back(f);
-  f.verdict = "a smaller one";
-  f.saving = 0.9;
-  said.waits[0].list.push_back(f);
+  said.waits[0].list.push_back(
+      finding_of("ranks 1-3 waited for messages of rank 0: sending them earlier", 1, {}, "late_sender"));
+  said.waits[0].list.push_back(finding_of("a smaller one", 0.9, {}, "late_sender"));
+  for (rules::finding& f : said.waits[0].list) f.of_pattern = true;
   const auto run = [&said](base::vector<explain::balance_answer> balances) {
     report::result r = with(std::move(balances), said);
     r.run.waiting_seconds = 0.1 * r.run.location_seconds;

@@ -118,11 +118,6 @@ TEST_CASE("the ranks' own code decides what kind of problem a wait is") {
 }
 
 TEST_CASE("a rank that had no processor is not slow code") {
-  rules::processor_use busy, sleeping;
-  busy.ran_ns = 500 * sample::ms, busy.delay_ns = 500 * sample::ms, busy.passed_ns = 1000 * sample::ms;
-  CHECK(busy.delay_in(800 * sample::ms) == 400 * sample::ms);
-  sleeping.ran_ns = 100 * sample::ms, sleeping.delay_ns = 300 * sample::ms, sleeping.passed_ns = 1000 * sample::ms;
-  CHECK(sleeping.delay_in(600 * sample::ms) == 0);  // it slept all the time outside MPI, and polled in MPI
   const auto problem = [](const rules::processor_use& processor, std::int64_t work) {
     rules::code_table code;
     for (int rank = 0; rank < 4; ++rank) {
@@ -132,10 +127,16 @@ TEST_CASE("a rank that had no processor is not slow code") {
     const rules::code_use* const use = code.find(sample::compute);
     return std::string(rules::code_spread::of(use, code.whole, 4, 1000 * sample::ms).excess);
   };
-  rules::processor_use half;
-  half.ran_ns = half.delay_ns = 1000 * sample::ms, half.passed_ns = 2000 * sample::ms;
+  rules::processor_use half, waiting;
+  waiting.ran_ns = 500 * sample::ms, waiting.ran_times = 100;
+  half.delay_ns = waiting.delay_ns = 1000 * sample::ms;
+  half.own_delay_ns = 1000 * sample::ms;
+  CHECK(waiting.held_up_ns() == 1000 * sample::ms);  // it spins while it waits
+  waiting.ran_times = 10000;
+  CHECK(waiting.held_up_ns() == 0);  // it yields
   CHECK(problem(half, 0) == "shared");
   CHECK(problem(half, 100) == "shared");
+  CHECK(problem(waiting, 100) == "speed");  // in MPI it had no processor
   CHECK(problem({}, 0) == "unknown");
   CHECK(problem({}, 100) == "speed");
 }

@@ -35,6 +35,12 @@ std::pair<const char*, const char*> calls_of(const std::string& pattern) {
       {"early_reduce", {"MPI_Reduce (main.cpp:50)", "MPI_Reduce (main.cpp:50)"}},
       {"early_scan", {"MPI_Scan (main.cpp:52)", "MPI_Scan (main.cpp:52)"}},
       {"wait_at_create", {"MPI_Comm_split (main.cpp:9)", "MPI_Comm_split (main.cpp:9)"}},
+      {"nonblocking_collective", {"MPI_Wait (main.cpp:61)", "MPI_Iallreduce (main.cpp:58)"}},
+      {"wait_at_fence", {"MPI_Win_fence (main.cpp:61)", "MPI_Win_fence (main.cpp:61)"}},
+      {"late_post", {"MPI_Win_start (win.cpp:70)", "MPI_Win_post (win.cpp:81)"}},
+      {"early_wait", {"MPI_Win_wait (win.cpp:82)", "MPI_Put (win.cpp:71)"}},
+      {"late_complete", {"MPI_Win_wait (win.cpp:82)", "MPI_Win_complete (win.cpp:75)"}},
+      {"window_lock_contention", {"MPI_Win_lock (win.cpp:90)", "MPI_Win_unlock (win.cpp:95)"}},
       {"wait_at_finalize", {"MPI_Finalize (main.cpp:99)", "MPI_Finalize (main.cpp:99)"}}};
   return all.at(pattern);
 }
@@ -78,8 +84,10 @@ void block_fact(rules::event_store& store, const char* name, double ratio, int l
 whywait::base::vector<scenario> scenarios() {
   whywait::base::vector<scenario> all;
   // Every built-in pattern of the design is a rule.
-  for (const char* pattern : {"late_sender", "late_receiver", "wait_for_progress", "wait_at_barrier", "wait_at_nxn",
-                              "late_broadcast", "early_reduce", "early_scan", "wait_at_create", "wait_at_finalize"})
+  for (const char* pattern :
+       {"late_sender", "late_receiver", "wait_for_progress", "wait_at_barrier", "wait_at_nxn", "late_broadcast", "early_reduce",
+        "early_scan", "wait_at_create", "wait_at_finalize", "nonblocking_collective", "wait_at_fence", "late_post",
+        "early_wait", "late_complete", "window_lock_contention"})
     all.push_back({pattern, [pattern](rules::event_store& s, rules::trouble&, bool nearly) { wait_fact(s, pattern, nearly); }});
   all.push_back({"wrong_order", [](rules::event_store& s, rules::trouble&, bool nearly) {
                    wait_fact(s, "late_sender").set("wrong_order_duration", nearly ? 0.2 : 1.5).set("wrong_order_count", 30);

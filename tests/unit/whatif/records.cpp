@@ -53,6 +53,8 @@ struct written_rank {
     explain::location_history l;
     l.records = {&record_chunk, 63, records.size()};
     l.steps = {&step_chunk, 63, steps.size()};
+    needs_chunk = needs.data();
+    l.needs = {&needs_chunk, 63, needs.size()};
     l.call_sites = sites;
     h.locations = {l};
     return h;
@@ -60,9 +62,11 @@ struct written_rank {
   explain::rank_history h;
   whywait::base::vector<core::sync_record> records;
   whywait::base::vector<core::path_step> steps;
+  whywait::base::vector<std::int32_t> needs;
   std::vector<core::stable_key> sites;
   const core::sync_record* record_chunk = nullptr;
   const core::path_step* step_chunk = nullptr;
+  const std::int32_t* needs_chunk = nullptr;
 };
 
 std::string name(core::stable_key k) { return k == core::key_of("compute") ? "compute" : "site"; }
@@ -113,6 +117,45 @@ TEST_CASE("ranks meet when they disconnect a communicator, not when they free on
   CHECK(log.syncs.size() == 10);
   CHECK(near(replay(log).waiting_seconds, 10 * (1.1 + 0.53 + 0.05), 1e-6));
   CHECK(join(two_ranks(10, core::mpi_call::Comm_free), name).syncs.empty());
+}
+
+TEST_CASE("the call that completes a nonblocking collective waits in the replay for the members that it needs") {
+  using core::mpi_call;
+  for (const mpi_call call : {mpi_call::Ibarrier, mpi_call::Iallreduce, mpi_call::Ibcast, mpi_call::Iscan,
+                              mpi_call::Neighbor_alltoall, mpi_call::Ineighbor_alltoall, mpi_call::Allreduce_init}) {
+    written_rank early(1), late(0);  // rank 1 needs rank 0, which computes 4 s instead of 1 s
+    for (written_rank* r : {&early, &late}) {
+      const double start = r == &late ? 4.0 : 1.0;
+      const bool waits = core::initiates(call);
+      core::sync_record& c = r->call(call, start, waits ? start + 0.1 : 4.2, start);
+      c.peer = call == mpi_call::Ibcast ? 0 : -1;
+      c.posting = 1;
+      c.tag = call == mpi_call::Allreduce_init ? 3 : 0;
+      if (call == mpi_call::Neighbor_alltoall || call == mpi_call::Ineighbor_alltoall) {
+        c.flags |= core::sync_flag::sparse;
+        c.peer = r == &early ? 1 : 0;
+        c.tag = 1;
+        r->needs = {9, 0};
+      }
+      if (waits) {
+        c.flags |= core::sync_flag::complete;
+        c.completion = 1;
+        r->call(mpi_call::Wait, start + 0.1, 4.2, 0);
+      }
+    }
+    whywait::base::vector<traced_line> lines = trace(late.history(5.0));
+    for (traced_line& l : trace(early.history(5.0))) lines.push_back(std::move(l));
+    whywait::base::vector<traced_line> copy;
+    const base::packet bytes = pack(lines);
+    unpack(bytes.data(), bytes.size(), copy);
+    const run_log log = join(std::move(copy), name);
+    CAPTURE(core::name_of(call));
+    CHECK(near(replay(log).seconds, 5.0, 1e-6));
+    run_log faster = log;
+    for (activity& a : faster.lines[0])
+      if (a.work_seconds > 3.9) a.work_seconds = 2.0;
+    CHECK(near(replay(faster).seconds, 3.0, 1e-6));
+  }
 }
 
 TEST_CASE("a question to the records: the sender's block twice as fast") {

@@ -79,6 +79,17 @@ declare problem for wait_at_finalize parameters (
   duration = w.duration,
   saving = w.avoidable );
 
+declare composite event nonblocking_collective member ( wait as w ) when w.pattern = 'nonblocking_collective';
+declare problem for nonblocking_collective parameters (
+  name = "nonblocking_collective",
+  description = "{w.operation} completes a collective operation that {w.late_ranks} started late ({w.cause}).",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others} to start the collective operation ({w.cause})"
+            + if(w.blocks_count > 0, ", which comes after {w.blocks}", "") + ": starting it earlier",
+  advice = if(w.blocks_count > 0, "call {w.cause} before {w.blocks} on {w.late_ranks}", "call {w.cause} earlier on {w.late_ranks}")
+           + ", or give {w.waiting_ranks} work to do ahead of {w.operation}",
+  duration = w.duration,
+  saving = w.avoidable );
+
 # A barrier next to a collective operation that holds all ranks anyway, or with no communication since the last one.
 declare composite event needless_barrier
   member ( wait as w, shared barrier_use as b )

@@ -11,7 +11,7 @@ inline const char* events() noexcept {
   return R"rules(
 # What calls become: one event for all calls with equal parameters, which stands for `count` calls. Duration, count,
 # process and place come with each. The two halves of MPI_Sendrecv count as MPI_Send and MPI_Recv, what MPI_Start starts
-# as MPI_Isend or MPI_Irecv.
+# as MPI_Isend or MPI_Irecv, and calls with large counts (MPI_Send_c) as those with usual ones.
 declare simple event send
   function MPI_Send, MPI_Bsend, MPI_Ssend, MPI_Rsend, MPI_Isend, MPI_Ibsend, MPI_Issend, MPI_Irsend
   parameters ( destination = in destination, tag = in tag, communicator = in communicator, bytes = in bytes );

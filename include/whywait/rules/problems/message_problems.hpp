@@ -66,7 +66,7 @@ declare problem for wait_for_progress parameters (
 
 declare composite event wrong_order member ( wait as w )
   when w.pattern = 'late_sender' and w.wrong_order_duration > 10 % * w.duration
-       and (w.operation_call = 'MPI_Recv' or w.operation_call = 'MPI_Wait');
+       and (w.operation_call = 'MPI_Recv' or w.operation_call = 'MPI_Recv_c' or w.operation_call = 'MPI_Wait');
 declare problem for wrong_order parameters (
   name = "wrong_order",
   description = "{plural(w.wrong_order_count, 'message was', 'messages were')} received in another order than sent: others that

@@ -1,0 +1,33 @@
+"""Repeats a test that measures time while other programs, or the host of a virtual machine, take the processors."""
+import os
+import resource
+import time
+
+DISTURBED = 0.05  # of all processor time, taken by others during an attempt
+
+
+def _sample():
+    """Seconds: now, processor time of the machine with stolen time, and processor time of this process and its children."""
+    user, nice, system, _, _, irq, softirq, steal = (int(x) for x in open("/proc/stat").readline().split()[1:9])
+    busy = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+    own = sum(sum(resource.getrusage(of)[:2]) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return time.monotonic(), busy, own
+
+
+def attempts(tries):
+    """The numbers 1, 2, ... of attempts: `tries` of them, and up to three times as many if others disturb them.
+
+    The caller leaves the loop when an attempt succeeds, and the last failure counts.
+    """
+    undisturbed = 0
+    for number in range(1, 3 * tries + 1):
+        before = _sample()
+        yield number
+        seconds, busy, own = (b - a for a, b in zip(before, _sample()))
+        share = (busy - own) / (seconds * os.cpu_count())
+        if share > DISTURBED:
+            print(f"attempt {number}: other programs took {100 * share:.0f} % of the processors", flush=True)
+            continue
+        undisturbed += 1
+        if undisturbed == tries:
+            return
