@@ -21845,8 +21845,17 @@ class clock_stage final : public explain::rank_clocks {
     for (const explain::earlier_send& s : sends_) result.earlier_sends.push_back(s);
     explain::sort_by_saving(result.earlier_sends);
     for (std::size_t q = ideal_; q < moved; ++q) {
-      auto& list = q < ideal_ + settings_->questions.size() ? result.answers : result.savings;
-      list.push_back({(*questions_)[q], ends_[q], total_ns_ - ends_[q]});
+      if (q < ideal_ + settings_->questions.size()) {
+        result.answers.push_back({(*questions_)[q], ends_[q], total_ns_ - ends_[q]});
+        continue;
+      }
+      // what remains of the critical path is a lower bound of the run without it
+      const explain::change& c = (*questions_)[q].changes[0];
+      std::int64_t most = 0;
+      for (const explain::critical_block& b : result.critical_path)
+        if (b.block == c.block) most = static_cast<std::int64_t>((1 - c.factor) * static_cast<double>(b.ns));
+      const std::int64_t saving = std::min(total_ns_ - ends_[q], most);
+      result.savings.push_back({(*questions_)[q], total_ns_ - saving, saving});
     }
     base::small_stable_sort(result.savings, [](const explain::what_if_answer& a, const explain::what_if_answer& b) {
       return a.saving_ns > b.saving_ns;

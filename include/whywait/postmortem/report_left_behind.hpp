@@ -88,7 +88,8 @@ inline bool ends_with(const std::string& text, const std::string& end) {
 }  // namespace postmortem
 
 /// Reports the kept files of killed programs in `directory` (their WHYWAIT_CRASH). The report contains what each rank
-/// did last and, if the files of all ranks exist, why they had waited. Jobs with a running process are skipped. Each
+/// did last and, if the files of all ranks exist, why they had waited. Jobs with a running process are skipped, after half
+/// a second if others of its processes have ended. Each
 /// unreadable file gives one warning. Needs no MPI. Returns the number of reported jobs. If two processes scan the
 /// directory at once, only one of them finds the files. Throws std::bad_alloc.
 inline int report_left_behind(const std::string& directory, const left_behind_options& options = {}) {
@@ -100,31 +101,48 @@ inline int report_left_behind(const std::string& directory, const left_behind_op
     if (std::string(entry->d_name).compare(0, 8, "whywait.") == 0) names.push_back(entry->d_name);
   base::small_stable_sort(names, [](const std::string& a, const std::string& b) { return a < b; });
 
+  using state = postmortem::dead_memory::state;
   base::vector<postmortem::dead_job> jobs;
-  base::pod_vector<std::uint64_t> running;
-  for (const std::string& name : names) {
+  const auto find_job = [&](std::uint64_t number) {
+    std::size_t same = 0;
+    while (same < jobs.size() && (number == 0 || jobs[same].processes().front()->header().job != number)) ++same;
+    return same;
+  };
+  const auto open = [&](const std::string& name) {
     const std::string path = directory + "/" + name;
-    if (postmortem::detail::ends_with(name, ".new")) postmortem::detail::remove_incomplete(path, name);
-    if (!postmortem::detail::ends_with(name, ".kept")) continue;
     auto file = std::make_unique<postmortem::dead_memory>(path);
-    if (file->readable() == postmortem::dead_memory::state::alive && name.compare(0, 11, "whywait.job") == 0)
-      running.push_back(std::strtoull(name.c_str() + 11, nullptr, 16));
-    if (file->readable() == postmortem::dead_memory::state::damaged) {
+    const state found = file->readable();
+    if (found == state::damaged) {
       core::warn(path.c_str(), " ", file->problem(), options.remove ? "; it is removed" : "; it is skipped");
       if (options.remove) ::unlink(path.c_str());
     }
-    if (file->readable() != postmortem::dead_memory::state::readable) continue;
+    if (found != state::readable) return found;
     auto process = std::make_unique<postmortem::dead_process>(std::move(file));
     if (!process->problem().empty()) {
       core::warn(path.c_str(), " ", process->problem().c_str());
       if (options.remove && !process->of_another_version()) ::unlink(path.c_str());
-      continue;
+      return found;
     }
-    const std::uint64_t number = process->header().job;  // 0 means a process without a job
-    std::size_t same = 0;
-    while (same < jobs.size() && (number == 0 || jobs[same].processes().front()->header().job != number)) ++same;
+    const std::size_t same = find_job(process->header().job);  // 0 means a process without a job
     if (same == jobs.size()) jobs.emplace_back();
     jobs[same].add(std::move(process));
+    return found;
+  };
+  base::vector<std::string> alive;
+  for (const std::string& name : names) {
+    if (postmortem::detail::ends_with(name, ".new")) postmortem::detail::remove_incomplete(directory + "/" + name, name);
+    if (!postmortem::detail::ends_with(name, ".kept")) continue;
+    if (open(name) == state::alive && name.compare(0, 11, "whywait.job") == 0) alive.push_back(name);
+  }
+  // A launcher may return before the last of its processes has ended: wait briefly where others of the job have.
+  base::pod_vector<std::uint64_t> running;
+  int waits = 50;
+  for (const std::string& name : alive) {
+    const std::uint64_t number = std::strtoull(name.c_str() + 11, nullptr, 16);
+    if (find_job(number) == jobs.size()) continue;
+    state now = open(name);
+    for (; now == state::alive && waits != 0; --waits, now = open(name)) ::usleep(10000);
+    if (now == state::alive) running.push_back(number);
   }
 
   std::size_t reported = 0;

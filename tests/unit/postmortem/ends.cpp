@@ -3,7 +3,11 @@
 #include "kept_program.hpp"
 #include "scenarios.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include <cstdio>
+#include <thread>
 
 using namespace whywait;
 
@@ -117,6 +121,32 @@ TEST_CASE("a process that runs is left alone, also while others in its folder ar
   stop();
   CHECK(report_left_behind(here.path, options) == 1);
   CHECK(here.files().empty());
+}
+
+TEST_CASE("a job of which a process still runs is reported when that has ended") {
+  temporary_folder here;
+  run("rank", here.path, "0");
+  run("rank", here.path, "1");
+  const auto files = here.files();
+  REQUIRE(files.size() == 2);
+  left_behind_options options;
+  options.text = nullptr;
+  for (const std::string& running : files) {  // the lock is what a running process has
+    const int file = open((here.path + "/" + running).c_str(), O_RDWR);
+    REQUIRE(flock(file, LOCK_EX | LOCK_NB) == 0);
+    CHECK(report_left_behind(here.path, options) == 0);
+    CHECK(here.files() == files);
+    close(file);
+  }
+  const int file = open((here.path + "/" + files[0]).c_str(), O_RDWR);
+  REQUIRE(flock(file, LOCK_EX | LOCK_NB) == 0);
+  std::thread ending([&] {
+    usleep(100'000);
+    close(file);
+  });
+  CHECK(report_left_behind(here.path, options) == 1);
+  CHECK(here.files().empty());
+  ending.join();
 }
 
 TEST_CASE("two ranks that were killed are explained like two that came to their end, unfinished barriers left out") {
