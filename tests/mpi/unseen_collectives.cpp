@@ -2,6 +2,7 @@
 // ranks of mpich: 2
 // timeout: 120
 // beside: nothing
+// tries 3
 // with: observer
 // environment: WHYWAIT_OUTPUT=collectives
 // json collectives.json

@@ -1,6 +1,7 @@
 // ranks: 2
 // timeout: 120
 // beside: nothing
+// tries 3
 // with: observer
 // environment: WHYWAIT_OUTPUT=visits WHYWAIT_REPORT=none
 //

@@ -3,6 +3,7 @@
 // flags: -O2
 // timeout: 100
 // beside: nothing
+// tries 3
 // environment: WHYWAIT_OUTPUT=wrapped
 // json wrapped.json
 // stderr ~ MPI_Allreduce in \S*sum \(wrapped_calls.cpp:\d+\)\s+from advance \(wrapped_calls.cpp:\d+\)
