@@ -55,7 +55,7 @@ inline std::string overhead_text(const run_ledger& r) {
                      " of waiting: measuring took " + base::duration(o.seconds, 2) +
                      " on all ranks and made the run longer by " + bound + parts;
   if (o.inversions > 0)
-    text += "; " + base::counted(o.inversions, "receive") + " from any source would have taken another message";
+    text += "; without it another message would have arrived first in " + base::counted(o.inversions, "call");
   return text;
 }
 

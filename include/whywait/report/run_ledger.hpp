@@ -36,7 +36,7 @@ struct overhead_section {
   double error_seconds = 0;           ///< error of bound_seconds and without_seconds; contains poll_seconds
   double pause_seconds = 0;           ///< wall time of the pauses between epochs, in which the run so far was explained
   double poll_seconds = 0;            ///< most of one rank: tests and probes that found nothing, which leave no record
-  std::int64_t inversions = 0;        ///< wildcard receives that would match another message without measuring
+  std::int64_t inversions = 0;        ///< calls in which another message would have arrived first without measuring
   std::int64_t pauses = 0;            ///< number of pauses between epochs
 };
 
