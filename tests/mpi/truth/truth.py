@@ -453,14 +453,21 @@ def main():
         sys.exit("no such case")
     alone = [c for c in wanted if c.check in (uneven, spinning, shape)]  # a second program would delay ranks at random
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = list(pool.map(judge, [c for c in wanted if c not in alone])) + [judge(c) for c in alone]
+        wanted = [c for c in wanted if c not in alone] + alone
+        results = list(pool.map(judge, wanted[:len(wanted) - len(alone)])) + [judge(c) for c in alone]
+    # 9 of 10 are stated. At that rate fewer than 3 of 4 are seen once in 70 samples of 26 intervals, in two samples once in
+    # 4,900.
     held = [h for _, all_ in results for h in all_]
-    if held:
-        print(f"{sum(held)} of {len(held)} intervals contain the truth")
-        # 9 of 10 are stated. At that rate fewer than 3 of 4 are seen once in 70 runs of 26 intervals.
-        if len(held) >= 10 and 4 * sum(held) < 3 * len(held):
-            print("FAILED: fewer than 3 of 4")
+    for sample in (1, 2):
+        if not held:
+            break
+        print(f"{sum(held)} of {len(held)} intervals contain the truth", flush=True)
+        if len(held) < 10 or 4 * sum(held) >= 3 * len(held):
+            break
+        if sample == 2:
+            print("FAILED: fewer than 3 of 4, twice")
             return 1
+        held = [h for c, (_, before) in zip(wanted, results) if before for h in judge(c)[1]]
     return 0 if all(good for good, _ in results) else 1
 
 
