@@ -1,8 +1,7 @@
 // ranks: 2 4 8
-// ranks of mpich: 2
 // timeout: 120
 // beside: nothing
-// with: observer
+// with: observer yielding.cpp
 // environment: WHYWAIT_OUTPUT=initiations
 // json initiations.json
 // tries 3
@@ -16,13 +15,8 @@ namespace {
 using namespace slept;
 
 constexpr int rounds = 4, late = 30, many = 8192;
-#ifdef MPICH_VERSION
-constexpr double explained = 0.75;  // ranks spin, so that rank 1 wakes up late as well
-constexpr int plays = 3;
-#else
 constexpr double explained = 0.95;
 constexpr int plays = 2;
-#endif
 
 MPI_Comm ring;
 MPI_Request requests[3];

@@ -2,6 +2,11 @@
 // data. With this file in the program they yield the processor whenever MPI has polled the network for nothing, as Open MPI's
 // ranks do with mpi_yield_when_idle. TRUTH_SPIN=1 leaves them spinning. It needs MPICH's ch4:ucx, whose progress loop calls
 // ucp_worker_progress through the dynamic linker; with others it has no effect.
+// Other MPI libraries need nothing of this.
+#include <mpi.h>
+
+#ifdef MPICH_VERSION
+
 #include <dlfcn.h>
 #include <sched.h>
 
@@ -15,3 +20,5 @@ extern "C" __attribute__((visibility("default"))) unsigned ucp_worker_progress(v
   if (events == 0 && !spins) sched_yield();
   return events;
 }
+
+#endif
