@@ -73,7 +73,7 @@ LOCAL = (
      r"|Error_(class|string)|Finalized|Initialized|Is_thread_main|Query_thread|Test_cancelled|Win_shared_query(_c)?"),
     ("memory and packing", r"Alloc_mem|Free_mem|Buffer_attach(_c)?|Win_(attach|detach)|Reduce_local(_c)?"
      r"|(Un)?[Pp]ack(_external)?(_size)?(_c)?|Pack_(external_)?size(_c)?|Unpack_external_c"),
-    ("time and control of tools", r"Wtime|Wtick|Pcontrol"),
+    ("time and control of tools", r"Wtime|Wtick"),
 )
 
 

@@ -320,6 +320,10 @@ class clock_pass {
     l.clocks.legs().release();
     if (!plan_->compensates()) return;
     for (const explain::wait_note& n : (*notes_)[number]) {
+      if (n.number == explain::wait_note::uncounted) {
+        result_.waiting_ns -= n.wait_ns;
+        continue;
+      }
       if (n.number >= classes_.size()) classes_.resize(n.number + 1);
       classes_[n.number].ns += n.wait_ns;
       classes_[n.number].trust = std::max(classes_[n.number].trust, static_cast<explain::quality>(n.record));

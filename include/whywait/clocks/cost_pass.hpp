@@ -81,6 +81,7 @@ class cost_pass {
           std::int64_t& latest = aligned.at(partner(w.causer_rank, w.causer_location));
           k.since_ns = last_aligned(aligned, latest, w);
           latest = w.need_ns;
+          k.counted = !w.has(explain::arrival_flag::paused);
           k.record = i;
           k.causer_record = w.causer_record;
           k.causer_rank = w.causer_rank;
@@ -187,6 +188,7 @@ class cost_pass {
     std::int32_t causer_rank;
     std::uint32_t from = 0, to = 0;  ///< parts of the own time since `since_ns`
     std::uint16_t causer_location;
+    bool counted = true;  ///< otherwise it only passes on what it received
   };
   // A record that others waited for: `count` messages are expected, `received` have arrived, the last of them is
   // `first`. `since_ns` and the parts since then are those of most of the waits.
@@ -284,7 +286,7 @@ class cost_pass {
     const base::pod_vector<own_time::part>& until = scratch_->time.found();
     base::packet& out = scratch_->out;
     out.resize(sizeof(cost_message) + until.size() * sizeof(spent));
-    const cost_message n{k.causer_location, k.causer_record, k.record, static_cast<std::uint32_t>(until.size()), k.ns,
+    const cost_message n{k.causer_location, k.causer_record, k.record, static_cast<std::uint32_t>(until.size()), k.counted ? k.ns : 0.0,
                          received,          k.since_ns};
     std::memcpy(out.data(), &n, sizeof n);
     for (std::size_t i = 0; i != until.size(); ++i) {

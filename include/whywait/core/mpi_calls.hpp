@@ -33,7 +33,7 @@
   X(Comm_create_from_group, create) X(Comm_split, create) X(Comm_split_type, create)                     \
   X(Intercomm_create, create) X(Intercomm_merge, create) X(Cart_create, create) X(Cart_sub, create)      \
   X(Graph_create, create) X(Dist_graph_create, create) X(Dist_graph_create_adjacent, create)             \
-  X(Comm_free, release) X(Comm_disconnect, release) X(Abort, local)                                      \
+  X(Comm_free, release) X(Comm_disconnect, release) X(Abort, local) X(Pcontrol, local)                   \
   B(Win_create, create) B(Win_allocate, create)                                                          \
   X(Win_allocate_shared, create) X(Win_create_dynamic, create) X(Win_free, release) X(Win_fence, fence)  \
   X(Win_post, epoch) X(Win_start, epoch) X(Win_complete, epoch) X(Win_wait, epoch) X(Win_test, test)     \

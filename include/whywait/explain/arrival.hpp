@@ -60,6 +60,7 @@ enum : std::uint8_t {
   all = 1u << 1,          ///< all members were synchronised
   last = 1u << 2,         ///< this location itself came last
   wrong_order = 1u << 3,  ///< late sender whose message was received before one that was sent earlier
+  paused = 1u << 6,       ///< the waiter had called MPI_Pcontrol(0): not counted
   relay = 1u << 5,        ///< collective: not needed by definition, but by the tree that the library uses
   violation = 1u << 4     ///< the cause came after the waiter had left: the clocks disagree
 };

@@ -6,6 +6,7 @@
 #include <whywait/explain/epoch_postings.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/options.hpp>
+#include <whywait/explain/paused_time.hpp>
 #include <whywait/explain/progress.hpp>
 #include <whywait/explain/walk.hpp>
 
@@ -33,8 +34,8 @@ class arrival_rule {
     base::pod_vector<arrival> result;
   };
 
-  arrival_rule(const rank_history& rank, std::uint16_t location, const options& settings, scratch& s)
-      : rank_(&rank), here_(location), settings_(&settings), late_(s.late), result_(s.result) {}
+  arrival_rule(const rank_history& rank, std::uint16_t location, const options& settings, const paused_time& paused, scratch& s)
+      : rank_(&rank), here_(location), settings_(&settings), paused_(&paused), late_(s.late), result_(s.result) {}
 
   /// `matches`: those completed at this location. Both inputs are sorted by record. The result is a buffer of the
   /// scratch.
@@ -214,6 +215,7 @@ class arrival_rule {
     const std::int64_t wait_ns = std::min(a.need_ns, walk.leave_ns()) - walk.begin_ns();
     const bool suspect = a.trust == quality::order_suspect;
     if (a.need_ns > walk.leave_ns()) a.flags |= arrival_flag::violation;
+    if (paused_->contains(walk.begin_ns())) a.flags |= arrival_flag::paused;
     if (a.has(arrival_flag::violation) || (suspect && a.need_ns == walk.leave_ns()) ||
         (wait_ns < settings_->threshold_ns && !a.has(arrival_flag::all))) {
       a.flags &= static_cast<std::uint8_t>(~arrival_flag::adopt);
@@ -263,6 +265,7 @@ class arrival_rule {
   const rank_history* rank_;
   std::uint16_t here_;
   const options* settings_;
+  const paused_time* paused_;
   base::pod_vector<scratch::remembered>& late_;
   base::pod_vector<arrival>& result_;
   std::int64_t latest_ns_ = INT64_MIN;

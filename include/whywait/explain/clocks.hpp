@@ -26,6 +26,8 @@ class class_merger;
 
 /// The class of one wait, so that its compensated time can be added to that class.
 struct wait_note {
+  static constexpr std::uint32_t uncounted = 0xffffffffu;  ///< in place of a class: the rank was paused
+
   std::uint32_t record;
   std::uint32_t number;  ///< of its class in wait_classes
   std::int64_t wait_ns;

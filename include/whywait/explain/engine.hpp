@@ -12,6 +12,7 @@
 #include <whywait/explain/lock_book.hpp>
 #include <whywait/explain/merging.hpp>
 #include <whywait/explain/messages.hpp>
+#include <whywait/explain/paused_time.hpp>
 #include <whywait/explain/presentation.hpp>
 #include <whywait/explain/progress_book.hpp>
 
@@ -85,6 +86,7 @@ class rank_engine {
     posting_lists& postings = messages_.postings();
     const auto locations = static_cast<std::uint16_t>(rank_->locations.size());
     std::size_t collectives = 0, locks = 0;
+    base::pod_vector<active_time> active_times;
     for (std::uint16_t l = 0; l != locations; ++l) {
       postings.count_postings(s.postings, l, [&](const core::sync_record& r) {
         collectives += is_ordered_collective(r) ? 1 : 0;
@@ -97,6 +99,7 @@ class rank_engine {
       const location_walk walk =
           postings.add_postings(s.postings, l, [&](std::uint32_t i, const core::sync_record& r, const location_walk& at) {
             if (collectives != 0) collectives_.add_call(s.communicators, {i, l}, r, at);
+            if (r.call == core::mpi_call::Pcontrol) paused_.add(r, at.leave_ns());
           });
       const location_history& location = rank_->locations[l];
       const active_time active = active_time_of(*rank_, location, walk.leave_ns());
@@ -104,7 +107,11 @@ class rank_engine {
       totals_.locations += active.takes_part ? 1 : 0;
       totals_.location_ns += active.ns();
       totals_.longest_ns = std::max(totals_.longest_ns, rank_->before_ns + active.ns());
+      active_times.push_back(active);
     }
+    const bool paused = paused_.close(memory_->paused);
+    if (rank_->continues) memory_->paused = paused;
+    for (const active_time& a : active_times) totals_.paused_ns += paused_.within(a.begin_ns, a.end_ns);
     messages_.sort_postings(s.postings);
     collectives_.order_calls(s.communicators, memory_->collectives);
     if (locks != 0) locks_.read_records();
@@ -201,7 +208,7 @@ class rank_engine {
       const auto earlier = [](const arrival& a, const arrival& b) { return a.record < b.record; };
       base::pod_vector<arrival>& answers = answers_[l];
       if (!std::is_sorted(answers.begin(), answers.end(), earlier)) small_stable_sort(answers, earlier);
-      arrival_rule rule(*rank_, static_cast<std::uint16_t>(l), *settings_, s.rule);
+      arrival_rule rule(*rank_, static_cast<std::uint16_t>(l), *settings_, paused_, s.rule);
       const base::pod_vector<arrival>& arrivals = rule(s.matches.data() + first, last - first, answers);
       for (const arrival& a : arrivals) totals_.clock_violations += a.has(arrival_flag::violation) ? 1 : 0;
       if (clocks_ != nullptr) {
@@ -234,7 +241,7 @@ class rank_engine {
     collect_meanings();
     base::packet out;
     for (const std::int64_t v : {totals_.locations, totals_.records, totals_.waiting_ns, totals_.location_ns,
-                                 totals_.longest_ns, totals_.clock_violations, totals_.unmatched}) {
+                                 totals_.longest_ns, totals_.clock_violations, totals_.unmatched, totals_.paused_ns}) {
       put(out, v);
     }
     put_all(out, meanings_);
@@ -251,6 +258,7 @@ class rank_engine {
     totals_.longest_ns = std::max(totals_.longest_ns, in.get<std::int64_t>());
     totals_.clock_violations += in.get<std::int64_t>();
     totals_.unmatched += in.get<std::int64_t>();
+    totals_.paused_ns += in.get<std::int64_t>();
     const std::size_t known = meanings_.size();
     std::size_t at = 0;
     for (std::size_t n = in.get_count(sizeof(block_meaning)); n != 0; --n) {
@@ -330,6 +338,7 @@ class rank_engine {
   collective_book collectives_;
   progress_book progress_;
   lock_book locks_;
+  paused_time paused_;
   epoch_memory* memory_;
   rank_clocks* clocks_;
   forward_scratch* scratch_;

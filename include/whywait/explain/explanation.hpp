@@ -252,6 +252,7 @@ struct outcome {
   std::int64_t locations = 0;
   std::int64_t records = 0;
   std::int64_t waiting_ns = 0;  ///< sum of all waits
+  std::int64_t paused_ns = 0;   ///< part of location_ns after MPI_Pcontrol(0): its waits are not counted
   std::int64_t location_ns = 0;  ///< sum over locations of recorded time
   std::int64_t longest_ns = 0;  ///< recorded time of the longest location
   std::int64_t clock_violations = 0;  ///< causes that arrived after their waiter had left

@@ -32,6 +32,7 @@ struct epoch_memory {
   base::vector<merged_class> merged;  ///< on rank 0: all waits so far
   outcome sums;  ///< on rank 0: all numbers so far
   base::vector<collective_count> collectives;  ///< of all epochs, by order_key
+  bool paused = false;  ///< MPI_Pcontrol(0) was called last
   base::vector<carried_posting> carried;  ///< postings of the last epoch that the next one begins with
 };
 
@@ -131,13 +132,14 @@ inline void add_epoch(delay_costs& run, const delay_costs& epoch) {
 /// Adds an epoch to all before it; `waits` and `meanings` are created for each result.
 inline void add_epoch(outcome& run, const outcome& epoch) {
   add_epoch_efficiency(run, epoch);
-  auto& [waits, meanings, locations, records, waiting_ns, location_ns, longest_ns, clock_violations, unmatched, progress,
+  auto& [waits, meanings, locations, records, waiting_ns, paused_ns, location_ns, longest_ns, clock_violations, unmatched, progress,
          total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, earlier_sends, savings] = run;
   static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
   locations = std::max(locations, epoch.locations);
   longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs
   records += epoch.records;
   waiting_ns += epoch.waiting_ns;
+  paused_ns += epoch.paused_ns;
   location_ns += epoch.location_ns;
   clock_violations += epoch.clock_violations;
   unmatched += epoch.unmatched;

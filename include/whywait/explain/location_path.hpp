@@ -177,7 +177,7 @@ class location_path {
       }
       const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - place_.now_ns;
       if (wait_ns <= 0) continue;
-      add_wait(begin_wait(a, wait_ns), a.site);
+      add_wait(begin_wait(a, wait_ns), a);
     }
     if (ends_stretch(steps_[place_.next])) {
       own_.next_stretch();
@@ -320,7 +320,7 @@ class location_path {
       static_cast<residual_sums&>(t) = difference(mine.since(base[b]), theirs.since(base[b]), theirs.own(), at);
       scratch_->term_blocks.push_back(b);
     }
-    add_wait(w, a.site);
+    add_wait(w, a);
   }
 
   // Begins an instance for a wait of the current record, without an explanation.
@@ -344,11 +344,12 @@ class location_path {
     return w;
   }
   // Passes a wait to its class, to the virtual clocks and to the observer.
-  void add_wait(const wait_instance& w, core::stable_key cause) {
+  void add_wait(const wait_instance& w, const arrival& a) {
     const std::uint32_t site = steps_[place_.next].site;
     const core::stable_key operation = site < here_->call_sites.size() ? here_->call_sites[site] : 0;
-    const std::uint32_t number = w.explained ? classes_->add(w, operation, cause, scratch_->term_blocks, blocks_->size())
-                                             : classes_->add_unexplained(w, operation, cause);
+    const std::uint32_t number = a.has(arrival_flag::paused) ? wait_note::uncounted
+                                 : w.explained ? classes_->add(w, operation, a.site, scratch_->term_blocks, blocks_->size())
+                                               : classes_->add_unexplained(w, operation, a.site);
     if (settings_->clocks != nullptr) notes_.push_back({w.record, number, w.wait_ns});
     if (settings_->watch != nullptr) settings_->watch->wait(w);
   }

@@ -257,6 +257,21 @@ inline int finalise(What what, caller from, Pass& pass) {
   return pass();
 }
 
+/// MPI_Pcontrol: leaves a record with the level, which the explanation reads (explain/paused_time.hpp). Whatever the ranks
+/// pause, all calls are recorded: matching needs them.
+__attribute__((noinline, cold)) inline int control(core::mpi_call what, caller from, passed_call& pass, int level) {
+  call here(what, from);
+  if (!here) return pass();
+  here.begin();
+  const int code = pass();
+  here.leave();
+  if (core::sync_record* r = here.store(0, 0)) {
+    r->tag = level;
+    here.finish();
+  }
+  return code;
+}
+
 /// MPI_Abort.
 template <class What, class Pass>
 inline int abort(What what, caller from, Pass& pass) {

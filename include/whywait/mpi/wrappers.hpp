@@ -31,6 +31,7 @@
     initialise, ())                                                                                                 \
   X(Finalize, (void), (), finalise, ())                                                                             \
   X(Abort, (MPI_Comm comm, int code), (comm, code), abort, ())                                                      \
+  R(Pcontrol, (const int level, ...), (level), control, (, level))                                                  \
   WHYWAIT_MPI_SEND(XL, Send) WHYWAIT_MPI_SEND(RL, Bsend) WHYWAIT_MPI_SEND(RL, Ssend) WHYWAIT_MPI_SEND(RL, Rsend)    \
   XL(Recv, (void* buf, count_type count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status), \
     (buf, count, type, source, tag, comm, status), receive, (, buf, count, type, {source, tag, comm}, status))      \

@@ -64,6 +64,7 @@ inline result assemble(const explain::outcome& found, const base::names& known, 
   out.run.seconds = std::max(out.run.seconds, base::seconds_of(found.longest_ns));
   out.run.location_seconds = base::seconds_of(found.location_ns);
   out.run.waiting_seconds = base::seconds_of(found.waiting_ns);
+  out.run.paused_seconds = base::seconds_of(found.paused_ns);
   out.run.unmatched = found.unmatched;
   out.run.progress = found.progress;
   out.run.clock_violations = found.clock_violations;

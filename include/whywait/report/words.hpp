@@ -206,6 +206,9 @@ inline std::string quality_words(const run_facts& run) {
   text +=
       ", " + base::counted(run.dropped_events, "event") + " dropped, " + base::counted(run.unmatched, "message") + " unmatched";
   if (run.clock_violations > 0) text += ", " + base::counted(run.clock_violations, "clock violation");
+  if (run.paused_seconds > 0)
+    text += ", " + base::percent(run.paused_seconds / run.location_seconds) +
+            " of rank time paused by MPI_Pcontrol (no waits counted there)";
   if (run.other_threads > 0)
     text += ", " + base::counted(run.other_threads, "thread") + " without MPI calls ran marked code for " +
             base::duration(run.other_thread_seconds) + " (no part of rank time)";
