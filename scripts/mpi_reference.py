@@ -24,7 +24,7 @@ ROLES = {
     "post_send": "posts a send",
     "post_receive": "posts a receive",
     "prepare": "describes a persistent message",
-    "start": "posts persistent messages",
+    "start": "posts persistent messages, or a send and a receive with one request",
     "complete_all": "waits for all requests",
     "complete_any": "waits for one of the requests",
     "test": "polls that follow each other wait for the requests",
@@ -47,8 +47,6 @@ ROLES = {
 UNEXPLAINED = (
     ("windows", "synchronise the memory of one rank, or may wait for all members; whether they do depends on the library",
      r"Win_(sync|set_info|allocate_shared_c)"),
-    ("combined nonblocking messages", "one request stands for two messages", r"Isendrecv(_replace)?(_c)?"),
-    ("partitioned messages", "partitions are not matched", r"P(send_init|recv_init|ready(_range|_list)?|arrived)"),
     ("buffers", "waits for buffered messages, of which it is not known which", r"Buffer_detach(_c)?"),
     ("files", "waits for the file system", r"File_\w+"),
     ("dynamic processes and names", "waits for processes outside of MPI_COMM_WORLD, or for a name server",

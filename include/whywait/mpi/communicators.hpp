@@ -48,6 +48,7 @@ class communicator_table {
     core::unmap_pages(entries_, sizeof(known_communicator) * capacity);
     by_handle_.release();
     by_list_.release();
+    partitioned_.release();
   }
 
   /// Number of the communicator behind a handle, `none` if it is not known.
@@ -93,6 +94,31 @@ class communicator_table {
 
   /// The number of another persistent collective of a communicator, from 1: all members prepare them in the same order.
   uint32_t prepare(uint32_t index) noexcept { return ++entries_[index].prepared; }
+
+  /// The communicator of the partitioned messages of another one, in which no other messages are.
+  uint32_t partitioned(uint32_t index) noexcept {
+    const uint64_t key = core::combine(index, 0x706172746974ull) | uint64_t(1) << 63;
+    const uint32_t known = find(key);
+    if (known != none || size_ == capacity) return known;
+    if (keeper_ != nullptr)
+      keeper_->keep_up_to(entries_, sizeof(known_communicator) * (size_ + 1), kept_, 1u << 13,
+                          sizeof(known_communicator) * capacity);
+    entries_[size_] = entries_[index];
+    core::stable_key& id = entries_[size_].id;
+    if (id != 0) id = core::combine(id, 0x706172746974ull);
+    bind(key, size_);
+    __atomic_store_n(&size_, size_ + 1, __ATOMIC_RELEASE);
+    return size_ - 1;
+  }
+  /// How-many-th partitioned message from or to a peer with one tag: both sides make them in the same order (MPI 4.0, 4.2).
+  uint32_t count_partitioned(uint32_t index, int32_t peer, int32_t tag, bool sends) noexcept {
+    const uint64_t where = (static_cast<uint64_t>(static_cast<uint32_t>(peer)) << 32) | static_cast<uint32_t>(tag);
+    const uint64_t key = core::combine(core::combine(where, index), sends ? 1 : 2);
+    const uint32_t* const before = partitioned_.find(key);
+    const uint32_t number = before != nullptr ? *before + 1 : 1;
+    partitioned_.set(key, number);
+    return number;
+  }
 
   /// From now on `handle` means this communicator (a handle that MPI uses again loses its old meaning).
   void bind(uint64_t handle, uint32_t index) noexcept { by_handle_.set(handle, index); }
@@ -157,6 +183,7 @@ class communicator_table {
   static constexpr uint64_t ranks_chunk = 1u << 16;
   known_communicator* entries_ = nullptr;
   flat_map by_handle_;
+  flat_map partitioned_;
   flat_map by_list_;  // the newest communicator of each list
   char* ranks_ = nullptr;
   uint64_t room_ = 0;

@@ -44,10 +44,18 @@ inline void complete_posting(call& here, pending* p, uint32_t index, bool lost, 
     if (p->watched) --process.open_wildcards;
     p->wildcard = p->cancel_seen = p->watched = false;
   }
+  if (__builtin_expect(p->twin != nullptr, 0)) complete_posting(here, p->twin, index, lost, nullptr, code);
   if (p->new_comm != nullptr) {  // MPI_Comm_idup: only now the handle exists
     process.communicators.bind(bits_of(*static_cast<MPI_Comm*>(p->new_comm)), p->comm);
     __atomic_add_fetch(&process.communicator_generation, 1u, __ATOMIC_RELAXED);
   }
+}
+
+/// Of a request that is gone.
+__attribute__((noinline, cold)) inline void drop_twin(call& here, pending* p) noexcept {
+  here.process().requests.unlink(p->twin);
+  here.process().requests.recycle(p->twin, here.several());
+  p->twin = nullptr;
 }
 
 /// The request is gone (or inactive, if it is persistent).
@@ -55,6 +63,7 @@ inline void finish_request(call& here, pending* p, uint32_t index, bool lost, co
   complete_posting(here, p, index, lost, status, code);
   p->record = nullptr;
   if (p->persistent) return;
+  if (__builtin_expect(p->twin != nullptr, 0)) drop_twin(here, p);
   if (__builtin_expect(p->region != nullptr, 0)) drop_region(here.process(), p->region);
   here.process().requests.unlink(p);
   if (p->holders == 0) here.process().requests.recycle(p, here.several());
@@ -88,7 +97,7 @@ inline void hold(call& here, request_room& room, int count, const MPI_Request* r
 /// most. False: nothing was done. No other thread can reach an entry that was taken out and has one holder.
 __attribute__((always_inline)) inline bool complete_plainly(call& here, pending* p, uint32_t index, bool lost) noexcept {
   core::sync_record* const r = p->record;
-  if (p->persistent || p->holders != 1 || p->needs_status() || p->new_comm != nullptr || p->region != nullptr || r == nullptr ||
+  if (p->persistent || p->holders != 1 || p->needs_status() || p->twin != nullptr || p->new_comm != nullptr || p->region != nullptr || r == nullptr ||
       lost || r->has(flag::complete))
     return false;
   r->completion = index;

@@ -132,6 +132,64 @@ inline int post(What what, caller from, Pass& pass, unsigned flags, const void* 
   return code;
 }
 
+/// MPI_Isendrecv, MPI_Isendrecv_replace: two postings, which one request completes. The first has no duration.
+template <class What, class Pass>
+__attribute__((cold)) inline int post_exchange(What what, caller from, Pass& pass, const void* send_buffer, MPI_Count send_count,
+                                               MPI_Datatype send_type, envelope to, const void* receive_buffer,
+                                               MPI_Count receive_count, MPI_Datatype receive_type, envelope source,
+                                               MPI_Request* request) {
+  call here(what, from);
+  if (!here) return pass();
+  here.begin();
+  const bool several = here.several();
+  uint32_t posting;
+  int code;
+  {
+    posting_guard guard(here, to.comm, several);
+    posting = here.process().take_postings(2);
+    code = pass();
+  }
+  pending* entry = nullptr;
+  if (code == MPI_SUCCESS && !here.process().closed && !detail::complete_at_once(here, *request)) {
+    guard_if guard(here.process().lock, several);
+    entry = here.process().requests.add(bits_of(*request), several);
+    if (entry != nullptr) entry->twin = here.process().requests.add(~bits_of(*request), several);  // no request has this handle
+    if (entry != nullptr && entry->twin != nullptr) entry->twin->holders = 1;  // only its receive gives it back
+  }
+  here.leave();
+  if (code != MPI_SUCCESS) {
+    here.refuse();
+    return code;
+  }
+  const unsigned overtaken = detail::if_overtaken(here, several);
+  const uint64_t duration = here.duration();
+  const bool watched = watches_data(here);
+  here.duration(0);
+  if (core::sync_record* const r = detail::store_posting(here, flag::posts_send | overtaken, posting, to,
+                                                         bytes_of(here.thread(), send_count, send_type))) {
+    if (entry == nullptr || entry->twin == nullptr) {
+      here.finish_completed(r);
+    } else {
+      detail::file_request(here, entry->twin, r, here.next_index());
+      here.finish();
+    }
+    if (watched) detail::send_data(here, *r, send_buffer, send_count, send_type);
+  }
+  here.duration(duration);
+  if (core::sync_record* const r = detail::store_posting(here, flag::posts_receive | overtaken, posting + 1, source,
+                                                         bytes_of(here.thread(), receive_count, receive_type))) {
+    if (entry == nullptr) {
+      here.finish_completed(r);
+    } else {
+      if (watched) entry->region = detail::keep_region(here, receive_buffer, receive_count, receive_type);
+      guard_if guard(here.process().lock, several && detail::is_counted(entry, r));
+      detail::file_request(here, entry, r, here.next_index());
+      here.finish();
+    }
+  }
+  return code;
+}
+
 /// MPI_Imrecv: the ordinal is that of the matched probe.
 template <class What, class Pass>
 inline int post_matched(What what, caller from, Pass& pass, const void* buffer, MPI_Count count, MPI_Datatype type,
@@ -233,6 +291,11 @@ inline int start(What what, caller from, Pass& pass, int count, MPI_Request* req
     pending* const p = room.entries[i];
     if (p == nullptr || !p->persistent) continue;
     here.duration(i + 1 == count ? duration : 0);
+    if (__builtin_expect(p->partitions != 0 && (p->flags & flag::posts_send) != 0, 0)) {  // MPI_Pready will send it
+      p->unready = p->partitions;
+      if (here.store(0, 0) != nullptr) here.finish();
+      continue;
+    }
     unsigned flags = p->flags | overtaken;
     if (detail::has_twin(room.entries, count, i)) flags |= flag::ambiguous;
     core::sync_record* const r = here.store(flags, posting + static_cast<uint32_t>(i));

@@ -23,6 +23,7 @@ struct alignas(64) pending
   core::sync_record* record;  ///< posting to complete; null: inactive, or its record was lost
   void* new_comm;             ///< MPI_Comm_idup: where MPI will put the handle
   message_region* region;     ///< of a registered array, which it sends or receives; null: none
+  pending* twin;              ///< MPI_Isendrecv: the send, which the receive's handle completes as well; null: none
   int32_t* needs;             ///< persistent collective: ranks that it needs, behind their number; null: not sparse
   uint64_t bytes;
   uint32_t index;             ///< of `record` in its location
@@ -33,6 +34,8 @@ struct alignas(64) pending
   uint32_t holders;           ///< calls that will finish it; it is not recycled before they are through
   int32_t peer;
   int32_t tag;
+  int32_t partitions;         ///< of a partitioned message; 0: it is not one
+  int32_t unready;            ///< those that are not ready to be sent
   uint16_t flags;             ///< sync_flag bits of every posting made from it
   core::mpi_call collective;  ///< persistent collective: the call that made it, else `none`
   bool persistent;
@@ -141,10 +144,11 @@ class request_table {
     p.record = nullptr;
     p.new_comm = nullptr;
     p.region = nullptr;
+    p.twin = nullptr;
     p.needs = nullptr;
     p.bytes = 0;
     p.index = p.location = p.posting = p.comm = p.instance = p.holders = 0;
-    p.peer = p.tag = 0;
+    p.peer = p.tag = p.partitions = p.unready = 0;
     p.flags = 0;
     p.collective = core::mpi_call::none;
     p.persistent = p.linked = p.wildcard = p.cancel_seen = p.watched = false;

@@ -124,30 +124,7 @@
   X(File_get_position_shared, (MPI_File file, MPI_Offset* at), (file, at))
 
 // Since MPI 4.
-#define WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_4(X)                                                                          \
-  X(Isendrecv,                                                                                                           \
-    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,             \
-     count_type recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request),         \
-    (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request))         \
-  X(Isendrecv_replace,                                                                                                   \
-    (void* buf, count_type count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,      \
-     MPI_Request* request),                                                                                              \
-    (buf, count, type, dest, sendtag, source, recvtag, comm, request))
-
 #define WHYWAIT_MPI_UNEXPLAINED_PLAIN_SINCE_4(X)                                                                         \
-  X(Psend_init,                                                                                                          \
-    (const void* buf, int partitions, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Info     \
-     info, MPI_Request* request),                                                                                        \
-    (buf, partitions, count, type, dest, tag, comm, info, request))                                                      \
-  X(Precv_init,                                                                                                          \
-    (void* buf, int partitions, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Info         \
-     info, MPI_Request* request),                                                                                        \
-    (buf, partitions, count, type, source, tag, comm, info, request))                                                    \
-  X(Pready, (int partition, MPI_Request request), (partition, request))                                                  \
-  X(Pready_range, (int low, int high, MPI_Request request), (low, high, request))                                        \
-  X(Pready_list, (int length, WHYWAIT_MPI_PARTITIONS partitions[], MPI_Request request),                                 \
-    (length, partitions, request))                                                                                       \
-  X(Parrived, (MPI_Request request, int partition, int* flag), (request, partition, flag))                               \
   X(Intercomm_create_from_groups,                                                                                        \
     (MPI_Group local, int local_leader, MPI_Group remote, int remote_leader, const char* tag, MPI_Info info,             \
      MPI_Errhandler errors, MPI_Comm* made),                                                                             \

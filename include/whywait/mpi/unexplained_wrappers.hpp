@@ -9,12 +9,7 @@
 
 // The wrappers of unexplained_table.hpp. Weak and visible for the reasons given in wrappers.hpp; cold, so that they are small.
 // A function with C linkage is the same in each namespace: a namespace for each form gives the types of the rows their
-// meaning. MPICH 4.0 declares the partitions of MPI_Pready_list without const.
-#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
-#define WHYWAIT_MPI_PARTITIONS int
-#else
-#define WHYWAIT_MPI_PARTITIONS const int
-#endif
+// meaning.
 #define WHYWAIT_MPI_UNEXPLAINED(name, parameters, arguments)                                    \
   __attribute__((weak, noinline, cold, visibility("default"))) int MPI_##name parameters {      \
     const ::whywait::mpi::unexplained_call here(                                                \
@@ -38,7 +33,6 @@ WHYWAIT_MPI_UNEXPLAINED_PLAIN(WHYWAIT_MPI_UNEXPLAINED)
 WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_3_1(WHYWAIT_MPI_UNEXPLAINED)
 #endif
 #if MPI_VERSION >= 4
-WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_4(WHYWAIT_MPI_UNEXPLAINED)
 WHYWAIT_MPI_UNEXPLAINED_PLAIN_SINCE_4(WHYWAIT_MPI_UNEXPLAINED)
 #endif
 }
@@ -51,7 +45,6 @@ typedef MPI_Aint offset_type;
 extern "C" {
 WHYWAIT_MPI_UNEXPLAINED_BOTH(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
 WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_3_1(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
-WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_4(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
 WHYWAIT_MPI_UNEXPLAINED_LARGE(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
 }
 }  // namespace large_counts
@@ -63,13 +56,11 @@ WHYWAIT_MPI_UNEXPLAINED_LARGE(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
 
 #undef WHYWAIT_MPI_UNEXPLAINED_AS_LARGE
 #undef WHYWAIT_MPI_UNEXPLAINED
-#undef WHYWAIT_MPI_PARTITIONS
 
 #endif  // WHYWAIT_DISABLE
 
 #undef WHYWAIT_MPI_UNEXPLAINED_LARGE
 #undef WHYWAIT_MPI_UNEXPLAINED_PLAIN_SINCE_4
-#undef WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_4
 #undef WHYWAIT_MPI_UNEXPLAINED_PLAIN
 #undef WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_3_1
 #undef WHYWAIT_MPI_UNEXPLAINED_BOTH

@@ -9,6 +9,7 @@
 #include <whywait/mpi/lifecycle.hpp>
 #include <whywait/mpi/mpi_header.hpp>
 #include <whywait/mpi/one_sided_wrappers.hpp>
+#include <whywait/mpi/partitioned.hpp>
 #include <whywait/mpi/point_to_point.hpp>
 #include <whywait/mpi/posting.hpp>
 #include <whywait/mpi/probes.hpp>
@@ -134,8 +135,41 @@
   X(Win_allocate_shared, (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win),         \
     (size, unit, info, comm, base, win), allocate_shared, (, comm, win))
 
-// Calls with one form that MPI has since version 4.
-#define WHYWAIT_MPI_WRAPPERS_SINCE_4(R)                                                                             \
+// Calls that MPI has since version 4. MPICH 4.0 declares the partitions of MPI_Pready_list without const.
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
+#define WHYWAIT_MPI_PARTITIONS int
+#else
+#define WHYWAIT_MPI_PARTITIONS const int
+#endif
+#define WHYWAIT_MPI_WRAPPERS_SINCE_4(R, RL)                                                                         \
+  RL(Isendrecv,                                                                                                     \
+    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,        \
+     count_type recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request),    \
+    (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request),    \
+    post_exchange, (, sendbuf, sendcount, sendtype, {dest, sendtag, comm}, recvbuf, recvcount, recvtype,            \
+     {source, recvtag, comm}, request))                                                                             \
+  RL(Isendrecv_replace,                                                                                             \
+    (void* buf, count_type count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, \
+     MPI_Request* request),                                                                                         \
+    (buf, count, type, dest, sendtag, source, recvtag, comm, request), post_exchange,                               \
+    (, buf, count, type, {dest, sendtag, comm}, buf, count, type, {source, recvtag, comm}, request))                \
+  R(Psend_init,                                                                                                     \
+    (const void* buf, int partitions, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,         \
+     MPI_Info info, MPI_Request* request),                                                                          \
+    (buf, partitions, count, type, dest, tag, comm, info, request), prepare_partitioned,                            \
+    (, flag::posts_send, buf, partitions, count, type, {dest, tag, comm}, request))                                 \
+  R(Precv_init,                                                                                                     \
+    (void* buf, int partitions, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,             \
+     MPI_Info info, MPI_Request* request),                                                                          \
+    (buf, partitions, count, type, source, tag, comm, info, request), prepare_partitioned,                          \
+    (, flag::posts_receive, buf, partitions, count, type, {source, tag, comm}, request))                            \
+  R(Pready, (int partition, MPI_Request request), (partition, request), make_ready, (, 1, request))                 \
+  R(Pready_range, (int low, int high, MPI_Request request), (low, high, request), make_ready,                       \
+    (, high - low + 1, request))                                                                                    \
+  R(Pready_list, (int length, WHYWAIT_MPI_PARTITIONS partitions[], MPI_Request request),                            \
+    (length, partitions, request), make_ready, (, length, request))                                                 \
+  R(Parrived, (MPI_Request request, int partition, int* flag), (request, partition, flag), test_partition,          \
+    (, flag))                                                                                                       \
   R(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm * newcomm, MPI_Request * request),                 \
     (comm, info, newcomm, request), create_later, (, comm, newcomm, request))                                       \
   R(Comm_create_from_group,                                                                                         \
@@ -191,7 +225,7 @@ typedef int offset_type;
 extern "C" {
 WHYWAIT_MPI_WRAPPERS(WHYWAIT_MPI_WRAPPER, WHYWAIT_MPI_RARE_WRAPPER, WHYWAIT_MPI_WRAPPER, WHYWAIT_MPI_RARE_WRAPPER)
 #if MPI_VERSION >= 4
-WHYWAIT_MPI_WRAPPERS_SINCE_4(WHYWAIT_MPI_RARE_WRAPPER)
+WHYWAIT_MPI_WRAPPERS_SINCE_4(WHYWAIT_MPI_RARE_WRAPPER, WHYWAIT_MPI_RARE_WRAPPER)
 #endif
 }
 }  // namespace usual_counts
@@ -202,6 +236,7 @@ typedef MPI_Count count_type;
 typedef MPI_Aint offset_type;
 extern "C" {
 WHYWAIT_MPI_WRAPPERS(WHYWAIT_MPI_NO_WRAPPER, WHYWAIT_MPI_NO_WRAPPER, WHYWAIT_MPI_LARGE_WRAPPER, WHYWAIT_MPI_LARGE_WRAPPER)
+WHYWAIT_MPI_WRAPPERS_SINCE_4(WHYWAIT_MPI_NO_WRAPPER, WHYWAIT_MPI_LARGE_WRAPPER)
 }
 }  // namespace large_counts
 #endif
@@ -220,6 +255,7 @@ WHYWAIT_MPI_WRAPPERS(WHYWAIT_MPI_NO_WRAPPER, WHYWAIT_MPI_NO_WRAPPER, WHYWAIT_MPI
 #undef WHYWAIT_MPI_POST
 #undef WHYWAIT_MPI_SEND
 #undef WHYWAIT_MPI_WRAPPERS_SINCE_4
+#undef WHYWAIT_MPI_PARTITIONS
 #undef WHYWAIT_MPI_WRAPPERS
 
 #endif  // WHYWAIT_DISABLE
