@@ -1,7 +1,6 @@
 // ranks: 2
 // timeout: 120
 // beside: nothing
-// with: observer
 // not: openmpi
 // environment: WHYWAIT_OUTPUT=combined
 // json combined.json
@@ -62,8 +61,23 @@ void isendrecv() {
 void isendrecv_large() {
   MPI_Isendrecv_c(out, 1, MPI_DOUBLE, partner(), 3, in, 1, MPI_DOUBLE, partner(), 3, MPI_COMM_WORLD, &request);
 }
-void isendrecv_any() {
+/// MPICH 4.0 leaves the status of MPI_Isendrecv empty. Then the source of a wildcard is not known, and must not be made up.
+/// Returns how many messages of both ranks stay without a partner.
+int isendrecv_any() {
+  MPI_Status status;
   MPI_Isendrecv(out, 1, MPI_DOUBLE, partner(), 4, in, 1, MPI_DOUBLE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, &status);
+  auto& records = whywait::mpi::recording_thread()->location->syncs;
+  const whywait::core::sync_record& receive = records[records.size() - 2];
+  const bool known = status.MPI_SOURCE == partner() && status.MPI_TAG == 4;
+  const bool ambiguous = receive.has(whywait::core::sync_flag::ambiguous);
+  if (!receive.has(whywait::core::sync_flag::posts_receive) || ambiguous == known || receive.peer != (known ? partner() : -1)) {
+    std::printf("FAILED: the record of a wildcard, status %d %d\n", status.MPI_SOURCE, status.MPI_TAG);
+    ++failures;
+  }
+  int unknown = known ? 0 : 1, both = 0;
+  PMPI_Allreduce(&unknown, &both, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  return both;
 }
 void isendrecv_replace() {
   MPI_Isendrecv_replace(out, 1, MPI_DOUBLE, partner(), 3, partner(), 3, MPI_COMM_WORLD, &request);
@@ -165,7 +179,6 @@ int main(int argc, char** argv) {
   std::vector<slept_case> cases;
   cases.push_back({"isendrecv", "MPI_Wait", sender, late_exchange(isendrecv, wait), for_rank_0});
   cases.push_back({"isendrecv_large", "MPI_Waitall", sender, late_exchange(isendrecv_large, wait_all), for_rank_0});
-  cases.push_back({"isendrecv_any", "MPI_Wait", sender, late_exchange(isendrecv_any, wait), for_rank_0});
   cases.push_back({"isendrecv_replace", "MPI_Wait", sender, late_exchange(isendrecv_replace, wait, out), for_rank_0});
   cases.push_back({"isendrecv_tested", "MPI_Test", sender, late_exchange(isendrecv, test), for_rank_0});
   cases.push_back({"isendrecv_with_plain", "MPI_Wait", sender, late_exchange(isendrecv_with_plain, wait), for_rank_0});
@@ -174,8 +187,9 @@ int main(int argc, char** argv) {
   cases.push_back({"list_of_partitions", "MPI_Wait", sender, late_partition(by_list), for_rank_0});
   cases.push_back({"tested_partitions", "MPI_Test", sender, late_partition(by_list, test), for_rank_0});
   cases.push_back({"two_requests", "MPI_Wait", sender, two_requests, for_rank_0});
-  const whywait::report::result result = run(cases, 0.95, 0.97, 2);
-  if (rank == 0 && result.run.unmatched != 0) {
+  const int unknown = isendrecv_any();
+  const whywait::report::result result = run(cases, 0.75, 0.97, 2);  // ranks spin, so that rank 1 wakes up late as well
+  if (rank == 0 && result.run.unmatched != unknown) {
     std::printf("FAILED: %d messages unmatched\n", static_cast<int>(result.run.unmatched));
     ++failures;
   }

@@ -210,6 +210,34 @@ int main(int argc, char** argv) {
                    }),
                    of_rank_0, "MPI_Barrier", 0, 1.3});  // rank 0 works meanwhile
 
+  // So it is for the wait for a request.
+  for (const bool tested : {false, true})
+    cases.push_back({tested ? "tested_request" : "request", tested ? "MPI_Test" : "MPI_Wait", "wait_for_progress",
+                     in_rounds([=](stamp& s) {
+                       int ready = 0;
+                       if (rank == 0) {
+                         MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, window);
+                         PMPI_Send(&ready, 1, MPI_INT, 1, 2, MPI_COMM_WORLD);
+                         innocent(5);  // until rank 1 has left MPI
+                         MPI_Request request;
+                         double value = 0;
+                         MPI_Rget(&value, 1, MPI_DOUBLE, 1, 0, 1, MPI_DOUBLE, window, &request);
+                         stamped(s, [&] {
+                           if (!tested) MPI_Wait(&request, MPI_STATUS_IGNORE);
+                           for (int done = 0; tested && done == 0; nap(done == 0 ? 1 : 0))
+                             MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+                         });
+                         MPI_Win_unlock(1, window);
+                       }
+                       if (rank == 1) {
+                         PMPI_Recv(&ready, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                         guilty(late);
+                         stamped(s, [] { MPI_Barrier(MPI_COMM_SELF); });
+                       }
+                       PMPI_Barrier(MPI_COMM_WORLD);
+                     }),
+                     of_rank_0, "MPI_Barrier", 0, 1.3});
+
   run(cases, explained, 0.97, plays);
   MPI_Group_free(&first);
   MPI_Group_free(&second);

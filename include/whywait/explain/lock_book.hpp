@@ -172,6 +172,16 @@ class lock_book {
 
     bool contends() const noexcept { return entry.why == pattern::window_lock_contention; }
   };
+  /// An operation with a request (MPI_Rput) on a locked window, and the record of the call that completed it.
+  struct awaited {
+    std::uint32_t record, comm;
+    std::int32_t target;
+    bool exclusive;
+
+    bool operator<(const awaited& o) const noexcept {
+      return record != o.record ? record < o.record : comm != o.comm ? comm < o.comm : target < o.target;
+    }
+  };
   struct open_lock {
     std::uint32_t comm;
     std::int32_t target;
@@ -182,6 +192,7 @@ class lock_book {
     using core::mpi_call;
     const location_history& here = rank_->locations[location];
     base::vector<open_lock> open;
+    base::pod_vector<awaited> waits;
     location_walk walk(*rank_);
     for (std::uint32_t i = 0; i != here.records.size(); ++i) {
       const core::sync_record& r = here.records[i];
@@ -204,6 +215,8 @@ class lock_book {
         open.push_back({r.comm, r.peer, true, false});
       }
       const open_lock lock = open[at];
+      if (role == core::call_role::transfer && r.has(core::sync_flag::complete) && r.completed_by == location && r.completion > i)
+        waits.push_back({r.completion, r.comm, r.peer, lock.exclusive});
       if (walk.leave_ns() - walk.begin_ns() >= (acquires ? threshold_ns_ : progress_ns_)) {
         blocked_.push_back(
             {window, walk.begin_ns(), walk.leave_ns(), r.peer, 0, r.comm, i, rank_->node, location, lock.exclusive, acquires});
@@ -212,6 +225,26 @@ class lock_book {
       held_.push_back(
           {window, site_of(here, r), walk.begin_ns(), lock.target, 0, r.comm, i, location, lock.exclusive, lock.certain});
       open.erase(open.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    if (!waits.empty()) add_waits_for_requests(location, waits);
+  }
+
+  // Calls that completed operations of locked windows were blocked like MPI_Win_flush, once for each target.
+  void add_waits_for_requests(std::uint16_t location, base::pod_vector<awaited>& waits) {
+    const location_history& here = rank_->locations[location];
+    small_stable_sort(waits);
+    location_walk walk(*rank_);
+    std::uint32_t i = 0;
+    const awaited* before = nullptr;
+    for (const awaited& w : waits) {
+      if (w.record >= here.records.size()) return;
+      if (before != nullptr && !(*before < w)) continue;
+      before = &w;
+      for (; i <= w.record; ++i) walk.step(here.records[i]);
+      if (walk.leave_ns() - walk.begin_ns() < progress_ns_) continue;
+      const core::stable_key window = rank_->communicators[w.comm].id;
+      blocked_.push_back({window, walk.begin_ns(), walk.leave_ns(), w.target, 0, w.comm, w.record, rank_->node, location,
+                          w.exclusive, false});
     }
   }
 

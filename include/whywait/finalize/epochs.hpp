@@ -323,7 +323,7 @@ class epoch {
 inline void resolve_wildcards(mpi::state& process) {
   if (process.open_wildcards == 0) return;
   process.requests.each([&](mpi::pending& p) {
-    if (p.record == nullptr || !p.wildcard || p.record->has(core::sync_flag::complete)) return;
+    if (p.record == nullptr || !p.wildcard || p.twin != nullptr || p.record->has(core::sync_flag::complete)) return;
     MPI_Request request;
     static_assert(sizeof request <= sizeof p.handle, "a handle fits");
     __builtin_memcpy(&request, &p.handle, sizeof request);

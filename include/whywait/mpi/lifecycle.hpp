@@ -7,6 +7,7 @@
 #include <whywait/mpi/calibration.hpp>
 #include <whywait/mpi/call.hpp>
 #include <whywait/mpi/end_hooks.hpp>
+#include <whywait/mpi/unexplained_call.hpp>
 #include <whywait/record/listen.hpp>
 
 #include <dlfcn.h>
@@ -96,6 +97,12 @@ inline bool& called_init() noexcept {
   return called;
 }
 
+/// Whether it began a session of MPI.
+inline bool& began_session() noexcept {
+  static bool began = false;
+  return began;
+}
+
 /// The library of another tool that defines MPI functions: with RTLD_DEFAULT one whose functions the program calls in place of
 /// ours, with RTLD_NEXT one that comes after ours. Null: there is none.
 inline const char* other_tool(void* where) noexcept {
@@ -124,6 +131,10 @@ inline void say_if_unseen() noexcept {
     core::warn(tool,
                " was loaded before whywait and takes the MPI calls of this program: none was seen, there is no report; use one "
                "tool at a time");
+  else if (began_session())
+    core::warn(
+        "this program uses sessions of MPI without MPI_Init, which is not supported: no MPI call was recorded, there is no "
+        "report");
   else if (initialised != 0)
     core::warn(
         "MPI was initialised, but not through MPI_Init (a call of PMPI_Init, or a library that was loaded later): no MPI call "
@@ -216,6 +227,13 @@ inline int initialise(What what, caller from, Pass& pass) {
     detail::open_state(what, from, agreement);
   }
   return code;
+}
+
+/// MPI_Session_init. Beside MPI_Init it is a call like others; alone it records nothing, because it need not be called by all.
+__attribute__((noinline, cold)) inline int begin_session(core::mpi_call what, caller from, passed_call& pass) {
+  detail::began_session() = true;
+  const unexplained_call here(what, from);
+  return pass();
 }
 
 /// MPI_Finalize. Waiting for the others is measured by a barrier of the tool's, for PMPI_Finalize itself may

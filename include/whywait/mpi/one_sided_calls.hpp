@@ -115,14 +115,16 @@ inline void store_postings(call& here, MPI_Win window, bool targets, unsigned fl
   }
 }
 
-inline void store_whole(call& here, MPI_Win window, int target = -1, uint64_t bytes = 0, int32_t tag = -1) noexcept {
+inline core::sync_record* store_whole(call& here, MPI_Win window, int target = -1, uint64_t bytes = 0,
+                                      int32_t tag = -1) noexcept {
   core::sync_record* const r = here.store(target == MPI_PROC_NULL ? flag::proc_null : 0, 0);
-  if (r == nullptr) return;
+  if (r == nullptr) return nullptr;
   r->comm = window_index(here.thread(), window);
   r->peer = target >= 0 ? target : -1;
   r->bytes = bytes;
   r->tag = tag;
   here.finish();
+  return r;
 }
 
 }  // namespace detail
@@ -190,12 +192,12 @@ inline int fence(core::mpi_call what, caller from, passed_call& pass, MPI_Win wi
   return code;
 }
 
-/// MPI_Put and relatives: `count` elements of `type` at the target. `makes_request`: a completion of it has no model.
+/// MPI_Put and relatives: `count` elements of `type` at the target. `request`: of MPI_Rput and relatives, which a later call
+/// completes; else null.
 inline int transfer(core::mpi_call what, caller from, passed_call& pass, MPI_Count count, MPI_Datatype type, int target,
-                    MPI_Win window, bool makes_request = false) {
+                    MPI_Win window, MPI_Request* request = nullptr) {
   call here(what, from);
   if (!here) return pass();
-  if (makes_request && !here.process().others_requests) here.process().others_requests = true;
   here.begin();
   const int code = pass();
   here.leave();
@@ -203,9 +205,17 @@ inline int transfer(core::mpi_call what, caller from, passed_call& pass, MPI_Cou
     here.refuse();
     return code;
   }
-  detail::store_whole(
+  const uint32_t index = here.next_index();
+  core::sync_record* const r = detail::store_whole(
       here, window, target,
       target != MPI_PROC_NULL && count > 0 ? bytes_of(here.thread(), 1, type) * static_cast<uint64_t>(count) : 0);
+  if (request == nullptr || r == nullptr || here.process().closed || here.process().is_shared(bits_of(*request))) return code;
+  guard_if guard(here.process().lock, here.several());
+  pending* const p = here.process().requests.add(bits_of(*request), here.several());
+  if (p == nullptr) return code;
+  p->record = r;
+  p->index = index;
+  p->location = here.where().index;
   return code;
 }
 

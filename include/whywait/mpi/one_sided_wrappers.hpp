@@ -30,20 +30,20 @@
   X(Rput, (const void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement, count_type        \
     target_count, MPI_Datatype target_type, MPI_Win win, MPI_Request* request), (origin, count, type, rank,            \
     displacement, target_count, target_type, win, request), transfer, (, target_count, target_type, rank, win,         \
-    true))                                                                                                             \
+    request))                                                                                                          \
   X(Rget, (void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement, count_type              \
     target_count, MPI_Datatype target_type, MPI_Win win, MPI_Request* request), (origin, count, type, rank,            \
     displacement, target_count, target_type, win, request), transfer, (, target_count, target_type, rank, win,         \
-    true))                                                                                                             \
+    request))                                                                                                          \
   X(Raccumulate, (const void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement,            \
     count_type target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win, MPI_Request* request), (origin,         \
     count, type, rank, displacement, target_count, target_type, op, win, request), transfer, (, target_count,          \
-    target_type, rank, win, true))                                                                                     \
+    target_type, rank, win, request))                                                                                  \
   X(Rget_accumulate, (const void* origin, count_type count, MPI_Datatype type, void* result, count_type                \
     result_count, MPI_Datatype result_type, int rank, MPI_Aint displacement, count_type target_count, MPI_Datatype     \
     target_type, MPI_Op op, MPI_Win win, MPI_Request* request), (origin, count, type, result, result_count,            \
     result_type, rank, displacement, target_count, target_type, op, win, request), transfer, (, target_count,          \
-    target_type, rank, win, true))
+    target_type, rank, win, request))
 
 #define WHYWAIT_MPI_ONE_SIDED_PLAIN(X)                                                                                 \
   X(Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win* win), (info, comm, win), create_window, (, comm,       \

@@ -129,7 +129,6 @@
     (MPI_Group local, int local_leader, MPI_Group remote, int remote_leader, const char* tag, MPI_Info info,             \
      MPI_Errhandler errors, MPI_Comm* made),                                                                             \
     (local, local_leader, remote, remote_leader, tag, info, errors, made))                                               \
-  X(Session_init, (MPI_Info info, MPI_Errhandler errors, MPI_Session* session), (info, errors, session))                 \
   X(Session_finalize, (MPI_Session* session), (session))
 
 // A call of which only the form with large counts is not explained.

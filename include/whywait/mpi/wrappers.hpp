@@ -170,6 +170,8 @@
     (length, partitions, request), make_ready, (, length, request))                                                 \
   R(Parrived, (MPI_Request request, int partition, int* flag), (request, partition, flag), test_partition,          \
     (, flag))                                                                                                       \
+  R(Session_init, (MPI_Info info, MPI_Errhandler errors, MPI_Session* session), (info, errors, session),             \
+    begin_session, ())                                                                                              \
   R(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm * newcomm, MPI_Request * request),                 \
     (comm, info, newcomm, request), create_later, (, comm, newcomm, request))                                       \
   R(Comm_create_from_group,                                                                                         \

@@ -118,3 +118,33 @@ TEST_CASE("calls that return whenever the target enters MPI wait for its progres
   CHECK(found == 4 * 390 * 1000);
   CHECK(out.progress.empty());  // says nothing about messages
 }
+
+TEST_CASE("the wait for a request of an operation is like a flush, once for each target") {
+  const std::uint64_t usec = 1000;
+  run r(3);
+  for (std::uint64_t k = 0; k != 4; ++k) {
+    const std::uint64_t from = k * 1000 * usec;
+    lock_call(r[0], mpi_call::Win_lock_all, from, from + usec, -1);
+    const std::uint32_t first = r[0].last() + 1;
+    for (const int target : {1, 2, 1}) lock_call(r[0], mpi_call::Rget, from + 2 * usec, from + 3 * usec, target);
+    lock_call(r[0], mpi_call::Waitall, from + 10 * usec, from + 405 * usec, -1);
+    for (std::uint32_t i = first; i != first + 3; ++i) r[0].completes(i);
+    lock_call(r[0], mpi_call::Win_unlock_all, from + 410 * usec, from + 411 * usec, -1);
+    r[1].step("work", 400 * usec);
+    r[1].collective(mpi_call::Barrier, from + 400 * usec, from + 800 * usec);
+    r[0].collective(mpi_call::Barrier, from + 799 * usec, from + 800 * usec);
+    r[2].collective(mpi_call::Barrier, from + 100 * usec, from + 800 * usec);
+  }
+  explain::options settings = run::exact();
+  settings.threshold_ns = 2000;
+  settings.clocks = &whywait::clocks::virtual_clocks;
+  const auto out = r.explain(settings);
+  std::int64_t found = 0;
+  for (const auto& e : out.waits) {
+    if (e.why != pattern::wait_for_progress) continue;
+    found += e.wait_ns;
+    CHECK(e.operation == core::key_of("MPI_Waitall"));
+    CHECK(e.causers[0].rank == 1);
+  }
+  CHECK(found == 4 * 390 * 1000);
+}
