@@ -51,8 +51,8 @@ UNEXPLAINED = (
     ("files", "waits for the file system", r"File_\w+"),
     ("dynamic processes and names", "waits for processes outside of MPI_COMM_WORLD, or for a name server",
      r"Comm_(spawn(_multiple)?|accept|connect|join)|(Open|Close)_port|(Publish|Unpublish|Lookup)_name"),
-    ("sessions and groups", "made from a group, without a communicator that relates the members",
-     r"Session_(init|finalize)|Intercomm_create_from_groups"),
+    ("sessions and groups", "made from a group, without a communicator that relates the members; a program without MPI_Init is not "
+     "recorded", r"Session_(init|finalize)|Intercomm_create_from_groups"),
     ("other", "may wait for all members; whether it does depends on the library", r"Comm_set_info"),
 )
 

@@ -55,33 +55,29 @@ double for_rank_0(const stamps& all) {
   return until_last(all, [](int p, int q) { return p == 0 && q == 1; });
 }
 
-void isendrecv() {
-  MPI_Isendrecv(out, 1, MPI_DOUBLE, partner(), 3, in, 1, MPI_DOUBLE, partner(), 3, MPI_COMM_WORLD, &request);
-}
+void isendrecv() { MPI_Isendrecv(out, 1, MPI_DOUBLE, partner(), 3, in, 1, MPI_DOUBLE, partner(), 3, MPI_COMM_WORLD, &request); }
 void isendrecv_large() {
   MPI_Isendrecv_c(out, 1, MPI_DOUBLE, partner(), 3, in, 1, MPI_DOUBLE, partner(), 3, MPI_COMM_WORLD, &request);
 }
-/// MPICH 4.0 leaves the status of MPI_Isendrecv empty. Then the source of a wildcard is not known, and must not be made up.
-/// Returns how many messages of both ranks stay without a partner.
-int isendrecv_any() {
+/// MPICH 4.0 does not fill in the status of MPI_Isendrecv. Then the source of a wildcard is not known, and must not be made up.
+void isendrecv_any() {
   MPI_Status status;
   MPI_Isendrecv(out, 1, MPI_DOUBLE, partner(), 4, in, 1, MPI_DOUBLE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &request);
   MPI_Wait(&request, &status);
   auto& records = whywait::mpi::recording_thread()->location->syncs;
   const whywait::core::sync_record& receive = records[records.size() - 2];
-  const bool known = status.MPI_SOURCE == partner() && status.MPI_TAG == 4;
+#ifdef MPICH_VERSION
+  const bool known = false;
+#else
+  const bool known = true;
+#endif
   const bool ambiguous = receive.has(whywait::core::sync_flag::ambiguous);
   if (!receive.has(whywait::core::sync_flag::posts_receive) || ambiguous == known || receive.peer != (known ? partner() : -1)) {
     std::printf("FAILED: the record of a wildcard, status %d %d\n", status.MPI_SOURCE, status.MPI_TAG);
     ++failures;
   }
-  int unknown = known ? 0 : 1, both = 0;
-  PMPI_Allreduce(&unknown, &both, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  return both;
 }
-void isendrecv_replace() {
-  MPI_Isendrecv_replace(out, 1, MPI_DOUBLE, partner(), 3, partner(), 3, MPI_COMM_WORLD, &request);
-}
+void isendrecv_replace() { MPI_Isendrecv_replace(out, 1, MPI_DOUBLE, partner(), 3, partner(), 3, MPI_COMM_WORLD, &request); }
 /// With plain messages on the other side.
 void isendrecv_with_plain() {
   if (rank == 0) return isendrecv();
@@ -144,6 +140,7 @@ void two_requests(std::vector<stamp>& at) {
       double plain = -k;
       MPI_Send(&plain, 1, MPI_DOUBLE, 0, 6, MPI_COMM_WORLD);
     } else {
+      innocent(10);  // until it was sent
       double plain = 0;
       MPI_Recv(&plain, 1, MPI_DOUBLE, 1, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       check(plain, -k);
@@ -187,9 +184,9 @@ int main(int argc, char** argv) {
   cases.push_back({"list_of_partitions", "MPI_Wait", sender, late_partition(by_list), for_rank_0});
   cases.push_back({"tested_partitions", "MPI_Test", sender, late_partition(by_list, test), for_rank_0});
   cases.push_back({"two_requests", "MPI_Wait", sender, two_requests, for_rank_0});
-  const int unknown = isendrecv_any();
+  isendrecv_any();
   const whywait::report::result result = run(cases, 0.75, 0.97, 2);  // ranks spin, so that rank 1 wakes up late as well
-  if (rank == 0 && result.run.unmatched != unknown) {
+  if (rank == 0 && result.run.unmatched != 0) {
     std::printf("FAILED: %d messages unmatched\n", static_cast<int>(result.run.unmatched));
     ++failures;
   }

@@ -57,9 +57,7 @@ int value;
 MPI_Comm copy = MPI_COMM_NULL;
 void barrier() { MPI_Barrier(MPI_COMM_WORLD); }
 /// A communicator that is made while a part of its members is paused.
-void barrier_of_copy() {
-  MPI_Barrier(copy);
-}
+void barrier_of_copy() { MPI_Barrier(copy); }
 void message() {
   if (rank == 1) MPI_Send(&value, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
   if (rank == 0) MPI_Recv(&value, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -107,7 +105,8 @@ int main(int argc, char** argv) {
   cases.push_back({"the_late", "MPI_Barrier", barriers, late_rank_1(barrier, is_1), for_everybody, "none"});
   cases.push_back({"copy", "MPI_Barrier", barriers, late_rank_1(barrier_of_copy, is_1), for_everybody, "none"});
   cases.push_back({"late_sender", "MPI_Recv", "late_sender", late_rank_1(message, is_1), for_rank_0});
-  cases.push_back({"paused_receiver", "MPI_Recv", "late_sender", late_rank_1(message, is_0), [](const stamps&) { return 0.0; }});
+  cases.push_back(
+      {"paused_receiver", "MPI_Recv", "late_sender", late_rank_1(message, is_0), [](const stamps&) { return 0.0; }});
   cases.push_back({"posted_before", "MPI_Wait", "late_sender", posted_before, for_rank_0});
   const whywait::report::result result = run(cases, 0.95, 0.97, 2);
 

@@ -286,8 +286,8 @@ class cost_pass {
     const base::pod_vector<own_time::part>& until = scratch_->time.found();
     base::packet& out = scratch_->out;
     out.resize(sizeof(cost_message) + until.size() * sizeof(spent));
-    const cost_message n{k.causer_location, k.causer_record, k.record, static_cast<std::uint32_t>(until.size()), k.counted ? k.ns : 0.0,
-                         received,          k.since_ns};
+    const cost_message n{k.causer_location,      k.causer_record, k.record,  static_cast<std::uint32_t>(until.size()),
+                         k.counted ? k.ns : 0.0, received,        k.since_ns};
     std::memcpy(out.data(), &n, sizeof n);
     for (std::size_t i = 0; i != until.size(); ++i) {
       const spent s{l.time.blocks()[until[i].block], until[i].ns};

@@ -132,8 +132,9 @@ inline void add_epoch(delay_costs& run, const delay_costs& epoch) {
 /// Adds an epoch to all before it; `waits` and `meanings` are created for each result.
 inline void add_epoch(outcome& run, const outcome& epoch) {
   add_epoch_efficiency(run, epoch);
-  auto& [waits, meanings, locations, records, waiting_ns, paused_ns, location_ns, longest_ns, clock_violations, unmatched, progress,
-         total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, earlier_sends, savings] = run;
+  auto& [waits, meanings, locations, records, waiting_ns, paused_ns, location_ns, longest_ns, clock_violations, unmatched,
+         progress, total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, earlier_sends, savings] =
+      run;
   static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
   locations = std::max(locations, epoch.locations);
   longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs

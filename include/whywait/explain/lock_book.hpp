@@ -215,7 +215,8 @@ class lock_book {
         open.push_back({r.comm, r.peer, true, false});
       }
       const open_lock lock = open[at];
-      if (role == core::call_role::transfer && r.has(core::sync_flag::complete) && r.completed_by == location && r.completion > i)
+      if (role == core::call_role::transfer && r.has(core::sync_flag::complete) && r.completed_by == location &&
+          r.completion > i)
         waits.push_back({r.completion, r.comm, r.peer, lock.exclusive});
       if (walk.leave_ns() - walk.begin_ns() >= (acquires ? threshold_ns_ : progress_ns_)) {
         blocked_.push_back(
@@ -243,8 +244,8 @@ class lock_book {
       for (; i <= w.record; ++i) walk.step(here.records[i]);
       if (walk.leave_ns() - walk.begin_ns() < progress_ns_) continue;
       const core::stable_key window = rank_->communicators[w.comm].id;
-      blocked_.push_back({window, walk.begin_ns(), walk.leave_ns(), w.target, 0, w.comm, w.record, rank_->node, location,
-                          w.exclusive, false});
+      blocked_.push_back(
+          {window, walk.begin_ns(), walk.leave_ns(), w.target, 0, w.comm, w.record, rank_->node, location, w.exclusive, false});
     }
   }
 

@@ -44,8 +44,7 @@ class paused_time {
   /// The part of an interval that is paused.
   std::int64_t within(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
     std::int64_t sum = 0;
-    for (const span& s : spans_)
-      sum += std::max<std::int64_t>(0, std::min(s.end_ns, end_ns) - std::max(s.begin_ns, begin_ns));
+    for (const span& s : spans_) sum += std::max<std::int64_t>(0, std::min(s.end_ns, end_ns) - std::max(s.begin_ns, begin_ns));
     return sum;
   }
 

@@ -125,6 +125,13 @@ inline void forget_communicator(thread_state& thread, uint64_t handle) noexcept 
   __atomic_add_fetch(&process.communicator_generation, 1u, __ATOMIC_RELAXED);
 }
 
+/// MPICH 4.0 fills in no status for MPI_Isendrecv.
+#ifdef MPICH_VERSION
+constexpr bool exchanges_have_status = false;
+#else
+constexpr bool exchanges_have_status = true;
+#endif
+
 /// Whether a failed receive has taken its message all the same: a truncated one has.
 inline bool took_message(int code) noexcept {
   int error_class = code;

@@ -18,18 +18,12 @@ namespace mpi {
 
 namespace detail {
 
-/// Whether a status says nothing: MPICH 4.0 fills in none for MPI_Isendrecv.
-__attribute__((noinline, cold)) inline bool is_empty(const MPI_Status& status) noexcept {
-  MPI_Count bytes = 0;
-  PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
-  return bytes == 0 && status.MPI_SOURCE == 0 && status.MPI_TAG == 0;
-}
-
 /// Stores in a posting which call completed it. The caller holds the lock if there are several threads.
 /// `index`: of the completing record; with `lost` the posting becomes its own completion.
 inline void complete_posting(call& here, pending* p, uint32_t index, bool lost, const MPI_Status* status, int code) noexcept {
   state& process = here.process();
   core::sync_record* const r = p->record;
+  if (__builtin_expect(p->twin != nullptr, 0) && !exchanges_have_status) status = nullptr;
   if (r != nullptr && !r->has(flag::complete)) {
     r->completion = lost ? p->index : index;
     r->completed_by = lost ? p->location : here.where().index;
@@ -40,10 +34,8 @@ inline void complete_posting(call& here, pending* p, uint32_t index, bool lost, 
       if (cancelled != 0) flags |= flag::cancelled;
     }
     if (code != MPI_SUCCESS && !took_message(code)) flags |= flag::failed;
-    if (p->wildcard && status != nullptr && (flags & (flag::cancelled | flag::failed)) == 0) {
-      if (p->twin != nullptr && is_empty(*status)) flags |= flag::ambiguous;
-      else resolve(r, *status);
-    }
+    if (p->wildcard && status != nullptr && (flags & (flag::cancelled | flag::failed)) == 0) resolve(r, *status);
+    else if (p->wildcard && p->twin != nullptr) flags |= flag::ambiguous;
     r->flags = static_cast<uint16_t>(r->flags | flags);
     if (__builtin_expect(p->watched, 0) && (flags & flag::cancelled) == 0)
       leave_received(here, *r, index, !lost, p->region->what, status);
@@ -61,19 +53,12 @@ inline void complete_posting(call& here, pending* p, uint32_t index, bool lost, 
   }
 }
 
-/// Of a request that is gone.
-__attribute__((noinline, cold)) inline void drop_twin(call& here, pending* p) noexcept {
-  here.process().requests.unlink(p->twin);
-  here.process().requests.recycle(p->twin, here.several());
-  p->twin = nullptr;
-}
-
 /// The request is gone (or inactive, if it is persistent).
 inline void finish_request(call& here, pending* p, uint32_t index, bool lost, const MPI_Status* status, int code) noexcept {
   complete_posting(here, p, index, lost, status, code);
   p->record = nullptr;
   if (p->persistent) return;
-  if (__builtin_expect(p->twin != nullptr, 0)) drop_twin(here, p);
+  if (__builtin_expect(p->twin != nullptr, 0)) here.process().requests.drop_twin(p);
   if (__builtin_expect(p->region != nullptr, 0)) drop_region(here.process(), p->region);
   here.process().requests.unlink(p);
   if (p->holders == 0) here.process().requests.recycle(p, here.several());
@@ -107,8 +92,8 @@ inline void hold(call& here, request_room& room, int count, const MPI_Request* r
 /// most. False: nothing was done. No other thread can reach an entry that was taken out and has one holder.
 __attribute__((always_inline)) inline bool complete_plainly(call& here, pending* p, uint32_t index, bool lost) noexcept {
   core::sync_record* const r = p->record;
-  if (p->persistent || p->holders != 1 || p->needs_status() || p->twin != nullptr || p->new_comm != nullptr || p->region != nullptr || r == nullptr ||
-      lost || r->has(flag::complete))
+  if (p->persistent || p->holders != 1 || p->needs_status() || p->twin != nullptr || p->new_comm != nullptr ||
+      p->region != nullptr || r == nullptr || lost || r->has(flag::complete))
     return false;
   r->completion = index;
   r->completed_by = here.where().index;

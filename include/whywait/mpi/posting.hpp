@@ -134,10 +134,10 @@ inline int post(What what, caller from, Pass& pass, unsigned flags, const void* 
 
 /// MPI_Isendrecv, MPI_Isendrecv_replace: two postings, which one request completes. The first has no duration.
 template <class What, class Pass>
-__attribute__((cold)) inline int post_exchange(What what, caller from, Pass& pass, const void* send_buffer, MPI_Count send_count,
-                                               MPI_Datatype send_type, envelope to, const void* receive_buffer,
-                                               MPI_Count receive_count, MPI_Datatype receive_type, envelope source,
-                                               MPI_Request* request) {
+__attribute__((cold)) inline int post_exchange(What what, caller from, Pass& pass, const void* send_buffer,
+                                               MPI_Count send_count, MPI_Datatype send_type, envelope to,
+                                               const void* receive_buffer, MPI_Count receive_count, MPI_Datatype receive_type,
+                                               envelope source, MPI_Request* request) {
   call here(what, from);
   if (!here) return pass();
   here.begin();

@@ -58,7 +58,7 @@ inline int free_request(What what, caller from, Pass& pass, MPI_Request* request
   if (p->wildcard) --here.process().open_wildcards;
   if (p->cancel_seen) --here.process().open_wildcards;
   if (p->watched) --here.process().open_wildcards;
-  if (p->twin != nullptr) detail::drop_twin(here, p);
+  if (p->twin != nullptr) here.process().requests.drop_twin(p);
   if (p->region != nullptr) detail::drop_region(here.process(), p->region);
   if (p->needs != nullptr) core::unmap_pages(p->needs, detail::bytes_of_needs(p->needs[0]));
   if (p->holders == 0) here.process().requests.recycle(p);

@@ -122,6 +122,13 @@ class request_table {
     while (!__atomic_compare_exchange_n(&free_, &head, p, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) next_free(p) = head;
   }
 
+  /// Of a request that is gone.
+  __attribute__((noinline, cold)) void drop_twin(pending* p) noexcept {
+    unlink(p->twin);
+    recycle(p->twin);
+    p->twin = nullptr;
+  }
+
   /// Calls found(pending&) for all that are linked; nothing may be added or taken out meanwhile.
   template <class Found>
   void each(Found&& found) {

@@ -56,8 +56,8 @@ enum class objection { none, not_explained, partial, waiting, not_understood, ef
 /// A program of one rank and one thread has no efficiency.
 inline objection first_objection(const result& r, const text_options& o = {}) noexcept {
   const run_facts& run = r.run;
-  if (run.partial || !r.last_words.empty() || run.unseen_seconds > 0 || run.dropped_events > 0 ||
-      run.paused_seconds > 0) return objection::partial;
+  if (run.partial || !r.last_words.empty() || run.unseen_seconds > 0 || run.dropped_events > 0 || run.paused_seconds > 0)
+    return objection::partial;
   if (run.mpi_calls <= 0 || run.location_seconds <= 0) return objection::not_explained;
   const double share = run.waiting_seconds / run.location_seconds;
   if (!(share < o.quiet_below || run.waiting_seconds < o.quiet_seconds)) return objection::waiting;
