@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_FINALIZE_NODE_HPP
 #define WHYWAIT_FINALIZE_NODE_HPP
 
+#include <whywait/core/kept_layout.hpp>
 #include <whywait/finalize/team.hpp>
 #include <whywait/mpi/mpi_header.hpp>
 
@@ -52,6 +53,10 @@ struct machine {
 
 /// The machine of this rank among those of `all`. Collective over `all`.
 inline machine machine_of(const team& all) {
+  const core::stable_key boot = core::boot_key();
+  std::int64_t most[2] = {static_cast<std::int64_t>(boot), static_cast<std::int64_t>(~boot)};
+  all.all_reduce(most, 2, MPI_INT64_T, MPI_MAX);
+  if (boot != 0 && most[0] == ~most[1]) return {0, all.size()};  // one machine, which no communicator has to be split to see
   const node_team here(all);
   machine found{here ? all.rank() : -1, all.size()};
   if (!here) return found;

@@ -2,7 +2,7 @@
 #define WHYWAIT_FINALIZE_SHARED_RINGS_HPP
 
 #include <whywait/base/pod_vector.hpp>
-#include <whywait/core/stable_key.hpp>
+#include <whywait/core/kept_layout.hpp>
 #include <whywait/finalize/team.hpp>
 #include <whywait/mpi/mpi_header.hpp>
 
@@ -41,7 +41,7 @@ class shared_rings {
     base::pod_vector<card> cards;
     cards.resize(n);
     here_.reserve(most_ranks + 1);
-    card own = {machine_key(), random_name(all), static_cast<std::int32_t>(getpid()), -1};
+    card own = {core::boot_key(), random_name(all), static_cast<std::int32_t>(getpid()), -1};
     char name[32];
     name_of(own, name, sizeof name);
 #if defined(MFD_CLOEXEC)
@@ -173,13 +173,6 @@ class shared_rings {
   }
 
   // The running kernel. 0: unknown.
-  static std::uint64_t machine_key() noexcept {
-    char text[64] = {};
-    const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    const ssize_t read_bytes = file >= 0 ? ::read(file, text, sizeof text - 1) : 0;
-    if (file >= 0) close(file);
-    return read_bytes > 0 ? core::key_of(text) : 0;
-  }
   // Tells the file from that of any other process.
   std::uint64_t random_name(const team& all) const noexcept {
     timespec now = {};

@@ -2,11 +2,9 @@
 #define WHYWAIT_FINALIZE_TEAM_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/mpi/complete.hpp>
 #include <whywait/mpi/failure.hpp>
 #include <whywait/mpi/mpi_header.hpp>
-
-#include <sched.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -21,6 +19,9 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
+using mpi::backoff;
+using mpi::complete;
+
 /// Thrown on all ranks of a team when one of them has failed. what() is, for example, "rank 3: std::bad_alloc".
 class peer_failed : public std::exception {
  public:
@@ -33,32 +34,6 @@ class peer_failed : public std::exception {
   mpi::failure why_;
   MPI_Comm team_;
 };
-
-/// The pause between two tests of a loop that waits for other ranks: none for the first 200, then sched_yield(), then a sleep
-/// that grows to 1 ms. Ranks often outnumber processors, and few MPI libraries let ranks that wait sleep.
-class backoff {
- public:
-  void operator()() noexcept {
-    ++tries_;
-    if (tries_ <= 200) return;
-    if (tries_ <= 1000) {
-      sched_yield();
-      return;
-    }
-    const timespec pause{0, std::min<long>(1000000, 50 * static_cast<long>(tries_ - 1000))};
-    nanosleep(&pause, nullptr);
-  }
-
- private:
-  unsigned tries_ = 0;
-};
-
-/// Waits for a nonblocking call of this rank. Returns what MPI returned for it.
-inline int complete(MPI_Request& request, MPI_Status* status = MPI_STATUS_IGNORE) noexcept {
-  int over = 0, problem = MPI_SUCCESS;
-  for (backoff wait; (problem = PMPI_Test(&request, &over, status)) == MPI_SUCCESS && over == 0;) wait();
-  return problem;
-}
 
 /// A group of ranks that analyse together without deadlock after a failure. Each operation begins with an agreement,
 /// which is always the same small reduction. The code between two agreements makes MPI calls only and cannot run out of

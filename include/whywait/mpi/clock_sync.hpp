@@ -6,6 +6,7 @@
 #include <whywait/core/shared_clock.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/mpi/clock_start.hpp>
+#include <whywait/mpi/complete.hpp>
 #include <whywait/mpi/mpi_header.hpp>
 
 #include <stdint.h>
@@ -30,7 +31,7 @@ class clock_sync {
     struct {
       uint64_t own, reference, bracket;
     } pair = {first_.own, first_.reference, first_.bracket};
-    PMPI_Bcast(&pair, static_cast<int>(sizeof pair), MPI_BYTE, 0, first_.sharers);  // all that read the leader's clock
+    broadcast(&pair, static_cast<int>(sizeof pair), MPI_BYTE, 0, first_.sharers);  // all that read the leader's clock
     first_.own = pair.own;
     first_.reference = pair.reference;
     first_.bracket = pair.bracket;
@@ -43,13 +44,13 @@ class clock_sync {
   /// Collective over the same ranks, later; returns this rank's map. May be called several times: each map is linear
   /// from the call before (the first from `start`) to this one.
   core::shared_clock finish(MPI_Comm comm) noexcept {
-    const sample last = measure(comm);
+    sample last = measure(comm);
     // rank 0 provides the rate of its own counter; time 0 is its first reading
     struct {
       double rate;
       uint64_t origin;
     } reference = {core::clock_anchor::rate(first_.anchor, last.anchor), first_.anchor.ticks};
-    PMPI_Bcast(&reference, static_cast<int>(sizeof reference), MPI_BYTE, 0, comm);
+    broadcast(&reference, static_cast<int>(sizeof reference), MPI_BYTE, 0, comm);
     const auto reference_ns = [&](uint64_t ticks) {
       return static_cast<double>(static_cast<int64_t>(ticks - reference.origin)) * reference.rate;
     };
@@ -67,24 +68,33 @@ class clock_sync {
       map.error_ns = static_cast<double>(widest) / 2 * map.ns_per_tick;
     }
     // the leader of each clock sends the map to all ranks that read the clock
-    PMPI_Bcast(&map, static_cast<int>(sizeof map), MPI_BYTE, 0, first_.sharers);
+    broadcast(&map, static_cast<int>(sizeof map), MPI_BYTE, 0, first_.sharers);
+    free(last);
     previous_ = last;
-    free(last.sharers);
     return map;
   }
 
   /// Frees what `start` made. Collective.
-  void release() noexcept {
-    free(first_.sharers);
-    first_.sharers = MPI_COMM_NULL;
-  }
+  void release() noexcept { free(first_); }
 
   /// Whether this rank reads the same counter as rank 0; valid after `start`.
   bool same_as_reference() const noexcept { return first_.same_as_reference; }
 
  private:
+  // Collectives in which ranks that share processors wait without spinning.
+  static void broadcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) noexcept {
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (PMPI_Ibcast(data, count, type, root, comm, &request) == MPI_SUCCESS) complete(request);
+  }
+  static bool reduce(void* data, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) noexcept {
+    MPI_Request request = MPI_REQUEST_NULL;
+    return PMPI_Iallreduce(MPI_IN_PLACE, data, count, type, op, comm, &request) == MPI_SUCCESS &&
+           complete(request) == MPI_SUCCESS;
+  }
+
   struct sample {
-    MPI_Comm sharers = MPI_COMM_NULL;  // ranks that read the same counter
+    MPI_Comm sharers = MPI_COMM_NULL;  // ranks that read the same counter; the given communicator if all do
+    bool made = false;  // of sharers: to be freed
     bool same_as_reference = false;
     uint64_t own = 0;  // own ticks and rank 0's ticks at one instant
     uint64_t reference = 0;
@@ -96,23 +106,30 @@ class clock_sync {
     sample s;
     int rank = 0;
     PMPI_Comm_rank(comm, &rank);
-    s.sharers = find_sharers(comm, rank);
+    s.sharers = without_strangers(have_one_kernel(comm) ? comm : find_sharers(comm, rank), comm);
+    s.made = s.sharers != comm && s.sharers != MPI_COMM_SELF;
     int sharer = 0;
     PMPI_Comm_rank(s.sharers, &sharer);
     int with_reference = rank == 0;
-    PMPI_Bcast(&with_reference, 1, MPI_INT, 0, s.sharers);
+    broadcast(&with_reference, 1, MPI_INT, 0, s.sharers);
     s.same_as_reference = with_reference != 0;
     s.anchor = core::clock_anchor::take<Clock>();
     const int compared = sharer == 0 && !s.same_as_reference ? 1 : 0;
-    int all = 0;
-    PMPI_Reduce(&compared, &all, 1, MPI_INT, MPI_SUM, 0, comm);
+    int all = compared;
+    reduce(&all, 1, MPI_INT, MPI_SUM, comm);
     if (rank == 0) serve(comm, all);
     else if (compared != 0) compare(comm, s);
     return s;
   }
 
-  // Splits by node, then by kernel, then gives every rank whose clock cannot be shared a group of its own. Where MPI has
-  // no communicators left, all ranks of a group fail together.
+  // Whether the counters of all ranks are invariant and of one kernel. Most jobs of more ranks than processors have one
+  // machine, and there a split takes long, because few MPI libraries let ranks that wait yield the processor.
+  static bool have_one_kernel(MPI_Comm comm) noexcept {
+    const core::stable_key boot = Clock::invariant() ? core::boot_key() : 0;
+    int64_t most[2] = {static_cast<int64_t>(boot), static_cast<int64_t>(~boot)};
+    return reduce(most, 2, MPI_INT64_T, MPI_MAX, comm) && boot != 0 && most[0] == ~most[1];
+  }
+  // Splits by node, then by kernel. Where MPI has no communicators left, all ranks of a group fail together.
   static MPI_Comm find_sharers(MPI_Comm comm, int rank) noexcept {
     MPI_Comm node = MPI_COMM_NULL, sharers = MPI_COMM_NULL;
     if (PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node) != MPI_SUCCESS || node == MPI_COMM_NULL)
@@ -120,40 +137,43 @@ class clock_sync {
     PMPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
     const core::stable_key boot = Clock::invariant() ? core::boot_key() : 0;
     core::stable_key leaders = boot;
-    PMPI_Bcast(&leaders, 1, MPI_UINT64_T, 0, node);
+    broadcast(&leaders, 1, MPI_UINT64_T, 0, node);
     int in_node = 0;
     PMPI_Comm_rank(node, &in_node);
     const bool shares = boot != 0 && boot == leaders;
     if (PMPI_Comm_split(node, shares ? 0 : in_node + 1, rank, &sharers) != MPI_SUCCESS || sharers == MPI_COMM_NULL)
       sharers = MPI_COMM_SELF;
     PMPI_Comm_free(&node);
-    return without_strangers(sharers);
+    return sharers;
   }
   // Processes of one kernel may have clocks that differ (time namespaces of containers, a virtual machine that moved). The
   // leader's reading lies between two readings of each member; a member for which it does not gets a group of its own.
-  static MPI_Comm without_strangers(MPI_Comm sharers) noexcept {
+  static MPI_Comm without_strangers(MPI_Comm sharers, MPI_Comm given) noexcept {
     int member = 0, members = 1;
     PMPI_Comm_size(sharers, &members);
     if (members == 1) return sharers;
     PMPI_Comm_set_errhandler(sharers, MPI_ERRORS_RETURN);
     PMPI_Comm_rank(sharers, &member);
     const uint64_t before = Clock::now();
-    PMPI_Barrier(sharers);
+    MPI_Request barrier = MPI_REQUEST_NULL;
+    if (PMPI_Ibarrier(sharers, &barrier) == MPI_SUCCESS) complete(barrier);
     uint64_t leaders = Clock::now();
-    PMPI_Bcast(&leaders, 1, MPI_UINT64_T, 0, sharers);
+    broadcast(&leaders, 1, MPI_UINT64_T, 0, sharers);
     const uint64_t after = Clock::now();
     const bool fits = leaders + reading_slack >= before && leaders <= after + reading_slack;
     int all_fit = fits || member == 0 ? 1 : 0;
     const int own_group = all_fit != 0 ? 0 : member;
-    PMPI_Allreduce(MPI_IN_PLACE, &all_fit, 1, MPI_INT, MPI_MIN, sharers);
+    reduce(&all_fit, 1, MPI_INT, MPI_MIN, sharers);
     if (all_fit != 0) return sharers;
     MPI_Comm rest = MPI_COMM_NULL;
     if (PMPI_Comm_split(sharers, own_group, member, &rest) != MPI_SUCCESS || rest == MPI_COMM_NULL) rest = MPI_COMM_SELF;
-    PMPI_Comm_free(&sharers);
+    if (sharers != given) PMPI_Comm_free(&sharers);
     return rest;
   }
-  static void free(MPI_Comm sharers) noexcept {
-    if (sharers != MPI_COMM_NULL && sharers != MPI_COMM_SELF) PMPI_Comm_free(&sharers);
+  static void free(sample& s) noexcept {
+    if (s.made) PMPI_Comm_free(&s.sharers);
+    s.made = false;
+    s.sharers = MPI_COMM_NULL;
   }
 
   static void serve(MPI_Comm comm, int count) noexcept {
