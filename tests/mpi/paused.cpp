@@ -18,6 +18,11 @@ namespace {
 using namespace slept;
 
 constexpr int rounds = 3, late = 30;
+#ifdef MPICH_VERSION
+constexpr double explained = 0.6;  // ranks spin, so that rank 1 wakes up late as well
+#else
+constexpr double explained = 0.95;
+#endif
 double paused_since, paused_seconds;
 
 void suspend() {
@@ -108,7 +113,7 @@ int main(int argc, char** argv) {
   cases.push_back(
       {"paused_receiver", "MPI_Recv", "late_sender", late_rank_1(message, is_0), [](const stamps&) { return 0.0; }});
   cases.push_back({"posted_before", "MPI_Wait", "late_sender", posted_before, for_rank_0});
-  const whywait::report::result result = run(cases, 0.95, 0.97, 2);
+  const whywait::report::result result = run(cases, explained, 0.97, 2);
 
   double paused = 0;
   PMPI_Reduce(&paused_seconds, &paused, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);

@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
   std::vector<slept_case> cases;
   cases.push_back({"barrier", "MPI_Barrier", "wait_at_barrier", late_barrier, for_rank_0, "none"});
   cases.push_back({"making", "MPI_Comm_create_from_group", "wait_at_create", late_making, for_rank_0, "MPI_Comm_free"});
-  run(cases, 0.75, 0.97, 2);  // ranks spin, so that rank 1 wakes up late as well
+  run(cases, 0.6, 0.97, 2);  // ranks spin, so that rank 1 wakes up late as well
 
   MPI_Comm_free(&of_session);
   MPI_Group_free(&group);
