@@ -77,6 +77,7 @@ class checker:
                     run["waiting_seconds"], run["location_seconds"])
         self.expect(most(run["waiting_seconds"], run["locations"] * run["seconds"]), "run", "more waiting than locations x run")
         self.expect(most(run.get("unseen_seconds", 0), run["seconds"]), "run", "unseen_seconds above seconds")
+        self.expect(most(run.get("paused_seconds", 0), run["location_seconds"]), "run", "paused_seconds above rank time")
         self.expect(most(listed + run["undescribed_seconds"], run["waiting_seconds"]), "run", "waits and undescribed_seconds are",
                     listed + run["undescribed_seconds"], "of", run["waiting_seconds"], "s of waiting")
         unexplained = sum(w["unexplained_seconds"] for w in waits)
@@ -311,6 +312,7 @@ class checker:
         self.expect(share < 0.1, place, "with", share, "of rank time waiting")
         unknown = self.report.get("not_understood", {}).get("share", 0)
         self.expect(unknown < 0.01, place, "with", unknown, "of rank time not understood")
+        self.expect(run.get("paused_seconds", 0) == 0, place, "of a run that was paused")
         self.expect(run.get("unseen_seconds", 0) <= 0.01 * run["seconds"] + TINY, place, "of a run that was explained in part")
 
 
@@ -331,7 +333,7 @@ FREE = re.compile(r"""
            |granules_of_array|misses|writers|readers|lead_visits|ratio|other_threads|other_thread_seconds)$
     |(^|\.)(settings|picture|unseen|last_words|engines|shares|calls)\.
     |^overhead\.(waiting_without_seconds|error_seconds|seconds|pause_seconds|poll_seconds)$ |^not_understood\.scheduler_seconds$
-    |\.compensated_seconds$ |^run\.unseen_seconds$""", re.VERBOSE)
+    |\.compensated_seconds$ |^run\.(unseen|paused)_seconds$""", re.VERBOSE)
 
 
 def numbers(value, path=""):
