@@ -4,6 +4,7 @@
 #include <whywait/mpi/collective_table.hpp>
 #include <whywait/mpi/initiations.hpp>
 #include <whywait/mpi/mpi_header.hpp>
+#include <whywait/mpi/next_tool.hpp>
 
 #if !defined(WHYWAIT_DISABLE) && !defined(WHYWAIT_OBSERVED)
 
@@ -14,7 +15,7 @@
 #define WHYWAIT_MPI_HEAD(name, parameters) __attribute__((weak, noinline, visibility("default"))) int MPI_##name parameters
 #define WHYWAIT_MPI_MEET(name, parameters, arguments, role, facts)                                           \
   WHYWAIT_MPI_HEAD(name, parameters) {                                                                       \
-    auto call_mpi = [&]() -> int { return PMPI_##name arguments; };                                          \
+    auto call_mpi = [&]() -> int { return WHYWAIT_MPI_NEXT(name, arguments); };                              \
     passed_call pass(call_mpi);                                                                              \
     return role(core::mpi_call::name, calling_code(__builtin_return_address(0), __builtin_frame_address(0)), \
                 pass WHYWAIT_MPI_UNPACK facts);                                                              \
@@ -28,7 +29,7 @@
                    (, comm, WHYWAIT_MPI_UNPACK facts, request))
 #define WHYWAIT_MPI_FREQUENT(name, nonblocking, parameters, arguments, facts)                            \
   WHYWAIT_MPI_HEAD(name, (WHYWAIT_MPI_UNPACK parameters, MPI_Comm comm)) {                               \
-    auto pass = [&]() -> int { return PMPI_##name(WHYWAIT_MPI_UNPACK arguments, comm); };                \
+    auto pass = [&]() -> int { return WHYWAIT_MPI_NEXT(name, (WHYWAIT_MPI_UNPACK arguments, comm)); };   \
     return collective(fixed_call<core::mpi_call::name>{},                                                \
                       calling_code(__builtin_return_address(0), __builtin_frame_address(0)), pass, comm, \
                       WHYWAIT_MPI_UNPACK facts);                                                         \

@@ -7,6 +7,7 @@
 #include <whywait/mpi/calibration.hpp>
 #include <whywait/mpi/call.hpp>
 #include <whywait/mpi/end_hooks.hpp>
+#include <whywait/mpi/next_tool.hpp>
 #include <whywait/mpi/unexplained_call.hpp>
 #include <whywait/record/listen.hpp>
 
@@ -103,21 +104,6 @@ inline bool& began_session() noexcept {
   return began;
 }
 
-/// The library of another tool that defines MPI functions: with RTLD_DEFAULT one whose functions the program calls in place of
-/// ours, with RTLD_NEXT one that comes after ours. Null: there is none.
-inline const char* other_tool(void* where) noexcept {
-  const auto library_of = [](void* code) noexcept -> const char* {
-    Dl_info info;
-    return code != nullptr && dladdr(code, &info) != 0 ? info.dli_fname : nullptr;
-  };
-  static const char place = 0;
-  const char* const called = library_of(dlsym(where, "MPI_Init"));
-  const char* const mpi = library_of(dlsym(RTLD_DEFAULT, "PMPI_Init"));
-  const char* const own = library_of(const_cast<char*>(&place));
-  if (called == nullptr || mpi == nullptr || own == nullptr) return nullptr;
-  return strcmp(called, mpi) != 0 && strcmp(called, own) != 0 ? called : nullptr;
-}
-
 /// At the end of a process that never called MPI_Init through C: one line instead of silence.
 inline void say_if_unseen() noexcept {
   core::registry* const registry = core::the_registry();
@@ -126,7 +112,7 @@ inline void say_if_unseen() noexcept {
   if (!registry->config.enable || !registry->config.report || !core::first_of_the_launch()) return;
   int initialised = 0;
   PMPI_Initialized(&initialised);
-  const char* const tool = initialised != 0 ? other_tool(RTLD_DEFAULT) : nullptr;
+  const char* const tool = initialised != 0 ? other_tools::in_front() : nullptr;
   if (tool != nullptr)
     core::warn(tool,
                " was loaded before whywait and takes the MPI calls of this program: none was seen, there is no report; use one "
@@ -152,12 +138,11 @@ inline void at_exit() {
   if (finalized == 0) say_last_words(*process, end_reason::exit, 0);
 }
 
-/// whywait calls PMPI, so that tools behind it see nothing.
-inline void say_who_sees_nothing() noexcept {
+/// The wrappers pass calls on to a tool behind them. Before the first call that they pass on.
+inline const char* connect_next_tool() noexcept {
+  const char* const tool = other_tools::find_next();
   const core::registry* const registry = core::the_registry();
-  if (registry == nullptr || !registry->config.report || !core::first_of_the_launch()) return;
-  if (const char* const tool = other_tool(RTLD_NEXT))
-    core::warn(tool, " sees no MPI call, because whywait comes before it; use one tool at a time");
+  return registry != nullptr && registry->config.report && core::first_of_the_launch() ? tool : nullptr;
 }
 
 inline void open_state(core::mpi_call what, caller from, start_agreement& agreement) noexcept {
@@ -190,7 +175,10 @@ inline void open_state(core::mpi_call what, caller from, start_agreement& agreem
   find_shared_handles(*process);
   process->communicators.bind(bits_of(MPI_COMM_WORLD), learn_communicator(*process, MPI_COMM_WORLD));
   process->communicators.bind(bits_of(MPI_COMM_SELF), learn_communicator(*process, MPI_COMM_SELF));
-  calibrate(*process);
+  {
+    const without_next_tool alone;
+    calibrate(*process);
+  }
   join_job(*process);
   if (process->hook.on_start != nullptr) process->hook.on_start(*process);
   process->start_anchor = core::clock_anchor::take();
@@ -219,11 +207,13 @@ template <class What, class Pass>
 inline int initialise(What what, caller from, Pass& pass) {
   detail::called_init() = true;
   if (!bindings::connect()) return pass();
+  const char* const tool = detail::connect_next_tool();
   start_agreement agreement;
   agreement.announce();
   const int code = pass();
   if (code == MPI_SUCCESS) {
-    detail::say_who_sees_nothing();
+    if (tool != nullptr)
+      core::warn(tool, " receives the MPI calls of this program after whywait: its cost counts as time in MPI");
     detail::open_state(what, from, agreement);
   }
   return code;

@@ -74,7 +74,7 @@
 #define WHYWAIT_MPI_UNPACK(...) __VA_ARGS__
 #define WHYWAIT_MPI_ONE_SIDED(name, parameters, arguments, role, facts)                                \
   __attribute__((weak, noinline, visibility("default"))) int MPI_##name parameters {                   \
-    auto call_mpi = [&]() -> int { return PMPI_##name arguments; };                                    \
+    auto call_mpi = [&]() -> int { return WHYWAIT_MPI_NEXT(name, arguments); };                        \
     ::whywait::mpi::passed_call pass(call_mpi);                                                        \
     return ::whywait::mpi::role(::whywait::core::mpi_call::name,                                       \
                                 calling_code(__builtin_return_address(0), __builtin_frame_address(0)), \

@@ -4,6 +4,7 @@
 #include <whywait/mpi/argument_facts.hpp>
 #include <whywait/mpi/call.hpp>
 #include <whywait/mpi/data_regions.hpp>
+#include <whywait/mpi/next_tool.hpp>
 #include <whywait/mpi/posting_guard.hpp>
 
 #include <limits.h>
@@ -60,14 +61,14 @@ inline void resolve(core::sync_record* r, const MPI_Status& status) noexcept {
 // MPI's form for `count`: only calls with large counts receive one that does not fit an int, and every library that has them
 // has the nonblocking ones.
 #if MPI_VERSION >= 4
-#define WHYWAIT_MPI_POST_BY_COUNT(name)                                          \
-  if (count > INT_MAX || count < INT_MIN) {                                      \
-    return PMPI_##name##_c(buffer, count, type, e.peer, e.tag, e.comm, request); \
-  }                                                                              \
-  return PMPI_##name(buffer, static_cast<int>(count), type, e.peer, e.tag, e.comm, request)
+#define WHYWAIT_MPI_POST_BY_COUNT(name)                                                       \
+  if (count > INT_MAX || count < INT_MIN) {                                                   \
+    return WHYWAIT_MPI_NEXT(name##_c, (buffer, count, type, e.peer, e.tag, e.comm, request)); \
+  }                                                                                           \
+  return WHYWAIT_MPI_NEXT(name, (buffer, static_cast<int>(count), type, e.peer, e.tag, e.comm, request))
 #else
 #define WHYWAIT_MPI_POST_BY_COUNT(name) \
-  return PMPI_##name(buffer, static_cast<int>(count), type, e.peer, e.tag, e.comm, request)
+  return WHYWAIT_MPI_NEXT(name, (buffer, static_cast<int>(count), type, e.peer, e.tag, e.comm, request))
 #endif
 /// Posts the nonblocking form of MPI_Send, MPI_Bsend, MPI_Ssend or MPI_Rsend.
 inline int post_send(core::mpi_call what, const void* buffer, MPI_Count count, MPI_Datatype type, const envelope& e,
@@ -94,7 +95,7 @@ inline int post_and_wait(call& here, MPI_Comm comm, uint32_t& posting, Post&& po
     const int code = post(&request);
     if (code != MPI_SUCCESS) return code;
   }
-  return PMPI_Wait(&request, status);
+  return WHYWAIT_MPI_NEXT(Wait, (&request, status));
 }
 
 /// MPI_Mprobe while several threads call MPI. It polls, for nothing else gives ordinal and match in one step.
@@ -255,8 +256,8 @@ inline int exchange(What what, caller from, Pass& pass, Post&& post, const void*
       code = post(requests);
     }
     if (__builtin_expect(code != MPI_SUCCESS, 0) && requests[0] != MPI_REQUEST_NULL) PMPI_Cancel(&requests[0]);
-    const int sent = PMPI_Wait(&requests[1], MPI_STATUS_IGNORE);
-    const int received = PMPI_Wait(&requests[0], status);
+    const int sent = WHYWAIT_MPI_NEXT(Wait, (&requests[1], MPI_STATUS_IGNORE));
+    const int received = WHYWAIT_MPI_NEXT(Wait, (&requests[0], status));
     if (code == MPI_SUCCESS) code = sent != MPI_SUCCESS ? sent : received;
   } else {
     posting = here.process().take_postings(2);

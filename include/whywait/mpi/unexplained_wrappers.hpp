@@ -2,6 +2,7 @@
 #define WHYWAIT_MPI_UNEXPLAINED_WRAPPERS_HPP
 
 #include <whywait/mpi/mpi_header.hpp>
+#include <whywait/mpi/next_tool.hpp>
 #include <whywait/mpi/unexplained_call.hpp>
 #include <whywait/mpi/unexplained_table.hpp>
 
@@ -15,7 +16,7 @@
     const ::whywait::mpi::unexplained_call here(                                                \
         ::whywait::core::mpi_call::name,                                                        \
         ::whywait::mpi::calling_code(__builtin_return_address(0), __builtin_frame_address(0))); \
-    return PMPI_##name arguments;                                                               \
+    return WHYWAIT_MPI_NEXT(name, arguments);                                                   \
   }
 #define WHYWAIT_MPI_UNEXPLAINED_AS_LARGE(name, parameters, arguments) WHYWAIT_MPI_UNEXPLAINED(name##_c, parameters, arguments)
 

@@ -8,6 +8,7 @@
 #include <whywait/mpi/initiations.hpp>
 #include <whywait/mpi/lifecycle.hpp>
 #include <whywait/mpi/mpi_header.hpp>
+#include <whywait/mpi/next_tool.hpp>
 #include <whywait/mpi/one_sided_wrappers.hpp>
 #include <whywait/mpi/partitioned.hpp>
 #include <whywait/mpi/point_to_point.hpp>
@@ -196,7 +197,7 @@
 #define WHYWAIT_MPI_WRAPPER(name, parameters, arguments, role, facts)                                  \
   __attribute__((weak, noinline, visibility("default"))) int MPI_##name parameters {                   \
     using namespace ::whywait::mpi;                                                                    \
-    auto pass = [&]() -> int { return PMPI_##name arguments; };                                        \
+    auto pass = [&]() -> int { return WHYWAIT_MPI_NEXT(name, arguments); };                            \
     return ::whywait::mpi::role(fixed_call<::whywait::core::mpi_call::name>{},                         \
                                 calling_code(__builtin_return_address(0), __builtin_frame_address(0)), \
                                 pass WHYWAIT_MPI_UNPACK facts);                                        \
@@ -204,7 +205,7 @@
 #define WHYWAIT_MPI_RARE_WRAPPER(name, parameters, arguments, role, facts)                             \
   __attribute__((weak, noinline, visibility("default"))) int MPI_##name parameters {                   \
     using namespace ::whywait::mpi;                                                                    \
-    auto call_mpi = [&]() -> int { return PMPI_##name arguments; };                                    \
+    auto call_mpi = [&]() -> int { return WHYWAIT_MPI_NEXT(name, arguments); };                        \
     passed_call pass(call_mpi);                                                                        \
     return ::whywait::mpi::role(::whywait::core::mpi_call::name,                                       \
                                 calling_code(__builtin_return_address(0), __builtin_frame_address(0)), \
@@ -248,6 +249,7 @@ WHYWAIT_MPI_WRAPPERS_SINCE_4(WHYWAIT_MPI_NO_WRAPPER, WHYWAIT_MPI_LARGE_WRAPPER)
 }  // namespace whywait
 #endif
 
+#undef WHYWAIT_MPI_NEXT
 #undef WHYWAIT_MPI_NO_WRAPPER
 #undef WHYWAIT_MPI_LARGE_WRAPPER
 #undef WHYWAIT_MPI_RARE_WRAPPER
