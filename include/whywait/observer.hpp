@@ -57,6 +57,7 @@ inline const bool listening = [] {
     at_exit();
     say_if_unseen();
   }));
+  static_cast<void>(at_quick_exit(&at_exit));
   install(
       hooks{&postmortem::at_start, &finalize::at_recording, &finalize::at_finalize, &postmortem::at_end, &finalize::at_epoch});
   return true;

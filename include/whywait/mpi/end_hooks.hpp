@@ -68,7 +68,9 @@ inline bool belongs_to_mpi(const struct sigaction& action) noexcept {
   return false;
 }
 
-inline void listen_to_signals() noexcept {
+/// Returns whether faults reach the handler.
+inline bool listen_to_signals() noexcept {
+  bool catches_faults = false;
   for (fatal_signal& s : fatal_signals) {
     struct sigaction now;
     if (sigaction(s.number, nullptr, &now) != 0) continue;
@@ -82,7 +84,9 @@ inline void listen_to_signals() noexcept {
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
     ours.sa_sigaction = &on_signal;
     s.ours = sigaction(s.number, &ours, nullptr) == 0;
+    if (s.number == SIGSEGV) catches_faults = s.ours;
   }
+  return catches_faults;
 }
 
 /// Puts back what was there, unless the program has installed something since.

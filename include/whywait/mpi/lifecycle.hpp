@@ -185,7 +185,8 @@ inline void open_state(core::mpi_call what, caller from, start_agreement& agreem
   process->clocks.start(process->tool_comm);  // waits for the others' on_start, so that it delays no message
   process->compared = process->clocks.compared();
   core::detail::pin_this_module();  // the code that runs at exit must still be there
-  listen_to_signals();
+  process->catches_faults = listen_to_signals();
+  if (process->catches_faults) static_cast<thread_state*>(here->extension[0])->signals.set();
   if (process->hook.on_recording != nullptr) process->hook.on_recording(*process);
   process->begin_ticks = core::cycle_clock::now();
   __atomic_store_n(&process->running, true, __ATOMIC_RELEASE);
@@ -259,6 +260,7 @@ inline int finalise(What what, caller from, Pass& pass) {
   thread->open = outer;
   process->registry->kept.remove();
   detail::ignore_signals();
+  thread->signals.reset();
   process->clocks.release();
   PMPI_Group_free(&process->world_group);
   PMPI_Comm_free(&process->tool_comm);

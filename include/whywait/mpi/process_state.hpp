@@ -14,6 +14,7 @@
 #include <whywait/mpi/own_delay.hpp>
 #include <whywait/mpi/requests.hpp>
 #include <whywait/mpi/self_timing.hpp>
+#include <whywait/mpi/signal_stack.hpp>
 #include <whywait/mpi/spin_lock.hpp>
 #include <whywait/record/location.hpp>
 #include <whywait/record/recycling.hpp>
@@ -119,6 +120,7 @@ struct thread_state : thread_facts {
   own_delay delay;          ///< of the thread that started MPI
   posting_lock* held;       ///< the first of the consecutive posting locks that this thread holds
   uint32_t held_count;
+  signal_stack signals;     ///< for fatal signals
 
   /// Also of a call that an error handler left by `longjmp`, which ran no destructor.
   void release_posting_locks() noexcept {
@@ -130,6 +132,7 @@ struct thread_state : thread_facts {
 struct state : process_facts {
   bool multiple;            ///< MPI_THREAD_MULTIPLE was granted
   bool several;             ///< and more than one thread has called MPI: posting is under a lock
+  bool catches_faults;      ///< SIGSEGV is caught, so that threads need a stack for it
   bool ended;               ///< on_end has run or must not run any more
   bool any_multiple;        ///< MPI_THREAD_MULTIPLE was granted to some process
   bool spawned;             ///< MPI_Comm_spawn started this process
@@ -235,6 +238,7 @@ inline bool release_calls(record::location& ended) noexcept {
     return false;
   thread.open.frame = nullptr;
   thread.polls.record = nullptr;
+  thread.signals.reset();
   return true;
 }
 
@@ -276,7 +280,9 @@ __attribute__((noinline, cold)) inline thread_state* make_thread(state* process,
 __attribute__((noinline, cold)) inline thread_state* open_thread(record::location* location) noexcept {
   state* const process = the_state();
   if (process == nullptr || !__atomic_load_n(&process->running, __ATOMIC_ACQUIRE)) return nullptr;
-  return make_thread(process, location);
+  thread_state* const made = make_thread(process, location);
+  if (made != nullptr && process->catches_faults) made->signals.set();
+  return made;
 }
 
 }  // namespace detail

@@ -83,15 +83,24 @@ inline const char* name_of_end(mpi::end_reason reason, int signal) noexcept {
   return report::name_of_signal(signal);
 }
 
-// Formats "<prefix>.rank<n>.json" without allocation. Returns false if it does not fit.
-inline bool file_of_rank(const char* prefix, std::int32_t rank, char* text, std::size_t room) noexcept {
+/// Digits of a number, without allocation.
+struct decimal {
+  explicit decimal(std::uint32_t number) noexcept : begin(digits + sizeof digits - 1) {
+    *begin = '\0';
+    do *--begin = static_cast<char>('0' + number % 10);
+    while ((number /= 10) != 0);
+  }
   char digits[12];
-  char* begin = digits + sizeof digits - 1;
-  *begin = '\0';
-  do *--begin = static_cast<char>('0' + rank % 10);
-  while ((rank /= 10) != 0);
+  char* begin;
+};
+
+// Formats "<prefix>.rank<n>.json" without allocation. Returns false if it does not fit. Processes that MPI_Comm_spawn started
+// have the ranks and the environment of those that started them: their files contain the process number as well.
+inline bool file_of_rank(const char* prefix, const mpi::state& process, char* text, std::size_t room) noexcept {
+  const decimal rank(static_cast<std::uint32_t>(process.rank)), pid(process.registry->pid);
   std::size_t length = 0;
-  for (const char* part : {prefix, ".rank", static_cast<const char*>(begin), ".json"})
+  for (const char* part : {prefix, process.spawned ? ".spawned-" : "", process.spawned ? pid.begin : "", ".rank",
+                           static_cast<const char*>(rank.begin), ".json"})
     for (; *part != '\0'; ++part)
       if (length + 1 < room) text[length++] = *part;
       else return false;
@@ -196,7 +205,7 @@ inline void at_end(mpi::state& process, mpi::end_reason reason, int signal) {
   if (wanted.report) postmortem::print(words, 2);
   if (wanted.output == nullptr) return;
   char path[4096];
-  if (!detail::file_of_rank(wanted.output, process.rank, path, sizeof path) || !write_json(words, path))
+  if (!detail::file_of_rank(wanted.output, process, path, sizeof path) || !write_json(words, path))
     core::warn("cannot write ", wanted.output, ".rank*.json: ",
                errno == ENOENT   ? "no such folder"
                : errno == EACCES ? "permission denied"

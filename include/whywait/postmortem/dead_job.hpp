@@ -204,7 +204,9 @@ class dead_job {
       case core::kept_end::abort: return "MPI_Abort";
       case core::kept_end::exit: return "exit without MPI_Finalize";
       case core::kept_end::signal: return report::name_of_signal(p.header().signal);
-      default: return p.has_mpi() && p.facts().end_ticks != 0 ? "killed in MPI_Finalize" : "killed";
+      default:  // neither leaves a trace: a signal without handler of whywait, as SIGKILL, and _exit
+        return std::string(p.has_mpi() && p.facts().end_ticks != 0 ? "ended in" : "ended without") +
+               " MPI_Finalize, by an uncaught signal or _exit";
     }
   }
 

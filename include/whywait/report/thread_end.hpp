@@ -28,7 +28,7 @@ struct thread_end {
   std::int32_t rank = -1;  ///< -1: no MPI
   std::int32_t thread = 0;
   std::int64_t pid = 0;
-  std::string end;      ///< end of the process: "SIGTERM"; "killed" if none was recorded
+  std::string end;      ///< end of the process: "SIGTERM"; "ended without MPI_Finalize, ..." if none was recorded
   double seconds = 0;   ///< time of the last record
   bool inside = false;  ///< in an MPI call that did not return; the next three members describe it
   base::place call;
