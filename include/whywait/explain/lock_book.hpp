@@ -47,7 +47,7 @@ class lock_book {
   /// Sends the lists to the targets. Fills no packet much beyond `room` bytes; the next call sends the rest.
   template <class Outbox>
   void send(Outbox&& to, std::size_t room) {
-    if (!send_list(held_, base::packet_part::lock_held, to, room)) return;
+    if (!held_.empty() && !send_list(held_, base::packet_part::lock_held, to, room)) return;
     send_list(blocked_, base::packet_part::lock_blocked, to, room);
   }
 

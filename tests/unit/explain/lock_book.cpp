@@ -71,6 +71,18 @@ TEST_CASE("a lock of all targets conflicts with an exclusive lock of one") {
   for (const auto& w : r.notes.waits) CHECK(w.causer_rank == (w.rank == 1 ? 0 : 1));
 }
 
+TEST_CASE("lists of locks that take several rounds of exchange are sent completely") {
+  const std::uint64_t cycles = 1000;  // 64 kB of blocked calls, a packet has room for 16
+  run r(3);
+  for (std::uint64_t k = 0; k != cycles; ++k) {
+    hold(r[0], 2, 1, 100 * k + 1, 100 * k + 2, 100 * k + 50);
+    hold(r[1], 2, 1, 100 * k + 10, 100 * k + 53, 100 * k + 60);
+  }
+  const auto out = r.explain();
+  CHECK(out.waiting_ns == std::int64_t(40 * cycles));
+  CHECK(r.notes.waits.size() == cycles);
+}
+
 TEST_CASE("locks of other targets, and unlocks after the lock was granted, are no cause") {
   run r(4);
   hold(r[0], 3, 1, 1, 2, 50);
