@@ -2379,6 +2379,9 @@ class event_buffer {
   B(Irecv, post_receive) B(Imrecv, post_receive)                                                         \
   B(Send_init, prepare) B(Bsend_init, prepare) B(Ssend_init, prepare) B(Rsend_init, prepare)             \
   B(Recv_init, prepare) X(Start, start) X(Startall, start)                                               \
+  B(Isendrecv, start) B(Isendrecv_replace, start)                                                        \
+  X(Psend_init, prepare) X(Precv_init, prepare)                                                          \
+  X(Pready, post_send) X(Pready_range, post_send) X(Pready_list, post_send) X(Parrived, test)            \
   X(Wait, complete_all) X(Waitall, complete_all) X(Waitany, complete_any) X(Waitsome, complete_any)      \
   X(Test, test) X(Testall, test) X(Testany, test) X(Testsome, test) X(Request_get_status, test)          \
   X(Cancel, local) X(Request_free, local)                                                                \
@@ -2393,7 +2396,7 @@ class event_buffer {
   X(Comm_create_from_group, create) X(Comm_split, create) X(Comm_split_type, create)                     \
   X(Intercomm_create, create) X(Intercomm_merge, create) X(Cart_create, create) X(Cart_sub, create)      \
   X(Graph_create, create) X(Dist_graph_create, create) X(Dist_graph_create_adjacent, create)             \
-  X(Comm_free, release) X(Comm_disconnect, release) X(Abort, local)                                      \
+  X(Comm_free, release) X(Comm_disconnect, release) X(Abort, local) X(Pcontrol, local)                   \
   B(Win_create, create) B(Win_allocate, create)                                                          \
   X(Win_allocate_shared, create) X(Win_create_dynamic, create) X(Win_free, release) X(Win_fence, fence)  \
   X(Win_post, epoch) X(Win_start, epoch) X(Win_complete, epoch) X(Win_wait, epoch) X(Win_test, test)     \
@@ -2434,8 +2437,7 @@ class event_buffer {
 // its time is known, what it waited for is not. A call that neither of the tables has synchronises no rank.
 #define WHYWAIT_MPI_BOTH(X, name) X(name) X(name##_c)
 #define WHYWAIT_MPI_UNEXPLAINED_CALLS(X)                                                                 \
-  WHYWAIT_MPI_BOTH(X, Isendrecv) WHYWAIT_MPI_BOTH(X, Isendrecv_replace) WHYWAIT_MPI_BOTH(X, Buffer_detach) \
-  X(Psend_init) X(Precv_init) X(Pready) X(Pready_range) X(Pready_list) X(Parrived)                       \
+  WHYWAIT_MPI_BOTH(X, Buffer_detach)                                                                     \
   X(Win_sync) X(Win_allocate_shared_c) X(Win_set_info)                                                   \
   X(Intercomm_create_from_groups) X(Comm_set_info)      \
   X(Comm_spawn) X(Comm_spawn_multiple) X(Comm_accept) X(Comm_connect) X(Comm_join)                       \
@@ -2481,7 +2483,7 @@ enum class call_role : uint8_t {
   post_send,     ///< posts a send
   post_receive,  ///< posts a receive
   prepare,       ///< makes a persistent request
-  start,         ///< posts what a persistent request describes
+  start,         ///< posts what a persistent request describes, or a send and a receive of one request
   complete_all,  ///< waits until all given requests are complete
   complete_any,  ///< waits until one of the given requests is complete
   test,          ///< checks whether requests are complete

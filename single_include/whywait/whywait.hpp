@@ -1013,6 +1013,9 @@ class kept_modules {
   B(Irecv, post_receive) B(Imrecv, post_receive)                                                         \
   B(Send_init, prepare) B(Bsend_init, prepare) B(Ssend_init, prepare) B(Rsend_init, prepare)             \
   B(Recv_init, prepare) X(Start, start) X(Startall, start)                                               \
+  B(Isendrecv, start) B(Isendrecv_replace, start)                                                        \
+  X(Psend_init, prepare) X(Precv_init, prepare)                                                          \
+  X(Pready, post_send) X(Pready_range, post_send) X(Pready_list, post_send) X(Parrived, test)            \
   X(Wait, complete_all) X(Waitall, complete_all) X(Waitany, complete_any) X(Waitsome, complete_any)      \
   X(Test, test) X(Testall, test) X(Testany, test) X(Testsome, test) X(Request_get_status, test)          \
   X(Cancel, local) X(Request_free, local)                                                                \
@@ -1027,7 +1030,7 @@ class kept_modules {
   X(Comm_create_from_group, create) X(Comm_split, create) X(Comm_split_type, create)                     \
   X(Intercomm_create, create) X(Intercomm_merge, create) X(Cart_create, create) X(Cart_sub, create)      \
   X(Graph_create, create) X(Dist_graph_create, create) X(Dist_graph_create_adjacent, create)             \
-  X(Comm_free, release) X(Comm_disconnect, release) X(Abort, local)                                      \
+  X(Comm_free, release) X(Comm_disconnect, release) X(Abort, local) X(Pcontrol, local)                   \
   B(Win_create, create) B(Win_allocate, create)                                                          \
   X(Win_allocate_shared, create) X(Win_create_dynamic, create) X(Win_free, release) X(Win_fence, fence)  \
   X(Win_post, epoch) X(Win_start, epoch) X(Win_complete, epoch) X(Win_wait, epoch) X(Win_test, test)     \
@@ -1068,8 +1071,7 @@ class kept_modules {
 // its time is known, what it waited for is not. A call that neither of the tables has synchronises no rank.
 #define WHYWAIT_MPI_BOTH(X, name) X(name) X(name##_c)
 #define WHYWAIT_MPI_UNEXPLAINED_CALLS(X)                                                                 \
-  WHYWAIT_MPI_BOTH(X, Isendrecv) WHYWAIT_MPI_BOTH(X, Isendrecv_replace) WHYWAIT_MPI_BOTH(X, Buffer_detach) \
-  X(Psend_init) X(Precv_init) X(Pready) X(Pready_range) X(Pready_list) X(Parrived)                       \
+  WHYWAIT_MPI_BOTH(X, Buffer_detach)                                                                     \
   X(Win_sync) X(Win_allocate_shared_c) X(Win_set_info)                                                   \
   X(Intercomm_create_from_groups) X(Comm_set_info)      \
   X(Comm_spawn) X(Comm_spawn_multiple) X(Comm_accept) X(Comm_connect) X(Comm_join)                       \
@@ -1115,7 +1117,7 @@ enum class call_role : uint8_t {
   post_send,     ///< posts a send
   post_receive,  ///< posts a receive
   prepare,       ///< makes a persistent request
-  start,         ///< posts what a persistent request describes
+  start,         ///< posts what a persistent request describes, or a send and a receive of one request
   complete_all,  ///< waits until all given requests are complete
   complete_any,  ///< waits until one of the given requests is complete
   test,          ///< checks whether requests are complete
@@ -2481,6 +2483,50 @@ struct clock_start {
 
 #endif
 
+// ---- whywait/mpi/complete.hpp
+#ifndef WHYWAIT_MPI_COMPLETE_HPP
+#define WHYWAIT_MPI_COMPLETE_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+/// The pause between two tests of a loop that waits for other ranks: none for the first 200, then sched_yield(), then a sleep
+/// that grows to 1 ms. Ranks often outnumber processors, and few MPI libraries let ranks that wait sleep.
+class backoff {
+ public:
+  void operator()() noexcept {
+    ++tries_;
+    if (tries_ <= 200) return;
+    if (tries_ <= 1000) {
+      sched_yield();
+      return;
+    }
+    const timespec pause{0, tries_ < 21000 ? 50 * static_cast<long>(tries_ - 1000) : 1000000};
+    nanosleep(&pause, nullptr);
+  }
+
+ private:
+  unsigned tries_ = 0;
+};
+
+/// Waits for a nonblocking call of this rank. Returns what MPI returned for it.
+inline int complete(MPI_Request& request, MPI_Status* status = MPI_STATUS_IGNORE) noexcept {
+  int over = 0, problem = MPI_SUCCESS;
+  for (backoff wait; (problem = PMPI_Test(&request, &over, status)) == MPI_SUCCESS && over == 0;) wait();
+  return problem;
+}
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
 // ---- whywait/mpi/clock_sync.hpp
 #ifndef WHYWAIT_MPI_CLOCK_SYNC_HPP
 #define WHYWAIT_MPI_CLOCK_SYNC_HPP
@@ -2505,7 +2551,7 @@ class clock_sync {
     struct {
       uint64_t own, reference, bracket;
     } pair = {first_.own, first_.reference, first_.bracket};
-    PMPI_Bcast(&pair, static_cast<int>(sizeof pair), MPI_BYTE, 0, first_.sharers);  // all that read the leader's clock
+    broadcast(&pair, static_cast<int>(sizeof pair), MPI_BYTE, 0, first_.sharers);  // all that read the leader's clock
     first_.own = pair.own;
     first_.reference = pair.reference;
     first_.bracket = pair.bracket;
@@ -2518,13 +2564,13 @@ class clock_sync {
   /// Collective over the same ranks, later; returns this rank's map. May be called several times: each map is linear
   /// from the call before (the first from `start`) to this one.
   core::shared_clock finish(MPI_Comm comm) noexcept {
-    const sample last = measure(comm);
+    sample last = measure(comm);
     // rank 0 provides the rate of its own counter; time 0 is its first reading
     struct {
       double rate;
       uint64_t origin;
     } reference = {core::clock_anchor::rate(first_.anchor, last.anchor), first_.anchor.ticks};
-    PMPI_Bcast(&reference, static_cast<int>(sizeof reference), MPI_BYTE, 0, comm);
+    broadcast(&reference, static_cast<int>(sizeof reference), MPI_BYTE, 0, comm);
     const auto reference_ns = [&](uint64_t ticks) {
       return static_cast<double>(static_cast<int64_t>(ticks - reference.origin)) * reference.rate;
     };
@@ -2542,24 +2588,33 @@ class clock_sync {
       map.error_ns = static_cast<double>(widest) / 2 * map.ns_per_tick;
     }
     // the leader of each clock sends the map to all ranks that read the clock
-    PMPI_Bcast(&map, static_cast<int>(sizeof map), MPI_BYTE, 0, first_.sharers);
+    broadcast(&map, static_cast<int>(sizeof map), MPI_BYTE, 0, first_.sharers);
+    free(last);
     previous_ = last;
-    free(last.sharers);
     return map;
   }
 
   /// Frees what `start` made. Collective.
-  void release() noexcept {
-    free(first_.sharers);
-    first_.sharers = MPI_COMM_NULL;
-  }
+  void release() noexcept { free(first_); }
 
   /// Whether this rank reads the same counter as rank 0; valid after `start`.
   bool same_as_reference() const noexcept { return first_.same_as_reference; }
 
  private:
+  // Collectives in which ranks that share processors wait without spinning.
+  static void broadcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) noexcept {
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (PMPI_Ibcast(data, count, type, root, comm, &request) == MPI_SUCCESS) complete(request);
+  }
+  static bool reduce(void* data, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) noexcept {
+    MPI_Request request = MPI_REQUEST_NULL;
+    return PMPI_Iallreduce(MPI_IN_PLACE, data, count, type, op, comm, &request) == MPI_SUCCESS &&
+           complete(request) == MPI_SUCCESS;
+  }
+
   struct sample {
-    MPI_Comm sharers = MPI_COMM_NULL;  // ranks that read the same counter
+    MPI_Comm sharers = MPI_COMM_NULL;  // ranks that read the same counter; the given communicator if all do
+    bool made = false;  // of sharers: to be freed
     bool same_as_reference = false;
     uint64_t own = 0;  // own ticks and rank 0's ticks at one instant
     uint64_t reference = 0;
@@ -2571,23 +2626,30 @@ class clock_sync {
     sample s;
     int rank = 0;
     PMPI_Comm_rank(comm, &rank);
-    s.sharers = find_sharers(comm, rank);
+    s.sharers = without_strangers(have_one_kernel(comm) ? comm : find_sharers(comm, rank), comm);
+    s.made = s.sharers != comm && s.sharers != MPI_COMM_SELF;
     int sharer = 0;
     PMPI_Comm_rank(s.sharers, &sharer);
     int with_reference = rank == 0;
-    PMPI_Bcast(&with_reference, 1, MPI_INT, 0, s.sharers);
+    broadcast(&with_reference, 1, MPI_INT, 0, s.sharers);
     s.same_as_reference = with_reference != 0;
     s.anchor = core::clock_anchor::take<Clock>();
     const int compared = sharer == 0 && !s.same_as_reference ? 1 : 0;
-    int all = 0;
-    PMPI_Reduce(&compared, &all, 1, MPI_INT, MPI_SUM, 0, comm);
+    int all = compared;
+    reduce(&all, 1, MPI_INT, MPI_SUM, comm);
     if (rank == 0) serve(comm, all);
     else if (compared != 0) compare(comm, s);
     return s;
   }
 
-  // Splits by node, then by kernel, then gives every rank whose clock cannot be shared a group of its own. Where MPI has
-  // no communicators left, all ranks of a group fail together.
+  // Whether the counters of all ranks are invariant and of one kernel. Most jobs of more ranks than processors have one
+  // machine, and there a split takes long, because few MPI libraries let ranks that wait yield the processor.
+  static bool have_one_kernel(MPI_Comm comm) noexcept {
+    const core::stable_key boot = Clock::invariant() ? core::boot_key() : 0;
+    int64_t most[2] = {static_cast<int64_t>(boot), static_cast<int64_t>(~boot)};
+    return reduce(most, 2, MPI_INT64_T, MPI_MAX, comm) && boot != 0 && most[0] == ~most[1];
+  }
+  // Splits by node, then by kernel. Where MPI has no communicators left, all ranks of a group fail together.
   static MPI_Comm find_sharers(MPI_Comm comm, int rank) noexcept {
     MPI_Comm node = MPI_COMM_NULL, sharers = MPI_COMM_NULL;
     if (PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node) != MPI_SUCCESS || node == MPI_COMM_NULL)
@@ -2595,40 +2657,43 @@ class clock_sync {
     PMPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
     const core::stable_key boot = Clock::invariant() ? core::boot_key() : 0;
     core::stable_key leaders = boot;
-    PMPI_Bcast(&leaders, 1, MPI_UINT64_T, 0, node);
+    broadcast(&leaders, 1, MPI_UINT64_T, 0, node);
     int in_node = 0;
     PMPI_Comm_rank(node, &in_node);
     const bool shares = boot != 0 && boot == leaders;
     if (PMPI_Comm_split(node, shares ? 0 : in_node + 1, rank, &sharers) != MPI_SUCCESS || sharers == MPI_COMM_NULL)
       sharers = MPI_COMM_SELF;
     PMPI_Comm_free(&node);
-    return without_strangers(sharers);
+    return sharers;
   }
   // Processes of one kernel may have clocks that differ (time namespaces of containers, a virtual machine that moved). The
   // leader's reading lies between two readings of each member; a member for which it does not gets a group of its own.
-  static MPI_Comm without_strangers(MPI_Comm sharers) noexcept {
+  static MPI_Comm without_strangers(MPI_Comm sharers, MPI_Comm given) noexcept {
     int member = 0, members = 1;
     PMPI_Comm_size(sharers, &members);
     if (members == 1) return sharers;
     PMPI_Comm_set_errhandler(sharers, MPI_ERRORS_RETURN);
     PMPI_Comm_rank(sharers, &member);
     const uint64_t before = Clock::now();
-    PMPI_Barrier(sharers);
+    MPI_Request barrier = MPI_REQUEST_NULL;
+    if (PMPI_Ibarrier(sharers, &barrier) == MPI_SUCCESS) complete(barrier);
     uint64_t leaders = Clock::now();
-    PMPI_Bcast(&leaders, 1, MPI_UINT64_T, 0, sharers);
+    broadcast(&leaders, 1, MPI_UINT64_T, 0, sharers);
     const uint64_t after = Clock::now();
     const bool fits = leaders + reading_slack >= before && leaders <= after + reading_slack;
     int all_fit = fits || member == 0 ? 1 : 0;
     const int own_group = all_fit != 0 ? 0 : member;
-    PMPI_Allreduce(MPI_IN_PLACE, &all_fit, 1, MPI_INT, MPI_MIN, sharers);
+    reduce(&all_fit, 1, MPI_INT, MPI_MIN, sharers);
     if (all_fit != 0) return sharers;
     MPI_Comm rest = MPI_COMM_NULL;
     if (PMPI_Comm_split(sharers, own_group, member, &rest) != MPI_SUCCESS || rest == MPI_COMM_NULL) rest = MPI_COMM_SELF;
-    PMPI_Comm_free(&sharers);
+    if (sharers != given) PMPI_Comm_free(&sharers);
     return rest;
   }
-  static void free(MPI_Comm sharers) noexcept {
-    if (sharers != MPI_COMM_NULL && sharers != MPI_COMM_SELF) PMPI_Comm_free(&sharers);
+  static void free(sample& s) noexcept {
+    if (s.made) PMPI_Comm_free(&s.sharers);
+    s.made = false;
+    s.sharers = MPI_COMM_NULL;
   }
 
   static void serve(MPI_Comm comm, int count) noexcept {
@@ -2824,6 +2889,7 @@ class communicator_table {
     core::unmap_pages(entries_, sizeof(known_communicator) * capacity);
     by_handle_.release();
     by_list_.release();
+    partitioned_.release();
   }
 
   /// Number of the communicator behind a handle, `none` if it is not known.
@@ -2869,6 +2935,31 @@ class communicator_table {
 
   /// The number of another persistent collective of a communicator, from 1: all members prepare them in the same order.
   uint32_t prepare(uint32_t index) noexcept { return ++entries_[index].prepared; }
+
+  /// The communicator of the partitioned messages of another one, in which no other messages are.
+  uint32_t partitioned(uint32_t index) noexcept {
+    const uint64_t key = core::combine(index, 0x706172746974ull) | uint64_t(1) << 63;
+    const uint32_t known = find(key);
+    if (known != none || size_ == capacity) return known;
+    if (keeper_ != nullptr)
+      keeper_->keep_up_to(entries_, sizeof(known_communicator) * (size_ + 1), kept_, 1u << 13,
+                          sizeof(known_communicator) * capacity);
+    entries_[size_] = entries_[index];
+    core::stable_key& id = entries_[size_].id;
+    if (id != 0) id = core::combine(id, 0x706172746974ull);
+    bind(key, size_);
+    __atomic_store_n(&size_, size_ + 1, __ATOMIC_RELEASE);
+    return size_ - 1;
+  }
+  /// How-many-th partitioned message from or to a peer with one tag: both sides make them in the same order (MPI 4.0, 4.2).
+  uint32_t count_partitioned(uint32_t index, int32_t peer, int32_t tag, bool sends) noexcept {
+    const uint64_t where = (static_cast<uint64_t>(static_cast<uint32_t>(peer)) << 32) | static_cast<uint32_t>(tag);
+    const uint64_t key = core::combine(core::combine(where, index), sends ? 1 : 2);
+    const uint32_t* const before = partitioned_.find(key);
+    const uint32_t number = before != nullptr ? *before + 1 : 1;
+    partitioned_.set(key, number);
+    return number;
+  }
 
   /// From now on `handle` means this communicator (a handle that MPI uses again loses its old meaning).
   void bind(uint64_t handle, uint32_t index) noexcept { by_handle_.set(handle, index); }
@@ -2933,6 +3024,7 @@ class communicator_table {
   static constexpr uint64_t ranks_chunk = 1u << 16;
   known_communicator* entries_ = nullptr;
   flat_map by_handle_;
+  flat_map partitioned_;
   flat_map by_list_;  // the newest communicator of each list
   char* ranks_ = nullptr;
   uint64_t room_ = 0;
@@ -3188,6 +3280,7 @@ struct alignas(64) pending
   core::sync_record* record;  ///< posting to complete; null: inactive, or its record was lost
   void* new_comm;             ///< MPI_Comm_idup: where MPI will put the handle
   message_region* region;     ///< of a registered array, which it sends or receives; null: none
+  pending* twin;              ///< MPI_Isendrecv: the send, which the receive's handle completes as well; null: none
   int32_t* needs;             ///< persistent collective: ranks that it needs, behind their number; null: not sparse
   uint64_t bytes;
   uint32_t index;             ///< of `record` in its location
@@ -3198,6 +3291,8 @@ struct alignas(64) pending
   uint32_t holders;           ///< calls that will finish it; it is not recycled before they are through
   int32_t peer;
   int32_t tag;
+  int32_t partitions;         ///< of a partitioned message; 0: it is not one
+  int32_t unready;            ///< those that are not ready to be sent
   uint16_t flags;             ///< sync_flag bits of every posting made from it
   core::mpi_call collective;  ///< persistent collective: the call that made it, else `none`
   bool persistent;
@@ -3284,6 +3379,13 @@ class request_table {
     while (!__atomic_compare_exchange_n(&free_, &head, p, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) next_free(p) = head;
   }
 
+  /// Of a request that is gone.
+  __attribute__((noinline, cold)) void drop_twin(pending* p) noexcept {
+    unlink(p->twin);
+    recycle(p->twin);
+    p->twin = nullptr;
+  }
+
   /// Calls found(pending&) for all that are linked; nothing may be added or taken out meanwhile.
   template <class Found>
   void each(Found&& found) {
@@ -3306,10 +3408,11 @@ class request_table {
     p.record = nullptr;
     p.new_comm = nullptr;
     p.region = nullptr;
+    p.twin = nullptr;
     p.needs = nullptr;
     p.bytes = 0;
     p.index = p.location = p.posting = p.comm = p.instance = p.holders = 0;
-    p.peer = p.tag = 0;
+    p.peer = p.tag = p.partitions = p.unready = 0;
     p.flags = 0;
     p.collective = core::mpi_call::none;
     p.persistent = p.linked = p.wildcard = p.cancel_seen = p.watched = false;
@@ -3437,6 +3540,53 @@ struct calibration {
 }  // namespace mpi
 }  // namespace v0
 }  // namespace whywait
+
+#endif
+
+// ---- whywait/mpi/signal_stack.hpp
+#ifndef WHYWAIT_MPI_SIGNAL_STACK_HPP
+#define WHYWAIT_MPI_SIGNAL_STACK_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+/// The stack on which the handler of a fatal signal runs after a stack overflow. A thread gets one if it has none. All functions
+/// are for the thread itself.
+class signal_stack {
+ public:
+  void set() noexcept {
+    stack_t now;
+    if (sigaltstack(nullptr, &now) != 0 || (now.ss_flags & SS_DISABLE) == 0) return;  // one of the program
+    if (pages_ == nullptr) pages_ = core::map_pages(bytes, false);
+    if (pages_ == nullptr) return;
+    stack_t own{};
+    own.ss_sp = pages_;
+    own.ss_size = bytes;
+    sigaltstack(&own, nullptr);
+  }
+
+  /// The pages remain: a later thread that continues the records uses them.
+  void reset() noexcept {
+    stack_t now;
+    if (pages_ == nullptr || sigaltstack(nullptr, &now) != 0 || now.ss_sp != pages_ || now.ss_flags != 0) return;
+    stack_t none{};
+    none.ss_flags = SS_DISABLE;
+    sigaltstack(&none, nullptr);
+  }
+
+ private:
+  static constexpr size_t bytes = size_t(1) << 16;  // the last words need 20 KiB with AVX-512
+  void* pages_;
+};
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
 
 #endif
 
@@ -5221,6 +5371,7 @@ struct thread_state : thread_facts {
   own_delay delay;          ///< of the thread that started MPI
   posting_lock* held;       ///< the first of the consecutive posting locks that this thread holds
   uint32_t held_count;
+  signal_stack signals;     ///< for fatal signals
 
   /// Also of a call that an error handler left by `longjmp`, which ran no destructor.
   void release_posting_locks() noexcept {
@@ -5232,6 +5383,7 @@ struct thread_state : thread_facts {
 struct state : process_facts {
   bool multiple;            ///< MPI_THREAD_MULTIPLE was granted
   bool several;             ///< and more than one thread has called MPI: posting is under a lock
+  bool catches_faults;      ///< SIGSEGV is caught, so that threads need a stack for it
   bool ended;               ///< on_end has run or must not run any more
   bool any_multiple;        ///< MPI_THREAD_MULTIPLE was granted to some process
   bool spawned;             ///< MPI_Comm_spawn started this process
@@ -5337,6 +5489,7 @@ inline bool release_calls(record::location& ended) noexcept {
     return false;
   thread.open.frame = nullptr;
   thread.polls.record = nullptr;
+  thread.signals.reset();
   return true;
 }
 
@@ -5378,7 +5531,9 @@ __attribute__((noinline, cold)) inline thread_state* make_thread(state* process,
 __attribute__((noinline, cold)) inline thread_state* open_thread(record::location* location) noexcept {
   state* const process = the_state();
   if (process == nullptr || !__atomic_load_n(&process->running, __ATOMIC_ACQUIRE)) return nullptr;
-  return make_thread(process, location);
+  thread_state* const made = make_thread(process, location);
+  if (made != nullptr && process->catches_faults) made->signals.set();
+  return made;
 }
 
 }  // namespace detail
@@ -5523,6 +5678,13 @@ inline void forget_communicator(thread_state& thread, uint64_t handle) noexcept 
   process.communicators.forget(handle);
   __atomic_add_fetch(&process.communicator_generation, 1u, __ATOMIC_RELAXED);
 }
+
+/// MPICH 4.0 fills in no status for MPI_Isendrecv.
+#ifdef MPICH_VERSION
+constexpr bool exchanges_have_status = false;
+#else
+constexpr bool exchanges_have_status = true;
+#endif
 
 /// Whether a failed receive has taken its message all the same: a truncated one has.
 inline bool took_message(int code) noexcept {
@@ -10658,6 +10820,133 @@ class neighbours {
 
 #endif
 
+// ---- whywait/mpi/next_tool.hpp
+#ifndef WHYWAIT_MPI_NEXT_TOOL_HPP
+#define WHYWAIT_MPI_NEXT_TOOL_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+/// The functions of another MPI tool that comes after this module in the order of symbol lookup, by core::mpi_call. Null: the
+/// wrapper calls the MPI library. Written once, in MPI_Init, before other threads may call MPI.
+__attribute__((visibility("hidden"))) inline void* next_functions[static_cast<size_t>(core::mpi_call::count_)];
+
+/// Calls the function of the tool behind this module, if there is one, else the MPI library. Costs one load and one branch that
+/// is predicted. Calls of whywait itself use PMPI_ directly, so that tools see the calls of the program only.
+#define WHYWAIT_MPI_NEXT(name, arguments)                                                                               \
+  (__builtin_expect(::whywait::mpi::next_functions[static_cast<size_t>(::whywait::core::mpi_call::name)] != nullptr, 0) \
+       ? reinterpret_cast<decltype(&PMPI_##name)>(                                                                      \
+             ::whywait::mpi::next_functions[static_cast<size_t>(::whywait::core::mpi_call::name)]) arguments            \
+       : PMPI_##name arguments)
+
+/// Finds MPI tools that share the process: a library or program that defines MPI functions, and is neither MPI itself nor whywait.
+class other_tools {
+ public:
+  /// Fills next_functions. Returns the path of the tool behind this module, or null. Cost: a symbol lookup for each MPI call
+  /// with a wrapper, together about 0.1 ms.
+  __attribute__((cold, visibility("hidden"))) static const char* find_next() noexcept {
+    const module mpi = module_of(dlsym(RTLD_DEFAULT, "PMPI_Init"));
+    if (mpi.begin == 0) return nullptr;
+    const char* name = nullptr;
+    module last = mpi;
+    bool is_tool = false;
+    for (size_t i = 1; i < static_cast<size_t>(core::mpi_call::count_); ++i) {
+      void* const function = dlsym(RTLD_NEXT, core::name_of(static_cast<core::mpi_call>(i)));
+      if (function == nullptr) continue;
+      if (!last.contains(function)) {
+        last = module_of(function);
+        is_tool = last.begin != 0 && last.begin != mpi.begin && !has_whywait(last);
+      }
+      if (!is_tool) continue;
+      next_functions[i] = function;
+      name = last.name;
+    }
+    return name;
+  }
+
+  /// The path of the tool whose MPI_Init the program calls in place of the wrapper, or null.
+  __attribute__((cold, visibility("hidden"))) static const char* in_front() noexcept {
+    void* const called = dlsym(RTLD_DEFAULT, "MPI_Init");
+    const module mpi = module_of(dlsym(RTLD_DEFAULT, "PMPI_Init")), first = module_of(called);
+    return mpi.begin != 0 && first.begin != 0 && first.begin != mpi.begin && !has_whywait(first) ? first.name : nullptr;
+  }
+
+ private:
+  struct module {
+    uintptr_t begin, end;
+    const char* name;
+    bool contains(const void* code) const noexcept { return reinterpret_cast<uintptr_t>(code) - begin < end - begin; }
+  };
+  struct module_search {
+    const void* code;
+    module found;
+  };
+
+  // dladdr would compare each address with all symbols of the library
+  __attribute__((cold, visibility("hidden"))) static module module_of(const void* code) noexcept {
+    module_search search{code, {0, 0, nullptr}};
+    if (code != nullptr) dl_iterate_phdr(&compare, &search);
+    return search.found;
+  }
+  __attribute__((cold, visibility("hidden"))) static int compare(dl_phdr_info* info, size_t, void* search) noexcept {
+    module_search& s = *static_cast<module_search*>(search);
+    module all{~uintptr_t(0), 0, *info->dlpi_name != 0 ? info->dlpi_name : "the executable"};
+    bool has_code = false;
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+      const ElfW(Phdr)& header = info->dlpi_phdr[i];
+      if (header.p_type != PT_LOAD) continue;
+      const module part{info->dlpi_addr + header.p_vaddr, info->dlpi_addr + header.p_vaddr + header.p_memsz, nullptr};
+      has_code = has_code || part.contains(s.code);
+      if (part.begin < all.begin) all.begin = part.begin;
+      if (part.end > all.end) all.end = part.end;
+    }
+    if (has_code) s.found = all;
+    return has_code ? 1 : 0;
+  }
+
+  struct card_in_module : core::card_search {
+    const module* where;
+    bool found;
+  };
+  /// Wrappers of another copy of whywait pass a call on to this one's next function, which would be themselves.
+  __attribute__((cold, visibility("hidden"))) static bool has_whywait(const module& where) noexcept {
+    card_in_module search{{[](core::card_search& self, core::module_card& card) noexcept {
+                            card_in_module& s = static_cast<card_in_module&>(self);
+                            return s.found = s.where->contains(&card);
+                          }},
+                          &where,
+                          false};
+    search.run();
+    return search.found;
+  }
+};
+
+/// Keeps calls of wrappers from the tool behind this module while it lives. Inside MPI_Init only: no other thread calls MPI.
+class __attribute__((visibility("hidden"))) without_next_tool {
+ public:
+  __attribute__((cold)) without_next_tool() noexcept {
+    memcpy(kept_, next_functions, sizeof kept_);
+    memset(next_functions, 0, sizeof next_functions);
+  }
+  __attribute__((cold)) ~without_next_tool() { memcpy(next_functions, kept_, sizeof kept_); }
+  without_next_tool(const without_next_tool&) = delete;
+  without_next_tool& operator=(const without_next_tool&) = delete;
+
+ private:
+  void* kept_[sizeof next_functions / sizeof *next_functions];
+};
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
 // ---- whywait/mpi/posting_guard.hpp
 #ifndef WHYWAIT_MPI_POSTING_GUARD_HPP
 #define WHYWAIT_MPI_POSTING_GUARD_HPP
@@ -10759,14 +11048,14 @@ inline void resolve(core::sync_record* r, const MPI_Status& status) noexcept {
 // MPI's form for `count`: only calls with large counts receive one that does not fit an int, and every library that has them
 // has the nonblocking ones.
 #if MPI_VERSION >= 4
-#define WHYWAIT_MPI_POST_BY_COUNT(name)                                          \
-  if (count > INT_MAX || count < INT_MIN) {                                      \
-    return PMPI_##name##_c(buffer, count, type, e.peer, e.tag, e.comm, request); \
-  }                                                                              \
-  return PMPI_##name(buffer, static_cast<int>(count), type, e.peer, e.tag, e.comm, request)
+#define WHYWAIT_MPI_POST_BY_COUNT(name)                                                       \
+  if (count > INT_MAX || count < INT_MIN) {                                                   \
+    return WHYWAIT_MPI_NEXT(name##_c, (buffer, count, type, e.peer, e.tag, e.comm, request)); \
+  }                                                                                           \
+  return WHYWAIT_MPI_NEXT(name, (buffer, static_cast<int>(count), type, e.peer, e.tag, e.comm, request))
 #else
 #define WHYWAIT_MPI_POST_BY_COUNT(name) \
-  return PMPI_##name(buffer, static_cast<int>(count), type, e.peer, e.tag, e.comm, request)
+  return WHYWAIT_MPI_NEXT(name, (buffer, static_cast<int>(count), type, e.peer, e.tag, e.comm, request))
 #endif
 /// Posts the nonblocking form of MPI_Send, MPI_Bsend, MPI_Ssend or MPI_Rsend.
 inline int post_send(core::mpi_call what, const void* buffer, MPI_Count count, MPI_Datatype type, const envelope& e,
@@ -10793,7 +11082,7 @@ inline int post_and_wait(call& here, MPI_Comm comm, uint32_t& posting, Post&& po
     const int code = post(&request);
     if (code != MPI_SUCCESS) return code;
   }
-  return PMPI_Wait(&request, status);
+  return WHYWAIT_MPI_NEXT(Wait, (&request, status));
 }
 
 /// MPI_Mprobe while several threads call MPI. It polls, for nothing else gives ordinal and match in one step.
@@ -10954,8 +11243,8 @@ inline int exchange(What what, caller from, Pass& pass, Post&& post, const void*
       code = post(requests);
     }
     if (__builtin_expect(code != MPI_SUCCESS, 0) && requests[0] != MPI_REQUEST_NULL) PMPI_Cancel(&requests[0]);
-    const int sent = PMPI_Wait(&requests[1], MPI_STATUS_IGNORE);
-    const int received = PMPI_Wait(&requests[0], status);
+    const int sent = WHYWAIT_MPI_NEXT(Wait, (&requests[1], MPI_STATUS_IGNORE));
+    const int received = WHYWAIT_MPI_NEXT(Wait, (&requests[0], status));
     if (code == MPI_SUCCESS) code = sent != MPI_SUCCESS ? sent : received;
   } else {
     posting = here.process().take_postings(2);
@@ -11668,6 +11957,64 @@ inline int post(What what, caller from, Pass& pass, unsigned flags, const void* 
   return code;
 }
 
+/// MPI_Isendrecv, MPI_Isendrecv_replace: two postings, which one request completes. The first has no duration.
+template <class What, class Pass>
+__attribute__((cold)) inline int post_exchange(What what, caller from, Pass& pass, const void* send_buffer,
+                                               MPI_Count send_count, MPI_Datatype send_type, envelope to,
+                                               const void* receive_buffer, MPI_Count receive_count, MPI_Datatype receive_type,
+                                               envelope source, MPI_Request* request) {
+  call here(what, from);
+  if (!here) return pass();
+  here.begin();
+  const bool several = here.several();
+  uint32_t posting;
+  int code;
+  {
+    posting_guard guard(here, to.comm, several);
+    posting = here.process().take_postings(2);
+    code = pass();
+  }
+  pending* entry = nullptr;
+  if (code == MPI_SUCCESS && !here.process().closed && !detail::complete_at_once(here, *request)) {
+    guard_if guard(here.process().lock, several);
+    entry = here.process().requests.add(bits_of(*request), several);
+    if (entry != nullptr) entry->twin = here.process().requests.add(~bits_of(*request), several);  // no request has this handle
+    if (entry != nullptr && entry->twin != nullptr) entry->twin->holders = 1;  // only its receive gives it back
+  }
+  here.leave();
+  if (code != MPI_SUCCESS) {
+    here.refuse();
+    return code;
+  }
+  const unsigned overtaken = detail::if_overtaken(here, several);
+  const uint64_t duration = here.duration();
+  const bool watched = watches_data(here);
+  here.duration(0);
+  if (core::sync_record* const r = detail::store_posting(here, flag::posts_send | overtaken, posting, to,
+                                                         bytes_of(here.thread(), send_count, send_type))) {
+    if (entry == nullptr || entry->twin == nullptr) {
+      here.finish_completed(r);
+    } else {
+      detail::file_request(here, entry->twin, r, here.next_index());
+      here.finish();
+    }
+    if (watched) detail::send_data(here, *r, send_buffer, send_count, send_type);
+  }
+  here.duration(duration);
+  if (core::sync_record* const r = detail::store_posting(here, flag::posts_receive | overtaken, posting + 1, source,
+                                                         bytes_of(here.thread(), receive_count, receive_type))) {
+    if (entry == nullptr) {
+      here.finish_completed(r);
+    } else {
+      if (watched) entry->region = detail::keep_region(here, receive_buffer, receive_count, receive_type);
+      guard_if guard(here.process().lock, several && detail::is_counted(entry, r));
+      detail::file_request(here, entry, r, here.next_index());
+      here.finish();
+    }
+  }
+  return code;
+}
+
 /// MPI_Imrecv: the ordinal is that of the matched probe.
 template <class What, class Pass>
 inline int post_matched(What what, caller from, Pass& pass, const void* buffer, MPI_Count count, MPI_Datatype type,
@@ -11769,6 +12116,11 @@ inline int start(What what, caller from, Pass& pass, int count, MPI_Request* req
     pending* const p = room.entries[i];
     if (p == nullptr || !p->persistent) continue;
     here.duration(i + 1 == count ? duration : 0);
+    if (__builtin_expect(p->partitions != 0 && (p->flags & flag::posts_send) != 0, 0)) {  // MPI_Pready will send it
+      p->unready = p->partitions;
+      if (here.store(0, 0) != nullptr) here.finish();
+      continue;
+    }
     unsigned flags = p->flags | overtaken;
     if (detail::has_twin(room.entries, count, i)) flags |= flag::ambiguous;
     core::sync_record* const r = here.store(flags, posting + static_cast<uint32_t>(i));
@@ -12022,7 +12374,7 @@ __attribute__((noinline)) inline int neighbour_collective(core::mpi_call what, c
 #define WHYWAIT_MPI_HEAD(name, parameters) __attribute__((weak, noinline, visibility("default"))) int MPI_##name parameters
 #define WHYWAIT_MPI_MEET(name, parameters, arguments, role, facts)                                           \
   WHYWAIT_MPI_HEAD(name, parameters) {                                                                       \
-    auto call_mpi = [&]() -> int { return PMPI_##name arguments; };                                          \
+    auto call_mpi = [&]() -> int { return WHYWAIT_MPI_NEXT(name, arguments); };                              \
     passed_call pass(call_mpi);                                                                              \
     return role(core::mpi_call::name, calling_code(__builtin_return_address(0), __builtin_frame_address(0)), \
                 pass WHYWAIT_MPI_UNPACK facts);                                                              \
@@ -12036,7 +12388,7 @@ __attribute__((noinline)) inline int neighbour_collective(core::mpi_call what, c
                    (, comm, WHYWAIT_MPI_UNPACK facts, request))
 #define WHYWAIT_MPI_FREQUENT(name, nonblocking, parameters, arguments, facts)                            \
   WHYWAIT_MPI_HEAD(name, (WHYWAIT_MPI_UNPACK parameters, MPI_Comm comm)) {                               \
-    auto pass = [&]() -> int { return PMPI_##name(WHYWAIT_MPI_UNPACK arguments, comm); };                \
+    auto pass = [&]() -> int { return WHYWAIT_MPI_NEXT(name, (WHYWAIT_MPI_UNPACK arguments, comm)); };   \
     return collective(fixed_call<core::mpi_call::name>{},                                                \
                       calling_code(__builtin_return_address(0), __builtin_frame_address(0)), pass, comm, \
                       WHYWAIT_MPI_UNPACK facts);                                                         \
@@ -12227,6 +12579,7 @@ namespace detail {
 inline void complete_posting(call& here, pending* p, uint32_t index, bool lost, const MPI_Status* status, int code) noexcept {
   state& process = here.process();
   core::sync_record* const r = p->record;
+  if (__builtin_expect(p->twin != nullptr, 0) && !exchanges_have_status) status = nullptr;
   if (r != nullptr && !r->has(flag::complete)) {
     r->completion = lost ? p->index : index;
     r->completed_by = lost ? p->location : here.where().index;
@@ -12238,6 +12591,7 @@ inline void complete_posting(call& here, pending* p, uint32_t index, bool lost, 
     }
     if (code != MPI_SUCCESS && !took_message(code)) flags |= flag::failed;
     if (p->wildcard && status != nullptr && (flags & (flag::cancelled | flag::failed)) == 0) resolve(r, *status);
+    else if (p->wildcard && p->twin != nullptr) flags |= flag::ambiguous;
     r->flags = static_cast<uint16_t>(r->flags | flags);
     if (__builtin_expect(p->watched, 0) && (flags & flag::cancelled) == 0)
       leave_received(here, *r, index, !lost, p->region->what, status);
@@ -12248,6 +12602,7 @@ inline void complete_posting(call& here, pending* p, uint32_t index, bool lost, 
     if (p->watched) --process.open_wildcards;
     p->wildcard = p->cancel_seen = p->watched = false;
   }
+  if (__builtin_expect(p->twin != nullptr, 0)) complete_posting(here, p->twin, index, lost, nullptr, code);
   if (p->new_comm != nullptr) {  // MPI_Comm_idup: only now the handle exists
     process.communicators.bind(bits_of(*static_cast<MPI_Comm*>(p->new_comm)), p->comm);
     __atomic_add_fetch(&process.communicator_generation, 1u, __ATOMIC_RELAXED);
@@ -12259,6 +12614,7 @@ inline void finish_request(call& here, pending* p, uint32_t index, bool lost, co
   complete_posting(here, p, index, lost, status, code);
   p->record = nullptr;
   if (p->persistent) return;
+  if (__builtin_expect(p->twin != nullptr, 0)) here.process().requests.drop_twin(p);
   if (__builtin_expect(p->region != nullptr, 0)) drop_region(here.process(), p->region);
   here.process().requests.unlink(p);
   if (p->holders == 0) here.process().requests.recycle(p, here.several());
@@ -12292,8 +12648,8 @@ inline void hold(call& here, request_room& room, int count, const MPI_Request* r
 /// most. False: nothing was done. No other thread can reach an entry that was taken out and has one holder.
 __attribute__((always_inline)) inline bool complete_plainly(call& here, pending* p, uint32_t index, bool lost) noexcept {
   core::sync_record* const r = p->record;
-  if (p->persistent || p->holders != 1 || p->needs_status() || p->new_comm != nullptr || p->region != nullptr || r == nullptr ||
-      lost || r->has(flag::complete))
+  if (p->persistent || p->holders != 1 || p->needs_status() || p->twin != nullptr || p->new_comm != nullptr ||
+      p->region != nullptr || r == nullptr || lost || r->has(flag::complete))
     return false;
   r->completion = index;
   r->completed_by = here.where().index;
@@ -13484,7 +13840,9 @@ inline bool belongs_to_mpi(const struct sigaction& action) noexcept {
   return false;
 }
 
-inline void listen_to_signals() noexcept {
+/// Returns whether faults reach the handler.
+inline bool listen_to_signals() noexcept {
+  bool catches_faults = false;
   for (fatal_signal& s : fatal_signals) {
     struct sigaction now;
     if (sigaction(s.number, nullptr, &now) != 0) continue;
@@ -13498,7 +13856,9 @@ inline void listen_to_signals() noexcept {
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
     ours.sa_sigaction = &on_signal;
     s.ours = sigaction(s.number, &ours, nullptr) == 0;
+    if (s.number == SIGSEGV) catches_faults = s.ours;
   }
+  return catches_faults;
 }
 
 /// Puts back what was there, unless the program has installed something since.
@@ -13512,6 +13872,46 @@ inline void ignore_signals() noexcept {
 }
 
 }  // namespace detail
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/mpi/unexplained_call.hpp
+#ifndef WHYWAIT_MPI_UNEXPLAINED_CALL_HPP
+#define WHYWAIT_MPI_UNEXPLAINED_CALL_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+/// One call of the role `unexplained` while it lasts: two clock readings and one record without a message. Its call site
+/// counts it and adds up its time. Not inlined, so that each of the many wrappers consists of three calls. About 40 ns.
+class unexplained_call {
+ public:
+  __attribute__((noinline)) unexplained_call(core::mpi_call what, const caller& from) noexcept : here_(what, from) {
+    if (!here_) return;
+    state& process = here_.process();
+    if (__builtin_expect(!process.others_requests, 0)) process.others_requests = true;
+    here_.begin();
+  }
+  __attribute__((noinline)) ~unexplained_call() {
+    if (!here_) return;
+    here_.leave();
+    if (here_.store(0, 0) != nullptr) here_.finish();
+  }
+  unexplained_call(const unexplained_call&) = delete;
+  unexplained_call& operator=(const unexplained_call&) = delete;
+
+ private:
+  call here_;
+};
 
 }  // namespace mpi
 }  // namespace v0
@@ -13663,19 +14063,10 @@ inline bool& called_init() noexcept {
   return called;
 }
 
-/// The library of another tool that defines MPI functions: with RTLD_DEFAULT one whose functions the program calls in place of
-/// ours, with RTLD_NEXT one that comes after ours. Null: there is none.
-inline const char* other_tool(void* where) noexcept {
-  const auto library_of = [](void* code) noexcept -> const char* {
-    Dl_info info;
-    return code != nullptr && dladdr(code, &info) != 0 ? info.dli_fname : nullptr;
-  };
-  static const char place = 0;
-  const char* const called = library_of(dlsym(where, "MPI_Init"));
-  const char* const mpi = library_of(dlsym(RTLD_DEFAULT, "PMPI_Init"));
-  const char* const own = library_of(const_cast<char*>(&place));
-  if (called == nullptr || mpi == nullptr || own == nullptr) return nullptr;
-  return strcmp(called, mpi) != 0 && strcmp(called, own) != 0 ? called : nullptr;
+/// Whether it began a session of MPI.
+inline bool& began_session() noexcept {
+  static bool began = false;
+  return began;
 }
 
 /// At the end of a process that never called MPI_Init through C: one line instead of silence.
@@ -13686,11 +14077,15 @@ inline void say_if_unseen() noexcept {
   if (!registry->config.enable || !registry->config.report || !core::first_of_the_launch()) return;
   int initialised = 0;
   PMPI_Initialized(&initialised);
-  const char* const tool = initialised != 0 ? other_tool(RTLD_DEFAULT) : nullptr;
+  const char* const tool = initialised != 0 ? other_tools::in_front() : nullptr;
   if (tool != nullptr)
     core::warn(tool,
                " was loaded before whywait and takes the MPI calls of this program: none was seen, there is no report; use one "
                "tool at a time");
+  else if (began_session())
+    core::warn(
+        "this program uses sessions of MPI without MPI_Init, which is not supported: no MPI call was recorded, there is no "
+        "report");
   else if (initialised != 0)
     core::warn(
         "MPI was initialised, but not through MPI_Init (a call of PMPI_Init, or a library that was loaded later): no MPI call "
@@ -13708,12 +14103,11 @@ inline void at_exit() {
   if (finalized == 0) say_last_words(*process, end_reason::exit, 0);
 }
 
-/// whywait calls PMPI, so that tools behind it see nothing.
-inline void say_who_sees_nothing() noexcept {
+/// The wrappers pass calls on to a tool behind them. Before the first call that they pass on.
+inline const char* connect_next_tool() noexcept {
+  const char* const tool = other_tools::find_next();
   const core::registry* const registry = core::the_registry();
-  if (registry == nullptr || !registry->config.report || !core::first_of_the_launch()) return;
-  if (const char* const tool = other_tool(RTLD_NEXT))
-    core::warn(tool, " sees no MPI call, because whywait comes before it; use one tool at a time");
+  return registry != nullptr && registry->config.report && core::first_of_the_launch() ? tool : nullptr;
 }
 
 inline void open_state(core::mpi_call what, caller from, start_agreement& agreement) noexcept {
@@ -13746,14 +14140,18 @@ inline void open_state(core::mpi_call what, caller from, start_agreement& agreem
   find_shared_handles(*process);
   process->communicators.bind(bits_of(MPI_COMM_WORLD), learn_communicator(*process, MPI_COMM_WORLD));
   process->communicators.bind(bits_of(MPI_COMM_SELF), learn_communicator(*process, MPI_COMM_SELF));
-  calibrate(*process);
+  {
+    const without_next_tool alone;
+    calibrate(*process);
+  }
   join_job(*process);
   if (process->hook.on_start != nullptr) process->hook.on_start(*process);
   process->start_anchor = core::clock_anchor::take();
   process->clocks.start(process->tool_comm);  // waits for the others' on_start, so that it delays no message
   process->compared = process->clocks.compared();
   core::detail::pin_this_module();  // the code that runs at exit must still be there
-  listen_to_signals();
+  process->catches_faults = listen_to_signals();
+  if (process->catches_faults) static_cast<thread_state*>(here->extension[0])->signals.set();
   if (process->hook.on_recording != nullptr) process->hook.on_recording(*process);
   process->begin_ticks = core::cycle_clock::now();
   __atomic_store_n(&process->running, true, __ATOMIC_RELEASE);
@@ -13775,14 +14173,23 @@ template <class What, class Pass>
 inline int initialise(What what, caller from, Pass& pass) {
   detail::called_init() = true;
   if (!bindings::connect()) return pass();
+  const char* const tool = detail::connect_next_tool();
   start_agreement agreement;
   agreement.announce();
   const int code = pass();
   if (code == MPI_SUCCESS) {
-    detail::say_who_sees_nothing();
+    if (tool != nullptr)
+      core::warn(tool, " receives the MPI calls of this program after whywait: its cost counts as time in MPI");
     detail::open_state(what, from, agreement);
   }
   return code;
+}
+
+/// MPI_Session_init. Beside MPI_Init it is a call like others; alone it records nothing, because it need not be called by all.
+__attribute__((noinline, cold)) inline int begin_session(core::mpi_call what, caller from, passed_call& pass) {
+  detail::began_session() = true;
+  const unexplained_call here(what, from);
+  return pass();
 }
 
 /// MPI_Finalize. Waiting for the others is measured by a barrier of the tool's, for PMPI_Finalize itself may
@@ -13818,10 +14225,26 @@ inline int finalise(What what, caller from, Pass& pass) {
   thread->open = outer;
   process->registry->kept.remove();
   detail::ignore_signals();
+  thread->signals.reset();
   process->clocks.release();
   PMPI_Group_free(&process->world_group);
   PMPI_Comm_free(&process->tool_comm);
   return pass();
+}
+
+/// MPI_Pcontrol: leaves a record with the level, which the explanation reads (explain/paused_time.hpp). Whatever the ranks
+/// pause, all calls are recorded: matching needs them.
+__attribute__((noinline, cold)) inline int control(core::mpi_call what, caller from, passed_call& pass, int level) {
+  call here(what, from);
+  if (!here) return pass();
+  here.begin();
+  const int code = pass();
+  here.leave();
+  if (core::sync_record* r = here.store(0, 0)) {
+    r->tag = level;
+    here.finish();
+  }
+  return code;
 }
 
 /// MPI_Abort.
@@ -14090,14 +14513,16 @@ inline void store_postings(call& here, MPI_Win window, bool targets, unsigned fl
   }
 }
 
-inline void store_whole(call& here, MPI_Win window, int target = -1, uint64_t bytes = 0, int32_t tag = -1) noexcept {
+inline core::sync_record* store_whole(call& here, MPI_Win window, int target = -1, uint64_t bytes = 0,
+                                      int32_t tag = -1) noexcept {
   core::sync_record* const r = here.store(target == MPI_PROC_NULL ? flag::proc_null : 0, 0);
-  if (r == nullptr) return;
+  if (r == nullptr) return nullptr;
   r->comm = window_index(here.thread(), window);
   r->peer = target >= 0 ? target : -1;
   r->bytes = bytes;
   r->tag = tag;
   here.finish();
+  return r;
 }
 
 }  // namespace detail
@@ -14165,12 +14590,12 @@ inline int fence(core::mpi_call what, caller from, passed_call& pass, MPI_Win wi
   return code;
 }
 
-/// MPI_Put and relatives: `count` elements of `type` at the target. `makes_request`: a completion of it has no model.
+/// MPI_Put and relatives: `count` elements of `type` at the target. `request`: of MPI_Rput and relatives, which a later call
+/// completes; else null.
 inline int transfer(core::mpi_call what, caller from, passed_call& pass, MPI_Count count, MPI_Datatype type, int target,
-                    MPI_Win window, bool makes_request = false) {
+                    MPI_Win window, MPI_Request* request = nullptr) {
   call here(what, from);
   if (!here) return pass();
-  if (makes_request && !here.process().others_requests) here.process().others_requests = true;
   here.begin();
   const int code = pass();
   here.leave();
@@ -14178,9 +14603,17 @@ inline int transfer(core::mpi_call what, caller from, passed_call& pass, MPI_Cou
     here.refuse();
     return code;
   }
-  detail::store_whole(
+  const uint32_t index = here.next_index();
+  core::sync_record* const r = detail::store_whole(
       here, window, target,
       target != MPI_PROC_NULL && count > 0 ? bytes_of(here.thread(), 1, type) * static_cast<uint64_t>(count) : 0);
+  if (request == nullptr || r == nullptr || here.process().closed || here.process().is_shared(bits_of(*request))) return code;
+  guard_if guard(here.process().lock, here.several());
+  pending* const p = here.process().requests.add(bits_of(*request), here.several());
+  if (p == nullptr) return code;
+  p->record = r;
+  p->index = index;
+  p->location = here.where().index;
   return code;
 }
 
@@ -14301,20 +14734,20 @@ inline int lock_window(core::mpi_call what, caller from, passed_call& pass, MPI_
   X(Rput, (const void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement, count_type        \
     target_count, MPI_Datatype target_type, MPI_Win win, MPI_Request* request), (origin, count, type, rank,            \
     displacement, target_count, target_type, win, request), transfer, (, target_count, target_type, rank, win,         \
-    true))                                                                                                             \
+    request))                                                                                                          \
   X(Rget, (void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement, count_type              \
     target_count, MPI_Datatype target_type, MPI_Win win, MPI_Request* request), (origin, count, type, rank,            \
     displacement, target_count, target_type, win, request), transfer, (, target_count, target_type, rank, win,         \
-    true))                                                                                                             \
+    request))                                                                                                          \
   X(Raccumulate, (const void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement,            \
     count_type target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win, MPI_Request* request), (origin,         \
     count, type, rank, displacement, target_count, target_type, op, win, request), transfer, (, target_count,          \
-    target_type, rank, win, true))                                                                                     \
+    target_type, rank, win, request))                                                                                  \
   X(Rget_accumulate, (const void* origin, count_type count, MPI_Datatype type, void* result, count_type                \
     result_count, MPI_Datatype result_type, int rank, MPI_Aint displacement, count_type target_count, MPI_Datatype     \
     target_type, MPI_Op op, MPI_Win win, MPI_Request* request), (origin, count, type, result, result_count,            \
     result_type, rank, displacement, target_count, target_type, op, win, request), transfer, (, target_count,          \
-    target_type, rank, win, true))
+    target_type, rank, win, request))
 
 #define WHYWAIT_MPI_ONE_SIDED_PLAIN(X)                                                                                 \
   X(Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win* win), (info, comm, win), create_window, (, comm,       \
@@ -14345,7 +14778,7 @@ inline int lock_window(core::mpi_call what, caller from, passed_call& pass, MPI_
 #define WHYWAIT_MPI_UNPACK(...) __VA_ARGS__
 #define WHYWAIT_MPI_ONE_SIDED(name, parameters, arguments, role, facts)                                \
   __attribute__((weak, noinline, visibility("default"))) int MPI_##name parameters {                   \
-    auto call_mpi = [&]() -> int { return PMPI_##name arguments; };                                    \
+    auto call_mpi = [&]() -> int { return WHYWAIT_MPI_NEXT(name, arguments); };                        \
     ::whywait::mpi::passed_call pass(call_mpi);                                                        \
     return ::whywait::mpi::role(::whywait::core::mpi_call::name,                                       \
                                 calling_code(__builtin_return_address(0), __builtin_frame_address(0)), \
@@ -14386,6 +14819,98 @@ WHYWAIT_MPI_ONE_SIDED_BOTH(WHYWAIT_MPI_ONE_SIDED_LARGE)
 #undef WHYWAIT_MPI_UNPACK
 #undef WHYWAIT_MPI_ONE_SIDED_PLAIN
 #undef WHYWAIT_MPI_ONE_SIDED_BOTH
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/mpi/partitioned.hpp
+#ifndef WHYWAIT_MPI_PARTITIONED_HPP
+#define WHYWAIT_MPI_PARTITIONED_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace mpi {
+
+// Partitioned messages. A receive is posted by its start, a send by the call that makes its last partition ready: before
+// that the whole message cannot arrive. They match only each other, in the order in which they were made (MPI 4.0, 4.2), so
+// that they have a communicator of their own, and each request beyond the first of a peer and tag a tag of its own.
+
+/// MPI_Psend_init, MPI_Precv_init: `flags` is posts_send or posts_receive.
+__attribute__((noinline, cold)) inline int prepare_partitioned(core::mpi_call what, caller from, passed_call& pass,
+                                                               unsigned flags, const void* buffer, int partitions,
+                                                               MPI_Count count, MPI_Datatype type, envelope e,
+                                                               MPI_Request* request) {
+  const int code = prepare(what, from, pass, flags, buffer, count * partitions, type, e, request);
+  thread_state* const thread = recording_thread();
+  if (code != MPI_SUCCESS || thread == nullptr || thread->open.frame != nullptr) return code;
+  state& process = *thread->process;
+  guard_if guard(process.lock, process.multiple);
+  pending* const p = process.requests.find(bits_of(*request));
+  if (p == nullptr || !p->persistent) return code;
+  p->partitions = partitions > 0 ? partitions : 1;
+  if (p->comm == communicator_table::none || e.peer < 0 || e.tag < 0) return code;
+  const uint32_t number = process.communicators.count_partitioned(p->comm, e.peer, e.tag, (flags & flag::posts_send) != 0);
+  p->comm = process.communicators.partitioned(p->comm);
+  constexpr int32_t own = 1 << 30;
+  if (number != 1)
+    p->tag = static_cast<int32_t>(core::combine(static_cast<uint64_t>(e.tag), number) & static_cast<uint64_t>(own - 1)) | own;
+  return code;
+}
+
+/// MPI_Pready, MPI_Pready_range, MPI_Pready_list.
+__attribute__((noinline, cold)) inline int make_ready(core::mpi_call what, caller from, passed_call& pass, int count,
+                                                      MPI_Request request) {
+  call here(what, from);
+  if (!here) return pass();
+  here.begin();
+  const bool several = here.several();
+  const uint32_t posting = here.process().take_posting();
+  const int code = pass();
+  here.leave();
+  if (code != MPI_SUCCESS) {
+    here.refuse();
+    return code;
+  }
+  guard_if guard(here.process().lock, several);
+  pending* const p = here.process().requests.find(bits_of(request));
+  const bool known = p != nullptr && p->partitions != 0 && p->unready > 0;
+  if (known) p->unready -= count;
+  if (!known || p->unready > 0) {
+    if (here.store(0, 0) != nullptr) here.finish();
+    return code;
+  }
+  core::sync_record* const r = here.store(p->flags, posting);
+  if (r == nullptr) return code;
+  r->bytes = p->bytes;
+  r->comm = p->comm;
+  r->peer = p->peer;
+  r->tag = p->tag;
+  const uint32_t index = here.next_index();
+  detail::file_request(here, p, r, index);
+  here.finish();
+  if (p->region != nullptr) detail::leave_sent(here, *r, index, p->region->what);
+  return code;
+}
+
+/// MPI_Parrived: a poll. What it waits for, one partition, is not matched.
+__attribute__((noinline, cold)) inline int test_partition(core::mpi_call what, caller from, passed_call& pass,
+                                                          const int* found) {
+  poll_call here(what, from);
+  if (!here || found == nullptr) return pass();
+  if (!here.process().others_requests) here.process().others_requests = true;
+  here.ask();
+  const int code = pass();
+  if (code == MPI_SUCCESS && *found != 0) here.found_unknown();
+  else here.found_nothing(true);
+  return code;
+}
+
+}  // namespace mpi
+}  // namespace v0
+}  // namespace whywait
 
 #endif  // WHYWAIT_DISABLE
 
@@ -14448,51 +14973,12 @@ inline int free_request(What what, caller from, Pass& pass, MPI_Request* request
   if (p->wildcard) --here.process().open_wildcards;
   if (p->cancel_seen) --here.process().open_wildcards;
   if (p->watched) --here.process().open_wildcards;
+  if (p->twin != nullptr) here.process().requests.drop_twin(p);
   if (p->region != nullptr) detail::drop_region(here.process(), p->region);
   if (p->needs != nullptr) core::unmap_pages(p->needs, detail::bytes_of_needs(p->needs[0]));
   if (p->holders == 0) here.process().requests.recycle(p);
   return code;
 }
-
-}  // namespace mpi
-}  // namespace v0
-}  // namespace whywait
-
-#endif  // WHYWAIT_DISABLE
-
-#endif
-
-// ---- whywait/mpi/unexplained_call.hpp
-#ifndef WHYWAIT_MPI_UNEXPLAINED_CALL_HPP
-#define WHYWAIT_MPI_UNEXPLAINED_CALL_HPP
-
-#ifndef WHYWAIT_DISABLE
-
-namespace whywait {
-inline namespace v0 {
-namespace mpi {
-
-/// One call of the role `unexplained` while it lasts: two clock readings and one record without a message. Its call site
-/// counts it and adds up its time. Not inlined, so that each of the many wrappers consists of three calls. About 40 ns.
-class unexplained_call {
- public:
-  __attribute__((noinline)) unexplained_call(core::mpi_call what, const caller& from) noexcept : here_(what, from) {
-    if (!here_) return;
-    state& process = here_.process();
-    if (__builtin_expect(!process.others_requests, 0)) process.others_requests = true;
-    here_.begin();
-  }
-  __attribute__((noinline)) ~unexplained_call() {
-    if (!here_) return;
-    here_.leave();
-    if (here_.store(0, 0) != nullptr) here_.finish();
-  }
-  unexplained_call(const unexplained_call&) = delete;
-  unexplained_call& operator=(const unexplained_call&) = delete;
-
- private:
-  call here_;
-};
 
 }  // namespace mpi
 }  // namespace v0
@@ -14627,35 +15113,11 @@ class unexplained_call {
   X(File_get_position_shared, (MPI_File file, MPI_Offset* at), (file, at))
 
 // Since MPI 4.
-#define WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_4(X)                                                                          \
-  X(Isendrecv,                                                                                                           \
-    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,             \
-     count_type recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request),         \
-    (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request))         \
-  X(Isendrecv_replace,                                                                                                   \
-    (void* buf, count_type count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,      \
-     MPI_Request* request),                                                                                              \
-    (buf, count, type, dest, sendtag, source, recvtag, comm, request))
-
 #define WHYWAIT_MPI_UNEXPLAINED_PLAIN_SINCE_4(X)                                                                         \
-  X(Psend_init,                                                                                                          \
-    (const void* buf, int partitions, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Info     \
-     info, MPI_Request* request),                                                                                        \
-    (buf, partitions, count, type, dest, tag, comm, info, request))                                                      \
-  X(Precv_init,                                                                                                          \
-    (void* buf, int partitions, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Info         \
-     info, MPI_Request* request),                                                                                        \
-    (buf, partitions, count, type, source, tag, comm, info, request))                                                    \
-  X(Pready, (int partition, MPI_Request request), (partition, request))                                                  \
-  X(Pready_range, (int low, int high, MPI_Request request), (low, high, request))                                        \
-  X(Pready_list, (int length, WHYWAIT_MPI_PARTITIONS partitions[], MPI_Request request),                                 \
-    (length, partitions, request))                                                                                       \
-  X(Parrived, (MPI_Request request, int partition, int* flag), (request, partition, flag))                               \
   X(Intercomm_create_from_groups,                                                                                        \
     (MPI_Group local, int local_leader, MPI_Group remote, int remote_leader, const char* tag, MPI_Info info,             \
      MPI_Errhandler errors, MPI_Comm* made),                                                                             \
     (local, local_leader, remote, remote_leader, tag, info, errors, made))                                               \
-  X(Session_init, (MPI_Info info, MPI_Errhandler errors, MPI_Session* session), (info, errors, session))                 \
   X(Session_finalize, (MPI_Session* session), (session))
 
 // A call of which only the form with large counts is not explained.
@@ -14674,18 +15136,13 @@ class unexplained_call {
 
 // The wrappers of unexplained_table.hpp. Weak and visible for the reasons given in wrappers.hpp; cold, so that they are small.
 // A function with C linkage is the same in each namespace: a namespace for each form gives the types of the rows their
-// meaning. MPICH 4.0 declares the partitions of MPI_Pready_list without const.
-#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
-#define WHYWAIT_MPI_PARTITIONS int
-#else
-#define WHYWAIT_MPI_PARTITIONS const int
-#endif
+// meaning.
 #define WHYWAIT_MPI_UNEXPLAINED(name, parameters, arguments)                                    \
   __attribute__((weak, noinline, cold, visibility("default"))) int MPI_##name parameters {      \
     const ::whywait::mpi::unexplained_call here(                                                \
         ::whywait::core::mpi_call::name,                                                        \
         ::whywait::mpi::calling_code(__builtin_return_address(0), __builtin_frame_address(0))); \
-    return PMPI_##name arguments;                                                               \
+    return WHYWAIT_MPI_NEXT(name, arguments);                                                   \
   }
 #define WHYWAIT_MPI_UNEXPLAINED_AS_LARGE(name, parameters, arguments) WHYWAIT_MPI_UNEXPLAINED(name##_c, parameters, arguments)
 
@@ -14703,7 +15160,6 @@ WHYWAIT_MPI_UNEXPLAINED_PLAIN(WHYWAIT_MPI_UNEXPLAINED)
 WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_3_1(WHYWAIT_MPI_UNEXPLAINED)
 #endif
 #if MPI_VERSION >= 4
-WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_4(WHYWAIT_MPI_UNEXPLAINED)
 WHYWAIT_MPI_UNEXPLAINED_PLAIN_SINCE_4(WHYWAIT_MPI_UNEXPLAINED)
 #endif
 }
@@ -14716,7 +15172,6 @@ typedef MPI_Aint offset_type;
 extern "C" {
 WHYWAIT_MPI_UNEXPLAINED_BOTH(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
 WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_3_1(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
-WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_4(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
 WHYWAIT_MPI_UNEXPLAINED_LARGE(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
 }
 }  // namespace large_counts
@@ -14728,13 +15183,11 @@ WHYWAIT_MPI_UNEXPLAINED_LARGE(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
 
 #undef WHYWAIT_MPI_UNEXPLAINED_AS_LARGE
 #undef WHYWAIT_MPI_UNEXPLAINED
-#undef WHYWAIT_MPI_PARTITIONS
 
 #endif  // WHYWAIT_DISABLE
 
 #undef WHYWAIT_MPI_UNEXPLAINED_LARGE
 #undef WHYWAIT_MPI_UNEXPLAINED_PLAIN_SINCE_4
-#undef WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_4
 #undef WHYWAIT_MPI_UNEXPLAINED_PLAIN
 #undef WHYWAIT_MPI_UNEXPLAINED_BOTH_SINCE_3_1
 #undef WHYWAIT_MPI_UNEXPLAINED_BOTH
@@ -14760,6 +15213,7 @@ WHYWAIT_MPI_UNEXPLAINED_LARGE(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
     initialise, ())                                                                                                 \
   X(Finalize, (void), (), finalise, ())                                                                             \
   X(Abort, (MPI_Comm comm, int code), (comm, code), abort, ())                                                      \
+  R(Pcontrol, (const int level, ...), (level), control, (, level))                                                  \
   WHYWAIT_MPI_SEND(XL, Send) WHYWAIT_MPI_SEND(RL, Bsend) WHYWAIT_MPI_SEND(RL, Ssend) WHYWAIT_MPI_SEND(RL, Rsend)    \
   XL(Recv, (void* buf, count_type count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status), \
     (buf, count, type, source, tag, comm, status), receive, (, buf, count, type, {source, tag, comm}, status))      \
@@ -14862,8 +15316,43 @@ WHYWAIT_MPI_UNEXPLAINED_LARGE(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
   X(Win_allocate_shared, (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win),         \
     (size, unit, info, comm, base, win), allocate_shared, (, comm, win))
 
-// Calls with one form that MPI has since version 4.
-#define WHYWAIT_MPI_WRAPPERS_SINCE_4(R)                                                                             \
+// Calls that MPI has since version 4. MPICH 4.0 declares the partitions of MPI_Pready_list without const.
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
+#define WHYWAIT_MPI_PARTITIONS int
+#else
+#define WHYWAIT_MPI_PARTITIONS const int
+#endif
+#define WHYWAIT_MPI_WRAPPERS_SINCE_4(R, RL)                                                                         \
+  RL(Isendrecv,                                                                                                     \
+    (const void* sendbuf, count_type sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,        \
+     count_type recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request),    \
+    (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request),    \
+    post_exchange, (, sendbuf, sendcount, sendtype, {dest, sendtag, comm}, recvbuf, recvcount, recvtype,            \
+     {source, recvtag, comm}, request))                                                                             \
+  RL(Isendrecv_replace,                                                                                             \
+    (void* buf, count_type count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, \
+     MPI_Request* request),                                                                                         \
+    (buf, count, type, dest, sendtag, source, recvtag, comm, request), post_exchange,                               \
+    (, buf, count, type, {dest, sendtag, comm}, buf, count, type, {source, recvtag, comm}, request))                \
+  R(Psend_init,                                                                                                     \
+    (const void* buf, int partitions, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,         \
+     MPI_Info info, MPI_Request* request),                                                                          \
+    (buf, partitions, count, type, dest, tag, comm, info, request), prepare_partitioned,                            \
+    (, flag::posts_send, buf, partitions, count, type, {dest, tag, comm}, request))                                 \
+  R(Precv_init,                                                                                                     \
+    (void* buf, int partitions, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,             \
+     MPI_Info info, MPI_Request* request),                                                                          \
+    (buf, partitions, count, type, source, tag, comm, info, request), prepare_partitioned,                          \
+    (, flag::posts_receive, buf, partitions, count, type, {source, tag, comm}, request))                            \
+  R(Pready, (int partition, MPI_Request request), (partition, request), make_ready, (, 1, request))                 \
+  R(Pready_range, (int low, int high, MPI_Request request), (low, high, request), make_ready,                       \
+    (, high - low + 1, request))                                                                                    \
+  R(Pready_list, (int length, WHYWAIT_MPI_PARTITIONS partitions[], MPI_Request request),                            \
+    (length, partitions, request), make_ready, (, length, request))                                                 \
+  R(Parrived, (MPI_Request request, int partition, int* flag), (request, partition, flag), test_partition,          \
+    (, flag))                                                                                                       \
+  R(Session_init, (MPI_Info info, MPI_Errhandler errors, MPI_Session* session), (info, errors, session),             \
+    begin_session, ())                                                                                              \
   R(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm * newcomm, MPI_Request * request),                 \
     (comm, info, newcomm, request), create_later, (, comm, newcomm, request))                                       \
   R(Comm_create_from_group,                                                                                         \
@@ -14888,7 +15377,7 @@ WHYWAIT_MPI_UNEXPLAINED_LARGE(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
 #define WHYWAIT_MPI_WRAPPER(name, parameters, arguments, role, facts)                                  \
   __attribute__((weak, noinline, visibility("default"))) int MPI_##name parameters {                   \
     using namespace ::whywait::mpi;                                                                    \
-    auto pass = [&]() -> int { return PMPI_##name arguments; };                                        \
+    auto pass = [&]() -> int { return WHYWAIT_MPI_NEXT(name, arguments); };                            \
     return ::whywait::mpi::role(fixed_call<::whywait::core::mpi_call::name>{},                         \
                                 calling_code(__builtin_return_address(0), __builtin_frame_address(0)), \
                                 pass WHYWAIT_MPI_UNPACK facts);                                        \
@@ -14896,7 +15385,7 @@ WHYWAIT_MPI_UNEXPLAINED_LARGE(WHYWAIT_MPI_UNEXPLAINED_AS_LARGE)
 #define WHYWAIT_MPI_RARE_WRAPPER(name, parameters, arguments, role, facts)                             \
   __attribute__((weak, noinline, visibility("default"))) int MPI_##name parameters {                   \
     using namespace ::whywait::mpi;                                                                    \
-    auto call_mpi = [&]() -> int { return PMPI_##name arguments; };                                    \
+    auto call_mpi = [&]() -> int { return WHYWAIT_MPI_NEXT(name, arguments); };                        \
     passed_call pass(call_mpi);                                                                        \
     return ::whywait::mpi::role(::whywait::core::mpi_call::name,                                       \
                                 calling_code(__builtin_return_address(0), __builtin_frame_address(0)), \
@@ -14919,7 +15408,7 @@ typedef int offset_type;
 extern "C" {
 WHYWAIT_MPI_WRAPPERS(WHYWAIT_MPI_WRAPPER, WHYWAIT_MPI_RARE_WRAPPER, WHYWAIT_MPI_WRAPPER, WHYWAIT_MPI_RARE_WRAPPER)
 #if MPI_VERSION >= 4
-WHYWAIT_MPI_WRAPPERS_SINCE_4(WHYWAIT_MPI_RARE_WRAPPER)
+WHYWAIT_MPI_WRAPPERS_SINCE_4(WHYWAIT_MPI_RARE_WRAPPER, WHYWAIT_MPI_RARE_WRAPPER)
 #endif
 }
 }  // namespace usual_counts
@@ -14930,6 +15419,7 @@ typedef MPI_Count count_type;
 typedef MPI_Aint offset_type;
 extern "C" {
 WHYWAIT_MPI_WRAPPERS(WHYWAIT_MPI_NO_WRAPPER, WHYWAIT_MPI_NO_WRAPPER, WHYWAIT_MPI_LARGE_WRAPPER, WHYWAIT_MPI_LARGE_WRAPPER)
+WHYWAIT_MPI_WRAPPERS_SINCE_4(WHYWAIT_MPI_NO_WRAPPER, WHYWAIT_MPI_LARGE_WRAPPER)
 }
 }  // namespace large_counts
 #endif
@@ -14939,6 +15429,7 @@ WHYWAIT_MPI_WRAPPERS(WHYWAIT_MPI_NO_WRAPPER, WHYWAIT_MPI_NO_WRAPPER, WHYWAIT_MPI
 }  // namespace whywait
 #endif
 
+#undef WHYWAIT_MPI_NEXT
 #undef WHYWAIT_MPI_NO_WRAPPER
 #undef WHYWAIT_MPI_LARGE_WRAPPER
 #undef WHYWAIT_MPI_RARE_WRAPPER
@@ -14948,6 +15439,7 @@ WHYWAIT_MPI_WRAPPERS(WHYWAIT_MPI_NO_WRAPPER, WHYWAIT_MPI_NO_WRAPPER, WHYWAIT_MPI
 #undef WHYWAIT_MPI_POST
 #undef WHYWAIT_MPI_SEND
 #undef WHYWAIT_MPI_WRAPPERS_SINCE_4
+#undef WHYWAIT_MPI_PARTITIONS
 #undef WHYWAIT_MPI_WRAPPERS
 
 #endif  // WHYWAIT_DISABLE
@@ -16436,6 +16928,7 @@ struct outcome {
   std::int64_t locations = 0;
   std::int64_t records = 0;
   std::int64_t waiting_ns = 0;  ///< sum of all waits
+  std::int64_t paused_ns = 0;   ///< part of location_ns after MPI_Pcontrol(0): its waits are not counted
   std::int64_t location_ns = 0;  ///< sum over locations of recorded time
   std::int64_t longest_ns = 0;  ///< recorded time of the longest location
   std::int64_t clock_violations = 0;  ///< causes that arrived after their waiter had left
@@ -16643,6 +17136,8 @@ class class_merger;
 
 /// The class of one wait, so that its compensated time can be added to that class.
 struct wait_note {
+  static constexpr std::uint32_t uncounted = 0xffffffffu;  ///< in place of a class: the rank was paused
+
   std::uint32_t record;
   std::uint32_t number;  ///< of its class in wait_classes
   std::int64_t wait_ns;
@@ -18459,6 +18954,7 @@ enum : std::uint8_t {
   all = 1u << 1,          ///< all members were synchronised
   last = 1u << 2,         ///< this location itself came last
   wrong_order = 1u << 3,  ///< late sender whose message was received before one that was sent earlier
+  paused = 1u << 6,       ///< the waiter had called MPI_Pcontrol(0): not counted
   relay = 1u << 5,        ///< collective: not needed by definition, but by the tree that the library uses
   violation = 1u << 4     ///< the cause came after the waiter had left: the clocks disagree
 };
@@ -19865,6 +20361,10 @@ class clock_pass {
     l.clocks.legs().release();
     if (!plan_->compensates()) return;
     for (const explain::wait_note& n : (*notes_)[number]) {
+      if (n.number == explain::wait_note::uncounted) {
+        result_.waiting_ns -= n.wait_ns;
+        continue;
+      }
       if (n.number >= classes_.size()) classes_.resize(n.number + 1);
       classes_[n.number].ns += n.wait_ns;
       classes_[n.number].trust = std::max(classes_[n.number].trust, static_cast<explain::quality>(n.record));
@@ -20367,6 +20867,7 @@ class cost_pass {
           std::int64_t& latest = aligned.at(partner(w.causer_rank, w.causer_location));
           k.since_ns = last_aligned(aligned, latest, w);
           latest = w.need_ns;
+          k.counted = !w.has(explain::arrival_flag::paused);
           k.record = i;
           k.causer_record = w.causer_record;
           k.causer_rank = w.causer_rank;
@@ -20473,6 +20974,7 @@ class cost_pass {
     std::int32_t causer_rank;
     std::uint32_t from = 0, to = 0;  ///< parts of the own time since `since_ns`
     std::uint16_t causer_location;
+    bool counted = true;  ///< otherwise it only passes on what it received
   };
   // A record that others waited for: `count` messages are expected, `received` have arrived, the last of them is
   // `first`. `since_ns` and the parts since then are those of most of the waits.
@@ -20570,8 +21072,8 @@ class cost_pass {
     const base::pod_vector<own_time::part>& until = scratch_->time.found();
     base::packet& out = scratch_->out;
     out.resize(sizeof(cost_message) + until.size() * sizeof(spent));
-    const cost_message n{k.causer_location, k.causer_record, k.record, static_cast<std::uint32_t>(until.size()), k.ns,
-                         received,          k.since_ns};
+    const cost_message n{k.causer_location,      k.causer_record, k.record,  static_cast<std::uint32_t>(until.size()),
+                         k.counted ? k.ns : 0.0, received,        k.since_ns};
     std::memcpy(out.data(), &n, sizeof n);
     for (std::size_t i = 0; i != until.size(); ++i) {
       const spent s{l.time.blocks()[until[i].block], until[i].ns};
@@ -22132,6 +22634,68 @@ inline std::uint32_t end_of_access(const location_history& here, std::uint32_t s
 
 #endif
 
+// ---- whywait/explain/paused_time.hpp
+#ifndef WHYWAIT_EXPLAIN_PAUSED_TIME_HPP
+#define WHYWAIT_EXPLAIN_PAUSED_TIME_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// When the explanation of one process is paused: from MPI_Pcontrol(0), of any of its threads, to MPI_Pcontrol(1). Waits that
+/// begin there are matched and passed on like all others, because later waits of this and other ranks may depend on them, but
+/// they are not counted. All times are shared ones.
+class paused_time {
+ public:
+  /// A record of MPI_Pcontrol that ended at `at_ns`; in any order. Other levels than 0 and 1 mean nothing here.
+  void add(const core::sync_record& r, std::int64_t at_ns) {
+    if (r.tag == 0 || r.tag == 1) changes_.push_back({at_ns, r.tag == 0});
+  }
+  /// After the last record. `paused`: whether it was paused before the first. Returns whether it is after the last.
+  bool close(bool paused) {
+    small_stable_sort(changes_, [](const change& a, const change& b) { return a.at_ns < b.at_ns; });
+    std::int64_t since_ns = INT64_MIN;
+    for (const change& c : changes_) {
+      if (c.pause == paused) continue;
+      if (paused) spans_.push_back({since_ns, c.at_ns});
+      paused = c.pause;
+      since_ns = c.at_ns;
+    }
+    if (paused) spans_.push_back({since_ns, INT64_MAX});
+    return paused;
+  }
+
+  bool contains(std::int64_t ns) const noexcept {
+    if (spans_.empty()) return false;
+    const span* const after = std::upper_bound(spans_.begin(), spans_.end(), ns,
+                                               [](std::int64_t at_ns, const span& s) { return at_ns < s.begin_ns; });
+    return after != spans_.begin() && ns < after[-1].end_ns;
+  }
+  /// The part of an interval that is paused.
+  std::int64_t within(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
+    std::int64_t sum = 0;
+    for (const span& s : spans_) sum += std::max<std::int64_t>(0, std::min(s.end_ns, end_ns) - std::max(s.begin_ns, begin_ns));
+    return sum;
+  }
+
+ private:
+  struct change {
+    std::int64_t at_ns;
+    bool pause;
+  };
+  struct span {
+    std::int64_t begin_ns, end_ns;
+  };
+  base::pod_vector<change> changes_;
+  base::pod_vector<span> spans_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/progress.hpp
 #ifndef WHYWAIT_EXPLAIN_PROGRESS_HPP
 #define WHYWAIT_EXPLAIN_PROGRESS_HPP
@@ -22409,8 +22973,8 @@ class arrival_rule {
     base::pod_vector<arrival> result;
   };
 
-  arrival_rule(const rank_history& rank, std::uint16_t location, const options& settings, scratch& s)
-      : rank_(&rank), here_(location), settings_(&settings), late_(s.late), result_(s.result) {}
+  arrival_rule(const rank_history& rank, std::uint16_t location, const options& settings, const paused_time& paused, scratch& s)
+      : rank_(&rank), here_(location), settings_(&settings), paused_(&paused), late_(s.late), result_(s.result) {}
 
   /// `matches`: those completed at this location. Both inputs are sorted by record. The result is a buffer of the
   /// scratch.
@@ -22590,6 +23154,7 @@ class arrival_rule {
     const std::int64_t wait_ns = std::min(a.need_ns, walk.leave_ns()) - walk.begin_ns();
     const bool suspect = a.trust == quality::order_suspect;
     if (a.need_ns > walk.leave_ns()) a.flags |= arrival_flag::violation;
+    if (paused_->contains(walk.begin_ns())) a.flags |= arrival_flag::paused;
     if (a.has(arrival_flag::violation) || (suspect && a.need_ns == walk.leave_ns()) ||
         (wait_ns < settings_->threshold_ns && !a.has(arrival_flag::all))) {
       a.flags &= static_cast<std::uint8_t>(~arrival_flag::adopt);
@@ -22639,6 +23204,7 @@ class arrival_rule {
   const rank_history* rank_;
   std::uint16_t here_;
   const options* settings_;
+  const paused_time* paused_;
   base::pod_vector<scratch::remembered>& late_;
   base::pod_vector<arrival>& result_;
   std::int64_t latest_ns_ = INT64_MIN;
@@ -23617,6 +24183,7 @@ struct epoch_memory {
   base::vector<merged_class> merged;  ///< on rank 0: all waits so far
   outcome sums;  ///< on rank 0: all numbers so far
   base::vector<collective_count> collectives;  ///< of all epochs, by order_key
+  bool paused = false;  ///< MPI_Pcontrol(0) was called last
   base::vector<carried_posting> carried;  ///< postings of the last epoch that the next one begins with
 };
 
@@ -23716,13 +24283,15 @@ inline void add_epoch(delay_costs& run, const delay_costs& epoch) {
 /// Adds an epoch to all before it; `waits` and `meanings` are created for each result.
 inline void add_epoch(outcome& run, const outcome& epoch) {
   add_epoch_efficiency(run, epoch);
-  auto& [waits, meanings, locations, records, waiting_ns, location_ns, longest_ns, clock_violations, unmatched, progress,
-         total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, earlier_sends, savings] = run;
+  auto& [waits, meanings, locations, records, waiting_ns, paused_ns, location_ns, longest_ns, clock_violations, unmatched,
+         progress, total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, earlier_sends, savings] =
+      run;
   static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
   locations = std::max(locations, epoch.locations);
   longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs
   records += epoch.records;
   waiting_ns += epoch.waiting_ns;
+  paused_ns += epoch.paused_ns;
   location_ns += epoch.location_ns;
   clock_violations += epoch.clock_violations;
   unmatched += epoch.unmatched;
@@ -24846,7 +25415,7 @@ class location_path {
       }
       const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - place_.now_ns;
       if (wait_ns <= 0) continue;
-      add_wait(begin_wait(a, wait_ns), a.site);
+      add_wait(begin_wait(a, wait_ns), a);
     }
     if (ends_stretch(steps_[place_.next])) {
       own_.next_stretch();
@@ -24989,7 +25558,7 @@ class location_path {
       static_cast<residual_sums&>(t) = difference(mine.since(base[b]), theirs.since(base[b]), theirs.own(), at);
       scratch_->term_blocks.push_back(b);
     }
-    add_wait(w, a.site);
+    add_wait(w, a);
   }
 
   // Begins an instance for a wait of the current record, without an explanation.
@@ -25013,11 +25582,12 @@ class location_path {
     return w;
   }
   // Passes a wait to its class, to the virtual clocks and to the observer.
-  void add_wait(const wait_instance& w, core::stable_key cause) {
+  void add_wait(const wait_instance& w, const arrival& a) {
     const std::uint32_t site = steps_[place_.next].site;
     const core::stable_key operation = site < here_->call_sites.size() ? here_->call_sites[site] : 0;
-    const std::uint32_t number = w.explained ? classes_->add(w, operation, cause, scratch_->term_blocks, blocks_->size())
-                                             : classes_->add_unexplained(w, operation, cause);
+    const std::uint32_t number = a.has(arrival_flag::paused) ? wait_note::uncounted
+                                 : w.explained ? classes_->add(w, operation, a.site, scratch_->term_blocks, blocks_->size())
+                                               : classes_->add_unexplained(w, operation, a.site);
     if (settings_->clocks != nullptr) notes_.push_back({w.record, number, w.wait_ns});
     if (settings_->watch != nullptr) settings_->watch->wait(w);
   }
@@ -25479,7 +26049,7 @@ class lock_book {
   /// Sends the lists to the targets. Fills no packet much beyond `room` bytes; the next call sends the rest.
   template <class Outbox>
   void send(Outbox&& to, std::size_t room) {
-    if (!send_list(held_, base::packet_part::lock_held, to, room)) return;
+    if (!held_.empty() && !send_list(held_, base::packet_part::lock_held, to, room)) return;
     send_list(blocked_, base::packet_part::lock_blocked, to, room);
   }
 
@@ -25604,6 +26174,16 @@ class lock_book {
 
     bool contends() const noexcept { return entry.why == pattern::window_lock_contention; }
   };
+  /// An operation with a request (MPI_Rput) on a locked window, and the record of the call that completed it.
+  struct awaited {
+    std::uint32_t record, comm;
+    std::int32_t target;
+    bool exclusive;
+
+    bool operator<(const awaited& o) const noexcept {
+      return record != o.record ? record < o.record : comm != o.comm ? comm < o.comm : target < o.target;
+    }
+  };
   struct open_lock {
     std::uint32_t comm;
     std::int32_t target;
@@ -25614,6 +26194,7 @@ class lock_book {
     using core::mpi_call;
     const location_history& here = rank_->locations[location];
     base::vector<open_lock> open;
+    base::pod_vector<awaited> waits;
     location_walk walk(*rank_);
     for (std::uint32_t i = 0; i != here.records.size(); ++i) {
       const core::sync_record& r = here.records[i];
@@ -25636,6 +26217,9 @@ class lock_book {
         open.push_back({r.comm, r.peer, true, false});
       }
       const open_lock lock = open[at];
+      if (role == core::call_role::transfer && r.has(core::sync_flag::complete) && r.completed_by == location &&
+          r.completion > i)
+        waits.push_back({r.completion, r.comm, r.peer, lock.exclusive});
       if (walk.leave_ns() - walk.begin_ns() >= (acquires ? threshold_ns_ : progress_ns_)) {
         blocked_.push_back(
             {window, walk.begin_ns(), walk.leave_ns(), r.peer, 0, r.comm, i, rank_->node, location, lock.exclusive, acquires});
@@ -25644,6 +26228,26 @@ class lock_book {
       held_.push_back(
           {window, site_of(here, r), walk.begin_ns(), lock.target, 0, r.comm, i, location, lock.exclusive, lock.certain});
       open.erase(open.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    if (!waits.empty()) add_waits_for_requests(location, waits);
+  }
+
+  // Calls that completed operations of locked windows were blocked like MPI_Win_flush, once for each target.
+  void add_waits_for_requests(std::uint16_t location, base::pod_vector<awaited>& waits) {
+    const location_history& here = rank_->locations[location];
+    small_stable_sort(waits);
+    location_walk walk(*rank_);
+    std::uint32_t i = 0;
+    const awaited* before = nullptr;
+    for (const awaited& w : waits) {
+      if (w.record >= here.records.size()) return;
+      if (before != nullptr && !(*before < w)) continue;
+      before = &w;
+      for (; i <= w.record; ++i) walk.step(here.records[i]);
+      if (walk.leave_ns() - walk.begin_ns() < progress_ns_) continue;
+      const core::stable_key window = rank_->communicators[w.comm].id;
+      blocked_.push_back(
+          {window, walk.begin_ns(), walk.leave_ns(), w.target, 0, w.comm, w.record, rank_->node, location, w.exclusive, false});
     }
   }
 
@@ -26435,6 +27039,7 @@ class rank_engine {
     posting_lists& postings = messages_.postings();
     const auto locations = static_cast<std::uint16_t>(rank_->locations.size());
     std::size_t collectives = 0, locks = 0;
+    base::pod_vector<active_time> active_times;
     for (std::uint16_t l = 0; l != locations; ++l) {
       postings.count_postings(s.postings, l, [&](const core::sync_record& r) {
         collectives += is_ordered_collective(r) ? 1 : 0;
@@ -26447,6 +27052,7 @@ class rank_engine {
       const location_walk walk =
           postings.add_postings(s.postings, l, [&](std::uint32_t i, const core::sync_record& r, const location_walk& at) {
             if (collectives != 0) collectives_.add_call(s.communicators, {i, l}, r, at);
+            if (r.call == core::mpi_call::Pcontrol) paused_.add(r, at.leave_ns());
           });
       const location_history& location = rank_->locations[l];
       const active_time active = active_time_of(*rank_, location, walk.leave_ns());
@@ -26454,7 +27060,11 @@ class rank_engine {
       totals_.locations += active.takes_part ? 1 : 0;
       totals_.location_ns += active.ns();
       totals_.longest_ns = std::max(totals_.longest_ns, rank_->before_ns + active.ns());
+      active_times.push_back(active);
     }
+    const bool paused = paused_.close(memory_->paused);
+    if (rank_->continues) memory_->paused = paused;
+    for (const active_time& a : active_times) totals_.paused_ns += paused_.within(a.begin_ns, a.end_ns);
     messages_.sort_postings(s.postings);
     collectives_.order_calls(s.communicators, memory_->collectives);
     if (locks != 0) locks_.read_records();
@@ -26551,7 +27161,7 @@ class rank_engine {
       const auto earlier = [](const arrival& a, const arrival& b) { return a.record < b.record; };
       base::pod_vector<arrival>& answers = answers_[l];
       if (!std::is_sorted(answers.begin(), answers.end(), earlier)) small_stable_sort(answers, earlier);
-      arrival_rule rule(*rank_, static_cast<std::uint16_t>(l), *settings_, s.rule);
+      arrival_rule rule(*rank_, static_cast<std::uint16_t>(l), *settings_, paused_, s.rule);
       const base::pod_vector<arrival>& arrivals = rule(s.matches.data() + first, last - first, answers);
       for (const arrival& a : arrivals) totals_.clock_violations += a.has(arrival_flag::violation) ? 1 : 0;
       if (clocks_ != nullptr) {
@@ -26584,7 +27194,7 @@ class rank_engine {
     collect_meanings();
     base::packet out;
     for (const std::int64_t v : {totals_.locations, totals_.records, totals_.waiting_ns, totals_.location_ns,
-                                 totals_.longest_ns, totals_.clock_violations, totals_.unmatched}) {
+                                 totals_.longest_ns, totals_.clock_violations, totals_.unmatched, totals_.paused_ns}) {
       put(out, v);
     }
     put_all(out, meanings_);
@@ -26601,6 +27211,7 @@ class rank_engine {
     totals_.longest_ns = std::max(totals_.longest_ns, in.get<std::int64_t>());
     totals_.clock_violations += in.get<std::int64_t>();
     totals_.unmatched += in.get<std::int64_t>();
+    totals_.paused_ns += in.get<std::int64_t>();
     const std::size_t known = meanings_.size();
     std::size_t at = 0;
     for (std::size_t n = in.get_count(sizeof(block_meaning)); n != 0; --n) {
@@ -26680,6 +27291,7 @@ class rank_engine {
   collective_book collectives_;
   progress_book progress_;
   lock_book locks_;
+  paused_time paused_;
   epoch_memory* memory_;
   rank_clocks* clocks_;
   forward_scratch* scratch_;
@@ -27583,6 +28195,9 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
+using mpi::backoff;
+using mpi::complete;
+
 /// Thrown on all ranks of a team when one of them has failed. what() is, for example, "rank 3: std::bad_alloc".
 class peer_failed : public std::exception {
  public:
@@ -27595,32 +28210,6 @@ class peer_failed : public std::exception {
   mpi::failure why_;
   MPI_Comm team_;
 };
-
-/// The pause between two tests of a loop that waits for other ranks: none for the first 200, then sched_yield(), then a sleep
-/// that grows to 1 ms. Ranks often outnumber processors, and few MPI libraries let ranks that wait sleep.
-class backoff {
- public:
-  void operator()() noexcept {
-    ++tries_;
-    if (tries_ <= 200) return;
-    if (tries_ <= 1000) {
-      sched_yield();
-      return;
-    }
-    const timespec pause{0, std::min<long>(1000000, 50 * static_cast<long>(tries_ - 1000))};
-    nanosleep(&pause, nullptr);
-  }
-
- private:
-  unsigned tries_ = 0;
-};
-
-/// Waits for a nonblocking call of this rank. Returns what MPI returned for it.
-inline int complete(MPI_Request& request, MPI_Status* status = MPI_STATUS_IGNORE) noexcept {
-  int over = 0, problem = MPI_SUCCESS;
-  for (backoff wait; (problem = PMPI_Test(&request, &over, status)) == MPI_SUCCESS && over == 0;) wait();
-  return problem;
-}
 
 /// A group of ranks that analyse together without deadlock after a failure. Each operation begins with an agreement,
 /// which is always the same small reduction. The code between two agreements makes MPI calls only and cannot run out of
@@ -27902,7 +28491,7 @@ class shared_rings {
     base::pod_vector<card> cards;
     cards.resize(n);
     here_.reserve(most_ranks + 1);
-    card own = {machine_key(), random_name(all), static_cast<std::int32_t>(getpid()), -1};
+    card own = {core::boot_key(), random_name(all), static_cast<std::int32_t>(getpid()), -1};
     char name[32];
     name_of(own, name, sizeof name);
 #if defined(MFD_CLOEXEC)
@@ -28034,13 +28623,6 @@ class shared_rings {
   }
 
   // The running kernel. 0: unknown.
-  static std::uint64_t machine_key() noexcept {
-    char text[64] = {};
-    const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    const ssize_t read_bytes = file >= 0 ? ::read(file, text, sizeof text - 1) : 0;
-    if (file >= 0) close(file);
-    return read_bytes > 0 ? core::key_of(text) : 0;
-  }
   // Tells the file from that of any other process.
   std::uint64_t random_name(const team& all) const noexcept {
     timespec now = {};
@@ -28497,7 +29079,7 @@ struct thread_end {
   std::int32_t rank = -1;  ///< -1: no MPI
   std::int32_t thread = 0;
   std::int64_t pid = 0;
-  std::string end;      ///< end of the process: "SIGTERM"; "killed" if none was recorded
+  std::string end;      ///< end of the process: "SIGTERM"; "ended without MPI_Finalize, ..." if none was recorded
   double seconds = 0;   ///< time of the last record
   bool inside = false;  ///< in an MPI call that did not return; the next three members describe it
   base::place call;
@@ -28694,7 +29276,7 @@ struct overhead_section {
   double error_seconds = 0;           ///< error of bound_seconds and without_seconds; contains poll_seconds
   double pause_seconds = 0;           ///< wall time of the pauses between epochs, in which the run so far was explained
   double poll_seconds = 0;            ///< most of one rank: tests and probes that found nothing, which leave no record
-  std::int64_t inversions = 0;        ///< wildcard receives that would match another message without measuring
+  std::int64_t inversions = 0;        ///< calls in which another message would have arrived first without measuring
   std::int64_t pauses = 0;            ///< number of pauses between epochs
 };
 
@@ -29372,6 +29954,7 @@ struct run_facts {
   double location_seconds =
       0;  ///< rank time: that of the ranks, and of further threads from their first to their last MPI call
   double waiting_seconds = 0;  ///< sum of all waits
+  double paused_seconds = 0;   ///< rank time after MPI_Pcontrol(0), whose waits are not counted
   double unexplained_seconds = 0;  ///< remainders of listed waits, and waits too short to list
   double undescribed_seconds = 0;  ///< time of waits without a rule, which are not listed
   std::int64_t undescribed_waits = 0;
@@ -40395,6 +40978,10 @@ struct machine {
 
 /// The machine of this rank among those of `all`. Collective over `all`.
 inline machine machine_of(const team& all) {
+  const core::stable_key boot = core::boot_key();
+  std::int64_t most[2] = {static_cast<std::int64_t>(boot), static_cast<std::int64_t>(~boot)};
+  all.all_reduce(most, 2, MPI_INT64_T, MPI_MAX);
+  if (boot != 0 && most[0] == ~most[1]) return {0, all.size()};  // one machine, which no communicator has to be split to see
   const node_team here(all);
   machine found{here ? all.rank() : -1, all.size()};
   if (!here) return found;
@@ -42807,7 +43394,8 @@ class time_not_understood {
     for (const core::location_history& from : history.locations)
       for (std::uint64_t i = 0; i != from.records.size(); ++i) {
         const core::sync_record& r = from.records[i];
-        const bool posts = r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive) || core::initiates(r.call);
+        const bool posts = r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive) || core::initiates(r.call) ||
+                           core::role_of(r.call) == core::call_role::transfer;
         if (!posts || !r.has(core::sync_flag::complete)) continue;
         if (r.completed_by >= bytes.size() || r.completion >= bytes[r.completed_by].size()) continue;
         std::uint64_t& sum = bytes[r.completed_by][r.completion];
@@ -43178,7 +43766,7 @@ class epoch {
 inline void resolve_wildcards(mpi::state& process) {
   if (process.open_wildcards == 0) return;
   process.requests.each([&](mpi::pending& p) {
-    if (p.record == nullptr || !p.wildcard || p.record->has(core::sync_flag::complete)) return;
+    if (p.record == nullptr || !p.wildcard || p.twin != nullptr || p.record->has(core::sync_flag::complete)) return;
     MPI_Request request;
     static_assert(sizeof request <= sizeof p.handle, "a handle fits");
     __builtin_memcpy(&request, &p.handle, sizeof request);
@@ -43616,6 +44204,7 @@ inline result assemble(const explain::outcome& found, const base::names& known, 
   out.run.seconds = std::max(out.run.seconds, base::seconds_of(found.longest_ns));
   out.run.location_seconds = base::seconds_of(found.location_ns);
   out.run.waiting_seconds = base::seconds_of(found.waiting_ns);
+  out.run.paused_seconds = base::seconds_of(found.paused_ns);
   out.run.unmatched = found.unmatched;
   out.run.progress = found.progress;
   out.run.clock_violations = found.clock_violations;
@@ -44283,7 +44872,8 @@ enum class objection { none, not_explained, partial, waiting, not_understood, ef
 /// A program of one rank and one thread has no efficiency.
 inline objection first_objection(const result& r, const text_options& o = {}) noexcept {
   const run_facts& run = r.run;
-  if (run.partial || !r.last_words.empty() || run.unseen_seconds > 0 || run.dropped_events > 0) return objection::partial;
+  if (run.partial || !r.last_words.empty() || run.unseen_seconds > 0 || run.dropped_events > 0 || run.paused_seconds > 0)
+    return objection::partial;
   if (run.mpi_calls <= 0 || run.location_seconds <= 0) return objection::not_explained;
   const double share = run.waiting_seconds / run.location_seconds;
   if (!(share < o.quiet_below || run.waiting_seconds < o.quiet_seconds)) return objection::waiting;
@@ -44471,6 +45061,7 @@ void write_run(Writer& out, const result& r) {
   if (run.other_threads > 0)
     out.member("other_threads", run.other_threads).member("other_thread_seconds", run.other_thread_seconds);
   out.member("location_seconds", run.location_seconds).member("waiting_seconds", run.waiting_seconds);
+  if (run.paused_seconds > 0) out.member("paused_seconds", run.paused_seconds);
   out.member("unexplained_seconds", run.unexplained_seconds);
   out.member("undescribed_seconds", run.undescribed_seconds).member("undescribed_waits", run.undescribed_waits);
   out.member("mpi", run.mpi).member("mpi_calls", run.mpi_calls).member("dropped_events", run.dropped_events);
@@ -44801,7 +45392,7 @@ inline std::string overhead_text(const run_ledger& r) {
                      " of waiting: measuring took " + base::duration(o.seconds, 2) +
                      " on all ranks and made the run longer by " + bound + parts;
   if (o.inversions > 0)
-    text += "; " + base::counted(o.inversions, "receive") + " from any source would have taken another message";
+    text += "; without it another message would have arrived first in " + base::counted(o.inversions, "call");
   return text;
 }
 
@@ -45063,6 +45654,9 @@ inline std::string quality_words(const run_facts& run) {
   text +=
       ", " + base::counted(run.dropped_events, "event") + " dropped, " + base::counted(run.unmatched, "message") + " unmatched";
   if (run.clock_violations > 0) text += ", " + base::counted(run.clock_violations, "clock violation");
+  if (run.paused_seconds > 0)
+    text += ", " + base::percent(run.paused_seconds / run.location_seconds) +
+            " of rank time paused by MPI_Pcontrol (no waits counted there)";
   if (run.other_threads > 0)
     text += ", " + base::counted(run.other_threads, "thread") + " without MPI calls ran marked code for " +
             base::duration(run.other_thread_seconds) + " (no part of rank time)";
@@ -46654,7 +47248,9 @@ class dead_job {
       case core::kept_end::abort: return "MPI_Abort";
       case core::kept_end::exit: return "exit without MPI_Finalize";
       case core::kept_end::signal: return report::name_of_signal(p.header().signal);
-      default: return p.has_mpi() && p.facts().end_ticks != 0 ? "killed in MPI_Finalize" : "killed";
+      default:  // neither leaves a trace: a signal without handler of whywait, as SIGKILL, and _exit
+        return std::string(p.has_mpi() && p.facts().end_ticks != 0 ? "ended in" : "ended without") +
+               " MPI_Finalize, by an uncaught signal or _exit";
     }
   }
 
@@ -46768,7 +47364,8 @@ inline bool ends_with(const std::string& text, const std::string& end) {
 }  // namespace postmortem
 
 /// Reports the kept files of killed programs in `directory` (their WHYWAIT_CRASH). The report contains what each rank
-/// did last and, if the files of all ranks exist, why they had waited. Jobs with a running process are skipped. Each
+/// did last and, if the files of all ranks exist, why they had waited. Jobs with a running process are skipped, after half
+/// a second if others of its processes have ended. Each
 /// unreadable file gives one warning. Needs no MPI. Returns the number of reported jobs. If two processes scan the
 /// directory at once, only one of them finds the files. Throws std::bad_alloc.
 inline int report_left_behind(const std::string& directory, const left_behind_options& options = {}) {
@@ -46780,31 +47377,48 @@ inline int report_left_behind(const std::string& directory, const left_behind_op
     if (std::string(entry->d_name).compare(0, 8, "whywait.") == 0) names.push_back(entry->d_name);
   base::small_stable_sort(names, [](const std::string& a, const std::string& b) { return a < b; });
 
+  using state = postmortem::dead_memory::state;
   base::vector<postmortem::dead_job> jobs;
-  base::pod_vector<std::uint64_t> running;
-  for (const std::string& name : names) {
+  const auto find_job = [&](std::uint64_t number) {
+    std::size_t same = 0;
+    while (same < jobs.size() && (number == 0 || jobs[same].processes().front()->header().job != number)) ++same;
+    return same;
+  };
+  const auto open = [&](const std::string& name) {
     const std::string path = directory + "/" + name;
-    if (postmortem::detail::ends_with(name, ".new")) postmortem::detail::remove_incomplete(path, name);
-    if (!postmortem::detail::ends_with(name, ".kept")) continue;
     auto file = std::make_unique<postmortem::dead_memory>(path);
-    if (file->readable() == postmortem::dead_memory::state::alive && name.compare(0, 11, "whywait.job") == 0)
-      running.push_back(std::strtoull(name.c_str() + 11, nullptr, 16));
-    if (file->readable() == postmortem::dead_memory::state::damaged) {
+    const state found = file->readable();
+    if (found == state::damaged) {
       core::warn(path.c_str(), " ", file->problem(), options.remove ? "; it is removed" : "; it is skipped");
       if (options.remove) ::unlink(path.c_str());
     }
-    if (file->readable() != postmortem::dead_memory::state::readable) continue;
+    if (found != state::readable) return found;
     auto process = std::make_unique<postmortem::dead_process>(std::move(file));
     if (!process->problem().empty()) {
       core::warn(path.c_str(), " ", process->problem().c_str());
       if (options.remove && !process->of_another_version()) ::unlink(path.c_str());
-      continue;
+      return found;
     }
-    const std::uint64_t number = process->header().job;  // 0 means a process without a job
-    std::size_t same = 0;
-    while (same < jobs.size() && (number == 0 || jobs[same].processes().front()->header().job != number)) ++same;
+    const std::size_t same = find_job(process->header().job);  // 0 means a process without a job
     if (same == jobs.size()) jobs.emplace_back();
     jobs[same].add(std::move(process));
+    return found;
+  };
+  base::vector<std::string> alive;
+  for (const std::string& name : names) {
+    if (postmortem::detail::ends_with(name, ".new")) postmortem::detail::remove_incomplete(directory + "/" + name, name);
+    if (!postmortem::detail::ends_with(name, ".kept")) continue;
+    if (open(name) == state::alive && name.compare(0, 11, "whywait.job") == 0) alive.push_back(name);
+  }
+  // A launcher may return before the last of its processes has ended: wait briefly where others of the job have.
+  base::pod_vector<std::uint64_t> running;
+  int waits = 50;
+  for (const std::string& name : alive) {
+    const std::uint64_t number = std::strtoull(name.c_str() + 11, nullptr, 16);
+    if (find_job(number) == jobs.size()) continue;
+    state now = open(name);
+    for (; now == state::alive && waits != 0; --waits, now = open(name)) ::usleep(10000);
+    if (now == state::alive) running.push_back(number);
   }
 
   std::size_t reported = 0;
@@ -47033,15 +47647,24 @@ inline const char* name_of_end(mpi::end_reason reason, int signal) noexcept {
   return report::name_of_signal(signal);
 }
 
-// Formats "<prefix>.rank<n>.json" without allocation. Returns false if it does not fit.
-inline bool file_of_rank(const char* prefix, std::int32_t rank, char* text, std::size_t room) noexcept {
+/// Digits of a number, without allocation.
+struct decimal {
+  explicit decimal(std::uint32_t number) noexcept : begin(digits + sizeof digits - 1) {
+    *begin = '\0';
+    do *--begin = static_cast<char>('0' + number % 10);
+    while ((number /= 10) != 0);
+  }
   char digits[12];
-  char* begin = digits + sizeof digits - 1;
-  *begin = '\0';
-  do *--begin = static_cast<char>('0' + rank % 10);
-  while ((rank /= 10) != 0);
+  char* begin;
+};
+
+// Formats "<prefix>.rank<n>.json" without allocation. Returns false if it does not fit. Processes that MPI_Comm_spawn started
+// have the ranks and the environment of those that started them: their files contain the process number as well.
+inline bool file_of_rank(const char* prefix, const mpi::state& process, char* text, std::size_t room) noexcept {
+  const decimal rank(static_cast<std::uint32_t>(process.rank)), pid(process.registry->pid);
   std::size_t length = 0;
-  for (const char* part : {prefix, ".rank", static_cast<const char*>(begin), ".json"})
+  for (const char* part : {prefix, process.spawned ? ".spawned-" : "", process.spawned ? pid.begin : "", ".rank",
+                           static_cast<const char*>(rank.begin), ".json"})
     for (; *part != '\0'; ++part)
       if (length + 1 < room) text[length++] = *part;
       else return false;
@@ -47146,7 +47769,7 @@ inline void at_end(mpi::state& process, mpi::end_reason reason, int signal) {
   if (wanted.report) postmortem::print(words, 2);
   if (wanted.output == nullptr) return;
   char path[4096];
-  if (!detail::file_of_rank(wanted.output, process.rank, path, sizeof path) || !write_json(words, path))
+  if (!detail::file_of_rank(wanted.output, process, path, sizeof path) || !write_json(words, path))
     core::warn("cannot write ", wanted.output, ".rank*.json: ",
                errno == ENOENT   ? "no such folder"
                : errno == EACCES ? "permission denied"
@@ -47210,6 +47833,7 @@ inline const bool listening = [] {
     at_exit();
     say_if_unseen();
   }));
+  static_cast<void>(at_quick_exit(&at_exit));
   install(
       hooks{&postmortem::at_start, &finalize::at_recording, &finalize::at_finalize, &postmortem::at_end, &finalize::at_epoch});
   return true;
