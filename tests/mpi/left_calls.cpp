@@ -84,10 +84,19 @@ void with_several_threads(MPI_Comm jumping, MPI_Comm returning) {
   if (rank == 0) {
     MPI_Send(values, 4, MPI_INT, 1, 1, returning);
     MPI_Send(values, 1, MPI_INT, 1, 1, returning);
+    int got = -1;
+    MPI_Sendrecv(values, 4, MPI_INT, 1, 1, &got, 1, MPI_INT, 1, 1, returning, MPI_STATUS_IGNORE);
+    CHECK(got == 1);
+    MPI_Sendrecv(values, 1, MPI_INT, 1, 1, &got, 1, MPI_INT, 1, 1, returning, MPI_STATUS_IGNORE);
   } else {
     CHECK(class_of(MPI_Recv(values, -1, MPI_INT, 0, 1, returning, MPI_STATUS_IGNORE)) == MPI_ERR_COUNT);
     CHECK(class_of(MPI_Recv(values, 1, MPI_INT, 0, 1, returning, MPI_STATUS_IGNORE)) == MPI_ERR_TRUNCATE);
     CHECK(MPI_Recv(values, 1, MPI_INT, 0, 1, returning, MPI_STATUS_IGNORE) == MPI_SUCCESS && values[0] == 1);
+    const auto exchange_one = [&] {
+      return MPI_Sendrecv(&rank, 1, MPI_INT, 0, 1, values, 1, MPI_INT, 0, 1, returning, MPI_STATUS_IGNORE);
+    };
+    CHECK(class_of(exchange_one()) == MPI_ERR_TRUNCATE);
+    CHECK(exchange_one() == MPI_SUCCESS && values[0] == 1);
   }
 }
 

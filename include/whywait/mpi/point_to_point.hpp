@@ -157,6 +157,30 @@ inline int receive_in_order(call& here, void* buffer, MPI_Count count, MPI_Datat
       here, e.comm, posting, [&](MPI_Request* request) { return post_receive(buffer, count, type, e, request); }, status);
 }
 
+#ifdef MPICH_VERSION
+/// MPI_Sendrecv while several threads call MPI, for the reason given at `receive_in_order`. The two ordinals need not follow one
+/// another.
+__attribute__((noinline, cold)) inline int exchange_in_order(call& here, const void* send_buffer, MPI_Count send_count,
+                                                             MPI_Datatype send_type, const envelope& to, uint32_t& sent,
+                                                             void* receive_buffer, MPI_Count receive_count,
+                                                             MPI_Datatype receive_type, const envelope& source,
+                                                             uint32_t& received, MPI_Status* status) {
+  MPI_Request request = MPI_REQUEST_NULL;  // checks the arguments of the receive before the send
+  int code = post_receive(receive_buffer, receive_count, receive_type, {MPI_PROC_NULL, source.tag, source.comm}, &request);
+  if (code != MPI_SUCCESS) return code;
+  PMPI_Wait(&request, MPI_STATUS_IGNORE);
+  {
+    posting_guard guard(here, to.comm, true);
+    sent = here.process().take_posting();
+    code = post_send(core::mpi_call::Send, send_buffer, send_count, send_type, to, &request);
+  }
+  if (code != MPI_SUCCESS) return code;
+  code = receive_in_order(here, receive_buffer, receive_count, receive_type, source, received, status);
+  const int completed = WHYWAIT_MPI_NEXT(Wait, (&request, MPI_STATUS_IGNORE));
+  return code != MPI_SUCCESS ? code : completed;
+}
+#endif
+
 /// A call that began alone may have been overtaken by a thread that appeared meanwhile.
 inline unsigned if_overtaken(const call& here, bool several) noexcept {
   return __builtin_expect(!several && here.several(), 0) ? unsigned(flag::ambiguous) : 0u;
@@ -246,9 +270,16 @@ inline int exchange(What what, caller from, Pass& pass, Post&& post, const void*
   here.about(bits_of(source.comm), source.peer, source.tag);
   const bool several = here.several();
   const bool has_twin = core::plain_form(what) == core::mpi_call::Sendrecv;
-  uint32_t posting = 0;
+  uint32_t posting = 0, receiving = 0;
   int code = MPI_SUCCESS;
-  if (__builtin_expect(has_twin && several, 0)) {
+#ifdef MPICH_VERSION
+  const bool by_probe = source.comm != MPI_COMM_WORLD;
+  if (__builtin_expect(has_twin && several && by_probe, 0)) {
+    code = detail::exchange_in_order(here, send_buffer, send_count, send_type, to, posting, receive_buffer, receive_count,
+                                     receive_type, source, receiving, status);
+  } else
+#endif
+      if (__builtin_expect(has_twin && several, 0)) {
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};  // receive, send
     {
       posting_guard guard(here, source.comm, true);
@@ -268,6 +299,7 @@ inline int exchange(What what, caller from, Pass& pass, Post&& post, const void*
     here.refuse();
     return code;
   }
+  if (receiving == 0) receiving = posting + 1;
   const unsigned common = detail::if_overtaken(here, has_twin && several) | flag::complete;
   const uint64_t duration = here.duration();
   const uint32_t whole = here.next_index() + 2;
@@ -280,7 +312,7 @@ inline int exchange(What what, caller from, Pass& pass, Post&& post, const void*
     here.finish();
     if (watches_data(here)) detail::send_data(here, *sent, send_buffer, send_count, send_type);
   }
-  core::sync_record* const received = here.store(common | flag::posts_receive, posting + 1);
+  core::sync_record* const received = here.store(common | flag::posts_receive, receiving);
   if (core::sync_record* const r = received) {
     detail::describe(here, r, source, bytes_of(here.thread(), receive_count, receive_type));
     if (status != MPI_STATUS_IGNORE) detail::resolve(r, *status);

@@ -97,7 +97,7 @@ struct decimal {
 // Formats "<prefix>.rank<n>.json" without allocation. Returns false if it does not fit. Processes that MPI_Comm_spawn started
 // have the ranks and the environment of those that started them: their files contain the process number as well.
 inline bool file_of_rank(const char* prefix, const mpi::state& process, char* text, std::size_t room) noexcept {
-  const decimal rank(static_cast<std::uint32_t>(process.rank)), pid(process.registry->pid);
+  const decimal rank(static_cast<std::uint32_t>(process.rank)), pid(static_cast<std::uint32_t>(process.registry->pid));
   std::size_t length = 0;
   for (const char* part : {prefix, process.spawned ? ".spawned-" : "", process.spawned ? pid.begin : "", ".rank",
                            static_cast<const char*>(rank.begin), ".json"})
