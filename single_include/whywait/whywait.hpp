@@ -2487,8 +2487,6 @@ struct clock_start {
 #ifndef WHYWAIT_MPI_COMPLETE_HPP
 #define WHYWAIT_MPI_COMPLETE_HPP
 
-#ifndef WHYWAIT_DISABLE
-
 namespace whywait {
 inline namespace v0 {
 namespace mpi {
@@ -2522,8 +2520,6 @@ inline int complete(MPI_Request& request, MPI_Status* status = MPI_STATUS_IGNORE
 }  // namespace mpi
 }  // namespace v0
 }  // namespace whywait
-
-#endif  // WHYWAIT_DISABLE
 
 #endif
 

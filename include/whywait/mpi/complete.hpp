@@ -6,8 +6,6 @@
 #include <sched.h>
 #include <time.h>
 
-#ifndef WHYWAIT_DISABLE
-
 namespace whywait {
 inline namespace v0 {
 namespace mpi {
@@ -41,7 +39,5 @@ inline int complete(MPI_Request& request, MPI_Status* status = MPI_STATUS_IGNORE
 }  // namespace mpi
 }  // namespace v0
 }  // namespace whywait
-
-#endif  // WHYWAIT_DISABLE
 
 #endif
