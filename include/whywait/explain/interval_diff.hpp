@@ -27,13 +27,20 @@ struct block_split {
   std::int64_t speed_ns = 0;  ///< total_ns - visits_ns, exactly
 };
 
+/// What the times of both sides are divided by: units of work where both sides have them, otherwise visits.
+struct block_counts {
+  std::int64_t waiter, causer;
+
+  block_counts(const block_use& a, const block_use& b) noexcept
+      : waiter(a.work > 0 && b.work > 0 ? a.work : a.visits), causer(a.work > 0 && b.work > 0 ? b.work : b.visits) {}
+};
+
 /// Splits the difference of one block by the midpoint rule, which is the Shapley value of the two factors count and
 /// time per count (docs/method.md 1.4). Antisymmetric: swapping the sides negates all three numbers. Work units replace
 /// visits as the count where both sides have them. O(1), no allocation.
 inline block_split split(const block_use& waiter, const block_use& causer) noexcept {
-  const bool by_work = waiter.work > 0 && causer.work > 0;
-  const std::int64_t n_a = by_work ? waiter.work : waiter.visits;
-  const std::int64_t n_b = by_work ? causer.work : causer.visits;
+  const block_counts counts(waiter, causer);
+  const std::int64_t n_a = counts.waiter, n_b = counts.causer;
   block_split result;
   result.total_ns = causer.ns - waiter.ns;
   if (n_a <= 0 && n_b <= 0) {

@@ -70,8 +70,10 @@ inline void take_back(block_use& waiter, const block_use& causer, std::int64_t l
 }
 
 // The part of a lead's time that counts as visits. A lead moves time from one wait to another, which is no evidence for
-// either visits or speed; it is divided like the difference at the same place.
-inline double visits_share(const block_split& parts, const same_place& at) noexcept {
+// either visits or speed; it is divided like the difference at the same place. Equally many visits or units of work
+// at that place, rounded to whole ones, are no reason for time.
+inline double visits_share(const block_split& parts, const block_counts& counts, const same_place& at) noexcept {
+  if (counts.causer == counts.waiter && counts.causer != 0) return 0;
   const double visits = std::fabs(static_cast<double>(parts.visits_ns)), speed = std::fabs(static_cast<double>(parts.speed_ns));
   if (visits + speed > 0) return visits / (visits + speed);
   const std::int64_t least = std::min(at.waiter_total, at.causer_total), most = std::max(at.waiter_total, at.causer_total);
@@ -110,7 +112,7 @@ inline residual_sums difference(block_use waiter, block_use causer, const block_
   sums.visits_ns = parts.visits_ns;
   if (sums.lead_visits != 0) {
     const auto lead_ns = static_cast<double>(sums.total_ns - parts.total_ns);
-    sums.visits_ns += core::nearest(lead_ns * detail::visits_share(parts, at));
+    sums.visits_ns += core::nearest(lead_ns * detail::visits_share(parts, {waiter, causer}, at));
   }
   sums.speed_ns = sums.total_ns - sums.visits_ns;
   sums.inherited_ns =

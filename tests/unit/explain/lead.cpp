@@ -133,6 +133,29 @@ void check_twice(halo& h, bool marked) {
   CHECK(s.speed == 0);
 }
 
+/// A pipeline of two ranks that both run `stage`, the first one `more` times more often, at the end.
+run pipeline(int more) {
+  run r(2);
+  std::uint64_t now[2] = {0, 0};
+  for (int k = 0; k != 20; ++k) {
+    r[0].step("stage", 30);
+    now[0] += 30;
+    r[0].send(now[0], now[0], 1);
+    const std::uint64_t begin = now[1];
+    now[1] = std::max(now[1], now[0]) + 1;
+    r[1].receive(begin, now[1], 0);
+    r[1].step("stage", 10);
+    now[1] += 10;
+  }
+  for (int k = 0; k != more; ++k) {
+    r[0].step("stage", 30);
+    now[0] += 30;
+  }
+  r[0].end_ns = static_cast<std::int64_t>(now[0]);
+  r[1].end_ns = static_cast<std::int64_t>(now[1]);
+  return r;
+}
+
 interior slow_rank(int rank, int slow) { return {2, rank == slow ? 50u : 25u}; }
 
 }  // namespace
@@ -235,20 +258,7 @@ TEST_CASE("more visits and a few waits in the opposite direction: the visits sta
 }
 
 TEST_CASE("a pipeline that fills: the first stage is ahead by one visit and has no more visits") {
-  run r(2);
-  std::uint64_t now[2] = {0, 0};
-  for (int k = 0; k != 20; ++k) {
-    r[0].step("stage", 30);
-    now[0] += 30;
-    r[0].send(now[0], now[0], 1);
-    const std::uint64_t begin = now[1];
-    now[1] = std::max(now[1], now[0]) + 1;
-    r[1].receive(begin, now[1], 0);
-    r[1].step("stage", 10);
-    now[1] += 10;
-  }
-  r[0].end_ns = static_cast<std::int64_t>(now[0]);
-  r[1].end_ns = static_cast<std::int64_t>(now[1]);
+  run r = pipeline(0);
   r.explain();
   const split_sums s = sums_of(r, core::key_of("stage"));
   CHECK(s.total > 0);
@@ -256,6 +266,22 @@ TEST_CASE("a pipeline that fills: the first stage is ahead by one visit and has 
   CHECK(s.more == 0);
   REQUIRE_FALSE(r.notes.waits.empty());
   CHECK(term(r.notes.waits.front().terms, core::key_of("stage"))->lead_visits == -1);
+}
+
+TEST_CASE("as many visits at the same place are no reason for time, although one rank runs the block once more later") {
+  run r = pipeline(1);
+  r.explain();
+  REQUIRE_FALSE(r.notes.waits.empty());
+  const auto* first = term(r.notes.waits.front().terms, core::key_of("stage"));
+  REQUIRE(first != nullptr);
+  CHECK(first->causer_visits == 1);
+  CHECK(first->waiter_visits == 1);  // 20 of 21, which the second rank makes later
+  CHECK(first->speed_ns == first->total_ns);
+  for (const auto& w : r.notes.waits) {
+    for (const auto& t : w.terms) {
+      if (t.causer_visits == t.waiter_visits && t.causer_visits != 0) CHECK(t.visits_ns == 0);
+    }
+  }
 }
 
 TEST_CASE("imbalance that moves between operations of all is visits, not lead") {
