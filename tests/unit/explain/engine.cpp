@@ -55,7 +55,8 @@ std::string disagreement(reference::program& truth, const explain::outcome& out,
       if (t.causer_visits < 0 || t.waiter_visits < 0 || t.causer_ns < 0 || t.waiter_ns < 0)
         return wrong.str() + "negative side";
       const explain::block_counts n({t.waiter_visits, 0, t.waiter_work}, {t.causer_visits, 0, t.causer_work});
-      if (n.waiter == n.causer && n.waiter != 0 && t.visits_ns != 0) return wrong.str() + "time for visits of which there are equally many";
+      if (n.waiter == n.causer && n.waiter != 0 && t.visits_ns != 0)
+        return wrong.str() + "time for visits of which there are equally many";
       // Both sides are those at the same place of the program; the paths differ by the lead.
       const bool lead = t.lead_visits != 0;
       if (!lead && t.causer_ns - t.waiter_ns != t.total_ns) return wrong.str() + "sides do not differ by the total";
