@@ -5,6 +5,7 @@
 #include <whywait/coverage/counters/source.hpp>
 #include <whywait/coverage/names/code_blocks.hpp>
 #include <whywait/record.hpp>
+#include <whywait/record/close_segment.hpp>
 #include <whywait/record/listen.hpp>
 
 #include <doctest/doctest.h>
@@ -43,10 +44,10 @@ using visits = std::map<std::uint32_t, std::int64_t>;
 // The blocks that ran in this thread (or the process) since the last call.
 visits collect() {
   visits sum;
-  coverage::collect(*core::the_registry(), {&sum, [](void* self, const core::path_step& step) noexcept {
-                                              (*static_cast<visits*>(self))[step.block] +=
-                                                  static_cast<std::int64_t>(step.visits);
-                                            }});
+  record::collect_code(*core::the_registry(), {&sum, [](void* self, const core::path_step& step) noexcept {
+                                                 (*static_cast<visits*>(self))[step.block] +=
+                                                     static_cast<std::int64_t>(step.visits);
+                                               }});
   return sum;
 }
 

@@ -1,11 +1,10 @@
 #ifndef WHYWAIT_FINALIZE_COLLECT_HPP
 #define WHYWAIT_FINALIZE_COLLECT_HPP
 
+#include <whywait/finalize/collect_location.hpp>
 #include <whywait/finalize/own_costs.hpp>
 #include <whywait/finalize/process_records.hpp>
 #include <whywait/mpi/process_state.hpp>
-#include <whywait/record/kept_details.hpp>
-#include <whywait/record/slow_path.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -22,24 +21,6 @@ namespace finalize {
 /// process.tool_comm, for hooks::on_finalize.
 inline core::shared_clock finish_clock(mpi::state& process) noexcept { return process.clocks.finish(process.tool_comm); }
 
-namespace detail {
-class locked {
- public:
-  explicit locked(pthread_mutex_t& mutex) noexcept : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
-  ~locked() { unlock(); }
-  void unlock() noexcept {
-    if (holds_) pthread_mutex_unlock(&mutex_);
-    holds_ = false;
-  }
-  locked(const locked&) = delete;
-  locked& operator=(const locked&) = delete;
-
- private:
-  pthread_mutex_t& mutex_;
-  bool holds_ = true;
-};
-}  // namespace detail
-
 /// Adds to the main thread, if it alone calls MPI, what threads did that it started and that ended between two of its calls.
 inline void join_ended_threads(const mpi::state& process, process_records& all) {
   core::location_history* main = nullptr;
@@ -55,7 +36,7 @@ inline void join_ended_threads(const mpi::state& process, process_records& all) 
   for (const core::location_base* l = __atomic_load_n(&process.registry->locations, __ATOMIC_ACQUIRE); l != nullptr;
        l = l->next) {
     const record::location& here = static_cast<const record::location&>(*l);
-    if (here.index >= all.threads.size() || __atomic_load_n(&here.extension[0], __ATOMIC_ACQUIRE) != nullptr ||
+    if (here.index >= all.threads.size() || __atomic_load_n(&here.calls, __ATOMIC_ACQUIRE) != nullptr ||
         __atomic_load_n(&here.finished, __ATOMIC_ACQUIRE) != 1)
       continue;
     ended_thread t{here.path.opened(), here.end_ticks, work.size(), 0};
@@ -96,7 +77,7 @@ inline process_records collect(mpi::state& process, const core::shared_clock& cl
   all.closings = process.closings;
   all.first_closed_ticks = process.closings != 0 ? process.first_closed_ticks : all.closed ? process.closed_ticks : 0;
 
-  detail::locked guard(process.registry->mutex);  // threads that end or begin exchange their locations
+  locked guard(process.registry->mutex);  // threads that end or begin exchange their locations
   const std::size_t count = process.registry->location_count;
   core::location_base* const newest = process.registry->locations;
   history.locations.resize(count);
@@ -105,44 +86,16 @@ inline process_records collect(mpi::state& process, const core::shared_clock& cl
     record::location& from = *static_cast<record::location*>(base);
     core::location_history& to = history.locations[from.index];
     thread_records& beside = all.threads[from.index];
-    to.thread = static_cast<std::int32_t>(from.index);
-    to.records = from.syncs.view();
-    to.steps = from.steps.view();
-    to.needs = from.needs.view();
-    if (!process.running && (base == record::this_location() || __atomic_load_n(&base->finished, __ATOMIC_ACQUIRE) != 0))
-      record::detail::count_open_begins(from);
-    beside.mismatched_ends = from.mismatched_ends;
-    if (record::kept_details* const more = record::kept_details::of(from)) {
-      // The segment before the last record ends with the next event, which may never happen.
-      const bool still = base == record::this_location() || __atomic_load_n(&base->finished, __ATOMIC_ACQUIRE) != 0;
-      if (still && more->ordered) more->order.flush(from);
-      all.lost_orders += more->order.lost_segments();
-      to.order = more->order.segments();
-      to.order_nodes = more->order.nodes();
-    }
+    collect_location(from, process, to, beside, all);
     const mpi::thread_state* const thread =
         static_cast<mpi::thread_state*>(__atomic_load_n(&from.extension[0], __ATOMIC_ACQUIRE));
     if (thread == nullptr) continue;
-    beside.sites = &thread->sites;
     to.whole = thread->calls[static_cast<std::size_t>(core::mpi_call::Init)] +
                    thread->calls[static_cast<std::size_t>(core::mpi_call::Init_thread)] !=
                0;
     to.call_overheads = call_costs(thread->timing, process.calibrated, clock.ns_per_tick);
     to.mark_overheads = mark_costs(thread->timing, process.calibrated, clock.ns_per_tick);
-    beside.folded = thread->folded;
-    beside.lost_records = thread->lost_records;
-    beside.lost_steps = thread->lost_steps;
-    beside.lost_before = thread->lost_before;
-    to.dropped = beside.lost_records + beside.lost_steps - beside.lost_before;
-    to.carried = thread->carried;
-    for (std::uint64_t n : thread->calls) all.calls += n;
     all.failed_polls += thread->failed_polls - std::min(thread->recorded_polls, thread->failed_polls);
-    all.lost_records += thread->lost_records;
-    all.lost_steps += thread->lost_steps;
-    // A thread may have stored a few records after another thread ran out of memory. These records follow gaps.
-    for (std::uint64_t i = 0; all.closed && i < to.records.size(); ++i)
-      if (from.syncs[i].posting > process.closed_posting)
-        from.syncs[i].flags = static_cast<std::uint16_t>(from.syncs[i].flags | core::sync_flag::failed);
   }
 
   join_ended_threads(process, all);

@@ -174,13 +174,13 @@ class epoch {
       ended->forget_groups();
       pthread_mutex_unlock(&process_.registry->mutex);
     }
-    process_.lock.lock();
+    process_.closing.lock();
     if (process_.closed) {
       so_far_.run.unseen_ns += all_.history.clock(end.begin) - all_.history.clock(process_.closed_ticks);
       if (process_.closings++ == 0) process_.first_closed_ticks = process_.closed_ticks;
       __atomic_store_n(&process_.closed, false, __ATOMIC_RELEASE);
     }
-    process_.lock.unlock();
+    process_.closing.unlock();
     names_.reset();
     team_.agree();
     so_far_.continued = true;

@@ -3,11 +3,11 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/core/pages.hpp>
+#include <whywait/core/spin_lock.hpp>
 #include <whywait/finalize/shared_rings.hpp>
 #include <whywait/finalize/team.hpp>
 #include <whywait/mpi/failure.hpp>
 #include <whywait/mpi/mpi_header.hpp>
-#include <whywait/mpi/spin_lock.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -260,7 +260,7 @@ class mpi_transport {
           !sends)
         return true;
       // With rings a message is rare: from another machine, or of a rank that failed.
-      if (*rings_) mpi::spin_lock::relax();
+      if (*rings_) core::spin_lock::relax();
       if (tries++ % (*rings_ ? 16 : 1) == 0) {
         bool any = false;
         if (!receive_messages(take, any)) return false;

@@ -15,7 +15,7 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// Threads of this process that never called MPI, and their time in marked work. Waiting and time outside of marks do not
+/// Threads of this process that made no observed call, and their time in marked work. Waiting and time outside of marks do not
 /// count: such a thread may sleep in a pool, and after its end it does nothing.
 struct other_threads {
   std::int64_t count = 0;
@@ -33,7 +33,7 @@ struct other_threads {
     for (const core::location_base* l = __atomic_load_n(&registry.locations, __ATOMIC_ACQUIRE); l != nullptr; l = l->next) {
       const record::location& here = static_cast<const record::location&>(*l);
       const std::uint32_t finished = __atomic_load_n(&here.finished, __ATOMIC_ACQUIRE);
-      if (__atomic_load_n(&here.extension[0], __ATOMIC_ACQUIRE) != nullptr || finished == 2) continue;
+      if (__atomic_load_n(&here.calls, __ATOMIC_ACQUIRE) != nullptr || finished == 2) continue;
       ++all.count;
       here.path.peek(finished != 0 ? here.end_ticks : now, add);
     }

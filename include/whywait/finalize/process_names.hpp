@@ -74,7 +74,7 @@ class process_names final : public explain::function_names {
     const std::uint32_t known = known_.find(call_site);
     if (known == base::key_map::none || meanings_[known].calls == nullptr) return 0;
     if (symbols_ == nullptr) symbols_.reset(new report::symboliser("libdw.so.1", modules_));
-    const mpi::call_site& site = (*meanings_[known].calls)[meanings_[known].number];
+    const record::call_site& site = (*meanings_[known].calls)[meanings_[known].number];
     core::stable_key key = function_key(code_of_call(*symbols_, site.address));
     if (key == 0) return 0;
     if (site.caller != nullptr) key = core::combine(key, function_key(symbols_->of_call(site.caller)));
@@ -86,7 +86,7 @@ class process_names final : public explain::function_names {
 
  private:
   struct meaning {
-    const mpi::call_site_table* calls;  // null: a block
+    const record::call_site_table* calls;  // null: a block
     std::uint32_t number;  // of the call site or the block
   };
 
@@ -103,7 +103,7 @@ class process_names final : public explain::function_names {
     }
   }
 
-  void add_calls(core::location_history& location, const mpi::call_site_table* sites) {
+  void add_calls(core::location_history& location, const record::call_site_table* sites) {
     if (sites == nullptr) {  // a thread that never called MPI has no waits
       core::location_history none;
       none.thread = location.thread;
@@ -132,8 +132,8 @@ class process_names final : public explain::function_names {
   }
 
   // Combines the code addresses, the call and the enclosing regions.
-  core::stable_key key_of_call(const mpi::call_site_table& calls, std::uint32_t number) const {
-    const mpi::call_site& site = calls[number];
+  core::stable_key key_of_call(const record::call_site_table& calls, std::uint32_t number) const {
+    const record::call_site& site = calls[number];
     core::stable_key key = core::combine(key_of_code(site.address), static_cast<std::uint64_t>(site.call));
     if (site.caller != nullptr) key = core::combine(key, key_of_code(site.caller));
     for (std::uint32_t level = 0; level < site.depth; ++level) key = core::combine(key, sites_[calls.region(site, level)].key);
@@ -150,8 +150,8 @@ class process_names final : public explain::function_names {
     return code;
   }
 
-  base::place place_of_call(report::symboliser& symbols, const mpi::call_site_table& calls, std::uint32_t number) const {
-    const mpi::call_site& site = calls[number];
+  base::place place_of_call(report::symboliser& symbols, const record::call_site_table& calls, std::uint32_t number) const {
+    const record::call_site& site = calls[number];
     std::string region;
     for (std::uint32_t level = 0; level < site.depth; ++level) {
       if (level != 0) region += '/';

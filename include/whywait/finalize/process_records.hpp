@@ -5,7 +5,7 @@
 #include <whywait/core/rank_history.hpp>
 #include <whywait/core/sync_record.hpp>
 #include <whywait/finalize/joined_threads.hpp>
-#include <whywait/mpi/call_sites.hpp>
+#include <whywait/record/call_sites.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -17,7 +17,7 @@ namespace finalize {
 /// Records of one thread that are not part of core::location_history. The pointers refer to memory of the recorder,
 /// which lives as long as the process.
 struct thread_records {
-  const mpi::call_site_table* sites = nullptr;  ///< resolves sync_record::site; null if the thread never called MPI
+  const record::call_site_table* sites = nullptr;  ///< resolves sync_record::site; null if the thread never called MPI
   /// sums of dropped steps by block (core::site_table::capacity entries), or null
   const core::path_step* folded = nullptr;
   std::uint64_t lost_records = 0;

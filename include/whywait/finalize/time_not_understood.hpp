@@ -109,10 +109,10 @@ class time_not_understood {
       if (s.ns != 0) sums_.push_back(s);
     }
     for (std::size_t l = 0; l != own.threads.size(); ++l) {
-      const mpi::call_site_table* const sites = own.threads[l].sites;
+      const record::call_site_table* const sites = own.threads[l].sites;
       const auto& keys = own.history.locations[l].call_sites;
       for (std::uint32_t i = 1; sites != nullptr && i < sites->size() && i < keys.size(); ++i) {
-        const mpi::call_site& site = (*sites)[i];
+        const record::call_site& site = (*sites)[i];
         if (core::role_of(site.call) != core::call_role::unexplained || site.ticks == 0) continue;
         const auto ns = static_cast<std::int64_t>(static_cast<double>(site.ticks) * own.history.clock.ns_per_tick);
         sums_.push_back({keys[i], ns, static_cast<std::int64_t>(site.count), 0, 0, 0});

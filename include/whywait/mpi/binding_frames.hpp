@@ -1,9 +1,9 @@
 #ifndef WHYWAIT_MPI_BINDING_FRAMES_HPP
 #define WHYWAIT_MPI_BINDING_FRAMES_HPP
 
-#include <whywait/mpi/caller.hpp>
+#include <whywait/core/spin_lock.hpp>
 #include <whywait/mpi/python_places.hpp>
-#include <whywait/mpi/spin_lock.hpp>
+#include <whywait/record/caller.hpp>
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,6 +14,8 @@
 namespace whywait {
 inline namespace v0 {
 namespace mpi {
+
+using record::caller;
 
 /// Finds the program's code behind the libraries through which other languages call MPI (bindings.hpp). The wrapper returns to
 /// such a library; the call site is the code that called the library. In an extension module of Python it is the Python code.
@@ -161,7 +163,7 @@ class binding_frames {
   uintptr_t first_ = 0, size_ = 0;  // from the first module to the end of the last one
   uint32_t count_ = 0, step_count_ = 0;
   code_range modules_[most_modules] = {};
-  spin_lock lock_;
+  core::spin_lock lock_;
   known_step steps_[capacity] = {};
 };
 

@@ -3,8 +3,8 @@
 
 #include <whywait/core/byte_list.hpp>
 #include <whywait/core/pages.hpp>
+#include <whywait/core/spin_lock.hpp>
 #include <whywait/core/stable_key.hpp>
-#include <whywait/mpi/spin_lock.hpp>
 
 #include <stddef.h>
 #include <stdint.h>
@@ -91,7 +91,7 @@ class byte_lists {
     return &made;
   }
 
-  spin_lock lock_;
+  core::spin_lock lock_;
   uint32_t size_ = 0;
   bool full_ = false;
   uint64_t used_ = 0;

@@ -4,10 +4,9 @@
 #include <whywait/core/clock.hpp>
 #include <whywait/core/script_place.hpp>
 #include <whywait/core/sync_record.hpp>
-#include <whywait/coverage/counters/source.hpp>
 #include <whywait/mpi/binding_frames.hpp>
-#include <whywait/mpi/caller.hpp>
 #include <whywait/mpi/process_state.hpp>
+#include <whywait/record/close_segment.hpp>
 
 #include <stdint.h>
 
@@ -117,7 +116,7 @@ class call {
   __attribute__((always_inline)) core::sync_record* store(unsigned flags, uint32_t posting) noexcept {
     core::sync_record* r = place_;
     if (__builtin_expect(r == nullptr, 0)) {
-      r = claim_again(*thread_, begin_, posting);
+      r = record::claim_again(where(), *thread_, process(), begin_, posting);
       if (r == nullptr) return nullptr;
     }
     r->begin = alone(begin_);
@@ -209,47 +208,8 @@ class call {
 
   // Static, and what they need by value: else every field of every call would have to stay in memory.
 
-  // Hands the segment over. Returns the time if that took a fresh chunk, else 0.
   static __attribute__((noinline)) uint64_t close_segment(thread_state& thread, uint64_t now) noexcept {
-    record::location& here = *thread.location;
-    state& process = *thread.process;
-    bool paused = false;
-    if (__builtin_expect(process.closed, 0)) {
-      here.path.close(now, [&thread](const core::path_step& step) { fold(thread, step); });
-      return 0;
-    }
-    const auto keep = [&](const core::path_step& step) noexcept {
-      core::path_step* place = here.steps.claim_at_once();
-      if (__builtin_expect(place == nullptr, 0)) {
-        place = here.steps.claim();
-        paused = true;
-      }
-      if (place != nullptr) {
-        place->block = step.block;  // each alone: a copy of the whole would first be put together on the stack
-        place->within = step.within;
-        place->visits = step.visits;
-        place->ticks = step.ticks;
-        place->work = step.work;
-        here.steps.publish();
-      } else {
-        fold(thread, step);
-      }
-    };
-    here.path.close(now, keep);
-    if (__builtin_expect(process.registry->sources != nullptr, 0)) {
-      collect_code(*process.registry, keep);
-      paused = true;
-    }
-    if (__builtin_expect(here.steps.dropped() != 0, 0)) process.close(now, process.last_posting);
-    return paused ? core::cycle_clock::now() : 0;
-  }
-
-  // Blocks that the compiler counts. Reading them is no time of the program.
-  template <class Keep>
-  static __attribute__((noinline)) void collect_code(core::registry& registry, const Keep& keep) noexcept {
-    coverage::collect(registry,
-                      {const_cast<void*>(static_cast<const void*>(&keep)),
-                       [](void* self, const core::path_step& step) noexcept { (*static_cast<const Keep*>(self))(step); }});
+    return record::close_segment(*thread.location, thread, *thread.process, *thread.process->registry, now);
   }
 
   static __attribute__((noinline, cold)) uint64_t begin_timing(core::mpi_call what, uint64_t turn) noexcept {
@@ -287,23 +247,6 @@ class call {
     const uint64_t now = core::cycle_clock::now();
     thread.location->path.resume(now);
     thread.sites.count(from, what, thread.location->path, now - begin);
-  }
-
-  // Without memory for order only sums are kept.
-  static __attribute__((noinline, cold)) void fold(thread_state& thread, const core::path_step& step) noexcept {
-    ++thread.lost_steps;
-    detail::add_step(thread.folded, step, *thread.process);
-  }
-
-  static __attribute__((noinline, cold)) core::sync_record* claim_again(thread_state& thread, uint64_t begin,
-                                                                        uint32_t posting) noexcept {
-    state& process = *thread.process;
-    if (!process.closed) {
-      if (core::sync_record* const place = thread.location->syncs.claim()) return place;
-      process.close(begin, posting != 0 ? posting - 1 : process.last_posting);
-    }
-    ++thread.lost_records;
-    return nullptr;
   }
 
  protected:

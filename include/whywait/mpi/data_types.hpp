@@ -3,9 +3,9 @@
 
 #include <whywait/core/byte_list.hpp>
 #include <whywait/core/pages.hpp>
+#include <whywait/core/spin_lock.hpp>
 #include <whywait/mpi/byte_lists.hpp>
 #include <whywait/mpi/mpi_header.hpp>
-#include <whywait/mpi/spin_lock.hpp>
 
 #include <stddef.h>
 #include <stdint.h>
@@ -339,7 +339,7 @@ class pattern_cache {
     return found;
   }
   static void release(entry& e) noexcept {
-    spin_lock& lock = e.cache->lock_;
+    core::spin_lock& lock = e.cache->lock_;
     lock.lock();
     e.cache = nullptr;
     lock.unlock();
@@ -352,7 +352,7 @@ class pattern_cache {
 
   int key_ = 0;
   bool has_key_ = false;
-  spin_lock lock_;
+  core::spin_lock lock_;
   entry entries_[capacity] = {};
 };
 

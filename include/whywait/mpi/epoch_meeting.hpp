@@ -2,9 +2,9 @@
 #define WHYWAIT_MPI_EPOCH_MEETING_HPP
 
 #include <whywait/core/clock.hpp>
-#include <whywait/coverage/counters/source.hpp>
 #include <whywait/data/marks/reading.hpp>
 #include <whywait/mpi/process_state.hpp>
+#include <whywait/record/close_segment.hpp>
 #include <whywait/record/kept_details.hpp>
 
 #include <stdint.h>
@@ -50,7 +50,7 @@ inline uint32_t fullness(const state& process) noexcept {
 /// After a pause: the program's time goes on. What the explanation ran is no part of the program.
 inline void go_on(thread_state& thread) noexcept {
   core::registry& registry = *thread.process->registry;
-  if (registry.sources != nullptr) coverage::collect(registry, {nullptr, [](void*, const core::path_step&) noexcept {}});
+  if (registry.sources != nullptr) record::collect_code(registry, {nullptr, [](void*, const core::path_step&) noexcept {}});
   thread.location->path.resume(core::cycle_clock::now());
 }
 
@@ -84,7 +84,7 @@ __attribute__((noinline, cold)) inline void end_epoch(thread_state& thread, cons
 inline void begin_records_anew(thread_state& thread, const core::sync_record* kept, uint64_t count) noexcept {
   record::location& here = *thread.location;
   const auto steps = here.steps.view();
-  for (uint64_t i = 0; i < steps.size(); ++i) add_step(thread.earlier, steps[i], *thread.process);
+  for (uint64_t i = 0; i < steps.size(); ++i) record::add_step(thread.earlier, steps[i], *thread.process->registry);
   pthread_mutex_lock(&thread.process->registry->mutex);  // a thread that ends reads them (gap_of)
   here.steps.rewind();
   here.needs.rewind();

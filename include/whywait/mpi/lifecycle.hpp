@@ -61,6 +61,7 @@ inline state* make_state(core::registry* registry) noexcept {
       known = new (pages) state();
       known->layout = sizeof(state);
       known->registry = registry;
+      known->last_posted = &known->last_posting;
       known->tool_comm = MPI_COMM_NULL;
       if (known->requests.open() && known->messages.open() && known->communicators.open(&registry->kept))
         __atomic_store_n(&registry->extension[0], static_cast<void*>(known), __ATOMIC_RELEASE);

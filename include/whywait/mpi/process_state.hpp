@@ -4,7 +4,7 @@
 #include <whywait/core/clock.hpp>
 #include <whywait/core/kept_modules.hpp>
 #include <whywait/core/registry.hpp>
-#include <whywait/mpi/call_sites.hpp>
+#include <whywait/core/spin_lock.hpp>
 #include <whywait/mpi/clock_sync.hpp>
 #include <whywait/mpi/communicators.hpp>
 #include <whywait/mpi/epoch_schedule.hpp>
@@ -15,7 +15,6 @@
 #include <whywait/mpi/requests.hpp>
 #include <whywait/mpi/self_timing.hpp>
 #include <whywait/mpi/signal_stack.hpp>
-#include <whywait/mpi/spin_lock.hpp>
 #include <whywait/record/location.hpp>
 #include <whywait/record/recycling.hpp>
 
@@ -28,6 +27,9 @@
 namespace whywait {
 inline namespace v0 {
 namespace mpi {
+
+using core::guard_if;
+using core::spin_lock;
 
 struct state;
 struct message_data;    // data_regions.hpp
@@ -112,7 +114,6 @@ struct thread_state : thread_facts {
   } types[16];
   poll_run polls;
   uint64_t recorded_polls;  ///< of `failed_polls`, those that began a record
-  uint64_t carried;         // first records, out of earlier epochs
   void* scratch;            // for arrays of requests; grows outside the common case
   uint64_t scratch_bytes;
   self_timing timing;       ///< what the wrappers cost here
@@ -174,15 +175,6 @@ struct state : process_facts {
   }
   posting_lock& posting_lock_of(uint64_t comm) noexcept { return posting_locks[(comm * 0x9e3779b97f4a7c15u) >> 60]; }
 
-  /// Memory ran out at `posting`: operations from there on are recorded nowhere in this process.
-  __attribute__((noinline, cold)) void close(uint64_t now, uint32_t last_recorded) noexcept {
-    lock.lock();
-    if (!closed || last_recorded < closed_posting) closed_posting = last_recorded;
-    if (!closed || now < closed_ticks) closed_ticks = now;
-    __atomic_store_n(&closed, true, __ATOMIC_RELEASE);
-    lock.unlock();
-  }
-
   bool is_shared(uint64_t handle) const noexcept {
     for (uint32_t i = 0; i < shared_handle_count; ++i)
       if (shared_handles[i] == handle) return true;
@@ -199,23 +191,6 @@ inline state* the_state() noexcept {
 }
 
 namespace detail {
-
-/// Adds a path step to sums per block, which get their memory with the first step. Code that the compiler counts has none.
-__attribute__((noinline, cold)) inline void add_step(core::path_step*& sums, const core::path_step& step,
-                                                     state& process) noexcept {
-  if (step.block >= core::site_table::capacity) return;
-  if (sums == nullptr) {
-    sums = static_cast<core::path_step*>(core::map_pages(sizeof(core::path_step) * core::site_table::capacity, false));
-    process.registry->kept.keep_by_site(sums, 0, sizeof(core::path_step));
-  }
-  if (sums == nullptr) return;
-  core::path_step& sum = sums[step.block];
-  sum.block = step.block;
-  sum.within = step.within;
-  sum.visits += step.visits;
-  sum.ticks += step.ticks;
-  sum.work += step.work;
-}
 
 /// For record::ended_threads.
 inline uint64_t gap_of(const record::location& caller, uint64_t begin, uint64_t end) noexcept {
@@ -246,9 +221,8 @@ inline bool release_calls(record::location& ended) noexcept {
 __attribute__((noinline, cold)) inline thread_state* make_thread(state* process, record::location* location) noexcept {
   pthread_mutex_lock(&process->registry->mutex);
   record::ended_threads* const ended = process->registry->ended;
-  thread_state* const before = record::detail::continue_calls(*process->registry, *location)
-                                   ? static_cast<thread_state*>(location->extension[0])
-                                   : nullptr;
+  record::detail::continue_calls(*process->registry, *location);
+  thread_state* const before = static_cast<thread_state*>(location->extension[0]);
   if (before != nullptr) before->location = location;
   pthread_mutex_unlock(&process->registry->mutex);
   if (before != nullptr) return before;
@@ -256,7 +230,8 @@ __attribute__((noinline, cold)) inline thread_state* make_thread(state* process,
   if (pages == nullptr) return nullptr;
   process->registry->kept.keep(pages, sizeof(thread_state));
   thread_state* const made = new (pages) thread_state();
-  if (!made->sites.open(&process->registry->kept, &process->modules)) return nullptr;
+  if (location->calls != nullptr) static_cast<thread_facts&>(*made) = *location->calls;  // of other calls than those of MPI
+  else if (!made->sites.open(&process->registry->kept, &process->modules)) return nullptr;
   made->process = process;
   made->location = location;
   made->communicator_index = communicator_table::none;
@@ -271,6 +246,7 @@ __attribute__((noinline, cold)) inline thread_state* make_thread(state* process,
     else ended->several = true;
   }
   if (!first && process->multiple) __atomic_store_n(&process->several, true, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&location->calls, static_cast<thread_facts*>(made), __ATOMIC_RELEASE);
   __atomic_store_n(&location->extension[0], static_cast<void*>(made), __ATOMIC_RELEASE);
   pthread_mutex_unlock(&process->registry->mutex);
   return made;

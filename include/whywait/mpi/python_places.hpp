@@ -3,7 +3,7 @@
 
 #include <whywait/core/registry.hpp>
 #include <whywait/core/script_place.hpp>
-#include <whywait/mpi/spin_lock.hpp>
+#include <whywait/core/spin_lock.hpp>
 
 #include <dlfcn.h>
 #include <stddef.h>
@@ -133,7 +133,7 @@ class python_places {
 
   functions api_ = {};
   uint32_t count_ = 0;
-  spin_lock lock_;
+  core::spin_lock lock_;
   known_place places_[capacity] = {};
 };
 

@@ -153,11 +153,11 @@ inline void at_end(mpi::state& process, mpi::end_reason reason, int signal) {
   for (const core::location_base* l = __atomic_load_n(&process.registry->locations, __ATOMIC_ACQUIRE); l != nullptr;
        l = l->next) {
     const record::location& location = static_cast<const record::location&>(*l);
-    const auto* thread = static_cast<const mpi::thread_state*>(location.extension[0]);
+    const record::thread_facts* const thread = location.calls;
     std::uint64_t until = now;
     if (thread != nullptr) {
       for (std::uint32_t number = 0; number < thread->sites.size(); ++number) {
-        const mpi::call_site& site = thread->sites[number];
+        const record::call_site& site = thread->sites[number];
         if (site.count == 0) continue;
         postmortem::last_call c = program.call(site.call, site.address);
         c.count = site.count;
@@ -167,7 +167,7 @@ inline void at_end(mpi::state& process, mpi::end_reason reason, int signal) {
       }
       for (std::uint64_t n : thread->calls) words.mpi_calls += n;
       words.dropped += thread->lost_records + thread->lost_steps;
-      const mpi::open_call open = thread->open;
+      const record::open_call open = thread->open;
       if (open.frame != nullptr && open.call != core::mpi_call::Abort && open.begin != 0 && open.begin < now) {
         until = open.begin;
         mpi_ticks += now - open.begin;

@@ -184,7 +184,7 @@ class dead_job {
         for (std::uint64_t n : t.calls.calls) e.mpi_calls += static_cast<std::int64_t>(n);
         e.records = static_cast<std::int64_t>(p.records().history.locations[i].records.size());
       }
-      const mpi::open_call& open = t.calls.open;
+      const record::open_call& open = t.calls.open;
       if (t.calls_mpi && open.frame != nullptr && open.call != core::mpi_call::Abort) {
         e.inside = true;
         e.since_seconds = seconds_since(open.begin);

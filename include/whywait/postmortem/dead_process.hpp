@@ -45,7 +45,7 @@ struct dead_thread {
   record::location& where;  ///< a copy; what its pointers lead to is in the file
   bool path_is_there = false;
   bool calls_mpi = false;
-  mpi::thread_facts calls{};  ///< valid if `calls_mpi`
+  record::thread_facts calls{};  ///< valid if `calls_mpi`
   std::uint64_t last_ticks = 0;     ///< last sign of life
   std::uint64_t torn = 0, cut = 0;  ///< events that had only begun; events that were not kept or are damaged
   base::pod_vector<core::sync_record*> sync_chunks;
@@ -223,7 +223,7 @@ class dead_process {
     for (std::uint64_t lost : {own.syncs.adopt(*file_, t.sync_chunks, torn)}) t.cut += lost, t.torn += torn ? 1 : 0;
     for (std::uint64_t lost : {own.steps.adopt(*file_, t.step_chunks, torn)}) t.cut += lost, t.torn += torn ? 1 : 0;
     for (std::uint64_t lost : {own.needs.adopt(*file_, t.need_chunks, torn)}) t.cut += lost, t.torn += torn ? 1 : 0;
-    const mpi::thread_facts* const calls = file_->find(static_cast<const mpi::thread_facts*>(own.extension[0]), 1);
+    const record::thread_facts* const calls = file_->find(const_cast<const record::thread_facts*>(own.calls), 1);
     if (calls != nullptr && header().layout[2] != 0) {
       t.calls_mpi = true;
       std::memcpy(static_cast<void*>(&t.calls), calls, sizeof t.calls);

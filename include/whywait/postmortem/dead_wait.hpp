@@ -159,7 +159,7 @@ class dead_wait {
 
   const base::vector<std::unique_ptr<dead_process>>& all_;
   const dead_process& process_;
-  const mpi::open_call& open_;
+  const record::open_call& open_;
   const std::size_t thread_;
 };
 

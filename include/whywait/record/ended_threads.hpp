@@ -17,7 +17,7 @@ namespace record {
 
 struct location;
 
-/// What threads without MPI calls did that ended in one gap between two records of the thread that calls MPI.
+/// What threads without observed calls did that ended in one gap between two records of the thread that calls MPI.
 struct ended_group {
   uint64_t begin, end;  ///< of the first and of the last of them, ticks
   uint64_t used;        ///< how long at least one of them ran
@@ -38,7 +38,7 @@ class ended_threads {
   bool several = false;        ///< more than one did
   /// The gap of the calling thread in which an interval lies, or no_gap.
   uint64_t (*gap_of)(const location& caller, uint64_t begin, uint64_t end) noexcept = nullptr;
-  /// Prepares what a thread kept for its calls for the next one; false: it stays as it is.
+  /// Prepares what a thread kept for its MPI calls for the next one; false: it stays as it is.
   bool (*release_calls)(location&) noexcept = nullptr;
 
   bool open(core::memory_budget& budget) noexcept {

@@ -4,6 +4,7 @@
 #include <whywait/core/pages.hpp>
 #include <whywait/core/registry.hpp>
 #include <whywait/core/site.hpp>
+#include <whywait/record/call_facts.hpp>
 #include <whywait/record/ended_threads.hpp>
 #include <whywait/record/location.hpp>
 
@@ -18,8 +19,8 @@ inline namespace v0 {
 namespace record {
 
 // Locations of threads that ended serve later threads: memory is bounded by the threads that live at one time. What a thread
-// without MPI calls did in marked code is added to registry::ended. A thread that called MPI leaves its records, and a later
-// thread that calls MPI continues them under the same number, as if one thread had rested in between.
+// without observed calls did in marked code is added to registry::ended. A thread with calls leaves its records, and a later
+// thread with calls continues them under the same number, as if one thread had rested in between.
 //
 // A location stays as it is where something may still refer to it: a region is open, the thread has data records, an
 // order of its path or a timeline, it called MPI_Init, or WHYWAIT_CRASH keeps a copy for another process.
@@ -33,8 +34,9 @@ __attribute__((visibility("hidden"))) inline void end_location(core::registry& r
       at.path.depth() != 0 || at.looking_up || here() != (at.decoy != nullptr ? at.decoy : &at.path.head()))
     return;
   ended_threads& all = *registry.ended;
-  const bool called = at.extension[0] != nullptr;
-  if (called && (all.release_calls == nullptr || !all.release_calls(at))) return;
+  const bool called = at.calls != nullptr;
+  if (at.extension[0] != nullptr && (all.release_calls == nullptr || !all.release_calls(at))) return;
+  if (called) at.calls->open.frame = nullptr;
   set_here(head_left_out(registry));  // a signal handler must not wait for the lock
   pthread_mutex_lock(&registry.mutex);
   if (called) {
@@ -68,10 +70,10 @@ inline void open_recycling(core::registry& registry) noexcept {
   registry.end_location = &end_location;
 }
 
-/// At the first MPI call of a thread: continues the records of one that ended. False: there is none. Under registry::mutex.
+/// At the first call of a thread: continues the records of one that ended. False: there is none. Under registry::mutex.
 inline bool continue_calls(core::registry& registry, location& at) noexcept {
   location* const before = static_cast<location*>(registry.free_callers);
-  if (before == nullptr || at.more != nullptr || at.extension[1] != nullptr) return false;
+  if (before == nullptr || at.calls != nullptr || at.more != nullptr || at.extension[1] != nullptr) return false;
   registry.free_callers = before->next_free;
   const auto exchange = [](auto& a, auto& b) noexcept {
     const auto was = a;
@@ -82,9 +84,13 @@ inline bool continue_calls(core::registry& registry, location& at) noexcept {
   exchange(at.syncs, before->syncs);
   exchange(at.steps, before->steps);
   exchange(at.needs, before->needs);
-  void* const calls = before->extension[0];
-  __atomic_store_n(&before->extension[0], static_cast<void*>(nullptr), __ATOMIC_RELEASE);
-  __atomic_store_n(&at.extension[0], calls, __ATOMIC_RELEASE);
+  const auto hand_over = [](auto& from, auto& to) noexcept {
+    const auto was = from;
+    __atomic_store_n(&from, decltype(was)(nullptr), __ATOMIC_RELEASE);
+    __atomic_store_n(&to, was, __ATOMIC_RELEASE);
+  };
+  hand_over(before->calls, at.calls);
+  hand_over(before->extension[0], at.extension[0]);
   if (registry.ended->caller == before) registry.ended->caller = &at;
   before->next_free = registry.free_locations;
   registry.free_locations = before;

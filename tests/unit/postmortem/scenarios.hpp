@@ -82,7 +82,7 @@ void rank(int number) {
   kept.keep(thread, sizeof *thread);
   new (thread) calls::thread_facts();
   thread->sites.open(&kept, &modules);
-  here.extension[0] = thread;
+  here.calls = thread;
   const std::uint32_t compute = registry.sites.intern(core::site_kind::region, "compute", "scenario.cpp", 1);
   const auto store = [&](core::mpi_call call, std::uint64_t begin, std::uint64_t duration, unsigned flags, int peer,
                          std::uint32_t posting) {

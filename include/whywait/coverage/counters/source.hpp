@@ -54,13 +54,6 @@ WHYWAIT_NO_COVERAGE __attribute__((cold)) inline void pin_module_of(const void* 
     dlopen(module->l_name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-/// Reports the code that ran in all sources since the last synchronisation of the calling thread. No allocation.
-inline void collect(core::registry& registry, const core::step_sink& sink) noexcept {
-  for (core::code_source* source = __atomic_load_n(&registry.sources, __ATOMIC_ACQUIRE); source != nullptr;
-       source = source->next)
-    source->collect(*source, sink);
-}
-
 }  // namespace coverage
 }  // namespace v0
 }  // namespace whywait

@@ -1,11 +1,13 @@
-#include <whywait/mpi/call_sites.hpp>
+#include <whywait/record/call_sites.hpp>
 
 #include <doctest/doctest.h>
 #include <cstdint>
 
 #include <vector>
 
-using namespace whywait::mpi;
+using whywait::record::call_site;
+using whywait::record::call_site_table;
+using whywait::record::found_caller;
 using whywait::core::mpi_call;
 
 namespace {

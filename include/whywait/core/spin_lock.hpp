@@ -1,5 +1,5 @@
-#ifndef WHYWAIT_MPI_SPIN_LOCK_HPP
-#define WHYWAIT_MPI_SPIN_LOCK_HPP
+#ifndef WHYWAIT_CORE_SPIN_LOCK_HPP
+#define WHYWAIT_CORE_SPIN_LOCK_HPP
 
 #include <whywait/core/counter.hpp>
 
@@ -8,7 +8,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace mpi {
+namespace core {
 
 /// A lock for a few instructions; yields soon, because its holder may have lost the processor. Zeroed memory
 /// is an open lock.
@@ -64,7 +64,7 @@ class guard_if {
   spin_lock* const lock_;
 };
 
-}  // namespace mpi
+}  // namespace core
 }  // namespace v0
 }  // namespace whywait
 

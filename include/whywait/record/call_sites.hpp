@@ -1,5 +1,5 @@
-#ifndef WHYWAIT_MPI_CALL_SITES_HPP
-#define WHYWAIT_MPI_CALL_SITES_HPP
+#ifndef WHYWAIT_RECORD_CALL_SITES_HPP
+#define WHYWAIT_RECORD_CALL_SITES_HPP
 
 #include <whywait/core/kept_file.hpp>
 #include <whywait/core/kept_modules.hpp>
@@ -12,7 +12,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace mpi {
+namespace record {
 
 /// A place in the program that calls MPI, identified by return address, the caller of the function that contains it, and the
 /// stack of open regions; and the total time of its calls (exact even if single records were lost). One cache line.
@@ -214,7 +214,7 @@ class call_site_table {
   uint32_t size_ = 0;
 };
 
-}  // namespace mpi
+}  // namespace record
 }  // namespace v0
 }  // namespace whywait
 

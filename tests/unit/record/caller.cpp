@@ -1,4 +1,4 @@
-#include <whywait/mpi/caller.hpp>
+#include <whywait/record/caller.hpp>
 
 #include <alloca.h>
 #include <doctest/doctest.h>
@@ -8,7 +8,9 @@
 #include <cstring>
 #include <initializer_list>
 
-using namespace whywait::mpi;
+using whywait::record::call_site;
+using whywait::record::call_site_table;
+using whywait::record::caller;
 using whywait::core::mpi_call;
 
 // Functions that call something like a wrapper, with frames of all kinds. Each notes its own return address, which is the truth.

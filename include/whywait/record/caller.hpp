@@ -1,14 +1,14 @@
-#ifndef WHYWAIT_MPI_CALLER_HPP
-#define WHYWAIT_MPI_CALLER_HPP
+#ifndef WHYWAIT_RECORD_CALLER_HPP
+#define WHYWAIT_RECORD_CALLER_HPP
 
-#include <whywait/mpi/call_sites.hpp>
+#include <whywait/record/call_sites.hpp>
 
 #include <stdint.h>
 #include <unwind.h>
 
 namespace whywait {
 inline namespace v0 {
-namespace mpi {
+namespace record {
 
 /// The code that called a wrapper: return address, and the wrapper's own stack frame. Programs that wrap MPI in functions
 /// of their own call all of it from the same few addresses, therefore a call site also has the caller of that function.
@@ -108,7 +108,7 @@ struct caller {
   }
 };
 
-}  // namespace mpi
+}  // namespace record
 }  // namespace v0
 }  // namespace whywait
 
