@@ -4,8 +4,8 @@
 //
 // The rows of a grid are distributed evenly, but the last rank is three times as slow (a slower machine, a noisy
 // neighbour), so that all others wait for it at the end of each step. The program does not measure this itself. Every
-// `look` steps it requests an explanation from whywait, reads how long each rank waited for `compute_rows`, and
-// redistributes the rows. At the end it prints the speed-up. Work is simulated by sleeping, so that its duration is
+// `look` steps it requests an explanation from whywait (`whywait::result`), reads how long each rank waited for
+// `compute_rows`, and redistributes the rows. At the end it prints the speed-up. Work is simulated by sleeping, so that its duration is
 // known.
 #include <whywait/mpi.hpp>  // declarations only; whywait_observe(target) of CMake compiles the rest
 
@@ -28,13 +28,13 @@ void compute_rows(int rows, bool slow) {
   std::this_thread::sleep_for(std::chrono::microseconds(rows * (slow ? 6000 : 2000)));
 }
 
-// How long each rank has waited so far because other ranks computed longer.
-std::vector<double> waited(const whywait::report::result& so_far, int ranks) {
-  std::vector<double> seconds(static_cast<std::size_t>(ranks), 0.0);
-  for (const auto& wait : so_far.waits) {
+// How long each rank waited in this part of the run because other ranks computed longer.
+std::vector<double> waited(const whywait::result& part) {
+  std::vector<double> seconds(static_cast<std::size_t>(part.ranks), 0.0);
+  for (const auto& wait : part.waits) {
     double computing = 0;
-    for (const auto& term : wait.residual)
-      if (term.block == "compute_rows") computing += term.seconds();
+    for (const auto& cause : wait.causes)
+      if (cause.block == "compute_rows") computing += cause.seconds;
     const double share = std::min(1.0, std::max(0.0, computing / wait.seconds));
     for (const auto& waiter : wait.waiters)
       if (waiter.rank >= 0) seconds[static_cast<std::size_t>(waiter.rank)] += waiter.seconds * share;
@@ -67,8 +67,9 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   std::vector<int> rows(static_cast<std::size_t>(ranks), rows_per_rank);
-  std::vector<double> before(static_cast<std::size_t>(ranks), 0.0), lengths;
-  double known_until = 0, residual = 1;
+  std::vector<double> lengths;
+  whywait::result before;
+  double residual = 1;
 
   for (int step = 0; step < steps; ++step) {
     const double begin = MPI_Wtime();
@@ -78,22 +79,18 @@ int main(int argc, char** argv) {
     lengths.push_back(MPI_Wtime() - begin);
     if ((step + 1) % look != 0) continue;
 
-    const whywait::report::result so_far = whywait::mpi::explain(MPI_COMM_WORLD);
-    if (rank == 0) {
-      const std::vector<double> now = waited(so_far, ranks);
-      std::vector<double> waits;
-      for (std::size_t i = 0; i < now.size(); ++i) waits.push_back(now[i] - before[i]);
-      const std::vector<int> fresh = dealt(rows, waits, so_far.run.seconds - known_until);
-      std::printf("adaptive: after step %d the ranks waited", step + 1);
-      for (double w : waits) std::printf(" %.0f", w * 1e3);
-      std::printf(" ms for compute_rows; rows now");
-      for (int r : fresh) std::printf(" %d", r);
-      std::printf("\n");
-      rows = fresh;
-      before = now;
-      known_until = so_far.run.seconds;
-    }
-    MPI_Bcast(rows.data(), ranks, MPI_INT, 0, MPI_COMM_WORLD);
+    const whywait::result so_far = whywait::mpi::explain(MPI_COMM_WORLD);  // the same on all ranks
+    if (!so_far) continue;  // whywait is switched off
+    const whywait::result part = so_far.since(before);
+    const std::vector<double> waits = waited(part);
+    rows = dealt(rows, waits, part.seconds);
+    before = so_far;
+    if (rank != 0) continue;
+    std::printf("adaptive: after step %d the ranks waited", step + 1);
+    for (double w : waits) std::printf(" %.0f", w * 1e3);
+    std::printf(" ms for compute_rows; rows now");
+    for (int r : rows) std::printf(" %d", r);
+    std::printf("\n");
   }
 
   if (rank == 0) {

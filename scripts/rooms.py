@@ -49,6 +49,7 @@ UMBRELLAS = {
     "data.hpp": COLD | BOTH,
     "coverage.hpp": COLD | BOTH,
     "rules.hpp": HOT - {"core"} | BOTH,
+    "result.hpp": HOT - {"core"} | BOTH | {"base", "explain", "clocks", "rules", "models", "whatif"},
     "models.hpp": HOT - {"core"} | BOTH | {"explain", "whatif"},
     "whatif.hpp": HOT - {"core"} | BOTH,
     "testing.hpp": set(),

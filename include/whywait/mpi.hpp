@@ -18,7 +18,7 @@
 #include <whywait/finalize/entry_points.hpp>
 #include <whywait/finalize/take_timelines.hpp>
 #include <whywait/record.hpp>
-#include <whywait/report/printing.hpp>
+#include <whywait/result.hpp>
 #include <whywait/rules/add.hpp>
 #include <whywait/rules/own_event.hpp>
 
@@ -26,7 +26,6 @@ namespace whywait {
 inline namespace v0 {
 namespace mpi {
 
-using finalize::explain;
 #ifndef WHYWAIT_DISABLE
 using finalize::take_timelines;
 #endif

@@ -36,9 +36,7 @@
 
 #include <whywait/base/cold_end.hpp>
 
-#include <cstdio>
 #include <cstdlib>
-#include <string>
 
 // In a file of single_include that an observed target includes, the implementation is elsewhere.
 #if !defined(WHYWAIT_DISABLE) && !defined(WHYWAIT_OBSERVED)
@@ -62,13 +60,6 @@ inline const bool listening = [] {
       hooks{&postmortem::at_start, &finalize::at_recording, &finalize::at_finalize, &postmortem::at_end, &finalize::at_epoch});
   return true;
 }();
-
-/// Functions that files with only the declarations of <whywait/mpi.hpp> call: this makes their definitions part of the object.
-struct entry_points {
-  void (*print_text)(const report::result&, std::FILE*, report::text_options);
-  std::string (*write_json_file)(const report::result&, const std::string&);
-};
-[[gnu::used]] inline const entry_points defined_here{&report::print_text, &report::write_json_file};
 
 }  // namespace detail
 }  // namespace mpi

@@ -24,7 +24,7 @@ namespace core = whywait::core;
 namespace record = whywait::record;
 namespace base = whywait::base;
 namespace coverage = whywait::coverage;
-namespace report = whywait::report;
+namespace reports = whywait::reports;
 
 const bool listening = (record::listen(), true);
 

@@ -185,9 +185,9 @@ int main(int argc, char** argv) {
   cases.push_back({"tested_partitions", "MPI_Test", sender, late_partition(by_list, test), for_rank_0});
   cases.push_back({"two_requests", "MPI_Wait", sender, two_requests, for_rank_0});
   isendrecv_any();
-  const whywait::report::result result = run(cases, 0.6, 0.97, 2);  // ranks spin, so that rank 1 wakes up late as well
-  if (rank == 0 && result.run.unmatched != 0) {
-    std::printf("FAILED: %d messages unmatched\n", static_cast<int>(result.run.unmatched));
+  const whywait::result result = run(cases, 0.6, 0.97, 2);  // ranks spin, so that rank 1 wakes up late as well
+  if (rank == 0 && result.unmatched_messages != 0) {
+    std::printf("FAILED: %d messages unmatched\n", static_cast<int>(result.unmatched_messages));
     ++failures;
   }
   MPI_Finalize();

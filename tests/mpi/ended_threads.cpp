@@ -42,19 +42,18 @@ int main(int argc, char** argv) {
       MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
   }
-  const whywait::report::result result = whywait::mpi::explain(MPI_COMM_WORLD);
+  const whywait::result run = whywait::mpi::explain(MPI_COMM_WORLD);
   const std::uint32_t locations = whywait::core::the_registry()->location_count;
   check(locations <= 2, "locations of a process", locations, 2);
   if (rank == 0) {
     const double least = 1e-3 * steps * threads;
-    const whywait::report::run_facts& run = result.run;
-    check(run.locations == 2, "threads that call MPI", static_cast<double>(run.locations), 2);
+    check(run.threads == 2, "threads that call MPI", static_cast<double>(run.threads), 2);
     check(run.other_threads == 0, "threads whose work is not that of their rank", static_cast<double>(run.other_threads), 0);
     check(run.waiting_seconds > 0.95 * least, "waiting", run.waiting_seconds, least);
     double explained = 0, visits = 0;
-    for (const whywait::report::wait_entry& w : result.waits)
-      for (const whywait::report::residual_entry& r : w.residual)
-        if (r.block == "piece of work") explained += r.seconds(), visits += static_cast<double>(r.causer_visits);
+    for (const whywait::result::wait& w : run.waits)
+      for (const whywait::result::cause& r : w.causes)
+        if (r.block == "piece of work") explained += r.seconds, visits += static_cast<double>(r.late_visits);
     check(explained > 0.95 * least, "waiting because of the threads' work", explained, least);
     check(visits == steps * threads, "visits of the threads' work", visits, steps * threads);
   }

@@ -142,30 +142,37 @@ int main(int argc, char** argv) {
     } else {
       order.waits_for(round % ranks);
     }
-    const whywait::report::result so_far = whywait::mpi::explain(round % 2 == 0 ? MPI_COMM_WORLD : turned);
+    const whywait::result so_far = whywait::mpi::explain(round % 2 == 0 ? MPI_COMM_WORLD : turned);
+    // every rank has the same result
+    const double own[3] = {so_far.waiting_seconds, so_far.rank_seconds, static_cast<double>(so_far.waits.size())};
+    double least[3], most[3];
+    PMPI_Allreduce(own, least, 3, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
+    PMPI_Allreduce(own, most, 3, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    if (!so_far || !std::equal(least, least + 3, most)) {
+      std::printf("round %d: the results of the ranks differ\n", round);
+      ++wrong;
+    }
     if (rank != 0) continue;
     const double wall = now() - begin;
     naps = 0;
     for (const auto& wait : so_far.waits)
-      for (const auto& term : wait.residual)
-        if (term.block == "nap" && term.seconds() > 0) naps += term.seconds();
-    const bool grows = so_far.run.waiting_seconds >= before && so_far.run.seconds > seconds && so_far.run.seconds <= wall;
+      for (const auto& cause : wait.causes)
+        if (cause.block == "nap" && cause.seconds > 0) naps += cause.seconds;
+    const bool grows = so_far.waiting_seconds >= before && so_far.seconds > seconds && so_far.seconds <= wall;
     // except for three, because a rank may be descheduled between its announcement and the wait, and be last
     const bool found = naps >= nap_seconds * (round + 1 - 3) * (ranks - 1);
-    if (!grows || !found || so_far.run.clock_violations != 0 || !so_far.run.warnings.empty()) {
+    if (!grows || !found || so_far.clock_violations != 0 || !so_far.warnings.empty()) {
       std::printf("round %d: waited %g s after %g s, run %g s after %g s, naps %g s, %d violations, %s\n", round,
-                  so_far.run.waiting_seconds, before, so_far.run.seconds, seconds, naps,
-                  static_cast<int>(so_far.run.clock_violations),
-                  so_far.run.warnings.empty() ? "" : so_far.run.warnings[0].c_str());
+                  so_far.waiting_seconds, before, so_far.seconds, seconds, naps, static_cast<int>(so_far.clock_violations),
+                  so_far.warnings.empty() ? "" : so_far.warnings[0].c_str());
       ++wrong;
     }
-    before = so_far.run.waiting_seconds;
-    seconds = so_far.run.seconds;
+    before = so_far.waiting_seconds;
+    seconds = so_far.seconds;
   }
   MPI_Comm half;
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
-  if (ranks > 1 &&
-      (whywait::mpi::explain(half).run.warnings.empty() || whywait::mpi::explain(MPI_COMM_SELF).run.warnings.empty())) {
+  if (ranks > 1 && (whywait::mpi::explain(half) || whywait::mpi::explain(MPI_COMM_SELF))) {
     std::printf("a communicator of some ranks was not refused\n");
     ++wrong;
   }

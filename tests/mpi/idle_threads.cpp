@@ -96,19 +96,18 @@ int main(int argc, char** argv) {
     const pool many(63);
     run();
   }
-  const whywait::report::result result = whywait::mpi::explain(MPI_COMM_WORLD);
+  const whywait::result run = whywait::mpi::explain(MPI_COMM_WORLD);
   double elapsed = MPI_Wtime() - begin;
   MPI_Bcast(&waited, 1, MPI_DOUBLE, 1, MPI_COMM_WORLD);
   if (rank == 0) {
-    const whywait::report::run_facts& run = result.run;
-    check(run.location_seconds < 2 * elapsed, "rank time is that of two ranks", run.location_seconds, 2 * elapsed);
-    check(run.location_seconds > 1.8 * run.seconds, "rank time is that of two ranks", run.location_seconds, 2 * run.seconds);
-    check(run.locations == 2, "two threads call MPI", static_cast<double>(run.locations), 2);
+    check(run.rank_seconds < 2 * elapsed, "rank time is that of two ranks", run.rank_seconds, 2 * elapsed);
+    check(run.rank_seconds > 1.8 * run.seconds, "rank time is that of two ranks", run.rank_seconds, 2 * run.seconds);
+    check(run.threads == 2, "two threads call MPI", static_cast<double>(run.threads), 2);
     check(std::fabs(run.waiting_seconds - waited) < 0.05 * waited, "waiting", run.waiting_seconds, waited);
-    const double share = run.waiting_seconds / run.location_seconds, truth = waited / (2 * run.seconds);
+    const double share = run.waiting_seconds / run.rank_seconds, truth = waited / (2 * run.seconds);
     check(std::fabs(share - truth) < 0.05 * truth, "share of waiting", share, truth);
     const double useful = 1 - truth;
-    check(std::fabs(result.ledger.efficiency.parallel - useful) < 0.05, "efficiency", result.ledger.efficiency.parallel,
+    check(std::fabs(run.efficiency->parallel - useful) < 0.05, "efficiency", run.efficiency->parallel,
           useful);
     // 36 threads of each rank's pools have marked at least 1 ms each; 60 short-lived ones worked for their rank
     check(run.other_threads == 2 * (4 + 32), "threads without MPI", static_cast<double>(run.other_threads), 72);

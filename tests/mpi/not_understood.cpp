@@ -37,13 +37,13 @@ double before = 0;  // not understood until now
 
 /// Compares what was added since the last time. `least`: the share of the lost time that is inside calls.
 void compare(const char* what, double least = 0.8) {
-  const whywait::report::result result = whywait::mpi::explain(MPI_COMM_WORLD);
+  const whywait::result result = whywait::mpi::explain(MPI_COMM_WORLD);
   double truth = 0;
   PMPI_Allreduce(&lost, &truth, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   lost = 0;
   if (rank != 0) return;
-  const double found = result.not_understood.seconds - before;
-  before = result.not_understood.seconds;
+  const double found = result.not_understood_seconds - before;
+  before = result.not_understood_seconds;
   std::printf("%s: lost %.3f s, not understood %.3f s\n", what, truth, found);
   // Of a call that could have taken some time itself only what is beyond that is not understood.
   const bool close = found > least * truth - 0.002 && found < 1.02 * truth + 0.01;
@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
   MPI_Request request;
 
   MPI_File_delete("not_understood.absent", MPI_INFO_NULL);  // without a model: from here on others may have made requests
-  before = whywait::mpi::explain(MPI_COMM_WORLD).not_understood.seconds;
+  before = whywait::mpi::explain(MPI_COMM_WORLD).not_understood_seconds;
   after_a_nap([&] {
     PMPI_Iallreduce(&in, out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);

@@ -247,10 +247,10 @@ int main(int argc, char** argv) {
     if (c.name.find("sleep") != std::string::npos) c.least = std::min(polls_alone, 0.95);
     if (c.name.find("yield") != std::string::npos) c.least = 0.6;  // while others have the processor: counts as code
   }
-  const whywait::report::result result = run(cases, explained, polls_alone, plays);
+  const whywait::result result = run(cases, explained, polls_alone, plays);
   // Loops that sleep between polls are understood.
   std::map<std::string, int> off;
-  for (const whywait::report::place_total& c : result.not_understood.calls) {
+  for (const whywait::result::unknown_call& c : result.unknown_calls) {
     const bool sleeps = c.where.region.find("sleep") != std::string::npos;
     if (!sleeps || c.seconds < not_understood * rounds * late * 1e-3) continue;
     const std::string name = c.where.region.substr(0, c.where.region.find(','));

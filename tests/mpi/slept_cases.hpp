@@ -93,7 +93,7 @@ inline stamps exchange(const std::vector<stamp>& own) {
 /// Runs all cases and compares the report with the stamps: at least the share `least` of the true waiting is found, and
 /// `guilty` explains at least `share` of it. Each case is played `plays` times; where ranks wait it is enough that one play was
 /// not disturbed by another process. Returns the report, on rank 0.
-inline whywait::report::result run(const std::vector<slept_case>& all, double share, double least = 0.97, int plays = 1) {
+inline whywait::result run(const std::vector<slept_case>& all, double share, double least = 0.97, int plays = 1) {
   std::vector<slept_case> cases;
   for (int play = 0; play != plays; ++play)
     for (const slept_case& c : all) {
@@ -114,17 +114,17 @@ inline whywait::report::result run(const std::vector<slept_case>& all, double sh
     MPI_Barrier(MPI_COMM_WORLD);
     truths.push_back(c.truth(exchange(own)));
   }
-  whywait::report::result result = whywait::mpi::explain(MPI_COMM_WORLD);
+  whywait::result result = whywait::mpi::explain(MPI_COMM_WORLD);
   if (rank != 0) return result;
   for (std::size_t i = 0; i != cases.size(); ++i) {
     const slept_case& c = cases[i];
     double found = 0, explained = 0, others = 0;
-    for (const whywait::report::wait_entry& w : result.waits) {
+    for (const whywait::result::wait& w : result.waits) {
       if (w.operation.region != c.name || w.operation.call == c.preparation) continue;
       const bool expected = w.operation.call == c.call && w.pattern == c.pattern;
       (expected ? found : others) += w.seconds;
-      for (const whywait::report::residual_entry& t : w.residual)
-        if (expected && t.block == "guilty") explained += t.seconds();
+      for (const whywait::result::cause& t : w.causes)
+        if (expected && t.block == "guilty") explained += t.seconds;
       if (!expected && w.seconds > 0.001)
         std::printf("  also %s in %s: %.4f s\n", w.pattern.c_str(), w.operation.call.c_str(), w.seconds);
     }

@@ -136,11 +136,11 @@ void failed(const place& p, const char* what, double found, double truth) {
   std::fprintf(stderr, "%s: %s: found %g, true %g\n", p.name, what, found, truth);
 }
 
-bool is_called_by(const whywait::base::place& where, const place& p) {
+bool is_called_by(const whywait::result::place& where, const place& p) {
   return where.call == p.call && where.caller.compare(0, std::string(p.name).size() + 2, std::string(p.name) + " (") == 0;
 }
 
-void check(const whywait::report::result& result, const place& p, const std::vector<double>& of_0,
+void check(const whywait::result& result, const place& p, const std::vector<double>& of_0,
            const std::vector<double>& of_1) {
   double truth[2] = {0, 0}, found[2] = {0, 0}, guilty = 0, others = 0, total = 0;
   for (std::size_t i = 0; i != of_0.size(); ++i) {
@@ -149,16 +149,16 @@ void check(const whywait::report::result& result, const place& p, const std::vec
       truth[1] += std::max(0.0, of_0[i] - of_1[i]);
     else if (std::string_view(p.call) == "MPI_Bcast") truth[1] += std::max(0.0, of_0[i] - of_1[i]), truth[0] = 0;
   }
-  for (const whywait::report::wait_entry& w : result.waits) {
+  for (const whywait::result::wait& w : result.waits) {
     if (p.shown ? !is_called_by(w.operation, p) : w.operation.call != p.call) continue;
     if (!p.shown && !w.operation.caller.empty()) failed(p, "a caller that is not needed", 1, 0);
     for (const auto& s : w.waiters)
       if (s.rank >= 0) found[s.rank] += s.seconds;
-    for (const auto& r : w.residual) {
+    for (const auto& r : w.causes) {
       const bool here = p.shown && r.where.call != "MPI_Recv" && r.where.call != "MPI_Send"
                             ? is_called_by(r.where, p)
                             : r.where.call == p.call || r.where.call == "MPI_Send";
-      if (r.kind == "between") (here ? guilty : others) += r.seconds();
+      if (r.kind == "between") (here ? guilty : others) += r.seconds;
     }
     total += w.seconds;
   }
@@ -187,7 +187,7 @@ int main(int argc, char** argv) {
     large(round);
     only_place();
   }
-  const whywait::report::result result = whywait::mpi::explain(MPI_COMM_WORLD);
+  const whywait::result result = whywait::mpi::explain(MPI_COMM_WORLD);
   for (place& p : places) {
     std::vector<double> all(2 * rounds);
     PMPI_Gather(p.entered.data(), rounds, MPI_DOUBLE, all.data(), rounds, MPI_DOUBLE, 0, MPI_COMM_WORLD);

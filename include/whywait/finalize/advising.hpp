@@ -105,7 +105,7 @@ inline void print_lines(const std::string& text) {
 /// `shared`: whether ranks often waited for a processor. Errors in rules are printed and counted in `facts.warnings`; they
 /// change nothing else. For rank 0.
 inline rules::evaluation advise(const char* wanted, const explain::outcome& found, const base::names& names,
-                                rules::contribution&& all, bool shared, report::run_facts& facts) {
+                                rules::contribution&& all, bool shared, reports::run_facts& facts) {
   try {
     const rules::rules_setting setting = rules::rules_setting::parse(wanted);
     const rules::knowledge known = rules::active_rules(setting, all.events, std::move(all.texts));

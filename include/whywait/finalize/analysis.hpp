@@ -36,8 +36,8 @@ namespace finalize {
 
 /// Analyses the run so far. The data passes through all stages, from records to explanation, names, rules and report.
 /// The result is complete on rank 0. Collective over the process's tool communicator.
-inline report::result analyse(mpi::state& process, epoch& now) {
-  report::run_facts facts = gather_facts(process, now.records(), now.so_far().run, now.team());
+inline reports::result analyse(mpi::state& process, epoch& now) {
+  reports::run_facts facts = gather_facts(process, now.records(), now.so_far().run, now.team());
   const data_so_far& data = now.so_far().data;
   if (data.not_linked) facts.warnings.push_back(data_not_analysed);
   explain::outcome found = now.explain();
@@ -46,23 +46,23 @@ inline report::result analyse(mpi::state& process, epoch& now) {
   const base::pod_vector<unseen_block> unseen = gather_unseen(now.records(), process.registry->sites, now.team());
   base::vector<core::stable_key> keys = keys_of(contributions);
   for (const unseen_block& b : unseen) keys.push_back(b.key);
-  report::not_understood unknown = now.so_far().unknown.gather(now.records(), now.processor(), now.team());
+  reports::not_understood unknown = now.so_far().unknown.gather(now.records(), now.processor(), now.team());
   for (const time_not_understood::site_sum& s : now.so_far().unknown.sites()) keys.push_back(s.key);
   const base::names names = gather_names(keys_to_name(found, std::move(keys)), now.names(), now.team());
   rules::evaluation advice;
   if (process.rank == 0) {
-    const bool shared = report::shares_processors(unknown, base::seconds_of(found.location_ns));
+    const bool shared = reports::shares_processors(unknown, base::seconds_of(found.location_ns));
     advice = advise(process.registry->config.rules, found, names, std::move(contributions), shared, facts);
   }
-  report::result result = report::assemble(found, names, std::move(facts), advice);
+  reports::result result = reports::assemble(found, names, std::move(facts), advice);
   result.unseen = named(unseen, names);
   now.so_far().unknown.name(unknown, names);
   result.not_understood = std::move(unknown);
   // the kernel's figures are a little older than ours
-  report::processor_sharing& sharing = result.not_understood.sharing;
+  reports::processor_sharing& sharing = result.not_understood.sharing;
   sharing.seconds = std::min(sharing.seconds, result.run.location_seconds);
   sharing.code_seconds = std::min(sharing.code_seconds, sharing.seconds);
-  report::weaken(result);
+  reports::weaken(result);
   if (data.analysis != nullptr) result.communication = data.analysis->result(&gather_names, now.names(), result.run.warnings);
   answer_questions(process, now.names(), now.team(), now.so_far().calls, now.so_far().asked, found, result);
   now.keep(std::move(found));
@@ -71,7 +71,7 @@ inline report::result analyse(mpi::state& process, epoch& now) {
 
 /// The partial result after a failed analysis. It contains the facts of the run and the explanation of earlier epochs.
 /// Complete on rank 0. Collective over `all`.
-inline report::result partial_result(mpi::state& process, const finalize::team& all) {
+inline reports::result partial_result(mpi::state& process, const finalize::team& all) {
   explained_so_far& so_far = so_far_of(process);
   core::shared_clock clock;
   clock.origin = process.begin_ticks;
@@ -80,7 +80,7 @@ inline report::result partial_result(mpi::state& process, const finalize::team& 
   process_records records = collect(process, clock);
   records.span_whole_run();
   const process_names own(records, process.registry->sites, process.registry->sources, so_far.code.get());
-  report::run_facts facts = gather_facts(process, records, so_far.run, all);
+  reports::run_facts facts = gather_facts(process, records, so_far.run, all);
   const base::names names = gather_names(keys_to_name(so_far.found), own, all);
   if (process.rank != 0) return {};
   facts.unseen_seconds = std::max(facts.seconds - static_cast<double>(so_far.found.longest_ns) * 1e-9, 0.0);
@@ -91,7 +91,7 @@ inline report::result partial_result(mpi::state& process, const finalize::team& 
   uses.calls = so_far.calls_by_kind;
   uses.code = so_far.code_of_all;
   const rules::evaluation advice = advise(process.registry->config.rules, so_far.found, names, std::move(uses), false, facts);
-  return report::assemble(so_far.found, names, std::move(facts), advice);
+  return reports::assemble(so_far.found, names, std::move(facts), advice);
 }
 
 /// Part of the file name of a result: the processes of MPI_Comm_spawn have the environment of those that started them.
@@ -109,7 +109,7 @@ inline void at_finalize(mpi::state& process) {
     mpi::state& process;
     ~at_end() { free_so_far(process); }
   } frees{process};
-  report::result result;
+  reports::result result;
   // Rank 0 decides, because the environment may differ between ranks.
   if (!process.failed)
     known = together(process, "the analysis failed, waits are not explained: ", [&](const finalize::team& all) {
@@ -132,11 +132,11 @@ inline void at_finalize(mpi::state& process) {
         core::warn(
             ("the next report is that of " + base::counted(process.size, "spawned rank") + ", of which process ").c_str(),
             (std::to_string(process.registry->pid) + " is rank 0").c_str());
-      report::print_text(result, stderr);
+      reports::print_text(result, stderr);
     }
     reported = known && wanted.report;
     if (known && wanted.output != nullptr) {
-      const std::string problem = report::write_json_file(result, std::string(wanted.output) + world + ".json");
+      const std::string problem = reports::write_json_file(result, std::string(wanted.output) + world + ".json");
       if (!problem.empty())
         core::warn(problem.c_str(), wanted.report ? "; the text report is complete" : "; the result is lost");
       reported = true;

@@ -45,8 +45,8 @@ class data_analysis {
   virtual void fold(bool lossy) = 0;
   /// The report section about the data of the run so far, on rank 0; null elsewhere. Collective. Limitations are
   /// appended to `warnings`.
-  virtual std::shared_ptr<const report::section> result(name_gatherer names, const process_names& history,
-                                                        base::vector<std::string>& warnings) = 0;
+  virtual std::shared_ptr<const reports::section> result(name_gatherer names, const process_names& history,
+                                                         base::vector<std::string>& warnings) = 0;
 };
 
 using data_analysis_maker = std::unique_ptr<data_analysis> (*)(mpi::state& process);

@@ -2,35 +2,48 @@
 #define WHYWAIT_FINALIZE_ENTRY_POINTS_HPP
 
 #include <whywait/mpi/mpi_header.hpp>
-#include <whywait/report/model.hpp>
+#include <whywait/report/run_result.hpp>
 
 namespace whywait {
 inline namespace v0 {
-namespace finalize {
+
+namespace mpi {
 
 #ifndef WHYWAIT_DISABLE
 
-/// Explains to the program itself why it waited so far. The result is complete on rank 0 of MPI_COMM_WORLD and has no
-/// waits and no names elsewhere. Collective over `comm`, which must contain all ranks of MPI_COMM_WORLD. The call
-/// synchronises and is recorded like MPI_Barrier. It ends an epoch: pending operations continue and the memory of all
-/// records is released. Later explanations exclude the time of this call, which is about that of the final report. Call
-/// it from one thread while no other thread is in MPI. Throws nothing; if there is no result, `run.warnings` gives the
-/// reason, identical on all ranks.
-report::result explain(MPI_Comm comm);
+/// Explains to the program itself why it waited so far. The result is the same on all ranks. Collective over `comm`, which
+/// must contain all ranks of MPI_COMM_WORLD. The call synchronises and is recorded like MPI_Barrier. It ends an epoch: pending
+/// operations continue and the memory of all records is released. Later explanations exclude the time of this call, which is
+/// about that of the final report. Call it from one thread while no other thread is in MPI. Throws nothing; if there is no
+/// result, `reason` gives the reason, identical on all ranks.
+result explain(MPI_Comm comm);
 
 #else
 
-/// Disabled build: returns an empty result with a warning.
+/// Disabled build: returns an empty result with a reason.
 template <class Communicator>
-report::result explain(const Communicator&) {
-  report::result nothing;
-  nothing.run.warnings.push_back("whywait is disabled (WHYWAIT_DISABLE); no result");
+result explain(const Communicator&) {
+  result nothing;
+  nothing.reason = "whywait is disabled (WHYWAIT_DISABLE); no result";
   return nothing;
 }
 
 #endif
 
-}  // namespace finalize
+}  // namespace mpi
+
+#ifndef WHYWAIT_DISABLE
+
+/// `mpi::explain` over all ranks, for code that does without MPI types. Before MPI_Init and after MPI_Finalize there is no
+/// result.
+result report();
+
+#else
+
+inline result report() { return mpi::explain(0); }
+
+#endif
+
 }  // namespace v0
 }  // namespace whywait
 

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_FINALIZE_EXPLAIN_NOW_HPP
 #define WHYWAIT_FINALIZE_EXPLAIN_NOW_HPP
 
+#include <whywait/base/packet.hpp>
 #include <whywait/core/mpi_calls.hpp>
 #include <whywait/core/warning.hpp>
 #include <whywait/finalize/analysis.hpp>
@@ -9,6 +10,9 @@
 #include <whywait/mpi/call.hpp>
 #include <whywait/mpi/epoch_meeting.hpp>
 #include <whywait/report/model.hpp>
+#include <whywait/report/plain_packet.hpp>
+#include <whywait/report/plain_result.hpp>
+#include <whywait/report/run_result.hpp>
 
 #include <utility>
 
@@ -18,10 +22,12 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-// Weak like the wrappers, so that any number of files may define it. Files that only declare it link to this definition.
-__attribute__((weak, noinline, visibility("default"))) report::result explain(MPI_Comm comm) {
+/// Explains the run so far, at the call site `from`. The result is complete on rank 0; elsewhere it has no waits and no names.
+/// `also(result)` runs on all ranks before the program goes on, as a part of the analysis.
+template <class Also>
+reports::result explain_at(MPI_Comm comm, const mpi::caller& from, Also&& also) {
   const auto refuse = [](const char* why) {
-    report::result nothing;
+    reports::result nothing;
     nothing.run.warnings.push_back(why);
     return nothing;
   };
@@ -33,7 +39,7 @@ __attribute__((weak, noinline, visibility("default"))) report::result explain(MP
     core::warn("mpi::explain needs a communicator with all ranks of MPI_COMM_WORLD; no result");
     return refuse("mpi::explain needs a communicator with all ranks of MPI_COMM_WORLD; no result");
   }
-  mpi::call here(core::mpi_call::Barrier, {__builtin_return_address(0), __builtin_frame_address(0)});
+  mpi::call here(core::mpi_call::Barrier, from);
   if (!here) return refuse("mpi::explain was called inside an MPI call; no result");
   here.begin();
   here.about(mpi::bits_of(MPI_COMM_WORLD), -1, -1);
@@ -51,19 +57,53 @@ __attribute__((weak, noinline, visibility("default"))) report::result explain(MP
   if (process->delay != nullptr) process->delay->end_code();
   const rules::processor_use used = processor_use_of_process(*process);
   const mpi::meeting_point end{here.begun_at(), here.begun_at() + here.duration(), here.site()};
-  report::result result;
+  reports::result result;
   resolve_wildcards(*process);
-  const bool explained = together(*process, "mpi::explain failed, no result: ", [&](const finalize::team&) {
+  const bool explained = together(*process, "mpi::explain failed, no result: ", [&](const finalize::team& all) {
     process->schedule.end();
     epoch now(*process, &end, used);
     result = analyse(*process, now);
+    also(result, all);
     now.finish(here.thread(), end);
   });
   mpi::detail::go_on(here.thread());
   return explained ? result : refuse(process->failed.text);
 }
 
+/// The result as programs read it, the same on all ranks.
+inline whywait::result explain_plainly(MPI_Comm comm, const mpi::caller& from) {
+  whywait::result plain;
+  reports::result all = explain_at(comm, from, [&plain](reports::result& found, const finalize::team& ranks) {
+    base::packet bytes;
+    if (ranks.rank() == 0) {
+      plain = reports::plain(std::move(found));
+      bytes = reports::pack(plain);
+    }
+    ranks.share(bytes);
+    if (ranks.rank() != 0) plain = reports::unpack_result(bytes.data(), bytes.size());
+  });
+  if (plain || all.run.warnings.empty()) return plain;
+  plain = whywait::result();
+  plain.reason = all.run.warnings.front();
+  plain.warnings.push_back(plain.reason);
+  return plain;
+}
+
 }  // namespace finalize
+
+namespace mpi {
+
+// Weak like the wrappers, so that any number of files may define it. Files that only declare it link to this definition.
+__attribute__((weak, noinline, visibility("default"))) result explain(MPI_Comm comm) {
+  return finalize::explain_plainly(comm, {__builtin_return_address(0), __builtin_frame_address(0)});
+}
+
+}  // namespace mpi
+
+__attribute__((weak, noinline, visibility("default"))) result report() {
+  return finalize::explain_plainly(MPI_COMM_WORLD, {__builtin_return_address(0), __builtin_frame_address(0)});
+}
+
 }  // namespace v0
 }  // namespace whywait
 

@@ -37,9 +37,9 @@ inline base::names gather_names(base::vector<core::stable_key> keys, const proce
     if (owner[i] == all.rank()) mine.push_back(keys[i]);
   base::names names = own.names_of(mine);
 
-  const base::packet packed = all.rank() != 0 && !mine.empty() ? report::pack(names) : base::packet();
+  const base::packet packed = all.rank() != 0 && !mine.empty() ? reports::pack(names) : base::packet();
   all.gather(packed.data(), packed.size(),
-             [&](const unsigned char* data, std::size_t size) { report::unpack(data, size, names); });
+             [&](const unsigned char* data, std::size_t size) { reports::unpack(data, size, names); });
   names.clear_needless_callers();
   return names;
 }

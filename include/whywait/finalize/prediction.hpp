@@ -96,7 +96,7 @@ inline void gather_calls(const explain::rank_history& own, const asked_questions
 /// to the virtual clocks. Does nothing without questions. Collective.
 inline void answer_questions(const mpi::state& process, const process_names& history, const finalize::team& all,
                              traced_calls calls, const asked_questions& asked, const explain::outcome& found,
-                             report::result& into) {
+                             reports::result& into) {
   if (!calls.asked) return;
   const base::names names = gather_names(whatif::keys_of(calls.lines), history, all);
   if (process.rank != 0) return;
@@ -108,7 +108,7 @@ inline void answer_questions(const mpi::state& process, const process_names& his
     whatif::ask_options options;
     options.outside = asked.answers_in(found);
     const double run_seconds = static_cast<double>(found.longest_ns) * 1e-9;
-    for (const report::location_seconds& r : into.not_understood.ranks)
+    for (const reports::location_seconds& r : into.not_understood.ranks)
       if (run_seconds > 0) options.not_understood = std::max(options.not_understood, r.seconds / run_seconds);
     if (into.run.location_seconds > 0)
       options.shared_processors = into.not_understood.sharing.code_seconds / into.run.location_seconds;

@@ -36,7 +36,7 @@ class process_names final : public explain::function_names {
   /// or null; `modules` the modules of the process if it is another one, or null. All of them and `all` must outlive
   /// this object.
   process_names(process_records& all, const core::site_table& sites, const core::code_source* sources = nullptr,
-                const coverage::code_blocks* code = nullptr, const report::module_list* modules = nullptr)
+                const coverage::code_blocks* code = nullptr, const reports::module_list* modules = nullptr)
       : sites_(sites), code_(code), modules_(modules) {
     functions_.resize(sites_.size());
     for (const core::code_source* s = sources; s != nullptr; s = s->next)
@@ -51,7 +51,7 @@ class process_names final : public explain::function_names {
   /// Places of the `keys` that this process recorded. Reads debug information, which takes milliseconds.
   base::names names_of(const base::vector<core::stable_key>& keys) const {
     base::names found;
-    report::symboliser symbols("libdw.so.1", modules_);
+    reports::symboliser symbols("libdw.so.1", modules_);
     for (core::stable_key key : keys) {
       if (const base::place* const lines = code_ != nullptr ? code_->find(key) : nullptr) found.add(key, *lines);
       const std::uint32_t known = known_.find(key);
@@ -64,7 +64,7 @@ class process_names final : public explain::function_names {
   /// The regions and steps of this name. Reads debug information if the compiler marked functions as regions.
   base::vector<core::stable_key> blocks_called(const std::string& name) const {
     base::vector<core::stable_key> found;
-    report::symboliser symbols("libdw.so.1", modules_);
+    reports::symboliser symbols("libdw.so.1", modules_);
     for (std::uint32_t number = 1; number < sites_.size(); ++number)
       if (name_of_site(symbols, number) == name) found.push_back(sites_[number].key);
     return found;
@@ -73,7 +73,7 @@ class process_names final : public explain::function_names {
   core::stable_key function_of(core::stable_key call_site) override {
     const std::uint32_t known = known_.find(call_site);
     if (known == base::key_map::none || meanings_[known].calls == nullptr) return 0;
-    if (symbols_ == nullptr) symbols_.reset(new report::symboliser("libdw.so.1", modules_));
+    if (symbols_ == nullptr) symbols_.reset(new reports::symboliser("libdw.so.1", modules_));
     const record::call_site& site = (*meanings_[known].calls)[meanings_[known].number];
     core::stable_key key = function_key(code_of_call(*symbols_, site.address));
     if (key == 0) return 0;
@@ -118,7 +118,7 @@ class process_names final : public explain::function_names {
     }
   }
 
-  static core::stable_key function_key(const report::code_place& place) {
+  static core::stable_key function_key(const reports::code_place& place) {
     if (place.function.empty()) return 0;
     return core::combine(core::key_of(place.module.c_str()), core::key_of(place.function.c_str()));
   }
@@ -127,7 +127,7 @@ class process_names final : public explain::function_names {
   core::stable_key key_of_code(const void* address) const {
     if (const std::uint32_t script = core::script_site_of(address); script != 0 && script < sites_.size())
       return sites_[script].key;
-    const report::module_offset code = modules_ != nullptr ? modules_->offset_of(address) : report::module_offset_of(address);
+    const reports::module_offset code = modules_ != nullptr ? modules_->offset_of(address) : reports::module_offset_of(address);
     return core::combine(core::key_of(code.module), code.offset);
   }
 
@@ -140,36 +140,36 @@ class process_names final : public explain::function_names {
     return key;
   }
 
-  report::code_place code_of_call(report::symboliser& symbols, const void* address) const {
+  reports::code_place code_of_call(reports::symboliser& symbols, const void* address) const {
     const std::uint32_t script = core::script_site_of(address);
     if (script == 0 || script >= sites_.size()) return symbols.of_call(address);
-    report::code_place code;
+    reports::code_place code;
     code.module = code.file = sites_[script].file;
     code.function = sites_[script].name;
     code.line = static_cast<int>(sites_[script].line);
     return code;
   }
 
-  base::place place_of_call(report::symboliser& symbols, const record::call_site_table& calls, std::uint32_t number) const {
+  base::place place_of_call(reports::symboliser& symbols, const record::call_site_table& calls, std::uint32_t number) const {
     const record::call_site& site = calls[number];
     std::string region;
     for (std::uint32_t level = 0; level < site.depth; ++level) {
       if (level != 0) region += '/';
       region += name_of_site(symbols, calls.region(site, level));
     }
-    base::place p = report::call_place(code_of_call(symbols, site.address), core::name_of(site.call), std::move(region));
-    if (site.caller != nullptr) p.caller = base::function_text(report::call_place(symbols.of_call(site.caller), {}, {}));
+    base::place p = reports::call_place(code_of_call(symbols, site.address), core::name_of(site.call), std::move(region));
+    if (site.caller != nullptr) p.caller = base::function_text(reports::call_place(symbols.of_call(site.caller), {}, {}));
     return p;
   }
 
   // The name of a function that the compiler marked as a region is resolved from its address on demand.
-  std::string name_of_site(report::symboliser& symbols, std::uint32_t number) const {
+  std::string name_of_site(reports::symboliser& symbols, std::uint32_t number) const {
     if (number >= functions_.size() || functions_[number] == 0) return sites_[number].name;
-    const report::code_place code = symbols.of_code(reinterpret_cast<const void*>(functions_[number]));
+    const reports::code_place code = symbols.of_code(reinterpret_cast<const void*>(functions_[number]));
     return code.function.empty() ? std::string(sites_[number].name) : base::short_name(code.function);
   }
 
-  base::place place_of_block(report::symboliser& symbols, std::uint32_t number) const {
+  base::place place_of_block(reports::symboliser& symbols, std::uint32_t number) const {
     const core::site_info& site = sites_[number];
     base::place p;
     p.name = site.name;
@@ -178,18 +178,18 @@ class process_names final : public explain::function_names {
     p.line = static_cast<int>(site.line);
     if (number < functions_.size() && functions_[number] != 0) {
       p.name = name_of_site(symbols, number);
-      report::put_code(p, symbols.of_code(reinterpret_cast<const void*>(functions_[number])));
+      reports::put_code(p, symbols.of_code(reinterpret_cast<const void*>(functions_[number])));
     }
     return p;
   }
 
   const core::site_table& sites_;
   const coverage::code_blocks* code_;
-  const report::module_list* modules_;
+  const reports::module_list* modules_;
   base::pod_vector<std::uintptr_t> functions_;  // by site number: address of a function that the compiler marked, or 0
   base::key_map known_;  // index in meanings_
   base::pod_vector<meaning> meanings_;
-  std::unique_ptr<report::symboliser> symbols_;  // for function_of
+  std::unique_ptr<reports::symboliser> symbols_;  // for function_of
 };
 
 }  // namespace finalize

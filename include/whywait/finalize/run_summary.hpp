@@ -81,8 +81,8 @@ struct run_so_far {
 
 /// Gathers facts about the run that the explanation does not contain, complete on rank 0. `before` holds the sums of
 /// this rank up to now. Collective.
-inline report::run_facts gather_facts(const mpi::state& process, const process_records& all, const run_so_far& before,
-                                      const finalize::team& team) {
+inline reports::run_facts gather_facts(const mpi::state& process, const process_records& all, const run_so_far& before,
+                                       const finalize::team& team) {
   struct {
     std::uint64_t calls, lost, mismatches, full, unordered, first_comers, several;
     std::int64_t other_threads, other_ns;
@@ -124,7 +124,7 @@ inline report::run_facts gather_facts(const mpi::state& process, const process_r
   double beside_ns[2] = {poll_ns, static_cast<double>(process.compared_ticks) * all.history.clock.ns_per_tick};
   team.all_reduce(beside_ns, 2, MPI_DOUBLE, MPI_MAX);
 
-  report::run_facts facts;
+  reports::run_facts facts;
   if (longest_ns[1] > 0 || process.failed) {  // otherwise the records cover the run
     facts.seconds = longest_ns[0] * 1e-9;
     facts.unseen_seconds = longest_ns[1] * 1e-9;

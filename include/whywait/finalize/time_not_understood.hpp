@@ -95,7 +95,7 @@ class time_not_understood {
 
   /// All ranks together, complete on rank 0; names are set by `name`. `own`: of the last epoch, for the totals of call sites.
   /// `use`: what the scheduler did to this rank. Collective.
-  report::not_understood gather(const process_records& own, const rules::processor_use& use, const finalize::team& all) {
+  reports::not_understood gather(const process_records& own, const rules::processor_use& use, const finalize::team& all) {
     // A site of which few calls take too long may have been interrupted: the scheduler gets the benefit of the doubt.
     std::int64_t mine = 0, sporadic_ns = 0;
     for (const site_sum& s : found_) sporadic_ns += 2 * s.beyond < s.seen ? s.beyond_ns : 0;
@@ -120,7 +120,7 @@ class time_not_understood {
       }
     }
     add_up(sums_);
-    report::not_understood result;
+    reports::not_understood result;
     double seconds[6] = {static_cast<double>(mine) * 1e-9,
                          static_cast<double>(taken) * 1e-9,
                          static_cast<double>(polled_ns_) * 1e-9,
@@ -132,7 +132,7 @@ class time_not_understood {
       std::int64_t ranks, processors;  // of its machine
     };
     const of_rank here{seconds[0], ranks_here_, processors_of_machine()};
-    report::processor_sharing& sharing = result.sharing;
+    reports::processor_sharing& sharing = result.sharing;
     const auto take = [&](const of_rank& r) {
       result.ranks.push_back({static_cast<std::int32_t>(result.ranks.size()), 0, r.seconds});
       if (sharing.processors != 0 && r.ranks * sharing.processors <= sharing.ranks * r.processors) return;
@@ -161,7 +161,7 @@ class time_not_understood {
 
   /// After `gather`, on rank 0: the call sites with the most time.
   const base::pod_vector<site_sum>& sites() const noexcept { return sums_; }
-  void name(report::not_understood& result, const base::names& names) const {
+  void name(reports::not_understood& result, const base::names& names) const {
     for (const site_sum& s : sums_)
       if (const base::place* const where = names.find(s.key))
         result.calls.push_back({*where, s.count, static_cast<double>(s.ns) * 1e-9, 0});

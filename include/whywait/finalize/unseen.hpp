@@ -65,8 +65,8 @@ inline base::pod_vector<unseen_block> gather_unseen(const process_records& own, 
 }
 
 /// The same blocks with their names, for the report.
-inline base::vector<report::place_total> named(const base::pod_vector<unseen_block>& found, const base::names& names) {
-  base::vector<report::place_total> out;
+inline base::vector<reports::place_total> named(const base::pod_vector<unseen_block>& found, const base::names& names) {
+  base::vector<reports::place_total> out;
   for (const unseen_block& b : found)
     if (const base::place* const where = names.find(b.key))
       out.push_back({*where, b.visits, static_cast<double>(b.ns) * 1e-9, b.work});

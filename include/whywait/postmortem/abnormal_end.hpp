@@ -43,7 +43,7 @@ struct longest {
 // The address range of the executable. It classifies code addresses without the loader's lock, which a signal handler
 // must not take.
 struct executable {
-  report::module_offset origin;
+  reports::module_offset origin;
   std::uintptr_t begin = 0, end = 0;
 
   postmortem::last_call call(core::mpi_call what, const void* address) const noexcept {
@@ -70,7 +70,7 @@ inline int find_executable(dl_phdr_info* module, std::size_t, void*) noexcept {
     if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0) continue;
     e.begin = module->dlpi_addr + header.p_vaddr;
     e.end = e.begin + header.p_memsz;
-    e.origin = report::module_offset_of(reinterpret_cast<const void*>(e.begin));
+    e.origin = reports::module_offset_of(reinterpret_cast<const void*>(e.begin));
     break;
   }
   return 1;  // the executable is the first module
@@ -80,7 +80,7 @@ inline const char* name_of_end(mpi::end_reason reason, int signal) noexcept {
   if (reason == mpi::end_reason::abort) return "MPI_Abort";
   if (reason == mpi::end_reason::exit) return "exit without MPI_Finalize";
   if (reason == mpi::end_reason::unexplained) return "MPI_Finalize";
-  return report::name_of_signal(signal);
+  return reports::name_of_signal(signal);
 }
 
 /// Digits of a number, without allocation.
@@ -114,7 +114,7 @@ inline bool file_of_rank(const char* prefix, const mpi::state& process, char* te
 inline void at_start(mpi::state& process) {
   dl_iterate_phdr(&detail::find_executable, nullptr);
   const core::settings& wanted = process.registry->config;
-  if (process.rank == 0 && wanted.help) report::print_settings(stderr);
+  if (process.rank == 0 && wanted.help) reports::print_settings(stderr);
   if (process.rank != 0 || wanted.crash == nullptr || (!wanted.report && wanted.output == nullptr)) return;
   try {
     left_behind_options options;

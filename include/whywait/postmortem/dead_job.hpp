@@ -40,12 +40,12 @@ class dead_job {
   bool explained() const noexcept { return explained_; }
 
   /// Call it once. Costs as much as the analysis at the end of the program, for all ranks one after the other.
-  report::result report() {
+  reports::result report() {
     base::small_stable_sort(processes_, [](const auto& a, const auto& b) { return a->header().rank < b->header().rank; });
     set_clocks();
-    report::run_facts facts = run_facts();
-    report::result result;
-    base::vector<report::thread_end> last_words;
+    reports::run_facts facts = run_facts();
+    reports::result result;
+    base::vector<reports::thread_end> last_words;
     for (const auto& p : processes_) add_last_words(*p, last_words);
     if (is_complete()) {
       const std::uint64_t left_out = leave_out_unfinished_collectives(processes_);
@@ -108,8 +108,8 @@ class dead_job {
     }
   }
 
-  report::run_facts run_facts() const {
-    report::run_facts facts;
+  reports::run_facts run_facts() const {
+    reports::run_facts facts;
     const core::kept_header& first = processes_.front()->header();
     facts.partial = true;
     facts.ranks = processes_.front()->has_mpi() ? processes_.front()->records().history.ranks : 1;
@@ -137,7 +137,7 @@ class dead_job {
     return facts;
   }
 
-  report::result explained(const report::run_facts& facts) const {
+  reports::result explained(const reports::run_facts& facts) const {
     base::vector<std::unique_ptr<finalize::process_names>> named;
     base::vector<explain::rank_history> histories;
     for (const auto& p : processes_) {
@@ -160,19 +160,19 @@ class dead_job {
       if (!mine.empty()) names.add(each->names_of(mine));
     }
     names.clear_needless_callers();
-    return report::assemble(found, names, facts);
+    return reports::assemble(found, names, facts);
   }
 
-  void add_last_words(const dead_process& p, base::vector<report::thread_end>& out) const {
+  void add_last_words(const dead_process& p, base::vector<reports::thread_end>& out) const {
     const core::shared_clock& clock = p.records().history.clock;
     const std::uint64_t begin = p.has_mpi() ? p.facts().begin_ticks : p.header().first.ticks;
     const auto seconds_since = [&](std::uint64_t ticks) {
       return ticks > begin ? static_cast<double>(clock(ticks) - clock(begin)) * 1e-9 : 0.0;
     };
-    report::symboliser symbols("libdw.so.1", &p.modules());
+    reports::symboliser symbols("libdw.so.1", &p.modules());
     for (std::size_t i = 0; i < p.threads().size(); ++i) {
       const dead_thread& t = *p.threads()[i];
-      report::thread_end e;
+      reports::thread_end e;
       e.rank = p.has_mpi() ? p.records().history.rank : -1;
       e.thread = static_cast<std::int32_t>(i);
       e.pid = p.header().pid;
@@ -188,7 +188,7 @@ class dead_job {
       if (t.calls_mpi && open.frame != nullptr && open.call != core::mpi_call::Abort) {
         e.inside = true;
         e.since_seconds = seconds_since(open.begin);
-        e.call = report::call_place(symbols.of_call(open.address), core::name_of(open.call), e.regions);
+        e.call = reports::call_place(symbols.of_call(open.address), core::name_of(open.call), e.regions);
         e.whom = dead_wait(processes_, p, i).text();
       }
       e.torn_events = static_cast<std::int64_t>(t.torn);
@@ -203,7 +203,7 @@ class dead_job {
     switch (p.header().end) {
       case core::kept_end::abort: return "MPI_Abort";
       case core::kept_end::exit: return "exit without MPI_Finalize";
-      case core::kept_end::signal: return report::name_of_signal(p.header().signal);
+      case core::kept_end::signal: return reports::name_of_signal(p.header().signal);
       default:  // neither leaves a trace: a signal without handler of whywait, as SIGKILL, and _exit
         return std::string(p.has_mpi() && p.facts().end_ticks != 0 ? "ended in" : "ended without") +
                " MPI_Finalize, by an uncaught signal or _exit";
@@ -211,7 +211,7 @@ class dead_job {
   }
 
   static void add_blocks(const dead_process& p, std::size_t thread, double ns_per_tick,
-                         base::vector<report::place_total>& out) {
+                         base::vector<reports::place_total>& out) {
     base::pod_vector<core::path_step> sums(p.sites().size());
     const auto count = [&](const core::path_step& step) {
       if (step.block >= sums.size()) return;
@@ -226,7 +226,7 @@ class dead_job {
     for (std::uint32_t site = 1; site < sums.size(); ++site) {  // site 0 is code outside all blocks
       const core::path_step& sum = sums[site];
       if ((sum.visits | sum.ticks | sum.work) == 0) continue;
-      report::place_total total;
+      reports::place_total total;
       const core::site_info& info = p.sites()[site];
       total.where.name = info.name;
       total.where.file = info.file;
@@ -236,7 +236,7 @@ class dead_job {
       total.work = static_cast<std::int64_t>(sum.work);
       out.push_back(std::move(total));
     }
-    base::small_stable_sort(out, [](const report::place_total& a, const report::place_total& b) {
+    base::small_stable_sort(out, [](const reports::place_total& a, const reports::place_total& b) {
       return a.seconds != b.seconds ? a.seconds > b.seconds : a.where.name < b.where.name;
     });
   }

@@ -69,7 +69,7 @@ class dead_process {
   const dead_memory& file() const noexcept { return *file_; }
   const core::kept_header& header() const noexcept { return file_->header(); }
   const core::site_table& sites() const noexcept { return sites_; }
-  const report::module_list& modules() const noexcept { return modules_; }
+  const reports::module_list& modules() const noexcept { return modules_; }
   const base::vector<std::unique_ptr<dead_thread>>& threads() const noexcept { return threads_; }
   bool has_mpi() const noexcept { return has_mpi_; }
   const mpi::process_facts& facts() const noexcept { return facts_; }
@@ -134,7 +134,7 @@ class dead_process {
     for (std::uint64_t i = 0; i < count; ++i) {
       const core::kept_module* const m = file_->find_at<core::kept_module>(header().modules + i * sizeof(core::kept_module));
       if (m == nullptr) return;
-      report::loaded_module one;
+      reports::loaded_module one;
       one.path.assign(m->path, strnlen(m->path, sizeof m->path));
       one.base = m->base;
       one.begin = m->begin;
@@ -292,7 +292,7 @@ class dead_process {
   bool other_version_ = false;
   core::site_table sites_;
   base::pod_vector<core::site_info> infos_;
-  report::module_list modules_;
+  reports::module_list modules_;
   mpi::process_facts facts_{};
   bool has_mpi_ = false;
   base::pod_vector<known_handle> handles_;

@@ -51,7 +51,7 @@ inline std::string time_text(std::uint64_t ns) {
 /// Prints and writes the report of one job.
 inline void report_job(dead_job& job, const left_behind_options& options, std::size_t number) {
   const core::kept_header first = job.processes().front()->header();
-  const report::result result = job.report();
+  const reports::result result = job.report();
   if (options.text != nullptr) {
     const std::string program = first.program;
     const std::size_t slash = program.rfind('/');
@@ -61,16 +61,16 @@ inline void report_job(dead_job& job, const left_behind_options& options, std::s
       text += " (" + std::to_string(job.processes().size()) + " of " + std::to_string(result.run.ranks) +
               " ranks left their records)";
     text += std::string(first.job != 0 ? ". Last activity of each rank" : ". Its last activity") + ":\n" +
-            report::text_of(result.last_words);
+            reports::text_of(result.last_words);
     if (!job.explained())
       for (const std::string& w : result.run.warnings) text += "  " + w + "\n";
     std::fputs(text.c_str(), options.text);
     std::fflush(options.text);
-    if (job.explained()) report::print_text(result, options.text);
+    if (job.explained()) reports::print_text(result, options.text);
   }
   if (options.output.empty()) return;
   const std::string path = options.output + (number == 0 ? "" : "." + std::to_string(number + 1)) + ".json";
-  const std::string problem = report::write_json_file(result, path);
+  const std::string problem = reports::write_json_file(result, path);
   if (!problem.empty()) core::warn(problem.c_str());
 }
 

@@ -21,7 +21,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 
 inline const char* name_of(explain::quality q) noexcept {
   switch (q) {
@@ -87,7 +87,7 @@ inline result assemble(const explain::outcome& found, const base::names& known, 
     }
     wait_entry w;
     w.pattern = explain::name_of(e->why);
-    w.quality = report::name_of(e->trust);
+    w.quality = reports::name_of(e->trust);
     w.seconds = base::seconds_of(e->wait_ns);
     w.longest_seconds = base::seconds_of(e->longest_ns);
     w.count = e->count;
@@ -98,7 +98,7 @@ inline result assemble(const explain::outcome& found, const base::names& known, 
     w.cause = resolve.site(e->cause);
     if (found.total_ns != 0) {
       w.compensated_seconds = base::seconds_of(e->compensated_ns);
-      w.compensated_quality = report::name_of(e->compensated_trust);
+      w.compensated_quality = reports::name_of(e->compensated_trust);
       if (!e->residual.empty()) w.saving_seconds = detail::saving_of(found, e->residual[0].block);
     }
     w.indirect_seconds = base::seconds_of(e->inherited_wait_ns());
@@ -136,7 +136,7 @@ inline result assemble(const explain::outcome& found, const base::names& known, 
   return out;
 }
 
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

@@ -8,7 +8,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 
 /// A code address in a form that is the same on every rank, although each rank loads its libraries at other addresses.
 struct module_offset {
@@ -34,7 +34,7 @@ inline module_offset module_offset_of(const void* address) noexcept {
   return out;
 }
 
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

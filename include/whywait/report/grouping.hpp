@@ -16,7 +16,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 
 /// All waits of one pattern with one operation and one cause; the sum over their shapes.
 struct wait_group {
@@ -144,7 +144,7 @@ inline base::vector<wait_group> group_shapes(const base::vector<wait_entry>& wai
   return groups;
 }
 
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

@@ -18,7 +18,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 
 namespace detail {
 
@@ -222,7 +222,7 @@ inline std::string write_json_file(const result& r, const std::string& path) {
   return file.commit();
 }
 
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

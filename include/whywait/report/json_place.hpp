@@ -6,7 +6,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 namespace detail {
 
 /// Writes the known members of a place; the four stable members of a call site are always written.
@@ -37,7 +37,7 @@ void write_block(Writer& out, const named_block& b) {
 }
 
 }  // namespace detail
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

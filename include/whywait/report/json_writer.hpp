@@ -15,7 +15,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 
 /// A streaming JSON writer (RFC 8259) that stores only the nesting. `Sink` is called with (const char*, size_t). Text
 /// is UTF-8; invalid bytes become U+FFFD. Numbers have the fewest digits that read back to the same double; NaN and
@@ -144,7 +144,7 @@ class json_writer {
   bool started_ = false;
 };
 
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

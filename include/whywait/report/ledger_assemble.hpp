@@ -13,7 +13,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 namespace detail {
 
 /// Time that the run would save if `block` took half the time; empty if the question was not asked.
@@ -97,7 +97,7 @@ inline run_ledger ledger_of(const explain::outcome& found, const name_resolver& 
 }
 
 }  // namespace detail
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

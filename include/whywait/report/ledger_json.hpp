@@ -7,7 +7,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 namespace detail {
 
 template <class Writer>
@@ -67,7 +67,7 @@ void write_ledger(Writer& out, const run_ledger& r, const efficiency_ranges* lim
 }
 
 }  // namespace detail
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

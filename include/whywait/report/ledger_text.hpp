@@ -12,7 +12,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 namespace detail {
 
 /// "efficiency 51 % = load balance 64 % × serialisation 88 % × transfer 91 %", the names of POP.
@@ -114,7 +114,7 @@ inline std::string critical_path_text(const run_ledger& r, std::size_t columns) 
 }
 
 }  // namespace detail
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

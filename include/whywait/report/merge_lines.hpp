@@ -13,7 +13,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 
 namespace detail {
 
@@ -74,7 +74,7 @@ inline void merge_lines(base::vector<residual_entry>& residual, bool roughly) {
   residual = std::move(others);
 }
 
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

@@ -7,7 +7,9 @@
 #include <whywait/explain/explanation.hpp>
 #include <whywait/report/named_block.hpp>
 #include <whywait/report/not_understood.hpp>
+#include <whywait/report/profile.hpp>
 #include <whywait/report/run_ledger.hpp>
+#include <whywait/report/run_origin.hpp>
 #include <whywait/report/section.hpp>
 #include <whywait/report/thread_end.hpp>
 #include <whywait/report/verdict.hpp>
@@ -21,11 +23,12 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 
 /// Facts about the run, independent of MPI. The caller sets the first group; `assemble` sets the second from the
 /// outcome.
 struct run_facts {
+  run_origin origin;
   std::int64_t ranks = 1;
   std::string mpi;                  ///< version text of the MPI library
   std::int64_t mpi_calls = 0;       ///< calls seen on all ranks; 0 means that interception did not work
@@ -150,7 +153,8 @@ struct result {
   base::vector<verdict_entry> verdict;  ///< what makes the run long, largest saving first; at most three
   base::vector<wait_entry> waits;  ///< most costly first
   base::vector<advice_entry> problems;  ///< problems that belong to no single wait, largest saving first
-  report::not_understood not_understood;  ///< MPI time without an explanation
+  reports::not_understood not_understood;  ///< MPI time without an explanation
+  reports::profile profile;  ///< regions, messages and ranks of the whole run
   run_ledger ledger;  ///< efficiencies, cost of measuring, critical path, delay costs
   std::shared_ptr<const section> communication;  ///< a communication_section if the program registered data, else null
   prediction_section prediction;
@@ -158,7 +162,7 @@ struct result {
   base::vector<thread_end> last_words;  ///< last activity of each thread of a program that did not finish
 };
 
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

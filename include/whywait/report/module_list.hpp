@@ -10,7 +10,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 
 /// An executable or library as a process loaded it.
 struct loaded_module {
@@ -45,7 +45,7 @@ class module_list {
   base::vector<loaded_module> modules_;
 };
 
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

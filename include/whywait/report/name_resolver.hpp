@@ -9,7 +9,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 namespace detail {
 
 /// Names and places for the keys of one outcome.
@@ -49,7 +49,7 @@ class name_resolver {
 };
 
 }  // namespace detail
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

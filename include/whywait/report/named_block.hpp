@@ -13,7 +13,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 
 /// A block of code with its name and place.
 struct named_block {
@@ -50,7 +50,7 @@ inline base::vector<std::string> label_of(const named_block& b, std::size_t colu
   return {base::shorten_middle(name, room), code.substr(code.empty() ? 0 : 1)};
 }
 
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

@@ -12,7 +12,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 
 /// Serialises a name table for the rank that prints. The same table always gives the same bytes.
 inline base::packet pack(const base::names& all) {
@@ -48,7 +48,7 @@ inline bool unpack(const unsigned char* data, std::size_t size, base::names& int
   return true;
 }
 
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

@@ -13,7 +13,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 
 /// Time that one location waited, made others wait, or spent otherwise. Rank -1 stands for all locations that are not listed.
 struct location_seconds {
@@ -100,7 +100,7 @@ inline efficiency_ranges ranges_of(const explain::efficiencies& e, const not_und
           {e.transfer, most}};
 }
 
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

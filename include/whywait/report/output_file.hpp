@@ -15,7 +15,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 
 /// A file that appears complete or not at all: data goes to a temporary file beside it, which `commit` renames
 /// (rename(2) is atomic), so a full disk or a crash never destroys an older result. A destination that is not a regular
@@ -100,7 +100,7 @@ class output_file {
   int error_ = 0;
 };
 
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

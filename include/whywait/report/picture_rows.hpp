@@ -15,7 +15,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 
 inline const char* name_of(explain::ran what) noexcept {
   static constexpr const char* names[] = {"loop", "region", "step", "call", "unmarked", "unordered"};
@@ -57,7 +57,7 @@ inline picture_cell cell_of(const explain::picture_node& n) {
 
 inline picture_row row_of(const side_row& from, const base::names& known) {
   picture_row out;
-  out.kind = report::name_of(from.node->what);
+  out.kind = reports::name_of(from.node->what);
   out.depth = from.depth;
   if (const base::place* p = known.find(from.node->key)) {
     out.where = *p;
@@ -116,7 +116,7 @@ inline picture align(const explain::wait_sample& wait, const explain::wait_pictu
   return out;
 }
 
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

@@ -18,7 +18,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 namespace detail {
 
 /// Writes a picture as two columns; similar rows are folded into one line.
@@ -198,7 +198,7 @@ inline std::string picture_text(const picture& p, std::size_t columns, const std
   return detail::picture_writer(p, columns, margin)();
 }
 
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

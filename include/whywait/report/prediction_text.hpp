@@ -12,7 +12,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 namespace detail {
 
 /// "+1.3 %"; the error of a prediction keeps one decimal, so that small errors do not round to 0.
@@ -97,7 +97,7 @@ void write_prediction(Writer& out, const prediction_section& p) {
 }
 
 }  // namespace detail
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

@@ -9,7 +9,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 
 // What a program can do with a result, without the code that does it: text.hpp and json.hpp define these functions, and
 // so does the observer of a program (<whywait/observer.hpp>).
@@ -35,7 +35,7 @@ void print_text(const result& r, std::FILE* stream, text_options options = {});
 /// "cannot write run.json: Permission denied".
 std::string write_json_file(const result& r, const std::string& path);
 
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

@@ -10,7 +10,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 
 /// A block of the critical path.
 struct critical_entry : named_block {
@@ -59,7 +59,7 @@ struct run_ledger {
   delay_sums delays;
 };
 
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

@@ -8,7 +8,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 
 /// A type-erased sink, so that code that writes parts of a document is compiled once. `Target` is called with
 /// (const char*, size_t) and must outlive the sink.
@@ -37,7 +37,7 @@ class section {
   virtual void write(json_document& out) const = 0;         ///< writes its members of the document
 };
 
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

@@ -11,7 +11,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 
 /// What WHYWAIT_HELP=1 prints: every setting with its value range, default, meaning, and the value that is set.
 inline std::string settings_text() {
@@ -37,7 +37,7 @@ inline void print_settings(std::FILE* stream) noexcept {
   }
 }
 
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

@@ -16,7 +16,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 
 /// Symbols of a code address. Unknown members are empty or 0.
 struct code_place {
@@ -208,7 +208,7 @@ inline base::place call_place(code_place code, std::string call, std::string reg
   return p;
 }
 
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

@@ -29,7 +29,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 
 /// Whether to colour the output: `stream` is a terminal with colours and NO_COLOR (no-color.org) is unset or empty.
 inline bool wants_colour(std::FILE* stream) noexcept {
@@ -386,7 +386,7 @@ inline void print_text(const result& r, std::FILE* stream, text_options options)
   std::fflush(stream);
 }
 
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

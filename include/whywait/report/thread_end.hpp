@@ -12,7 +12,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 
 /// Totals of one marked place.
 struct place_total {
@@ -88,7 +88,7 @@ inline std::string text_of(const base::vector<thread_end>& threads) {
   return out;
 }
 
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

@@ -11,7 +11,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 
 /// Whether the time that is not understood weakens what is drawn from the run.
 inline bool is_weakened(const result& r) noexcept {
@@ -165,7 +165,7 @@ inline std::string prediction_caveats(const result& r) {
   return rests_on(r) + (sharing.empty() ? "" : "; ") + sharing;
 }
 
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

@@ -15,7 +15,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 
 /// One sentence about what makes the run long, in wall time: about a block, by the virtual clocks, or by a rule.
 struct verdict_entry : named_block {
@@ -154,7 +154,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
 }
 
 }  // namespace detail
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

@@ -15,7 +15,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 
 /// "late sender" for "late_sender". Unknown patterns are only freed of underscores.
 inline std::string pattern_words(std::string pattern) {
@@ -217,7 +217,7 @@ inline std::string quality_words(const run_facts& run) {
   return text;
 }
 
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

@@ -11,7 +11,7 @@ TEST_CASE("without patterns everything is kept but system headers and whywait it
   CHECK(all.keeps("void app::solve(int)", "src/solve.cpp"));
   CHECK(all.keeps("", "a.cpp"));
   CHECK_FALSE(all.keeps("whywait::base::vector<int>::size() const", "/usr/include/c++/12/bits/stl_vector.h"));
-  CHECK_FALSE(all.keeps("whywait::v0::report::text_of(int)", "somewhere.cpp"));
+  CHECK_FALSE(all.keeps("whywait::v0::reports::text_of(int)", "somewhere.cpp"));
   CHECK_FALSE(all.keeps("MPI_Send", "somewhere.cpp"));
   CHECK_FALSE(all.keeps("app::f()", "/opt/include/whywait/record/region.hpp"));
 }

@@ -156,13 +156,13 @@ TEST_CASE("two ranks that were killed are explained like two that came to their 
   postmortem::dead_job job;
   for (const std::string& name : here.files())
     job.add(std::make_unique<postmortem::dead_process>(std::make_unique<postmortem::dead_memory>(here.path + "/" + name)));
-  const report::result result = job.report();
+  const reports::result result = job.report();
   REQUIRE(job.explained());
   CHECK(result.run.partial);
   CHECK(result.run.ranks == 2);
   CHECK(result.run.mpi_calls == 7);  // rank 0 has Init, Send, Barrier; rank 1 has Init, Recv, Barrier twice
   REQUIRE(result.waits.size() == 1);
-  const report::wait_entry& wait = result.waits[0];
+  const reports::wait_entry& wait = result.waits[0];
   CHECK(wait.pattern == "late_sender");
   CHECK(wait.seconds == doctest::Approx(0.020).epsilon(0.001));  // 20 ms until the send began, minus 0.5 us
   REQUIRE(!wait.residual.empty());
@@ -186,7 +186,7 @@ TEST_CASE("with missing ranks there are last words and the reason for the missin
   postmortem::dead_job job;
   job.add(std::make_unique<postmortem::dead_process>(
       std::make_unique<postmortem::dead_memory>(here.path + "/" + here.files().at(0))));
-  const report::result result = job.report();
+  const reports::result result = job.report();
   CHECK(!job.explained());
   CHECK(result.waits.empty());
   CHECK(result.last_words.size() == 1);

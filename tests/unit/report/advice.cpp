@@ -13,7 +13,8 @@
 
 namespace sample {
 
-report::result reported(const explain::outcome& found, const base::names& known, report::run_facts f, const std::string& more) {
+reports::result reported(const explain::outcome& found, const base::names& known, reports::run_facts f,
+                         const std::string& more) {
   namespace rules = whywait::rules;
   rules::compiler all;
   rules::add_base(all);
@@ -22,7 +23,7 @@ report::result reported(const explain::outcome& found, const base::names& known,
   for (const rules::diagnostic& mistake : active.log.list()) FAIL(mistake.text());
   const rules::evaluation said = rules::evaluate(active, found, f.ranks, known);
   CHECK(said.messages.empty());
-  return report::assemble(found, known, std::move(f), said);
+  return reports::assemble(found, known, std::move(f), said);
 }
 
 }  // namespace sample
@@ -31,7 +32,7 @@ using namespace sample;
 
 namespace {
 
-report::wait_entry wait_of(explain::explanation e) { return reported(outcome({std::move(e)}), names(), facts()).waits.at(0); }
+reports::wait_entry wait_of(explain::explanation e) { return reported(outcome({std::move(e)}), names(), facts()).waits.at(0); }
 bool has(const std::string& all, const std::string& part) { return all.find(part) != std::string::npos; }
 
 explain::explanation barrier_wait() {
@@ -55,7 +56,7 @@ const char* const by_shape =
 }  // namespace
 
 TEST_CASE("the finding of a pattern's rule is shown at its waits, with the calls that caused it") {
-  const report::wait_entry w = wait_of(late_sender());
+  const reports::wait_entry w = wait_of(late_sender());
   REQUIRE(w.advice.size() == 1);
   CHECK(w.advice[0].problem == "late_sender");
   CHECK(has(w.advice[0].text, "call MPI_Send (halo.cpp:131) before compute_interior if"));
@@ -72,17 +73,17 @@ TEST_CASE("every pattern has advice that names the user's block and is bounded b
     e.why = static_cast<explain::pattern>(i);
     e.residual[0] = term(compute, 0, 25 * second, 9, 9);  // more than the wait, because another block is negative
     e.residual[1] = term(pack, -6 * second, 0, 0, 9);
-    const report::wait_entry w = wait_of(e);
+    const reports::wait_entry w = wait_of(e);
     CAPTURE(w.pattern);
     REQUIRE(w.advice.size() == 1);
     CHECK(has(w.advice[0].text, "compute_interior"));
     CHECK_FALSE(has(w.advice[0].text, "pack_halo"));
     double longest = 0;  // the rank that waited most cannot gain more
-    for (const report::location_seconds& s : w.waiters) longest = std::max(longest, s.seconds);
+    for (const reports::location_seconds& s : w.waiters) longest = std::max(longest, s.seconds);
     CHECK(w.advice[0].saving_seconds == std::min(longest, w.seconds));
 
     e.residual.clear();
-    const report::wait_entry bare = wait_of(e);
+    const reports::wait_entry bare = wait_of(e);
     REQUIRE(bare.advice.size() == 1);
     CHECK_FALSE(bare.advice[0].text.empty());
   }
@@ -90,30 +91,30 @@ TEST_CASE("every pattern has advice that names the user's block and is bounded b
 
 TEST_CASE("a wait whose rule was removed is not listed, and everything still adds up") {
   const explain::outcome o = outcome({late_sender(), barrier_wait()});
-  const report::result all = reported(o, names(), facts());
+  const reports::result all = reported(o, names(), facts());
   CHECK(all.waits.size() == 2);
   CHECK(all.run.undescribed_seconds == 0);
-  const report::result r = reported(o, names(), facts(), "remove problem \"wait_at_barrier\";");
+  const reports::result r = reported(o, names(), facts(), "remove problem \"wait_at_barrier\";");
   REQUIRE(r.waits.size() == 1);
   CHECK(r.waits[0].pattern == "late_sender");
   CHECK(r.run.waiting_seconds == all.run.waiting_seconds);
   CHECK(r.run.undescribed_seconds == 2.0);
   CHECK(r.run.undescribed_waits == 100);
   double sum = r.run.undescribed_seconds + r.run.unexplained_seconds;
-  for (const report::wait_entry& w : r.waits)
-    for (const report::residual_entry& t : w.residual) sum += t.seconds();
+  for (const reports::wait_entry& w : r.waits)
+    for (const reports::residual_entry& t : w.residual) sum += t.seconds();
   CHECK(sum == doctest::Approx(r.run.waiting_seconds).epsilon(1e-12));
-  const std::string out = report::text_of(r);
+  const std::string out = reports::text_of(r);
   CHECK_FALSE(has(out, "wait at barrier"));
   CHECK(has(out, "\n    100 waits not described by any rule: 2.00 s (9.6 % of the waiting)\n"));
   CHECK_FALSE(has(out, "more kind"));
 }
 
 TEST_CASE("without rules no wait is listed, and the whole waiting time is reported as undescribed") {
-  const report::result r = reported(outcome({late_sender()}), names(), facts(), "remove problems;");
+  const reports::result r = reported(outcome({late_sender()}), names(), facts(), "remove problems;");
   CHECK(r.waits.empty());
   CHECK(r.run.unexplained_seconds == 0);
-  const std::string out = report::text_of(r);
+  const std::string out = reports::text_of(r);
   CHECK(has(out, "19 % of rank time is waiting (18.9 s)"));
   CHECK(has(out, "1,400 waits not described by any rule: 18.9 s (100 % of the waiting)"));
 }
@@ -123,11 +124,11 @@ TEST_CASE("problems that belong to no single wait follow the waits, most saving 
       "declare problem for run parameters (name = \"small\", description = \"too few ranks: {ranks}\", duration = 1 s);"
       "declare problem for run parameters (name = \"large\", description = \"d\", advice = \"a\", duration = 3 s, "
       "saving = 2 s);";
-  const report::result r = reported(outcome({late_sender()}), names(), facts(), rules);
+  const reports::result r = reported(outcome({late_sender()}), names(), facts(), rules);
   REQUIRE(r.problems.size() == 2);
   CHECK(r.problems[0].problem == "large");
   CHECK(r.problems[0].saving_seconds == 2.0);
-  const std::string out = report::text_of(r);
+  const std::string out = reports::text_of(r);
   CHECK(has(out, "\n *  large  3.00 s  3.0 % of rank time\n    d\n    try: a (saves at most 2.00 s)\n"));
   CHECK(has(out, "\n *  small  1.00 s  1.0 % of rank time\n    too few ranks: 8\n\n"));
   CHECK(out.find("1  late sender") < out.find("*  large"));
@@ -137,7 +138,7 @@ TEST_CASE("many problems become six and a number") {
   std::string rules;
   for (int i = 0; i < 9; ++i)
     rules += "declare problem for run parameters (name = \"p" + std::to_string(i) + "\", duration = 1 s);\n";
-  const std::string out = report::text_of(reported(outcome({late_sender()}), names(), facts(), rules));
+  const std::string out = reports::text_of(reported(outcome({late_sender()}), names(), facts(), rules));
   CHECK(has(out, " *  p5  "));
   CHECK_FALSE(has(out, " *  p6  "));
   CHECK(has(out, "3 more problems (the JSON file has all)"));
@@ -151,9 +152,9 @@ TEST_CASE("shapes of one wait matter together, and their advice is added up") {
   b.residual = {term(pack, 0, 500000000, 100, 100)};
   b.residual[0].causer_ns = 900000000;
   b.residual[0].waiter_ns = 400000000;
-  const report::result r = reported(outcome({a, b, late_sender()}), names(), facts(), by_shape);
+  const reports::result r = reported(outcome({a, b, late_sender()}), names(), facts(), by_shape);
   REQUIRE(r.waits.size() == 3);
-  const whywait::base::vector<report::wait_group> groups = report::group_shapes(r.waits);
+  const whywait::base::vector<reports::wait_group> groups = reports::group_shapes(r.waits);
   REQUIRE(groups.size() == 2);
   REQUIRE(groups[1].sum.advice.size() == 2);
   CHECK(groups[1].sum.advice[0].problem == "more_work");
@@ -164,7 +165,7 @@ TEST_CASE("shapes of one wait matter together, and their advice is added up") {
 }
 
 TEST_CASE("an additional rule for a wait prints its own description") {
-  const std::string out = report::text_of(reported(outcome({barrier_wait()}), names(), facts(), by_shape));
+  const std::string out = reports::text_of(reported(outcome({barrier_wait()}), names(), facts(), by_shape));
   CHECK(has(out, "    more work: rank 0 had work to do before MPI_Barrier (main.cpp:30)"));
   CHECK(has(out, "\n    try: spread the work of update "));
   const std::size_t first = out.find("try: ");

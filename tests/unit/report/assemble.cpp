@@ -14,7 +14,7 @@
 using namespace sample;
 
 TEST_CASE("the outcome becomes seconds, places and names") {
-  const report::result r = report::assemble(outcome({late_sender()}), names(), facts());
+  const reports::result r = reports::assemble(outcome({late_sender()}), names(), facts());
   CHECK(r.run.ranks == 8);
   CHECK(r.run.locations == 8);
   CHECK(r.run.seconds == 12.4);
@@ -23,7 +23,7 @@ TEST_CASE("the outcome becomes seconds, places and names") {
   CHECK(r.run.unexplained_seconds == 0.2);
   CHECK(r.run.mpi_calls == 12345);
   REQUIRE(r.waits.size() == 1);
-  const report::wait_entry& w = r.waits[0];
+  const reports::wait_entry& w = r.waits[0];
   CHECK(w.pattern == "late_sender");
   CHECK(w.quality == "exact");
   CHECK(w.seconds == 18.9);
@@ -46,7 +46,7 @@ TEST_CASE("the most costly wait and the largest block come first") {
   small.why = explain::pattern::wait_at_barrier;
   small.wait_ns = 1 * second;
   small.residual = {term(pack, 100000000, 0, 1, 0), term(compute, -900000000, 0, 0, 1)};
-  const report::result r = report::assemble(outcome({small, late_sender()}), names(), facts());
+  const reports::result r = reports::assemble(outcome({small, late_sender()}), names(), facts());
   CHECK(r.waits[0].pattern == "late_sender");
   CHECK(r.waits[1].residual[0].block == "compute_interior");
 }
@@ -64,9 +64,9 @@ TEST_CASE("residual and remainder add up to the wait for any outcome") {
       e.residual.push_back(term(compute, ns(random), ns(random)));
       scale += std::fabs(base::seconds_of(e.residual.back().total_ns));
     }
-    const report::result r = report::assemble(outcome({e}), names(), facts());
+    const reports::result r = reports::assemble(outcome({e}), names(), facts());
     double sum = r.waits[0].unexplained_seconds;
-    for (const report::residual_entry& t : r.waits[0].residual) {
+    for (const reports::residual_entry& t : r.waits[0].residual) {
       sum += t.seconds();
       CHECK(std::fabs(t.seconds() - t.visits_seconds() - t.speed_seconds()) <= 1e-12 * scale);
     }
@@ -77,7 +77,7 @@ TEST_CASE("residual and remainder add up to the wait for any outcome") {
 TEST_CASE("waiting that no entry lists counts as unexplained") {
   explain::outcome o = outcome({late_sender()});
   o.waiting_ns += 5 * second;
-  CHECK(report::assemble(o, names(), facts()).run.unexplained_seconds == 5.2);
+  CHECK(reports::assemble(o, names(), facts()).run.unexplained_seconds == 5.2);
 }
 
 TEST_CASE("derived blocks are named by their call sites") {
@@ -90,7 +90,7 @@ TEST_CASE("derived blocks are named by their call sites") {
                 {call_key, explain::block_kind::call, allreduce, 0},
                 {101, explain::block_kind::startup, 0, 0},
                 {102, explain::block_kind::other, 0, 0}};
-  const report::result r = report::assemble(o, names(), facts());
+  const reports::result r = reports::assemble(o, names(), facts());
   const auto& residual = r.waits[0].residual;
   CHECK(residual[0].block == "between MPI_Waitall at step (halo.cpp:20) and MPI_Send at exchange (halo.cpp:131)");
   CHECK(residual[0].kind == "between");
@@ -108,7 +108,7 @@ TEST_CASE("untimed steps keep their kind and the region around them") {
   explain::explanation e = late_sender();
   e.residual.push_back(term(step, 0, 0, 100, 40));
   e.residual.back().within = compute;
-  const report::result r = report::assemble(outcome({e}), names(), facts());
+  const reports::result r = reports::assemble(outcome({e}), names(), facts());
   CHECK(r.waits[0].residual[2].kind == "step");
   CHECK(r.waits[0].residual[2].block == "refine");
   CHECK(r.waits[0].residual[2].within == "compute_interior");
@@ -118,7 +118,7 @@ TEST_CASE("keys without a name still give a readable entry") {
   explain::explanation e = late_sender();
   e.operation = 4711;
   e.residual = {term(0xabc, 18900000000, 0)};
-  const report::result r = report::assemble(outcome({e}), names(), facts());
+  const reports::result r = reports::assemble(outcome({e}), names(), facts());
   CHECK(r.waits[0].operation.call.empty());
   CHECK(r.waits[0].residual[0].block == "unnamed block abc");
 }
@@ -128,5 +128,5 @@ TEST_CASE("a region's own name may hold a slash") {
   known.add(500, block("io/flush", "main/io/flush", "a.cpp", 1));
   explain::explanation e = late_sender();
   e.residual = {term(500, second, 0)};
-  CHECK(report::assemble(outcome({e}), known, facts()).waits[0].residual[0].block == "io/flush");
+  CHECK(reports::assemble(outcome({e}), known, facts()).waits[0].residual[0].block == "io/flush");
 }

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <string>
 
-using namespace whywait::report;
+using namespace whywait::reports;
 
 namespace {
 int here() { return 7; }

@@ -109,7 +109,7 @@ data::communication about_data() {
 }
 
 /// A result that uses every field at least once.
-report::result everything() {
+reports::result everything() {
   whywait::base::vector<explain::explanation> waits;
   for (unsigned i = 0; i < static_cast<unsigned>(explain::pattern::count_); ++i) {
     explain::explanation e = late_sender();
@@ -134,10 +134,10 @@ report::result everything() {
                 {102, explain::block_kind::other, 0, 0},
                 {103, explain::block_kind::waiting, sample::pack, 0}};
   with_ledger(o);
-  report::run_facts f = facts();
+  reports::run_facts f = facts();
   f.warnings = {"region \"a\" was ended twice"};
   f.partial = true;
-  report::result r = reported(o, names(), std::move(f));
+  reports::result r = reported(o, names(), std::move(f));
   r.problems = {
       {"imbalance", "give it less", 3.5, "rank 0 has more work", 4.0, false, {"MPI_Send in exchange (halo.cpp:131)"}}};
   r.communication = std::make_shared<data::communication_section>(about_data());
@@ -163,7 +163,7 @@ report::result everything() {
   r.prediction.measured_seconds = 12;
   r.prediction.unchanged_error = 0.01;
   r.prediction.answers = {faster, none};
-  report::thread_end end;
+  reports::thread_end end;
   end.rank = 3;
   end.pid = 4711;
   end.end = "killed";
@@ -177,7 +177,7 @@ report::result everything() {
   end.blocks.resize(1);
   end.blocks[0].where.name = "exchange";
   end.blocks[0].visits = 9;
-  r.last_words = {end, report::thread_end{}};
+  r.last_words = {end, reports::thread_end{}};
   r.waits[0].operation.caller = "exchange (halo.c:80)";
   r.waits[0].residual[0].where.caller = "solve (solver.c:7)";
   return r;
@@ -186,7 +186,7 @@ report::result everything() {
 }  // namespace
 
 TEST_CASE("a report with everything in it satisfies the schema") {
-  const json document = json::parse(report::json_of(everything()));
+  const json document = json::parse(reports::json_of(everything()));
   CHECK(complaints(document) == "");
   CHECK(document["waits"].size() == static_cast<std::size_t>(explain::pattern::count_));
   REQUIRE(document["last_words"].size() == 2);
@@ -199,7 +199,7 @@ TEST_CASE("a report with everything in it satisfies the schema") {
 }
 
 TEST_CASE("last words contain the open call of a rank, its peers and its begin") {
-  const std::string text = report::text_of(everything().last_words);
+  const std::string text = reports::text_of(everything().last_words);
   CHECK(text.find("rank 3: killed, last seen after ") != std::string::npos);
   CHECK(text.find(" in MPI_Recv") != std::string::npos);
   CHECK(text.find("from rank 2 (tag 7)") != std::string::npos);
@@ -207,7 +207,7 @@ TEST_CASE("last words contain the open call of a rank, its peers and its begin")
 }
 
 TEST_CASE("the results about data can be parsed again") {
-  const json document = json::parse(report::json_of(everything()));
+  const json document = json::parse(reports::json_of(everything()));
   const json& k = document["communication_classes"].at(0);
   CHECK(k["data"] == "u");
   CHECK(k["to"]["line"] == 142);
@@ -231,7 +231,7 @@ TEST_CASE("the results about data can be parsed again") {
 }
 
 TEST_CASE("an empty report satisfies the schema and has all sections") {
-  const json document = json::parse(report::json_of(report::result{}));
+  const json document = json::parse(reports::json_of(reports::result{}));
   CHECK(complaints(document) == "");
   for (const char* key : {"schema", "run", "waits", "problems", "critical_path", "efficiency", "overhead", "delay_costs",
                           "delay_sums", "communication_classes", "distributions", "sharing", "prediction"}) {
@@ -241,7 +241,7 @@ TEST_CASE("an empty report satisfies the schema and has all sections") {
 }
 
 TEST_CASE("the schema rejects broken documents") {
-  const json good = json::parse(report::json_of(everything()));
+  const json good = json::parse(reports::json_of(everything()));
   REQUIRE(complaints(good) == "");
   const whywait::base::vector<std::pair<const char*, std::function<void(json&)>>> damages = {
       {"another schema", [](json& d) { d["schema"] = "whywait/2"; }},
@@ -297,7 +297,7 @@ TEST_CASE("the schema rejects broken documents") {
 }
 
 TEST_CASE("a reader can add up the residual and the remainder of each wait") {
-  const json document = json::parse(report::json_of(everything()));
+  const json document = json::parse(reports::json_of(everything()));
   for (const json& w : document["waits"]) {
     double sum = w["unexplained_seconds"].get<double>();
     for (const json& r : w["residual"]) sum += r["seconds"].get<double>();
@@ -306,7 +306,7 @@ TEST_CASE("a reader can add up the residual and the remainder of each wait") {
 }
 
 TEST_CASE("values arrive as they were") {
-  const json document = json::parse(report::json_of(reported(outcome({late_sender()}), names(), facts())));
+  const json document = json::parse(reports::json_of(reported(outcome({late_sender()}), names(), facts())));
   const json& w = document["waits"][0];
   CHECK(document["run"]["clock_error_seconds"].get<double>() == 1e-6);
   CHECK(w["seconds"].get<double>() == 18.9);
@@ -317,9 +317,9 @@ TEST_CASE("values arrive as they were") {
 }
 
 TEST_CASE("an unknown clock error is null and still valid") {
-  report::run_facts f = facts();
+  reports::run_facts f = facts();
   f.clock_error_seconds = std::numeric_limits<double>::quiet_NaN();
-  const json document = json::parse(report::json_of(reported(outcome({}), names(), f)));
+  const json document = json::parse(reports::json_of(reported(outcome({}), names(), f)));
   CHECK(document["run"]["clock_error_seconds"].is_null());
   CHECK(complaints(document) == "");
 }
@@ -327,14 +327,14 @@ TEST_CASE("an unknown clock error is null and still valid") {
 TEST_CASE("names with quotes, line feeds and foreign bytes leave a valid document") {
   base::names known;
   known.add(compute, block("a\"b\\\n\x01\xff", "main", "dir/\xc3\xa4.cpp", 1));
-  const json document = json::parse(report::json_of(reported(outcome({late_sender()}), known, facts())));
+  const json document = json::parse(reports::json_of(reported(outcome({late_sender()}), known, facts())));
   CHECK(complaints(document) == "");
   CHECK(document["waits"][0]["residual"][0]["block"] == "a\"b\\\n\x01\xef\xbf\xbd");
 }
 
 TEST_CASE("a file that cannot be written gives one line with the reason") {
   const std::string missing = (std::filesystem::temp_directory_path() / "whywait-no-such-folder" / "x.json").string();
-  CHECK(report::write_json_file(report::result{}, missing) == "cannot write " + missing + ": No such file or directory");
+  CHECK(reports::write_json_file(reports::result{}, missing) == "cannot write " + missing + ": No such file or directory");
 }
 
 TEST_CASE("the file holds the document") {
@@ -342,18 +342,18 @@ TEST_CASE("the file holds the document") {
   const int descriptor = ::mkstemp(path.data());
   REQUIRE(descriptor >= 0);
   ::close(descriptor);
-  CHECK(report::write_json_file(everything(), path) == "");
-  CHECK(read(path) == json::parse(report::json_of(everything())));
+  CHECK(reports::write_json_file(everything(), path) == "");
+  CHECK(read(path) == json::parse(reports::json_of(everything())));
   std::filesystem::remove(path);
 }
 
 TEST_CASE("answers to what-if questions are written with their saving, refusals with their reason") {
-  const json p = json::parse(report::json_of(everything()))["prediction"];
+  const json p = json::parse(reports::json_of(everything()))["prediction"];
   CHECK(p["measured_seconds"] == 12.0);
   CHECK(p["unchanged_error"] == 0.01);
   CHECK(p["answers"][0]["saving_seconds"] == 2.5);
   CHECK(p["answers"][0]["engines"][1]["refusal"] == "messages");
   CHECK(p["answers"][1]["refusal"] == "the run took no time");
   CHECK_FALSE(p["answers"][1].contains("seconds"));
-  CHECK(json::parse(report::json_of(report::result{}))["prediction"].empty());
+  CHECK(json::parse(reports::json_of(reports::result{}))["prediction"].empty());
 }

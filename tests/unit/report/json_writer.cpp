@@ -12,7 +12,7 @@
 #include <random>
 #include <string>
 
-using namespace whywait::report;
+using namespace whywait::reports;
 
 namespace {
 

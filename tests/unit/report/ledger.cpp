@@ -18,24 +18,24 @@ explain::outcome example() {
   return o;
 }
 
-std::string text(const explain::outcome& o) { return report::text_of(reported(o, names(), facts())); }
+std::string text(const explain::outcome& o) { return reports::text_of(reported(o, names(), facts())); }
 
 bool has(const std::string& all, const std::string& part) { return all.find(part) != std::string::npos; }
 
 }  // namespace
 
 TEST_CASE("without virtual clocks a report omits efficiency, critical path and overhead") {
-  const report::result r = reported(outcome({late_sender()}), names(), facts());
+  const reports::result r = reported(outcome({late_sender()}), names(), facts());
   CHECK(r.ledger.seconds == 0);
   CHECK(r.ledger.critical_path.empty());
   CHECK_FALSE(r.waits[0].compensated_seconds.has_value());
   CHECK_FALSE(r.waits[0].saving_seconds.has_value());
-  const std::string said = report::text_of(r);
+  const std::string said = reports::text_of(r);
   for (const char* word : {"efficiency", "critical path", "measuring", "delay costs"}) CHECK_FALSE(has(said, word));
 }
 
 TEST_CASE("results of virtual clocks have names and seconds") {
-  const report::result r = reported(example(), names(), facts());
+  const reports::result r = reported(example(), names(), facts());
   REQUIRE(r.ledger.critical_path.size() == 3);
   CHECK(r.ledger.critical_path[0].block == "compute_interior");
   CHECK(r.ledger.critical_path[0].where.line == 88);
@@ -61,14 +61,14 @@ TEST_CASE("blocks beyond those listed are one entry, so that the critical path s
     o.critical_path.push_back({1000 + static_cast<core::stable_key>(i), 100 - i, 1, 2});
     o.costs.blocks.push_back({1000 + static_cast<core::stable_key>(i), 100 - i, 3});
   }
-  const report::run_ledger l = reported(o, names(), facts()).ledger;
+  const reports::run_ledger l = reported(o, names(), facts()).ledger;
   REQUIRE(l.critical_path.size() == explain::most_listed_blocks + 1);
   CHECK(l.critical_path.back().kind == "other");
   CHECK(l.critical_path.back().visits == 16);
   REQUIRE(l.delay_costs.size() == explain::most_listed_blocks + 1);
   double sum = 0, costs = 0;
-  for (const report::critical_entry& e : l.critical_path) sum += e.seconds;
-  for (const report::delay_entry& e : l.delay_costs) costs += e.short_seconds;
+  for (const reports::critical_entry& e : l.critical_path) sum += e.seconds;
+  for (const reports::delay_entry& e : l.delay_costs) costs += e.short_seconds;
   CHECK(sum == doctest::Approx(3220e-9));
   CHECK(costs == doctest::Approx(3220e-9));
 }
@@ -108,23 +108,23 @@ TEST_CASE("overhead below one percent is reported as a bound, and not at all wit
 TEST_CASE("pauses between epochs are stated beside the run, polls that found nothing are in the bound") {
   explain::outcome o = example();
   o.without_overhead.bound_ns = 80000000;
-  report::run_facts f = facts();
+  reports::run_facts f = facts();
   f.epochs = 12;
   f.pause_seconds = 120;
   f.poll_seconds = 0.013;
   f.compare_seconds = 0.002;
-  const report::result r = reported(o, names(), f);
+  const reports::result r = reported(o, names(), f);
   CHECK(r.ledger.overhead.error_seconds == doctest::Approx(0.02 + 0.013 + 0.002));
   CHECK(
-      report::detail::overhead_text(r.ledger) ==
+      reports::detail::overhead_text(r.ledger) ==
       "measuring made the run longer by at most 115 ms (0.9 %), 13 ms of it in tests that found nothing; besides, the program "
       "stood still for 120 s in 11 pauses in which the run so far was explained: they are not part of the 12.4 s of the run");
 }
 
 TEST_CASE("savings of a first-come first-served program carry a note about the distribution of work") {
-  report::run_facts f = facts();
+  reports::run_facts f = facts();
   f.first_comers = 57;
-  const std::string said = report::text_of(reported(example(), names(), f));
+  const std::string said = reports::text_of(reported(example(), names(), f));
   CHECK(has(said,
             "\n      \"x2 saves\" assumes that every rank gets the same work again, but 57\n      answers went to the first "
             "rank that sent a request\n"));

@@ -7,7 +7,7 @@
 #include <string>
 
 using namespace whywait::base;
-using namespace whywait::report;
+using namespace whywait::reports;
 
 TEST_CASE("a call site is printed with its region and line") {
   CHECK(call_text(sample::call("MPI_Recv", "main/exchange", "src/halo.cpp", 142)) == "MPI_Recv in exchange (halo.cpp:142)");

@@ -7,7 +7,7 @@
 #include <string>
 
 using namespace whywait::base;
-using namespace whywait::report;
+using namespace whywait::reports;
 
 TEST_CASE("names survive the way to another rank") {
   names sent = sample::names();

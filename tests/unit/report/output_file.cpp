@@ -14,7 +14,7 @@
 #include "../../temporary_folder.hpp"
 
 namespace fs = std::filesystem;
-using whywait::report::output_file;
+using whywait::reports::output_file;
 
 namespace {
 

@@ -54,7 +54,7 @@ explain::wait_sample sample_wait() {
   return s;
 }
 
-std::string as_text(const report::picture& p, std::size_t columns = 80) { return report::picture_text(p, columns, "    "); }
+std::string as_text(const reports::picture& p, std::size_t columns = 80) { return reports::picture_text(p, columns, "    "); }
 
 whywait::base::vector<std::string> lines_of(const std::string& all) {
   whywait::base::vector<std::string> lines;
@@ -69,7 +69,7 @@ whywait::base::vector<std::string> lines_of(const std::string& all) {
 }  // namespace
 
 TEST_CASE("common rows are side by side, rows of one side are alone") {
-  const report::picture p = report::align(sample_wait(), sides(), names());
+  const reports::picture p = reports::align(sample_wait(), sides(), names());
   CHECK(p.waiter.rank == 1);
   CHECK(p.causer.rank == 0);
   CHECK(p.waiter.seconds == doctest::Approx(0.045));
@@ -91,7 +91,7 @@ TEST_CASE("common rows are side by side, rows of one side are alone") {
 }
 
 TEST_CASE("the text has two columns and folds equal rows") {
-  const std::string all = as_text(report::align(sample_wait(), sides(), names()));
+  const std::string all = as_text(reports::align(sample_wait(), sides(), names()));
   CHECK(all ==
         "    side by side, since both were last in step, the longest of these waits:\n"
         "      rank 1 (waited 45 ms)               | rank 0 (came late)\n"
@@ -119,7 +119,7 @@ TEST_CASE("equal rows are folded with their time, and different rows appear insi
     n.push_back(node(ran::step, step, 0, late ? 7 : 5));
     for (core::stable_key k = 100; k < 109; ++k) n.push_back(timed(k, ms));
   }
-  CHECK(as_text(report::align(sample_wait(), both, names())) ==
+  CHECK(as_text(reports::align(sample_wait(), both, names())) ==
         "    side by side, since both were last in step, the longest of these waits:\n"
         "      rank 1 (waited 45 ms)               | rank 0 (came late)\n"
         "        (7 rows alike)             7.0 ms |   (7 rows alike)             7.0 ms\n"
@@ -143,7 +143,7 @@ TEST_CASE("a long picture is limited to 20 lines and 100 columns and shows the l
         side->nodes.push_back(node(ran::region, 1000 + random() % 50, static_cast<std::int64_t>(random() % 1000000),
                                    static_cast<std::uint32_t>(1 + random() % 2)));
     both.causer.nodes[random() % size] = node(ran::region, compute, 900 * ms);
-    report::picture p = report::align(sample_wait(), both, names());
+    reports::picture p = reports::align(sample_wait(), both, names());
     p.cut = round % 2 == 0;
     for (const std::size_t columns : {std::size_t(60), std::size_t(80), std::size_t(100), std::size_t(200)}) {
       const std::string all = as_text(p, columns);
@@ -166,13 +166,13 @@ TEST_CASE("alignment keeps every row of both sides in its order") {
     for (explain::picture_side* side : {&both.waiter, &both.causer})
       for (std::size_t i = random() % 40; i != 0; --i)
         side->nodes.push_back(node(ran::step, 1 + random() % 6, 0, static_cast<std::uint32_t>(1 + random() % 3)));
-    const report::picture p = report::align(sample_wait(), both, names());
-    for (const report::picture_row& r : p.rows) {
+    const reports::picture p = reports::align(sample_wait(), both, names());
+    for (const reports::picture_row& r : p.rows) {
       if (r.waiter) left.push_back(r.waiter->count);
       if (r.causer) right.push_back(r.causer->count);
     }
     std::size_t pairs = 0, common = 0;
-    for (const report::picture_row& r : p.rows) pairs += r.waiter && r.causer ? 1 : 0;
+    for (const reports::picture_row& r : p.rows) pairs += r.waiter && r.causer ? 1 : 0;
     // longest common subsequence by the textbook algorithm
     const auto& a = both.waiter.nodes;
     const auto& b = both.causer.nodes;
@@ -192,18 +192,18 @@ TEST_CASE("alignment keeps every row of both sides in its order") {
 
 TEST_CASE("the picture stands under its wait and in the JSON; without one both are as they were") {
   explain::outcome o = outcome({late_sender()});
-  const report::result without = report::assemble(o, names(), facts());
+  const reports::result without = reports::assemble(o, names(), facts());
   o.waits[0].longest = sample_wait();
   o.waits[0].picture = sides();
-  const report::result with = report::assemble(o, names(), facts());
-  const std::string plain = report::text_of(without), pictured = report::text_of(with);
+  const reports::result with = reports::assemble(o, names(), facts());
+  const std::string plain = reports::text_of(without), pictured = reports::text_of(with);
   const std::string picture = as_text(*with.waits[0].longest);
   const std::size_t at = pictured.find(picture);
   REQUIRE(at != std::string::npos);
   CHECK(pictured.substr(0, at) + pictured.substr(at + picture.size()) == plain);
 
-  CHECK(report::json_of(without).find("picture") == std::string::npos);
-  const nlohmann::json written = nlohmann::json::parse(report::json_of(with))["waits"][0]["picture"];
+  CHECK(reports::json_of(without).find("picture") == std::string::npos);
+  const nlohmann::json written = nlohmann::json::parse(reports::json_of(with))["waits"][0]["picture"];
   CHECK(written["waiter"]["rank"] == 1);
   CHECK(written["rows"].size() == 6);
   CHECK(written["rows"][3]["name"] == "refine");

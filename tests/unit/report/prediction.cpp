@@ -9,7 +9,7 @@ using namespace whywait;
 
 namespace {
 
-report::prediction_section two_answers() {
+reports::prediction_section two_answers() {
   whatif::answer faster;
   faster.question = "block pack x2";
   faster.engine = "replay";
@@ -23,7 +23,7 @@ report::prediction_section two_answers() {
   whatif::answer none;
   none.question = "balance";
   none.refusal = "the run took no time";
-  report::prediction_section p;
+  reports::prediction_section p;
   p.measured_seconds = 12;
   p.answers = {faster, none};
   return p;
@@ -32,7 +32,7 @@ report::prediction_section two_answers() {
 }  // namespace
 
 TEST_CASE("an answer is printed with its interval, its saving, its model and that model's error") {
-  CHECK(report::detail::prediction_text(two_answers(), 80) ==
+  CHECK(reports::detail::prediction_text(two_answers(), 80) ==
         "\n    what if  (the run took 12.0 s)\n"
         "      block pack x2: 9.50 s (9.00 s to 10.2 s), saves 2.5 s\n"
         "        by replay; rests on the 98.7 % of the run that is understood\n"
@@ -41,32 +41,32 @@ TEST_CASE("an answer is printed with its interval, its saving, its model and tha
 }
 
 TEST_CASE("answers of the clocks are compared with replay") {
-  report::prediction_section p = two_answers();
+  reports::prediction_section p = two_answers();
   p.answers[0].engine = "clocks";
   whatif::engine_answer replay;
   replay.engine = "replay";
   replay.seconds = 9.69;
   p.answers[0].engines = {replay};
-  CHECK(report::detail::prediction_text(p, 80).find(
+  CHECK(reports::detail::prediction_text(p, 80).find(
             "        by the clocks of the critical path; replay is +2.0 % from that; rests on\n"
             "        the 98.7 % of the run that is understood\n") != std::string::npos);
   p.answers[0].engines[0].refusal = "it misses the unchanged program by 12 %";
-  CHECK(report::detail::prediction_text(p, 80).find(
+  CHECK(reports::detail::prediction_text(p, 80).find(
             "        by the clocks of the critical path, not checked by replay: it misses the\n") != std::string::npos);
 }
 
 TEST_CASE("changes that make the program slower are reported as costs") {
-  report::prediction_section p = two_answers();
+  reports::prediction_section p = two_answers();
   p.answers[0].seconds = 13;
-  CHECK(report::detail::prediction_text(p, 80).find("costs 1.0 s") != std::string::npos);
+  CHECK(reports::detail::prediction_text(p, 80).find("costs 1.0 s") != std::string::npos);
 }
 
 TEST_CASE("a long run reports that the answer covers its beginning only") {
-  report::prediction_section p = two_answers();
+  reports::prediction_section p = two_answers();
   p.whole_run = false;
-  CHECK(report::detail::prediction_text(p, 80).find("only the beginning of the run, 12.0 s,") != std::string::npos);
+  CHECK(reports::detail::prediction_text(p, 80).find("only the beginning of the run, 12.0 s,") != std::string::npos);
 }
 
 TEST_CASE("without questions nothing is printed") {
-  CHECK(report::detail::prediction_text(report::prediction_section{}, 80).empty());
+  CHECK(reports::detail::prediction_text(reports::prediction_section{}, 80).empty());
 }

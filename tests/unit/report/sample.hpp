@@ -12,7 +12,7 @@
 namespace sample {
 
 namespace base = whywait::base;
-namespace report = whywait::report;
+namespace reports = whywait::reports;
 namespace explain = whywait::explain;
 namespace core = whywait::core;
 
@@ -56,8 +56,8 @@ inline base::names names() {
   return out;
 }
 
-inline report::run_facts facts(std::int64_t ranks = 8) {
-  report::run_facts f;
+inline reports::run_facts facts(std::int64_t ranks = 8) {
+  reports::run_facts f;
   f.ranks = ranks;
   f.mpi = "Open MPI v4.1.4";
   f.mpi_calls = 12345;
@@ -137,8 +137,8 @@ inline void with_ledger(explain::outcome& o) {
 }
 
 /// The report with the results of the built-in rules and `more`, as in a run. Defined in advice.cpp.
-report::result reported(const explain::outcome& found, const base::names& known, report::run_facts f,
-                        const std::string& more = {});
+reports::result reported(const explain::outcome& found, const base::names& known, reports::run_facts f,
+                         const std::string& more = {});
 
 }  // namespace sample
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-using namespace whywait::report;
+using namespace whywait::reports;
 
 TEST_CASE("the help has a paragraph for each setting, with its default and the value that is set") {
   setenv("WHYWAIT_RULES", "own.rules", 1);

@@ -19,7 +19,7 @@
 #include "../../temporary_folder.hpp"
 
 using namespace whywait::base;
-using namespace whywait::report;
+using namespace whywait::reports;
 namespace fs = std::filesystem;
 
 namespace {

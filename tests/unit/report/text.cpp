@@ -22,8 +22,8 @@ using namespace sample;
 
 namespace {
 
-std::string text(const explain::outcome& o, report::run_facts f = facts(), report::text_options options = {}) {
-  return report::text_of(reported(o, names(), std::move(f)), options);
+std::string text(const explain::outcome& o, reports::run_facts f = facts(), reports::text_options options = {}) {
+  return reports::text_of(reported(o, names(), std::move(f)), options);
 }
 
 std::size_t widest_line(const std::string& all) {
@@ -120,7 +120,7 @@ TEST_CASE("a partially recorded run is not called balanced") {
   explain::explanation e = late_sender();
   e.wait_ns = 160000;
   e.residual = {term(compute, 160000, 0, 5, 0)};
-  report::run_facts part = facts(4);
+  reports::run_facts part = facts(4);
   part.seconds = 2.31;
   part.unseen_seconds = 2.30;
   CHECK(text(outcome({e}, 4, second / 100), part) ==
@@ -131,14 +131,14 @@ TEST_CASE("a partially recorded run is not called balanced") {
     12,345 MPI calls seen, clock error 1.0 us, 0 events dropped, 0 messages
     unmatched, 0 % of the waiting unexplained
 )");
-  report::result with = report::assemble(outcome({}, 4, second / 100), {}, part);
+  reports::result with = reports::assemble(outcome({}, 4, second / 100), {}, part);
   base::place loop, pack;
   loop.name = "loop";
   loop.file = "a.cpp";
   loop.line = 3;
   pack.name = "pack";
   with.unseen = {{loop, 190, 1.9, 0}, {pack, 1, 0.1, 0}};
-  CHECK(has(report::text_of(with),
+  CHECK(has(reports::text_of(with),
             "    after the record buffer was full, all ranks ran loop (a.cpp:3) 1.90 s (190\n    visits), pack 100 ms "
             "(1 visit)\n"));
   part.unseen_seconds = 2.31;
@@ -202,7 +202,7 @@ TEST_CASE("a program without marks is described by its MPI calls") {
   known.add(waitall, site);
   known.add(send, call("MPI_Send", "", "src/halo.cpp", 131));
   known.add(allreduce, call("MPI_Allreduce", "", "src/main.cpp", 44));
-  CHECK(report::text_of(reported(o, known, facts(2))) ==
+  CHECK(reports::text_of(reported(o, known, facts(2))) ==
         R"(whywait · 2 ranks · 2.00 s · 25 % of rank time is waiting (1.00 s)
   ranks 0 and 1 waited in MPI_Waitall (app+0x2301) for messages of one another,
   which come after the code between MPI_Waitall (app+0x2301) and MPI_Send
@@ -239,7 +239,7 @@ TEST_CASE("huge numbers stay readable") {
   explain::outcome o = outcome({e}, 100000, 12345 * second);
   o.unmatched = 1;
   o.clock_violations = 3;
-  report::run_facts f = facts(100000);
+  reports::run_facts f = facts(100000);
   f.mpi_calls = 123456789012;
   f.dropped_events = 7654321;
   CHECK(text(o, f) == R"(whywait · 100,000 ranks · 3.43 h · 10 % of rank time is waiting (34294 h)
@@ -263,7 +263,7 @@ TEST_CASE("tiny numbers stay readable") {
   e.indirect_ns = 0;
   e.residual = {term(compute, 0, 900, 9, 9), term(pack, 50, 0, 2600, 0)};
   e.waiters = {{1, 0, 950}};
-  report::text_options all;
+  reports::text_options all;
   all.quiet_seconds = 0;
   CHECK(text(outcome({e}, 2, 12345), facts(2), all) ==
         R"(whywait · 2 ranks · 12.3 us · 3.8 % of rank time is waiting (950 ns)
@@ -298,7 +298,7 @@ TEST_CASE("steps and counted lines stand under the block that they are part of")
   e.residual[4].within = waitall;  // an interval that is not listed took no longer, so its lines are not shown
   explain::outcome o = outcome({e});
   o.meanings = {{between_key, explain::block_kind::between, waitall, send}};
-  const std::string out = report::text_of(report::assemble(o, known, facts()));
+  const std::string out = reports::text_of(reports::assemble(o, known, facts()));
   CHECK(has(out, R"(
       between MPI_Waitall in step (halo.cpp:20)
           and MPI_Send in exchange (halo.cpp:131)
@@ -322,7 +322,7 @@ TEST_CASE("a single rank has no waits") {
 }
 
 TEST_CASE("no MPI calls seen is loud and claims no balance") {
-  report::run_facts f = facts();
+  reports::run_facts f = facts();
   f.mpi_calls = 0;
   const std::string out = text(outcome({}), f);
   CHECK(has(out, "NO MPI CALLS WERE SEEN"));
@@ -369,7 +369,7 @@ TEST_CASE("wrong order, doubts, partial runs and warnings are reported") {
   e.wrong_order_count = 200;
   e.wrong_order_ns = 3 * second;
   e.trust = explain::quality::order_suspect;
-  report::run_facts f = facts();
+  reports::run_facts f = facts();
   f.partial = true;
   f.warnings = {"region \"a\" was ended twice"};
   const std::string out = text(outcome({e}), f);
@@ -410,7 +410,7 @@ TEST_CASE("long names and paths stay within 80 columns, file names whole") {
   e.operation = e.cause = 900;
   e.residual[0].block = 901;
   e.why = explain::pattern::wait_at_create;
-  const std::string out = report::text_of(reported(outcome({e}), known, facts()));
+  const std::string out = reports::text_of(reported(outcome({e}), known, facts()));
   CAPTURE(out);
   CHECK(has(out, "compute_the_numerical_flux_over_all_...rior_faces_of_the_unstructured_mesh"));
   CHECK(has(out, "(finite_volume_flux.cpp:1234)"));
@@ -432,8 +432,8 @@ TEST_CASE("callers of functions that wrap MPI are named, within 80 columns") {
   e.residual[0].block = between_key;
   explain::outcome found = outcome({e});
   found.meanings = {{between_key, explain::block_kind::between, 900, 901}};
-  const report::result result = reported(found, known, facts());
-  const std::string out = report::text_of(result);
+  const reports::result result = reported(found, known, facts());
+  const std::string out = reports::text_of(result);
   CAPTURE(out);
   CHECK(has(out, "MPI_Allreduce in app::exchange (parallel.c:99)\n        from advance_the_solution (timestep.c:133)\n"));
   CHECK(has(out,
@@ -453,7 +453,7 @@ TEST_CASE("the text fits other widths") {
   e.why = explain::pattern::wait_at_create;
   e.trust = explain::quality::hidden_tree;
   for (const std::size_t columns : {60u, 80u, 100u, 140u}) {
-    report::text_options options;
+    reports::text_options options;
     options.columns = columns;
     CAPTURE(columns);
     CHECK(widest_line(text(outcome({e, e}), facts(), options)) <= columns);
@@ -465,7 +465,7 @@ TEST_CASE("names in other scripts keep the columns aligned") {
   known.add(901, block("\xe8\xa8\x88\xe7\xae\x97", "main", "a.cpp", 1));  // four columns, six bytes
   explain::explanation e = late_sender();
   e.residual[0].block = 901;
-  const std::string out = report::text_of(reported(outcome({e}), known, facts()));
+  const std::string out = reports::text_of(reported(outcome({e}), known, facts()));
   CHECK(has(out, "      \xe8\xa8\x88\xe7\xae\x97 (a.cpp:1)           +17.2 s  same visits"));
   CHECK(has(out, "      pack_halo (halo.cpp:60)   +1.5 s  1,200 more"));
 }
@@ -475,11 +475,11 @@ TEST_CASE("a region cannot control the terminal") {
   known.add(901, block("a\033[2Jb\nc", "main", "a.cpp", 1));
   explain::explanation e = late_sender();
   e.residual[0].block = 901;
-  CHECK(has(report::text_of(reported(outcome({e}), known, facts())), "a?[2Jb c (a.cpp:1)"));
+  CHECK(has(reports::text_of(reported(outcome({e}), known, facts())), "a?[2Jb c (a.cpp:1)"));
 }
 
 TEST_CASE("colour adds nothing but colour") {
-  report::text_options colour;
+  reports::text_options colour;
   colour.colour = true;
   const std::string coloured = text(outcome({late_sender()}), facts(), colour);
   std::string stripped;
@@ -502,16 +502,16 @@ TEST_CASE("a terminal is coloured unless NO_COLOR or a dumb terminal forbids it"
   const environment no_color("NO_COLOR");
   ::setenv("TERM", "xterm", 1);
   ::unsetenv("NO_COLOR");
-  CHECK(report::wants_colour(terminal));
+  CHECK(reports::wants_colour(terminal));
   ::setenv("NO_COLOR", "", 1);  // no-color.org requires a non-empty value
-  CHECK(report::wants_colour(terminal));
+  CHECK(reports::wants_colour(terminal));
   ::setenv("NO_COLOR", "1", 1);
-  CHECK_FALSE(report::wants_colour(terminal));
+  CHECK_FALSE(reports::wants_colour(terminal));
   ::unsetenv("NO_COLOR");
   ::setenv("TERM", "dumb", 1);
-  CHECK_FALSE(report::wants_colour(terminal));
+  CHECK_FALSE(reports::wants_colour(terminal));
   ::unsetenv("TERM");
-  CHECK_FALSE(report::wants_colour(terminal));
+  CHECK_FALSE(reports::wants_colour(terminal));
   std::fclose(terminal);
   ::close(controller);
 }
@@ -519,8 +519,8 @@ TEST_CASE("a terminal is coloured unless NO_COLOR or a dumb terminal forbids it"
 TEST_CASE("a file is never coloured") {
   std::FILE* const file = std::tmpfile();
   REQUIRE(file != nullptr);
-  CHECK_FALSE(report::wants_colour(file));
-  report::print_text(reported(outcome({late_sender()}), names(), facts()), file);
+  CHECK_FALSE(reports::wants_colour(file));
+  reports::print_text(reported(outcome({late_sender()}), names(), facts()), file);
   std::rewind(file);
   std::string read(4096, '\0');
   read.resize(std::fread(read.data(), 1, read.size(), file));
@@ -534,27 +534,27 @@ TEST_CASE("shapes of one wait are added up for the reader, and the sum still add
   second_shape.count = 7;
   second_shape.residual = {term(compute, second, 0, 10, 10), term(update, 8 * second, 0, 5, 0)};
   second_shape.unexplained_ns = 0;
-  const report::result r = reported(outcome({first, second_shape}), names(), facts());
+  const reports::result r = reported(outcome({first, second_shape}), names(), facts());
   REQUIRE(r.waits.size() == 2);
-  const whywait::base::vector<report::wait_group> groups = report::group_shapes(r.waits);
+  const whywait::base::vector<reports::wait_group> groups = reports::group_shapes(r.waits);
   REQUIRE(groups.size() == 1);
   CHECK(groups[0].shapes == 2);
   CHECK(groups[0].sum.count == first.count + 7);
   double sum = groups[0].sum.unexplained_seconds;
-  for (const report::residual_entry& e : groups[0].sum.residual) sum += e.seconds();
+  for (const reports::residual_entry& e : groups[0].sum.residual) sum += e.seconds();
   CHECK(sum == doctest::Approx(groups[0].sum.seconds).epsilon(1e-12));
-  CHECK(has(report::text_of(r), "2 shapes of explanations added up"));
+  CHECK(has(reports::text_of(r), "2 shapes of explanations added up"));
 }
 
 TEST_CASE("a section that only some programs have stands before what if, with or without waiting") {
-  struct own_section final : report::section {
+  struct own_section final : reports::section {
     std::string text(std::size_t columns) const override { return "\n    own, " + std::to_string(columns) + " columns\n"; }
-    void write(report::json_document&) const override {}
+    void write(reports::json_document&) const override {}
   };
   for (const bool waiting : {true, false}) {
-    report::result r = reported(waiting ? outcome({late_sender()}) : outcome({}), names(), facts());
-    CHECK_FALSE(has(report::text_of(r), "own, "));
+    reports::result r = reported(waiting ? outcome({late_sender()}) : outcome({}), names(), facts());
+    CHECK_FALSE(has(reports::text_of(r), "own, "));
     r.communication = std::make_shared<own_section>();
-    CHECK(has(report::text_of(r), "\n    own, 80 columns\n\n    12,345 MPI calls seen"));
+    CHECK(has(reports::text_of(r), "\n    own, 80 columns\n\n    12,345 MPI calls seen"));
   }
 }

@@ -9,7 +9,7 @@
 #include <string>
 
 using namespace sample;
-using report::objection;
+using reports::objection;
 
 namespace {
 
@@ -22,7 +22,7 @@ bool contains(const std::string& text, const std::string& part) {
 }
 
 /// 4 ranks and 10 s each, of which 0.9 % is waiting and 0.9 % is not understood, efficiency 90 %.
-report::result fine() {
+reports::result fine() {
   explain::explanation e = late_sender();
   e.wait_ns = 360000000;
   e.residual = {term(compute, 360000000, 0, 5, 0)};
@@ -30,7 +30,7 @@ report::result fine() {
   explain::outcome o = sample::outcome({e}, 4, 10 * second);
   o.total_ns = 10 * second;
   o.efficiency = {0.9, 0.95, 0.95, 0.97, 0.98, 0, 0};
-  report::result r = report::assemble(o, sample::names(), sample::facts(4));
+  reports::result r = reports::assemble(o, sample::names(), sample::facts(4));
   r.not_understood.seconds = 0.36;
   r.not_understood.ranks = {{0, 0, 0.36}, {1, 0, 0}, {2, 0, 0}, {3, 0, 0}};
   r.not_understood.calls = {{call("MPI_Win_fence", "main", "src/win.cpp", 12), 20, 0.3, 0},
@@ -39,24 +39,24 @@ report::result fine() {
 }
 
 /// The text, the JSON document and the function agree.
-objection judge(const report::result& r) {
-  const bool fine = report::nothing_worth_changing(r);
-  CHECK(contains(report::text_of(r), "nothing worth changing") == fine);
-  CHECK(contains(report::json_of(r), "\"nothing_worth_changing\": true") == fine);
-  return report::first_objection(r);
+objection judge(const reports::result& r) {
+  const bool fine = reports::nothing_worth_changing(r);
+  CHECK(contains(reports::text_of(r), "nothing worth changing") == fine);
+  CHECK(contains(reports::json_of(r), "\"nothing_worth_changing\": true") == fine);
+  return reports::first_objection(r);
 }
 
 }  // namespace
 
 TEST_CASE("a run that is just fine is called so") {
-  const report::result r = fine();
+  const reports::result r = fine();
   CHECK(judge(r) == objection::none);
-  CHECK(report::nothing_worth_changing(r));
-  CHECK_FALSE(contains(report::text_of(r), "does not understand"));
+  CHECK(reports::nothing_worth_changing(r));
+  CHECK_FALSE(contains(reports::text_of(r), "does not understand"));
 }
 
 TEST_CASE("an efficiency below 90 %, or none, is not fine") {
-  report::result r = fine();
+  reports::result r = fine();
   r.ledger.efficiency.parallel = 0.899;
   CHECK(judge(r) == objection::efficiency);
   r.ledger.efficiency = {};
@@ -64,10 +64,10 @@ TEST_CASE("an efficiency below 90 %, or none, is not fine") {
 }
 
 TEST_CASE("1 % of rank time that is not understood is not fine") {
-  report::result r = fine();
+  reports::result r = fine();
   r.not_understood.seconds = 0.4;
   CHECK(judge(r) == objection::not_understood);
-  const std::string text = report::text_of(r);
+  const std::string text = reports::text_of(r);
   CHECK(contains(text, "1.0 % of rank time is inside MPI calls that whywait does not understand"));
   CHECK(contains(text, "MPI_Win_fence (win.cpp:12)"));
   CHECK(contains(text, "transfer 98-100 %"));
@@ -76,7 +76,7 @@ TEST_CASE("1 % of rank time that is not understood is not fine") {
 }
 
 TEST_CASE("1 % of waiting is not fine, unless it is under a millisecond") {
-  report::result r = fine();
+  reports::result r = fine();
   r.run.waiting_seconds = 0.4;
   CHECK(judge(r) == objection::waiting);
   r.run.waiting_seconds = 0.399;
@@ -90,7 +90,7 @@ TEST_CASE("1 % of waiting is not fine, unless it is under a millisecond") {
 }
 
 TEST_CASE("a part of a run is not fine") {
-  report::result r = fine();
+  reports::result r = fine();
   r.run.partial = true;
   CHECK(judge(r) == objection::partial);
   r = fine();
@@ -105,33 +105,33 @@ TEST_CASE("a part of a run is not fine") {
 }
 
 TEST_CASE("a run that was not explained is not fine, and a problem is worth a change") {
-  report::result r = fine();
+  reports::result r = fine();
   r.run.mpi_calls = 0;
   CHECK(judge(r) == objection::not_explained);
   r = fine();
   r.problems.resize(1);
   CHECK(judge(r) == objection::none);
-  CHECK_FALSE(report::nothing_worth_changing(r));
+  CHECK_FALSE(reports::nothing_worth_changing(r));
 }
 
 TEST_CASE("waits of ranks with time that is not understood are not exact") {
-  report::result r = fine();
+  reports::result r = fine();
   r.not_understood.ranks[0].seconds = 0.099;
-  report::weaken(r);
+  reports::weaken(r);
   CHECK(r.waits[0].quality == "exact");
   r.not_understood.ranks[2].seconds = 1;  // neither waits nor is waited for
-  report::weaken(r);
+  reports::weaken(r);
   CHECK(r.waits[0].quality == "exact");
   r.not_understood.ranks[0].seconds = 0.1;
-  report::weaken(r);
+  reports::weaken(r);
   CHECK(r.waits[0].quality == "bounded");
 }
 
 TEST_CASE("efficiencies are ranges that hold the values") {
   const explain::efficiencies e = {0.6, 0.75, 0.8, 0.889, 0.9, 0, 0};
-  report::not_understood n;
+  reports::not_understood n;
   n.ranks = {{0, 0, 2}, {1, 0, 0.5}};
-  const report::efficiency_ranges r = report::ranges_of(e, n, 10);
+  const reports::efficiency_ranges r = reports::ranges_of(e, n, 10);
   CHECK(r.transfer.least == 0.9);
   CHECK(r.transfer.most == 1.0);
   CHECK(r.serialisation.least == doctest::Approx(0.8001));

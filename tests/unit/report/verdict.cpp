@@ -29,14 +29,14 @@ explain::balance_answer balance_of(core::stable_key block, std::int32_t rank, st
 }
 
 /// A run of 10 s on eight ranks.
-report::result with(base::vector<explain::balance_answer> balances, const rules::evaluation& said = {}) {
+reports::result with(base::vector<explain::balance_answer> balances, const rules::evaluation& said = {}) {
   explain::outcome found = outcome({late_sender()}, 8, 10 * second);
   found.total_ns = 10 * second;
   found.balances = std::move(balances);
   found.meanings.push_back({between_key, explain::block_kind::between, waitall, send});
-  report::run_facts run = facts();
+  reports::run_facts run = facts();
   run.seconds = 10;
-  return report::assemble(found, names(), run, said);
+  return reports::assemble(found, names(), run, said);
 }
 
 /// What a rule says about the run or one of its waits.
@@ -49,14 +49,14 @@ rules::finding finding_of(std::string verdict, double saving, std::string root =
   return f;
 }
 
-std::string first_sentence(const report::result& r) {
-  return r.verdict.empty() ? std::string() : report::sentence(r, r.verdict[0]);
+std::string first_sentence(const reports::result& r) {
+  return r.verdict.empty() ? std::string() : reports::sentence(r, r.verdict[0]);
 }
 
 }  // namespace
 
 TEST_CASE("the verdict names rank, factor, block and saving") {
-  const report::result r = with({balance_of(compute, 3, 8, 6, 20, 1.5)});
+  const reports::result r = with({balance_of(compute, 3, 8, 6, 20, 1.5)});
   REQUIRE(r.verdict.size() == 1);
   CHECK(r.verdict[0].rank == 3);
   CHECK(r.verdict[0].block == "compute_interior");
@@ -76,7 +76,7 @@ TEST_CASE("a verdict needs 2 % of the run and 5 % more than the others") {
 TEST_CASE("code that one rank runs is divided among all") {
   explain::balance_answer one = balance_of(compute, 3, 1, 6, 6, 4);
   one.among = 8;
-  const report::result r = with({one});
+  const reports::result r = with({one});
   REQUIRE(r.verdict.size() == 1);
   CHECK(first_sentence(r) ==
         "only rank 3 runs compute_interior (halo.cpp:88): dividing it among all ranks would shorten the run by about 4.0 s of "
@@ -105,7 +105,7 @@ TEST_CASE("rules add to the verdict what they say, largest saving first, each on
   said.waits[0].list.assign(
       2, finding_of("ranks 0-2 are late in turn, by how long update takes: evening it out", 2.5, {}, "slow_block"));
   said.problems.push_back(finding_of("a small matter", 0.199));
-  const report::result r = with({balance_of(compute, 3, 8, 6, 20, 1.5)}, said);
+  const reports::result r = with({balance_of(compute, 3, 8, 6, 20, 1.5)}, said);
   REQUIRE(r.verdict.size() == 2);
   CHECK(first_sentence(r) ==
         "ranks 0-2 are late in turn, by how long update takes: evening it out would shorten the run by up to 2.5 s of 10 s");
@@ -119,7 +119,7 @@ TEST_CASE("a rule about the same block, or the same rank, replaces the verdict o
   rules::finding f = finding_of("rank 3 takes 3 times as long for the same work: making it as fast", 1.6, {}, "slower_visits");
   f.wait = 0;  // most of it is compute_interior
   said.waits[0].list.push_back(f);
-  report::result r = with({balance_of(compute, 3, 8, 6, 20, 1.5), balance_of(update, 3, 8, 6, 20, 1)}, said);
+  reports::result r = with({balance_of(compute, 3, 8, 6, 20, 1.5), balance_of(update, 3, 8, 6, 20, 1)}, said);
   REQUIRE(r.verdict.size() == 2);
   CHECK(r.verdict[0].problem == "slower_visits");
   CHECK(r.verdict[1].block == "update");
@@ -142,7 +142,7 @@ TEST_CASE("a rank that is slow everywhere has one verdict, not one for each bloc
   for (const char* rank : {"rank 3", "rank 33"})
     said.waits[0].list.push_back(
         finding_of(std::string(rank) + " takes 2 times as long as the others in update: making it as fast", 1, "update 3"));
-  const report::result r = with({balance_of(update, 3, 8, 6, 20, 1)}, said);
+  const reports::result r = with({balance_of(update, 3, 8, 6, 20, 1)}, said);
   REQUIRE(r.verdict.size() == 2);
   CHECK(r.verdict[0].claim.find("each of 3 blocks") != std::string::npos);
   CHECK(r.verdict[1].claim.find("rank 33 ") == 0);
@@ -165,19 +165,19 @@ TEST_CASE("without a known cause the pattern that costs most is the verdict, or 
   said.waits[0].list.push_back(finding_of("a smaller one", 0.9, {}, "late_sender"));
   for (rules::finding& f : said.waits[0].list) f.of_pattern = true;
   const auto run = [&said](base::vector<explain::balance_answer> balances) {
-    report::result r = with(std::move(balances), said);
+    reports::result r = with(std::move(balances), said);
     r.run.waiting_seconds = 0.1 * r.run.location_seconds;
     return r;
   };
-  report::result r = run({});
+  reports::result r = run({});
   REQUIRE(r.verdict.size() == 1);
   CHECK(first_sentence(r) ==
         "ranks 1-3 waited for messages of rank 0: sending them earlier would shorten the run by up to 1.0 s of 10 s");
-  CHECK(report::no_verdict_words(r).empty());
+  CHECK(reports::no_verdict_words(r).empty());
   r.not_understood.seconds = 0.02 * r.run.location_seconds;  // may be the cause; another line says so
-  report::weaken(r);
+  reports::weaken(r);
   CHECK(r.verdict.empty());
-  CHECK(report::no_verdict_words(r).empty());
+  CHECK(reports::no_verdict_words(r).empty());
   r = run({balance_of(compute, 3, 8, 6, 20, 1.5)});
   REQUIRE(r.verdict.size() == 1);
   CHECK(r.verdict[0].block == "compute_interior");
@@ -185,11 +185,11 @@ TEST_CASE("without a known cause the pattern that costs most is the verdict, or 
   said.waits[0].list[0].saving = said.waits[0].list[1].saving = 0.19;
   r = run({});
   CHECK(r.verdict.empty());
-  CHECK(report::no_verdict_words(r) ==
+  CHECK(reports::no_verdict_words(r) ==
         "no verdict: no change is known that would shorten the run by 2 % or more; the best advice below saves at most 190 ms");
-  CHECK(report::text_of(r).find("no verdict: no change is known") != std::string::npos);
+  CHECK(reports::text_of(r).find("no verdict: no change is known") != std::string::npos);
   r.run.waiting_seconds = 0.049 * r.run.location_seconds;
-  CHECK(report::no_verdict_words(r).empty());
+  CHECK(reports::no_verdict_words(r).empty());
 }
 
 TEST_CASE("a block that is long on one rank in one epoch and on another in the next names no rank") {
@@ -209,7 +209,7 @@ TEST_CASE("a block that is long on one rank in one epoch and on another in the n
 }
 
 TEST_CASE("where ranks share processors, balancing saves a range") {
-  report::result r = with({balance_of(compute, 3, 8, 6, 20, 1.5)});
+  reports::result r = with({balance_of(compute, 3, 8, 6, 20, 1.5)});
   const auto first_sentence_if = [&r](double share) {
     r.not_understood.sharing = {share * r.run.location_seconds, 0, 8, 4};
     return first_sentence(r);

@@ -9,7 +9,7 @@
 #include <string>
 
 using namespace whywait::base;
-using namespace whywait::report;
+using namespace whywait::reports;
 
 namespace {
 

@@ -149,7 +149,7 @@ class code_blocks {
     const std::uintptr_t address = dense ? source.addresses[index] : source.base + 4 * std::uintptr_t(index);
     if (address == 0) return;
     // the address was divided by 4, but the call instruction is longer than that
-    report::code_place code = symbols_.of_call(reinterpret_cast<const void*>(address));
+    reports::code_place code = symbols_.of_call(reinterpret_cast<const void*>(address));
     if (!filter_.keeps(code.function, code.file)) return;
     const core::stable_key key =
         core::combine(core::combine(core::key_of(code.module.c_str()), dense ? index : code.offset), dense ? 1 : 2);
@@ -173,7 +173,7 @@ class code_blocks {
   base::key_map lines_;  // line to its first number
   base::names places_;
   std::string problem_;
-  report::symboliser symbols_;
+  reports::symboliser symbols_;
 };
 
 }  // namespace coverage

@@ -64,8 +64,8 @@ class communication_analysis final : public finalize::data_analysis {
     history_.restart_orders();
   }
 
-  std::shared_ptr<const report::section> result(finalize::name_gatherer gather, const finalize::process_names& history,
-                                                base::vector<std::string>& warnings) override {
+  std::shared_ptr<const reports::section> result(finalize::name_gatherer gather, const finalize::process_names& history,
+                                                 base::vector<std::string>& warnings) override {
     const std::int32_t rank = process_.rank, ranks = process_.size;
     finalize::mpi_transport transport(team_);
     const data::classified classes = data::classes_so_far(transport, {&classes_}, over_);

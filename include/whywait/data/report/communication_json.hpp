@@ -13,23 +13,23 @@ inline namespace v0 {
 namespace data {
 namespace detail {
 
-inline void write_rank_transfers(report::json_document& out, const char* name, const base::vector<rank_transfers>& all) {
+inline void write_rank_transfers(reports::json_document& out, const char* name, const base::vector<rank_transfers>& all) {
   out.key(name).begin_array();
   for (const rank_transfers& r : all) out.begin_object().member("rank", r.rank).member("count", r.count).end_object();
   out.end_array();
 }
 
 template <class Value>
-void write_values(report::json_document& out, const char* name, const base::vector<Value>& all) {
+void write_values(reports::json_document& out, const char* name, const base::vector<Value>& all) {
   out.key(name).begin_array();
   for (const Value& v : all) out.value(v);
   out.end_array();
 }
 
-inline void write_class(report::json_document& out, const communication_class& c) {
+inline void write_class(reports::json_document& out, const communication_class& c) {
   out.begin_object().member("data", c.data).member("region", c.region);
-  report::detail::write_place(out, "from", c.from);
-  report::detail::write_place(out, "to", c.to);
+  reports::detail::write_place(out, "from", c.from);
+  reports::detail::write_place(out, "to", c.to);
   out.member("origin", c.origin).member("why", c.why).member("loop", c.loop);
   out.member("count", c.count).member("bytes", c.bytes).member("seconds", c.seconds).member("wait_seconds", c.wait_seconds);
   out.member("unchanged_count", c.unchanged_count)
@@ -51,7 +51,7 @@ inline void write_class(report::json_document& out, const communication_class& c
   out.end_array().end_object();
 }
 
-inline void write_placement(report::json_document& out, const array_placement& a) {
+inline void write_placement(reports::json_document& out, const array_placement& a) {
   out.begin_object().member("data", a.data);
   write_values(out, "extent", a.extent);
   out.member("element_bytes", a.element_bytes).member("distribution", a.distribution).member("agreement", a.agreement);
@@ -72,7 +72,7 @@ inline void write_placement(report::json_document& out, const array_placement& a
   out.end_array().end_object();
 }
 
-inline void write_sharing(report::json_document& out, const sharing_entry& s) {
+inline void write_sharing(reports::json_document& out, const sharing_entry& s) {
   out.begin_object().member("data", s.data).member("pattern", s.pattern).member("advice", s.advice).member("who", s.who);
   out.member("granules", s.granules).member("first_granule", s.first_granule).member("granule_bytes", s.granule_bytes);
   out.member("granules_watched", s.granules_watched).member("granules_of_array", s.granules_of_array);
@@ -94,7 +94,7 @@ inline void write_sharing(report::json_document& out, const sharing_entry& s) {
 }  // namespace detail
 
 /// The members `communication_classes`, `distributions` and `sharing` of the document.
-inline void write_communication(report::json_document& out, const communication& all) {
+inline void write_communication(reports::json_document& out, const communication& all) {
   out.key("communication_classes").begin_array();
   for (const communication_class& c : all.classes) detail::write_class(out, c);
   out.end_array().key("distributions").begin_array();

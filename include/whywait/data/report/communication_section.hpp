@@ -14,12 +14,12 @@ inline namespace v0 {
 namespace data {
 
 /// What result::communication points to.
-class communication_section final : public report::section {
+class communication_section final : public reports::section {
  public:
   explicit communication_section(communication c) : all(std::move(c)) {}
 
   std::string text(std::size_t columns) const override { return communication_text(all, columns); }
-  void write(report::json_document& out) const override { write_communication(out, all); }
+  void write(reports::json_document& out) const override { write_communication(out, all); }
 
   const communication all;
 };

@@ -12,10 +12,10 @@ int main(int argc, char** argv) {
     WHYWAIT_REGION("steps");
     take_steps();
   }
-  const whywait::report::result so_far = whywait::mpi::explain(MPI_COMM_WORLD);
-#ifndef WHYWAIT_DISABLE
-  std::printf("so far %ld calls, %zu warnings\n", static_cast<long>(so_far.run.mpi_calls), so_far.run.warnings.size());
-  whywait::report::print_text(so_far, stdout);
-#endif
+  const whywait::result so_far = whywait::mpi::explain(MPI_COMM_WORLD);
+  if (so_far)
+    std::printf("so far %ld calls, %zu warnings\n%s", static_cast<long>(so_far.mpi_calls), so_far.warnings.size(),
+                so_far.text().c_str());
+  else std::printf("%s\n", so_far.reason.c_str());
   return MPI_Finalize();
 }
