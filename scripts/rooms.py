@@ -23,6 +23,7 @@ MAY_INCLUDE = {
     "models": {"core", "base"},
     "whatif": {"core", "base", "explain", "clocks", "models"},
     "report": {"core", "base", "explain", "clocks", "rules", "whatif"},
+    "comparison": {"core", "base", "models", "report"},
     "coverage/names": {"core", "base", "explain", "report"},
     "data/analysis": {"core", "base", "explain"},
     "data/report": {"core", "base", "explain", "data/analysis", "report"},
@@ -52,6 +53,7 @@ UMBRELLAS = {
     "result.hpp": HOT - {"core"} | BOTH | {"base", "explain", "clocks", "rules", "models", "whatif"},
     "models.hpp": HOT - {"core"} | BOTH | {"explain", "whatif"},
     "whatif.hpp": HOT - {"core"} | BOTH,
+    "compare.hpp": HOT - {"core"} | BOTH,
     "testing.hpp": set(),
     "benchmark.hpp": set(),
 }
@@ -67,7 +69,7 @@ SINGLE_HEADERS = {
     "whywait.hpp": None,                       # the whole: observes MPI, explains, analyses data
     "models.hpp": ["models.hpp"],
 }
-NOT_SINGLE = {"testing.hpp", "benchmark.hpp"}
+NOT_SINGLE = {"testing.hpp", "benchmark.hpp", "compare.hpp"}  # compare.hpp reads files, beside the program
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CONDITION_OPENS = re.compile(r"^\s*#\s*if")
