@@ -5,6 +5,7 @@
 #include <whywait/comparison/compare_text.hpp>
 #include <whywait/core/version.hpp>
 
+#include <utility>
 #include <vector>
 
 namespace whywait {
@@ -23,6 +24,13 @@ inline comparison::changes compare(const std::vector<comparison::compared_run>& 
 inline comparison::changes compare(const comparison::compared_run& before, const comparison::compared_run& after,
                                    const comparison::compare_options& options = {}) {
   return comparison::compare_runs({before}, {after}, options);
+}
+
+/// The same for results that a program holds (whywait::result), on rank 0.
+template <class Result, class = decltype(std::declval<const Result&>().json())>
+comparison::changes compare(const Result& before, const Result& after, const comparison::compare_options& options = {}) {
+  const comparison::compared_run first = comparison::run_of(before, "before");
+  return compare(first, comparison::run_of(after, "after"), options);
 }
 
 }  // namespace v0

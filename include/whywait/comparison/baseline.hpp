@@ -89,7 +89,7 @@ class baseline {
     std::snprintf(name, sizeof name, "/%06ld.json", last + 1);
     std::FILE* const from = std::fopen(path.c_str(), "rb");
     if (from == nullptr) throw unreadable("cannot read " + path + ": " + std::strerror(errno));
-    report::output_file to(folder_ + name);
+    reports::output_file to(folder_ + name);
     char buffer[65536];
     for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, from)) != 0;) to.write(buffer, n);
     std::fclose(from);

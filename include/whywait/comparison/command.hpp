@@ -136,7 +136,7 @@ inline void write_text(const std::string& path, const std::string& text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     return;
   }
-  report::output_file file(path);
+  reports::output_file file(path);
   file.write(text.data(), text.size());
   const std::string problem = file.commit();
   if (!problem.empty()) throw unreadable(problem);

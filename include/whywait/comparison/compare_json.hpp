@@ -20,7 +20,7 @@ void write_difference(Writer& out, const difference& d) {
 
 template <class Writer>
 void write_block_change(Writer& out, const block_change& b, bool of_explanation) {
-  report::detail::write_block(out, b.block);
+  reports::detail::write_block(out, b.block);
   write_difference(out, b.seconds);
   if (of_explanation) out.member("visits_seconds", b.by_visits).member("speed_seconds", b.by_speed);
   else out.member("visits_before", b.visits_before).member("visits_after", b.visits_after).member("change", name_of(b.what));
@@ -34,7 +34,7 @@ inline std::string json_of(const changes& c) {
   using namespace detail;
   std::string text;
   const auto sink = [&text](const char* data, std::size_t size) { text.append(data, size); };
-  report::json_writer out(sink);
+  reports::json_writer out(sink);
   out.begin_object().member("schema", "whywait-compare/1").member("outcome", outcome_word(c)).member("worse", c.worse());
   out.member("runs_before", c.runs_before).member("runs_after", c.runs_after);
   out.member("ranks_before", c.ranks_before).member("ranks_after", c.ranks_after);
@@ -50,8 +50,8 @@ inline std::string json_of(const changes& c) {
   out.end_array().key("waits").begin_array();
   for (const wait_change& w : c.waits) {
     out.begin_object().member("pattern", w.wait.pattern).member("change", name_of(w.what));
-    report::detail::write_place(out, "operation", w.wait.operation);
-    report::detail::write_place(out, "cause", w.wait.cause);
+    reports::detail::write_place(out, "operation", w.wait.operation);
+    reports::detail::write_place(out, "cause", w.wait.cause);
     write_difference(out, w.seconds);
     out.member("count_before", w.count_before).member("count_after", w.count_after);
     if (w.rank >= 0) out.member("rank", w.rank);

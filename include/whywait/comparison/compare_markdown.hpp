@@ -47,7 +47,7 @@ inline std::string markdown_of(const changes& c) {
       why += (why.empty() ? "" : "; ") + markdown(block_text(b.block)) + " " + (b.seconds.change() < 0 ? "-" : "+") +
              base::duration(std::fabs(b.seconds.change()));
     if (w.rank >= 0) why += (why.empty() ? "rank " : ", rank ") + std::to_string(w.rank);
-    out += "| **" + std::string(name_of(w.what)) + "**: " + report::pattern_words(w.wait.pattern) + ", " +
+    out += "| **" + std::string(name_of(w.what)) + "**: " + reports::pattern_words(w.wait.pattern) + ", " +
            markdown(base::call_text(w.wait.operation)) + " &larr; " + markdown(base::call_text(w.wait.cause)) + " | " +
            base::duration(w.seconds.before) + " | " + base::duration(w.seconds.after) + " | " + why + " |\n";
   }

@@ -319,6 +319,7 @@ class comparer {
     if (differ(&compared_run::ranks))
       result_.notes.push_back("the runs have different numbers of ranks; waiting is compared per rank");
     if (differ(&compared_run::mpi)) result_.notes.push_back("the runs used different MPI libraries");
+    if (differ(&compared_run::host)) result_.notes.push_back("the runs were made on different machines");
     if (differ(&compared_run::program))
       result_.notes.push_back("the programs or their arguments differ: \"" + side(before_side).front().program + "\" and \"" +
                               side(after_side).front().program + "\"");

@@ -62,7 +62,7 @@ inline std::string text_of(const changes& c, std::size_t columns = 80) {
   for (const std::string& s : sentences(c)) out += paragraph(s, "  ", "  ");
   out += "\n" + figures_table(c);
   for (const wait_change& w : c.waits) {
-    out += "\n " + base::pad_right(name_of(w.what), 8) + report::pattern_words(w.wait.pattern) + "  " +
+    out += "\n " + base::pad_right(name_of(w.what), 8) + reports::pattern_words(w.wait.pattern) + "  " +
            base::duration(w.seconds.before) + " -> " + base::duration(w.seconds.after) + " per rank, " +
            base::counted(std::llround(w.count_before), "wait") + " -> " + base::count(std::llround(w.count_after)) + "\n";
     out += paragraph(base::call_text(w.wait.operation), "         ", "         ");

@@ -19,7 +19,7 @@ inline namespace v0 {
 namespace comparison {
 
 /// A block of code with its time; of an explanation, what the late side ran more of it than the waiting side.
-struct timed_block : report::named_block {
+struct timed_block : reports::named_block {
   double seconds = 0;
   double visits_seconds = 0;  ///< of an explanation: because of more visits
   double speed_seconds = 0;   ///< of an explanation: because of slower visits
@@ -49,7 +49,8 @@ struct predicted_saving {
 /// What a comparison reads of one report.
 struct compared_run {
   std::string name;     ///< path of the file
-  std::string program;  ///< with its arguments; empty in files that do not tell
+  std::string program;  ///< name of the executable with its arguments; empty in files that do not tell
+  std::string host;     ///< empty in files that do not tell
   std::string date;     ///< begin of the run, ISO 8601; empty in files that do not tell
   std::string mpi;
   std::int64_t ranks = 1, locations = 1;
@@ -175,9 +176,10 @@ inline compared_run run_from_json(std::string_view text, const std::string& name
   const json_value& run = all.at("run");
   compared_run r;
   r.name = name;
-  r.program = run.text_of("program");
+  r.program = std::string(base::last_of(run.text_of("program")));
   for (const json_value& a : run.list("arguments"))
     if (a.kind == json_value::text) r.program += " " + a.string;
+  r.host = run.text_of("host");
   r.date = run.text_of("date");
   r.mpi = run.text_of("mpi");
   r.ranks = run.count_of("ranks");
@@ -224,10 +226,13 @@ inline compared_run read_run(const std::string& path) {
   return run_from_json(text, path);
 }
 
-/// The run of a result that the program itself holds (whywait::mpi::explain), through its JSON form.
-template <class Result>
+/// The run of a result that the program itself holds (whywait::mpi::explain), on rank 0, through its JSON form. Throws
+/// `unreadable` on other ranks, which do not have it.
+template <class Result, class = decltype(std::declval<const Result&>().json())>
 compared_run run_of(const Result& result, const std::string& name = "this run") {
-  return run_from_json(json_of(result), name);
+  const std::string text = result.json();
+  if (text.empty()) throw unreadable(name + " has no report here: only rank 0 has it");
+  return run_from_json(text, name);
 }
 
 }  // namespace comparison

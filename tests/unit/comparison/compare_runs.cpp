@@ -245,6 +245,16 @@ TEST_CASE("the badge has the efficiency and the change, red if it is worse") {
   CHECK(alone.find("#2e7d32") != std::string::npos);
 }
 
+TEST_CASE("results of a program are compared through their JSON form") {
+  struct holder {
+    std::string text;
+    std::string json() const { return text; }
+  };
+  CHECK_FALSE(whywait::compare(holder{runs::report({})}, holder{runs::report({})}).any());
+  CHECK(whywait::compare(holder{runs::report({})}, holder{runs::report(slower())}).worse());
+  CHECK_THROWS_WITH(whywait::compare(holder{}, holder{}), "before has no report here: only rank 0 has it");
+}
+
 TEST_CASE("a file that is no report is refused with its name") {
   const auto problem = [](const char* text) -> std::string {
     try {
