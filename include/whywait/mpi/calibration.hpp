@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <initializer_list>
 #include <new>
 
 #ifndef WHYWAIT_DISABLE

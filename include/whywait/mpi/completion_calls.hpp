@@ -13,61 +13,85 @@ namespace whywait {
 inline namespace v0 {
 namespace mpi {
 
-// Calls that complete requests. Handles are looked up before MPI may free and reuse them where other threads
-// could get them; otherwise only those that did complete are looked up, afterwards.
+// Calls that complete requests. What is known of the requests is read before MPI may free their handles and give them to other
+// threads. With one thread, only those that did complete are looked up, afterwards.
 
 namespace detail {
 
-/// Stores in a posting which call completed it. The caller holds the lock if there are several threads.
-/// `index`: of the completing record; with `lost` the posting becomes its own completion.
-inline void complete_posting(call& here, pending* p, uint32_t index, bool lost, const MPI_Status* status, int code) noexcept {
-  state& process = here.process();
-  core::sync_record* const r = p->record;
-  if (__builtin_expect(p->twin != nullptr, 0) && !exchanges_have_status) status = nullptr;
+/// Stores in a posting which call completed it. `index`: of the completing record; with `lost` the posting becomes its own
+/// completion.
+inline void complete_posting(call& here, const held_request& h, uint32_t index, bool lost, const MPI_Status* status,
+                             int code) noexcept {
+  core::sync_record* const r = h.record;
   if (r != nullptr && !r->has(flag::complete)) {
-    r->completion = lost ? p->index : index;
-    r->completed_by = lost ? p->location : here.where().index;
+    r->completion = lost ? h.index : index;
+    r->completed_by = lost ? h.location : here.where().index;
     unsigned flags = flag::complete;
-    if (p->cancel_seen && status != nullptr) {
-      int cancelled = 0;
-      PMPI_Test_cancelled(status, &cancelled);
-      if (cancelled != 0) flags |= flag::cancelled;
-    }
     if (code != MPI_SUCCESS && !took_message(code)) flags |= flag::failed;
-    if (p->wildcard && status != nullptr && (flags & (flag::cancelled | flag::failed)) == 0) resolve(r, *status);
-    else if (p->wildcard && p->twin != nullptr) flags |= flag::ambiguous;
+    if (__builtin_expect(!h.plain, 0)) {
+      if (h.twin != nullptr && !exchanges_have_status) status = nullptr;
+      if (h.cancel_seen && status != nullptr) {
+        int cancelled = 0;
+        PMPI_Test_cancelled(status, &cancelled);
+        if (cancelled != 0) flags |= flag::cancelled;
+      }
+      if (h.wildcard && status != nullptr && (flags & (flag::cancelled | flag::failed)) == 0) resolve(r, *status);
+      else if (h.wildcard && h.twin != nullptr) flags |= flag::ambiguous;
+    }
     r->flags = static_cast<uint16_t>(r->flags | flags);
-    if (__builtin_expect(p->watched, 0) && (flags & flag::cancelled) == 0)
-      leave_received(here, *r, index, !lost, p->region->what, status);
+    if (__builtin_expect(!h.plain, 0) && h.watched && (flags & flag::cancelled) == 0)
+      leave_received(here, *r, index, !lost, h.region->what, status);
   }
-  if (p->needs_status()) {
-    if (p->wildcard) --process.open_wildcards;
-    if (p->cancel_seen) --process.open_wildcards;
-    if (p->watched) --process.open_wildcards;
-    p->wildcard = p->cancel_seen = p->watched = false;
+}
+
+/// The status of a request is not needed any more.
+inline void release_status(state& process, const held_request& h) noexcept {
+  if (h.needs_status()) process.count_wildcard(0u - h.wildcard - h.cancel_seen - h.watched);
+}
+
+/// The rest of it, for the requests of which more is kept than their posting.
+__attribute__((noinline)) inline void complete_more(call& here, const held_request& h, uint32_t index, bool lost,
+                                                    int code) noexcept {
+  state& process = here.process();
+  release_status(process, h);
+  if (h.needs_status() && h.is_current()) h.entry->wildcard = h.entry->cancel_seen = h.entry->watched = false;
+  if (h.twin != nullptr) {
+    held_request sent{};
+    sent.hold(h.twin);
+    complete_posting(here, sent, index, lost, nullptr, code);
   }
-  if (__builtin_expect(p->twin != nullptr, 0)) complete_posting(here, p->twin, index, lost, nullptr, code);
-  if (p->new_comm != nullptr) {  // MPI_Comm_idup: only now the handle exists
-    process.communicators.bind(bits_of(*static_cast<MPI_Comm*>(p->new_comm)), p->comm);
+  if (h.new_comm != nullptr) {  // MPI_Comm_idup: only now the handle exists
+    guard_if guard(process.lock, process.multiple);
+    process.communicators.bind(bits_of(*static_cast<MPI_Comm*>(h.new_comm)), h.comm);
     __atomic_add_fetch(&process.communicator_generation, 1u, __ATOMIC_RELAXED);
   }
 }
 
-/// The request is gone (or inactive, if it is persistent).
-inline void finish_request(call& here, pending* p, uint32_t index, bool lost, const MPI_Status* status, int code) noexcept {
-  complete_posting(here, p, index, lost, status, code);
-  p->record = nullptr;
-  if (p->persistent) return;
-  if (__builtin_expect(p->twin != nullptr, 0)) here.process().requests.drop_twin(p);
-  if (__builtin_expect(p->region != nullptr, 0)) drop_region(here.process(), p->region);
-  here.process().requests.unlink(p);
-  if (p->holders == 0) here.process().requests.recycle(p, here.several());
+/// Gives back what was kept of a request that is gone.
+__attribute__((noinline)) inline void forget_request(state& process, const held_request& h) noexcept {
+  if (h.twin != nullptr) process.requests.recycle(h.twin, process.multiple);
+  message_region* region = h.region;
+  if (region != nullptr) drop_region(process, region);
+}
+
+/// The request is gone (or inactive, if it is persistent). `closed`: its entry is closed already.
+inline void finish_request(call& here, const held_request& h, bool closed, uint32_t index, bool lost, const MPI_Status* status,
+                           int code) noexcept {
+  complete_posting(here, h, index, lost, status, code);
+  if (__builtin_expect(!h.plain, 0)) {
+    complete_more(here, h, index, lost, code);
+    if (h.persistent) {
+      h.entry->record = nullptr;
+      return;
+    }
+    forget_request(here.process(), h);
+  }
+  if (!closed) request_table::close(h);
 }
 
 /// Whether statuses that the program ignores must be asked for after all.
 inline bool any_needs_status(call& here, int count, const MPI_Request* requests) noexcept {
-  if (__builtin_expect(here.process().open_wildcards == 0, 1)) return false;
-  guard_if guard(here.process().lock, here.several());
+  if (__builtin_expect(__atomic_load_n(&here.process().open_wildcards, __ATOMIC_RELAXED) == 0, 1)) return false;
   for (int i = 0; i < count; ++i) {
     const pending* const p = here.process().requests.find(bits_of(requests[i]));
     if (p != nullptr && p->needs_status()) return true;
@@ -75,46 +99,31 @@ inline bool any_needs_status(call& here, int count, const MPI_Request* requests)
   return false;
 }
 
-/// The entries of an array of requests, found before the call. `certain`: the call completes all of them, so
-/// they are taken out at once and MPI may hand out their handles again.
-inline void hold(call& here, request_room& room, int count, const MPI_Request* requests, bool certain) noexcept {
-  guard_if guard(here.process().lock, here.several());
-  for (int i = 0; i < count; ++i) {
-    pending* const p = here.process().requests.find(bits_of(requests[i]));
-    room.entries[i] = p;
-    if (p == nullptr) continue;
-    ++p->holders;
-    if (certain && !p->persistent) here.process().requests.unlink(p);
-  }
+/// Reads what is known of a request before a call about it. `certain`: the call completes it, so its entry is closed at once:
+/// MPI may give its handle to another thread.
+__attribute__((always_inline)) inline void hold(call& here, held_request& h, MPI_Request request, bool certain) noexcept {
+  h.hold(here.process().requests.find(bits_of(request)));
+  if (h.entry == nullptr || (!h.plain && h.persistent)) return;
+  if (certain) request_table::close(h.entry);
+  else request_table::keep(h);
 }
 
-/// Ends `hold` for one entry whose call succeeded, if nothing but the number of its completion has to be stored, as for
-/// most. False: nothing was done. No other thread can reach an entry that was taken out and has one holder.
-__attribute__((always_inline)) inline bool complete_plainly(call& here, pending* p, uint32_t index, bool lost) noexcept {
-  core::sync_record* const r = p->record;
-  if (p->persistent || p->holders != 1 || p->needs_status() || p->twin != nullptr || p->new_comm != nullptr ||
-      p->region != nullptr || r == nullptr || lost || r->has(flag::complete))
-    return false;
+inline void let_go_specially(call& here, const held_request& h, bool certain, bool done, uint32_t index, bool lost,
+                             const MPI_Status* status, int code) noexcept {
+  if (done) finish_request(here, h, certain, index, lost, status, code);
+  else if (certain && (h.plain || !h.persistent)) request_table::keep(h);  // MPI_ERR_PENDING
+}
+
+/// Ends `hold` for one request: done or still pending. `certain`: as it was held. Most need nothing but the number of their
+/// completion.
+__attribute__((always_inline)) inline void let_go(call& here, const held_request& h, bool certain, bool done, uint32_t index,
+                                                  bool lost, const MPI_Status* status, int code) noexcept {
+  core::sync_record* const r = h.record;
+  if (!certain || !done || code != MPI_SUCCESS || !h.plain || r == nullptr || lost || r->has(flag::complete))
+    return let_go_specially(here, h, certain, done, index, lost, status, code);
   r->completion = index;
   r->completed_by = here.where().index;
   r->flags = static_cast<uint16_t>(r->flags | flag::complete);
-  here.process().requests.recycle(p, here.several());
-  return true;
-}
-
-inline void let_go_under_lock(call& here, pending* p, bool done, uint32_t index, bool lost, const MPI_Status* status,
-                              int code) noexcept {
-  guard_if guard(here.process().lock, here.several());
-  --p->holders;
-  if (done) finish_request(here, p, index, lost, status, code);
-  else if (!p->linked && p->holders == 0) here.process().requests.link(p);  // MPI_ERR_PENDING
-}
-
-/// Ends `hold` for one entry: done or still pending. `certain`: as it was held.
-__attribute__((always_inline)) inline void let_go(call& here, pending* p, bool certain, bool done, uint32_t index, bool lost,
-                                                  const MPI_Status* status, int code) noexcept {
-  if (certain && done && code == MPI_SUCCESS && complete_plainly(here, p, index, lost)) return;
-  let_go_under_lock(here, p, done, index, lost, status, code);
 }
 
 /// The record of a completion call; its index, and whether it is lost.
@@ -142,25 +151,17 @@ inline int wait(What what, caller from, Pass& pass, MPI_Request* request, MPI_St
   call here(what, from);
   if (!here || request == nullptr) return pass();
   here.begin();
-  const bool several = here.several();
   MPI_Status own;
-  pending* p;
-  {
-    guard_if guard(here.process().lock, several);
-    p = here.process().requests.find(bits_of(*request));
-    if (p != nullptr) {
-      ++p->holders;
-      if (!p->persistent) here.process().requests.unlink(p);
-      if (status == MPI_STATUS_IGNORE && p->needs_status()) status = &own;
-    }
-  }
+  held_request held;
+  detail::hold(here, held, *request, true);
+  if (held.entry != nullptr && !held.plain && status == MPI_STATUS_IGNORE && held.needs_status()) status = &own;
   const int code = pass();
   here.leave();
   uint32_t index;
   const bool stored = detail::store_completion(here, detail::failed_if(code), index);
-  if (p != nullptr)
-    detail::let_go(here, p, true, code == MPI_SUCCESS || *request == MPI_REQUEST_NULL || p->persistent, index, !stored,
-                   status != MPI_STATUS_IGNORE ? status : nullptr, code);
+  if (held.entry != nullptr)
+    detail::let_go(here, held, true, code == MPI_SUCCESS || *request == MPI_REQUEST_NULL || (!held.plain && held.persistent),
+                   index, !stored, status != MPI_STATUS_IGNORE ? status : nullptr, code);
   return code;
 }
 
@@ -173,7 +174,7 @@ inline int wait_all(What what, caller from, Pass& pass, int count, MPI_Request* 
   request_room room(here.thread(), count);
   if (room) {
     if (statuses == MPI_STATUSES_IGNORE && detail::any_needs_status(here, count, requests)) statuses = room.statuses;
-    detail::hold(here, room, count, requests, true);
+    for (int i = 0; i < count; ++i) detail::hold(here, room.held[i], requests[i], true);
   }
   const int code = pass();
   here.leave();
@@ -181,10 +182,10 @@ inline int wait_all(What what, caller from, Pass& pass, int count, MPI_Request* 
   const bool stored = detail::store_completion(here, detail::failed_if(code), index);
   const bool told = statuses != MPI_STATUSES_IGNORE;
   for (int i = 0; room && i < count; ++i) {
-    if (room.entries[i] == nullptr) continue;
+    if (room.held[i].entry == nullptr) continue;
     const int each = code != MPI_SUCCESS && told && code == MPI_ERR_IN_STATUS ? statuses[i].MPI_ERROR : MPI_SUCCESS;
     const bool done = code == MPI_SUCCESS || (each != MPI_ERR_PENDING && (told || requests[i] == MPI_REQUEST_NULL));
-    detail::let_go(here, room.entries[i], true, done, index, !stored, told ? &statuses[i] : nullptr, each);
+    detail::let_go(here, room.held[i], true, done, index, !stored, told ? &statuses[i] : nullptr, each);
   }
   return code;
 }
@@ -197,10 +198,9 @@ class request_choice {
   request_choice(call& here, int count, const MPI_Request* requests) noexcept
       : here_(here), room_(here.thread(), count), count_(count), held_(here.several()) {
     if (!room_) return;
-    if (held_) {
-      hold(here, room_, count, requests, false);
-    } else {
-      for (int i = 0; i < count; ++i) room_.handles[i] = bits_of(requests[i]);
+    for (int i = 0; i < count; ++i) {
+      if (held_) hold(here, room_.held[i], requests[i], false);
+      else room_.handles[i] = bits_of(requests[i]);
     }
   }
   MPI_Status* statuses() const noexcept { return room_.statuses; }
@@ -208,32 +208,27 @@ class request_choice {
 
   void done(int i, uint32_t index, bool lost, const MPI_Status* status, int code) noexcept {
     if (!room_ || i < 0 || i >= count_) return;
-    if (held_) {
-      if (room_.entries[i] == nullptr) return;
-      let_go(here_, room_.entries[i], false, true, index, lost, status, code);
-      room_.entries[i] = nullptr;
-    } else if (pending* p = here_.process().requests.find(room_.handles[i])) {
-      finish_request(here_, p, index, lost, status, code);
-    }
+    held_request& h = room_.held[i];
+    if (!held_) h.hold(here_.process().requests.find(room_.handles[i]));
+    if (h.entry != nullptr) finish_request(here_, h, false, index, lost, status, code);
+    h.entry = nullptr;
   }
   /// Whether a call about them has nothing to do with any request that a wrapper created. False where none can be.
   bool others_only() noexcept { return __builtin_expect(here_.process().others_requests, 0) && !knows_any(); }
   /// Whether request `i` of the call is a posting that waits for its completion record.
   bool knows(int i) noexcept {
     if (!room_ || i < 0 || i >= count_) return false;
-    const pending* const p = held_ ? room_.entries[i] : here_.process().requests.find(room_.handles[i]);
+    if (held_) {
+      const held_request& h = room_.held[i];
+      return h.entry != nullptr && (h.record != nullptr || (!h.plain && h.new_comm != nullptr));
+    }
+    const pending* const p = here_.process().requests.find(room_.handles[i]);
     return p != nullptr && (p->record != nullptr || p->new_comm != nullptr);
   }
   bool knows_any() noexcept {
     for (int i = 0; i < count_; ++i)
       if (knows(i)) return true;
     return false;
-  }
-  /// The rest is still pending.
-  ~request_choice() {
-    if (!held_ || !room_) return;
-    for (int i = 0; i < count_; ++i)
-      if (room_.entries[i] != nullptr) let_go(here_, room_.entries[i], false, false, 0, false, nullptr, MPI_SUCCESS);
   }
   request_choice(const request_choice&) = delete;
   request_choice& operator=(const request_choice&) = delete;
@@ -357,28 +352,20 @@ inline int get_status(What what, caller from, Pass& pass, MPI_Request request, c
   MPI_Status own;
   if (status == MPI_STATUS_IGNORE && detail::any_needs_status(here, 1, &request)) status = &own;
   const int code = pass();
-  bool known = false;
-  pending* p = nullptr;
-  if (code == MPI_SUCCESS && (*found != 0 || here.process().others_requests)) {
-    guard_if guard(here.process().lock, here.several());
-    p = here.process().requests.find(bits_of(request));
-    known = p != nullptr;
-    if (*found == 0 || !known || p->record == nullptr || p->record->has(flag::complete)) p = nullptr;
-    else ++p->holders;
-  }
+  pending* const p = here.process().requests.find(bits_of(request));
+  const bool known = p != nullptr;
   if (code != MPI_SUCCESS || *found == 0) {
     here.found_nothing(here.process().others_requests && !known);
     return code;
   }
-  if (p == nullptr) {
-    if (!known) here.found_unknown();
-    return code;
-  }
+  if (!known) here.found_unknown();
+  if (!known || p->record == nullptr || p->record->has(flag::complete)) return code;
+  held_request held;
+  held.hold(p);
   uint32_t index;
   const bool stored = detail::store_poll(here, 0, index);
-  guard_if guard(here.process().lock, here.several());
-  detail::complete_posting(here, p, index, !stored, status != MPI_STATUS_IGNORE ? status : nullptr, code);
-  if (--p->holders == 0 && !p->linked) here.process().requests.recycle(p);
+  detail::complete_posting(here, held, index, !stored, status != MPI_STATUS_IGNORE ? status : nullptr, code);
+  if (!held.plain) detail::complete_more(here, held, index, !stored, code);
   return code;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <initializer_list>
 
 #ifndef WHYWAIT_DISABLE
 

@@ -100,7 +100,7 @@ __attribute__((noinline)) inline int begin_together(core::mpi_call what, caller 
     guard_if guard(here.process().lock, here.process().multiple);
     // The number of a communicator is taken now, as all members do.
     const uint32_t index = made != nullptr ? learn_communicator(here.process(), comm) : 0;
-    pending* const p = index != communicator_table::none ? here.process().requests.add(bits_of(*request)) : nullptr;
+    pending* const p = index != communicator_table::none ? add_request(here, *request) : nullptr;
     if (p != nullptr) {
       p->new_comm = made;
       p->comm = index;
@@ -160,7 +160,7 @@ __attribute__((noinline, cold)) inline int prepare_collective(core::mpi_call wha
   }
   guard_if guard(here.process().lock, here.process().multiple);
   const uint32_t instance = r.comm != communicator_table::none ? here.process().communicators.prepare(r.comm) : 0;
-  pending* const p = here.process().requests.add(bits_of(*request));
+  pending* const p = add_request(here, *request);
   if (p == nullptr) return code;
   p->persistent = true;
   p->collective = what;

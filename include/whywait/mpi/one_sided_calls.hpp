@@ -210,8 +210,7 @@ inline int transfer(core::mpi_call what, caller from, passed_call& pass, MPI_Cou
       here, window, target,
       target != MPI_PROC_NULL && count > 0 ? bytes_of(here.thread(), 1, type) * static_cast<uint64_t>(count) : 0);
   if (request == nullptr || r == nullptr || here.process().closed || here.process().is_shared(bits_of(*request))) return code;
-  guard_if guard(here.process().lock, here.several());
-  pending* const p = here.process().requests.add(bits_of(*request), here.several());
+  pending* const p = here.process().requests.add(bits_of(*request), here.process().multiple);
   if (p == nullptr) return code;
   p->record = r;
   p->index = index;

@@ -91,7 +91,7 @@ inline int post_and_wait(call& here, MPI_Comm comm, uint32_t& posting, Post&& po
   MPI_Request request = MPI_REQUEST_NULL;
   {
     posting_guard guard(here, comm, true);
-    posting = here.process().take_posting();
+    posting = guard.take();
     const int code = post(&request);
     if (code != MPI_SUCCESS) return code;
   }
@@ -104,7 +104,7 @@ inline int match_in_order(call& here, const envelope& e, uint32_t& posting, MPI_
     {
       posting_guard guard(here, e.comm, true);
       const int code = PMPI_Improbe(e.peer, e.tag, e.comm, &found, message, status);
-      if (code == MPI_SUCCESS && found != 0) posting = here.process().take_posting();
+      if (code == MPI_SUCCESS && found != 0) posting = guard.take();
       if (code != MPI_SUCCESS || found != 0) return code;
     }
     sched_yield();
@@ -171,7 +171,7 @@ __attribute__((noinline, cold)) inline int exchange_in_order(call& here, const v
   PMPI_Wait(&request, MPI_STATUS_IGNORE);
   {
     posting_guard guard(here, to.comm, true);
-    sent = here.process().take_posting();
+    sent = guard.take();
     code = post_send(core::mpi_call::Send, send_buffer, send_count, send_type, to, &request);
   }
   if (code != MPI_SUCCESS) return code;
@@ -283,7 +283,7 @@ inline int exchange(What what, caller from, Pass& pass, Post&& post, const void*
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};  // receive, send
     {
       posting_guard guard(here, source.comm, true);
-      posting = here.process().take_postings(2);
+      posting = guard.take(2);
       code = post(requests);
     }
     if (__builtin_expect(code != MPI_SUCCESS, 0) && requests[0] != MPI_REQUEST_NULL) PMPI_Cancel(&requests[0]);

@@ -16,19 +16,24 @@ namespace mpi {
 
 namespace detail {
 
-/// Files the posting `r` under its request, which only this thread has until the call returns. With several threads the
-/// caller holds the lock if it `is_counted`.
-inline bool is_counted(const pending* p, const core::sync_record* r) noexcept {
-  return p->region != nullptr || r->has(flag::any_source | flag::any_tag);
-}
+/// Files the posting `r` under its request, which only this thread has until the call returns.
 inline void file_request(call& here, pending* p, core::sync_record* r, uint32_t index) noexcept {
   p->record = r;
   p->index = index;
   p->location = here.where().index;
   p->wildcard = r->has(flag::posts_receive) && r->has(flag::any_source | flag::any_tag);
-  if (p->wildcard) ++here.process().open_wildcards;
+  if (__builtin_expect(p->wildcard, 0)) here.process().count_wildcard(1);
   p->watched = p->region != nullptr && r->has(flag::posts_receive);
-  if (__builtin_expect(p->watched, 0)) ++here.process().open_wildcards;
+  if (__builtin_expect(p->watched, 0)) here.process().count_wildcard(1);
+}
+/// The entry of a request that MPI has just made; null without memory.
+inline pending* add_request(call& here, MPI_Request request) noexcept {
+  return here.process().requests.add(bits_of(request), here.process().multiple);
+}
+
+/// A posting of which there is no record: its handle may have been that of another one.
+__attribute__((noinline, cold)) inline void lose_request(call& here, MPI_Request request) noexcept {
+  if (pending* const p = here.process().requests.find(bits_of(request))) request_table::close(p);
 }
 
 /// The record of a posting, before MPI's request is filed. Null if it is lost.
@@ -43,14 +48,22 @@ inline core::sync_record* store_posting(call& here, unsigned flags, uint32_t pos
 /// need no entry, their posting is their completion.
 inline bool complete_at_once(call& here, MPI_Request request) noexcept { return here.process().is_shared(bits_of(request)); }
 
+/// The posting locks of the communicators of persistent requests.
+__attribute__((noinline, cold)) inline uint64_t posting_locks_of(call& here, int count, const MPI_Request* requests) noexcept {
+  uint64_t locks = 0;
+  for (int i = 0; i < count && requests != nullptr; ++i)
+    if (const pending* const p = here.process().requests.find(bits_of(requests[i]))) locks |= uint64_t(1) << p->posting_lock;
+  return locks;
+}
+
 /// Whether one message could match request `i` and another one of the same MPI_Startall. Many requests: yes.
-inline bool has_twin(pending* const* entries, int count, int i) noexcept {
+inline bool has_twin(const held_request* entries, int count, int i) noexcept {
   if (count > 256) return true;
   const auto overlap = [](int32_t a, int32_t b) { return a == b || a < 0 || b < 0; };
   const unsigned direction = flag::posts_send | flag::posts_receive;
-  const pending& p = *entries[i];
+  const pending& p = *entries[i].entry;
   for (int j = 0; j < count; ++j) {
-    const pending* const other = entries[j];
+    const pending* const other = entries[j].entry;
     if (j != i && other != nullptr && other->persistent && other->comm == p.comm && (p.flags & direction) != 0 &&
         ((other->flags ^ p.flags) & direction) == 0 && overlap(other->peer, p.peer) && overlap(other->tag, p.tag) &&
         ((other->flags | p.flags) & flag::proc_null) == 0)
@@ -97,15 +110,10 @@ inline int post(What what, caller from, Pass& pass, unsigned flags, const void* 
   const bool several = here.several();
   uint32_t posting;
   int code;
-  pending* entry = nullptr;
   {
     posting_guard guard(here, e.comm, several);
-    posting = here.process().take_posting();
+    posting = guard.take();
     code = pass();
-  }
-  if (code == MPI_SUCCESS && !here.process().closed && !detail::complete_at_once(here, *request)) {
-    guard_if guard(here.process().lock, several);
-    entry = here.process().requests.add(bits_of(*request), several);
   }
   here.leave();
   if (__builtin_expect(code != MPI_SUCCESS, 0)) {
@@ -115,6 +123,7 @@ inline int post(What what, caller from, Pass& pass, unsigned flags, const void* 
   if (core::plain_form(what) == core::mpi_call::Issend) flags |= flag::synchronous;
   flags |= detail::if_overtaken(here, several);
   if (core::sync_record* r = detail::store_posting(here, flags, posting, e, bytes_of(here.thread(), count, type))) {
+    pending* const entry = detail::complete_at_once(here, *request) ? nullptr : detail::add_request(here, *request);
     const bool watched = watches_data(here);
     message_region* const region = __builtin_expect(watched && entry != nullptr && (flags & flag::posts_receive) != 0, 0)
                                        ? detail::keep_region(here, buffer, count, type)
@@ -122,12 +131,13 @@ inline int post(What what, caller from, Pass& pass, unsigned flags, const void* 
     if (entry == nullptr) {
       here.finish_completed(r);
     } else {
-      entry->region = region;
-      guard_if guard(here.process().lock, several && detail::is_counted(entry, r));
+      if (__builtin_expect(region != nullptr, 0)) entry->region = region;
       detail::file_request(here, entry, r, here.next_index());
       here.finish();
     }
     if (__builtin_expect(watched && (flags & flag::posts_send) != 0, 0)) detail::send_data(here, *r, buffer, count, type);
+  } else {
+    detail::lose_request(here, *request);
   }
   return code;
 }
@@ -146,15 +156,13 @@ __attribute__((cold)) inline int post_exchange(What what, caller from, Pass& pas
   int code;
   {
     posting_guard guard(here, to.comm, several);
-    posting = here.process().take_postings(2);
+    posting = guard.take(2);
     code = pass();
   }
   pending* entry = nullptr;
   if (code == MPI_SUCCESS && !here.process().closed && !detail::complete_at_once(here, *request)) {
-    guard_if guard(here.process().lock, several);
-    entry = here.process().requests.add(bits_of(*request), several);
-    if (entry != nullptr) entry->twin = here.process().requests.add(~bits_of(*request), several);  // no request has this handle
-    if (entry != nullptr && entry->twin != nullptr) entry->twin->holders = 1;  // only its receive gives it back
+    entry = detail::add_request(here, *request);
+    if (entry != nullptr) entry->twin = here.process().requests.add_twin(here.process().multiple);
   }
   here.leave();
   if (code != MPI_SUCCESS) {
@@ -182,7 +190,6 @@ __attribute__((cold)) inline int post_exchange(What what, caller from, Pass& pas
       here.finish_completed(r);
     } else {
       if (watched) entry->region = detail::keep_region(here, receive_buffer, receive_count, receive_type);
-      guard_if guard(here.process().lock, several && detail::is_counted(entry, r));
       detail::file_request(here, entry, r, here.next_index());
       here.finish();
     }
@@ -218,8 +225,7 @@ inline int post_matched(What what, caller from, Pass& pass, const void* buffer, 
   r->tag = found ? known.tag : -1;
   r->comm = found ? known.comm : 0;
   message_region* const region = watches_data(here) && found ? detail::keep_region(here, buffer, count, type) : nullptr;
-  guard_if guard(here.process().lock, here.several());
-  pending* const entry = detail::complete_at_once(here, *request) ? nullptr : here.process().requests.add(bits_of(*request));
+  pending* const entry = detail::complete_at_once(here, *request) ? nullptr : detail::add_request(here, *request);
   if (entry == nullptr) {
     here.finish_completed(r);
   } else {
@@ -245,11 +251,11 @@ inline int prepare(What what, caller from, Pass& pass, unsigned flags, const voi
   if (e.peer == MPI_ANY_SOURCE) flags |= flag::any_source;
   if (e.tag == MPI_ANY_TAG) flags |= flag::any_tag;
   message_region* const region = watches_data(here) ? detail::keep_region(here, buffer, count, type) : nullptr;
-  guard_if guard(here.process().lock, here.several());
-  pending* const p = here.process().requests.add(bits_of(*request));
+  pending* const p = detail::add_request(here, *request);
   if (p == nullptr) return code;
   p->region = region;
   p->persistent = true;
+  p->posting_lock = static_cast<uint8_t>(state::posting_lock_of(bits_of(e.comm)));
   p->flags = static_cast<uint16_t>(flags);
   p->bytes = bytes;
   p->comm = comm;
@@ -269,8 +275,8 @@ inline int start(What what, caller from, Pass& pass, int count, MPI_Request* req
   uint32_t posting = 0;
   int code;
   {
-    const posting_guard guard(here, several);  // the requests may be of any communicators
-    posting = here.process().take_postings(static_cast<uint32_t>(count > 0 ? count : 0));
+    posting_guard guard(here, several ? detail::posting_locks_of(here, count, requests) : 0, several);
+    posting = guard.take(static_cast<uint32_t>(count > 0 ? count : 0));
     code = pass();
   }
   here.leave();
@@ -280,15 +286,12 @@ inline int start(What what, caller from, Pass& pass, int count, MPI_Request* req
   }
   request_room room(here.thread(), count);
   if (!room) return code;
-  {
-    guard_if guard(here.process().lock, several);
-    for (int i = 0; i < count; ++i) room.entries[i] = here.process().requests.find(bits_of(requests[i]));
-  }
+  for (int i = 0; i < count; ++i) room.held[i].entry = here.process().requests.find(bits_of(requests[i]));
   // All postings have the begin of the call; its time belongs to the last one, so that no two overlap.
   const uint64_t duration = here.duration();
   const unsigned overtaken = detail::if_overtaken(here, several);
   for (int i = 0; i < count; ++i) {
-    pending* const p = room.entries[i];
+    pending* const p = room.held[i].entry;
     if (p == nullptr || !p->persistent) continue;
     here.duration(i + 1 == count ? duration : 0);
     if (__builtin_expect(p->partitions != 0 && (p->flags & flag::posts_send) != 0, 0)) {  // MPI_Pready will send it
@@ -297,7 +300,7 @@ inline int start(What what, caller from, Pass& pass, int count, MPI_Request* req
       continue;
     }
     unsigned flags = p->flags | overtaken;
-    if (detail::has_twin(room.entries, count, i)) flags |= flag::ambiguous;
+    if (detail::has_twin(room.held, count, i)) flags |= flag::ambiguous;
     core::sync_record* const r = here.store(flags, posting + static_cast<uint32_t>(i));
     if (r == nullptr) continue;
     r->bytes = p->bytes;
@@ -305,7 +308,6 @@ inline int start(What what, caller from, Pass& pass, int count, MPI_Request* req
     r->peer = p->peer;
     r->tag = p->tag;
     if (__builtin_expect(p->collective != core::mpi_call::none, 0)) detail::describe_start(here, *p, *r);
-    guard_if guard(here.process().lock, several);
     detail::file_request(here, p, r, here.next_index());
     here.finish();
     if (__builtin_expect(p->region != nullptr && !p->watched, 0))

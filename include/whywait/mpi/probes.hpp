@@ -16,11 +16,15 @@ namespace mpi {
 
 namespace detail {
 
+/// The ordinal of a call that takes no message.
+inline uint32_t take_ordinal(const call& here, MPI_Comm comm) noexcept {
+  return posting_guard(here, comm, here.several()).take();
+}
+
 /// Remembers the ordinal of a matched probe for the receive of its message.
 inline void keep_message(call& here, MPI_Message message, uint32_t posting, const MPI_Status& status, MPI_Comm comm) noexcept {
   const uint32_t index = index_of(here.thread(), comm);
-  guard_if guard(here.process().lock, here.several());
-  pending* const p = here.process().messages.add(bits_of(message));
+  pending* const p = here.process().messages.add(bits_of(message), here.process().multiple);
   if (p == nullptr) return;
   p->posting = posting;
   p->peer = status.MPI_SOURCE;
@@ -30,15 +34,13 @@ inline void keep_message(call& here, MPI_Message message, uint32_t posting, cons
 
 /// The result of the matched probe of a message; false if no wrapper saw it. Removes the entry.
 inline bool take_message(call& here, uint64_t handle, pending& found) noexcept {
-  guard_if guard(here.process().lock, here.several());
   pending* const p = here.process().messages.find(handle);
   if (p == nullptr) return false;
-  here.process().messages.unlink(p);
   found.posting = p->posting;
   found.peer = p->peer;
   found.tag = p->tag;
   found.comm = p->comm;
-  here.process().messages.recycle(p);
+  request_table::close(p);
   return true;
 }
 
@@ -46,8 +48,7 @@ inline bool take_message(call& here, uint64_t handle, pending& found) noexcept {
 __attribute__((cold)) inline void restore_message(call& here, MPI_Message message, uint64_t handle,
                                                   const pending& known) noexcept {
   if (bits_of(message) != handle) return;
-  guard_if guard(here.process().lock, here.several());
-  pending* const p = here.process().messages.add(handle);
+  pending* const p = here.process().messages.add(handle, here.process().multiple);
   if (p == nullptr) return;
   p->posting = known.posting;
   p->peer = known.peer;
@@ -85,7 +86,7 @@ inline int probe(What what, caller from, Pass& pass, envelope e, MPI_Status*& st
   if (status == MPI_STATUS_IGNORE) status = &own;
   here.begin();
   here.about(bits_of(e.comm), e.peer, e.tag);
-  const uint32_t posting = here.process().take_posting();
+  const uint32_t posting = detail::take_ordinal(here, e.comm);
   const int code = pass();
   here.leave();
   if (code == MPI_SUCCESS) detail::store_probe(here, 0, posting, e, *status);
@@ -134,7 +135,7 @@ inline int test_probe(What what, caller from, Pass& pass, envelope e, int* found
     here.found_nothing(false);
     return code;
   }
-  detail::store_found(here, 0, here.process().take_posting(), e, *status);
+  detail::store_found(here, 0, detail::take_ordinal(here, e.comm), e, *status);
   return code;
 }
 
@@ -152,7 +153,7 @@ inline int test_matched_probe(What what, caller from, Pass& pass, envelope e, in
   {
     posting_guard guard(here, e.comm, here.several());
     code = pass();
-    if (code == MPI_SUCCESS && *found != 0) posting = here.process().take_posting();
+    if (code == MPI_SUCCESS && *found != 0) posting = guard.take();
   }
   if (posting == 0) {
     here.found_nothing(false);

@@ -96,6 +96,7 @@ struct poll_run {
 /// Order of posting in some communicators.
 struct alignas(64) posting_lock {
   spin_lock lock;
+  uint32_t last;  ///< the last ordinal taken while it was held
 };
 
 /// What a thread keeps for the wrappers: record::location::extension[0].
@@ -119,14 +120,14 @@ struct thread_state : thread_facts {
   self_timing timing;       ///< what the wrappers cost here
   uint64_t left;            ///< end of the last call
   own_delay delay;          ///< of the thread that started MPI
-  posting_lock* held;       ///< the first of the consecutive posting locks that this thread holds
-  uint32_t held_count;
+  uint64_t held;            ///< the posting locks that this thread holds, a bit each
+  uint32_t next_posting;    ///< ordinals that this thread has taken for itself, up to `end_posting`
+  uint32_t end_posting;
+  uint32_t posting_block;   ///< how many it takes next
   signal_stack signals;     ///< for fatal signals
 
   /// Also of a call that an error handler left by `longjmp`, which ran no destructor.
-  void release_posting_locks() noexcept {
-    for (; held_count != 0; --held_count) held[held_count - 1].lock.unlock();
-  }
+  void release_posting_locks() noexcept;
 };
 
 /// What the wrappers of a process share: core::registry::extension[0].
@@ -143,7 +144,7 @@ struct state : process_facts {
   // What several threads write all the time has cache lines of its own: the rest is read in every call.
   alignas(64) uint32_t last_posting;  ///< ordinal of the last operation handed to MPI
   alignas(64) spin_lock lock;  ///< requests, messages, communicators
-  posting_lock posting_locks[16];  ///< order of posting, by communicator: within one, ordinals are in MPI's order
+  posting_lock posting_locks[64];  ///< order of posting, by communicator: within one, ordinals are in MPI's order
   request_table requests;
   request_table messages;
   alignas(64) uint64_t shared_handles[8];  ///< requests that MPI hands out many times: complete at once
@@ -165,7 +166,7 @@ struct state : process_facts {
   hooks hook;
   core::registry* registry;
 
-  /// The ordinal of an operation handed to MPI now. Under `several` the caller holds the communicator's lock until MPI has it.
+  /// The ordinal of an operation handed to MPI now. Messages: posting_guard::take.
   uint32_t take_posting() noexcept { return take_postings(1); }
   /// The first of several consecutive ones.
   uint32_t take_postings(uint32_t count) noexcept {
@@ -173,7 +174,14 @@ struct state : process_facts {
     last_posting += count;
     return last_posting - count + 1;
   }
-  posting_lock& posting_lock_of(uint64_t comm) noexcept { return posting_locks[(comm * 0x9e3779b97f4a7c15u) >> 60]; }
+  /// Number of the posting lock of a communicator's handle.
+  static uint32_t posting_lock_of(uint64_t comm) noexcept { return static_cast<uint32_t>((comm * 0x9e3779b97f4a7c15u) >> 58); }
+
+  /// One request more, or less, whose completion needs a status.
+  void count_wildcard(uint32_t more) noexcept {
+    if (multiple) __atomic_fetch_add(&open_wildcards, more, __ATOMIC_RELAXED);
+    else open_wildcards += more;
+  }
 
   bool is_shared(uint64_t handle) const noexcept {
     for (uint32_t i = 0; i < shared_handle_count; ++i)
@@ -181,6 +189,10 @@ struct state : process_facts {
     return false;
   }
 };
+
+inline void thread_state::release_posting_locks() noexcept {
+  for (; held != 0; held &= held - 1) process->posting_locks[__builtin_ctzll(held)].lock.unlock();
+}
 
 /// The state of this process; null before MPI_Init and when recording is off. Any thread.
 inline state* the_state() noexcept {

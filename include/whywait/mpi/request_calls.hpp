@@ -20,11 +20,10 @@ inline int cancel(What what, caller from, Pass& pass, MPI_Request* request) {
   if (!here) return pass();
   const int code = pass();
   if (code != MPI_SUCCESS) return code;
-  guard_if guard(here.process().lock, here.several());
   pending* const p = here.process().requests.find(bits_of(*request));
   if (p != nullptr && p->record != nullptr && !p->cancel_seen) {
     p->cancel_seen = true;
-    ++here.process().open_wildcards;
+    here.process().count_wildcard(1);
   }
   return code;
 }
@@ -34,34 +33,23 @@ template <class What, class Pass>
 inline int free_request(What what, caller from, Pass& pass, MPI_Request* request) {
   call here(what, from);
   if (!here || request == nullptr) return pass();
-  const uint64_t handle = bits_of(*request);
-  pending* p;
-  {
-    guard_if guard(here.process().lock, here.several());
-    p = here.process().requests.find(handle);
-    if (p != nullptr) {
-      ++p->holders;
-      here.process().requests.unlink(p);
-    }
-  }
+  held_request gone;
+  gone.hold(here.process().requests.find(bits_of(*request)));
+  int32_t* const needs = gone.entry != nullptr && !gone.plain ? gone.entry->needs : nullptr;
+  if (gone.entry != nullptr) request_table::close(gone.entry);
   const int code = pass();
-  if (p == nullptr) return code;
-  guard_if guard(here.process().lock, here.several());
-  --p->holders;
+  if (gone.entry == nullptr) return code;
   if (code != MPI_SUCCESS) {
-    here.process().requests.link(p);
+    request_table::keep(gone);
     return code;
   }
-  core::sync_record* const r = p->record;
-  if (r != nullptr && !r->has(flag::complete) && (p->wildcard || p->cancel_seen))
+  if (gone.plain) return code;
+  core::sync_record* const r = gone.record;
+  if (r != nullptr && !r->has(flag::complete) && (gone.wildcard || gone.cancel_seen))
     r->flags = static_cast<uint16_t>(r->flags | flag::ambiguous);
-  if (p->wildcard) --here.process().open_wildcards;
-  if (p->cancel_seen) --here.process().open_wildcards;
-  if (p->watched) --here.process().open_wildcards;
-  if (p->twin != nullptr) here.process().requests.drop_twin(p);
-  if (p->region != nullptr) detail::drop_region(here.process(), p->region);
-  if (p->needs != nullptr) core::unmap_pages(p->needs, detail::bytes_of_needs(p->needs[0]));
-  if (p->holders == 0) here.process().requests.recycle(p);
+  detail::release_status(here.process(), gone);
+  detail::forget_request(here.process(), gone);
+  if (needs != nullptr) core::unmap_pages(needs, detail::bytes_of_needs(needs[0]));
   return code;
 }
 

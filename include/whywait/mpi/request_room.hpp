@@ -16,17 +16,17 @@ namespace mpi {
 /// call's requests complete unseen.
 struct request_room {
   uint64_t* handles = nullptr;
-  pending** entries = nullptr;
+  held_request* held = nullptr;
   MPI_Status* statuses = nullptr;
 
   request_room(thread_state& thread, int count) noexcept {
     const uint64_t n = count > 0 ? static_cast<uint64_t>(count) : 0;
-    const uint64_t bytes = n * (sizeof(uint64_t) + sizeof(pending*) + sizeof(MPI_Status));
+    const uint64_t bytes = n * (sizeof(uint64_t) + sizeof(held_request) + sizeof(MPI_Status));
     if (__builtin_expect(bytes > thread.scratch_bytes, 0)) grow(thread, bytes);
     if (bytes > thread.scratch_bytes) return;
     handles = static_cast<uint64_t*>(thread.scratch);
-    entries = reinterpret_cast<pending**>(handles + n);
-    statuses = reinterpret_cast<MPI_Status*>(entries + n);
+    held = reinterpret_cast<held_request*>(handles + n);
+    statuses = reinterpret_cast<MPI_Status*>(held + n);
   }
   explicit operator bool() const noexcept { return handles != nullptr; }
 

@@ -101,6 +101,8 @@ __attribute__((noinline, cold)) inline core::sync_record* claim_again(location& 
   if (!run.closed) {
     if (core::sync_record* const place = here.syncs.claim()) return place;
     run.close(begin, posting != 0 ? posting - 1 : run.posted());
+  } else if (__builtin_expect(posting != 0 && posting <= run.closed_posting, 0)) {
+    run.close(begin, posting - 1);  // taken before another thread found the memory full
   }
   ++thread.lost_records;
   return nullptr;

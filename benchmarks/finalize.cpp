@@ -1,0 +1,142 @@
+// Measures what the explanation of a real job costs: the time of MPI_Finalize and of the pauses of epochs, and the memory that
+// they need beside the records.
+//
+//   mpirun -n 2 bench_finalize [--kind=pingpong] [--calls=1000000] [--json=FILE]
+//
+// Each rank makes about that many calls. The kinds are
+//
+//   pingpong     MPI_Send and MPI_Recv of 8 bytes in turn, so that each call waits for the other rank
+//   collectives  MPI_Allreduce and MPI_Barrier in turn
+//   oneway       MPI_Send from even to odd ranks, which receive; MPI_Barrier after every 1,000
+//   halo         MPI_Irecv from and MPI_Isend to both neighbours in a ring, MPI_Waitall; MPI_Allreduce after every 10
+//   window       50 MPI_Irecv, 50 MPI_Isend and MPI_Waitall between neighbours; MPI_Barrier after every 20,000 messages
+//
+// Prints seconds of the loop and of MPI_Finalize, and the growth of the largest process in MPI_Finalize.
+#include <whywait/record.hpp>
+
+#include <mpi.h>
+
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+double now() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+double resident_mib() {
+  long pages = 0, resident = 0;
+  if (FILE* const file = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(file, "%ld %ld", &pages, &resident) != 2) resident = 0;
+    std::fclose(file);
+  }
+  return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
+}
+double most_mib() {
+  rusage used;
+  getrusage(RUSAGE_SELF, &used);
+  return static_cast<double>(used.ru_maxrss) / 1024;
+}
+
+int rank = 0, ranks = 1;
+double in[100], out[100];
+
+void pingpong(long calls) {
+  const int peer = rank ^ 1;
+  for (long i = 0; i < calls && peer < ranks; i += 2) {
+    if (rank % 2 == 0) MPI_Send(out, 1, MPI_DOUBLE, peer, 1, MPI_COMM_WORLD);
+    MPI_Recv(in, 1, MPI_DOUBLE, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank % 2 != 0) MPI_Send(out, 1, MPI_DOUBLE, peer, 1, MPI_COMM_WORLD);
+  }
+}
+void collectives(long calls) {
+  for (long i = 0; i < calls; i += 2) {
+    MPI_Allreduce(out, in, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+void oneway(long calls) {
+  const int peer = rank ^ 1;
+  for (long i = 0; i < calls; ++i) {
+    if (i % 1000 == 999) MPI_Barrier(MPI_COMM_WORLD);
+    else if (peer >= ranks) continue;
+    else if (rank % 2 == 0) MPI_Send(out, 1, MPI_DOUBLE, peer, 1, MPI_COMM_WORLD);
+    else MPI_Recv(in, 1, MPI_DOUBLE, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+}
+void halo(long calls) {
+  const int next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
+  for (long i = 0; i * 5 < calls; ++i) {
+    MPI_Request r[4];
+    {
+      WHYWAIT_REGION("exchange");
+      MPI_Irecv(in, 1, MPI_DOUBLE, before, 1, MPI_COMM_WORLD, &r[0]);
+      MPI_Irecv(in + 1, 1, MPI_DOUBLE, next, 2, MPI_COMM_WORLD, &r[1]);
+      MPI_Isend(out, 1, MPI_DOUBLE, next, 1, MPI_COMM_WORLD, &r[2]);
+      MPI_Isend(out + 1, 1, MPI_DOUBLE, before, 2, MPI_COMM_WORLD, &r[3]);
+      MPI_Waitall(4, r, MPI_STATUSES_IGNORE);
+    }
+    if (i % 10 == 0) MPI_Allreduce(out, in, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  }
+}
+void window(long calls) {
+  constexpr int each = 50;
+  const int next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
+  for (long step = 0; step * (2 * each + 1) < calls; ++step) {
+    MPI_Request r[2 * each];
+    for (int i = 0; i != each; ++i) MPI_Irecv(&in[i], 1, MPI_INT, before, i % 3, MPI_COMM_WORLD, &r[i]);
+    for (int i = 0; i != each; ++i) MPI_Isend(&out[i], 1, MPI_INT, next, i % 3, MPI_COMM_WORLD, &r[each + i]);
+    MPI_Waitall(2 * each, r, MPI_STATUSES_IGNORE);
+    if (step % 400 == 399) MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+constexpr struct {
+  const char* name;
+  void (*run)(long);
+} kinds[] = {{"pingpong", pingpong}, {"collectives", collectives}, {"oneway", oneway}, {"halo", halo}, {"window", window}};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char *kind = "pingpong", *json = nullptr;
+  long calls = 1000000;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strncmp(argv[i], "--kind=", 7) == 0) kind = argv[i] + 7;
+    else if (std::strncmp(argv[i], "--calls=", 8) == 0) calls = std::atol(argv[i] + 8);
+    else if (std::strncmp(argv[i], "--json=", 7) == 0) json = argv[i] + 7;
+    else if (std::strncmp(argv[i], "--benchmark_out=", 16) == 0) json = argv[i] + 16;
+    else if (std::strncmp(argv[i], "--benchmark_min_time=", 21) == 0) calls = 1000;
+    else if (std::strncmp(argv[i], "--benchmark_", 12) != 0) return std::fprintf(stderr, "what is %s?\n", argv[i]), 1;
+  }
+  void (*run)(long) = nullptr;
+  for (const auto& k : kinds)
+    if (std::strcmp(k.name, kind) == 0) run = k.run;
+  if (run == nullptr) return std::fprintf(stderr, "no kind %s\n", kind), 1;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  PMPI_Barrier(MPI_COMM_WORLD);
+  const double begun = now();
+  run(calls);
+  PMPI_Barrier(MPI_COMM_WORLD);
+  const double ended = now(), before = resident_mib();
+  MPI_Finalize();
+  const double left = now(), grown = most_mib() > before ? most_mib() - before : 0;
+  if (rank != 0) return 0;
+  std::printf("%s, %d ranks x %ld calls: %.3f s, MPI_Finalize %.3f s, %.0f MiB and %.0f MiB more\n", kind, ranks, calls,
+              ended - begun, left - ended, before, grown);
+  if (json == nullptr) return 0;
+  FILE* const file = std::fopen(json, "w");
+  if (file == nullptr) return std::perror(json), 1;
+  std::fprintf(file, "{\"loop_s\": %.6f, \"finalize_s\": %.6f, \"before_mib\": %.3f, \"grown_mib\": %.3f}\n", ended - begun,
+               left - ended, before, grown);
+  return std::fclose(file) == 0 ? 0 : 1;
+}
