@@ -176,7 +176,7 @@ class request_table {
     slot slots[1];
   };
   static constexpr uint64_t first_slots = 2048;
-  static constexpr uint64_t farthest = 16;  // a handle is in one of so many slots
+  static constexpr uint64_t farthest = 16;  // a handle lies in one of 16 slots behind its own
   static constexpr size_t pool_bytes = 1u << 16;
 
   static bool is_open(const pending* p) noexcept {
