@@ -25,6 +25,10 @@ def main():
         for found in re.findall(r"(?:whywait |GIT_TAG v|find_package\(whywait )(\d+\.\d+(?:\.\d+)?)", line):
             if not version.startswith(found):
                 wrong.append(f"README.md:{number}: names version {found}, wanted {version}")
+    module = (rooms.ROOT / "scripts/python/whywait/__init__.py").read_text(encoding="utf-8")
+    found = re.search(r'^__version__ = "([\d.]+)"', module, re.MULTILINE)
+    if not found or found[1] != version:
+        wrong.append(f"scripts/python/whywait/__init__.py: is {found[1] if found else 'without version'}, wanted {version}")
     for line in wrong:
         print(line)
     return 1 if wrong else 0
