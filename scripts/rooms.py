@@ -32,10 +32,13 @@ MAY_INCLUDE = {
                  "coverage/names"},
     "data/finalize": {"core", "record", "mpi", "data/marks", "base", "explain", "data/analysis", "data/report", "report",
                       "finalize"},
+    "otf2": {"core", "base", "explain", "report", "mpi", "finalize"},
     "postmortem": {"core", "record", "mpi", "base", "explain", "report", "finalize"},
 }
 HOT = {"core", "record", "data/marks", "coverage/counters", "mpi"}
-BOTH = {"finalize", "data/finalize", "postmortem"}
+BOTH = {"finalize", "data/finalize", "otf2", "postmortem"}
+# Rooms and umbrellas that need another library: no umbrella includes them, and they compile only where it is installed.
+LEAVES = {"otf2"}
 COLD = set(MAY_INCLUDE) - HOT - BOTH
 
 # Umbrella -> rooms (or headers) that it must not reach, directly or indirectly.
@@ -54,6 +57,7 @@ UMBRELLAS = {
     "models.hpp": HOT - {"core"} | BOTH | {"explain", "whatif"},
     "whatif.hpp": HOT - {"core"} | BOTH,
     "compare.hpp": HOT - {"core"} | BOTH,
+    "otf2.hpp": set(),
     "testing.hpp": set(),
     "benchmark.hpp": set(),
 }
@@ -69,7 +73,7 @@ SINGLE_HEADERS = {
     "whywait.hpp": None,                       # the whole: observes MPI, explains, analyses data
     "models.hpp": ["models.hpp"],
 }
-NOT_SINGLE = {"testing.hpp", "benchmark.hpp", "compare.hpp"}  # compare.hpp reads files, beside the program
+NOT_SINGLE = {"testing.hpp", "benchmark.hpp", "compare.hpp", "otf2.hpp"}  # compare.hpp reads files, beside the program
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CONDITION_OPENS = re.compile(r"^\s*#\s*if")

@@ -28,7 +28,7 @@ template <class Use>
   use(setting{"WHYWAIT_PATH", "counts or order", "counts", "order: show the longest waits side by side"});
   use(setting{"WHYWAIT_COVERAGE", "patterns separated by ','", "", "report only matching code of compiler coverage"});
   use(setting{"WHYWAIT_TIMELINE", "none, or drop_newest or overwrite_oldest, then :16M for a size, :blocks to keep blocks",
-              "none", "keep every begin and end of a region"});
+              "none", "write prefix.trace.json for Perfetto"});
   use(setting{"WHYWAIT_CLOCK", "auto, fenced or monotonic", "auto", "fenced, monotonic: slower but stricter clocks"});
 }
 

@@ -333,6 +333,7 @@ class location_path {
     w.rank = rank_->rank;
     w.location = index_;
     w.record = a.record;
+    w.cause = a.site;
     w.causer_rank = a.causer_rank;
     w.causer_location = a.causer_location;
     w.causer_record = a.causer_record;

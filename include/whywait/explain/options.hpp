@@ -33,6 +33,7 @@ struct wait_instance {
   std::int32_t rank = 0;       ///< the rank that waited
   std::uint32_t location = 0;  ///< index of the location in its rank
   std::uint32_t record = 0;    ///< index of the record that waited
+  core::stable_key cause = 0;  ///< call site of the causer
   std::int32_t causer_rank = 0;
   std::uint32_t causer_location = 0;
   std::uint32_t causer_record = 0;  ///< the record whose beginning the waiter needed

@@ -31,8 +31,9 @@ struct timeline_mark {
 /// The events of one location in the order they happened, properly nested. A region whose begin was lost begins at the
 /// first kept event; one whose end was lost or had not come ends at the last. `end_ns`: end of recording, or INT64_MIN
 /// for the last event. Steps have the time of the event before them. O(events).
-inline base::vector<timeline_mark> marks_of(const location_timeline& from, const core::shared_clock& clock,
-                                            std::int64_t end_ns = INT64_MIN) {
+/// `clock`: from ticks to nanoseconds, a shared_clock or what combines those of several epochs.
+template <class Clock = core::shared_clock>
+base::vector<timeline_mark> marks_of(const location_timeline& from, const Clock& clock, std::int64_t end_ns = INT64_MIN) {
   base::vector<timeline_mark> marks, open;
   base::vector<std::uint32_t> begun_before;
   marks.reserve(from.events.size());

@@ -13,6 +13,7 @@
 #include <whywait/finalize/naming.hpp>
 #include <whywait/finalize/prediction.hpp>
 #include <whywait/finalize/run_summary.hpp>
+#include <whywait/finalize/timeline_file.hpp>
 #include <whywait/finalize/together.hpp>
 #include <whywait/finalize/unseen.hpp>
 #include <whywait/report/assemble.hpp>
@@ -110,14 +111,23 @@ inline void at_finalize(mpi::state& process) {
     ~at_end() { free_so_far(process); }
   } frees{process};
   reports::result result;
+  std::unique_ptr<epoch> last;
   // Rank 0 decides, because the environment may differ between ranks.
   if (!process.failed)
     known = together(process, "the analysis failed, waits are not explained: ", [&](const finalize::team& all) {
       needed = all.agree(process.rank == 0 && (writes || rules::rules_setting::parse(wanted.rules).list)) != 0;
       if (!needed) return;
-      epoch last(process, nullptr, used);
-      result = analyse(process, last);
+      last.reset(new epoch(process, nullptr, used));
+      result = analyse(process, *last);
     });
+  if (known && needed)
+    together(process, "cannot write the timeline: ", [&](const finalize::team& all) {
+      const bool timeline = wanted.timeline != core::settings::timeline_choice::none && wanted.output != nullptr;
+      if (all.agree(process.rank == 0 && timeline ? 1 : 0) == 0) return;
+      const std::string prefix = process.rank == 0 ? std::string(wanted.output) + name_of_world(process) : std::string();
+      write_timelines(process, *last, prefix, result.run);
+    });
+  last.reset();
   if (!known)
     known = together(process, "cannot write the report: ", [&](const finalize::team& all) {
       needed = all.agree(process.rank == 0 && writes) != 0;

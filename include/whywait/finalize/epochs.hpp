@@ -21,6 +21,7 @@
 #include <whywait/finalize/processor_time.hpp>
 #include <whywait/finalize/run_summary.hpp>
 #include <whywait/finalize/time_not_understood.hpp>
+#include <whywait/finalize/timeline_store.hpp>
 #include <whywait/finalize/together.hpp>
 #include <whywait/mpi/epoch_meeting.hpp>
 
@@ -52,6 +53,7 @@ struct explained_so_far {
   explain::outcome found;               ///< on rank 0: outcome of all complete epochs
   data_so_far data;
   time_not_understood unknown;
+  std::unique_ptr<timeline_store> timeline;  ///< set when the first epoch begins
   asked_questions asked;
   traced_calls calls;                   ///< on rank 0
   base::pod_vector<std::uint32_t> ran;  ///< blocks counted by compiler instrumentation, sorted
@@ -115,7 +117,10 @@ class epoch {
     settings_.questions = so_far_.asked.clocks;
     create_data_analysis(process, team_, so_far_.data);
     data_analysis* const data = so_far_.data.analysis.get();
-    settings_.watch = so_far_.unknown.begin(all_.history, data != nullptr ? data->begin(all_.history) : nullptr);
+    explain::observer* const watch_data = data != nullptr ? data->begin(all_.history) : nullptr;
+    if (so_far_.timeline == nullptr) so_far_.timeline.reset(new timeline_store(process.registry->config));
+    settings_.watch = so_far_.unknown.begin(all_.history, so_far_.timeline->begin(all_.history, watch_data));
+    until_ = end != nullptr ? end->begin : UINT64_MAX;
   }
 
   const finalize::team& team() const noexcept { return team_; }
@@ -127,10 +132,11 @@ class epoch {
 
   /// Explains the epoch and adds it to all earlier ones. On rank 0 the result describes the run so far.
   explain::outcome explain() {
-    const bool alone = explained_in_one_process(all_.history, so_far_.here.ranks, team_);
+    const bool alone = explained_in_one_process(all_.history, so_far_.here.ranks, so_far_.timeline->on(), team_);
     explain::outcome found = alone ? explain_in_one_process(transport_, all_.history, so_far_.memory, settings_, team_)
                                    : explain::explain_epoch(transport_, &all_.history, &so_far_.memory, 1, settings_);
     so_far_.unknown.fold(all_.history, so_far_.here.ranks, team_);
+    so_far_.timeline->fold(all_.history, until_);
     gather_pictures(found, all_.history, process_.registry->config.path_order, team_);
     if (process_.rank == 0) fold_pictures(so_far_.pictures, found);
     gather_calls(all_.history, so_far_.asked, all_.history.continues, team_, so_far_.calls);
@@ -315,6 +321,7 @@ class epoch {
   explain::options settings_;
   std::string unnamed_;
   std::int64_t clock_error_ns_ = 0;
+  std::uint64_t until_ = 0;  ///< last tick of the epoch
   bool lossy_ = false, left_out_ = false;
 };
 

@@ -28,14 +28,15 @@ namespace finalize {
 // alone, which reads the records of all.
 
 /// Whether rank 0 explains the run alone. `ranks_here`: on this machine. The same on all ranks. Collective.
-inline bool explained_in_one_process(const core::rank_history& own, std::int64_t ranks_here, const team& all) {
+/// `watched`: this rank needs more of its waits than their lengths.
+inline bool explained_in_one_process(const core::rank_history& own, std::int64_t ranks_here, bool watched, const team& all) {
   constexpr std::int32_t fewest_ranks = 16;
   constexpr std::int64_t most_events = 250'000;  // about 50 MB and half a second
   if (all.size() < fewest_ranks) return false;
   std::int64_t sums[3] = {0, 0, 0};  // events, ranks that cannot send theirs, ranks that share processors
   for (const core::location_history& l : own.locations)
     sums[0] += static_cast<std::int64_t>(l.records.size() + l.steps.size() / 2);
-  sums[1] = own.continued || own.continues || !own.code.empty() ? 1 : 0;
+  sums[1] = own.continued || own.continues || !own.code.empty() || watched ? 1 : 0;
   sums[2] = ranks_here > processors_of_machine() ? 1 : 0;
   all.all_reduce(sums, 3, MPI_INT64_T, MPI_SUM);
   return sums[0] <= most_events && sums[1] == 0 && sums[2] != 0;
