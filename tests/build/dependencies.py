@@ -9,7 +9,8 @@ SCRIPT = tools.ROOT / "scripts" / "dependencies.sh"
 QUICKSTART = ["g++", "cmake", "ninja-build", "libboost1.81-dev", "libdw1"]  # and one MPI
 TESTS = QUICKSTART + ["libopenmpi-dev", "openmpi-bin", "libmpich-dev", "mpich", "doctest-dev", "libbenchmark-dev",
                       "nlohmann-json3-dev", "libvalijson-dev", "clang-16", "libclang-rt-16-dev", "clang-format-16",
-                      "binutils", "pkg-config", "ccache", "python3", "util-linux", "gfortran", "python3-mpi4py"]
+                      "binutils", "pkg-config", "ccache", "python3", "util-linux", "gfortran", "python3-mpi4py",
+                      "libotf2-trace-dev", "otf2-tools"]
 # (title, what, user id, installed packages, does apt work) -> (exit code, packages that apt installs, words told)
 CASES = [
     ("all there", "tests", 0, TESTS, True, 0, None, ""),

@@ -16,7 +16,7 @@ import sys
 
 import tools
 
-KB_AT_O2 = 1190
+KB_AT_O2 = 1310
 FUNCTIONS_AT_O0 = 12_000
 
 ROOMS = "core record mpi base explain clocks rules whatif models data coverage report finalize postmortem".split()
