@@ -29,6 +29,10 @@ def main():
     found = re.search(r'^__version__ = "([\d.]+)"', module, re.MULTILINE)
     if not found or found[1] != version:
         wrong.append(f"scripts/python/whywait/__init__.py: is {found[1] if found else 'without version'}, wanted {version}")
+    for recipe, pattern in (("spack/package.py", r'version\("([\d.]+)", tag="v\1"\)'), ("vcpkg/vcpkg.json", r'"version": "([\d.]+)"')):
+        found = re.search(pattern, (rooms.ROOT / "cmake/packaging" / recipe).read_text(encoding="utf-8"))
+        if not found or found[1] != version:
+            wrong.append(f"cmake/packaging/{recipe}: is {found[1] if found else 'without version'}, wanted {version}")
     for line in wrong:
         print(line)
     return 1 if wrong else 0

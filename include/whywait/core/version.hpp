@@ -17,7 +17,7 @@
 /// Changes when programs must be changed.
 #define WHYWAIT_VERSION_MAJOR 0
 /// Changes when something was added; below 1.0 also when programs must be changed.
-#define WHYWAIT_VERSION_MINOR 1
+#define WHYWAIT_VERSION_MINOR 2
 /// Changes when something was repaired.
 #define WHYWAIT_VERSION_PATCH 0
 
@@ -39,6 +39,6 @@ constexpr version_number version() noexcept { return {WHYWAIT_VERSION_MAJOR, WHY
 }  // namespace v0
 }  // namespace whywait
 
-#elif WHYWAIT_VERSION_MAJOR != 0 || WHYWAIT_VERSION_MINOR != 1 || WHYWAIT_VERSION_PATCH != 0
+#elif WHYWAIT_VERSION_MAJOR != 0 || WHYWAIT_VERSION_MINOR != 2 || WHYWAIT_VERSION_PATCH != 0
 #error "two versions of whywait meet in one file: include the headers of one version only"
 #endif

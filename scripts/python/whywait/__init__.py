@@ -17,4 +17,4 @@ from .run import Error, Run, load, table
 from .comparison import compare
 
 __all__ = ["Error", "Picture", "Run", "compare", "load", "plot", "table"]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
