@@ -25,6 +25,11 @@ def main():
         for found in re.findall(r"(?:whywait |GIT_TAG v|find_package\(whywait )(\d+\.\d+(?:\.\d+)?)", line):
             if not version.startswith(found):
                 wrong.append(f"README.md:{number}: names version {found}, wanted {version}")
+    packed = str(int(version.split(".")[0]) * 1000 + int(version.split(".")[1])) if not wrong else ""
+    for name, pattern in (("whywait.h", r"whywait_c_version = (\d+)"), ("whywait.f90", r"parameter :: version = (\d+)")):
+        found = re.search(pattern, (rooms.TREE / "whywait" / name).read_text(encoding="utf-8"))
+        if packed and (not found or found[1] != packed):
+            wrong.append(f"include/whywait/{name}: is {found[1] if found else 'without version'}, wanted {packed}")
     module = (rooms.ROOT / "scripts/python/whywait/__init__.py").read_text(encoding="utf-8")
     found = re.search(r'^__version__ = "([\d.]+)"', module, re.MULTILINE)
     if not found or found[1] != version:
