@@ -58,6 +58,7 @@ UMBRELLAS = {
     "whatif.hpp": HOT - {"core"} | BOTH,
     "compare.hpp": HOT - {"core"} | BOTH,
     "otf2.hpp": set(),
+    "kokkos.hpp": COLD | BOTH | {"mpi"},
     "testing.hpp": set(),
     "benchmark.hpp": set(),
 }
@@ -73,7 +74,7 @@ SINGLE_HEADERS = {
     "whywait.hpp": None,                       # the whole: observes MPI, explains, analyses data
     "models.hpp": ["models.hpp"],
 }
-NOT_SINGLE = {"testing.hpp", "benchmark.hpp", "compare.hpp", "otf2.hpp"}  # compare.hpp reads files, beside the program
+NOT_SINGLE = {"testing.hpp", "benchmark.hpp", "compare.hpp", "otf2.hpp", "kokkos.hpp"}  # compare.hpp reads files, beside the program
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CONDITION_OPENS = re.compile(r"^\s*#\s*if")

@@ -1,0 +1,1 @@
+#include <whywait/kokkos.hpp>
