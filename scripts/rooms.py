@@ -59,6 +59,8 @@ UMBRELLAS = {
     "compare.hpp": HOT - {"core"} | BOTH,
     "otf2.hpp": set(),
     "kokkos.hpp": COLD | BOTH | {"mpi"},
+    "nvtx.hpp": COLD | BOTH | {"mpi"},
+    "caliper.hpp": COLD | BOTH | {"mpi"},
     "testing.hpp": set(),
     "benchmark.hpp": set(),
 }
@@ -74,7 +76,7 @@ SINGLE_HEADERS = {
     "whywait.hpp": None,                       # the whole: observes MPI, explains, analyses data
     "models.hpp": ["models.hpp"],
 }
-NOT_SINGLE = {"testing.hpp", "benchmark.hpp", "compare.hpp", "otf2.hpp", "kokkos.hpp"}  # compare.hpp reads files, beside the program
+NOT_SINGLE = {"testing.hpp", "benchmark.hpp", "compare.hpp", "otf2.hpp", "kokkos.hpp", "nvtx.hpp", "caliper.hpp"}  # compare.hpp reads files, beside the program
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CONDITION_OPENS = re.compile(r"^\s*#\s*if")
