@@ -107,8 +107,7 @@ int main(int argc, char** argv) {
     const double share = run.waiting_seconds / run.rank_seconds, truth = waited / (2 * run.seconds);
     check(std::fabs(share - truth) < 0.05 * truth, "share of waiting", share, truth);
     const double useful = 1 - truth;
-    check(std::fabs(run.efficiency->parallel - useful) < 0.05, "efficiency", run.efficiency->parallel,
-          useful);
+    check(std::fabs(run.efficiency->parallel - useful) < 0.05, "efficiency", run.efficiency->parallel, useful);
     // 36 threads of each rank's pools have marked at least 1 ms each; 60 short-lived ones worked for their rank
     check(run.other_threads == 2 * (4 + 32), "threads without MPI", static_cast<double>(run.other_threads), 72);
     check(run.other_thread_seconds > 0.072 && run.other_thread_seconds < 2 * elapsed, "marked work of these threads",

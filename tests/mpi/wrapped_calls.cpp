@@ -140,8 +140,7 @@ bool is_called_by(const whywait::result::place& where, const place& p) {
   return where.call == p.call && where.caller.compare(0, std::string(p.name).size() + 2, std::string(p.name) + " (") == 0;
 }
 
-void check(const whywait::result& result, const place& p, const std::vector<double>& of_0,
-           const std::vector<double>& of_1) {
+void check(const whywait::result& result, const place& p, const std::vector<double>& of_0, const std::vector<double>& of_1) {
   double truth[2] = {0, 0}, found[2] = {0, 0}, guilty = 0, others = 0, total = 0;
   for (std::size_t i = 0; i != of_0.size(); ++i) {
     truth[0] += std::max(0.0, of_1[i] - of_0[i]);

@@ -93,6 +93,12 @@ def main():
             if kind != "fetch_content":  # a full compilation takes long, and single_include covers it
                 configure.append("-DCMAKE_CXX_FLAGS=-DWHYWAIT_DISABLE")
             run(*configure)
+            if kind == "fetch_content":
+                for target, words in (("mpi", "whywait::mpi_is_off"), ("otf2", "whywait::otf2_needs_MPI_and_OTF2")):
+                    done = subprocess.run([*map(str, configure), f"-DLINK_MISSING={target}"], check=False, text=True, capture_output=True)
+                    if done.returncode == 0 or words not in done.stderr:
+                        sys.exit(f"FAILED: linking whywait::{target} does not say what is missing: {done.stderr}")
+                run(*configure, "-DLINK_MISSING=")
             run("cmake", "--build", out, "-j", "1")
             programs.append(out / "plain")
             if mpi and kind != "fetch_content":
@@ -107,6 +113,11 @@ def main():
             flags = [os.fsdecode(os.fsencode(flag)) for flag in shlex.split(flags)]
             run(options.compiler, "-std=c++17", consumers / "plain.cpp", *flags, "-o", directory / "plain")
             programs.append(directory / "plain")
+            if mpi:  # whywait-mpi requires whywait, and finds mpi.h and Boost
+                flags = run("pkg-config", "--cflags", "whywait-mpi", env=environment, stdout=subprocess.PIPE)
+                flags = [os.fsdecode(os.fsencode(flag)) for flag in shlex.split(flags)]
+                (directory / "mpi.cpp").write_text("#include <mpi.h>\n#include <whywait/record.hpp>\nint main() { return MPI_Init(nullptr, nullptr); }\n")
+                run(options.compiler, "-std=c++17", "-fsyntax-only", *flags, directory / "mpi.cpp")
         elif kind in ("single_include", "plain_compiler"):
             # only -I, no definition, no library
             include = prefix / "share/whywait/single_include" if kind == "single_include" else ROOT / "include"

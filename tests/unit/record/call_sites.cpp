@@ -5,10 +5,10 @@
 
 #include <vector>
 
+using whywait::core::mpi_call;
 using whywait::record::call_site;
 using whywait::record::call_site_table;
 using whywait::record::found_caller;
-using whywait::core::mpi_call;
 
 namespace {
 struct fake_path {

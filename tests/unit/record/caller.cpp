@@ -8,10 +8,10 @@
 #include <cstring>
 #include <initializer_list>
 
+using whywait::core::mpi_call;
 using whywait::record::call_site;
 using whywait::record::call_site_table;
 using whywait::record::caller;
-using whywait::core::mpi_call;
 
 // Functions that call something like a wrapper, with frames of all kinds. Each notes its own return address, which is the truth.
 namespace {
