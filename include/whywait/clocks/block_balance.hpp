@@ -38,6 +38,7 @@ class block_balance {
       e.ranks = 1;
       e.pieces = joined.pieces_of(b.block);
       e.unmarked = joined.is_unmarked(b.block);
+      e.after = joined.is_after(b.block);
       e.first = joined.around(b.block).first;
       e.second = joined.around(b.block).second;
       e.joined = joined.key_of(b.block);
@@ -77,21 +78,24 @@ class block_balance {
   }
 
   /// The blocks that one rank spends most time in beyond the mean of the ranks that share them once balanced: the candidates,
-  /// at most `most`, largest excess first. What joins only one block is left out. A block that one rank runs would be divided
+  /// at most `most`, largest excess first. What joins hardly more than one block is left out. A block that one rank runs would be divided
   /// among all; an unmarked one if no other rank runs it between other calls (`is_alone`).
   base::pod_vector<explain::balance_answer> candidates(std::size_t most) const {
     base::pod_vector<entry> found;
     for (entry e : all_) {
       e.among = e.ranks == 1 && (e.region || is_alone(e)) ? all_ranks_ : e.ranks;
       if (e.among > e.ranks) e.others_ns = longest_.rank == e.rank ? second_.ns : longest_.ns;
-      if (e.among > 1 && excess(e) > 0) found.push_back(e);
+      const bool code = e.region || e.unmarked;  // neither start-up nor time inside MPI can be balanced
+      if (code && e.among > 1 && excess(e) > 0) found.push_back(e);
     }
     small_stable_sort(found, [](const entry& a, const entry& b) {
       return excess(a) != excess(b) ? excess(a) > excess(b) : a.block < b.block;
     });
     std::size_t kept = 0;
     for (const entry& e : found) {
-      const auto same = [&e](const entry& x) { return x.piece == e.piece && x.sum_ns == e.sum_ns && x.ranks == e.ranks; };
+      const auto same = [&e](const entry& x) {
+        return x.piece == e.piece && x.ranks == e.ranks && 50 * std::max(x.sum_ns - e.sum_ns, e.sum_ns - x.sum_ns) <= e.sum_ns;
+      };
       const auto end = found.begin() + static_cast<std::ptrdiff_t>(kept), twin = std::find_if(found.begin(), end, same);
       if (twin == end) found[kept++] = e;
       else if (e.block == e.piece) *twin = e;

@@ -3,6 +3,8 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/clocks/asked_code.hpp>
+#include <whywait/clocks/balanced_time.hpp>
 #include <whywait/clocks/clock_plan.hpp>
 #include <whywait/clocks/joined_code.hpp>
 #include <whywait/explain/blocks.hpp>
@@ -45,27 +47,27 @@ class clock_legs {
     double uncertain = 0, error_ns = 0;
   };
 
-  /// `asked`: clock_plan::number_of each block of the rank. `parts`: clock_plan::parts_of the rank. `leaving`: node_map::leaving of each record, or null if the
+  /// `asked`: clock_plan::number_of each block of the rank. `balanced`: of the rank, at the beginning of the location; used if the
+  /// plan balances. `leaving`: node_map::leaving of each record, or null if the
   /// plan does not distinguish nodes. `joined`: of the rank. `spends`: buffer. All are used during this call only.
   void read(const explain::rank_history& rank, const explain::location_history& here, const clock_plan& plan,
-            const base::pod_vector<std::uint32_t>& asked, const base::pod_vector<double>& parts,
-            const base::vector<bool>* leaving, const joined_code& joined, base::pod_vector<spend>& spends) {
+            const base::pod_vector<std::uint32_t>& asked, balanced_time& balanced, const base::vector<bool>* leaving,
+            const joined_code& joined, base::pod_vector<spend>& spends) {
     const std::size_t records = here.records.size();
     legs_.reserve(records + 1);
     spends.clear();
     explain::location_walk walk(rank);
     std::int64_t now_ns = rank.begin_ns;
-    core::stable_key last_site = 0;
-    std::uint64_t step = 0, code_end = 0;
+    asked_code code(rank, here, plan, asked, joined);
+    std::uint64_t step = 0;
     double after_ns = 0, after_uncertain = 0;
-    const std::uint32_t unmarked = plan.number_of(explain::unmarked_key());
     for (std::size_t i = 0; i <= records; ++i) {
       // The rule of location_path: time that does not fit is cut. The last steps follow the last record.
       const core::sync_record* const r = i == records ? nullptr : &here.records[i];
       if (r != nullptr) walk.step(*r);
       const std::int64_t begin_ns = r != nullptr ? walk.begin_ns() : std::max(rank.end_ns, now_ns);
       const std::int64_t leave_ns = r != nullptr ? walk.leave_ns() : begin_ns;
-      const std::uint64_t steps_end = std::min<std::uint64_t>(r != nullptr ? r->steps : here.steps.size(), here.steps.size());
+      const std::uint64_t steps_end = code.steps_until(i);
       const core::call_overhead cost = r != nullptr ? overhead_of(here, r->call) : core::call_overhead{};
       const double sum_ns = cost.before_ns + cost.inside_ns + cost.back_ns + cost.after_ns;
       overhead o;
@@ -104,33 +106,16 @@ class clock_legs {
       }
       after_ns = cost.after_ns + beside_ns * 2 / 3;
       after_uncertain = o.uncertain;
-      const core::stable_key site = r != nullptr ? explain::site_of(here, *r) : 0;
       std::uint32_t call = clock_plan::none;
       if (plan.asks()) {
-        std::int64_t room_ns = begin_ns - now_ns;
         const auto put = [&spends](std::uint32_t clock, std::int64_t ns) {
           if (ns != 0) spends.push_back({ns, clock});
         };
-        for (std::uint64_t s = step; s < steps_end; ++s) {
-          const core::path_step& p = here.steps[s];
-          if (p.block == 0 || p.block >= rank.blocks.size()) continue;
-          const auto ns = std::min(core::nearest(static_cast<double>(p.ticks) * rank.clock.ns_per_tick), room_ns);
-          room_ns -= ns;
-          plan.spend(asked[p.block], ns, parts, put);
-        }
-        if (room_ns > 0) {
-          const std::uint32_t end = explain::code_end_site(here, i, code_end);
-          const core::stable_key between =
-              explain::between_key(last_site, end < here.call_sites.size() ? here.call_sites[end] : 0);
-          plan.spend(plan.number_of(between), room_ns, parts, put);
-          const bool may_wait = room_ns == begin_ns - now_ns && explain::is_between_polls(here, i);  // not to be balanced
-          if (here.thread == 0 && !may_wait) {
-            plan.spend(unmarked, room_ns, parts, put);
-            const core::stable_key key = joined.key_of(between);
-            if (key != 0) plan.spend(plan.number_of(key), room_ns, parts, put);
-          }
-        }
-        if (r != nullptr) call = plan.number_of(explain::call_key(site));
+        code.before(i, now_ns, begin_ns,
+                    [&](std::uint32_t number, core::stable_key place, std::int64_t visits, std::int64_t ns) {
+                      plan.spend(number, ns, put, [&](std::size_t q) { return balanced.saved_ns(q, place, visits, ns); });
+                    });
+        if (r != nullptr) call = plan.number_of(explain::call_key(explain::site_of(here, *r)));
       }
       const bool leaves = leaving == nullptr || (r != nullptr && (*leaving)[i]);
       const std::uint32_t flags = (leaves ? leaves_bit : 0) | (r != nullptr && explain::may_bring_data(*r) ? brings_bit : 0) |
@@ -139,7 +124,6 @@ class clock_legs {
       // A further thread counts from its first to its last call.
       if (here.whole || (r != nullptr && i > here.carried)) useful_ns_ += begin_ns - now_ns;
       now_ns = leave_ns;
-      if (r == nullptr || !core::polled_in_vain(*r)) last_site = site;
       step = r != nullptr ? r->steps : step;
     }
     spends_.assign(spends.begin(), spends.end());

@@ -10,6 +10,7 @@
 #include <whywait/clocks/meetings.hpp>
 #include <whywait/clocks/need_book.hpp>
 #include <whywait/clocks/node_map.hpp>
+#include <whywait/clocks/usual_tails.hpp>
 #include <whywait/explain/active_time.hpp>
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/message_schedule.hpp>
@@ -57,9 +58,8 @@ class clock_pass {
         classes_(*scratch.memory) {}
 
   /// Prepares a pass; call before each.
-  /// `own`: what the rank did itself, by block, ascending. `joined`: its unmarked code.
-  void begin(const clock_plan& plan, const node_map& nodes, const base::pod_vector<explain::block_time>& own,
-             const joined_code& joined) {
+  /// `balanced`: of the rank, if the plan balances blocks. `joined`: its unmarked code.
+  void begin(const clock_plan& plan, const node_map& nodes, balanced_time& balanced, const joined_code& joined) {
     plan_ = &plan;
     clocks_ = plan.clocks();
     meetings_->begin_pass();
@@ -67,26 +67,21 @@ class clock_pass {
     result_ = {};
     classes_.clear();
     base::pod_vector<std::uint32_t>& block_numbers = scratch_->block_numbers;
-    block_numbers.assign(rank_->blocks.size(), clock_plan::none);
-    if (plan.asks()) {
-      for (std::size_t b = 1; b < block_numbers.size(); ++b) block_numbers[b] = plan.number_of(rank_->blocks[b]);
-    }
+    number_blocks(*rank_, plan, block_numbers);
     const base::vector<base::vector<bool>> leaving =
         plan.asks_nodes() ? nodes.leaving(*rank_) : base::vector<base::vector<bool>>();
-    plan.parts_of(
-        [&own](core::stable_key block) {
-          const auto at = std::lower_bound(own.begin(), own.end(), block,
-                                           [](const explain::block_time& b, core::stable_key key) { return b.block < key; });
-          return at != own.end() && at->block == block ? at->ns : std::int64_t{0};
-        },
-        parts_);
+    if (plan.compensates()) {  // the first pass, which changes the notes
+      usual_.resize(rank_->locations.size());
+      for (std::size_t l = 0; l != usual_.size(); ++l) usual_[l].read(*rank_, rank_->locations[l], (*notes_)[l]);
+    }
     lanes_.clear();
     lanes_.reserve(rank_->locations.size());
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       const explain::location_history& here = rank_->locations[l];
-      lanes_.emplace_back(plan, parts_, rank_->begin_ns, *scratch_->memory);
+      lanes_.emplace_back(plan, rank_->begin_ns, *scratch_->memory);
+      if (plan.balances()) balanced.begin_location(l);
       lane& to = lanes_.back();
-      to.clocks.legs().read(*rank_, here, plan, block_numbers, parts_, leaving.empty() ? nullptr : &leaving[l], joined,
+      to.clocks.legs().read(*rank_, here, plan, block_numbers, balanced, leaving.empty() ? nullptr : &leaving[l], joined,
                             scratch_->spends);
       for (clock_need& n : book_->needs(l)) {
         n.any = core::role_of(here.records[n.record]) == core::call_role::complete_any;
@@ -138,8 +133,7 @@ class clock_pass {
   static constexpr std::uint32_t nothing = clock_need::unknown;
 
   struct lane {
-    lane(const clock_plan& plan, const base::pod_vector<double>& parts, std::int64_t begin_ns, base::memory_pool& memory)
-        : clocks(plan, parts, begin_ns, memory) {}
+    lane(const clock_plan& plan, std::int64_t begin_ns, base::memory_pool& memory) : clocks(plan, begin_ns, memory) {}
     clock_need *need = nullptr, *needs_end = nullptr;  ///< the next need, and the end
     const clock_give *give = nullptr, *gives_end = nullptr;
     explain::wait_note *note = nullptr, *notes_end = nullptr;
@@ -245,7 +239,9 @@ class clock_pass {
       }
       scratch_->free.push_back(need->stamp);
     }
-    const location_clocks::blocked waited = l.clocks.finish_record(stamp, measured_ns);
+    const explain::location_history& here = rank_->locations[number];
+    const location_clocks::blocked waited = l.clocks.finish_record(
+        stamp, measured_ns, [&](std::int64_t tail_ns) { return usual_[number].late_ns(here, here.records[record], tail_ns); });
     if (!plan_->compensates()) return;
     l.waiting_ns += waited.without_ns;
     // A call with a late sender may have been blocked longer, by a receiver.
@@ -340,9 +336,9 @@ class clock_pass {
   const clock_plan* plan_ = nullptr;
   std::size_t clocks_ = 0, open_ = 0;
   base::vector<lane> lanes_;
-  base::pod_vector<double> parts_;  ///< clock_plan::parts_of this rank
   base::pod_vector<meeting_book::reply> replies_;
   base::pod_vector<class_sum> classes_;
+  base::vector<usual_tails> usual_;  ///< by location
   clock_result result_;
 };
 

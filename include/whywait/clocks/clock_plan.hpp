@@ -21,22 +21,23 @@ class clock_plan {
  public:
   /// `first`: whether this is the first pass, which compensates. `questions`: at most most_clocks.
   clock_plan(const explain::what_if* questions, std::size_t count, bool first)
-      : compensates_(first), clocks_(count + (first ? 1 : 0)) {
+      : compensates_(first), clocks_(count + (first ? 1 : 0)), changes_calls_(first ? 1 : 0) {
     for (std::size_t q = 0; q != count; ++q) {
       const std::size_t clock = q + (first ? 1 : 0);
       for (const explain::change& c : questions[q].changes) {
         if (c.block == explain::network_key() || c.block == explain::node_network_key()) {
           base::vector<saving>& all = c.block == explain::network_key() ? network_ : node_network_;
           if (!all.empty() && all.back().clock == clock) all.pop_back();
-          all.push_back({1 - c.factor, static_cast<std::uint32_t>(clock), none});
+          changes_calls_ |= std::uint32_t{1} << clock;
+          all.push_back({1 - c.factor, static_cast<std::uint32_t>(clock), none, -1});
           continue;
         }
         if (c.sends_first) moving_.push_back(static_cast<std::uint32_t>(clock));
         const auto fresh = static_cast<std::uint32_t>(asked_.size());
         const std::uint32_t number = numbers_.intern(c.block, fresh);
         const auto changed = static_cast<std::uint32_t>(c.sends_first ? clock | moves_bit : clock);
-        asked_.push_back({c.sends_first ? 1 : 1 - c.factor, changed, none});
-        if (c.mean_ns > 0) balanced_.push_back({fresh, c.block, c.mean_ns});
+        asked_.push_back({c.sends_first ? 1 : 1 - c.factor, changed, none, c.balanced});
+        balances_ = balances_ || c.balanced >= 0;
         if (number == fresh) continue;
         asked_[fresh].next = asked_[number].next;
         asked_[number].next = fresh;
@@ -54,24 +55,26 @@ class clock_plan {
   const base::pod_vector<std::uint32_t>& moving() const noexcept { return moving_; }
 
   std::size_t clocks() const noexcept { return clocks_; }
+  /// Whether a clock is a question that leaves the network as it is.
+  bool keeps_calls(std::size_t clock) const noexcept { return (changes_calls_ >> clock & 1) == 0; }
   bool compensates() const noexcept { return compensates_; }
   bool asks() const noexcept { return !asked_.empty(); }
   bool asks_nodes() const noexcept { return !node_network_.empty(); }
+  bool balances() const noexcept { return balances_; }
 
-  /// The parts that one rank saves, for `spend`: a balanced block depends on the rank's own time in it, `own_ns(block)`.
-  template <class Own>
-  void parts_of(Own&& own_ns, base::pod_vector<double>& parts) const {
-    parts.clear();
-    for (const saving& s : asked_) parts.push_back(s.part);
-    for (const balanced& b : balanced_) {
-      const std::int64_t own = own_ns(b.block);
-      parts[b.number] = own > 0 ? 1 - static_cast<double>(b.mean_ns) / static_cast<double>(own) : 0;
+  /// Calls saved(clock, ns) with the part of the time in a block that each clock saves; balanced(question) returns that of a
+  /// balanced block.
+  template <class Saved, class Balanced>
+  void spend(std::uint32_t number, std::int64_t ns, Saved&& saved, Balanced&& balanced) const {
+    for (; number != none; number = asked_[number].next) {
+      const saving& s = asked_[number];
+      saved(s.clock, s.balanced >= 0 ? balanced(static_cast<std::size_t>(s.balanced)) : share(s.part, ns));
     }
   }
-  /// Calls saved(clock, ns) with the part of the time in a block that each clock saves.
+  /// The same for time inside a call, which is not balanced.
   template <class Saved>
-  void spend(std::uint32_t number, std::int64_t ns, const base::pod_vector<double>& parts, Saved&& saved) const {
-    for (; number != none; number = asked_[number].next) saved(asked_[number].clock, share(parts[number], ns));
+  void spend(std::uint32_t number, std::int64_t ns, Saved&& saved) const {
+    spend(number, ns, saved, [](std::size_t) { return std::int64_t{0}; });
   }
   /// `leaves`: the call communicates with another node.
   void spend_network(std::int64_t ns, bool leaves, clock_bank<most_clocks>& x) const noexcept {
@@ -86,22 +89,17 @@ class clock_plan {
     double part;  ///< part of the time that is saved; negative: the time grows
     std::uint32_t clock;
     std::uint32_t next;  ///< the next saving of the same block
-  };
-
-  struct balanced {
-    std::uint32_t number;  ///< in asked_
-    core::stable_key block;
-    std::int64_t mean_ns;
+    std::int32_t balanced;  ///< as in explain::change
   };
 
   static std::int64_t share(double part, std::int64_t ns) noexcept {
     return part == 0 ? 0 : core::nearest(part * static_cast<double>(ns));
   }
 
-  bool compensates_;
+  bool compensates_, balances_ = false;
   std::size_t clocks_;
+  std::uint32_t changes_calls_;  ///< by clock: compensation, and questions about the network
   base::vector<saving> network_, node_network_, asked_;
-  base::pod_vector<balanced> balanced_;
   base::pod_vector<std::uint32_t> moving_;
   base::key_map numbers_;  ///< the first saving in asked_ of each block
 };

@@ -3,11 +3,13 @@
 
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/clocks/balanced_time.hpp>
 #include <whywait/clocks/block_balance.hpp>
 #include <whywait/clocks/clock_pass.hpp>
 #include <whywait/clocks/cost_pass.hpp>
 #include <whywait/clocks/critical_path.hpp>
 #include <whywait/clocks/delay_costs.hpp>
+#include <whywait/clocks/slow_ranks.hpp>
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/merging.hpp>
 
@@ -96,11 +98,11 @@ class clock_stage final : public explain::rank_clocks {
       if (std::none_of(blocks.begin(), blocks.end(), same)) blocks.emplace_back(path[i].block, 0);
     }
     base::packet out;
+    put_all(out, balances_);
     put(out, static_cast<std::uint64_t>(blocks.size()));
     for (const auto& b : blocks) put(out, b.first);
     choose_sends();
     put_all(out, sends_);
-    put_all(out, balances_);
     return out;
   }
   /// How this rank's own time is divided; once, before the first pass.
@@ -110,10 +112,34 @@ class clock_stage final : public explain::rank_clocks {
     base::pod_vector<core::stable_key> regions;
     for (const core::stable_key block : rank_->blocks) regions.push_back(block);
     balance.set(rank_->rank, own_, joined_, std::move(regions));
+    own_.release();
   }
+  /// Reads what `choose_blocks` wrote and measures how the balanced blocks lie in the run. Returns false if there are none.
+  bool read_balanced(base::packet_reader& in) {
+    get_all(in, balances_);
+    if (balances_.empty()) return false;
+    balanced_.read(*rank_, balances_, joined_);
+    return true;
+  }
+  /// The course of these blocks on all ranks so far.
+  base::packet pack_course() const {
+    base::packet out;
+    balanced_.write(out);
+    return out;
+  }
+  void merge_course(const unsigned char* data, std::size_t size) {
+    base::packet_reader in(data, size);
+    balanced_.merge(in);
+  }
+  void set_course(const unsigned char* data, std::size_t size) {
+    base::packet_reader in(data, size);
+    balanced_.set_sums(in, balances_);
+    slow_.measure(rank_->rank, balances_, [this](std::size_t q) { return balanced_.own_ns(q); });
+  }
+
   /// Lists all questions: the ideal network, with `ideal` 2 also the network within nodes; those of the settings; those
-  /// of the blocks in `in`, twice as fast; of the sends and of the balanced blocks in it.
-  static base::vector<explain::what_if> questions(const explain::options& settings, std::size_t ideal, base::packet_reader in) {
+  /// of the blocks in `in`, twice as fast; of the sends in it, and of the balanced blocks.
+  base::vector<explain::what_if> questions(const explain::options& settings, std::size_t ideal, base::packet_reader in) const {
     base::vector<explain::what_if> all(ideal);
     all[0].changes.push_back({explain::network_key(), 0.0});
     if (ideal == 2) all[1].changes.push_back({explain::node_network_key(), 0.0});
@@ -127,13 +153,11 @@ class clock_stage final : public explain::rank_clocks {
     for (std::size_t i = 0; i != sends.size(); ++i) {
       if (i != 0 && sends[i].block == sends[i - 1].block) continue;
       all.emplace_back();
-      all.back().changes.push_back({sends[i].block, 1.0, 0, true});
+      all.back().changes.push_back({sends[i].block, 1.0, -1, true});
     }
-    base::pod_vector<explain::balance_answer> balances;
-    get_all(in, balances);
-    for (const explain::balance_answer& b : balances) {
+    for (std::size_t i = 0; i != balances_.size(); ++i) {
       all.emplace_back();
-      all.back().changes.push_back({b.block, 1.0, block_balance::mean_ns(b)});
+      all.back().changes.push_back({balances_[i].block, 1.0, static_cast<std::int32_t>(i)});
     }
     return all;
   }
@@ -147,7 +171,7 @@ class clock_stage final : public explain::rank_clocks {
     questions_ = &questions;
     ideal_ = ideal;
     asked_ = asked;
-    pass_.begin(plan, nodes, own_, joined_);
+    pass_.begin(plan, nodes, balanced_, joined_);
   }
   clock_pass& pass() noexcept { return pass_; }
 
@@ -160,6 +184,7 @@ class clock_stage final : public explain::rank_clocks {
     if (plan_->compensates()) {  // in the first pass only
       path_.write(out);
       costs_.write(out);
+      slow_.write(out);
     }
     return out;
   }
@@ -170,6 +195,7 @@ class clock_stage final : public explain::rank_clocks {
     if (!plan_->compensates()) return;
     path_.merge(in);
     costs_.merge(in);
+    slow_.merge(in);
   }
   /// On rank 0, after the reduction: keeps the results of this pass.
   void keep(std::int64_t earliest_ns) {
@@ -207,7 +233,10 @@ class clock_stage final : public explain::rank_clocks {
     for (std::size_t q = balanced; q < ends_.size(); ++q) {
       result.balances.push_back(balances_[q - balanced]);
       explain::balance_answer& b = result.balances.back();
-      b.saving_ns = total_ns_ - ends_[q];
+      slow_.name(b, q - balanced);
+      b.visits = balanced_.all_visits(q - balanced);
+      // The clocks take the same time for each visit, also where the visits of all ranks vary, which balancing does not change.
+      b.saving_ns = std::min(total_ns_ - ends_[q], b.most_ns - block_balance::mean_ns(b));
       // the others' share of a block that they do not run yet
       if (b.among > b.ranks) b.saving_ns = std::min(b.saving_ns, total_ns_ - b.others_ns - block_balance::mean_ns(b));
     }
@@ -322,11 +351,13 @@ class clock_stage final : public explain::rank_clocks {
   clock_pass pass_;
   clock_result result_;
   bool result_taken_ = false;
-  base::pod_vector<explain::block_time> own_;  ///< what this rank did itself, by block
+  base::pod_vector<explain::block_time> own_;  ///< what this rank did itself, by block, until join_code
   base::pod_vector<unmarked_piece> pieces_;
   joined_code joined_;
   base::pod_vector<explain::earlier_send> sends_;  ///< on rank 0: the questions before the last, one for each block
-  base::pod_vector<explain::balance_answer> balances_;  ///< on rank 0: the last questions
+  base::pod_vector<explain::balance_answer> balances_;  ///< the last questions
+  balanced_time balanced_;
+  slow_ranks slow_;
   base::vector<std::int64_t> ends_;  ///< end of the run for every question
   explain::compensation without_;
   explain::efficiencies efficiency_;

@@ -23,9 +23,10 @@ struct unmarked_piece {
   std::int64_t ns, visits;
 };
 
-/// The unmarked code of one rank, joined: all of it, and that between calls in the same two functions. Ranks with other neighbours
-/// make the calls around the same code in other lines, so that only the functions tell that it is the same; code that one rank
-/// runs clearly more often is another.
+/// The unmarked code of one rank, joined: all of it, that between calls in the same two functions, and that after each call. Ranks
+/// with other neighbours make the calls around the same code in other lines, so that only the functions tell that it is the same;
+/// code that one rank runs clearly more often is another. Ranks with another part in the program go on from the same call to
+/// other calls.
 class joined_code {
  public:
   /// Adds the sums to `own`, the time of the rank by block, ascending. Asks for the functions of pieces that make at least 1 %
@@ -38,7 +39,7 @@ class joined_code {
     base::key_map visits_of;
     base::pod_vector<std::int64_t> visits;
     for (const unmarked_piece& p : pieces) {
-      of_blocks_.push_back({p.block, 0, 0, 0, p.first, p.second});
+      of_blocks_.push_back({p.block, 0, 0, 0, p.first, p.second, false});
       if (functions == nullptr || p.ns < whole_ns / 100 || p.first == 0 || p.second == 0) continue;
       const core::stable_key from = functions->function_of(p.first), to = functions->function_of(p.second);
       if (from == 0 || to == 0) continue;
@@ -50,6 +51,7 @@ class joined_code {
     }
     for (std::size_t i = 0; i != pieces.size(); ++i) {
       add(explain::unmarked_key(), pieces[i]);
+      if (pieces[i].first != 0) add(explain::after_key(pieces[i].first), pieces[i], true);
       core::stable_key& key = of_blocks_[i].piece;
       if (key == 0) continue;
       key = core::combine(key, how_often(visits[visits_of.find(key)]));
@@ -62,17 +64,18 @@ class joined_code {
 
   /// The longest piece that a key of joined code stands for; the key itself if it is none.
   core::stable_key longest_of(core::stable_key key) const noexcept {
-    for (const sum& s : sums_) {
-      if (s.block == key) return s.piece;
-    }
-    return key;
+    const sum* const joined = find_sum(key);
+    return joined != nullptr ? joined->piece : key;
+  }
+  /// Whether a key stands for all code after one call.
+  bool is_after(core::stable_key key) const noexcept {
+    const sum* const joined = find_sum(key);
+    return joined != nullptr && joined->after;
   }
   /// The number of pieces that a key stands for.
   std::int32_t pieces_of(core::stable_key key) const noexcept {
-    for (const sum& s : sums_) {
-      if (s.block == key) return s.pieces;
-    }
-    return 1;
+    const sum* const joined = find_sum(key);
+    return joined != nullptr ? joined->pieces : 1;
   }
   /// The key of the code between the same functions as a piece; 0: none.
   core::stable_key key_of(core::stable_key block) const noexcept {
@@ -90,10 +93,7 @@ class joined_code {
   /// Whether a block is a piece of unmarked code.
   bool is_piece(core::stable_key block) const noexcept { return find(block) != nullptr; }
   /// Whether a block is a piece of unmarked code, or joins such pieces.
-  bool is_unmarked(core::stable_key block) const noexcept {
-    if (find(block) != nullptr) return true;
-    return std::any_of(sums_.begin(), sums_.end(), [block](const sum& s) { return s.block == block; });
-  }
+  bool is_unmarked(core::stable_key block) const noexcept { return find(block) != nullptr || find_sum(block) != nullptr; }
 
  private:
   struct sum {
@@ -101,6 +101,7 @@ class joined_code {
     std::int64_t ns;
     std::int32_t pieces;
     core::stable_key first, second;  ///< call sites around a piece
+    bool after = false;  ///< all code after one call
   };
 
   // Equal for numbers of visits that differ by less than about a quarter, but for those on both sides of a limit.
@@ -113,17 +114,19 @@ class joined_code {
     return at != of_blocks_.end() && at->block == block ? &*at : nullptr;
   }
 
-  void add(core::stable_key key, const unmarked_piece& p) {  // the longest piece comes first
-    for (sum& s : sums_) {
-      if (s.block != key) continue;
-      s.ns += p.ns;
-      ++s.pieces;
-      return;
-    }
-    sums_.push_back({key, p.block, p.ns, 1, 0, 0});
+  const sum* find_sum(core::stable_key key) const noexcept {
+    const std::uint32_t at = numbers_.find(key);
+    return at != base::key_map::none ? &sums_[at] : nullptr;
+  }
+  void add(core::stable_key key, const unmarked_piece& p, bool after = false) {  // the longest piece comes first
+    const std::uint32_t at = numbers_.intern(key, static_cast<std::uint32_t>(sums_.size()));
+    if (at == sums_.size()) sums_.push_back({key, p.block, 0, 0, 0, 0, after});
+    sums_[at].ns += p.ns;
+    ++sums_[at].pieces;
   }
 
-  base::pod_vector<sum> sums_;  ///< by joined code; at most 101
+  base::key_map numbers_;  ///< in sums_
+  base::pod_vector<sum> sums_;  ///< by joined code; at most 101, and one for each call site
   base::pod_vector<sum> of_blocks_;  ///< all pieces, ascending; `piece`: the key that joins the block, or 0
 };
 

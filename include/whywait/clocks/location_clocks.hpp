@@ -19,10 +19,9 @@ namespace clocks {
 /// wrapper has finished what it does after its time stamp.
 class location_clocks {
  public:
-  /// Begins one pass; `plan`, `parts` (clock_plan::parts_of the rank) and `memory` are borrowed. Read the legs before `begin_next`.
-  location_clocks(const clock_plan& plan, const base::pod_vector<double>& parts, std::int64_t begin_ns,
-                  base::memory_pool& memory)
-      : legs_(memory), now_ns_(begin_ns), plan_(&plan), parts_(&parts), clocks_(plan.clocks()) {}
+  /// Begins one pass; `plan` and `memory` are borrowed. Read the legs before `begin_next`.
+  location_clocks(const clock_plan& plan, std::int64_t begin_ns, base::memory_pool& memory)
+      : legs_(memory), now_ns_(begin_ns), plan_(&plan), clocks_(plan.clocks()) {}
   clock_legs& legs() noexcept { return legs_; }
 
   /// Goes to the beginning of the next record. At the end it enters the last steps and returns false.
@@ -65,17 +64,23 @@ class location_clocks {
   };
 
   /// Enters the rest of the current call. `needed`: the join of all needed stamps, or null. `measured_ns`: the wait in
-  /// MPI according to the explanation.
-  blocked finish_record(const clock_stamp* needed, std::int64_t measured_ns) {
+  /// MPI according to the explanation. `late_ns(time after the wait)`: the part of it by which the call noticed late that it could
+  /// go on.
+  template <class Late>
+  blocked finish_record(const clock_stamp* needed, std::int64_t measured_ns, Late&& late_ns) {
     const clock_leg& leg = legs_[next_];
     blocked waited{measured_ns, measured_ns};  // without a known cause the wait stays as measured
     if (needed != nullptr) {
-      const std::int64_t go_ns = std::max(now_ns_, std::min(needed->ready_ns, leg.leave_ns));
+      const std::int64_t go_ns = std::max(now_ns_, std::min(needed->ready_ns, leg.leave_ns)), wait_ns = go_ns - now_ns_;
+      const std::int64_t late = wait_ns > 0 && plan_->asks() ? late_ns(leg.leave_ns - go_ns) : 0;
       for (std::size_t h = clocks_; h-- != 0;) {
-        delay_rule<> rule(delay_[h], go_ns - now_ns_);
+        delay_rule<> rule(delay_[h], wait_ns);
         rule.input(without(go_ns, needed->at[h]), 0);
         delay_[h] = rule.delay();
-        if (h == 0) waited = {go_ns - now_ns_, rule.wait()};
+        if (h == 0) waited = {wait_ns, rule.wait()};
+        if (late == 0 || rule.wait() >= wait_ns || !plan_->keeps_calls(h)) continue;
+        const double shorter = 1 - static_cast<double>(rule.wait()) / static_cast<double>(wait_ns);
+        delay_[h] += core::nearest(shorter * static_cast<double>(late));
       }
       if (go_ns > now_ns_) {
         bound_ns_ = needed->bound_ns;
@@ -88,7 +93,7 @@ class location_clocks {
     const std::int64_t tail_ns = leg.leave_ns - now_ns_;
     plan_->spend_network(tail_ns, clock_legs::leaves(leg), delay_);
     if (leg.call != clock_plan::none && tail_ns != 0) {
-      plan_->spend(leg.call, tail_ns, *parts_, [this](std::uint32_t clock, std::int64_t ns) {
+      plan_->spend(leg.call, tail_ns, [this](std::uint32_t clock, std::int64_t ns) {
         if ((clock & clock_plan::moves_bit) == 0) delay_[clock] += ns;
       });
     }
@@ -132,7 +137,6 @@ class location_clocks {
   std::int64_t now_ns_, bound_ns_ = 0, executed_ns_ = 0, inside_ns_ = 0, ahead_ns_ = 0;
   double error_ns_ = 0;
   const clock_plan* plan_;
-  const base::pod_vector<double>* parts_;
   std::size_t clocks_;
   clock_bank<most_clocks> delay_, last_delay_;
   clock_bank<most_clocks> ahead_;  ///< since the location last received anything: work before which a clock moves sends

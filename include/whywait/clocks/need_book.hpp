@@ -196,7 +196,8 @@ class need_book {
         earliest = m;  // the partner's entry comes after the posting
       }
     }
-    if (any && !buffered && earliest != nullptr) add_request(location, record, *earliest);
+    // A send that needed its partner's progress was not complete at once, although its receive did not hold it up.
+    if (earliest != nullptr && (!buffered || earliest->progress)) add_request(location, record, *earliest);
   }
 
   void add_request(std::uint16_t location, std::uint32_t record, const explain::message_match& m) {

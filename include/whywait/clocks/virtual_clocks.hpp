@@ -66,18 +66,29 @@ class clock_stages final : public explain::run_clocks {
         });
     node_map all;
     std::size_t ideal = 1;
+    std::size_t before = 0;  // bytes of the packet
+    bool balanced = false;
     transport.broadcast(
         [&](std::int32_t i) {
           return packed(nodes[static_cast<std::size_t>(i)],
                         at(i).choose_blocks(balances[static_cast<std::size_t>(i)].candidates(most_balanced)));
         },
-        [&](std::int32_t, const unsigned char* data, std::size_t size) {
-          if (!questions_.empty()) return;  // the same for all hosted ranks
-          base::packet_reader in(data, size);
-          all.join(in);
+        [&](std::int32_t i, const unsigned char* data, std::size_t size) {
+          const bool first = questions_.empty();  // the packet is the same for all hosted ranks
+          base::packet_reader in(data + before, size - before);
+          if (first) all.join(in);
+          before = size - in.left();
+          balanced = at(i).read_balanced(in);
+          if (!first) return;
           ideal = all.several() ? 2 : 1;
-          questions_ = clock_stage::questions(*settings_, ideal, in);
+          questions_ = at(i).questions(*settings_, ideal, in);
         });
+    if (balanced) {
+      transport.reduce([&](std::int32_t i) { return at(i).pack_course(); },
+                       [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge_course(data, size); });
+      transport.broadcast([&](std::int32_t i) { return at(i).pack_course(); },
+                          [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).set_course(data, size); });
+    }
     for (std::size_t asked = 0; asked != questions_.size();) {
       const bool first = asked == 0;
       const std::size_t count = std::min(questions_.size() - asked, most_clocks - (first ? 1 : 0));
@@ -97,7 +108,7 @@ class clock_stages final : public explain::run_clocks {
   }
 
  private:
-  static constexpr std::size_t most_balanced = 5;  ///< blocks for which balancing is predicted
+  static constexpr std::size_t most_balanced = 6;  ///< blocks for which balancing is predicted
 
   static base::packet packed(const node_map& nodes, const base::packet& more) {
     base::packet out;

@@ -20,6 +20,8 @@ constexpr core::stable_key between_key(core::stable_key first, core::stable_key 
 }
 /// Key of all unmarked code of main threads together, for balancing.
 constexpr core::stable_key unmarked_key() noexcept { return core::combine(1, 0x756e6d61726b65u); }
+/// Key of all unmarked code of main threads after a call at `site`, to whatever call comes next, for balancing.
+constexpr core::stable_key after_key(core::stable_key site) noexcept { return core::combine(site, 0x6166746572u); }
 /// Key of the time inside a call that is not waiting for others.
 constexpr core::stable_key call_key(core::stable_key site) noexcept { return core::combine(site, 0x63616c6cu); }
 /// Key of the time before MPI_Init returned, relative to the first rank that left it.

@@ -16,14 +16,14 @@ constexpr core::stable_key network_key() noexcept { return core::combine(1, 0x6e
 /// The key of the network within nodes: calls whose messages, or whose communicator, stay within one node.
 constexpr core::stable_key node_network_key() noexcept { return core::combine(2, 0x6e6574776f726bu); }
 
-/// One change of a hypothetical run: `block` takes `factor` times as long (0.5: twice as fast, 0: no time). With `mean_ns`
-/// it is balanced instead: each rank that runs it spends that time in it, distributed over the run as now. With
+/// One change of a hypothetical run: `block` takes `factor` times as long (0.5: twice as fast, 0: no time). With `balanced`
+/// all ranks that run it take equally long in it instead, in each part of the run. With
 /// `sends_first` nothing takes another time, but messages are sent before the work in `block` that their sender did since it
 /// last received anything.
 struct change {
   core::stable_key block = 0;  ///< key of a region, step or derived block, or network_key()
   double factor = 1.0;
-  std::int64_t mean_ns = 0;
+  std::int32_t balanced = -1;  ///< number of the question among those about balanced blocks; -1: none
   bool sends_first = false;
 };
 
@@ -42,7 +42,7 @@ struct what_if_answer {
 
 /// What balancing one block over the ranks that run it would save.
 struct balance_answer {
-  core::stable_key block = 0;  ///< unmarked_key(), a key of unmarked code between two functions, or a block
+  core::stable_key block = 0;  ///< unmarked_key(), a key of unmarked code between two functions or after a call, or a block
   core::stable_key piece = 0;  ///< the block, or the longest of the blocks of that rank that it joins
   core::stable_key first = 0, second = 0;  ///< call sites around a single piece of unmarked code
   core::stable_key joined = 0;             ///< key of all code between the same functions as that piece; 0: not known
@@ -51,10 +51,15 @@ struct balance_answer {
   std::int32_t among = 0;  ///< ranks that share it once balanced: those that run it, or all of the run if surely only one does
   std::int32_t pieces = 1;  ///< number of blocks of that rank that it joins
   bool unmarked = false;  ///< code outside any region
+  bool after = false;  ///< all unmarked code after one call, to whatever call each rank makes next
   bool several = false;  ///< in some epochs another rank spends most time in it
   bool region = false;  ///< marked code; neither: start-up, or inside a call
   std::int64_t most_ns = 0;  ///< time of that rank in it
   std::int64_t sum_ns = 0;  ///< time of all ranks in it
+  std::int64_t visits = 0;  ///< of all ranks
+  std::int32_t slow_ranks = 0;  ///< ranks that take nearly as long as that rank, which is one of them
+  std::int32_t slow[4] = {};  ///< the first of them
+  std::int64_t slow_ns = 0;  ///< their time in it
   std::int64_t others_ns = 0;  ///< if one rank runs it: the most that another rank computes
   std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
 };

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 
 namespace whywait {
@@ -165,6 +166,10 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
         a.ranks = std::max(std::max(a.ranks, b.ranks), alone ? 1 : 2);
         if (!alone && a.among > a.ranks) a.among = a.ranks;
         if (b.most_ns > a.most_ns) a.rank = b.rank;
+        const bool same = a.slow_ranks == b.slow_ranks && std::equal(std::begin(a.slow), std::end(a.slow), std::begin(b.slow));
+        if (!same) a.slow_ranks = 0;
+        a.slow_ns += b.slow_ns;
+        a.visits += b.visits;
         a.most_ns += b.most_ns;
         a.sum_ns += b.sum_ns;
         a.saving_ns += b.saving_ns;

@@ -77,11 +77,12 @@ class location_steps {
   }
 
   /// Whether this location takes part in every operation of all ranks that its rank takes part in.
-  bool meets_all() const noexcept {
-    for (const location_history& other : rank_->locations) {
-      if (&other == here_) continue;
+  bool meets_all() const noexcept { return meets_all(*rank_, *here_); }
+  static bool meets_all(const rank_history& rank, const location_history& here) noexcept {
+    for (const location_history& other : rank.locations) {
+      if (&other == &here) continue;
       for (std::uint64_t i = 0; i != other.records.size(); ++i) {
-        if (of_all(*rank_, other.records[i])) return false;
+        if (of_all(rank, other.records[i])) return false;
       }
     }
     return true;

@@ -102,10 +102,10 @@ inline void print_lines(const std::string& text) {
 }  // namespace detail
 
 /// Evaluates the built-in rules, the rules of the program and those of the files that `wanted` (WHYWAIT_RULES) names.
-/// `shared`: whether ranks often waited for a processor. Errors in rules are printed and counted in `facts.warnings`; they
+/// `shared`: whether ranks often waited for a processor. `useful_known`: as in rules::program_facts. Errors in rules are printed and counted in `facts.warnings`; they
 /// change nothing else. For rank 0.
 inline rules::evaluation advise(const char* wanted, const explain::outcome& found, const base::names& names,
-                                rules::contribution&& all, bool shared, reports::run_facts& facts) {
+                                rules::contribution&& all, bool shared, bool useful_known, reports::run_facts& facts) {
   try {
     const rules::rules_setting setting = rules::rules_setting::parse(wanted);
     const rules::knowledge known = rules::active_rules(setting, all.events, std::move(all.texts));
@@ -115,6 +115,7 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
     rules::program_facts program;
     program.code = &all.code;
     program.shared_processors = shared;
+    program.useful_known = useful_known;
     for (const rules::site_use& u : all.uses)
       if (u.what == rules::site_use::kind::send) program.sites.push_back({u.site, u.calls, u.own_before_ns});
     rules::evaluation evaluated = rules::evaluate(known, found, facts.ranks, names, program,

@@ -53,7 +53,8 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   rules::evaluation advice;
   if (process.rank == 0) {
     const bool shared = reports::shares_processors(unknown, base::seconds_of(found.location_ns));
-    advice = advise(process.registry->config.rules, found, names, std::move(contributions), shared, facts);
+    const bool useful_known = !shared && !reports::polls_matter(unknown, base::seconds_of(found.location_ns));
+    advice = advise(process.registry->config.rules, found, names, std::move(contributions), shared, useful_known, facts);
   }
   reports::result result = reports::assemble(found, names, std::move(facts), advice);
   result.unseen = named(unseen, names);
@@ -91,7 +92,8 @@ inline reports::result partial_result(mpi::state& process, const finalize::team&
   uses.uses = so_far.uses;
   uses.calls = so_far.calls_by_kind;
   uses.code = so_far.code_of_all;
-  const rules::evaluation advice = advise(process.registry->config.rules, so_far.found, names, std::move(uses), false, facts);
+  const rules::evaluation advice =
+      advise(process.registry->config.rules, so_far.found, names, std::move(uses), false, false, facts);
   return reports::assemble(so_far.found, names, std::move(facts), advice);
 }
 

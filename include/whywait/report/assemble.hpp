@@ -129,7 +129,7 @@ inline result assemble(const explain::outcome& found, const base::names& known, 
   out.ledger.overhead.pauses = std::max<std::int64_t>(out.run.epochs - 1, 0);
   // Neither is in the records that the clocks compensate: without measuring the run may have been shorter by them.
   out.ledger.overhead.error_seconds += out.run.poll_seconds + out.run.compare_seconds;
-  out.verdict = detail::verdict_of(found, resolve, said);
+  out.verdict = detail::verdict_of(found, resolve, said, out.run.first_comers);
   out.problems = detail::advice_of(said.problems);
   out.run.undescribed_seconds = base::seconds_of(undescribed_ns);
   out.run.unexplained_seconds = base::seconds_of(remainder_ns + std::max<std::int64_t>(unlisted_ns, 0));

@@ -52,6 +52,11 @@ inline bool shares_processors(const not_understood& n, double location_seconds) 
 /// From this share of rank time on it is shown and weakens what is drawn from the run.
 constexpr double least_not_understood = 0.01;
 
+/// Whether code between polls that found nothing, which may be waiting, is a part of the run that counts.
+inline bool polls_matter(const not_understood& n, double location_seconds) noexcept {
+  return n.between_polls_seconds >= least_not_understood * location_seconds && location_seconds > 0;
+}
+
 /// The share of rank time; 0 without a run.
 inline double share_of(const not_understood& n, double location_seconds) noexcept {
   return location_seconds > 0 ? std::min(1.0, n.seconds / location_seconds) : 0;

@@ -1,6 +1,9 @@
 #ifndef WHYWAIT_REPORT_VERDICT_HPP
 #define WHYWAIT_REPORT_VERDICT_HPP
 
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/ranks.hpp>
+#include <whywait/base/sorting.hpp>
 #include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/explain/blocks.hpp>
@@ -11,7 +14,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <string>
+#include <utility>
 
 namespace whywait {
 inline namespace v0 {
@@ -26,6 +31,9 @@ struct verdict_entry : named_block {
   double saving_seconds = 0;  ///< the run would be shorter by this if the cause were removed; wall time
   bool predicted = true;      ///< by the virtual clocks; otherwise the saving is an upper bound
   bool of_pattern = false;    ///< no cause is known beyond the pattern of the waits
+  bool after = false;         ///< about all unmarked code after a call
+  std::string root;           ///< of the rule's finding
+  core::stable_key piece = 0;  ///< the block, or the longest of those that it joins
   double excess_seconds = 0;  ///< by the virtual clocks: the time of the rank in the block above the mean
 };
 
@@ -47,11 +55,24 @@ inline std::string between_text(const named_block& b) {
   return "between " + begin + " and " + base::brief_call_text(b.where);
 }
 
-/// The verdicts of rules that save enough, each once: those about causes, or those about the patterns of waits. `covering`:
-/// findings whose root, a rank, has a verdict of its own.
-inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<rules::finding>& findings, double run,
-                         bool of_pattern, const base::vector<rules::finding>& covering = {}) {
-  const auto covered = [&covering](const rules::finding& f) {  // a part of what is wrong with a rank
+/// The block that explains most of the wait of a finding; 0: it is about no wait, or none does.
+inline core::stable_key top_block(const rules::finding& f, const explain::outcome& found) noexcept {
+  if (f.wait < 0 || static_cast<std::size_t>(f.wait) >= found.waits.size()) return 0;
+  const explain::residual_term* top = nullptr;
+  for (const explain::residual_term& t : found.waits[static_cast<std::size_t>(f.wait)].residual)
+    if (top == nullptr || t.total_ns > top->total_ns) top = &t;
+  return top != nullptr ? top->block : 0;
+}
+
+/// The verdicts of rules that save enough, each once: those about causes, or those about the patterns of waits. A block that is to
+/// be balanced has no other verdict that saves less. `covering`: findings whose root, a rank, has a verdict of its own.
+inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<rules::finding>& findings,
+                         const explain::outcome& found, double run, bool of_pattern,
+                         const base::vector<rules::finding>& covering = {}) {
+  const auto covered = [&](const rules::finding& f) {  // a part of what is wrong with a rank, or with a block
+    const core::stable_key top = top_block(f, found);
+    const auto same = [&](const verdict_entry& v) { return v.piece != 0 && v.piece == top && v.saving_seconds >= f.saving; };
+    if (std::any_of(all.begin(), all.end(), same)) return true;
     return std::any_of(covering.begin(), covering.end(), [&f](const rules::finding& c) {
       return c.root.compare(0, 5, "rank ") == 0 && f.verdict.compare(0, c.root.size() + 1, c.root + " ") == 0;
     });
@@ -64,6 +85,7 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
     v.problem = f.problem;
     v.saving_seconds = std::min(f.saving, run);
     v.claim = f.verdict;
+    v.root = f.root;
     v.predicted = f.predicted;
     v.of_pattern = of_pattern;
     all.push_back(std::move(v));
@@ -75,29 +97,62 @@ inline bool rule_replaces(const explain::balance_answer& b, const explain::outco
   const auto replaces = [&](const rules::finding& f) {
     if (f.verdict.empty() || !f.matters || f.of_pattern || f.saving < base::seconds_of(b.saving_ns)) return false;
     if (f.root == "rank " + std::to_string(b.rank)) return true;
-    if (f.wait < 0 || static_cast<std::size_t>(f.wait) >= found.waits.size()) return false;
-    const explain::residual_term* top = nullptr;
-    for (const explain::residual_term& t : found.waits[static_cast<std::size_t>(f.wait)].residual)
-      if (top == nullptr || t.total_ns > top->total_ns) top = &t;
-    return top != nullptr && top->block == b.piece;
+    return top_block(f, found) == b.piece;
   };
   for (const rules::wait_advice& w : said.waits)
     if (std::any_of(w.list.begin(), w.list.end(), replaces)) return true;
   return std::any_of(said.problems.begin(), said.problems.end(), replaces);
 }
 
+/// The ranks that take nearly as long as the slowest one, with a verb: "rank 1 takes", "ranks 2 and 3 take", "12 of 64 ranks take".
+inline std::string slow_words(const explain::balance_answer& b, const char* one, const char* more) {
+  if (b.several) return std::string("now one rank, now another ") + one;
+  if (b.slow_ranks < 2) return "rank " + std::to_string(b.rank) + " " + one;
+  if (b.slow_ranks > static_cast<std::int32_t>(std::size(b.slow)))
+    return std::to_string(b.slow_ranks) + " of " + std::to_string(b.ranks) + " ranks " + more;
+  base::pod_vector<std::int32_t> ranks;
+  for (std::int32_t i = 0; i != b.slow_ranks; ++i) ranks.push_back(b.slow[i]);
+  return base::rank_list(ranks) + " " + more;
+}
+
+/// The time of a slow rank relative to the mean of the other ranks that run the block; 0 if there is no other.
+inline double slow_ratio(const explain::balance_answer& b) noexcept {
+  const std::int64_t slow = std::max(b.slow_ranks, 1), slow_ns = b.slow_ranks > 1 ? b.slow_ns : b.most_ns;
+  if (b.ranks <= slow || b.sum_ns <= slow_ns) return 0;
+  return static_cast<double>(slow_ns) * static_cast<double>(b.ranks - slow) /
+         (static_cast<double>(slow) * static_cast<double>(b.sum_ns - slow_ns));
+}
+
+/// Whether a rank deals most visits of a block to the ranks that ask first.
+inline bool is_dealt(const explain::balance_answer& b, std::int64_t dealt) noexcept {
+  return dealt > 0 && 2 * dealt >= b.visits;
+}
+
+/// The answers about balanced blocks, largest saving first. Where a rank deals the visits of a block to the ranks that ask first,
+/// another run would deal them in another way, and the clocks do not answer: then the saving is what the rank has above the
+/// mean. `dealt`: answers to the first rank that asked.
+inline base::vector<explain::balance_answer> balances_of(const explain::outcome& found, std::int64_t dealt) {
+  base::vector<explain::balance_answer> all = found.balances;
+  for (explain::balance_answer& b : all)
+    if (is_dealt(b, dealt)) b.saving_ns = b.most_ns - b.sum_ns / b.among;
+  base::small_stable_sort(
+      all, [](const explain::balance_answer& a, const explain::balance_answer& b) { return a.saving_ns > b.saving_ns; });
+  return all;
+}
+
 /// The blocks whose balancing would shorten the run by at least `least_share`, and what rules say, largest saving first. Time
 /// inside MPI and start-up cannot be balanced. Of unmarked code all of it is named if balancing that saves clearly more than
 /// any part, and not mostly for the sake of code that only one rank runs; else the parts, each once. If nothing is known about
-/// causes, the pattern of the waits whose removal saves most.
+/// causes, the pattern of the waits whose removal saves most. `dealt`: as in `balances_of`.
 inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, const name_resolver& resolve,
-                                              const rules::evaluation& said) {
+                                              const rules::evaluation& said, std::int64_t dealt) {
+  const base::vector<explain::balance_answer> balances = balances_of(found, dealt);
   constexpr double least_ratio = 1.05, clearly_more = 1.1;
   base::vector<verdict_entry> all;
   const double run = base::seconds_of(found.total_ns != 0 ? found.total_ns : found.longest_ns);
   std::int64_t all_ns = 0, part_ns = 0, alone_ns = 0;
   std::int32_t all_rank = -1;
-  for (const explain::balance_answer& b : found.balances) {
+  for (const explain::balance_answer& b : balances) {
     verdict_entry v;
     resolve.describe(b.piece, 0, v);
     if (v.kind != "between") continue;
@@ -107,10 +162,10 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     largest_ns = std::max(largest_ns, b.saving_ns);
   }
   // Serial work of a rank is clearer advice than that the rank is slower.
-  for (const explain::balance_answer& b : found.balances)
+  for (const explain::balance_answer& b : balances)
     if (b.unmarked && b.among > b.ranks && b.rank == all_rank) alone_ns = std::max(alone_ns, b.saving_ns);
   const bool together = static_cast<double>(all_ns) > clearly_more * static_cast<double>(part_ns) && all_ns > 2 * alone_ns;
-  for (const explain::balance_answer& b : found.balances) {
+  for (const explain::balance_answer& b : balances) {
     const double saving = base::seconds_of(b.saving_ns);
     if (all.size() == most_verdicts || b.among < 2 || saving < least_share * run) break;
     verdict_entry v;
@@ -118,24 +173,30 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const bool divided = b.among > b.ranks;
     const bool unmarked = v.kind == "between", whole = b.block == explain::unmarked_key();
     if (unmarked ? whole != together : v.kind != "region") continue;
-    const auto same = [&v](const verdict_entry& x) { return x.block == v.block && x.where.line == v.where.line; };
+    v.after = b.after;
+    v.piece = b.piece;
+    const auto same = [&v](const verdict_entry& x) {
+      const bool part = (x.after || v.after) && x.from && v.from && *x.from == *v.from;  // of the code after the same call
+      return part || (x.block == v.block && x.where.line == v.where.line);
+    };
     if (std::any_of(all.begin(), all.end(), same)) continue;
-    const double others = divided ? 0 : base::seconds_of(b.sum_ns - b.most_ns) / (b.ranks - 1);
     v.rank = b.rank;
-    v.ratio = others > 0 ? base::seconds_of(b.most_ns) / others : 0;
-    if ((others > 0 && v.ratio < least_ratio) || rule_replaces(b, found, said)) continue;
+    v.ratio = divided ? 0 : slow_ratio(b);
+    if ((v.ratio > 0 && v.ratio < least_ratio) || rule_replaces(b, found, said)) continue;
     v.saving_seconds = saving;
+    v.predicted = !is_dealt(b, dealt);
     v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
     const std::string code = code_text(v.where);
-    const std::string name = !unmarked      ? v.block + (code.empty() ? "" : " (" + code + ")")
-                             : b.pieces > 1 ? "unmarked code, above all " + between_text(v)
-                                            : "the code " + between_text(v);
-    const std::string who = b.several ? "now one rank, now another" : "rank " + std::to_string(v.rank);
-    const std::string how_much = v.ratio <= 0 || v.ratio >= 100
-                                     ? "does nearly all of "
-                                     : "takes " + base::fixed(v.ratio, v.ratio < 10 ? 1 : 0) + " times as long as the " +
-                                           (b.ranks == 2 ? "other in " : "others in ");
-    v.claim = !divided ? who + " " + how_much + name + ": balancing it"
+    const std::string name = !unmarked           ? v.block + (code.empty() ? "" : " (" + code + ")")
+                             : b.after && v.from ? "the code after " + base::brief_call_text(*v.from)
+                             : b.pieces > 1      ? "unmarked code, above all " + between_text(v)
+                                                 : "the code " + between_text(v);
+    const bool nearly_all = v.ratio <= 0 || v.ratio >= 100;
+    const bool one_other = b.ranks - std::max(b.slow_ranks, 1) == 1;
+    const std::string uneven = nearly_all ? slow_words(b, "does", "do") + " nearly all of "
+                                          : slow_words(b, "takes", "take") + " " + base::fixed(v.ratio, v.ratio < 10 ? 1 : 0) +
+                                                " times as long as the " + (one_other ? "other in " : "others in ");
+    v.claim = !divided ? uneven + name + ": balancing it"
                        : "only rank " + std::to_string(v.rank) + " runs " + name + ": dividing it among all ranks";
     all.push_back(std::move(v));
   }
@@ -143,10 +204,16 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     if (of_pattern &&
         (!all.empty() || static_cast<double>(found.waiting_ns) < least_waiting * static_cast<double>(found.location_ns)))
       break;
-    add_verdicts(all, said.problems, run, of_pattern);
-    for (const rules::wait_advice& w : said.waits) add_verdicts(all, w.list, run, of_pattern, said.problems);
+    add_verdicts(all, said.problems, found, run, of_pattern);
+    for (const rules::wait_advice& w : said.waits) add_verdicts(all, w.list, found, run, of_pattern, said.problems);
     base::small_stable_sort(all,
                             [](const verdict_entry& a, const verdict_entry& b) { return a.saving_seconds > b.saving_seconds; });
+    base::vector<verdict_entry> kept;
+    for (const verdict_entry& v : all) {
+      const auto same_cause = [&v](const verdict_entry& x) { return !v.root.empty() && x.root == v.root; };
+      if (std::none_of(kept.begin(), kept.end(), same_cause)) kept.push_back(v);  // the same cause may have one that saves more
+    }
+    all = std::move(kept);
     const std::size_t most = of_pattern ? 1 : most_verdicts;
     if (all.size() > most) all.resize(most);
   }

@@ -34,8 +34,7 @@ class fact_maker {
     for (const explain::critical_block& c : found.critical_path)
       on_path_.intern(c.block, static_cast<std::uint32_t>(&c - found.critical_path.begin()));
     for (const explain::balance_answer& b : found.balances)
-      if (b.among == ranks || (b.unmarked && b.ranks > 1))
-        balanced_.intern(b.piece, static_cast<std::uint32_t>(&b - found.balances.begin()));
+      balanced_.intern(b.piece, static_cast<std::uint32_t>(&b - found.balances.begin()));
   }
 
   void make() {
@@ -124,17 +123,46 @@ class fact_maker {
   /// or what its critical path has above the mean.
   std::int64_t above_mean(const explain::residual_term& top, const code_spread& spread, std::int64_t longest_waiter) const {
     if (balance_predicted(top, spread)) {
-      const std::int64_t predicted = found_.balances[balanced_.find(top.block)].saving_ns;
+      const std::int64_t predicted = balance_of(top)->saving_ns;
       return std::max(predicted, program_.shared_processors ? spread.above_mean_ns : std::int64_t{0});
     }
     const explain::critical_block* const path = critical(top.block);
     return std::min(path != nullptr ? path->imbalance_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns);
   }
   bool balance_predicted(const explain::residual_term& top, const code_spread& spread) const noexcept {
-    return spread.uneven() && balanced_.find(top.block) != base::key_map::none;
+    const explain::balance_answer* const b = balance_of(top);
+    if (!spread.uneven() || b == nullptr) return false;
+    // Of code that few ranks run, the question was about these ranks.
+    const bool few = std::string_view(spread.lead) == "alone" || std::string_view(spread.lead) == "few";
+    return b->among == ranks_ || (b->unmarked && b->ranks > 1) || !few;
+  }
+  const explain::balance_answer* balance_of(const explain::residual_term& top) const noexcept {
+    const std::uint32_t at = balanced_.find(top.block);
+    return at != base::key_map::none ? &found_.balances[at] : nullptr;
   }
   static double each(const explain::residual_term& t) noexcept {
     return 2 * seconds(t.speed_ns) / std::max(1.0, static_cast<double>(t.causer_visits + t.waiter_visits));
+  }
+
+  // Whether the usual change is to spread work over the ranks; otherwise it is to call something earlier.
+  static bool spreads_work(explain::pattern why) noexcept {
+    using explain::pattern;
+    switch (why) {
+      case pattern::wait_at_barrier:
+      case pattern::wait_at_nxn:
+      case pattern::early_reduce:
+      case pattern::early_scan:
+      case pattern::wait_at_create:
+      case pattern::wait_at_finalize:
+      case pattern::wait_at_fence: return true;
+      default: return false;
+    }
+  }
+  // What other times or another order of calls save at most: the rank that computes longest remains.
+  std::int64_t by_order() const noexcept {
+    const double computing = found_.efficiency.communication;  // its part of the run
+    if (!program_.useful_known || computing <= 0) return INT64_MAX;
+    return static_cast<std::int64_t>((1 - std::min(1.0, computing)) * static_cast<double>(found_.total_ns));
   }
 
   void wait(std::size_t index) {
@@ -224,6 +252,7 @@ class fact_maker {
     std::int64_t avoidable = used > 0 ? std::min(named, e.wait_ns) : e.unexplained_ns + transfer;
     if (longest_waiter > 0) avoidable = std::min(avoidable, longest_waiter);
     if (used > 0 && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
+    if (!spreads_work(e.why)) avoidable = std::min(avoidable, by_order());
     w.set("avoidable", seconds(avoidable)).set("ranks", ranks_);
     // Without facts about the program it may work before its sends.
     w.set("sends_after_work",
@@ -245,7 +274,7 @@ class fact_maker {
       w.set("top_inherited", seconds(top.inherited_ns))
           .set("top_share", ratio(top.total_ns, positive))
           .set("top_ratio", speed_ratio(top))
-          .set("top_moved", ratio(std::abs(top.lead_visits), std::max(top.causer_visits, top.waiter_visits)));
+          .set("top_here", ratio(top.causer_ns - top.waiter_ns, top.total_ns));
       const bool work = top.causer_work > 0 && top.waiter_work > 0;
       w.set("top_late_amount", work ? top.causer_work : top.causer_visits);
       const std::uint32_t kind = kinds_.find(kind_of(e));

@@ -32,6 +32,8 @@ class variation {
       for (end = begin; end + 1 < groups_.size() && groups_[end].kind == groups_[begin].kind;) ++end;
       take_shared(begin, end, rest_);
       take_shared(begin, end, slow_);
+      const double spread = few * carried(begin, end);
+      for (std::size_t g = begin; g != end; ++g) spread_.push_back(spread);
     }
   }
 
@@ -50,7 +52,7 @@ class variation {
         const models::activity& of = activity(order_[from]);
         models::activity& a = into.lines[order_[begin + i].line][order_[begin + i].index];
         a.work_seconds = std::max(0.0, work(order_[begin + i]) + rest_[number(from)] - rest_[here] +
-                                           few * (slow_[number(begin + slow)] - slow_[here]));
+                                           spread_[g] * (slow_[number(begin + slow)] - slow_[here]));
         a.disturbed_seconds = 0.0;
         a.call_seconds = of.call_seconds;
         a.wake_seconds = of.wake_seconds;
@@ -109,6 +111,8 @@ class variation {
   /// Student's t of 7 degrees of freedom over that of many, times sqrt(8/7): 8 phases say little about others.
   static constexpr double few = 1.29;
 
+  static constexpr double most_alike = 0.9;
+
   /// The place of the i-th in order_.
   std::size_t number(std::size_t i) const { return first_[order_[i].line] + order_[i].index; }
   double rest(std::size_t i) const { return rest_[number(i)]; }
@@ -148,6 +152,36 @@ class variation {
     for (std::size_t i = begin; i != end; ++i) slow_[number(i)] -= mean;
   }
 
+  // By how much the courses of two runs may differ more than phases that are drawn one by one: phases that follow one another
+  // are alike where the speed of a line changes slowly. Of phase means with correlation r, a sum varies by (1 + r) / (1 - r) times
+  // as much. Eight phases show too little of r, on average (1 + 4 r) / 8 (Kendall 1954). The course also has what a running median
+  // leaves of the rest, 1.57 / window of its variance, which is alike only within the window.
+  double carried(std::size_t begin, std::size_t end) const {
+    double square = 0, next = 0, of_slow = 0, of_rest = 0;
+    for (std::size_t g = begin; g != end; ++g) {
+      const std::size_t first = groups_[g].begin, n = groups_[g + 1].begin - first, phase = n / phases + 1;
+      if (n < 2 * phases) continue;
+      double mean = 0, before = 0, sum = 0;
+      for (std::size_t i = 0; i != n; ++i) mean += slow_[number(first + i)] / static_cast<double>(n);
+      for (std::size_t i = 0; i != n; ++i) {
+        const double x = slow_[number(first + i)] - mean, r = rest(first + i);
+        of_slow += x * x;
+        of_rest += r * r;
+        sum += x;
+        if ((i + 1) % phase != 0 && i + 1 != n) continue;
+        square += sum * sum;
+        next += before * sum;
+        before = sum;
+        sum = 0;
+      }
+    }
+    if (!(square > 0) || !(of_slow > 0)) return 1.0;
+    constexpr double m = phases;
+    const double alike = std::min(most_alike, std::max(0.0, (next / square * m / (m - 1) * m + 1) / (m - 4)));
+    const double by_chance = std::min(1.0, 1.57 / window * of_rest / of_slow);
+    return std::sqrt(1 + (1 - by_chance) * ((1 + alike) / (1 - alike) - 1));
+  }
+
   // Groups of one kind on several lines: if they have equally many instances, takes away what all have in common.
   void take_shared(std::size_t begin, std::size_t end, base::pod_vector<double>& of) const {
     const std::size_t n = groups_[begin + 1].begin - groups_[begin].begin;
@@ -167,6 +201,7 @@ class variation {
 
   const models::run_log& log_;
   base::pod_vector<std::size_t> first_;
+  base::pod_vector<double> spread_;  ///< by group: factor of the course
   base::pod_vector<double> rest_, slow_;  ///< by place: work less its course; the course less its mean
   base::pod_vector<models::place> order_;
   base::pod_vector<group_of> groups_;  ///< and one more, the end

@@ -31,6 +31,8 @@ WORK(output)
 WORK(filter)
 WORK(prepare)
 WORK(task)
+WORK(merge)
+WORK(unpack)
 
 #define CALL(name, ...) (*book)(#name, [&] { name(__VA_ARGS__); })
 
@@ -86,6 +88,57 @@ void growing() {
   }
 }
 
+// One rank has more and more to do, between exchanges with the next one.
+void particles() {
+  for (int i = 0; i < steps; ++i) {
+    MPI_Request requests[2];
+    solve(uneven(3, 4 + 0.15 * i, 4));
+    CALL(MPI_Irecv, &out, 1, MPI_DOUBLE, (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD, requests);
+    CALL(MPI_Isend, &in, 1, MPI_DOUBLE, (rank + 1) % ranks, 0, MPI_COMM_WORLD, requests + 1);
+    CALL(MPI_Waitall, 2, requests, MPI_STATUSES_IGNORE);
+    if (i % 5 == 4) CALL(MPI_Allreduce, &in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  }
+}
+// One rank has more to do in each tenth step.
+void bursts() {
+  for (int i = 0; i < steps; ++i) {
+    solve(i % 10 == 9 ? uneven(1, 44, 4) : 4);
+    CALL(MPI_Sendrecv, &in, 1, MPI_DOUBLE, (rank + 1) % ranks, 0, &out, 1, MPI_DOUBLE, (rank + ranks - 1) % ranks, 0,
+         MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CALL(MPI_Sendrecv, &in, 1, MPI_DOUBLE, (rank + ranks - 1) % ranks, 1, &out, 1, MPI_DOUBLE, (rank + 1) % ranks, 1,
+         MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+}
+// Half of the ranks have three times as many pieces of work, and exchange after each.
+void halves() {
+  for (int i = 0; i < 25; ++i) {
+    for (int k = 0; k < (even ? 4 : rank < ranks / 2 ? 2 : 6); ++k) {
+      solve(3);
+      CALL(MPI_Sendrecv, &in, 1, MPI_DOUBLE, rank ^ 1, 0, &out, 1, MPI_DOUBLE, rank ^ 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    CALL(MPI_Allreduce, &in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  }
+}
+// A persistent halo, unpacked as it comes. With Open MPI a persistent send completes only when its receiver calls MPI.
+void as_it_comes() {
+  double edges[4] = {};
+  MPI_Request requests[4];
+  const int left = (rank + ranks - 1) % ranks, right = (rank + 1) % ranks;
+  MPI_Recv_init(edges, 1, MPI_DOUBLE, left, 0, MPI_COMM_WORLD, requests);
+  MPI_Recv_init(edges + 1, 1, MPI_DOUBLE, right, 1, MPI_COMM_WORLD, requests + 1);
+  MPI_Send_init(edges + 2, 1, MPI_DOUBLE, right, 0, MPI_COMM_WORLD, requests + 2);
+  MPI_Send_init(edges + 3, 1, MPI_DOUBLE, left, 1, MPI_COMM_WORLD, requests + 3);
+  for (int i = 0; i < steps; ++i) {
+    CALL(MPI_Startall, 4, requests);
+    solve(uneven(3, 10, 4));
+    for (int n = 0, index = 0; n < 4; ++n) {
+      CALL(MPI_Waitany, 4, requests, &index, MPI_STATUS_IGNORE);
+      if (index < 2) unpack(0.5);
+    }
+  }
+  for (MPI_Request& r : requests) MPI_Request_free(&r);
+}
+
 // One rank does something for all.
 void serial() {
   for (int i = 0; i < steps; ++i) {
@@ -118,6 +171,46 @@ void master() {
     if (work == 0) return;
     if (even) prepare(4 - 4.0 / ranks);
     task(6);
+  }
+}
+
+// A master deals tasks to the rank that asks first; the last one is long.
+void farm() {
+  MPI_Status status;
+  const int tasks = 45;
+  int task_of = -1;
+  if (rank == 0) {
+    for (int next = 0, live = ranks - 1; live > 0;) {
+      CALL(MPI_Recv, &task_of, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &status);
+      task_of = next < tasks ? next++ : -1;
+      live -= task_of < 0 ? 1 : 0;
+      CALL(MPI_Send, &task_of, 1, MPI_INT, status.MPI_SOURCE, 2, MPI_COMM_WORLD);
+    }
+    return;
+  }
+  for (;;) {
+    CALL(MPI_Send, &task_of, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+    CALL(MPI_Recv, &task_of, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, &status);
+    if (task_of < 0) return;
+    const double usual = 8 + task_of * 7 % 5, more = 141;
+    task(even ? usual + more / tasks : task_of + 1 == tasks ? usual + more : usual);
+  }
+}
+
+// The first ranks of two groups do something for their groups.
+void leaders() {
+  MPI_Comm group, first;
+  MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &group);
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2 == 0 ? 0 : MPI_UNDEFINED, rank, &first);
+  for (int i = 0; i < 40; ++i) {
+    solve(5);
+    CALL(MPI_Reduce, &in, &out, 1, MPI_DOUBLE, MPI_SUM, 0, group);
+    if (first != MPI_COMM_NULL) {
+      if (!even) merge(6);
+      CALL(MPI_Allreduce, &in, &out, 1, MPI_DOUBLE, MPI_SUM, first);
+    }
+    if (even) merge(3);
+    CALL(MPI_Bcast, &out, 1, MPI_DOUBLE, 0, group);
   }
 }
 
@@ -158,6 +251,22 @@ void order() {
   }
 }
 
+// Wavefronts over two rows of ranks, from alternating corners: no rank has more to do than the others.
+void wavefront() {
+  const int row = rank / 2, column = rank % 2;
+  for (int i = 0; i < 20; ++i) {
+    const int down = i & 1 ? -1 : 1, right = i & 2 ? -1 : 1;
+    const auto other = [&](int r, int c) { return r < 0 || r > 1 || c < 0 || c > 1 ? MPI_PROC_NULL : 2 * r + c; };
+    for (int k = 0; k < (even ? 8 : 2); ++k) {
+      CALL(MPI_Recv, &out, 1, MPI_DOUBLE, other(row, column - right), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      CALL(MPI_Recv, &out, 1, MPI_DOUBLE, other(row - down, column), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      solve(even ? 2 : 8);
+      CALL(MPI_Send, &in, 1, MPI_DOUBLE, other(row, column + right), 0, MPI_COMM_WORLD);
+      CALL(MPI_Send, &in, 1, MPI_DOUBLE, other(row + down, column), 1, MPI_COMM_WORLD);
+    }
+  }
+}
+
 // A loop that polls and pauses. Whether it waits if the pauses are long, only the programmer knows.
 void polls() {
   const int other = rank ^ 1;
@@ -176,6 +285,29 @@ void polls() {
   }
 }
 
+struct named {
+  const char* name;
+  void (*play)();
+};
+constexpr named shapes[] = {{"allreduce", allreduce},
+                            {"alltoall", alltoall},
+                            {"ring", ring},
+                            {"persistent", persistent},
+                            {"growing", growing},
+                            {"particles", particles},
+                            {"bursts", bursts},
+                            {"halves", halves},
+                            {"as_it_comes", as_it_comes},
+                            {"serial", serial},
+                            {"master", master},
+                            {"farm", farm},
+                            {"leaders", leaders},
+                            {"few", few},
+                            {"turns", turns},
+                            {"order", order},
+                            {"wavefront", wavefront},
+                            {"polls", polls}};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -190,19 +322,12 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   log.meet();
   const std::string shape = options.text("--shape", "");
+  void (*play)() = nullptr;
+  for (const named& n : shapes)
+    if (shape == n.name) play = n.play;
+  if (play == nullptr) MPI_Abort(MPI_COMM_WORLD, 2);
   log("run", [&] {
-    if (shape == "allreduce") allreduce();
-    else if (shape == "alltoall") alltoall();
-    else if (shape == "ring") ring();
-    else if (shape == "persistent") persistent();
-    else if (shape == "growing") growing();
-    else if (shape == "serial") serial();
-    else if (shape == "master") master();
-    else if (shape == "few") few();
-    else if (shape == "turns") turns();
-    else if (shape == "order") order();
-    else if (shape == "polls") polls();
-    else MPI_Abort(MPI_COMM_WORLD, 2);
+    play();
     log("MPI_Barrier", [] { MPI_Barrier(MPI_COMM_WORLD); });
   });
   log.write();

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 
 using namespace histories;
@@ -250,4 +251,36 @@ TEST_CASE("unmarked code that only one rank runs is divided among all, unless ot
   const piece common{at("begin", 1), at("end", 2), 400};
   CHECK(among({root, common}, {common}) == 4);
   CHECK(among({{"nowhere:1", "nowhere:2", 120}}, {works}) == 0);  // functions unknown
+}
+
+TEST_CASE("code after a call from which ranks go on to other calls is one block") {
+  clocks::block_balance all;
+  for (std::int32_t rank = 0; rank != 4; ++rank) {
+    const bool leads = rank % 2 == 0;
+    const core::stable_key reduce = 11, next = leads ? 12 : 13, block = explain::between_key(reduce, next);
+    base::pod_vector<clocks::unmarked_piece> pieces;
+    base::pod_vector<explain::block_time> own;
+    pieces.push_back({block, reduce, next, leads ? 600 : 1, 10});
+    own.push_back({block, leads ? 600 : 1, 0});
+    clocks::joined_code joined;
+    joined.join(pieces, nullptr, own);
+    CHECK(joined.is_after(explain::after_key(reduce)));
+    CHECK_FALSE(joined.is_after(explain::unmarked_key()));
+    clocks::block_balance one;
+    one.set(rank, own, joined, {});
+    base::packet out;
+    one.write(out);
+    base::packet_reader in(out.data(), out.size());
+    if (rank == 0) all = std::move(one);
+    else all.join(in);
+  }
+  const auto found = all.candidates(8);
+  REQUIRE(found.size() >= 1);
+  const auto after = std::find_if(found.begin(), found.end(), [](const explain::balance_answer& b) { return b.after; });
+  REQUIRE(after != found.end());
+  CHECK(after->block == explain::after_key(11));
+  CHECK(after->ranks == 4);
+  CHECK(after->among == 4);
+  CHECK(after->sum_ns == 1202);
+  CHECK(after->piece == explain::between_key(11, 12));
 }

@@ -239,7 +239,7 @@ TEST_CASE("a large buffered message shows that messages of its size are buffered
 
 TEST_CASE("messages that are sent before the work ahead of them arrive earlier by that work, since the sender last received") {
   explain::what_if first;
-  first.changes.push_back({core::key_of("work"), 1.0, 0, true});
+  first.changes.push_back({core::key_of("work"), 1.0, -1, true});
 
   run both(2);  // each is late in one of two steps
   both[0].step("work", 10);

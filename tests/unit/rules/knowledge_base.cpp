@@ -97,6 +97,7 @@ whywait::base::vector<scenario> scenarios() {
                        .set("indirect", nearly ? 1.0 : 1.6)
                        .set("late_ranks", "ranks 0-2")
                        .set("late_others", "ranks 0-2")
+                       .set("in_turn", 0.3)
                        .set("late_ranks_count", 3);
                  }});
   const auto traffic = [](rules::event_store& s, double mean, double batched) {
@@ -127,7 +128,7 @@ whywait::base::vector<scenario> scenarios() {
                        .set("longest", 0.02)
                        .set("duration", nearly ? 0.39 : 0.9);
                  }});
-  const auto spread = [](rules::event_store& s, const char* lead, const char* excess, double moved = 0) {
+  const auto spread = [](rules::event_store& s, const char* lead, const char* excess, double here = 1) {
     rules::row_writer w = wait_fact(s, "late_sender");
     w.set("lead", lead)
         .set("excess", excess)
@@ -144,7 +145,7 @@ whywait::base::vector<scenario> scenarios() {
         .set("code_processors", 2)
         .set("late_share", 0.4)
         .set("in_turn", 0.8)
-        .set("top_moved", moved)
+        .set("top_here", here)
         .set("late_ranks_count", 3)
         .set("late_ranks", "ranks 0-2")
         .set("waiting_ranks", std::string(lead) == "even" ? "ranks 0-2" : "ranks 1-3")
@@ -180,7 +181,7 @@ whywait::base::vector<scenario> scenarios() {
                        .set("earlier_sends", "MPI_Send (halo.cpp:131 and 132)");
                  }});
   all.push_back({"work_in_turn", [spread](rules::event_store& s, rules::trouble&, bool nearly) {
-                   spread(s, "even", "", nearly ? 0.49 : 0.5);
+                   spread(s, "even", "", nearly ? 0.5 : 0.49);
                  }});
   return all;
 }

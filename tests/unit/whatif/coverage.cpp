@@ -167,18 +167,27 @@ TEST_CASE("intervals hold the truth of simulated programs in 9 of 10 cases, and 
                                           {0.02, 0.05, 0, 0, 0, 5e-6, 0.1},
                                           {0.02, 0, 20e-6, 0, 0, 100e-6, 0.3}};
   coverage_score all;
+  std::vector<coverage_score> of_noise(noises.size());
   std::uint64_t seed = 1;
   for (const sim::shape what : {sim::shape::stencil, sim::shape::stencil_blocking, sim::shape::chain, sim::shape::tree,
                                 sim::shape::master_worker, sim::shape::pipeline, sim::shape::steps}) {
     coverage_score of_shape;
-    for (const sim::noise& n : noises)
-      for (const bool large : {false, true}) of_shape.add(scored(one_of(what, large, n), seed++));
+    for (std::size_t n = 0; n != noises.size(); ++n)
+      for (const bool large : {false, true}) {
+        const coverage_score one = scored(one_of(what, large, noises[n]), seed++);
+        of_shape.add(one);
+        of_noise[n].add(one);
+      }
     CAPTURE(static_cast<int>(what));
     CHECK(of_shape.inside * 100 >= of_shape.truths * 85);
     all.add(of_shape);
   }
   MESSAGE(all.cases << " cases, " << all.refused << " refused; " << all.inside << " of " << all.truths << " truths inside; "
                     << all.good << " answers good to 2 %, " << all.wide << " of them with intervals wider than 15 %");
+  for (std::size_t n = 0; n != noises.size(); ++n) {
+    CAPTURE(n);
+    CHECK(of_noise[n].inside * 10 >= of_noise[n].truths * 9);
+  }
   CHECK(all.cases - all.refused >= 400);
   CHECK(all.inside * 10 >= all.truths * 9);
   CHECK(all.good >= 80);

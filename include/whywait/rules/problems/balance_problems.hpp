@@ -83,7 +83,7 @@ declare problem for slow_place when blocks >= 3 and least_ratio > 1.1 and most_r
 declare composite event varying_block member ( wait as w )
   when w.lead = 'even' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 %
        and w.top_kind != 'waiting' and w.top_duration - w.top_inherited > 40 % * w.duration;
-declare problem for varying_block when w.top_moved < 50 % parameters (
+declare problem for varying_block when w.top_here >= 50 % parameters (
   name = "slow_block",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_fence, early_wait",
   root = "{w.top} {w.top_place}",
@@ -93,7 +93,7 @@ declare problem for varying_block when w.top_moved < 50 % parameters (
   advice = if(w.top_kind = 'between', "even out that code", "even out {w.top}") + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})") + " from visit to visit; or let
             a rank go on without the late one: receive later, do more work between two messages, or synchronise less often",
   duration = w.duration, saving = w.above_mean );
-declare problem for varying_block when w.top_moved >= 50 % parameters (
+declare problem for varying_block when w.top_here < 50 % parameters (
   name = "work_in_turn",
   instead_of = "late_sender, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_fence, early_wait",
   root = "{w.top} {w.top_place}",

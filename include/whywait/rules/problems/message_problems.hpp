@@ -78,9 +78,12 @@ declare problem for wrong_order parameters (
 # The late rank was itself held up by others for most of the wait: each rank starts when the one before it has ended.
 # Where one rank has more to do than the others, that is the cause (uneven_work).
 declare composite event pipeline member ( wait as w )
-  when w.pattern = 'late_sender' and w.indirect > 50 % * w.duration and w.late_ranks_count > 1 and w.blocks_count > 0;
+  when w.pattern = 'late_sender' and w.indirect > 50 % * w.duration and w.late_ranks_count > 1 and w.blocks_count > 0
+       and w.in_turn >= 30 %;
 declare problem for pipeline parameters (
   name = "serialised_pipeline",
+  instead_of = "work_in_turn, slow_block",
+  root = "{w.top} {w.top_place}",
   description = "{percent(w.indirect / w.duration)} of this wait was handed on: {w.late_ranks} had waited in the same way before
                  they could call {w.cause}.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, which had waited in the same way: handing on smaller pieces of {w.blocks}",

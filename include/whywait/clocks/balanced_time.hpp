@@ -1,0 +1,231 @@
+#ifndef WHYWAIT_CLOCKS_BALANCED_TIME_HPP
+#define WHYWAIT_CLOCKS_BALANCED_TIME_HPP
+
+#include <whywait/base/key_map.hpp>
+#include <whywait/base/packet.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
+#include <whywait/clocks/asked_code.hpp>
+#include <whywait/clocks/balance_course.hpp>
+#include <whywait/clocks/clock_plan.hpp>
+#include <whywait/clocks/joined_code.hpp>
+#include <whywait/explain/clock_question.hpp>
+#include <whywait/explain/location_steps.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// What each visit of one rank would take in the run in which a block is balanced: in each part of the run (balance_course) the
+/// ranks take equally long, and visits between the same calls take equally long. Two walks through the records; 16 bytes per
+/// part, block and place in the program. Not thread safe.
+class balanced_time {
+ public:
+  /// Measures the rank's own course of each block in `blocks`, the blocks of the balanced questions in their order.
+  void read(const explain::rank_history& rank, const base::pod_vector<explain::balance_answer>& blocks,
+            const joined_code& joined) {
+    courses_.assign(blocks.size(), {});
+    places_.clear();
+    places_.resize(blocks.size());
+    limits_.clear();
+    base::vector<explain::what_if> questions;
+    for (std::size_t q = 0; q != blocks.size(); ++q) {
+      questions.emplace_back();
+      questions.back().changes.push_back({blocks[q].block, 1.0, static_cast<std::int32_t>(q)});
+    }
+    const clock_plan plan(questions.data(), questions.size(), false);
+    base::pod_vector<std::uint32_t> numbers;
+    number_blocks(rank, plan, numbers);
+    for (std::size_t l = 0; l != rank.locations.size(); ++l) {
+      limit_parts(rank, l, plan, numbers, joined);
+      begin_location(l);
+      walk(
+          rank, l, plan, numbers, joined, [](bool) {},
+          [this](std::size_t q, core::stable_key place, std::int64_t visits, std::int64_t ns) {
+            const std::size_t p = part_of(q, visits);
+            balance_course& c = courses_[q];
+            c.ns[p] += ns;
+            c.visits[p] += visits;
+            c.ranks[p] = 1;
+            if (use* const u = places_[q].of(place)) {
+              u[p].ns += ns;
+              u[p].visits += visits;
+            }
+          });
+    }
+    own_ = courses_;
+  }
+  void write(base::packet& out) const { put_all(out, courses_); }
+  /// Adds what another rank's `write` wrote.
+  void merge(base::packet_reader& in) {
+    base::pod_vector<balance_course> others;
+    get_all(in, others);
+    for (std::size_t q = 0; q < std::min(courses_.size(), others.size()); ++q) courses_[q].add(others[q]);
+  }
+
+  /// Sets the sums over all ranks, which rank 0 has gathered.
+  void set_sums(base::packet_reader& in, const base::pod_vector<explain::balance_answer>& blocks) {
+    get_all(in, courses_);
+    each_.resize(courses_.size());
+    factors_.clear();
+    for (std::size_t q = 0; q != courses_.size(); ++q) {
+      const explain::balance_answer& b = blocks[q];
+      const std::size_t each = each_[q] = courses_[q].together(b.ranks);
+      courses_[q].join(each);
+      own_[q].join(each);
+      places_[q].join(each);
+      for (std::size_t p = 0; p != balance_course::parts; ++p) {
+        const balance_course &all = courses_[q], &own = own_[q];
+        const bool known = p < balance_course::parts / each && own.ns[p] > 0;
+        const std::int64_t among = b.among > b.ranks ? b.among : std::max<std::int64_t>(1, all.ranks[p]);
+        const double mean = known ? static_cast<double>(all.ns[p]) / static_cast<double>(among) : 0;
+        factors_.push_back(known ? mean / static_cast<double>(own.ns[p]) : 1.0);
+      }
+    }
+  }
+  /// The time of this rank in a block.
+  std::int64_t own_ns(std::size_t q) const noexcept {
+    std::int64_t sum = 0;
+    for (std::size_t p = 0; p != balance_course::parts / each_[q]; ++p) sum += own_[q].ns[p];
+    return sum;
+  }
+  /// Visits of all ranks.
+  std::int64_t all_visits(std::size_t q) const noexcept {
+    std::int64_t sum = 0;
+    for (std::size_t p = 0; p != balance_course::parts / each_[q]; ++p) sum += courses_[q].visits[p];
+    return sum;
+  }
+
+  /// Begins a walk through the code of a location, in the order of its records.
+  void begin_location(std::size_t location) {
+    here_ = limits_.data() + location * courses_.size() * balance_course::parts;
+    done_.assign(courses_.size(), 0);
+    at_.assign(courses_.size(), 0);
+  }
+  /// The time that the next visits save; negative if they take longer.
+  std::int64_t saved_ns(std::size_t q, core::stable_key place, std::int64_t visits, std::int64_t ns) noexcept {
+    const std::size_t p = part_of(q, visits) / each_[q];
+    const use* const u = places_[q].find(place);
+    const double now = u != nullptr && u[p].visits > 0
+                           ? static_cast<double>(u[p].ns) * static_cast<double>(visits) / static_cast<double>(u[p].visits)
+                           : static_cast<double>(ns);
+    return ns - core::nearest(now * factors_[q * balance_course::parts + p]);
+  }
+
+ private:
+  struct use {
+    std::int64_t ns = 0, visits = 0;
+  };
+  // The visits of a block by the calls around them.
+  class by_place {
+   public:
+    // Null beyond `most` places.
+    use* of(core::stable_key place) {
+      const auto fresh = static_cast<std::uint32_t>(uses_.size() / balance_course::parts);
+      if (fresh == most && numbers_.find(place) == base::key_map::none) return nullptr;
+      const std::uint32_t at = numbers_.intern(place, fresh);
+      if (at == fresh) uses_.resize(uses_.size() + balance_course::parts);
+      return uses_.data() + at * balance_course::parts;
+    }
+    const use* find(core::stable_key place) const noexcept {
+      const std::uint32_t at = numbers_.find(place);
+      return at == base::key_map::none ? nullptr : uses_.data() + at * balance_course::parts;
+    }
+    void join(std::size_t each) noexcept {
+      for (std::size_t first = 0; first != uses_.size(); first += balance_course::parts) {
+        for (std::size_t p = 0; p != balance_course::parts / each; ++p) {
+          use sum;
+          for (std::size_t i = 0; i != each; ++i) {
+            sum.ns += uses_[first + p * each + i].ns;
+            sum.visits += uses_[first + p * each + i].visits;
+          }
+          uses_[first + p] = sum;
+        }
+      }
+    }
+
+   private:
+    static constexpr std::uint32_t most = 64;
+    base::key_map numbers_;
+    base::pod_vector<use> uses_;
+  };
+
+  // Calls used(question, place, visits, ns) for all code of a location, and passed(whether it was of all ranks) after each record.
+  template <class Passed, class Used>
+  static void walk(const explain::rank_history& rank, std::size_t location, const clock_plan& plan,
+                   const base::pod_vector<std::uint32_t>& numbers, const joined_code& joined, Passed&& passed, Used&& used) {
+    const explain::location_history& here = rank.locations[location];
+    asked_code code(rank, here, plan, numbers, joined);
+    explain::location_walk walk(rank);
+    std::int64_t now_ns = rank.begin_ns;
+    for (std::size_t i = 0; i <= here.records.size(); ++i) {
+      const bool end = i == here.records.size();
+      if (!end) walk.step(here.records[i]);
+      code.before(i, now_ns, end ? std::max(rank.end_ns, now_ns) : walk.begin_ns(),
+                  [&](std::uint32_t number, core::stable_key place, std::int64_t visits, std::int64_t ns) {
+                    plan.spend(
+                        number, ns, [](std::uint32_t, std::int64_t) {},
+                        [&](std::size_t q) {
+                          used(q, place, visits, ns);
+                          return std::int64_t{0};
+                        });
+                  });
+      if (end) return;
+      now_ns = walk.leave_ns();
+      passed(explain::location_steps::of_all(rank, here.records[i]));
+    }
+  }
+
+  // Finds how many visits a location has made at the end of each part.
+  void limit_parts(const explain::rank_history& rank, std::size_t location, const clock_plan& plan,
+                   const base::pod_vector<std::uint32_t>& numbers, const joined_code& joined) {
+    const std::size_t count = courses_.size();
+    const bool divided = explain::location_steps::meets_all(rank, rank.locations[location]);
+    base::pod_vector<std::int64_t> visits(count, 0);  // by stretch and block
+    walk(
+        rank, location, plan, numbers, joined,
+        [&](bool of_all) {
+          if (of_all && divided) visits.resize(visits.size() + count, 0);
+        },
+        [&](std::size_t q, core::stable_key, std::int64_t more, std::int64_t) { visits[visits.size() - count + q] += more; });
+    const std::size_t stretches = visits.size() / std::max<std::size_t>(count, 1);
+    for (std::size_t q = 0; q != count; ++q) {
+      std::int64_t sum = 0;
+      std::size_t stretch = 0;
+      for (std::size_t p = 1; p <= balance_course::parts; ++p) {
+        for (; (stretch + 1) * balance_course::parts <= p * stretches; ++stretch) sum += visits[stretch * count + q];
+        const std::size_t rest = p * stretches - stretch * balance_course::parts;  // of `parts`, into the stretch
+        const std::int64_t part = rest == 0 ? 0
+                                            : visits[stretch * count + q] * static_cast<std::int64_t>(rest) /
+                                                  static_cast<std::int64_t>(balance_course::parts);
+        limits_.push_back(p == balance_course::parts ? INT64_MAX : sum + part);
+      }
+    }
+  }
+
+  std::size_t part_of(std::size_t q, std::int64_t visits) noexcept {
+    const std::int64_t* const limits = here_ + q * balance_course::parts;
+    while (done_[q] >= limits[at_[q]]) ++at_[q];
+    done_[q] += visits;
+    return at_[q];
+  }
+
+  base::pod_vector<balance_course> courses_, own_;
+  base::vector<by_place> places_;  ///< by question
+  base::pod_vector<std::size_t> each_;  ///< by question: parts that are taken together
+  base::pod_vector<double> factors_;  ///< by question and part
+  base::pod_vector<std::int64_t> limits_;  ///< by location, question and part: visits at its end
+  const std::int64_t* here_ = nullptr;  ///< in limits_
+  base::pod_vector<std::int64_t> done_;  ///< by question: visits so far
+  base::pod_vector<std::size_t> at_;  ///< by question: the current part
+};
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,241 @@
+#include <whywait/clocks/balance_course.hpp>
+#include <whywait/clocks/virtual_clocks.hpp>
+
+#include "../explain/histories.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <vector>
+
+using namespace histories;
+
+namespace {
+
+constexpr std::int64_t us = 1000;
+
+using work = std::function<std::int64_t(int rank, int step)>;
+
+/// Ranks that work and meet, step by step.
+class meeting {
+ public:
+  meeting(int ranks, int steps, const work& what, bool marked) : data(ranks), totals_(static_cast<std::size_t>(ranks), 0) {
+    std::uint64_t now = 1000;
+    for (int k = 0; k != steps; ++k) {
+      std::int64_t most = 0, sum = 0;
+      for (int r = 0; r != ranks; ++r) {
+        const std::int64_t ns = what(r, k);
+        most = std::max(most, ns);
+        sum += ns;
+        totals_[static_cast<std::size_t>(r)] += ns;
+      }
+      for (int r = 0; r != ranks; ++r) {
+        const auto ns = static_cast<std::uint64_t>(what(r, k));
+        if (marked) data[r].step("solve", ns);
+        data[r].collective(mpi_call::Allreduce, now + ns, now + static_cast<std::uint64_t>(most) + 100);
+      }
+      now += static_cast<std::uint64_t>(most) + 100;
+      even_ns += most - sum / ranks;
+    }
+    for (int r = 0; r != ranks; ++r) data[r].end_ns = static_cast<std::int64_t>(now);
+  }
+  /// The largest total of a rank, above the mean.
+  std::int64_t excess_ns() const {
+    std::int64_t sum = 0;
+    for (const std::int64_t t : totals_) sum += t;
+    return *std::max_element(totals_.begin(), totals_.end()) - sum / static_cast<std::int64_t>(totals_.size());
+  }
+  explain::balance_answer best() {
+    explain::options settings = run::exact();
+    settings.clocks = &clocks::virtual_clocks;
+    const explain::outcome out = data.explain(settings);
+    return out.balances.empty() ? explain::balance_answer() : out.balances[0];
+  }
+
+  run data;
+  std::int64_t even_ns = 0;  ///< what dividing each step evenly saves
+
+ private:
+  std::vector<std::int64_t> totals_;
+};
+
+}  // namespace
+
+TEST_CASE("imbalance that grows is balanced where it is") {
+  for (const bool marked : {true, false}) {
+    CAPTURE(marked);
+    meeting m(
+        4, 60, [](int rank, int k) { return (rank == 3 ? 3000 + 200 * k : 3000) * us; }, marked);
+    const explain::balance_answer b = m.best();
+    CHECK(b.rank == 3);
+    CHECK(double(b.saving_ns) == doctest::Approx(double(m.even_ns)).epsilon(0.02));
+  }
+}
+
+TEST_CASE("bursts of one rank are balanced where they are, with and without marks") {
+  for (const bool marked : {true, false}) {
+    CAPTURE(marked);
+    meeting m(
+        4, 80, [](int rank, int k) { return (rank == 1 && k % 10 == 9 ? 44000 : 4000) * us; }, marked);
+    const explain::balance_answer b = m.best();
+    CHECK(b.rank == 1);
+    CHECK(double(b.saving_ns) == doctest::Approx(double(m.even_ns)).epsilon(0.02));
+  }
+}
+
+TEST_CASE("time that varies on all ranks is not what balancing saves") {
+  for (const std::int64_t slower : {0, 2000}) {
+    CAPTURE(slower);
+    meeting m(
+        4, 80,
+        [slower](int rank, int k) {
+          std::mt19937 random(static_cast<unsigned>(1000 * rank + k));
+          random.discard(3);
+          const std::int64_t more = rank == 2 ? slower : 0;
+          return (4000 + static_cast<std::int64_t>(random() % 8000) + more) * us;
+        },
+        true);
+    const explain::balance_answer b = m.best();
+    CHECK(b.saving_ns <= m.excess_ns());
+    CHECK(2 * m.even_ns > 3 * m.excess_ns());  // dividing each step evenly would save much more
+    if (slower == 0) continue;
+    CHECK(b.rank == 2);
+    CHECK(double(b.saving_ns) == doctest::Approx(double(m.excess_ns())).epsilon(0.02));
+  }
+}
+
+TEST_CASE("the ranks that take nearly as long as the slowest one are known") {
+  meeting m(
+      8, 40,
+      [](int rank, int) {
+        constexpr std::int64_t each[] = {20, 20, 60, 20, 20, 55, 20, 25};
+        return each[rank] * 100 * us;
+      },
+      true);
+  const explain::balance_answer b = m.best();
+  CHECK(b.rank == 2);
+  CHECK(b.ranks == 8);
+  CHECK(b.visits == 8 * 40);
+  REQUIRE(b.slow_ranks == 2);
+  CHECK(b.slow[0] == 2);
+  CHECK(b.slow[1] == 5);
+  CHECK(b.slow_ns == 40 * 115 * 100 * us);
+}
+
+TEST_CASE("a call that notices late that it can go on is late in another run as far as it waits there") {
+  run r(2);
+  constexpr std::int64_t late_ns = 500 * us, each_ns[] = {4000 * us, 10000 * us};
+  constexpr int steps = 40;
+  std::uint64_t now[] = {1000, 1000};
+  for (int k = 0; k != steps; ++k) {
+    std::uint64_t enter[2];
+    for (int i = 0; i != 2; ++i) {
+      r[i].step("solve", static_cast<std::uint64_t>(each_ns[i]));
+      enter[i] = now[i] + static_cast<std::uint64_t>(each_ns[i]);
+    }
+    now[0] = enter[1] + 100 + static_cast<std::uint64_t>(late_ns);
+    now[1] = enter[1] + 100;
+    for (int i = 0; i != 2; ++i) r[i].collective(mpi_call::Allreduce, enter[i], now[i]);
+  }
+  for (int i = 0; i != 2; ++i) r[i].end_ns = static_cast<std::int64_t>(now[1]) + late_ns;
+  explain::options settings = run::exact();
+  settings.clocks = &clocks::virtual_clocks;
+  explain::what_if half;
+  half.changes.push_back({core::key_of("solve"), 0.5});
+  settings.questions.push_back(half);
+  const explain::outcome out = r.explain(settings);
+  REQUIRE(out.balances.size() == 1);
+  // evenly divided no rank waits
+  CHECK(double(out.total_ns - out.balances[0].saving_ns) == doctest::Approx(steps * 7000.0 * us).epsilon(0.01));
+  // twice as fast each rank waits half as long, which does not delay the slow one
+  CHECK(double(out.answers.at(0).total_ns) == doctest::Approx(steps * 5000.0 * us).epsilon(0.01));
+}
+
+TEST_CASE("a part of the run has enough visits of each rank") {
+  clocks::balance_course c;
+  for (std::size_t p = 0; p != clocks::balance_course::parts; ++p) {
+    c.visits[p] = 8;
+    c.ns[p] = 100;
+    c.ranks[p] = p % 4 == 0 ? 4 : 2;
+  }
+  CHECK(c.all_visits() == 256);
+  CHECK(c.together(1) == 1);
+  CHECK(c.together(4) == 4);
+  CHECK(c.together(1000) == clocks::balance_course::parts);
+  c.join(4);
+  CHECK(c.ns[7] == 400);
+  CHECK(c.visits[7] == 32);
+  CHECK(c.ranks[7] == 4);
+}
+
+TEST_CASE("a Waitany that waits until the receiver of its send calls MPI waits for it in another run as well") {
+  run r(2);
+  std::uint64_t now = 1000;
+  constexpr std::uint64_t short_ns = 4000 * us, long_ns = 10000 * us;
+  for (int k = 0; k != 20; ++k) {
+    const std::uint32_t sent = r[0].post_send(now, now, 1), received = r[1].post_receive(now, now, 0);
+    r[0].step("work", short_ns);
+    r[1].step("work", long_ns);
+    r[0].call(mpi_call::Waitany, now + short_ns, now + long_ns + 10);
+    r[0].completes(sent);
+    r[1].call(mpi_call::Waitany, now + long_ns, now + long_ns + 10);
+    r[1].completes(received);
+    now += long_ns + 20;
+  }
+  r[0].end_ns = r[1].end_ns = static_cast<std::int64_t>(now);
+  explain::options settings = run::exact();
+  settings.clocks = &clocks::virtual_clocks;
+  explain::what_if half;
+  half.changes.push_back({core::key_of("work"), 0.5});
+  settings.questions.push_back(half);
+  const explain::outcome out = r.explain(settings);
+  CHECK(out.waiting_ns == 20 * static_cast<std::int64_t>(long_ns - short_ns));
+  REQUIRE(out.answers.size() == 1);
+  CHECK(double(out.answers[0].total_ns) == doctest::Approx(double(out.total_ns) / 2).epsilon(0.01));
+  REQUIRE_FALSE(out.balances.empty());
+  CHECK(double(out.balances[0].saving_ns) == doctest::Approx(20.0 * double(long_ns - short_ns) / 2).epsilon(0.01));
+}
+
+TEST_CASE("imbalance that grows between exchanges is balanced where it is") {
+  constexpr int ranks = 4, steps = 60;
+  run r(ranks);
+  std::uint64_t now[ranks] = {1000, 1000, 1000, 1000};
+  std::int64_t even_ns = 0;
+  for (int k = 0; k != steps; ++k) {
+    std::uint64_t sent[ranks], begin[ranks];
+    std::uint32_t posted[ranks][2];
+    std::int64_t sum_ns = 0;
+    for (int i = 0; i != ranks; ++i) {
+      const std::int64_t ns = (i == 3 ? 4000 + 150 * k : 4000) * us;
+      sum_ns += ns;
+      r[i].step("solve", static_cast<std::uint64_t>(ns));
+      now[i] += static_cast<std::uint64_t>(ns);
+      posted[i][0] = r[i].post_receive(now[i], now[i], (i + ranks - 1) % ranks);
+      posted[i][1] = r[i].post_send(now[i], now[i], (i + 1) % ranks);
+      sent[i] = begin[i] = now[i];
+    }
+    even_ns += sum_ns / ranks + 1;
+    for (int i = 0; i != ranks; ++i) {
+      now[i] = std::max(begin[i], sent[(i + ranks - 1) % ranks]) + 1;
+      r[i].call(mpi_call::Waitall, begin[i], now[i]);
+      for (const std::uint32_t p : posted[i]) r[i].completes(p);
+    }
+    if (k % 5 != 4) continue;
+    const std::uint64_t last = *std::max_element(now, now + ranks);
+    for (int i = 0; i != ranks; ++i) {
+      r[i].collective(mpi_call::Allreduce, now[i], last + 1);
+      now[i] = last + 1;
+    }
+    ++even_ns;
+  }
+  for (int i = 0; i != ranks; ++i) r[i].end_ns = static_cast<std::int64_t>(now[i]);
+  explain::options settings = run::exact();
+  settings.clocks = &clocks::virtual_clocks;
+  const explain::outcome out = r.explain(settings);
+  REQUIRE_FALSE(out.balances.empty());
+  CHECK(out.balances[0].rank == 3);
+  CHECK(double(out.total_ns - out.balances[0].saving_ns) == doctest::Approx(double(even_ns)).epsilon(0.02));
+}
