@@ -15,7 +15,7 @@ PAGE = ROOT / "docs/reference/mpi.md"
 # What each role of the table means for readers, in the order of the page.
 ROLES = {
     "initialise": "begins the run",
-    "finalise": "waits for all ranks; ends the run",
+    "finalise": "waits for all ranks and ends the run; of sessions the last one, in a program without MPI_Init",
     "send": "waits for the receiver, if MPI does not buffer the message",
     "receive": "waits for the sender",
     "exchange": "a send and a receive in one",
@@ -35,31 +35,30 @@ ROLES = {
     "scan": "waits for all lower ranks",
     "fence": "all members of the window wait for all",
     "create": "makes a communicator or window: all members wait for all",
+    "agree": "sets something for all members of a communicator or window: may wait for all members",
     "release": "frees a communicator or window: may wait for all members",
     "initiate": "initiates a collective, whose needs are those of the blocking one; the call that completes it waits",
     "epoch": "waits for the post, the completion, or the progress of the other side",
     "lock": "waits for the holder of the lock, or for the progress of the target",
     "transfer": "moves data of a window",
+    "file_all": "of all that opened a file: where the library synchronises them, they wait for all; the rest is input and output",
+    "file_in_turn": "the same, or waits for the lower ranks",
+    "file": "input and output without other ranks; with a request, the call that completes it takes the time",
+    "connect": "of all members of a communicator: they wait for all; the rest waits for another world, and is named so",
+    "other_world": "waits for processes of another world, or for a name server, and is named so",
     "local": "recorded, no wait",
 }
 
 # Functions without a model, with the reason.
 UNEXPLAINED = (
-    ("windows", "synchronise the memory of one rank, or may wait for all members; whether they do depends on the library",
-     r"Win_(sync|set_info|allocate_shared_c)"),
-    ("buffers", "waits for buffered messages, of which it is not known which", r"Buffer_detach(_c)?"),
-    ("files", "waits for the file system", r"File_\w+"),
-    ("dynamic processes and names", "waits for processes outside of MPI_COMM_WORLD, or for a name server",
-     r"Comm_(spawn(_multiple)?|accept|connect|join)|(Open|Close)_port|(Publish|Unpublish|Lookup)_name"),
-    ("sessions and groups", "made from a group, without a communicator that relates the members; a program without MPI_Init is not "
-     "recorded", r"Session_(init|finalize)|Intercomm_create_from_groups"),
-    ("other", "may wait for all members; whether it does depends on the library", r"Comm_set_info"),
+    ("sessions", "each process opens sessions when it likes; in a program without MPI_Init the recording begins later, with the "
+     "first communicator of all processes", r"Session_init"),
 )
 
 # Functions without a wrapper: they synchronise no rank.
 LOCAL = (
     ("objects of the process: types, groups, infos, operations, attributes, handlers of errors, statuses, tools",
-     r"(Type|Group|Info|Op|Errhandler|T|Status|Message|Keyval|Attr|Graphdims|Cartdim|Topo|Grequest|Add_error|Aint)_\w+"
+     r"(Type|Group|Info|Op|Errhandler|T|Status|Message|Keyval|Attr|Graphdims|Cartdim|Topo|Grequest(?!_start)|Add_error|Aint)_\w+"
      r"|\w+_(c2f|f2c|F90|FN|NULL|errhandler|keyval|attr)|(Comm|Win|File|Session)_(create|set|call)_errhandler"
      r"|(Comm|Win|File)_set_(name|attr|errhandler)|Register_datarep(_c)?|CONVERSION_FN_NULL"),
     ("queries",
@@ -92,18 +91,12 @@ def read_table():
         return re.search(r"#define " + name + r"\([^)]*\)(.*?[^\\])\n", text, re.DOTALL)[1]
 
     explained = {}
-    for table in "WHYWAIT_MPI_CALLS", "WHYWAIT_MPI_INITIATIONS", "WHYWAIT_MPI_PERSISTENT_INITIATIONS":
-        for kind, name, role in re.findall(r"\b([A-Z])\((\w+), (\w+)\)", body(table)):
-            explained[name] = role if table == "WHYWAIT_MPI_CALLS" else "initiate"
+    for table in "CALLS", "INITIATIONS", "PERSISTENT_INITIATIONS", "FILE_CALLS", "WORLD_CALLS":
+        for kind, name, role in re.findall(r"\b([A-Z])\((\w+), (\w+)\)", body("WHYWAIT_MPI_" + table)):
+            explained[name] = "initiate" if table.endswith("INITIATIONS") else role
             if kind == "B":
                 explained[name + "_c"] = explained[name]
-    others = []
-    for macro, arguments in re.findall(r"\b(X|WHYWAIT_MPI_\w+)\(([^()]*)\)", body("WHYWAIT_MPI_UNEXPLAINED_CALLS")):
-        names = [a.strip() for a in arguments.split(",") if a.strip() != "X"]
-        if macro == "WHYWAIT_MPI_BOTH":
-            names = [names[0], names[0] + "_c"]
-        others += names
-    return explained, others
+    return explained, re.findall(r"\bX\((\w+)\)", body("WHYWAIT_MPI_UNEXPLAINED_CALLS"))
 
 
 def in_words(names):

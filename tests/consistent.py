@@ -171,8 +171,8 @@ class checker:
             return
         self.expect(abs(x["parallel"] - x["load_balance"] * x["communication"]) < 1e-4, place,
                     "parallel is not load_balance x communication")
-        self.expect(abs(x["communication"] - x["serialisation"] * x["transfer"]) < 1e-4, place,
-                    "communication is not serialisation x transfer")
+        self.expect(abs(x["communication"] - x["serialisation"] * x.get("files", 1) * x["transfer"]) < 1e-4, place,
+                    "communication is not serialisation x files x transfer")
         if "balance_in_nodes" in x:
             self.expect(abs(x["load_balance"] - x["balance_in_nodes"] * x["balance_between_nodes"]) < 1e-4, place,
                         "load_balance is not its factors")
@@ -278,6 +278,15 @@ class checker:
         self.expect(most(n["polling_seconds"] + n["between_polls_seconds"], n["seconds"]), place, "more polling than all of it")
         self.expect(most(sum(c["seconds"] for c in n["calls"]), n["seconds"]), place, "calls are more than", n["seconds"])
         self.locations("not_understood.ranks", n["ranks"], n["seconds"])
+        for kind in "files", "other_worlds":
+            t = self.report.get(kind)
+            if t is None:
+                continue
+            self.expect(most(t["seconds"], whole), kind, t["seconds"], "of", whole, "s of rank time")
+            self.expect(abs(t["share"] * whole - t["seconds"]) <= TINY + 1e-5 * whole, kind, "share", t["share"], "is not",
+                        t["seconds"], "of", whole)
+            self.expect(most(sum(c["seconds"] for c in t["calls"]), t["seconds"]), kind, "calls are more than", t["seconds"])
+            self.locations(f"{kind}.ranks", t["ranks"], t["seconds"])
         machine = self.report["processor_sharing"]
         self.expect(most(machine["seconds"], whole), "processor_sharing", machine["seconds"], "of", whole, "s of rank time")
         self.expect(most(machine["code_seconds"], machine["seconds"]), "processor_sharing", machine["code_seconds"], "of",
@@ -312,6 +321,9 @@ class checker:
         self.expect(share < 0.1, place, "with", share, "of rank time waiting")
         unknown = self.report.get("not_understood", {}).get("share", 0)
         self.expect(unknown < 0.01, place, "with", unknown, "of rank time not understood")
+        for kind, limit in ("files", 0.1), ("other_worlds", 0.01):
+            share = self.report.get(kind, {}).get("share", 0)
+            self.expect(share <= limit + 1e-9, place, "with", share, "of rank time in", kind)
         self.expect(run.get("paused_seconds", 0) == 0, place, "of a run that was paused")
         self.expect(run.get("unseen_seconds", 0) <= 0.01 * run["seconds"] + TINY, place, "of a run that was explained in part")
 

@@ -35,9 +35,15 @@ void come_late() {
   if (rank == 0) usleep(20000);
 }
 
-/// Polls of a request that no wrapper created, after a call that may have made one.
+/// Polls of a request that no wrapper created, in a program that has others without a partner.
 void polls_of_others() {
   MPI_Request request;
+  CHECK(!process().others_requests);
+  MPI_Grequest_start([](void*, MPI_Status*) { return MPI_SUCCESS; }, [](void*) { return MPI_SUCCESS; },
+                     [](void*, int) { return MPI_SUCCESS; }, nullptr, &request);
+  CHECK(process().others_requests);
+  MPI_Grequest_complete(request);
+  PMPI_Wait(&request, MPI_STATUS_IGNORE);
   const auto before = records().size();
   come_late();
   PMPI_Ibarrier(MPI_COMM_WORLD, &request);
@@ -62,6 +68,7 @@ void files() {
   MPI_File_read_at(file, static_cast<MPI_Offset>(rank) * 4, &read, 1, MPI_INT, MPI_STATUS_IGNORE);
   CHECK(read == rank);
   CHECK(records().size() == before + 3);  // calls of MPI inside them are theirs
+  CHECK(records()[before].comm != last().comm && last().bytes == 4);  // the file has members, the reading of one rank has none
   MPI_File_close(&file);
   CHECK(calls(mpi_call::File_open) == 1 && calls(mpi_call::File_write_at_all) == 1 && calls(mpi_call::File_close) == 1);
 }

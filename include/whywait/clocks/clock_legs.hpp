@@ -48,11 +48,12 @@ class clock_legs {
   };
 
   /// `asked`: clock_plan::number_of each block of the rank. `balanced`: of the rank, at the beginning of the location; used if the
-  /// plan balances. `leaving`: node_map::leaving of each record, or null if the
-  /// plan does not distinguish nodes. `joined`: of the rank. `spends`: buffer. All are used during this call only.
+  /// plan balances. `leaving`: node_map::leaving of each record, or null if the plan does not distinguish nodes. `of_files`:
+  /// explain::calls_on_files of each record, or null if there are none. `joined`: of the rank. `spends`: buffer. All are used
+  /// during this call only.
   void read(const explain::rank_history& rank, const explain::location_history& here, const clock_plan& plan,
             const base::pod_vector<std::uint32_t>& asked, balanced_time& balanced, const base::vector<bool>* leaving,
-            const joined_code& joined, base::pod_vector<spend>& spends) {
+            const base::vector<bool>* of_files, const joined_code& joined, base::pod_vector<spend>& spends) {
     const std::size_t records = here.records.size();
     legs_.reserve(records + 1);
     spends.clear();
@@ -118,7 +119,9 @@ class clock_legs {
         if (r != nullptr) call = plan.number_of(explain::call_key(explain::site_of(here, *r)));
       }
       const bool leaves = leaving == nullptr || (r != nullptr && (*leaving)[i]);
-      const std::uint32_t flags = (leaves ? leaves_bit : 0) | (r != nullptr && explain::may_bring_data(*r) ? brings_bit : 0) |
+      const bool file = of_files != nullptr && r != nullptr && (*of_files)[i];
+      const std::uint32_t flags = (leaves ? leaves_bit : 0) | (file ? files_bit : 0) |
+                                  (r != nullptr && explain::may_bring_data(*r) ? brings_bit : 0) |
                                   (r != nullptr && r->has(core::sync_flag::posts_send) ? sends_bit : 0);
       legs_.push_back({begin_ns, leave_ns, static_cast<std::uint32_t>(spends.size()) | flags, call});
       // A further thread counts from its first to its last call.
@@ -140,9 +143,11 @@ class clock_legs {
   /// The leg of a record; after the last record, of the end of recording.
   const clock_leg& operator[](std::size_t i) const noexcept { return legs_[i]; }
   static std::uint32_t spends_before(const clock_leg& leg) noexcept {
-    return leg.spends & ~(leaves_bit | brings_bit | sends_bit);
+    return leg.spends & ~(leaves_bit | brings_bit | sends_bit | files_bit);
   }
   static bool leaves(const clock_leg& leg) noexcept { return (leg.spends & leaves_bit) != 0; }
+  /// Whether the time of the call beyond its waits is input and output.
+  static bool of_files(const clock_leg& leg) noexcept { return (leg.spends & files_bit) != 0; }
   /// Whether what follows the call may depend on data that it brought.
   static bool brings_data(const clock_leg& leg) noexcept { return (leg.spends & brings_bit) != 0; }
   static bool sends(const clock_leg& leg) noexcept { return (leg.spends & sends_bit) != 0; }
@@ -160,7 +165,8 @@ class clock_legs {
   }
 
  private:
-  static constexpr std::uint32_t leaves_bit = 0x80000000u, brings_bit = 0x40000000u, sends_bit = 0x20000000u;
+  static constexpr std::uint32_t leaves_bit = 0x80000000u, brings_bit = 0x40000000u, sends_bit = 0x20000000u,
+                                 files_bit = 0x10000000u;
 
   // The overhead of the marks of some steps. Repeated visits of one place (whywait::next) are counted without reading
   // the clock, so the number of timed visits is limited by the time that the readings take.

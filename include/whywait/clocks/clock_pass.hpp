@@ -70,6 +70,8 @@ class clock_pass {
     number_blocks(*rank_, plan, block_numbers);
     const base::vector<base::vector<bool>> leaving =
         plan.asks_nodes() ? nodes.leaving(*rank_) : base::vector<base::vector<bool>>();
+    const base::vector<base::vector<bool>> of_files =
+        nodes.any_files() ? explain::calls_on_files(*rank_) : base::vector<base::vector<bool>>();
     if (plan.compensates()) {  // the first pass, which changes the notes
       usual_.resize(rank_->locations.size());
       for (std::size_t l = 0; l != usual_.size(); ++l) usual_[l].read(*rank_, rank_->locations[l], (*notes_)[l]);
@@ -81,8 +83,8 @@ class clock_pass {
       lanes_.emplace_back(plan, rank_->begin_ns, *scratch_->memory);
       if (plan.balances()) balanced.begin_location(l);
       lane& to = lanes_.back();
-      to.clocks.legs().read(*rank_, here, plan, block_numbers, balanced, leaving.empty() ? nullptr : &leaving[l], joined,
-                            scratch_->spends);
+      to.clocks.legs().read(*rank_, here, plan, block_numbers, balanced, leaving.empty() ? nullptr : &leaving[l],
+                            of_files.empty() ? nullptr : &of_files[l], joined, scratch_->spends);
       for (clock_need& n : book_->needs(l)) {
         n.any = core::role_of(here.records[n.record]) == core::call_role::complete_any;
         n.received = 0;

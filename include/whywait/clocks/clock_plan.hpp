@@ -25,8 +25,9 @@ class clock_plan {
     for (std::size_t q = 0; q != count; ++q) {
       const std::size_t clock = q + (first ? 1 : 0);
       for (const explain::change& c : questions[q].changes) {
-        if (c.block == explain::network_key() || c.block == explain::node_network_key()) {
-          base::vector<saving>& all = c.block == explain::network_key() ? network_ : node_network_;
+        const bool network = c.block == explain::network_key();
+        if (network || c.block == explain::node_network_key() || c.block == explain::files_key()) {
+          base::vector<saving>& all = network ? network_ : c.block == explain::files_key() ? files_ : node_network_;
           if (!all.empty() && all.back().clock == clock) all.pop_back();
           changes_calls_ |= std::uint32_t{1} << clock;
           all.push_back({1 - c.factor, static_cast<std::uint32_t>(clock), none, -1});
@@ -76,9 +77,13 @@ class clock_plan {
   void spend(std::uint32_t number, std::int64_t ns, Saved&& saved) const {
     spend(number, ns, saved, [](std::size_t) { return std::int64_t{0}; });
   }
-  /// `leaves`: the call communicates with another node.
-  void spend_network(std::int64_t ns, bool leaves, clock_bank<most_clocks>& x) const noexcept {
+  /// `leaves`: the call communicates with another node. `of_files`: the time is input and output.
+  void spend_network(std::int64_t ns, bool leaves, bool of_files, clock_bank<most_clocks>& x) const noexcept {
     if (ns == 0) return;
+    if (of_files) {
+      for (const saving& s : files_) x[s.clock] += share(s.part, ns);
+      return;
+    }
     for (const saving& s : network_) x[s.clock] += share(s.part, ns);
     if (leaves) return;
     for (const saving& s : node_network_) x[s.clock] += share(s.part, ns);
@@ -99,7 +104,7 @@ class clock_plan {
   bool compensates_, balances_ = false;
   std::size_t clocks_;
   std::uint32_t changes_calls_;  ///< by clock: compensation, and questions about the network
-  base::vector<saving> network_, node_network_, asked_;
+  base::vector<saving> network_, node_network_, files_, asked_;
   base::pod_vector<std::uint32_t> moving_;
   base::key_map numbers_;  ///< the first saving in asked_ of each block
 };

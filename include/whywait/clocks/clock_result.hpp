@@ -70,8 +70,8 @@ struct clock_result {
     join_ascending(classes, in, before, add);
   }
 
-  explain::efficiencies efficiency(std::int64_t earliest_ns, std::int64_t ideal_end_ns,
-                                   std::int64_t ideal_in_nodes_end_ns) const {
+  explain::efficiencies efficiency(std::int64_t earliest_ns, std::int64_t ideal_end_ns, std::int64_t ideal_in_nodes_end_ns,
+                                   std::int64_t without_files_end_ns) const {
     explain::efficiencies e;
     const auto total = static_cast<double>(measured_end_ns - earliest_ns);
     const auto ideal = static_cast<double>(ideal_end_ns - earliest_ns);
@@ -86,7 +86,9 @@ struct clock_result {
     e.parallel = mean / total;
     e.load_balance = mean / most_useful;
     e.communication = most_useful / total;
-    e.serialisation = most_useful / ideal;
+    const auto without_files = static_cast<double>(without_files_end_ns - earliest_ns);
+    e.serialisation = without_files > 0 ? most_useful / without_files : 1;
+    e.files = without_files / ideal;
     e.transfer = ideal / total;
     double busiest = 0;
     for (const node_time& n : nodes) {

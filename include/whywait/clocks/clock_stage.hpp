@@ -22,6 +22,13 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
+/// The first questions of a run: an ideal network; with several nodes also the network within them; with calls on files also an
+/// ideal network where files cost nothing.
+struct ideal_networks {
+  bool nodes = false, files = false;
+  std::size_t count() const noexcept { return 1u + (nodes ? 1u : 0u) + (files ? 1u : 0u); }
+};
+
 /// The virtual clocks of one rank, from its needs to its answers. There are several passes if there are more questions
 /// than clocks; the first pass has the compensation, the ideal network and the first questions. Not thread safe.
 class clock_stage final : public explain::rank_clocks {
@@ -137,12 +144,14 @@ class clock_stage final : public explain::rank_clocks {
     slow_.measure(rank_->rank, balances_, [this](std::size_t q) { return balanced_.own_ns(q); });
   }
 
-  /// Lists all questions: the ideal network, with `ideal` 2 also the network within nodes; those of the settings; those
+  /// Lists all questions: ideal networks; those of the settings; those
   /// of the blocks in `in`, twice as fast; of the sends in it, and of the balanced blocks.
-  base::vector<explain::what_if> questions(const explain::options& settings, std::size_t ideal, base::packet_reader in) const {
-    base::vector<explain::what_if> all(ideal);
+  base::vector<explain::what_if> questions(const explain::options& settings, ideal_networks ideal,
+                                           base::packet_reader in) const {
+    base::vector<explain::what_if> all(ideal.count());
     all[0].changes.push_back({explain::network_key(), 0.0});
-    if (ideal == 2) all[1].changes.push_back({explain::node_network_key(), 0.0});
+    if (ideal.nodes) all[1].changes.push_back({explain::node_network_key(), 0.0});
+    if (ideal.files) all.back().changes = {{explain::network_key(), 0.0}, {explain::files_key(), 0.0}};
     all.insert(all.end(), settings.questions.begin(), settings.questions.end());
     for (auto blocks = in.get<std::uint64_t>(); blocks != 0; --blocks) {
       all.emplace_back();
@@ -162,10 +171,10 @@ class clock_stage final : public explain::rank_clocks {
     return all;
   }
 
-  /// Begins the next pass, for the questions before number `asked`; the first `ideal` questions are ideal networks.
+  /// Begins the next pass, for the questions before number `asked`; the first of them are ideal networks.
   /// Borrows all.
-  void begin_pass(const clock_plan& plan, const base::vector<explain::what_if>& questions, std::size_t asked, std::size_t ideal,
-                  const node_map& nodes) {
+  void begin_pass(const clock_plan& plan, const base::vector<explain::what_if>& questions, std::size_t asked,
+                  ideal_networks ideal, const node_map& nodes) {
     if (asked_ == 0) needs_.sort_by_record(scratch_->block_numbers);
     plan_ = &plan;
     questions_ = &questions;
@@ -212,7 +221,8 @@ class clock_stage final : public explain::rank_clocks {
       without_.inversions = result_.inversions;
       total_ns_ = result_.measured_end_ns - earliest_ns;
       // On a single node the whole network lies within it.
-      efficiency_ = result_.efficiency(earliest_ns, result_.ends[clock], result_.ends[clock + ideal_ - 1]);
+      efficiency_ = result_.efficiency(earliest_ns, result_.ends[clock], result_.ends[clock + (ideal_.nodes ? 1 : 0)],
+                                       result_.ends[clock + (ideal_.files ? ideal_.count() - 1 : 0)]);
       locations_ = result_.locations;
       classes_ = result_.classes;
     }
@@ -250,8 +260,8 @@ class clock_stage final : public explain::rank_clocks {
     }
     for (const explain::earlier_send& s : sends_) result.earlier_sends.push_back(s);
     explain::sort_by_saving(result.earlier_sends);
-    for (std::size_t q = ideal_; q < moved; ++q) {
-      if (q < ideal_ + settings_->questions.size()) {
+    for (std::size_t q = ideal_.count(); q < moved; ++q) {
+      if (q < ideal_.count() + settings_->questions.size()) {
         result.answers.push_back({(*questions_)[q], ends_[q], total_ns_ - ends_[q]});
         continue;
       }
@@ -346,7 +356,8 @@ class clock_stage final : public explain::rank_clocks {
   critical_path path_;
   cost_sums costs_;
   const base::vector<explain::what_if>* questions_ = nullptr;
-  std::size_t asked_ = 0, ideal_ = 1;
+  std::size_t asked_ = 0;
+  ideal_networks ideal_;
   const clock_plan* plan_ = nullptr;
   clock_pass pass_;
   clock_result result_;

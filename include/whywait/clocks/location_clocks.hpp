@@ -91,7 +91,7 @@ class location_clocks {
       now_ns_ = go_ns;
     }
     const std::int64_t tail_ns = leg.leave_ns - now_ns_;
-    plan_->spend_network(tail_ns, clock_legs::leaves(leg), delay_);
+    plan_->spend_network(tail_ns, clock_legs::leaves(leg), clock_legs::of_files(leg), delay_);
     if (leg.call != clock_plan::none && tail_ns != 0) {
       plan_->spend(leg.call, tail_ns, [this](std::uint32_t clock, std::int64_t ns) {
         if ((clock & clock_plan::moves_bit) == 0) delay_[clock] += ns;

@@ -51,7 +51,15 @@ class meeting_book {
       for (std::uint32_t i = 0; i != count; ++i) order.push_back(i);
     };
     const auto direct = [&](std::size_t from, std::size_t to) { add_direct(all[from], waiting[to]); };
-    const bool if_together = role == call_role::fence || role == call_role::create || role == call_role::release;
+    if (role == call_role::file_all || role == call_role::file_in_turn || role == call_role::connect) {
+      const explain::file_order held = explain::order_of_file(all, waiting, count);
+      if (held == explain::file_order::none) return;
+      all_contribute();
+      const bool in_turn = held == explain::file_order::in_turn;
+      return add_meeting(all, count, order, in_turn, in_turn);
+    }
+    const bool if_together =
+        role == call_role::fence || role == call_role::create || role == call_role::release || role == call_role::agree;
     if (if_together && (overlap || later)) {
       all_contribute();
       return add_meeting(all, count, order, false, false);

@@ -4,6 +4,7 @@
 #include <whywait/base/packet.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/explain/file_time.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/walk.hpp>
 
@@ -15,16 +16,23 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// The node of each rank. Consecutive ranks of one node are one entry, so the map is small for block placement; at
+/// The node of each rank, and whether any rank calls MPI on files. Consecutive ranks of one node are one entry, so the map is small for block placement; at
 /// worst 12 bytes per rank. Not thread safe.
 class node_map {
  public:
-  void add(const explain::rank_history& rank) { runs_.push_back({rank.rank, rank.rank + 1, rank.node}); }
-  void write(base::packet& out) const { put_all(out, runs_); }
+  void add(const explain::rank_history& rank) {
+    runs_.push_back({rank.rank, rank.rank + 1, rank.node});
+    files_ = files_ || !explain::calls_on_files(rank).empty();
+  }
+  void write(base::packet& out) const {
+    put_all(out, runs_);
+    put(out, files_);
+  }
   /// Joins what another map wrote; no rank may be in both.
   void join(base::packet_reader& in) {
     base::vector<run> more;
     get_all(in, more);
+    files_ = in.get<bool>() || files_;
     runs_.insert(runs_.end(), more.begin(), more.end());
     base::small_stable_sort(runs_, [](const run& a, const run& b) { return a.first < b.first; });
     std::size_t kept = 0;
@@ -38,6 +46,7 @@ class node_map {
     runs_.resize(kept);
   }
 
+  bool any_files() const noexcept { return files_; }
   /// Whether the node of every rank is known and there are several nodes.
   bool several() const noexcept {
     bool known = true, differ = false;
@@ -98,6 +107,7 @@ class node_map {
   }
 
   base::vector<run> runs_;  ///< by rank
+  bool files_ = false;
 };
 
 }  // namespace clocks

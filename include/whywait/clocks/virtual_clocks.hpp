@@ -65,7 +65,7 @@ class clock_stages final : public explain::run_clocks {
           balances[static_cast<std::size_t>(i)].join(in);
         });
     node_map all;
-    std::size_t ideal = 1;
+    ideal_networks ideal;
     std::size_t before = 0;  // bytes of the packet
     bool balanced = false;
     transport.broadcast(
@@ -80,7 +80,7 @@ class clock_stages final : public explain::run_clocks {
           before = size - in.left();
           balanced = at(i).read_balanced(in);
           if (!first) return;
-          ideal = all.several() ? 2 : 1;
+          ideal = {all.several(), all.any_files()};
           questions_ = at(i).questions(*settings_, ideal, in);
         });
     if (balanced) {

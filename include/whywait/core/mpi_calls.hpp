@@ -10,8 +10,8 @@
 // (MPI_Send_c) and follows the first.
 // clang-format off
 #define WHYWAIT_MPI_CALLS(X, B)                                                                          \
-  X(Init, initialise) X(Init_thread, initialise) X(Finalize, finalise)                                   \
-  B(Send, send) B(Bsend, send) B(Ssend, send) B(Rsend, send)                                             \
+  X(Init, initialise) X(Init_thread, initialise) X(Finalize, finalise) X(Session_finalize, finalise)     \
+  B(Send, send) B(Bsend, post_send) B(Ssend, send) B(Rsend, send) B(Buffer_detach, complete_all)         \
   B(Recv, receive) B(Mrecv, receive)                                                                     \
   B(Sendrecv, exchange) B(Sendrecv_replace, exchange)                                                    \
   X(Probe, probe) X(Mprobe, probe) X(Iprobe, test_probe) X(Improbe, test_probe)                          \
@@ -24,7 +24,7 @@
   X(Pready, post_send) X(Pready_range, post_send) X(Pready_list, post_send) X(Parrived, test)            \
   X(Wait, complete_all) X(Waitall, complete_all) X(Waitany, complete_any) X(Waitsome, complete_any)      \
   X(Test, test) X(Testall, test) X(Testany, test) X(Testsome, test) X(Request_get_status, test)          \
-  X(Cancel, local) X(Request_free, local)                                                                \
+  X(Cancel, local) X(Request_free, local) X(Grequest_start, local)                                       \
   X(Barrier, barrier)                                                                                    \
   B(Bcast, one_to_all) B(Scatter, one_to_all) B(Scatterv, one_to_all)                                    \
   B(Reduce, all_to_one) B(Gather, all_to_one) B(Gatherv, all_to_one)                                     \
@@ -33,12 +33,14 @@
   B(Reduce_scatter, all_to_all) B(Reduce_scatter_block, all_to_all)                                      \
   B(Scan, scan) B(Exscan, scan)                                                                          \
   X(Comm_dup, create) X(Comm_dup_with_info, create) X(Comm_create, create) X(Comm_create_group, create)  \
-  X(Comm_create_from_group, create) X(Comm_split, create) X(Comm_split_type, create)                     \
+  X(Comm_create_from_group, create) X(Intercomm_create_from_groups, create)                              \
+  X(Comm_split, create) X(Comm_split_type, create)                                                       \
   X(Intercomm_create, create) X(Intercomm_merge, create) X(Cart_create, create) X(Cart_sub, create)      \
   X(Graph_create, create) X(Dist_graph_create, create) X(Dist_graph_create_adjacent, create)             \
+  X(Comm_set_info, agree) X(Win_set_info, agree) X(Win_sync, test)                                       \
   X(Comm_free, release) X(Comm_disconnect, release) X(Abort, local) X(Pcontrol, local)                   \
   B(Win_create, create) B(Win_allocate, create)                                                          \
-  X(Win_allocate_shared, create) X(Win_create_dynamic, create) X(Win_free, release) X(Win_fence, fence)  \
+  B(Win_allocate_shared, create) X(Win_create_dynamic, create) X(Win_free, release) X(Win_fence, fence)  \
   X(Win_post, epoch) X(Win_start, epoch) X(Win_complete, epoch) X(Win_wait, epoch) X(Win_test, test)     \
   X(Win_lock, lock) X(Win_lock_all, lock) X(Win_unlock, lock) X(Win_unlock_all, lock)                    \
   X(Win_flush, lock) X(Win_flush_all, lock) X(Win_flush_local, lock) X(Win_flush_local_all, lock)        \
@@ -58,7 +60,9 @@
   B(Ireduce_scatter, all_to_all) B(Ireduce_scatter_block, all_to_all)                                    \
   B(Iscan, scan) B(Iexscan, scan)                                                                        \
   B(Ineighbor_allgather, all_to_all) B(Ineighbor_allgatherv, all_to_all)                                 \
-  B(Ineighbor_alltoall, all_to_all) B(Ineighbor_alltoallv, all_to_all) B(Ineighbor_alltoallw, all_to_all)
+  B(Ineighbor_alltoall, all_to_all) B(Ineighbor_alltoallv, all_to_all) B(Ineighbor_alltoallw, all_to_all) \
+  B(File_iread_all, file_all) B(File_iread_at_all, file_all)                                             \
+  B(File_iwrite_all, file_all) B(File_iwrite_at_all, file_all)
 
 // The same for those that MPI_Start initiates: its record has the number of the call that made the request.
 #define WHYWAIT_MPI_PERSISTENT_INITIATIONS(X, B)                                                            \
@@ -73,37 +77,34 @@
   B(Neighbor_alltoall_init, all_to_all) B(Neighbor_alltoallv_init, all_to_all)                           \
   B(Neighbor_alltoallw_init, all_to_all)
 
+// Calls on files: what they take beyond waits for other ranks is input and output.
+#define WHYWAIT_MPI_FILE_CALLS(X, B)                                                                     \
+  X(File_open, file_all) X(File_close, file_all) X(File_delete, file) X(File_preallocate, file_all)      \
+  X(File_set_size, file_all) X(File_set_view, file_all) X(File_set_info, file_all)                       \
+  X(File_set_atomicity, file_all) X(File_sync, file_all) X(File_seek, file) X(File_seek_shared, file_all) \
+  X(File_get_size, file) X(File_get_position_shared, file)                                               \
+  B(File_read, file) B(File_read_at, file) B(File_read_shared, file)                                     \
+  B(File_read_all, file_all) B(File_read_at_all, file_all) B(File_read_ordered, file_in_turn)            \
+  B(File_read_all_begin, file_all) X(File_read_all_end, file_all)                                        \
+  B(File_read_at_all_begin, file_all) X(File_read_at_all_end, file_all)                                  \
+  B(File_read_ordered_begin, file_in_turn) X(File_read_ordered_end, file_all)                            \
+  B(File_write, file) B(File_write_at, file) B(File_write_shared, file)                                  \
+  B(File_write_all, file_all) B(File_write_at_all, file_all) B(File_write_ordered, file_in_turn)         \
+  B(File_write_all_begin, file_all) X(File_write_all_end, file_all)                                      \
+  B(File_write_at_all_begin, file_all) X(File_write_at_all_end, file_all)                                \
+  B(File_write_ordered_begin, file_in_turn) X(File_write_ordered_end, file_all)                          \
+  B(File_iread, file) B(File_iread_at, file) B(File_iread_shared, file)                                  \
+  B(File_iwrite, file) B(File_iwrite_at, file) B(File_iwrite_shared, file)
+
+// Calls that meet or wait for processes outside of MPI_COMM_WORLD, whose records whywait does not have.
+#define WHYWAIT_MPI_WORLD_CALLS(X)                                                                       \
+  X(Comm_spawn, connect) X(Comm_spawn_multiple, connect) X(Comm_accept, connect) X(Comm_connect, connect) \
+  X(Comm_join, other_world) X(Open_port, other_world) X(Close_port, other_world)                         \
+  X(Publish_name, other_world) X(Unpublish_name, other_world) X(Lookup_name, other_world)
+
 // Calls that can block or communicate and that the explanation does not model. Each is recorded with the role `unexplained`:
-// its time is known, what it waited for is not. A call that neither of the tables has synchronises no rank.
-#define WHYWAIT_MPI_BOTH(X, name) X(name) X(name##_c)
-#define WHYWAIT_MPI_UNEXPLAINED_CALLS(X)                                                                 \
-  WHYWAIT_MPI_BOTH(X, Buffer_detach)                                                                     \
-  X(Win_sync) X(Win_allocate_shared_c) X(Win_set_info)                                                   \
-  X(Intercomm_create_from_groups) X(Comm_set_info)      \
-  X(Comm_spawn) X(Comm_spawn_multiple) X(Comm_accept) X(Comm_connect) X(Comm_join)                       \
-  X(Open_port) X(Close_port) X(Publish_name) X(Unpublish_name) X(Lookup_name)                            \
-  X(Session_init) X(Session_finalize)                                                                    \
-  X(File_open) X(File_close) X(File_delete) X(File_preallocate) X(File_set_size) X(File_set_view)        \
-  X(File_set_info) X(File_set_atomicity) X(File_sync) X(File_seek) X(File_seek_shared)                   \
-  X(File_get_size) X(File_get_position_shared)                                                           \
-  WHYWAIT_MPI_BOTH(X, File_read) WHYWAIT_MPI_BOTH(X, File_read_all)                                      \
-  WHYWAIT_MPI_BOTH(X, File_read_at) WHYWAIT_MPI_BOTH(X, File_read_at_all)                                \
-  WHYWAIT_MPI_BOTH(X, File_read_shared) WHYWAIT_MPI_BOTH(X, File_read_ordered)                           \
-  WHYWAIT_MPI_BOTH(X, File_read_all_begin) X(File_read_all_end)                                          \
-  WHYWAIT_MPI_BOTH(X, File_read_at_all_begin) X(File_read_at_all_end)                                    \
-  WHYWAIT_MPI_BOTH(X, File_read_ordered_begin) X(File_read_ordered_end)                                  \
-  WHYWAIT_MPI_BOTH(X, File_write) WHYWAIT_MPI_BOTH(X, File_write_all)                                    \
-  WHYWAIT_MPI_BOTH(X, File_write_at) WHYWAIT_MPI_BOTH(X, File_write_at_all)                              \
-  WHYWAIT_MPI_BOTH(X, File_write_shared) WHYWAIT_MPI_BOTH(X, File_write_ordered)                         \
-  WHYWAIT_MPI_BOTH(X, File_write_all_begin) X(File_write_all_end)                                        \
-  WHYWAIT_MPI_BOTH(X, File_write_at_all_begin) X(File_write_at_all_end)                                  \
-  WHYWAIT_MPI_BOTH(X, File_write_ordered_begin) X(File_write_ordered_end)                                \
-  WHYWAIT_MPI_BOTH(X, File_iread) WHYWAIT_MPI_BOTH(X, File_iread_all)                                    \
-  WHYWAIT_MPI_BOTH(X, File_iread_at) WHYWAIT_MPI_BOTH(X, File_iread_at_all)                              \
-  WHYWAIT_MPI_BOTH(X, File_iread_shared)                                                                 \
-  WHYWAIT_MPI_BOTH(X, File_iwrite) WHYWAIT_MPI_BOTH(X, File_iwrite_all)                                  \
-  WHYWAIT_MPI_BOTH(X, File_iwrite_at) WHYWAIT_MPI_BOTH(X, File_iwrite_at_all)                            \
-  WHYWAIT_MPI_BOTH(X, File_iwrite_shared)
+// its time is known, what it waited for is not. A call that no table has synchronises no rank.
+#define WHYWAIT_MPI_UNEXPLAINED_CALLS(X) X(Session_init)
 // clang-format on
 
 namespace whywait {
@@ -135,10 +136,16 @@ enum class call_role : uint8_t {
   fence,         ///< separates the epochs of a window: all wait for all
   create,        ///< makes a communicator or a window: collective
   release,       ///< frees a communicator or a window
+  agree,         ///< sets something for all members of a communicator or window: may wait for all
+  connect,       ///< of all members of a communicator: meets another world
+  file_all,      ///< of all that opened a file: they may wait for all, then input and output
+  file_in_turn,  ///< the same, in the order of the ranks: rank i may wait for all j < i
   initiate,      ///< starts a collective that a later call completes
   epoch,         ///< begins or ends access or exposure by a group; leaves a posting for each member (epoch_tag)
   lock,          ///< begins, ends or completes access to a window without the target: MPI_Win_lock to MPI_Win_flush*
   transfer,      ///< moves data of a window: MPI_Put and relatives
+  file,          ///< reads, writes or asks for a file without other ranks; or begins to, with a request
+  other_world,   ///< waits for processes of another world, or for a name server
   unexplained    ///< may wait, but the explanation does not model for what: count and time only
 };
 
@@ -154,15 +161,22 @@ enum class mpi_call : uint16_t {
   WHYWAIT_MPI_PERSISTENT_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
 #undef WHYWAIT_ROWS
 #undef WHYWAIT_ROW
-      modelled_,                 ///< calls below it have a model, those above are `unexplained`
-  before_unexplained_ = modelled_ - 1,
+      modelled_,                 ///< calls below it have a model of how long they take
+  before_files_ = modelled_ - 1,
+#define WHYWAIT_ROW(name, role) name,
+#define WHYWAIT_ROWS(name, role) name, name##_c,
+  WHYWAIT_MPI_FILE_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS) WHYWAIT_MPI_WORLD_CALLS(WHYWAIT_ROW)
+#undef WHYWAIT_ROWS
+#undef WHYWAIT_ROW
+      unexplained_,              ///< from here on calls are `unexplained`
+  before_unexplained_ = unexplained_ - 1,
 #define WHYWAIT_ROW(name) name,
   WHYWAIT_MPI_UNEXPLAINED_CALLS(WHYWAIT_ROW)
 #undef WHYWAIT_ROW
       count_
 };
 
-/// The number of calls that the explanation models, with `none`.
+/// The number of calls below `mpi_call::modelled_`, with `none`.
 enum : size_t { modelled_calls = static_cast<size_t>(mpi_call::modelled_) };
 
 /// "MPI_Send". Static storage. For an unknown number "MPI_?".
@@ -172,11 +186,12 @@ inline const char* name_of(mpi_call call) noexcept {
 #define WHYWAIT_ROW(name, role) "MPI_" #name,
 #define WHYWAIT_ROWS(name, role) "MPI_" #name, "MPI_" #name "_c",
       WHYWAIT_MPI_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS) WHYWAIT_MPI_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
-          WHYWAIT_MPI_PERSISTENT_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
+          WHYWAIT_MPI_PERSISTENT_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS) WHYWAIT_MPI_FILE_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS)
+              WHYWAIT_MPI_WORLD_CALLS(WHYWAIT_ROW)
 #undef WHYWAIT_ROWS
 #undef WHYWAIT_ROW
 #define WHYWAIT_ROW(name) "MPI_" #name,
-              WHYWAIT_MPI_UNEXPLAINED_CALLS(WHYWAIT_ROW)
+                  WHYWAIT_MPI_UNEXPLAINED_CALLS(WHYWAIT_ROW)
 #undef WHYWAIT_ROW
   };
   return call < mpi_call::count_ ? names[static_cast<size_t>(call)] : "MPI_?";
@@ -190,13 +205,14 @@ inline call_role meeting_role_of(mpi_call call) noexcept {
 #define WHYWAIT_ROW(name, role) call_role::role,
 #define WHYWAIT_ROWS(name, role) call_role::role, call_role::role,
       WHYWAIT_MPI_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS) WHYWAIT_MPI_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
-          WHYWAIT_MPI_PERSISTENT_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
+          WHYWAIT_MPI_PERSISTENT_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS) WHYWAIT_MPI_FILE_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS)
+              WHYWAIT_MPI_WORLD_CALLS(WHYWAIT_ROW)
 #undef WHYWAIT_ROWS
 #undef WHYWAIT_ROW
   };
-  return call < mpi_call::modelled_ ? roles[static_cast<size_t>(call)]
-         : call < mpi_call::count_  ? call_role::unexplained
-                                    : call_role::local;
+  return call < mpi_call::unexplained_ ? roles[static_cast<size_t>(call)]
+         : call < mpi_call::count_     ? call_role::unexplained
+                                       : call_role::local;
 }
 
 /// MPI_Send for MPI_Send_c: the form of a modelled call with usual counts, which does the same. Other calls are returned
@@ -233,6 +249,18 @@ inline bool is_collective(mpi_call call) noexcept {
   return (role >= call_role::barrier && role <= call_role::initiate) || role == call_role::finalise;
 }
 
+/// Whether the time of the call, beyond waits for other ranks, is input and output.
+inline bool is_of_files(mpi_call call) noexcept {
+  const call_role role = meeting_role_of(call);
+  return role == call_role::file || role == call_role::file_all || role == call_role::file_in_turn;
+}
+
+/// Whether the call meets or waits for processes outside of MPI_COMM_WORLD whatever its communicator is.
+inline bool of_other_worlds(mpi_call call) noexcept {
+  const call_role role = meeting_role_of(call);
+  return role == call_role::connect || role == call_role::other_world;
+}
+
 /// Whether all members of a communicator make the call in the same order and may wait for one another in it. MPI_Comm_free
 /// may return at once, and MPI_Init synchronises before recording begins.
 inline bool is_ordered_collective(mpi_call call) noexcept { return is_collective(call) && call != mpi_call::Comm_free; }
@@ -250,6 +278,7 @@ inline bool sends_messages(call_role role) noexcept {
 #undef WHYWAIT_MPI_UNEXPLAINED_CALLS
 #undef WHYWAIT_MPI_INITIATIONS
 #undef WHYWAIT_MPI_PERSISTENT_INITIATIONS
-#undef WHYWAIT_MPI_BOTH
+#undef WHYWAIT_MPI_FILE_CALLS
+#undef WHYWAIT_MPI_WORLD_CALLS
 
 #endif

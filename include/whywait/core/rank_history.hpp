@@ -27,6 +27,7 @@ struct communicator {
   std::vector<std::int32_t> world = {};  ///< world rank of each peer; empty: the identity
   std::int32_t own_size = 0;  ///< intercommunicator: ranks of the own group
   bool first = false;         ///< intercommunicator: the own group is the one that both sides count as the first
+  bool outside = false;       ///< has members outside of MPI_COMM_WORLD, whose world rank is -1
 };
 
 /// What one location (thread of a rank) recorded, in the order it happened. Views: the recorder owns it.

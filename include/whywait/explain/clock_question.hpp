@@ -10,8 +10,11 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// The key that stands for the network: all time inside MPI calls that is not waiting for others.
+/// The key that stands for the network: all time inside MPI calls, except on files, that is not waiting for others.
 constexpr core::stable_key network_key() noexcept { return core::combine(1, 0x6e6574776f726bu); }
+
+/// The key that stands for files: all time in calls on files that is not waiting for others.
+constexpr core::stable_key files_key() noexcept { return core::combine(3, 0x6e6574776f726bu); }
 
 /// The key of the network within nodes: calls whose messages, or whose communicator, stay within one node.
 constexpr core::stable_key node_network_key() noexcept { return core::combine(2, 0x6e6574776f726bu); }
@@ -74,18 +77,20 @@ struct earlier_send {
 };
 
 /// The efficiencies of POP (Rosas, Gimenez, Labarta 2014), 0 to 1: parallel = load_balance * communication and
-/// communication = serialisation * transfer. 0 if nothing was recorded. Useful is all time outside MPI calls.
+/// communication = serialisation * files * transfer. 0 if nothing was recorded. Useful is all time outside MPI calls.
 struct efficiencies {
   double parallel = 0;  ///< mean useful time / time of the run
   double load_balance = 0;  ///< mean useful time / longest useful time
   double communication = 0;  ///< longest useful time / time of the run
-  double serialisation = 0;  ///< longest useful time / time of the run on an ideal network
+  double serialisation = 0;  ///< longest useful time / time of the run on an ideal network, where files cost nothing either
   double transfer = 0;  ///< time of the run on an ideal network / time of the run
   double balance_in_nodes = 0;  ///< largest mean of a node / longest useful time; 0 if no node is known
   double balance_between_nodes = 0;  ///< mean useful time / largest mean of a node; 0 if no node is known
   // transfer = transfer_in_nodes * transfer_between_nodes; both 0 if no node is known
   double transfer_in_nodes = 0;  ///< time of the run if calls within one node cost nothing / time of the run
   double transfer_between_nodes = 0;  ///< time of the run on an ideal network / time if calls within one node cost nothing
+  double files =
+      0;  ///< time of the run on an ideal network if files cost nothing / if they cost what they did; 1: no calls on files
 };
 
 }  // namespace explain

@@ -107,10 +107,12 @@ class collective_book {
       if (sparse && static_cast<std::uint64_t>(std::max(r.tag, 0)) + p.needs_count > location.needs.size()) {
         p.needs_count = 0;
       }
-      const std::uint64_t any = p.comm + p.ordinal;
-      const std::int32_t home =
+      // What a library does in calls on files shows in all of them together: rank 0 of a communicator has those of its files.
+      const std::uint64_t any = core::is_of_files(p.call) ? 0 : p.comm + p.ordinal;
+      std::int32_t home =
           comm.inter ? static_cast<std::int32_t>(any % static_cast<std::uint64_t>(rank_->ranks))
                      : world_rank(comm, static_cast<std::int32_t>(any % static_cast<std::uint64_t>(std::max(comm.size, 1))));
+      for (std::int32_t i = 0; comm.outside && home < 0 && i < comm.size; ++i) home = world_rank(comm, i);
       if (home < 0 || home >= rank_->ranks) {
         ++ordinals_[c.comm].next;
         continue;
@@ -157,17 +159,23 @@ class collective_book {
       if (a.comm != b.comm) return a.comm < b.comm;
       return a.ordinal != b.ordinal ? a.ordinal < b.ordinal : a.rank < b.rank;
     });
+    if (rest) find_independent();
     std::size_t kept = 0;
     base::pod_vector<std::int32_t> needs = needs_.sibling();
     base::pod_vector<later_entry> entries = entries_.sibling();
     for (std::size_t i = 0; i != here_.size();) {
       std::size_t j = i + 1;
       while (j != here_.size() && here_[j].comm == here_[i].comm && here_[j].ordinal == here_[i].ordinal) ++j;
-      if (rest || j - i >= static_cast<std::size_t>(std::max(here_[i].size, 0))) {
+      const bool of_files = core::is_of_files(here_[i].call);
+      if (rest || (!of_files && j - i >= static_cast<std::size_t>(std::max(here_[i].size, 0)))) {
         const participant* const all = here_.data() + i;
         const bool later = core::initiates(all->call);
         if (later) list_later(i, j);
         const participant* const waiting = later ? waiting_.data() : all;
+        if (of_files && is_independent(all->call)) {
+          i = j;
+          continue;
+        }
         collective_rule rule(all, waiting, j - i, waiting_.size(), needs_, settings);
         relays_.clear();
         rule([&](const participant& p, const arrival& a) {
@@ -276,7 +284,28 @@ class collective_book {
     }
   }
 
+  // A member that left a collective call on a file before another one came shows that the library does not synchronise them
+  // there. Elsewhere they were inside at the same time by chance.
+  void find_independent() {
+    for (std::size_t i = 0, j; i != here_.size(); i = j) {
+      std::int64_t earliest_ns = INT64_MAX, latest_ns = INT64_MIN;
+      const core::mpi_call what = here_[i].call;
+      for (j = i; j != here_.size() && here_[j].comm == here_[i].comm && here_[j].ordinal == here_[i].ordinal; ++j) {
+        earliest_ns = std::min(earliest_ns, here_[j].leave_ns);
+        latest_ns = std::max(latest_ns, here_[j].enter_ns);
+      }
+      if (!core::is_of_files(what) || core::initiates(what) || earliest_ns >= latest_ns || is_independent(what)) continue;
+      const bool in_turn = core::meeting_role_of(what) == core::call_role::file_in_turn;
+      if (!in_turn || order_of_file(here_.data() + i, here_.data() + i, j - i) == file_order::none)
+        independent_.push_back(what);
+    }
+  }
+  bool is_independent(core::mpi_call what) const noexcept {
+    return std::find(independent_.begin(), independent_.end(), what) != independent_.end();
+  }
+
   const rank_history* rank_;
+  base::pod_vector<core::mpi_call> independent_;  ///< calls on files that synchronise no ranks
   base::pod_vector<collective_count> ordinals_;
   base::pod_vector<call> own_;
   std::size_t sent_ = 0;  ///< number of calls of own_ that are sent

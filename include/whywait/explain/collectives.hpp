@@ -7,6 +7,7 @@
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/options.hpp>
+#include <whywait/explain/participant.hpp>
 #include <whywait/explain/walk.hpp>
 
 #include <algorithm>
@@ -16,34 +17,6 @@
 namespace whywait {
 inline namespace v0 {
 namespace explain {
-
-/// One rank's part in one collective operation, as sent to the home rank.
-struct participant {
-  core::stable_key comm = 0;
-  core::stable_key site = 0;
-  std::int64_t enter_ns = 0, leave_ns = 0;
-  std::uint32_t ordinal = 0;  ///< index of this collective among those of the process in this communicator
-  std::uint32_t record = 0;
-  std::uint32_t needs_first = 0, needs_count = 0;  ///< sparse collectives: the list of needed ranks
-  std::uint32_t later_first = 0, later_count = 0;  ///< initiations: completion and entries into MPI
-  std::int32_t world = 0;                          ///< set by the home rank
-  std::int32_t rank = 0;  ///< in the communicator; the second group of an intercommunicator follows the first
-  std::int32_t size = 0;
-  std::int32_t root = -1;  ///< intercommunicator: the size of the first group
-  core::mpi_call call = core::mpi_call::none;
-  std::uint16_t flags = 0;  ///< sync_flag bits
-  std::uint16_t location = 0;
-  std::uint8_t partial = 0;
-  std::uint8_t inter = 0;
-};
-
-/// A member of a collective that waited for a relay.
-struct relay_wait {
-  std::uint32_t waiter;         ///< index among the participants
-  std::int32_t causer_rank;     ///< world rank
-  std::uint32_t causer_record;
-  std::uint16_t causer_location;
-};
 
 /// Decides which participant each participant of one collective needed last (docs/method.md 1.2). `all` is one
 /// instance, sorted by rank; results are passed to answer(participant, arrival). O(n log n), sparse collectives plus
@@ -94,6 +67,10 @@ class collective_rule {
       case call_role::one_to_all: return from_root(answer);
       case call_role::all_to_one: return to_root(answer);
       case call_role::scan: return scan(answer);
+      case call_role::agree: return overlap() ? synchronise(pattern::wait_at_barrier, answer) : void();
+      case call_role::connect:
+      case call_role::file_all:
+      case call_role::file_in_turn: return of_file(answer);
       default: return;
     }
   }
@@ -118,6 +95,7 @@ class collective_rule {
     while (at != entries_.begin() && (*(at - 1))->rank == p.rank) --at;
     if (at == entries_.begin()) return nullptr;
     const participant* const last = *--at;
+    if (count_ < static_cast<std::size_t>(std::max(all_[0].size, 0))) return nullptr;  // the last one may not be known
     const std::int64_t wait_ns = last->enter_ns - since_ns, rest_ns = p.leave_ns - last->enter_ns;
     if (wait_ns < least_relay_ns_ || wait_ns < rest_ns) return nullptr;
     const std::int64_t close_ns = last->enter_ns - std::max(rest_ns, wait_ns / 8);
@@ -251,6 +229,32 @@ class collective_rule {
     }
     for (std::size_t i = 0; i != count_; ++i) {
       wait_and_relay(waiting_[i], all_ + i == root ? last : nullptr, pattern::early_reduce, quality::exact, answer);
+    }
+  }
+
+  // A rank that stayed for longer than it waited may have been busy with its own data, or waited for another world.
+  template <class Answer>
+  void of_file(Answer&& answer) const {
+    const core::mpi_call call = all_[0].call;
+    const bool makes = core::of_other_worlds(call) || call == core::mpi_call::File_open || call == core::mpi_call::File_close;
+    const file_order order = order_of_file(all_, waiting_, count_);
+    const pattern why = initiated_                     ? pattern::nonblocking_collective
+                        : order == file_order::in_turn ? pattern::early_scan
+                        : makes                        ? pattern::wait_at_create
+                                                       : pattern::wait_at_nxn;
+    const auto doubt = [&](const participant& p, arrival a) {
+      if (p.leave_ns - a.need_ns > a.need_ns - p.enter_ns) a.trust = std::max(a.trust, quality::bounded);
+      answer(p, a);
+    };
+    if (order == file_order::together && !initiated_) return synchronise(why, doubt);
+    const participant* last = nullptr;
+    const auto note = [&](const participant& p) {
+      if (last == nullptr || p.enter_ns > last->enter_ns) last = &p;
+    };
+    if (order == file_order::together) std::for_each(all_, all_ + count_, note);
+    for (std::size_t i = 0; i != count_ && order != file_order::none; ++i) {
+      wait(waiting_[i], last, why, quality::exact, doubt);
+      if (order == file_order::in_turn) note(all_[i]);
     }
   }
 

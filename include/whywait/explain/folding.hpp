@@ -59,21 +59,24 @@ inline void add_epoch_efficiency(outcome& run, const outcome& epoch) {
     return;
   }
   struct ingredients {
-    double mean, most, ideal, busiest, inside;
+    double mean, most, ideal, busiest, inside, without_files;
   };
   const auto of = [](const efficiencies& e, double total) {
-    return ingredients{e.parallel * total, e.communication * total, e.transfer * total,
-                       e.balance_in_nodes * e.communication * total, e.transfer_in_nodes * total};
+    return ingredients{e.parallel * total,          e.communication * total,
+                       e.transfer * total,          e.balance_in_nodes * e.communication * total,
+                       e.transfer_in_nodes * total, e.files * e.transfer * total};
   };
   const ingredients a = of(run.efficiency, before), b = of(epoch.efficiency, now);
   const double total = before + now, mean = a.mean + b.mean, most = a.most + b.most, ideal = a.ideal + b.ideal;
   const double busiest = a.busiest + b.busiest, inside = a.inside + b.inside;
   auto& [parallel, load_balance, communication, serialisation, transfer, balance_in_nodes, balance_between_nodes,
-         transfer_in_nodes, transfer_between_nodes] = run.efficiency;
+         transfer_in_nodes, transfer_between_nodes, files] = run.efficiency;
+  const double without_files = a.without_files + b.without_files;
   parallel = mean / total;
   load_balance = most > 0 ? std::min(1.0, mean / most) : 0;
   communication = most / total;
-  serialisation = ideal > 0 ? most / ideal : 0;
+  serialisation = without_files > 0 ? most / without_files : 0;
+  files = ideal > 0 ? without_files / ideal : 0;
   transfer = ideal / total;
   balance_in_nodes = most > 0 ? std::min(1.0, busiest / most) : 0;
   balance_between_nodes = busiest > 0 ? std::min(1.0, mean / busiest) : 0;

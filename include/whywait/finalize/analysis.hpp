@@ -48,7 +48,12 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   base::vector<core::stable_key> keys = keys_of(contributions);
   for (const unseen_block& b : unseen) keys.push_back(b.key);
   reports::not_understood unknown = now.so_far().unknown.gather(now.records(), now.processor(), now.team());
-  for (const time_not_understood::site_sum& s : now.so_far().unknown.sites()) keys.push_back(s.key);
+  time_not_understood& unknown_so_far = now.so_far().unknown;
+  reports::mpi_time files = unknown_so_far.files().gather(now.team());
+  reports::mpi_time other_worlds = unknown_so_far.other_worlds().gather(now.team());
+  for (const time_not_understood::site_sum& s : unknown_so_far.sites()) keys.push_back(s.key);
+  for (const mpi_time_sums* const sums : {&unknown_so_far.files(), &unknown_so_far.other_worlds()})
+    sums->keys([&](core::stable_key key) { keys.push_back(key); });
   const base::names names = gather_names(keys_to_name(found, std::move(keys)), now.names(), now.team());
   rules::evaluation advice;
   if (process.rank == 0) {
@@ -58,8 +63,12 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   }
   reports::result result = reports::assemble(found, names, std::move(facts), advice);
   result.unseen = named(unseen, names);
-  now.so_far().unknown.name(unknown, names);
+  unknown_so_far.name(unknown, names);
+  unknown_so_far.files().name(files, names);
+  unknown_so_far.other_worlds().name(other_worlds, names);
   result.not_understood = std::move(unknown);
+  result.files = std::move(files);
+  result.other_worlds = std::move(other_worlds);
   // the kernel's figures are a little older than ours
   reports::processor_sharing& sharing = result.not_understood.sharing;
   sharing.seconds = std::min(sharing.seconds, result.run.location_seconds);

@@ -90,9 +90,7 @@ inline process_records collect(mpi::state& process, const core::shared_clock& cl
     const mpi::thread_state* const thread =
         static_cast<mpi::thread_state*>(__atomic_load_n(&from.extension[0], __ATOMIC_ACQUIRE));
     if (thread == nullptr) continue;
-    to.whole = thread->calls[static_cast<std::size_t>(core::mpi_call::Init)] +
-                   thread->calls[static_cast<std::size_t>(core::mpi_call::Init_thread)] !=
-               0;
+    to.whole = thread->began_run;
     to.call_overheads = call_costs(thread->timing, process.calibrated, clock.ns_per_tick);
     to.mark_overheads = mark_costs(thread->timing, process.calibrated, clock.ns_per_tick);
     all.failed_polls += thread->failed_polls - std::min(thread->recorded_polls, thread->failed_polls);
@@ -106,7 +104,7 @@ inline process_records collect(mpi::state& process, const core::shared_clock& cl
   process.lock.unlock();
   for (std::uint32_t i = 0; i < communicators; ++i) {
     const mpi::known_communicator& from = process.communicators[i];
-    core::communicator to{from.id, from.size, from.rank, from.inter, {}, from.own_size, from.first};
+    core::communicator to{from.id, from.size, from.rank, from.inter, {}, from.own_size, from.first, from.outside};
     if (from.world != nullptr) to.world.assign(from.world, from.world + from.size);
     history.communicators.push_back(std::move(to));
   }

@@ -34,7 +34,7 @@ reports::result explain_at(MPI_Comm comm, const mpi::caller& from, Also&& also) 
   mpi::state* const process = mpi::the_state();
   if (process == nullptr || !process->running) return refuse("nothing is recorded; no result");
   int likeness = MPI_UNEQUAL;
-  PMPI_Comm_compare(comm, MPI_COMM_WORLD, &likeness);
+  PMPI_Comm_compare(comm, process->tool_comm, &likeness);
   if (likeness == MPI_UNEQUAL) {
     core::warn("mpi::explain needs a communicator with all ranks of MPI_COMM_WORLD; no result");
     return refuse("mpi::explain needs a communicator with all ranks of MPI_COMM_WORLD; no result");
@@ -42,7 +42,7 @@ reports::result explain_at(MPI_Comm comm, const mpi::caller& from, Also&& also) 
   mpi::call here(core::mpi_call::Barrier, from);
   if (!here) return refuse("mpi::explain was called inside an MPI call; no result");
   here.begin();
-  here.about(mpi::bits_of(MPI_COMM_WORLD), -1, -1);
+  here.about(mpi::bits_of(comm), -1, -1);
   const std::uint32_t posting = process->take_posting();
   int several = here.several() ? 1 : 0;
   // The reduction synchronises, so that no rank leaves before all have arrived.

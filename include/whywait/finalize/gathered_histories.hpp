@@ -54,6 +54,7 @@ inline void put_history(base::packet& out, const core::rank_history& from) {
     base::put(out, c.inter);
     base::put(out, c.own_size);
     base::put(out, c.first);
+    base::put(out, c.outside);
     base::put_all(out, c.world);
   }
   base::put(out, static_cast<std::uint32_t>(from.locations.size()));
@@ -91,6 +92,7 @@ class gathered_histories {
       c.inter = in.get<bool>();
       c.own_size = in.get<std::int32_t>();
       c.first = in.get<bool>();
+      c.outside = in.get<bool>();
       base::get_all(in, c.world);
     }
     to.locations.resize(in.get<std::uint32_t>());

@@ -31,6 +31,7 @@ inline core::call_overhead cost_of(double before, double inside, double after, d
 
 // The call, among those that calibrate() measures, whose path through the wrappers is most similar.
 inline core::mpi_call like(core::mpi_call call) noexcept {
+  if (core::plain_form(call) == core::mpi_call::Bsend) return core::mpi_call::Send;  // posts, as one call
   switch (core::role_of(call)) {
     case core::call_role::send: return core::mpi_call::Send;
     case core::call_role::receive:

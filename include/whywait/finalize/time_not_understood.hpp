@@ -6,9 +6,11 @@
 #include <whywait/base/sorting.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/core/sync_record.hpp>
+#include <whywait/explain/file_time.hpp>
 #include <whywait/explain/options.hpp>
 #include <whywait/explain/plausible_time.hpp>
 #include <whywait/explain/wait_list.hpp>
+#include <whywait/finalize/mpi_time_sums.hpp>
 #include <whywait/finalize/process_records.hpp>
 #include <whywait/finalize/processor_time.hpp>
 #include <whywait/finalize/team.hpp>
@@ -28,7 +30,8 @@ namespace finalize {
 
 /// MPI time of this rank that is neither an explained wait nor plausible transfer: all time in calls without a model, in
 /// completions of requests that no wrapper created, and what other calls took beyond their explained waits and a bound that is
-/// measured in the run (explain/plausible_time.hpp). Kept from epoch to epoch.
+/// measured in the run (explain/plausible_time.hpp). What calls on files and calls with processes of another world took beyond
+/// that is named apart. Kept from epoch to epoch.
 class time_not_understood {
  public:
   /// What one call site contributes. `ns`: certainly; `beyond_ns`: beyond the bound; of `seen` calls `beyond` were longer.
@@ -48,8 +51,8 @@ class time_not_understood {
   void fold(const core::rank_history& history, std::int64_t ranks_here, const finalize::team& all) {
     ranks_here_ = ranks_here;
     explain::plausible_time now;
-    each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, bool, std::size_t) {
-      now.add(r.call, bytes, ns);
+    each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, reason why, std::size_t) {
+      if (why != reason::file) now.add(r.call, bytes, ns);
     });
     auto& counts = now.counts();
     all.all_reduce(counts.data(), static_cast<int>(counts.size()), MPI_UINT32_T, MPI_SUM);
@@ -67,9 +70,11 @@ class time_not_understood {
       std::uint64_t bytes = 0;
       std::int64_t ns = 0;
     } bound;  // of the last call: most are like the one before
-    each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, bool unknown, std::size_t place) {
+    each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, reason why, std::size_t place) {
       site_sum& sum = sums[place];
-      if (unknown) {
+      if (why == reason::file) return files_.add(sum.key, ns);
+      if (core::of_other_worlds(r.call)) return other_worlds_.add(sum.key, ns);
+      if (why == reason::unknown) {
         if (core::role_of(r.call) == core::call_role::test) polled_ns_ += ns;
         sum.ns += ns;
         ++sum.count;
@@ -78,6 +83,7 @@ class time_not_understood {
       if (r.call != bound.call || bytes != bound.bytes)
         bound = {r.call, bytes, plausible_.bound_ns(r.call, bytes, core::is_collective(r.call) ? steps : 1, slice_ns)};
       const std::int64_t beyond = ns - bound.ns;
+      if (why == reason::other_world) return other_worlds_.add(sum.key, beyond);
       sum.beyond_ns += std::max<std::int64_t>(beyond, 0);
       sum.beyond += beyond > 0 ? 1 : 0;
       ++sum.seen;
@@ -90,6 +96,8 @@ class time_not_understood {
     for (const site_sum& s : sums)
       if (s.count != 0 || s.seen != 0) found_.push_back(s);
     add_up(found_);
+    files_.fold();
+    other_worlds_.fold();
     waits_.reset();
   }
 
@@ -159,6 +167,11 @@ class time_not_understood {
     return result;
   }
 
+  /// Input and output.
+  mpi_time_sums& files() noexcept { return files_; }
+  /// Time in which ranks waited for processes outside of their MPI_COMM_WORLD.
+  mpi_time_sums& other_worlds() noexcept { return other_worlds_; }
+
   /// After `gather`, on rank 0: the call sites with the most time.
   const base::pod_vector<site_sum>& sites() const noexcept { return sums_; }
   void name(reports::not_understood& result, const base::names& names) const {
@@ -169,6 +182,14 @@ class time_not_understood {
 
  private:
   static constexpr std::size_t most_listed = 16;
+
+  /// What a call may have spent its time with.
+  enum class reason : std::uint8_t {
+    transfer,  ///< messages of this world
+    unknown,  ///< requests that no wrapper created
+    file,  ///< input and output
+    other_world  ///< messages of another world
+  };
 
   // Passes waits on to another observer.
   class both final : public explain::observer {
@@ -233,23 +254,38 @@ class time_not_understood {
         });
   }
 
-  /// Calls use(record, bytes, ns beyond its explained wait, whether it completed only requests that no wrapper created,
-  /// place of its call site) for each call that can block and has a model.
+  /// Whether a call needs a process of another world: the partner of a message is one, or a member of a collective.
+  static bool leaves_world(const core::rank_history& history, const core::sync_record& r) noexcept {
+    if (r.comm >= history.communicators.size() || !history.communicators[r.comm].outside) return false;
+    const core::communicator& comm = history.communicators[r.comm];
+    return comm.inter || core::is_collective(r.call) || explain::world_rank(comm, r.peer) < 0;
+  }
+
+  /// Calls use(record, bytes, ns beyond its explained wait, reason, place of its call site) for each call that can block and
+  /// has a role.
   template <class Use>
   void each(const core::rank_history& history, Use&& use) const {
     constexpr std::uint64_t none = ~std::uint64_t(0);
+    const base::vector<base::vector<bool>> of_files = explain::calls_on_files(history);
     base::vector<base::pod_vector<std::uint64_t>> bytes(history.locations.size());
+    base::vector<base::pod_vector<bool>> outside(history.locations.size());
+    bool worlds = false;
+    for (const core::communicator& c : history.communicators) worlds = worlds || c.outside;
+    if (worlds)
+      for (std::size_t l = 0; l != outside.size(); ++l)
+        outside[l].assign(static_cast<std::size_t>(history.locations[l].records.size()), false);
     for (std::size_t l = 0; l != bytes.size(); ++l)
       bytes[l].assign(static_cast<std::size_t>(history.locations[l].records.size()), none);
     for (const core::location_history& from : history.locations)
       for (std::uint64_t i = 0; i != from.records.size(); ++i) {
         const core::sync_record& r = from.records[i];
         const bool posts = r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive) || core::initiates(r.call) ||
-                           core::role_of(r.call) == core::call_role::transfer;
+                           core::role_of(r.call) == core::call_role::transfer || core::is_of_files(r.call);
         if (!posts || !r.has(core::sync_flag::complete)) continue;
         if (r.completed_by >= bytes.size() || r.completion >= bytes[r.completed_by].size()) continue;
         std::uint64_t& sum = bytes[r.completed_by][r.completion];
         sum = (sum == none ? 0 : sum) + r.bytes;
+        if (worlds && leaves_world(history, r)) outside[r.completed_by][r.completion] = true;
       }
     std::size_t place = 0;
     for (std::size_t l = 0; l != bytes.size(); ++l) {
@@ -261,11 +297,14 @@ class time_not_understood {
             role == core::call_role::unexplained)
           continue;
         const auto at = static_cast<std::size_t>(i);
-        const bool unknown = completes(r) && bytes[l][at] == none;
+        const reason why = !of_files.empty() && of_files[l][at]                     ? reason::file
+                           : completes(r) && bytes[l][at] == none                   ? reason::unknown
+                           : worlds && (outside[l][at] || leaves_world(history, r)) ? reason::other_world
+                                                                                    : reason::transfer;
         const std::uint64_t size = std::max(r.bytes, bytes[l][at] == none ? 0 : bytes[l][at]);
         const std::uint64_t late = core::usual_sleep(r);  // a thread that sleeps notices late what it waits for
         const auto ns = static_cast<std::int64_t>(static_cast<double>(r.duration - late) * history.clock.ns_per_tick);
-        use(r, size, std::max<std::int64_t>(0, ns - waits_->list.of(l)[at]), unknown, place_of(here, r, place));
+        use(r, size, std::max<std::int64_t>(0, ns - waits_->list.of(l)[at]), why, place_of(here, r, place));
       }
       place += here.call_sites.size() + 1;
     }
@@ -277,6 +316,7 @@ class time_not_understood {
   std::int64_t between_polls_ns_ = 0;
   std::int64_t polled_ns_ = 0;  ///< polling of requests that no wrapper created
   base::pod_vector<site_sum> found_, sums_;
+  mpi_time_sums files_, other_worlds_;
 };
 
 }  // namespace finalize

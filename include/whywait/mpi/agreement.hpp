@@ -22,11 +22,13 @@ class start_agreement {
   void announce() noexcept { here_.make(); }
 
   /// After MPI_Init. False: not all ranks record, and none of them may wait for the others; one line on standard error states it.
-  /// `no_memory`: that is why this rank does not. `level`: the thread level of this rank, then the highest of all ranks. Collective if all ranks have whywait.
-  bool all_record(bool enabled, bool no_memory, int& level) noexcept {
+  /// `no_memory`: that is why this rank does not. `level`: the thread level of this rank, then the highest of all ranks. Collective
+  /// over `world`, a communicator of all ranks, if all of them have whywait.
+  bool all_record(MPI_Comm world, bool enabled, bool no_memory, int& level) noexcept {
     int rank = 0, ranks = 1;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    world_ = world;
+    PMPI_Comm_rank(world_, &rank);
+    PMPI_Comm_size(world_, &ranks);
     const int missing = here_.is_known() ? here_.missing() : 0;
     if (missing != 0) {
       char text[80];
@@ -59,15 +61,15 @@ class start_agreement {
  private:
   static constexpr int timeout_seconds = 30;
 
-  static bool agree(int (&on)[3]) noexcept {
-    return PMPI_Allreduce(MPI_IN_PLACE, on, 3, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS;
+  bool agree(int (&on)[3]) const noexcept {
+    return PMPI_Allreduce(MPI_IN_PLACE, on, 3, MPI_INT, MPI_MIN, world_) == MPI_SUCCESS;
   }
   // Ranks of other machines may have no whywait. If so the operation never ends; what it may write to must stay.
-  static bool agree_in_time(int (&on)[3]) noexcept {
+  bool agree_in_time(int (&on)[3]) const noexcept {
     static int kept[3];
     for (int i = 0; i < 3; ++i) kept[i] = on[i];
     MPI_Request request = MPI_REQUEST_NULL;
-    if (PMPI_Iallreduce(MPI_IN_PLACE, kept, 3, MPI_INT, MPI_MIN, MPI_COMM_WORLD, &request) != MPI_SUCCESS) return false;
+    if (PMPI_Iallreduce(MPI_IN_PLACE, kept, 3, MPI_INT, MPI_MIN, world_, &request) != MPI_SUCCESS) return false;
     timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     const time_t until = now.tv_sec + timeout_seconds;
@@ -84,12 +86,12 @@ class start_agreement {
   }
 
   // Counts the ranks that are switched off only now, because that costs another operation.
-  static int count_off(bool enabled) noexcept {
+  int count_off(bool enabled) const noexcept {
     int off = enabled ? 0 : 1;
-    PMPI_Allreduce(MPI_IN_PLACE, &off, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    PMPI_Allreduce(MPI_IN_PLACE, &off, 1, MPI_INT, MPI_SUM, world_);
     return off;
   }
-  static void say_who_is_off(bool enabled, bool no_memory, int ranks) noexcept {
+  void say_who_is_off(bool enabled, bool no_memory, int ranks) const noexcept {
     const int off = count_off(enabled);
     char text[80];
     snprintf(text, sizeof text, "switched off on %d of %d ranks", off, ranks);
@@ -112,6 +114,7 @@ class start_agreement {
   }
 
   announcement here_;
+  MPI_Comm world_ = MPI_COMM_WORLD;
 };
 
 }  // namespace mpi

@@ -105,16 +105,20 @@ inline uint32_t index_of(thread_state& thread, MPI_Comm comm) noexcept {
   return detail::find_communicator(thread, comm);
 }
 
-/// A communicator was made: numbers it at once, so that all members count alike.
-inline uint32_t made_communicator(thread_state& thread, MPI_Comm comm) noexcept {
+/// A window or file was made over a communicator: it becomes a communicator of its own with the same members, found by `key`.
+inline uint32_t made_like(thread_state& thread, MPI_Comm over, uint64_t key) noexcept {
   state& process = *thread.process;
-  if (comm == MPI_COMM_NULL) return communicator_table::none;
   guard_if guard(process.lock, process.multiple);
-  const uint32_t index = detail::learn_communicator(process, comm);
-  if (index != communicator_table::none) process.communicators.bind(bits_of(comm), index);
-  else process.communicators.forget(bits_of(comm));
+  const uint32_t index = detail::learn_communicator(process, over);
+  if (index != communicator_table::none) process.communicators.bind(key, index);
+  else process.communicators.forget(key);
   __atomic_add_fetch(&process.communicator_generation, 1u, __ATOMIC_RELAXED);
   return index;
+}
+
+/// A communicator was made: numbers it at once, so that all members count alike.
+inline uint32_t made_communicator(thread_state& thread, MPI_Comm comm) noexcept {
+  return comm != MPI_COMM_NULL ? made_like(thread, comm, bits_of(comm)) : communicator_table::none;
 }
 
 /// A communicator was freed: its handle means nothing until MPI uses it again.

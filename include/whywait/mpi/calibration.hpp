@@ -94,18 +94,17 @@ inline Number median(Number* numbers, uint32_t count) noexcept {
 }
 
 /// One call of every kind that has a way of its own through the wrappers, without a partner.
-inline void call_wrappers() noexcept {
+inline void call_wrappers(MPI_Comm self) noexcept {
   char sent = 0, received = 0;
   MPI_Request requests[2];
-  MPI_Send(&sent, 1, MPI_CHAR, MPI_PROC_NULL, 0, MPI_COMM_SELF);
-  MPI_Recv(&received, 1, MPI_CHAR, MPI_PROC_NULL, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
-  MPI_Sendrecv(&sent, 1, MPI_CHAR, MPI_PROC_NULL, 0, &received, 1, MPI_CHAR, MPI_PROC_NULL, 0, MPI_COMM_SELF,
-               MPI_STATUS_IGNORE);
-  MPI_Irecv(&received, 1, MPI_CHAR, 0, 0, MPI_COMM_SELF, &requests[0]);
-  MPI_Isend(&sent, 1, MPI_CHAR, 0, 0, MPI_COMM_SELF, &requests[1]);
+  MPI_Send(&sent, 1, MPI_CHAR, MPI_PROC_NULL, 0, self);
+  MPI_Recv(&received, 1, MPI_CHAR, MPI_PROC_NULL, 0, self, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&sent, 1, MPI_CHAR, MPI_PROC_NULL, 0, &received, 1, MPI_CHAR, MPI_PROC_NULL, 0, self, MPI_STATUS_IGNORE);
+  MPI_Irecv(&received, 1, MPI_CHAR, 0, 0, self, &requests[0]);
+  MPI_Isend(&sent, 1, MPI_CHAR, 0, 0, self, &requests[1]);
   MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
   MPI_Waitall(1, requests, MPI_STATUSES_IGNORE);
-  MPI_Barrier(MPI_COMM_SELF);
+  MPI_Barrier(self);
 }
 
 /// The least of the medians of several rounds, part by part.
@@ -167,7 +166,7 @@ inline void try_marks(calibration& found, uint64_t latest) noexcept {
 
 }  // namespace detail
 
-/// Finds out what wrappers and marks cost on this thread (overhead 3.2), by calls without a partner on MPI_COMM_SELF that
+/// Finds out what wrappers and marks cost on this thread (overhead 3.2), by calls without a partner that
 /// leave no trace. At MPI_Init, before anything is recorded. Takes at most about 1 ms, and whatever 4 rounds of calls
 /// and 2 of marks take with a slower clock.
 inline void calibrate(state& process) noexcept {
@@ -179,13 +178,13 @@ inline void calibrate(state& process) noexcept {
     if (!trial) return;
     // Calls would take over, and lose, what the compiler has counted so far; there the wrappers only time themselves.
     const uint64_t batches = process.registry->sources == nullptr ? 4 : 0;
-    if (batches != 0) detail::call_wrappers();  // pages, tables
+    if (batches != 0) detail::call_wrappers(process.self_comm);  // pages, tables
     bool first = true;
     for (uint64_t batch = 0; batch < batches && (first || core::monotonic_ns() - begin_ns < most_ns); ++batch) {
       for (self_timing::kind& k : trial.thread().timing.kinds) k.count = 0;
       for (uint64_t i = 0; i < rounds && (i < 4 || core::monotonic_ns() - begin_ns < most_ns); ++i) {
         trial.time_next();
-        detail::call_wrappers();
+        detail::call_wrappers(process.self_comm);
       }
       detail::take_least(found, trial.thread().timing, first);
       first = false;

@@ -94,7 +94,9 @@ class any_facts {
 
 /// Which registered data it moved.
 __attribute__((noinline, cold)) inline void tell_data(call& here, const core::sync_record& r, const any_facts& facts) noexcept {
-  if (r.comm == communicator_table::none || here.process().communicators[r.comm].inter) return;
+  if (r.comm == communicator_table::none || here.process().communicators[r.comm].inter ||
+      here.process().communicators[r.comm].outside)
+    return;
   const known_communicator& known = here.process().communicators[r.comm];
   data_of_collective out(here, r, known.rank, known.size);
   facts.tell(out);
@@ -141,7 +143,7 @@ inline int collective(What what, caller from, Pass& pass, MPI_Comm comm, const F
     }
     // Threads may use communicators in an order of their own: then only one of them is followed.
     met = meets_all(what) && flags == (flag::contributes | flag::consumes) && known.size == here.process().size &&
-          !known.inter && known.id != 0 && (index == 0 || !here.process().any_multiple);
+          !known.inter && !known.outside && known.id != 0 && (index == 0 || !here.process().any_multiple);
   }
   if (r != nullptr) {
     here.finish();

@@ -9,8 +9,7 @@
 #if !defined(WHYWAIT_DISABLE) && !defined(WHYWAIT_OBSERVED)
 
 // The wrappers of collective_table.hpp: blocking, nonblocking and persistent collectives, each also with large counts.
-// Weak, visible and in namespaces for the reasons given in wrappers.hpp and
-// unexplained_wrappers.hpp.
+// Weak, visible and in namespaces for the reasons given in wrappers.hpp.
 #define WHYWAIT_MPI_UNPACK(...) __VA_ARGS__
 #define WHYWAIT_MPI_HEAD(name, parameters) __attribute__((weak, noinline, visibility("default"))) int MPI_##name parameters
 #define WHYWAIT_MPI_MEET(name, parameters, arguments, role, facts)                                           \

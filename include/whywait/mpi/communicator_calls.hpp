@@ -16,13 +16,14 @@ namespace mpi {
 
 namespace detail {
 
-/// A call of all ranks of `over` that makes something; `made(call)` reads it and gives the communicator of the record.
+/// A call of all ranks of the communicator, window or file whose key is `over`; `made(call)` reads what it made, and gives the
+/// communicator of the record.
 template <class What, class Pass, class Made>
-__attribute__((cold)) inline int make_together(What what, caller from, Pass& pass, MPI_Comm over, const Made& made) {
+__attribute__((cold)) inline int make_together(What what, caller from, Pass& pass, uint64_t over, const Made& made) {
   call here(what, from);
   if (!here) return pass();
   here.begin();
-  here.about(bits_of(over), -1, -1);
+  here.about(over, -1, -1);
   const uint32_t posting = here.process().take_posting();
   const int code = pass();
   here.leave();
@@ -46,31 +47,38 @@ __attribute__((cold)) inline int make_together(What what, caller from, Pass& pas
 template <class What, class Pass>
 __attribute__((cold)) inline int create(What what, caller from, Pass& pass, MPI_Comm parent, MPI_Comm* made,
                                         bool made_by_members = false) {
-  return detail::make_together(what, from, pass, parent, [&](call& here) {
+  return detail::make_together(what, from, pass, bits_of(parent), [&](call& here) {
     const uint32_t index = made_communicator(here.thread(), *made);
     return made_by_members ? index : index_of(here.thread(), parent);
   });
 }
 
-/// MPI_Comm_free, MPI_Comm_disconnect.
-template <class What, class Pass>
-__attribute__((cold)) inline int release(What what, caller from, Pass& pass, MPI_Comm* comm) {
+namespace detail {
+
+/// A call of all members that frees the communicator, window or file whose key is `handle`. `freed(whether it succeeded)` is
+/// called under state::lock.
+template <class What, class Pass, class Freed>
+__attribute__((cold)) inline int free_together(What what, caller from, Pass& pass, uint64_t handle, const Freed& freed) {
   call here(what, from);
-  if (!here || comm == nullptr) return pass();
-  const uint64_t handle = bits_of(*comm);
+  if (!here) return pass();
+  state& process = here.process();
   uint32_t index;
   {
-    guard_if guard(here.process().lock, here.process().multiple);
-    index = here.process().communicators.find(handle);
+    guard_if guard(process.lock, process.multiple);
+    index = process.communicators.find(handle);
   }
   forget_communicator(here.thread(), handle);  // first: once it is freed another thread may get the handle
   here.begin();
-  const uint32_t posting = here.process().take_posting();
+  here.about(handle, -1, -1);
+  const uint32_t posting = process.take_posting();
   const int code = pass();
   here.leave();
+  {
+    guard_if guard(process.lock, process.multiple);
+    freed(code == MPI_SUCCESS);
+    if (code != MPI_SUCCESS && index != communicator_table::none) process.communicators.bind(handle, index);
+  }
   if (code != MPI_SUCCESS) {
-    guard_if guard(here.process().lock, here.process().multiple);
-    if (index != communicator_table::none) here.process().communicators.bind(handle, index);
     here.refuse();
     return code;
   }
@@ -79,6 +87,23 @@ __attribute__((cold)) inline int release(What what, caller from, Pass& pass, MPI
     here.finish();
   }
   return code;
+}
+
+}  // namespace detail
+
+/// MPI_Comm_set_info, MPI_Win_set_info: `handle` is the key of the communicator or window.
+__attribute__((cold)) inline int set_together(core::mpi_call what, caller from, passed_call& pass, uint64_t handle) {
+  return detail::make_together(what, from, pass, handle, [&](call& here) {
+    guard_if guard(here.process().lock, here.process().multiple);
+    return here.process().communicators.find(handle);
+  });
+}
+
+/// MPI_Comm_free, MPI_Comm_disconnect.
+template <class What, class Pass>
+__attribute__((cold)) inline int release(What what, caller from, Pass& pass, MPI_Comm* comm) {
+  if (comm == nullptr) return pass();
+  return detail::free_together(what, from, pass, bits_of(*comm), [](bool) {});
 }
 
 }  // namespace mpi

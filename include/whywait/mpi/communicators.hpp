@@ -15,14 +15,15 @@ namespace mpi {
 
 /// A communicator as the recorder keeps it; it stays when MPI frees the handle, for records name it.
 struct known_communicator {
-  core::stable_key id;  ///< the same on all members; 0: has members outside of MPI_COMM_WORLD, or no wrapper saw how it was
-      ///< made; matches nothing
+  core::stable_key id;  ///< the same on all members in MPI_COMM_WORLD; 0: no wrapper saw how it was made, or an
+      ///< intercommunicator with members outside; matches nothing
   core::stable_key list;  ///< key of its member list
   uint32_t which;  ///< how-many-th communicator of that list, from 1
   const int32_t* world;  ///< world rank of each peer, `size` entries; null: the identity
   int32_t size;  ///< ranks that may be named as peer (intercommunicator: remote group)
   int32_t rank;  ///< own rank in it
   bool inter;
+  bool outside;  ///< has members outside of MPI_COMM_WORLD
   bool first;  ///< intercommunicator: the own group is the one that both sides count as the first
   int32_t own_size;  ///< ranks of the own group
   uint32_t prepared;  ///< number of its persistent collectives
@@ -81,7 +82,8 @@ class communicator_table {
     const uint32_t* const last = by_list_.find(fresh.list);
     const known_communicator* const before = last != nullptr ? &entries_[*last] : nullptr;
     fresh.which = !followed ? 0 : before != nullptr ? before->which + 1 : 1;
-    fresh.id = outside || !followed ? 0 : core::combine(fresh.list, fresh.which);
+    fresh.id = (outside && inter) || !followed ? 0 : core::combine(fresh.list, fresh.which);
+    fresh.outside = outside;
     fresh.size = size;
     fresh.rank = rank;
     fresh.inter = inter;

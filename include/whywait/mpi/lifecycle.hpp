@@ -8,7 +8,7 @@
 #include <whywait/mpi/call.hpp>
 #include <whywait/mpi/end_hooks.hpp>
 #include <whywait/mpi/next_tool.hpp>
-#include <whywait/mpi/unexplained_call.hpp>
+#include <whywait/mpi/session_facts.hpp>
 #include <whywait/record/listen.hpp>
 
 #include <dlfcn.h>
@@ -48,7 +48,7 @@ inline void find_shared_handles(state& process) noexcept {
   };
   try_twice([&](MPI_Request* r) { PMPI_Isend(&nothing, 1, MPI_INT, MPI_PROC_NULL, 1, process.tool_comm, r); });
   try_twice([&](MPI_Request* r) { PMPI_Irecv(&nothing, 1, MPI_INT, MPI_PROC_NULL, 1, process.tool_comm, r); });
-  try_twice([&](MPI_Request* r) { PMPI_Ibarrier(MPI_COMM_SELF, r); });
+  try_twice([&](MPI_Request* r) { PMPI_Ibarrier(process.self_comm, r); });
 }
 
 /// The state of the process, or null if it cannot be had.
@@ -99,12 +99,6 @@ inline bool& called_init() noexcept {
   return called;
 }
 
-/// Whether it began a session of MPI.
-inline bool& began_session() noexcept {
-  static bool began = false;
-  return began;
-}
-
 /// At the end of a process that never called MPI_Init through C: one line instead of silence.
 inline void say_if_unseen() noexcept {
   core::registry* const registry = core::the_registry();
@@ -118,10 +112,10 @@ inline void say_if_unseen() noexcept {
     core::warn(tool,
                " was loaded before whywait and takes the MPI calls of this program: none was seen, there is no report; use one "
                "tool at a time");
-  else if (began_session())
+  else if (session_facts::of_process().began != 0)
     core::warn(
-        "this program uses sessions of MPI without MPI_Init, which is not supported: no MPI call was recorded, there is no "
-        "report");
+        "this program uses sessions of MPI without MPI_Init and made no communicator of all processes (of mpi://WORLD): no MPI "
+        "call was recorded, there is no report");
   else if (initialised != 0)
     core::warn(
         "MPI was initialised, but not through MPI_Init (a call of PMPI_Init, or a library that was loaded later): no MPI call "
@@ -146,14 +140,13 @@ inline const char* connect_next_tool() noexcept {
   return registry != nullptr && registry->config.report && core::first_of_the_launch() ? tool : nullptr;
 }
 
-inline void open_state(core::mpi_call what, caller from, start_agreement& agreement) noexcept {
+/// `world`: a communicator of all processes. `level`: the thread level of MPI. Collective over it.
+inline void open_state(core::mpi_call what, caller from, start_agreement& agreement, MPI_Comm world, int level) noexcept {
   record::listen();
   record::location* const here = record::this_location();
   // Launchers do not always pass the environment to other nodes: a rank that is switched off there must not
   // leave the others waiting in what they do together.
   state* const process = here != nullptr ? make_state(core::the_registry()) : nullptr;
-  int level = MPI_THREAD_SINGLE;
-  PMPI_Query_thread(&level);
   int highest = level;
   const core::registry* const registry = core::the_registry();
   const bool first_time = process != nullptr && !process->running;
@@ -161,21 +154,28 @@ inline void open_state(core::mpi_call what, caller from, start_agreement& agreem
   const bool has_memory = first_time && (here->extension[0] != nullptr || make_thread(process, here) != nullptr);
   const bool no_memory = registry == nullptr || registry->no_memory || (registry->config.enable && process == nullptr) ||
                          (first_time && !has_memory);
-  if (!agreement.all_record(has_memory, no_memory, highest)) return;
+  if (!agreement.all_record(world, has_memory, no_memory, highest)) return;
   process->hook = installed_hooks;
-  if (PMPI_Comm_dup(MPI_COMM_WORLD, &process->tool_comm) != MPI_SUCCESS) return;
+  if (PMPI_Comm_dup(world, &process->tool_comm) != MPI_SUCCESS) return;
   PMPI_Comm_set_errhandler(process->tool_comm, MPI_ERRORS_RETURN);
-  PMPI_Comm_rank(MPI_COMM_WORLD, &process->rank);
-  PMPI_Comm_size(MPI_COMM_WORLD, &process->size);
-  PMPI_Comm_group(MPI_COMM_WORLD, &process->world_group);
+  PMPI_Comm_rank(world, &process->rank);
+  PMPI_Comm_size(world, &process->size);
+  PMPI_Comm_group(world, &process->world_group);
+  const bool has_world = world == MPI_COMM_WORLD;
+  process->self_comm = MPI_COMM_SELF;
+  if (!has_world) {
+    if (PMPI_Comm_split(process->tool_comm, process->rank, 0, &process->self_comm) != MPI_SUCCESS) return;
+    PMPI_Comm_set_errhandler(process->self_comm, MPI_ERRORS_RETURN);
+  }
   process->thread_level = level;
   process->multiple = level == MPI_THREAD_MULTIPLE;
   process->any_multiple = highest >= MPI_THREAD_MULTIPLE;
   MPI_Comm parent = MPI_COMM_NULL;  // the program may disconnect it
-  process->spawned = PMPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
+  process->spawned = has_world && PMPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
   find_shared_handles(*process);
-  process->communicators.bind(bits_of(MPI_COMM_WORLD), learn_communicator(*process, MPI_COMM_WORLD));
-  process->communicators.bind(bits_of(MPI_COMM_SELF), learn_communicator(*process, MPI_COMM_SELF));
+  const MPI_Comm first_known = has_world ? world : process->tool_comm;  // number 0; the program may free its own
+  process->communicators.bind(bits_of(first_known), learn_communicator(*process, first_known));
+  process->communicators.bind(bits_of(process->self_comm), learn_communicator(*process, process->self_comm));
   {
     const without_next_tool alone;
     calibrate(*process);
@@ -194,6 +194,7 @@ inline void open_state(core::mpi_call what, caller from, start_agreement& agreem
   // The first record: everything before it belongs to no message.
   call first(what, from);
   if (!first) return;
+  first.thread().began_run = true;
   first.thread().delay.start();
   process->delay = &first.thread().delay;
   first.begin();
@@ -216,36 +217,32 @@ inline int initialise(What what, caller from, Pass& pass) {
   if (code == MPI_SUCCESS) {
     if (tool != nullptr)
       core::warn(tool, " receives the MPI calls of this program after whywait: its cost counts as time in MPI");
-    detail::open_state(what, from, agreement);
+    int level = MPI_THREAD_SINGLE;
+    PMPI_Query_thread(&level);
+    detail::open_state(what, from, agreement, MPI_COMM_WORLD, level);
   }
   return code;
 }
 
-/// MPI_Session_init. Beside MPI_Init it is a call like others; alone it records nothing, because it need not be called by all.
-__attribute__((noinline, cold)) inline int begin_session(core::mpi_call what, caller from, passed_call& pass) {
-  detail::began_session() = true;
-  const unexplained_call here(what, from);
-  return pass();
-}
+namespace detail {
 
-/// MPI_Finalize. Waiting for the others is measured by a barrier of the tool's, for PMPI_Finalize itself may
-/// or may not wait. A program that hangs here would hang in MPI_Finalize.
-template <class What, class Pass>
-inline int finalise(What what, caller from, Pass& pass) {
+/// The end of recording and the explanation. Waiting for the others is measured by a barrier of the tool's, for MPI itself may or
+/// may not wait. Collective over all processes.
+__attribute__((noinline, cold)) inline void end_run(core::mpi_call what, caller from) {
   state* const process = the_state();
-  if (process == nullptr || !process->running) return pass();
-  if (process->registry->pid != getpid()) return pass();
+  if (process == nullptr || !process->running) return;
+  if (process->registry->pid != getpid()) return;
   // An error handler may end MPI. Its call lasts on, as it does without whywait, but records nothing more.
   thread_state* const thread = recording_thread();
-  if (thread == nullptr) return pass();
+  if (thread == nullptr) return;
   const open_call outer = thread->open;
   thread->open.frame = nullptr;
   thread->release_posting_locks();
   {
     call here(what, from);
-    if (!here) return pass();
+    if (!here) return;
     here.begin();
-    here.about(bits_of(MPI_COMM_WORLD), -1, -1);
+    here.about(bits_of(process->self_comm == MPI_COMM_SELF ? MPI_COMM_WORLD : process->tool_comm), -1, -1);
     process->end_ticks = here.begun_at();
     const uint32_t posting = process->take_posting();
     PMPI_Barrier(process->tool_comm);
@@ -264,7 +261,16 @@ inline int finalise(What what, caller from, Pass& pass) {
   thread->signals.reset();
   process->clocks.release();
   PMPI_Group_free(&process->world_group);
+  if (process->self_comm != MPI_COMM_SELF) PMPI_Comm_free(&process->self_comm);
   PMPI_Comm_free(&process->tool_comm);
+}
+
+}  // namespace detail
+
+/// MPI_Finalize. A program that hangs here would hang in it without whywait.
+template <class What, class Pass>
+inline int finalise(What what, caller from, Pass& pass) {
+  detail::end_run(what, from);
   return pass();
 }
 
@@ -287,7 +293,7 @@ __attribute__((noinline, cold)) inline int control(core::mpi_call what, caller f
 template <class What, class Pass>
 inline int abort(What what, caller from, Pass& pass) {
   if (state* const process = the_state()) {  // also inside another call: error handlers abort
-    call here(what, from);                      // what the hook calls passes straight through
+    call here(what, from);  // what the hook calls passes straight through
     if (process->running && process->registry->pid == getpid()) say_last_words(*process, end_reason::abort, 0);
   }
   return pass();

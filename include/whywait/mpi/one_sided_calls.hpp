@@ -132,44 +132,23 @@ inline core::sync_record* store_whole(call& here, MPI_Win window, int target = -
 /// MPI_Win_create, MPI_Win_allocate, MPI_Win_create_dynamic.
 __attribute__((cold)) inline int create_window(core::mpi_call what, caller from, passed_call& pass, MPI_Comm comm,
                                                MPI_Win* made) {
-  return detail::make_together(what, from, pass, comm, [&](call& here) {
-    made_window(here.thread(), comm, *made);
+  return detail::make_together(what, from, pass, bits_of(comm), [&](call& here) {
+    made_like(here.thread(), comm, handle_of(*made));
     return index_of(here.thread(), comm);
   });
 }
 
 /// MPI_Win_free: collective over the window; its memory is shared no more.
 __attribute__((cold)) inline int free_window(core::mpi_call what, caller from, passed_call& pass, MPI_Win* window) {
-  call here(what, from);
-  if (!here || window == nullptr) return pass();
-  const MPI_Win freed = *window;
-  const uint32_t index = window_index(here.thread(), freed);
-  state& process = here.process();
-  forget_communicator(here.thread(), handle_of(freed));  // first: once it is freed another thread may get the handle
-  here.begin();
-  here.about(handle_of(freed), -1, -1);
-  const uint32_t posting = process.take_posting();
-  const int code = pass();
-  here.leave();
-  {
-    guard_if guard(process.lock, process.multiple);
-    if (code == MPI_SUCCESS) {
-      detail::forget_memory(process, freed);
-      window_groups* const groups = process.groups != nullptr ? process.groups->find(handle_of(freed)) : nullptr;
-      if (groups != nullptr) groups->handle = 0;
-    } else if (index != communicator_table::none) {
-      process.communicators.bind(handle_of(freed), index);
-    }
-  }
-  if (code != MPI_SUCCESS) {
-    here.refuse();
-    return code;
-  }
-  if (core::sync_record* r = here.store(flag::contributes | flag::consumes, posting)) {
-    r->comm = index;
-    here.finish();
-  }
-  return code;
+  if (window == nullptr) return pass();
+  const MPI_Win gone = *window;
+  return detail::free_together(what, from, pass, handle_of(gone), [gone](bool freed) {
+    if (!freed) return;
+    state& process = *the_state();
+    detail::forget_memory(process, gone);
+    window_groups* const groups = process.groups != nullptr ? process.groups->find(handle_of(gone)) : nullptr;
+    if (groups != nullptr) groups->handle = 0;
+  });
 }
 
 /// MPI_Win_fence.
@@ -281,6 +260,17 @@ inline int test_epoch(core::mpi_call what, caller from, passed_call& pass, MPI_W
   here.ended(end);
   detail::store_postings(here, window, false, flag::posts_receive, core::epoch_tag::done, core::epoch_tag::last_operation,
                          &index);
+  return code;
+}
+
+/// MPI_Win_sync: waits for no rank, but loops that wait for memory to change call it. One that is called again directly is a poll
+/// that found nothing.
+inline int sync_window(core::mpi_call what, caller from, passed_call& pass) {
+  poll_call here(what, from);
+  if (!here) return pass();
+  here.ask();
+  const int code = pass();
+  here.found_nothing(true);
   return code;
 }
 

@@ -7,13 +7,15 @@
 #if !defined(WHYWAIT_DISABLE) && !defined(WHYWAIT_OBSERVED)
 
 // The table of wrappers of calls on windows: name, parameters, arguments, role function and the facts it receives, as in
-// wrappers.hpp. `count_type` and `offset_type` are as in unexplained_table.hpp.
+// wrappers.hpp. `count_type` and `offset_type` are as in wrappers.hpp.
 // clang-format off
 #define WHYWAIT_MPI_ONE_SIDED_BOTH(X)                                                                                  \
   X(Win_create, (void* base, MPI_Aint size, offset_type unit, MPI_Info info, MPI_Comm comm, MPI_Win* win), (base,      \
     size, unit, info, comm, win), create_window, (, comm, win))                                                        \
   X(Win_allocate, (MPI_Aint size, offset_type unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win),           \
     (size, unit, info, comm, base, win), create_window, (, comm, win))                                                 \
+  X(Win_allocate_shared, (MPI_Aint size, offset_type unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win),    \
+    (size, unit, info, comm, base, win), allocate_shared, (, comm, win))                                               \
   X(Put, (const void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement, count_type         \
     target_count, MPI_Datatype target_type, MPI_Win win), (origin, count, type, rank, displacement, target_count,      \
     target_type, win), transfer, (, target_count, target_type, rank, win))                                             \
@@ -53,6 +55,7 @@
   X(Win_start, (MPI_Group group, int assertion, MPI_Win win), (group, assertion, win), open_epoch, (, group, win))     \
   X(Win_complete, (MPI_Win win), (win), close_epoch, (, win))                                                          \
   X(Win_wait, (MPI_Win win), (win), close_epoch, (, win))                                                              \
+  X(Win_sync, (MPI_Win win), (win), sync_window, ())                                                                   \
   X(Win_test, (MPI_Win win, int* flag), (win, flag), test_epoch, (, win, flag))                                        \
   X(Win_lock, (int kind, int rank, int assertion, MPI_Win win), (kind, rank, assertion, win), lock_window, (, win,     \
     rank, kind == MPI_LOCK_EXCLUSIVE))                                                                                 \

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_MPI_PARTITIONED_HPP
 #define WHYWAIT_MPI_PARTITIONED_HPP
 
+#include <whywait/mpi/completion_calls.hpp>
 #include <whywait/mpi/poll_call.hpp>
 #include <whywait/mpi/posting.hpp>
 
@@ -73,16 +74,33 @@ __attribute__((noinline, cold)) inline int make_ready(core::mpi_call what, calle
   return code;
 }
 
-/// MPI_Parrived: a poll. What it waits for, one partition, is not matched.
+/// MPI_Parrived: a poll. Where all partitions arrive at once, as with MPICH 4.0, the one that finds the first of them completes the
+/// message. A single partition has no partner that is known.
 __attribute__((noinline, cold)) inline int test_partition(core::mpi_call what, caller from, passed_call& pass,
-                                                          const int* found) {
+                                                          MPI_Request request, const int* found) {
   poll_call here(what, from);
   if (!here || found == nullptr) return pass();
-  if (!here.process().others_requests) here.process().others_requests = true;
   here.ask();
   const int code = pass();
-  if (code == MPI_SUCCESS && *found != 0) here.found_unknown();
-  else here.found_nothing(true);
+  if (code != MPI_SUCCESS || *found == 0) {
+    here.found_nothing(false);
+    return code;
+  }
+  pending* const p = here.process().requests.find(bits_of(request));
+  if (p != nullptr && p->record != nullptr && p->record->has(flag::complete)) return code;  // another partition found it
+  int all = 0;
+  if (p == nullptr || p->record == nullptr || PMPI_Request_get_status(request, &all, MPI_STATUS_IGNORE) != MPI_SUCCESS ||
+      all == 0) {
+    here.process().others_requests = true;
+    here.found_unknown();
+    return code;
+  }
+  held_request held;
+  held.hold(p);
+  uint32_t index;
+  const bool stored = detail::store_poll(here, 0, index);
+  detail::complete_posting(here, held, index, !stored, nullptr, code);
+  if (!held.plain) detail::complete_more(here, held, index, !stored, code);
   return code;
 }
 

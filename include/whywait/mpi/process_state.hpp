@@ -125,6 +125,7 @@ struct thread_state : thread_facts {
   uint32_t end_posting;
   uint32_t posting_block;   ///< how many it takes next
   signal_stack signals;     ///< for fatal signals
+  bool began_run;           ///< called MPI_Init*, or made the first communicator of all processes
 
   /// Also of a call that an error handler left by `longjmp`, which ran no destructor.
   void release_posting_locks() noexcept;
@@ -138,7 +139,7 @@ struct state : process_facts {
   bool ended;               ///< on_end has run or must not run any more
   bool any_multiple;        ///< MPI_THREAD_MULTIPLE was granted to some process
   bool spawned;             ///< MPI_Comm_spawn started this process
-  bool others_requests;     ///< a call without a model was made: requests may exist that no wrapper created
+  bool others_requests;     ///< requests may exist that no wrapper created, or that have no known partner
   uint32_t open_wildcards;  ///< requests whose completion needs a status
   uint32_t communicator_generation;
   // What several threads write all the time has cache lines of its own: the rest is read in every call.
@@ -151,6 +152,7 @@ struct state : process_facts {
   uint32_t shared_handle_count;
   core::kept_modules modules;
   MPI_Comm tool_comm;       ///< duplicate of MPI_COMM_WORLD for whywait alone; errors return
+  MPI_Comm self_comm;       ///< MPI_COMM_SELF; in a program that only has sessions, one that whywait made
   MPI_Group world_group;
   shared_windows* windows;  ///< null until one is allocated
   open_groups* groups;      ///< null until an epoch of a window begins
@@ -219,10 +221,7 @@ inline uint64_t gap_of(const record::location& caller, uint64_t begin, uint64_t 
 }
 inline bool release_calls(record::location& ended) noexcept {
   thread_state& thread = *static_cast<thread_state*>(ended.extension[0]);
-  if (thread.calls[static_cast<size_t>(core::mpi_call::Init)] +
-          thread.calls[static_cast<size_t>(core::mpi_call::Init_thread)] !=
-      0)
-    return false;
+  if (thread.began_run) return false;
   thread.open.frame = nullptr;
   thread.polls.record = nullptr;
   thread.signals.reset();

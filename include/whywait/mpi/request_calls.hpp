@@ -28,6 +28,36 @@ inline int cancel(What what, caller from, Pass& pass, MPI_Request* request) {
   return code;
 }
 
+/// MPI_Grequest_start: the program completes the request itself, so that calls about it wait for nothing that is known.
+__attribute__((cold)) inline int start_general(core::mpi_call what, caller from, passed_call& pass) {
+  call here(what, from);
+  if (!here) return pass();
+  const int code = pass();
+  if (code == MPI_SUCCESS) here.process().others_requests = true;
+  return code;
+}
+
+/// MPI_Buffer_detach: completes the buffered sends of this thread since the last one.
+__attribute__((cold)) inline int detach_buffer(core::mpi_call what, caller from, passed_call& pass) {
+  call here(what, from);
+  if (!here) return pass();
+  here.begin();
+  const int code = pass();
+  here.leave();
+  uint32_t index;
+  if (!detail::store_completion(here, detail::failed_if(code), index) || code != MPI_SUCCESS) return code;
+  for (uint32_t i = index; i-- != here.thread().carried;) {
+    core::sync_record& r = here.where().syncs[i];
+    const core::mpi_call call = core::plain_form(r.call);
+    if (call == core::mpi_call::Buffer_detach) break;
+    const bool buffered = call == core::mpi_call::Bsend || call == core::mpi_call::Ibsend;
+    if (!buffered || !r.has(flag::complete) || r.has(flag::failed | flag::cancelled)) continue;
+    r.completion = index;
+    r.completed_by = here.where().index;
+  }
+  return code;
+}
+
 /// MPI_Request_free: what is still pending will complete unseen. A wildcard's source is then never known.
 template <class What, class Pass>
 inline int free_request(What what, caller from, Pass& pass, MPI_Request* request) {

@@ -15,14 +15,15 @@ class unexplained_call {
  public:
   __attribute__((noinline)) unexplained_call(core::mpi_call what, const caller& from) noexcept : here_(what, from) {
     if (!here_) return;
-    state& process = here_.process();
-    if (__builtin_expect(!process.others_requests, 0)) process.others_requests = true;
     here_.begin();
   }
   __attribute__((noinline)) ~unexplained_call() {
     if (!here_) return;
     here_.leave();
-    if (here_.store(0, 0) != nullptr) here_.finish();
+    core::sync_record* const r = here_.store(0, 0);
+    if (r == nullptr) return;
+    r->comm = communicator_table::none;
+    here_.finish();
   }
   unexplained_call(const unexplained_call&) = delete;
   unexplained_call& operator=(const unexplained_call&) = delete;

@@ -105,16 +105,6 @@ inline void forget_memory(state& process, MPI_Win window) noexcept {
 /// The key of a window in the table of communicators, in which no communicator has it.
 inline uint64_t handle_of(MPI_Win window) noexcept { return ~bits_of(window); }
 
-/// A window was made over a communicator: it becomes a communicator of its own with the same members.
-inline void made_window(thread_state& thread, MPI_Comm over, MPI_Win window) noexcept {
-  state& process = *thread.process;
-  guard_if guard(process.lock, process.multiple);
-  const uint32_t index = detail::learn_communicator(process, over);
-  if (index != communicator_table::none) process.communicators.bind(handle_of(window), index);
-  else process.communicators.forget(handle_of(window));
-  __atomic_add_fetch(&process.communicator_generation, 1u, __ATOMIC_RELAXED);
-}
-
 /// Index of a window among the communicators; `none` if no wrapper saw how it was made.
 inline uint32_t window_index(thread_state& thread, MPI_Win window) noexcept {
   state& process = *thread.process;
@@ -129,10 +119,10 @@ inline uint32_t window_index(thread_state& thread, MPI_Win window) noexcept {
 /// MPI_Win_allocate_shared: collective, and what memory it is is remembered.
 template <class What, class Pass>
 __attribute__((cold)) inline int allocate_shared(What what, caller from, Pass& pass, MPI_Comm comm, MPI_Win* made) {
-  return detail::make_together(what, from, pass, comm, [&](call& here) {
+  return detail::make_together(what, from, pass, bits_of(comm), [&](call& here) {
     const uint32_t over = index_of(here.thread(), comm);
     detail::note_window(here, over, *made);
-    made_window(here.thread(), comm, *made);
+    made_like(here.thread(), comm, handle_of(*made));
     return over;
   });
 }

@@ -5,6 +5,7 @@
 #include <whywait/mpi/collective_wrappers.hpp>
 #include <whywait/mpi/communicator_calls.hpp>
 #include <whywait/mpi/completion_calls.hpp>
+#include <whywait/mpi/file_wrappers.hpp>
 #include <whywait/mpi/initiations.hpp>
 #include <whywait/mpi/lifecycle.hpp>
 #include <whywait/mpi/mpi_header.hpp>
@@ -15,8 +16,9 @@
 #include <whywait/mpi/posting.hpp>
 #include <whywait/mpi/probes.hpp>
 #include <whywait/mpi/request_calls.hpp>
-#include <whywait/mpi/unexplained_wrappers.hpp>
+#include <whywait/mpi/sessions.hpp>
 #include <whywait/mpi/windows.hpp>
+#include <whywait/mpi/world_calls.hpp>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -95,6 +97,10 @@
     get_status, (, request, found, status))                                                                         \
   X(Cancel, (MPI_Request * request), (request), cancel, (, request))                                                \
   X(Request_free, (MPI_Request * request), (request), free_request, (, request))                                    \
+  R(Grequest_start,                                                                                                 \
+    (MPI_Grequest_query_function * query, MPI_Grequest_free_function * free, MPI_Grequest_cancel_function * cancel, \
+     void* state, MPI_Request* request),                                                                            \
+    (query, free, cancel, state, request), start_general, ())                                                       \
   X(Barrier, (MPI_Comm comm), (comm), collective, (, comm, barrier_facts{}))                                        \
   R(Comm_dup, (MPI_Comm comm, MPI_Comm * newcomm), (comm, newcomm), create, (, comm, newcomm))                      \
   R(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm * newcomm), (comm, info, newcomm), create,          \
@@ -133,8 +139,29 @@
     (, comm, newcomm))                                                                                              \
   R(Comm_free, (MPI_Comm * comm), (comm), release, (, comm))                                                        \
   R(Comm_disconnect, (MPI_Comm * comm), (comm), release, (, comm))                                                  \
-  X(Win_allocate_shared, (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* win),         \
-    (size, unit, info, comm, base, win), allocate_shared, (, comm, win))
+  R(Comm_set_info, (MPI_Comm comm, MPI_Info info), (comm, info), set_together, (, bits_of(comm)))                   \
+  R(Win_set_info, (MPI_Win win, MPI_Info info), (win, info), set_together, (, handle_of(win)))                      \
+  R(Comm_spawn,                                                                                                     \
+    (const char* command, char* argv[], int most, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* made,           \
+     int codes[]),                                                                                                  \
+    (command, argv, most, info, root, comm, made, codes), meet_world, (, comm, made))                               \
+  R(Comm_spawn_multiple,                                                                                            \
+    (int count, char* commands[], char** argvs[], const int most[], const MPI_Info infos[], int root,               \
+     MPI_Comm comm, MPI_Comm* made, int codes[]),                                                                   \
+    (count, commands, argvs, most, infos, root, comm, made, codes), meet_world, (, comm, made))                     \
+  R(Comm_accept, (const char* port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* made),                        \
+    (port, info, root, comm, made), meet_world, (, comm, made))                                                     \
+  R(Comm_connect, (const char* port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* made),                       \
+    (port, info, root, comm, made), meet_world, (, comm, made))                                                     \
+  R(Comm_join, (int socket, MPI_Comm* made), (socket, made), ask_world, (, made))                                   \
+  R(Open_port, (MPI_Info info, char* port), (info, port), ask_world, (, nullptr))                                   \
+  R(Close_port, (const char* port), (port), ask_world, (, nullptr))                                                 \
+  R(Publish_name, (const char* service, MPI_Info info, const char* port), (service, info, port), ask_world,         \
+    (, nullptr))                                                                                                    \
+  R(Unpublish_name, (const char* service, MPI_Info info, const char* port), (service, info, port), ask_world,       \
+    (, nullptr))                                                                                                    \
+  R(Lookup_name, (const char* service, MPI_Info info, char* port), (service, info, port), ask_world, (, nullptr))   \
+  RL(Buffer_detach, (void* buffer, count_type* size), (buffer, size), detach_buffer, ())
 
 // Calls that MPI has since version 4. MPICH 4.0 declares the partitions of MPI_Pready_list without const.
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
@@ -170,14 +197,20 @@
   R(Pready_list, (int length, WHYWAIT_MPI_PARTITIONS partitions[], MPI_Request request),                            \
     (length, partitions, request), make_ready, (, length, request))                                                 \
   R(Parrived, (MPI_Request request, int partition, int* flag), (request, partition, flag), test_partition,          \
-    (, flag))                                                                                                       \
+    (, request, flag))                                                                                              \
+  R(Session_finalize, (MPI_Session* session), (session), end_session, (, session))                                    \
+  R(Intercomm_create_from_groups,                                                                                   \
+    (MPI_Group local, int local_leader, MPI_Group remote, int remote_leader, const char* tag, MPI_Info info,        \
+     MPI_Errhandler errors, MPI_Comm* newcomm),                                                                     \
+    (local, local_leader, remote, remote_leader, tag, info, errors, newcomm), create,                               \
+    (, MPI_COMM_NULL, newcomm, true))                                                                               \
   R(Session_init, (MPI_Info info, MPI_Errhandler errors, MPI_Session* session), (info, errors, session),             \
-    begin_session, ())                                                                                              \
+    begin_session, (, session))                                                                                              \
   R(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm * newcomm, MPI_Request * request),                 \
     (comm, info, newcomm, request), create_later, (, comm, newcomm, request))                                       \
   R(Comm_create_from_group,                                                                                         \
     (MPI_Group group, const char* tag, MPI_Info info, MPI_Errhandler errors, MPI_Comm* newcomm),                    \
-    (group, tag, info, errors, newcomm), create, (, MPI_COMM_NULL, newcomm, true))
+    (group, tag, info, errors, newcomm), create_from_group, (, group, newcomm))
 // clang-format on
 
 #define WHYWAIT_MPI_SEND(X, name)                                                                   \

@@ -164,7 +164,7 @@ class dead_process {
       for (std::int32_t i = 0; good && world != nullptr && i < c.size; ++i)
         good = world[i] >= -1 && world[i] < records_.history.ranks;
       if (good) {  // else it matches nothing
-        to = {c.id, c.size, c.rank, c.inter, {}, c.own_size, c.first};
+        to = {c.id, c.size, c.rank, c.inter, {}, c.own_size, c.first, c.outside};
         if (world != nullptr) to.world.assign(world, world + c.size);
       }
       records_.history.communicators.push_back(std::move(to));

@@ -154,6 +154,20 @@ void write_not_understood(Writer& out, const result& r) {
 }
 
 template <class Writer>
+void write_mpi_time(Writer& out, const char* name, const mpi_time& t, double location_seconds) {
+  out.key(name).begin_object().member("seconds", t.seconds).member("share", share_of(t, location_seconds));
+  out.key("calls").begin_array();
+  for (const place_total& c : t.calls) {
+    out.begin_object();
+    write_place_members(out, c.where, true);
+    out.member("seconds", c.seconds).member("count", c.visits).end_object();
+  }
+  out.end_array();
+  write_locations(out, "ranks", t.ranks);
+  out.end_object();
+}
+
+template <class Writer>
 void write_thread_end(Writer& out, const thread_end& t) {
   out.begin_object().member("rank", t.rank).member("thread", t.thread).member("pid", t.pid).member("end", t.end);
   out.member("seconds", t.seconds).member("regions", t.regions);
@@ -196,6 +210,8 @@ void write_json(const result& r, Sink sink) {
   out.end_array();
   detail::write_advice(out, "problems", r.problems);
   detail::write_not_understood(out, r);
+  detail::write_mpi_time(out, "files", r.files, r.run.location_seconds);
+  detail::write_mpi_time(out, "other_worlds", r.other_worlds, r.run.location_seconds);
   const efficiency_ranges limits = ranges_of(r.ledger.efficiency, r.not_understood, r.ledger.seconds);
   detail::write_ledger(out, r.ledger, is_weakened(r) ? &limits : nullptr);
   detail::write_communication(out, r);

@@ -32,6 +32,7 @@ void write_ledger(Writer& out, const run_ledger& r, const efficiency_ranges* lim
   if (x.parallel > 0) {
     out.member("parallel", x.parallel).member("load_balance", x.load_balance).member("communication", x.communication);
     out.member("serialisation", x.serialisation).member("transfer", x.transfer);
+    if (x.files > 0 && x.files < 1) out.member("files", x.files);
     if (limits != nullptr) {
       write_range(out, "parallel_range", limits->parallel);
       write_range(out, "load_balance_range", limits->load_balance);

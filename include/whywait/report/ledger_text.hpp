@@ -15,6 +15,11 @@ inline namespace v0 {
 namespace reports {
 namespace detail {
 
+/// " × files 80 %" if calls on files make the run longer.
+inline std::string files_text(const explain::efficiencies& e) {
+  return e.files > 0 && e.files < 0.995 ? " × files " + base::percent(e.files) : std::string();
+}
+
 /// "efficiency 51 % = load balance 64 % × serialisation 88 % × transfer 91 %", the names of POP.
 inline std::string efficiency_text(const explain::efficiencies& e) {
   const auto nodes = [](double within, double between) {
@@ -23,17 +28,17 @@ inline std::string efficiency_text(const explain::efficiencies& e) {
   };
   return "efficiency " + base::percent(e.parallel) + " = load balance " + base::percent(e.load_balance) +
          nodes(e.balance_in_nodes, e.balance_between_nodes) + " × serialisation " + base::percent(e.serialisation) +
-         " × transfer " + base::percent(e.transfer) + nodes(e.transfer_in_nodes, e.transfer_between_nodes);
+         files_text(e) + " × transfer " + base::percent(e.transfer) + nodes(e.transfer_in_nodes, e.transfer_between_nodes);
 }
 
 /// The same with limits: "transfer 61-93 %".
-inline std::string efficiency_text(const efficiency_ranges& limits) {
+inline std::string efficiency_text(const explain::efficiencies& e, const efficiency_ranges& limits) {
   const auto words = [](const efficiency_ranges::range& r) {
     const std::string low = base::percent(r.least), high = base::percent(r.most);
     return low == high ? low : low.substr(0, low.find(' ')) + "-" + high;
   };
   return "efficiency " + words(limits.parallel) + " = load balance " + words(limits.load_balance) + " × serialisation " +
-         words(limits.serialisation) + " × transfer " + words(limits.transfer);
+         words(limits.serialisation) + files_text(e) + " × transfer " + words(limits.transfer);
 }
 
 /// The cost of measuring; empty if the cost of calls was not calibrated.

@@ -5,6 +5,7 @@
 #include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/explain/explanation.hpp>
+#include <whywait/report/mpi_time.hpp>
 #include <whywait/report/named_block.hpp>
 #include <whywait/report/not_understood.hpp>
 #include <whywait/report/profile.hpp>
@@ -155,6 +156,8 @@ struct result {
   base::vector<advice_entry> problems;  ///< problems that belong to no single wait, largest saving first
   reports::not_understood not_understood;  ///< MPI time without an explanation
   reports::profile profile;  ///< regions, messages and ranks of the whole run
+  mpi_time files;         ///< input and output
+  mpi_time other_worlds;  ///< waiting for processes outside of MPI_COMM_WORLD
   run_ledger ledger;  ///< efficiencies, cost of measuring, critical path, delay costs
   std::shared_ptr<const section> communication;  ///< a communication_section if the program registered data, else null
   prediction_section prediction;

@@ -71,11 +71,11 @@ inline bool polls(const place_total& site) noexcept {
 enum class call_sites { all, polls, others };
 
 /// "MPI_Win_fence (win.cpp:12), ...": at most three call sites.
-inline std::string calls_text(const not_understood& n, call_sites which) {
+inline std::string calls_text(const base::vector<place_total>& calls, call_sites which = call_sites::all) {
   constexpr std::size_t most = 3;
   std::string text;
   std::size_t count = 0;
-  for (const place_total& site : n.calls) {
+  for (const place_total& site : calls) {
     if (which != call_sites::all && polls(site) != (which == call_sites::polls)) continue;
     if (++count > most) return text + ", ...";
     text += (count == 1 ? "" : ", ") + brief_call_text(site.where);

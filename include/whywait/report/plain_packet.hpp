@@ -82,7 +82,7 @@ void members(Io& io, whywait::result::verdict_entry& v) {
 }
 template <class Io>
 void members(Io& io, whywait::result::efficiencies& e) {
-  detail::pass_all(io, e.parallel, e.load_balance, e.communication, e.serialisation, e.transfer);
+  detail::pass_all(io, e.parallel, e.load_balance, e.communication, e.serialisation, e.transfer, e.files);
 }
 template <class Io>
 void members(Io& io, whywait::result::region& r) {
@@ -113,10 +113,11 @@ void members(Io& io, whywait::result::prediction& p) {
 template <class Io>
 void members(Io& io, whywait::result& r) {
   detail::pass_all(io, r.reason, r.program, r.arguments, r.date, r.ranks, r.threads, r.nodes, r.seconds, r.rank_seconds,
-                   r.waiting_seconds, r.unexplained_seconds, r.not_understood_seconds, r.paused_seconds, r.other_threads,
-                   r.other_thread_seconds, r.mpi_calls, r.dropped_events, r.unmatched_messages, r.clock_violations, r.partial,
-                   r.nothing_worth_changing, r.warnings, r.efficiency, r.verdict, r.waits, r.problems, r.regions, r.messages,
-                   r.each_rank, r.critical_path, r.predictions, r.unknown_calls);
+                   r.waiting_seconds, r.unexplained_seconds, r.not_understood_seconds, r.files_seconds, r.other_worlds_seconds,
+                   r.paused_seconds, r.other_threads, r.other_thread_seconds, r.mpi_calls, r.dropped_events,
+                   r.unmatched_messages, r.clock_violations, r.partial, r.nothing_worth_changing, r.warnings, r.efficiency,
+                   r.verdict, r.waits, r.problems, r.regions, r.messages, r.each_rank, r.critical_path, r.predictions,
+                   r.unknown_calls);
 }
 
 template <class Io, class T>

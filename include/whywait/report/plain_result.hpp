@@ -151,6 +151,8 @@ inline whywait::result plain(result all) {
   out.waiting_seconds = run.waiting_seconds;
   out.unexplained_seconds = run.unexplained_seconds;
   out.not_understood_seconds = all.not_understood.seconds;
+  out.files_seconds = all.files.seconds;
+  out.other_worlds_seconds = all.other_worlds.seconds;
   out.paused_seconds = run.paused_seconds;
   out.other_threads = static_cast<int>(run.other_threads);
   out.other_thread_seconds = run.other_thread_seconds;
@@ -163,6 +165,10 @@ inline whywait::result plain(result all) {
   for (const std::string& w : run.warnings) out.warnings.push_back(w);
   const explain::efficiencies& e = all.ledger.efficiency;
   if (e.parallel > 0) out.efficiency = {e.parallel, e.load_balance, e.serialisation * e.transfer, e.serialisation, e.transfer};
+  if (e.parallel > 0 && e.files > 0 && e.files < 1) {
+    out.efficiency->files = e.files;
+    out.efficiency->communication *= e.files;
+  }
   for (const verdict_entry& v : all.verdict) {
     const saving_range range = range_of(all, v);
     out.verdict.push_back({sentence(all, v), v.problem, v.block, v.problem.empty() ? v.rank : -1, v.ratio, v.saving_seconds,

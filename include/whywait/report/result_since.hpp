@@ -127,6 +127,8 @@ inline result result::since(const result& before) const {
   part.waiting_seconds -= before.waiting_seconds;
   part.unexplained_seconds -= before.unexplained_seconds;
   part.not_understood_seconds -= before.not_understood_seconds;
+  part.files_seconds -= before.files_seconds;
+  part.other_worlds_seconds -= before.other_worlds_seconds;
   part.paused_seconds -= before.paused_seconds;
   part.other_thread_seconds -= before.other_thread_seconds;
   part.mpi_calls -= before.mpi_calls;

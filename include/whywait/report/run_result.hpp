@@ -104,12 +104,13 @@ struct result {
     double least_saving_seconds = 0, most_saving_seconds = 0;
   };
 
-  /// The efficiencies of POP: parallel = load_balance * communication, communication = serialisation * transfer.
+  /// The efficiencies of POP: parallel = load_balance * communication, communication = serialisation * files * transfer.
   struct efficiencies {
     double parallel = 0;
     double load_balance = 0;
     double communication = 0;
     std::optional<double> serialisation, transfer;  ///< empty: known for the whole run only
+    std::optional<double> files = {};  ///< empty: no calls on files
   };
 
   /// A marked region, over all ranks that ran it. Its time is from its begin to its end, with everything inside.
@@ -201,6 +202,8 @@ struct result {
   double waiting_seconds = 0;  ///< rank time
   double unexplained_seconds = 0;  ///< part of the waiting without a known cause
   double not_understood_seconds = 0;  ///< rank time in MPI that is neither an explained wait nor plausible transfer
+  double files_seconds = 0;  ///< rank time in calls on files, beyond waits for other ranks
+  double other_worlds_seconds = 0;  ///< rank time that waited for processes outside of MPI_COMM_WORLD
   double paused_seconds = 0;  ///< rank time after MPI_Pcontrol(0), whose waits are not counted
   int other_threads = 0;  ///< threads with marks that never called MPI, of all ranks
   double other_thread_seconds = 0;  ///< their time in marked work; no part of rank time

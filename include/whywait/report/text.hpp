@@ -75,6 +75,8 @@ class text_writer {
     for (const verdict_entry& v : r_.verdict) paragraph(base::printable(sentence(r_, v)), "  ", bold_on());
     if (!quiet) paragraph(no_verdict_words(r_), "  ");
     if (is_weakened(r_)) paragraph(unknown_words(r_), "  ", red(), 2);
+    for (const std::string& words : {other_worlds_words(r_), files_words(r_)})
+      if (!words.empty()) paragraph(words, "  ", bold_on(), 2);
     const bool parallel = run.locations > 1 && r_.ledger.efficiency.parallel > 0;
     if (quiet) {
       if (parallel && (r_.ledger.efficiency.parallel < least_efficiency || is_weakened(r_))) efficiency();
@@ -125,7 +127,8 @@ class text_writer {
 
   void balanced(double share) {
     if (r_.run.ranks == 1 && r_.run.waiting_seconds <= 0) {
-      paragraph("1 rank: there is no other rank to wait for.", "  ");
+      if (r_.other_worlds.seconds > 0) paragraph("1 rank: it can only wait for processes of another world.", "  ");
+      else paragraph("1 rank: there is no other rank to wait for.", "  ");
       return;
     }
     if (r_.run.unseen_seconds > 0.1 * r_.run.seconds) return paragraph(hardly_seen(r_.run, share), "  ");
@@ -233,8 +236,8 @@ class text_writer {
 
   void efficiency() {
     const explain::efficiencies& e = r_.ledger.efficiency;
-    paragraph(is_weakened(r_) ? efficiency_text(ranges_of(e, r_.not_understood, r_.ledger.seconds)) : efficiency_text(e), "  ",
-              "", 2);
+    paragraph(is_weakened(r_) ? efficiency_text(e, ranges_of(e, r_.not_understood, r_.ledger.seconds)) : efficiency_text(e),
+              "  ", "", 2);
   }
 
   /// Results of the virtual clocks for the whole run.

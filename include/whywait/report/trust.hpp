@@ -49,10 +49,11 @@ inline void weaken(result& r) {
 constexpr double least_efficiency = 0.9;
 
 /// What stands against the statement that nothing is worth changing; the first of them counts.
-enum class objection { none, not_explained, partial, waiting, not_understood, efficiency };
+enum class objection { none, not_explained, partial, waiting, not_understood, other_worlds, files, efficiency };
 
 /// The one place that decides. A run is fine if it was explained as a whole, less than `quiet_below` of its rank time was
-/// waiting (or less than `quiet_seconds` in all) and less than 1 % is not understood, and its efficiency is at least 90 %.
+/// waiting (or less than `quiet_seconds` in all), less than 1 % is not understood or waits for another world, less than 10 % is
+/// input and output, and its efficiency is at least 90 %.
 /// A program of one rank and one thread has no efficiency.
 inline objection first_objection(const result& r, const text_options& o = {}) noexcept {
   const run_facts& run = r.run;
@@ -62,6 +63,8 @@ inline objection first_objection(const result& r, const text_options& o = {}) no
   const double share = run.waiting_seconds / run.location_seconds;
   if (!(share < o.quiet_below || run.waiting_seconds < o.quiet_seconds)) return objection::waiting;
   if (is_weakened(r)) return objection::not_understood;
+  if (share_of(r.other_worlds, run.location_seconds) >= least_mpi_time) return objection::other_worlds;
+  if (share_of(r.files, run.location_seconds) > 1 - least_efficiency) return objection::files;
   if (run.locations > 1 && !(r.ledger.efficiency.parallel >= least_efficiency))
     return r.ledger.efficiency.parallel > 0 ? objection::efficiency : objection::not_explained;
   return objection::none;
@@ -76,6 +79,8 @@ inline const char* instead_words(objection o) noexcept {
     case objection::partial: return " in the part of the run that was recorded.";
     case objection::not_explained: return ", as far as the run was explained.";
     case objection::not_understood: return ", as far as the run is understood.";
+    case objection::other_worlds: return ": ranks wait for processes of another world, not for each other.";
+    case objection::files: return ": the ranks hardly wait for each other, but for files.";
     case objection::efficiency: return ": the ranks hardly wait, but the run is not efficient.";
     default: return ": the waiting is not worth changing.";
   }
@@ -88,14 +93,31 @@ inline std::string unknown_words(const result& r) {
   const double between = whole > 0 ? n.between_polls_seconds / whole : 0;
   if (between < least_not_understood)
     return base::percent(understood_by(r, false)) +
-           " of rank time is inside MPI calls that whywait does not understand: " + calls_text(n, call_sites::all);
+           " of rank time is inside MPI calls that whywait does not understand: " + calls_text(n.calls, call_sites::all);
   const std::string polled = base::percent(std::min(1.0, between)) +
                              " of rank time is unmarked code between polls that found nothing, which may be work or waiting: " +
-                             calls_text(n, call_sites::polls);
+                             calls_text(n.calls, call_sites::polls);
   if (inside < least_not_understood) return polled;
   return base::percent(inside) +
-         " of rank time is inside MPI calls that whywait does not understand: " + calls_text(n, call_sites::others) + "; " +
-         polled;
+         " of rank time is inside MPI calls that whywait does not understand: " + calls_text(n.calls, call_sites::others) +
+         "; " + polled;
+}
+
+/// "12 % of rank time (3.1 s) is input and output: MPI_File_write_all (dump.cpp:12), ..."; empty below 1 %.
+inline std::string files_words(const result& r) {
+  const double share = share_of(r.files, r.run.location_seconds);
+  if (share < least_mpi_time) return {};
+  return base::percent(share) + " of rank time (" + base::duration(r.files.seconds) +
+         ") is input and output: " + calls_text(r.files.calls);
+}
+
+/// "33 % of rank time (0.3 s) waits for processes of another world, ...: MPI_Recv (spawn.cpp:12), ..."; empty below 1 %.
+inline std::string other_worlds_words(const result& r) {
+  const double share = share_of(r.other_worlds, r.run.location_seconds);
+  if (share < least_mpi_time) return {};
+  return base::percent(share) + " of rank time (" + base::duration(r.other_worlds.seconds) +
+         ") waits for processes of another world (MPI_Comm_spawn, MPI_Comm_connect), whose reports tell what they did: " +
+         calls_text(r.other_worlds.calls);
 }
 
 inline bool shares_processors(const result& r) noexcept { return shares_processors(r.not_understood, r.run.location_seconds); }

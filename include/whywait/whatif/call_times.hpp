@@ -107,6 +107,16 @@ class call_times {
     }
     for (const models::message_edge& m : log_.messages)
       for (const models::place& p : {m.to, m.done}) bytes[p.line][p.index] += m.bytes;
+    constexpr double of_file = -1.0;  // input and output takes any time
+    for (std::size_t l = 0; l != t_.size(); ++l)
+      for (std::size_t i = 0; i != t_[l].calls.size(); ++i) {
+        const traced_call& c = t_[l].calls[i];
+        if (!core::is_of_files(c.call)) continue;
+        bytes[l][i] = of_file;
+        const bool here = c.completed_by == static_cast<std::uint32_t>(t_[l].thread);
+        if (here && (c.flags & core::sync_flag::complete) != 0 && c.completion < t_[l].calls.size())
+          bytes[l][c.completion] = of_file;
+      }
     explain::plausible_time plausible;
     std::int64_t steps = 1;
     for (std::size_t n = 1; n < t_.size(); n *= 2) ++steps;
@@ -115,6 +125,7 @@ class call_times {
         for (std::size_t i = 0; i != t_[l].calls.size(); ++i) {
           const traced_call& c = t_[l].calls[i];
           models::activity& a = log_.lines[l][i];
+          if (bytes[l][i] < 0.0) continue;
           const auto size = static_cast<std::uint64_t>(bytes[l][i]);
           const double took = a.call_seconds + a.wake_seconds;
           if (!bounds) plausible.add(c.call, size, static_cast<std::int64_t>(took * 1e9));

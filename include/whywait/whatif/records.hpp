@@ -335,6 +335,7 @@ class log_joiner {
       before = std::max(before, call(p).enter_ns);
       cost = std::min(cost, call(p).leave_ns - std::max(s.prefix ? before : last, call(p).enter_ns));
     }
+    if (cost < 0 && (core::is_of_files(any.call) || core::of_other_worlds(any.call))) return;  // did not hold up its members
     s.seconds = static_cast<double>(std::max<std::int64_t>(0, cost)) * 1e-9;
     log_.syncs.push_back(std::move(s));
   }

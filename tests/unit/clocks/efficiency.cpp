@@ -55,6 +55,18 @@ TEST_CASE("efficiency 3: unequal work at a barrier is load balance alone") {
   check(explained(r, {20, 20}).efficiency, {0.75, 1, 1});
 }
 
+TEST_CASE("efficiency: time in files is neither transfer nor serialisation") {
+  run r(2);
+  r[0].send(10, 12, 1);  // a transfer of 2
+  r[0].collective(mpi_call::File_write_all, 12, 20);
+  r[1].receive(11, 12, 0);
+  r[1].collective(mpi_call::File_write_all, 12, 20);
+  const auto e = explained(r, {20, 20}).efficiency;
+  CHECK(e.files == doctest::Approx(11.0 / 19));
+  CHECK(e.transfer == doctest::Approx(0.95));
+  CHECK(e.communication == doctest::Approx(e.serialisation * e.files * e.transfer));
+}
+
 TEST_CASE("efficiency 4: time in calls that do not wait is transfer only") {
   run r(2);
   r[0].send(10, 20, 1);

@@ -88,6 +88,63 @@ TEST_CASE("creating a communicator is a wait only if all were inside at once") {
   CHECK(oracle(mpi_call::Comm_idup, -1).out.waits.empty());
 }
 
+TEST_CASE("a collective call on a file is a wait where the library holds up its ranks") {
+  CHECK(oracle(mpi_call::File_write_all, -1).waits == waits_ns{10, 6, 8, 0});
+  CHECK(oracle(mpi_call::File_write_all, -1).out.waits.at(0).why == pattern::wait_at_nxn);
+  CHECK(oracle(mpi_call::File_open, -1).out.waits.at(0).why == pattern::wait_at_create);
+  CHECK(oracle(mpi_call::Comm_spawn, -1).out.waits.at(0).why == pattern::wait_at_create);
+  CHECK(oracle(mpi_call::Comm_set_info, -1).out.waits.at(0).why == pattern::wait_at_barrier);
+  CHECK(oracle(mpi_call::File_write_all, -1, {10, 14, 12, 20}, {13, 21, 22, 21}).out.waits.empty());
+  // each rank stays as long as rank 3, which came last: they are busy with their own data
+  constexpr std::uint64_t ms = 1000000;
+  CHECK(oracle(mpi_call::File_write_all, -1, {10 * ms, 14 * ms, 12 * ms, 20 * ms}, {40 * ms, 44 * ms, 42 * ms, 50 * ms})
+            .out.waits.empty());
+  // rank 1 has a little more to do than it waited
+  const operation o = oracle(mpi_call::File_write_all, -1, {10, 14, 12, 20}, {22, 40, 22, 22});
+  CHECK(o.waits == waits_ns{10, 6, 8, 0});
+  CHECK(o.out.waits.at(0).trust == explain::quality::bounded);
+}
+
+TEST_CASE("where ranks take turns in a file, each waits for the lower ones") {
+  const operation o = oracle(mpi_call::File_write_ordered, -1, {10, 12, 11, 20}, {12, 13, 14, 22});
+  CHECK(o.waits == waits_ns{0, 0, 1, 0});
+  CHECK(o.out.waits.at(0).why == pattern::early_scan);
+}
+
+TEST_CASE("one call on a file that a rank leaves before another comes shows that others wait for no rank either") {
+  for (const bool shown : {false, true}) {
+    run r(2);
+    r[0].collective(mpi_call::File_write_all, 1, 6);
+    r[1].collective(mpi_call::File_write_all, 5, 6);
+    r[0].collective(mpi_call::File_write_all, 10, shown ? 11 : 16);
+    r[1].collective(mpi_call::File_write_all, 15, 16);
+    r.explain();
+    CHECK(r.notes.wait_of(0, 0) == (shown ? 0 : 4));
+    CHECK(r.notes.wait_of(0, 1) == (shown ? 0 : 5));
+  }
+}
+
+TEST_CASE("a communicator with ranks of another world: those of the own one wait for each other, never for a relay") {
+  run r(2);
+  for (int i : {0, 1}) {
+    explain::communicator merged;
+    merged.id = core::key_of("merged");
+    merged.size = 3;
+    merged.rank = i + 1;
+    merged.world = {-1, 0, 1};
+    merged.outside = true;
+    r[i].communicators.push_back(merged);
+  }
+  r[0].collective(mpi_call::Barrier, 1, 30).comm = 1;
+  r[1].collective(mpi_call::Barrier, 9, 30).comm = 1;
+  r[0].collective(mpi_call::Bcast, 31, 60, 0, flag::consumes).comm = 1;  // the root is elsewhere
+  r[1].collective(mpi_call::Bcast, 50, 60, 0, flag::consumes).comm = 1;
+  const auto out = r.explain();
+  CHECK(r.notes.wait_of(0, 0) == 8);
+  CHECK(r.notes.wait_of(0, 1) == 0);
+  CHECK(out.waits.at(0).trust == explain::quality::bounded);
+}
+
 TEST_CASE("an NxN operation that does not overlap follows the data") {
   run r(3);
   // rank 0 only sends and leaves early; rank 1 only receives; rank 2 does both

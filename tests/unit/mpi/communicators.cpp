@@ -60,11 +60,19 @@ TEST_CASE("both sides of an intercommunicator agree on its id") {
   right.release();
 }
 
-TEST_CASE("a communicator with members outside of the world matches nothing") {
+TEST_CASE("members outside of the world are no ranks of it, and an intercommunicator with them matches nothing") {
   communicator_table table;
   REQUIRE(table.open());
-  const std::int32_t spawned[] = {0, -1};
-  CHECK(table[table.add(spawned, 2, 0)].id == 0);
+  const std::int32_t world[] = {0, 1}, spawned[] = {-1, -1}, merged[] = {0, 1, -1};
+  const auto& between = table[table.add(spawned, 2, 0, true, world, 2)];
+  CHECK(between.id == 0);
+  CHECK(between.outside);
+  const auto first = table.add(merged, 3, 0), second = table.add(merged, 3, 1);
+  CHECK(table[first].outside);
+  CHECK(table[first].id != 0);
+  CHECK(table[first].id != table[second].id);
+  CHECK(table[first].world[2] == -1);
+  CHECK_FALSE(table[table.add(world, 2, 0)].outside);
   table.release();
 }
 
