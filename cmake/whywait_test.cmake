@@ -63,7 +63,8 @@ function(whywait_add_test name)
     message(FATAL_ERROR "whywait_add_test(${name}): TIMEOUT and COMMAND, and nothing unknown: ${arg_UNPARSED_ARGUMENTS}")
   endif()
   math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * ${whywait_timeout_factor}")
-  list(PREPEND arg_ENVIRONMENT ${whywait_sanitizer_environment})  # the last value of a variable counts
+  # The last value of a variable counts. Reports have characters beyond ASCII where the locale has.
+  list(PREPEND arg_ENVIRONMENT LC_ALL=C.UTF-8 ${whywait_sanitizer_environment})
   set(lock "")
   set(cost 0)
   if(arg_RANKS)

@@ -17,8 +17,9 @@ Checks are lines of FILE, alone (*.check) or as comments in a source file ("// s
 
 In a .check file each line "run: ..." (read by CMake: ranks, arguments, environment, timeout) begins a run;
 --run N selects the N-th. {ranks} stands for the number of ranks. The program runs in its own empty directory, without
-the caller's WHYWAIT_* variables. Without WHYWAIT_OUTPUT it is set, so that every program writes its report, and no report
-may contradict itself (consistent.py). After S seconds it is killed with all its children, which is a failure.
+the caller's WHYWAIT_* variables, in a locale with UTF-8. Without WHYWAIT_OUTPUT it is set, so that every program writes its report,
+and no report may contradict itself (consistent.py). A program in tests that checks standard error prints the full report, all
+others, and examples, the short one, which must fit 25 lines of 80 columns; the text file has the full one. After S seconds it is killed with all its children, which is a failure.
 """
 import argparse
 import json
@@ -29,6 +30,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import textwrap
 
 import consistent
 from attempts import attempts
@@ -61,6 +63,30 @@ def read_checks(path, run):
     return checks
 
 
+MOST_LINES, COLUMNS = 25, 80
+
+
+def too_long(text):
+    """The short reports in a text that need more lines of a terminal than they may have."""
+    reports, current = [], None
+    for line in text.splitlines():
+        if line.startswith("whywait · "):
+            current = []
+            reports.append(current)
+        elif not re.match(r"$| +\S", line):
+            current = None
+        if current is not None:
+            current.append(line)
+    found = []
+    for report in reports:
+        while not report[-1]:
+            report.pop()
+        lines = sum(max(1, len(textwrap.wrap(line, COLUMNS))) for line in report)
+        if lines > MOST_LINES:
+            found.append(f"the short report has {lines} lines of {COLUMNS} columns")
+    return found
+
+
 def contradictions(directory, text):
     """What cannot be true in the reports that the program wrote; its text is considered if there is one report."""
     found, reports = [], {}
@@ -74,6 +100,9 @@ def contradictions(directory, text):
     alone = len(reports) == 1 and len(re.findall("^whywait · ", text, re.MULTILINE)) == 1
     for name, report in reports.items():
         found += [f"{name}: {c}" for c in consistent.contradictions(report, text if alone else None)]
+        full = directory / (name[:-len(".json")] + ".txt")
+        if full.exists():
+            found += [f"{full.name}: {c}" for c in consistent.contradictions(report, full.read_text(encoding="utf-8"))]
     return found
 
 
@@ -138,6 +167,8 @@ def run_once(command, environment, directory, options, checks):
 
     if directory:
         failures += contradictions(directory, err)
+    if environment.get("WHYWAIT_REPORT", "short") == "short":
+        failures += too_long(err)
     return failures, child.returncode, out, err
 
 
@@ -153,10 +184,12 @@ def main():
     command = sys.argv[split + 1:]
 
     checks = read_checks(options.checks, options.run) if options.checks else []
-    environment = dict(os.environ)
+    environment = dict(os.environ, LC_ALL="C.UTF-8")
     for name in list(environment):
         if name.startswith("WHYWAIT_"):
             del environment[name]
+    if options.checks and options.checks.suffix != ".check" and any(match[3] == "stderr" for _, match in checks):
+        environment["WHYWAIT_REPORT"] = "full"
     while command and re.match(r"^[A-Za-z_][A-Za-z0-9_]*=", command[0]):
         name, _, value = command.pop(0).partition("=")
         environment[name] = value

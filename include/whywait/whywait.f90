@@ -22,7 +22,7 @@ module whywait
   end interface
 
   ! The rest of this part mirrors core/module.hpp and record/marks.hpp. A test compares them.
-  integer(c_int32_t), parameter :: version = 2, interface_number = 2
+  integer(c_int32_t), parameter :: version = 2, interface_number = 3
   integer, parameter :: functions_before = 10
 
   type, bind(C) :: module_card

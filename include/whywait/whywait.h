@@ -36,7 +36,7 @@
 #define whywait_wait(name) whywait_c_mark(5, (name), __FILE__, __LINE__, 0)
 
 /* What follows mirrors core/module.hpp and record/marks.hpp. A test compares them. */
-enum { whywait_c_version = 2, whywait_c_interface = 2 }; /* 1000 * major + minor; core::mark_interface */
+enum { whywait_c_version = 2, whywait_c_interface = 3 }; /* 1000 * major + minor; core::mark_interface */
 
 typedef void (*whywait_c_function)(uint32_t what, const char* name, size_t size, const char* file, uint32_t line, uint64_t units);
 

@@ -17,7 +17,7 @@ import tempfile
 import tools
 
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.M | re.S)
-NUMBER = re.compile(r"(?<![\w.:])[+-]?\d[\d.,]*(?: ?(?:s|ms|us|ns|%)(?!\w))?")
+NUMBER = re.compile(r"(?<![\w.:])[+-]?\d[\d.,:]*(?: ?(?:s|ms|us|ns|%)(?!\w))?")
 
 
 def masked(text):

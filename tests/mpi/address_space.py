@@ -17,7 +17,7 @@ for mib in (150, 200, 225, 250, 275, 300, 350, 450, 700, 2000):
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
     if "rank 0 finished\n" not in done.stdout:
         continue  # the MPI library has no room
-    report, line = "whywait · 1 rank" in done.stderr, LINE in done.stderr
+    report, line = " · 1 rank" in done.stderr, LINE in done.stderr
     print(f"{mib} MiB: exit code {done.returncode}, {'report' if report else 'line' if line else done.stderr!r}")
     if done.returncode != 0 or done.stderr.count("no report") > 1 or report == line:
         sys.exit(done.stderr)

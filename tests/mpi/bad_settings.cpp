@@ -4,7 +4,7 @@
 // with: observer
 // stderr ~ whywait: invalid setting WHYWAIT_MEMORY=lots; the default is used; expected
 // stderr ~ whywait: unknown setting WHYWAIT_REPROT is ignored
-// stderr ~ whywait · 2 ranks
+// stderr ~ whywait · \S+ · 2 ranks
 #include <mpi.h>
 
 int main(int argc, char** argv) {

@@ -25,7 +25,7 @@ def check(condition, what):
 
 def run(command, folder, **settings):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("WHYWAIT_")}
-    environment.update(settings)
+    environment.update({"WHYWAIT_REPORT": "full"} | settings)
     child = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, start_new_session=True, text=True, errors="replace")
     try:

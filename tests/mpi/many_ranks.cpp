@@ -3,7 +3,7 @@
 // environment: WHYWAIT_OUTPUT=many
 // not: mpich
 // with: observer
-// stderr ~ whywait · {ranks} ranks?
+// stderr ~ whywait · \S+ · {ranks} ranks?
 // json many.json
 // file many.json ~ "ranks": {ranks}\b
 //

@@ -1,7 +1,7 @@
 // ranks: 2
 // with: observer comes_last.cpp
 // environment: WHYWAIT_RULES=own.rules WHYWAIT_OUTPUT=out
-// stderr ~ ^whywait · 2 ranks · .* of rank time is waiting
+// stderr ~ ^whywait · \S+ · 2 ranks · .* of rank time is waiting
 // stderr !~ late sender
 // stderr ~ ^ \d  wait at barrier
 // stderr ~ ^    [\d,]+ waits? not described by any rule: [\d.]+ m?s \(\d+ % of the waiting\)$

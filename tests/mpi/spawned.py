@@ -22,7 +22,7 @@ for line in ("first rank 0", "spawned rank 0", "spawned rank 1"):
     if f"{line} finished\n" not in done.stdout:
         sys.exit(f"{line} did not finish: {done.stdout} {done.stderr}")
 announced = re.findall(r"^whywait: the next report is that of 2 spawned ranks, of which process (\d+) is rank 0$", done.stderr, re.M)
-if len(announced) != 1 or len(re.findall(r"^whywait · 1 rank ", done.stderr, re.M)) != 1:
+if len(announced) != 1 or len(re.findall(r"^whywait · \S+ · 1 rank ", done.stderr, re.M)) != 1:
     sys.exit(f"expected two reports: {done.stderr}")
 reports = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("out*.json")}
 ranks = {name: report["run"]["ranks"] for name, report in reports.items()}

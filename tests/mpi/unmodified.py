@@ -27,6 +27,7 @@ directory = pathlib.Path(directory)
 shutil.rmtree(directory, ignore_errors=True)
 directory.mkdir(parents=True)
 environment = {name: value for name, value in os.environ.items() if not name.startswith("WHYWAIT_")}
+environment["WHYWAIT_REPORT"] = "full"
 failures = []
 
 

@@ -3,7 +3,7 @@
 // environment: WHYWAIT_OUTPUT=no/such/folder/report
 // with: observer
 // stderr ~ whywait: .*no/such/folder/report\.json.*No such file or directory
-// stderr ~ whywait · {ranks} ranks?
+// stderr ~ whywait · \S+ · {ranks} ranks?
 // stdout ~ rank 0 finished
 //
 // The output file cannot be written. There is one clear line, the text report is complete, and the program is

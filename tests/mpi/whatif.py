@@ -94,7 +94,8 @@ def main():
 
     def says(question, *wanted):
         """Invalid questions are reported once, the others are answered, and the program is unaffected."""
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("WHYWAIT_")} | {"WHYWAIT_WHATIF": question}
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("WHYWAIT_")}
+        environment |= {"WHYWAIT_WHATIF": question, "WHYWAIT_REPORT": "full"}
         done = subprocess.run(launcher + ["3", programs["whatif"], "ring", "--steps", "12"], cwd=directory, env=environment,
                               capture_output=True, text=True, timeout=100)
         problems = [] if done.returncode == 0 and done.stdout == "done\n" else [f"ended with {done.returncode}: {done.stdout}"]

@@ -11,8 +11,10 @@
 #include <dirent.h>
 #include <fnmatch.h>
 #include <math.h>
+#include <sys/ioctl.h>
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cmath>

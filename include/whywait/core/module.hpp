@@ -43,7 +43,7 @@ constexpr uint32_t packed_version() noexcept {
 
 /// Number of the interface between marks and recorder. Increment it when path_head, path_entry, path_frame, site or
 /// mark_functions change. whywait.h and whywait.f90 contain it.
-inline constexpr uint32_t mark_interface = 2;
+inline constexpr uint32_t mark_interface = 3;
 
 }  // namespace core
 }  // namespace v0

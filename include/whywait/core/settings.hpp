@@ -34,7 +34,8 @@ struct settings {
 
   bool help = false;                           ///< WHYWAIT_HELP: 1 prints the table of settings at MPI_Init
   bool enable = true;                          ///< WHYWAIT_ENABLE: 0 leaves the program as if whywait were not there
-  bool report = true;                          ///< WHYWAIT_REPORT: text (default) or none
+  bool report = true;                          ///< WHYWAIT_REPORT: not none
+  bool full_report = false;                    ///< WHYWAIT_REPORT: full or text, not short (default)
   clock_choice clock = clock_choice::automatic;  ///< WHYWAIT_CLOCK: auto (default), fenced or monotonic
   uint64_t memory_bytes = uint64_t(64) << 20;  ///< WHYWAIT_MEMORY: bytes a process may record; suffix K, M, G
   bool path_order = false;                     ///< WHYWAIT_PATH: counts (default) or order
@@ -42,6 +43,7 @@ struct settings {
   bool timeline_blocks = false;                        ///< whether steps are also kept
   uint64_t timeline_bytes = uint64_t(16) << 20;        ///< bytes of a process, beside memory_bytes
   const char* output = nullptr;                ///< WHYWAIT_OUTPUT: prefix of the files to write; none without it
+  const char* fail = nullptr;                  ///< WHYWAIT_FAIL: conditions under which the run fails
   const char* rules = nullptr;                 ///< WHYWAIT_RULES: files of rules, separated by ':', or the word list
   const char* coverage = nullptr;              ///< WHYWAIT_COVERAGE: patterns of code to keep; none without it
   const char* crash = nullptr;                 ///< WHYWAIT_CRASH: folder where records outlive the process
@@ -52,6 +54,7 @@ struct settings {
   template <class Use>
   [[gnu::cold]] void each_text(Use&& use) noexcept {
     use("WHYWAIT_OUTPUT", output);
+    use("WHYWAIT_FAIL", fail);
     use("WHYWAIT_RULES", rules);
     use("WHYWAIT_COVERAGE", coverage);
     use("WHYWAIT_CRASH", crash);
@@ -80,7 +83,9 @@ struct settings {
     };
     s.help = choose("WHYWAIT_HELP", "0", "1");
     s.enable = !choose("WHYWAIT_ENABLE", "1", "0");
-    s.report = !choose("WHYWAIT_REPORT", "text", "none");
+    const char* const wanted = getenv("WHYWAIT_REPORT");
+    s.full_report = wanted != nullptr && (strcmp(wanted, "full") == 0 || strcmp(wanted, "text") == 0);
+    s.report = s.full_report || !choose("WHYWAIT_REPORT", "short", "none");
     const char* const clock = getenv("WHYWAIT_CLOCK");
     if (clock != nullptr && strcmp(clock, "fenced") == 0) s.clock = clock_choice::fenced;
     else if (choose("WHYWAIT_CLOCK", "auto", "monotonic")) s.clock = clock_choice::monotonic;

@@ -17,7 +17,9 @@
 #include <whywait/finalize/together.hpp>
 #include <whywait/finalize/unseen.hpp>
 #include <whywait/report/assemble.hpp>
+#include <whywait/report/fail_rule.hpp>
 #include <whywait/report/json.hpp>
+#include <whywait/report/plain_result.hpp>
 #include <whywait/report/text.hpp>
 #include <whywait/report/trust.hpp>
 
@@ -54,6 +56,10 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   for (const time_not_understood::site_sum& s : unknown_so_far.sites()) keys.push_back(s.key);
   for (const mpi_time_sums* const sums : {&unknown_so_far.files(), &unknown_so_far.other_worlds()})
     sums->keys([&](core::stable_key key) { keys.push_back(key); });
+  run_profile& profile = now.so_far().profile;
+  profile.gather(*process.registry, now.records(), now.so_far().here, unknown_so_far.waiting_ns(), now.so_far().run.paused_ns,
+                 now.team());
+  profile.add_keys(keys);
   const base::names names = gather_names(keys_to_name(found, std::move(keys)), now.names(), now.team());
   rules::evaluation advice;
   if (process.rank == 0) {
@@ -69,6 +75,8 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   result.not_understood = std::move(unknown);
   result.files = std::move(files);
   result.other_worlds = std::move(other_worlds);
+  result.profile = profile.named(names);
+  if (now.so_far().here.number >= 0) result.run.origin.nodes = static_cast<std::int64_t>(result.profile.hosts.size());
   // the kernel's figures are a little older than ours
   reports::processor_sharing& sharing = result.not_understood.sharing;
   sharing.seconds = std::min(sharing.seconds, result.run.location_seconds);
@@ -111,11 +119,21 @@ inline std::string name_of_world(const mpi::state& process) {
   return process.spawned ? ".spawned-" + std::to_string(process.registry->pid) : std::string();
 }
 
+/// Compares a run with the conditions of WHYWAIT_FAIL. Each that holds gives one line.
+inline void check_conditions(const char* conditions, const reports::result& result) {
+  const reports::fail_rules rules = reports::parse_fail_rules(conditions);
+  if (!rules.problem.empty()) return;
+  const base::vector<std::string> broken = reports::broken_rules(rules, reports::plain(result));
+  for (const std::string& why : broken) core::warn("WHYWAIT_FAIL: ", why.c_str(), "; this process ends with status 3");
+  if (broken.empty()) exit_status::passed();
+  else exit_status::has_reason();
+}
+
 /// Hook of MPI_Finalize. Explains the run, then prints and writes what the settings of rank 0 request.
 inline void at_finalize(mpi::state& process) {
   const core::settings& wanted = process.registry->config;
   const rules::processor_use used = processor_use_of_process(process);
-  const bool writes = wanted.report || wanted.output != nullptr;
+  const bool files = process.output[0] != '\0', writes = wanted.report || files || wanted.fail != nullptr;
   bool needed = false, known = false;
   const struct at_end {
     mpi::state& process;
@@ -153,11 +171,14 @@ inline void at_finalize(mpi::state& process) {
         core::warn(
             ("the next report is that of " + base::counted(process.size, "spawned rank") + ", of which process ").c_str(),
             (std::to_string(process.registry->pid) + " is rank 0").c_str());
-      reports::print_text(result, stderr);
+      reports::text_options length;
+      length.full = wanted.full_report;
+      reports::print_text(result, stderr, length);
     }
     reported = known && wanted.report;
-    if (known && wanted.output != nullptr) {
-      const std::string problem = reports::write_json_file(result, std::string(wanted.output) + world + ".json");
+    if (known && wanted.fail != nullptr && !process.spawned) check_conditions(wanted.fail, result);
+    if (known && files) {
+      const std::string problem = reports::write_files(result, process.output + world);
       if (!problem.empty())
         core::warn(problem.c_str(), wanted.report ? "; the text report is complete" : "; the result is lost");
       reported = true;

@@ -12,6 +12,7 @@
 #include <whywait/finalize/code_lines.hpp>
 #include <whywait/finalize/collect.hpp>
 #include <whywait/finalize/data_analysis.hpp>
+#include <whywait/finalize/exit_status.hpp>
 #include <whywait/finalize/mpi_transport.hpp>
 #include <whywait/finalize/node.hpp>
 #include <whywait/finalize/one_process.hpp>
@@ -19,11 +20,14 @@
 #include <whywait/finalize/prediction.hpp>
 #include <whywait/finalize/process_names.hpp>
 #include <whywait/finalize/processor_time.hpp>
+#include <whywait/finalize/run_profile.hpp>
 #include <whywait/finalize/run_summary.hpp>
 #include <whywait/finalize/time_not_understood.hpp>
 #include <whywait/finalize/timeline_store.hpp>
 #include <whywait/finalize/together.hpp>
 #include <whywait/mpi/epoch_meeting.hpp>
+#include <whywait/report/fail_rule.hpp>
+#include <whywait/report/output_file.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -54,6 +58,7 @@ struct explained_so_far {
   data_so_far data;
   time_not_understood unknown;
   std::unique_ptr<timeline_store> timeline;  ///< set when the first epoch begins
+  run_profile profile;
   asked_questions asked;
   traced_calls calls;                   ///< on rank 0
   base::pod_vector<std::uint32_t> ran;  ///< blocks counted by compiler instrumentation, sorted
@@ -71,9 +76,24 @@ inline explained_so_far& so_far_of(mpi::state& process) {
   return *static_cast<explained_so_far*>(process.so_far);
 }
 
-/// Hook of MPI_Init: what the scheduler did so far does not count.
+/// WHYWAIT_FAIL of rank 0. What cannot be read is reported at once, and the run fails.
+inline void expect_check(const core::settings& wanted) {
+  if (wanted.fail == nullptr) return;
+  const std::string problem = reports::parse_fail_rules(wanted.fail).problem;
+  if (!problem.empty()) core::warn("WHYWAIT_FAIL: ", problem.c_str(), "\n  the run counts as failed, with status 3");
+  exit_status::expect_check();
+  if (!problem.empty()) exit_status::has_reason();
+}
+
+/// Hook of MPI_Init: what the scheduler did so far does not count. A path that cannot be written is reported now, and not after a
+/// long run.
 inline void at_recording(mpi::state& process) noexcept {
   try {
+    if (process.rank == 0 && !process.spawned) expect_check(process.registry->config);
+    if (process.rank == 0 && process.output[0] != '\0' && !process.spawned) {
+      const std::string problem = reports::cannot_write(std::string(process.output) + ".json");
+      if (!problem.empty()) core::warn(problem.c_str(), "; until that is changed, MPI_Finalize cannot write the report there");
+    }
     so_far_of(process).processor_before = processor_use_of_process(process);
   } catch (const std::bad_alloc&) {  // then start-up counts
   }
@@ -137,6 +157,7 @@ class epoch {
                                    : explain::explain_epoch(transport_, &all_.history, &so_far_.memory, 1, settings_);
     so_far_.unknown.fold(all_.history, so_far_.here.ranks, team_);
     so_far_.timeline->fold(all_.history, until_);
+    so_far_.profile.fold(all_.history, so_far_.here, team_);
     gather_pictures(found, all_.history, process_.registry->config.path_order, team_);
     if (process_.rank == 0) fold_pictures(so_far_.pictures, found);
     gather_calls(all_.history, so_far_.asked, all_.history.continues, team_, so_far_.calls);
@@ -194,6 +215,7 @@ class epoch {
     so_far_.posted = process_.last_posting;
     so_far_.processor_before = processor_use_of_process(process_).since(processor_);
     so_far_.resumed = core::cycle_clock::now();
+    thread.location->path.leave_out(so_far_.resumed - end.leave);
     if (thread.carried != 0)
       // The call ends together with the pause.
       thread.location->syncs[thread.carried - 1].duration = so_far_.resumed - end.begin;

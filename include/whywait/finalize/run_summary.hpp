@@ -132,6 +132,7 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
   facts.pause_seconds = static_cast<double>(std::max<std::int64_t>(0, before.paused_ns)) * 1e-9;
   facts.poll_seconds = beside_ns[0] * 1e-9;
   facts.compare_seconds = beside_ns[1] * 1e-9;
+  facts.origin = reports::origin_of_process(between(all.begin_ticks, core::cycle_clock::now()) * 1e-9);
   facts.ranks = process.size;
   facts.mpi = detail::library_version();
   facts.mpi_calls = static_cast<std::int64_t>(counts.calls);

@@ -95,6 +95,9 @@ class time_not_understood {
     });
     for (const site_sum& s : sums)
       if (s.count != 0 || s.seen != 0) found_.push_back(s);
+    for (std::size_t l = 0; l != history.locations.size(); ++l)
+      for (auto i = static_cast<std::size_t>(history.locations[l].carried); i < history.locations[l].records.size(); ++i)
+        waiting_ns_ += waits_->list.of(l)[i];
     add_up(found_);
     files_.fold();
     other_worlds_.fold();
@@ -171,6 +174,8 @@ class time_not_understood {
   mpi_time_sums& files() noexcept { return files_; }
   /// Time in which ranks waited for processes outside of their MPI_COMM_WORLD.
   mpi_time_sums& other_worlds() noexcept { return other_worlds_; }
+  /// What this rank waited so far.
+  std::int64_t waiting_ns() const noexcept { return waiting_ns_; }
 
   /// After `gather`, on rank 0: the call sites with the most time.
   const base::pod_vector<site_sum>& sites() const noexcept { return sums_; }
@@ -314,6 +319,7 @@ class time_not_understood {
   std::unique_ptr<both> waits_;
   std::int64_t ranks_here_ = 1;  ///< on this machine
   std::int64_t between_polls_ns_ = 0;
+  std::int64_t waiting_ns_ = 0;
   std::int64_t polled_ns_ = 0;  ///< polling of requests that no wrapper created
   base::pod_vector<site_sum> found_, sums_;
   mpi_time_sums files_, other_worlds_;

@@ -80,7 +80,18 @@ inline void join_job(state& process) noexcept {
   clock_gettime(CLOCK_REALTIME, &now);
   uint64_t job = core::combine(static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec),
                                core::combine(core::boot_key(), static_cast<uint64_t>(getpid())));
-  PMPI_Bcast(&job, 1, MPI_UINT64_T, 0, process.tool_comm);
+  const char* const output = process.registry->config.output;
+  const char* const unknown = process.rank == 0 && output != nullptr ? core::expand_output(output, process.output) : nullptr;
+  if (unknown != nullptr)
+    core::warn("WHYWAIT_OUTPUT=", output,
+               " has an unknown sequence, which is kept; known are %p (process), %j (job), %t (time), %h (host) and %%");
+  // One broadcast for both.
+  unsigned char shared[sizeof job + sizeof process.output];
+  memcpy(shared, &job, sizeof job);
+  memcpy(shared + sizeof job, process.output, sizeof process.output);
+  PMPI_Bcast(shared, static_cast<int>(sizeof shared), MPI_BYTE, 0, process.tool_comm);
+  memcpy(&job, shared, sizeof job);
+  memcpy(process.output, shared + sizeof job, sizeof process.output);
   core::kept_file& kept = process.registry->kept;
   core::kept_header* const header = kept.header();
   if (header == nullptr) return;
@@ -190,6 +201,7 @@ inline void open_state(core::mpi_call what, caller from, start_agreement& agreem
   if (process->catches_faults) static_cast<thread_state*>(here->extension[0])->signals.set();
   if (process->hook.on_recording != nullptr) process->hook.on_recording(*process);
   process->begin_ticks = core::cycle_clock::now();
+  here->path.begin_whole(process->registry->sites.size(), process->begin_ticks);  // regions around MPI_Init
   __atomic_store_n(&process->running, true, __ATOMIC_RELEASE);
   // The first record: everything before it belongs to no message.
   call first(what, from);

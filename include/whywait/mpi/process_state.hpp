@@ -3,6 +3,7 @@
 
 #include <whywait/core/clock.hpp>
 #include <whywait/core/kept_modules.hpp>
+#include <whywait/core/output_path.hpp>
 #include <whywait/core/registry.hpp>
 #include <whywait/core/spin_lock.hpp>
 #include <whywait/mpi/clock_sync.hpp>
@@ -133,6 +134,7 @@ struct thread_state : thread_facts {
 
 /// What the wrappers of a process share: core::registry::extension[0].
 struct state : process_facts {
+  char output[core::most_output_path];  ///< WHYWAIT_OUTPUT of rank 0, expanded, on all ranks; empty: no files
   bool multiple;            ///< MPI_THREAD_MULTIPLE was granted
   bool several;             ///< and more than one thread has called MPI: posting is under a lock
   bool catches_faults;      ///< SIGSEGV is caught, so that threads need a stack for it

@@ -115,11 +115,12 @@ inline void at_start(mpi::state& process) {
   dl_iterate_phdr(&detail::find_executable, nullptr);
   const core::settings& wanted = process.registry->config;
   if (process.rank == 0 && wanted.help) reports::print_settings(stderr);
-  if (process.rank != 0 || wanted.crash == nullptr || (!wanted.report && wanted.output == nullptr)) return;
+  if (process.rank != 0 || wanted.crash == nullptr || (!wanted.report && process.output[0] == '\0')) return;
   try {
     left_behind_options options;
     if (!wanted.report) options.text = nullptr;
-    if (wanted.output != nullptr) options.output = std::string(wanted.output) + ".crash";
+    options.full = wanted.full_report;
+    if (process.output[0] != '\0') options.output = std::string(process.output) + ".crash";
     // The directory of our own kept file is correct even if the program has changed its working directory.
     const std::string own = process.registry->kept.name();
     const std::size_t slash = own.rfind('/');
@@ -133,7 +134,7 @@ inline void at_start(mpi::state& process) {
 /// Async-signal-safe: no allocation, no lock, at most one mmap.
 inline void at_end(mpi::state& process, mpi::end_reason reason, int signal) {
   const core::settings& wanted = process.registry->config;
-  if (!wanted.report && wanted.output == nullptr) return;
+  if (!wanted.report && process.output[0] == '\0') return;
   const std::uint64_t now = process.end_ticks;
   const double rate = core::clock_anchor::rate(process.start_anchor, core::clock_anchor::take());
   const auto ns_of = [rate](std::uint64_t ticks) { return static_cast<std::uint64_t>(static_cast<double>(ticks) * rate); };
@@ -203,10 +204,10 @@ inline void at_end(mpi::state& process, mpi::end_reason reason, int signal) {
   words.block_count = blocks.count;
 
   if (wanted.report) postmortem::print(words, 2);
-  if (wanted.output == nullptr) return;
+  if (process.output[0] == '\0') return;
   char path[4096];
-  if (!detail::file_of_rank(wanted.output, process, path, sizeof path) || !write_json(words, path))
-    core::warn("cannot write ", wanted.output, ".rank*.json: ",
+  if (!detail::file_of_rank(process.output, process, path, sizeof path) || !write_json(words, path))
+    core::warn("cannot write ", process.output, ".rank*.json: ",
                errno == ENOENT   ? "no such folder"
                : errno == EACCES ? "permission denied"
                : errno == ENOSPC ? "no space left"

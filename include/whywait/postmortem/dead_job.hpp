@@ -112,6 +112,10 @@ class dead_job {
     reports::run_facts facts;
     const core::kept_header& first = processes_.front()->header();
     facts.partial = true;
+    facts.origin.program = first.program;
+    facts.origin.host = first.host;
+    facts.origin.date = reports::iso_date(static_cast<std::time_t>(first.started_ns / 1000000000u));
+    facts.origin.version = reports::own_version();
     facts.ranks = processes_.front()->has_mpi() ? processes_.front()->records().history.ranks : 1;
     facts.clock = first.counter != 0 ? "cycle counter" : "CLOCK_MONOTONIC";
     std::uint64_t torn = 0, cut = 0, calls = 0, stopped = 0;

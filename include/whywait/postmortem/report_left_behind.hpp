@@ -33,7 +33,8 @@ inline namespace v0 {
 /// How report_left_behind presents its findings.
 struct left_behind_options {
   std::FILE* text = stderr;  ///< output of the text report; null for none
-  std::string output;        ///< prefix of the JSON files prefix.json, prefix.2.json, ...; empty for none
+  bool full = false;         ///< the full report instead of the short one
+  std::string output;        ///< prefix of the files prefix.json and prefix.txt, prefix.2.json, ...; empty for none
   bool remove = true;        ///< whether reported files are removed
 };
 
@@ -66,11 +67,13 @@ inline void report_job(dead_job& job, const left_behind_options& options, std::s
       for (const std::string& w : result.run.warnings) text += "  " + w + "\n";
     std::fputs(text.c_str(), options.text);
     std::fflush(options.text);
-    if (job.explained()) reports::print_text(result, options.text);
+    reports::text_options length;
+    length.full = options.full;
+    if (job.explained()) reports::print_text(result, options.text, length);
   }
   if (options.output.empty()) return;
-  const std::string path = options.output + (number == 0 ? "" : "." + std::to_string(number + 1)) + ".json";
-  const std::string problem = reports::write_json_file(result, path);
+  const std::string problem =
+      reports::write_files(result, options.output + (number == 0 ? "" : "." + std::to_string(number + 1)));
   if (!problem.empty()) core::warn(problem.c_str());
 }
 

@@ -27,6 +27,23 @@ inline void add(uint64_t& sum, uint64_t number) noexcept {
   sum += number;
 #endif
 }
+inline void set(uint64_t& bits, uint64_t mask) noexcept {
+#if defined(__x86_64__)
+  __asm__("orq %1, %0" : "+m"(bits) : "er"(mask) : "cc");
+#else
+  bits |= mask;
+#endif
+}
+/// The sum; whether the highest bit is set then.
+inline bool add_to_negative(uint64_t& sum, uint64_t number) noexcept {
+#if defined(__x86_64__)
+  bool negative;
+  __asm__("addq %2, %0" : "+m"(sum), "=@ccs"(negative) : "er"(number));
+  return negative;
+#else
+  return static_cast<int64_t>(sum += number) < 0;
+#endif
+}
 inline void subtract(uint64_t& sum, uint64_t number) noexcept {
 #if defined(__x86_64__)
   __asm__("subq %1, %0" : "+m"(sum) : "er"(number) : "cc");
@@ -47,19 +64,30 @@ inline bool subtract_to_negative(uint64_t& sum, uint64_t number) noexcept {
 
 }  // namespace detail
 
-/// A block of the profile.
+/// A block of the profile. The time of a region in the open segment, without regions inside it, is `whole` + `rest`: `rest` is
+/// what those regions took, and what earlier segments had, with a minus sign. `whole` is negative while the region is open.
 struct path_entry {
   uint64_t visits;
-  uint64_t ticks;  ///< of the innermost region: less the instant since when it is
-  uint64_t work;
-  uint32_t within;
-  uint32_t unused;
+  uint64_t rest;
+  uint64_t work;  ///< of an untimed step: the region around its first visit
+  uint64_t whole;  ///< the time of all visits with everything inside
 
   static constexpr uint64_t visited = uint64_t(1) << 63;  ///< in `visits`: in the list of the segment
+  static constexpr uint64_t untimed = uint64_t(1) << 62;  ///< in `visits`: a step
+  static constexpr uint64_t repeated = uint64_t(1) << 61;  ///< in `visits`: it was entered inside itself
+  static constexpr uint64_t most_visits = repeated - 1;
 
   /// Counts a visit. False if it is the first of the segment: then take it back and go the slow way.
   bool arrive() noexcept { return detail::subtract_to_negative(visits, ~uint64_t(0)); }
   void take_back() noexcept { detail::subtract(visits, 1); }
+  uint64_t ticks() const noexcept { return whole + rest; }
+  /// A region is open while the instant of its begin is missing in `whole`: then it is less than minus the time at which the
+  /// process began. Counters of two processors differ by less.
+  bool is_open() const noexcept { return static_cast<int64_t>(whole) < -(int64_t(1) << 24); }
+  /// Ends a visit. If the region is open still, `whole` has the time of the inner visit twice.
+  void end(uint64_t now) noexcept {
+    if (__builtin_expect(detail::add_to_negative(whole, now), 0) && is_open()) detail::set(visits, repeated);
+  }
 };
 
 /// An open region.
@@ -96,8 +124,8 @@ struct path_head {
   bool enters_fast() const noexcept { return top < fast_end; }
   path_frame* enter(path_entry* block, uint64_t now) noexcept {
     path_frame* const outer = top;
-    detail::add(outer->region->ticks, now);
-    detail::subtract(block->ticks, now);
+    detail::add(outer->region->rest, now);
+    detail::subtract(block->whole, now);
     top = outer + 1;  // first: what a signal handler enters lies above
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     outer[1].path = 0;
@@ -108,10 +136,11 @@ struct path_head {
   bool is_innermost(const path_frame* entered) const noexcept { return top == entered; }
   /// False: the region around it has to be listed (path_recorder::touch).
   bool leave(path_frame* entered, uint64_t now) noexcept {
-    detail::add(entered->region->ticks, now);
+    entered->region->end(now);
     path_entry* const outer = entered[-1].region;
     top = entered - 1;
-    return !__builtin_expect(detail::subtract_to_negative(outer->ticks, now), 0);
+    detail::subtract(outer->rest, now);
+    return __builtin_expect(static_cast<int64_t>(outer->visits) < 0, 1);
   }
   /// The frame that `next` may be called with, null if there is none.
   path_frame* innermost() noexcept {
@@ -119,8 +148,8 @@ struct path_head {
     return __builtin_expect(above < sizeof(path_frame) * (max_depth - 1), 1) ? top : nullptr;
   }
   static void next(path_frame* entered, path_entry* block, uint64_t now) noexcept {
-    detail::add(entered->region->ticks, now);
-    detail::subtract(block->ticks, now);
+    entered->region->end(now);
+    detail::subtract(block->whole, now);
     entered->region = block;
     entered->path = 0;
   }

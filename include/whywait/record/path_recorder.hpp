@@ -21,10 +21,10 @@ namespace record {
 /// ticks of all blocks, outside included, sum to the time since `open` without the pauses, exactly. Blocks are
 /// numbers below site_table::capacity. About 2.4 MB of zeroed memory, touched block by block: make it in fresh pages.
 ///
-/// An instant is added to the ticks of the region that ends to be innermost and subtracted from those of the one that
-/// begins to be. All steps of a mark are additions to memory, one instruction each: there is no chain of dependent
-/// loads, and a mark in a signal handler that comes between two steps loses nothing. What is in the segment is seen
-/// from the sign of a result: its visits are above `visited`, its ticks above `timed`.
+/// An instant is subtracted from a region's `whole` when it begins and added when it ends; for the region around it the same
+/// instants go to `rest`, with the opposite sign. All steps of a mark are additions to memory, one instruction each: there is
+/// no chain of dependent loads, and a mark in a signal handler that comes between two steps loses nothing. What is in the
+/// segment is seen from the sign of `visits`.
 class path_recorder {
  public:
   static constexpr uint32_t max_depth = path_head::max_depth;
@@ -42,10 +42,11 @@ class path_recorder {
 
   /// Starts outside any region at `now`.
   void open(uint64_t now) noexcept {
-    frames_[0].region = profile_;
+    frames_[0].region = &outside_;
     head_.top = head_.fast_end = frames_;
     opened_ = now;
-    profile_[0].ticks = timed - now;
+    outside_.visits = visited;  // as if it were listed, which it never is
+    outside_.rest = 0 - now;
   }
 
   path_head& head() noexcept { return head_; }
@@ -74,7 +75,8 @@ class path_recorder {
     const uint64_t levels =
         (reinterpret_cast<uintptr_t>(head->top) - reinterpret_cast<uintptr_t>(&remote->frames_[0])) / sizeof(frame);
     if (levels > max_depth) return false;
-    for (uint64_t level = 0; level <= levels; ++level) {
+    frames_[0].region = &outside_;
+    for (uint64_t level = 1; level <= levels; ++level) {
       const uint64_t bytes =
           reinterpret_cast<uintptr_t>(frames_[level].region) - reinterpret_cast<uintptr_t>(&remote->profile_[0]);
       if (bytes % sizeof(entry) != 0 || bytes / sizeof(entry) >= entries) return false;
@@ -95,7 +97,7 @@ class path_recorder {
   /// stays with the region at that depth. Returns the new depth.
   uint32_t enter(uint32_t block, uint64_t now) noexcept {
     entry* const e = profile_ + block;
-    if (!e->arrive()) touch(e, 0);
+    if (!e->arrive()) touch(e);
     if (__builtin_expect(!head_.enters_fast(), 0)) make_room();
     if (depth() < max_depth) head_.enter(e, now);
     else ++deeper_;
@@ -111,18 +113,18 @@ class path_recorder {
   /// is counted.
   void next(uint32_t block, uint64_t now) noexcept {
     entry* const e = profile_ + block;
-    if (!e->arrive()) touch(e, 0);
+    if (!e->arrive()) touch(e);
     if (deeper_ == 0 && head_.top != frames_) path_head::next(head_.top, e, now);
   }
   void work(uint64_t units) noexcept { detail::add(head_.top->region->work, units); }
   /// Counts one visit of an untimed block.
   void visit(uint32_t block) noexcept {
     entry* const e = profile_ + block;
-    if (!e->arrive()) touch(e, innermost());
+    if (!e->arrive()) touch(e, true);
   }
 
   /// Follows path_head::leave where that returns true.
-  void touch_outer() noexcept { touch(head_.top->region, 0); }
+  void touch_outer() noexcept { touch(head_.top->region); }
 
   /// Site number of the innermost region; 0 outside any.
   uint32_t innermost() const noexcept { return number(head_.top->region); }
@@ -153,21 +155,22 @@ class path_recorder {
   void close(uint64_t now, Sink&& sink) noexcept {
     entry* const inside = head_.top->region;
     in_list_ = true;
-    detail::add(inside->ticks, now);
+    detail::add(inside->rest, now);
     for (uint32_t i = 0; i < touched_count_; ++i) {
       entry& e = profile_[touched_[i]];
-      const entry was = e;
-      detail::subtract(e.visits, was.visits);  // not set to 0: a signal handler may have counted meanwhile
-      detail::subtract(e.ticks, was.ticks);
-      detail::subtract(e.work, was.work);
-      hand_over(touched_[i], was, was.ticks - timed, sink);
+      const uint64_t visits = e.visits, work = e.work, ticks = e.ticks();
+      // not set to 0: a signal handler may have counted meanwhile
+      detail::subtract(e.visits, visits & (visited | entry::most_visits));
+      detail::subtract(e.rest, ticks);
+      if (work != 0 && (visits & entry::untimed) == 0) detail::subtract(e.work, work);
+      hand_over(touched_[i], visits, work, ticks, sink);
     }
     touched_count_ = 0;
-    if (inside == profile_) {
-      inside->ticks = timed - now;
+    if (inside == &outside_) {
+      inside->rest = 0 - now;
     } else {
-      add_to_list(inside, 0);
-      detail::subtract(inside->ticks, now);
+      add_to_list(inside);
+      detail::subtract(inside->rest, now);
     }
     in_list_ = false;
   }
@@ -175,7 +178,7 @@ class path_recorder {
   /// A cheap `close` for segments in which only code outside any region ran. False: call `close`.
   bool close_if_outside(uint64_t now) noexcept {
     if (touched_count_ != 0 || head_.top != frames_) return false;
-    profile_[0].ticks = timed - now;
+    outside_.rest = 0 - now;
     return true;
   }
 
@@ -183,8 +186,8 @@ class path_recorder {
   bool undisturbed() const noexcept {
     if (touched_count_ == 0) return head_.top == frames_;
     const entry* const inside = head_.top->region;
-    return touched_count_ == 1 && inside != profile_ && touched_[0] == number(inside) && inside->visits == visited &&
-           inside->work == 0;
+    return touched_count_ == 1 && inside != &outside_ && touched_[0] == number(inside) &&
+           (inside->visits & (visited | entry::most_visits)) == visited && inside->work == 0;
   }
 
   /// Shows the open segment as `close(now, sink)` would, and changes nothing. `now` before the last event (0): the
@@ -196,10 +199,10 @@ class path_recorder {
     const uint64_t longest = now > opened_ ? now - opened_ : 0;
     for (uint32_t i = 0; i < touched_count_; ++i) {
       const entry& e = profile_[touched_[i]];
-      uint64_t ticks = e.ticks - timed + (&e == inside ? now : 0);
+      uint64_t ticks = e.ticks() + (&e == inside ? now : 0);
       // Between two steps of a mark an instant is counted on one side only.
       if (static_cast<int64_t>(ticks) > 0 && ticks > longest && longest != 0) ticks -= now;
-      hand_over(touched_[i], e, ticks, sink);
+      hand_over(touched_[i], e.visits, e.work, ticks, sink);
     }
   }
 
@@ -207,11 +210,37 @@ class path_recorder {
   uint64_t opened() const noexcept { return opened_; }
 
   /// Continues after a pause that belongs to no block (the inside of an MPI call) and began at the last `close`.
-  void resume(uint64_t now) noexcept { head_.top->region->ticks = timed - now; }
+  void resume(uint64_t now) noexcept {
+    entry* const inside = head_.top->region;
+    inside->rest = 0 - now - inside->whole;
+  }
+
+  /// The time of all visits of a region with everything inside, MPI calls included, up to `now` if it is open. Any thread.
+  uint64_t whole_ticks(uint32_t block, uint64_t now) const noexcept {
+    const entry& e = profile_[block];
+    const uint64_t ticks = e.is_open() ? e.whole + now : e.whole;
+    return static_cast<int64_t>(ticks) > 0 ? ticks : 0;
+  }
+  /// Whether a region was entered inside itself, so that `whole_ticks` counts a time twice.
+  bool is_repeated(uint32_t block) const noexcept { return (profile_[block].visits & entry::repeated) != 0; }
+  /// Takes a pause out of `whole_ticks` of all open regions. For the thread itself.
+  void leave_out(uint64_t ticks) noexcept {
+    for (frame* each = frames_ + 1; each <= head_.top; ++each) {
+      bool again = false;
+      for (const frame* outer = frames_ + 1; outer != each && !again; ++outer) again = outer->region == each->region;
+      if (!again) move_begin(*each->region, ticks);
+    }
+  }
+  /// Begins `whole_ticks` of all regions at `now`, at the begin of the run. For the thread itself. O(blocks).
+  void begin_whole(uint32_t blocks, uint64_t now) noexcept {
+    for (uint32_t i = 1; i < blocks; ++i) {
+      entry& e = profile_[i];
+      if (e.whole != 0) move_begin(e, whole_ticks(i, now));
+    }
+  }
 
  private:
   static constexpr uint64_t visited = entry::visited;
-  static constexpr uint64_t timed = uint64_t(1) << 62;  // more than any clock reads
 
   // The next 64 levels: from now on they are entered the fast way, but for the very last, above which it is deep. A
   // signal handler may meet a frame that is not written yet: it must name some block.
@@ -222,24 +251,34 @@ class path_recorder {
     head_.fast_end = end;
   }
 
+  // The time so far of a region is less by that, and its time in the segment as it was.
+  static void move_begin(entry& e, uint64_t ticks) noexcept {
+    detail::subtract(e.whole, ticks);
+    detail::add(e.rest, ticks);
+  }
+
   static uint64_t least(uint64_t a, uint64_t b) noexcept { return a < b ? a : b; }
 
-  uint32_t number(const entry* block) const noexcept { return static_cast<uint32_t>(block - profile_); }
+  uint32_t number(const entry* block) const noexcept {
+    return block == &outside_ ? 0 : static_cast<uint32_t>(block - profile_);
+  }
 
   // In a signal handler that interrupts just this the block has to wait: what was counted stays, and is listed at
   // a later visit.
-  __attribute__((noinline, cold)) void touch(entry* e, uint32_t within) noexcept {
+  __attribute__((noinline, cold)) void touch(entry* e, bool step = false) noexcept {
     if (in_list_) return;
     in_list_ = true;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (static_cast<int64_t>(e->visits) >= 0) add_to_list(e, within);
+    if (step) {
+      if ((e->visits & entry::untimed) == 0 && e->whole == 0) detail::set(e->visits, entry::untimed);
+      if ((e->visits & entry::untimed) != 0) e->work = innermost();
+    }
+    if (static_cast<int64_t>(e->visits) >= 0) add_to_list(e);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     in_list_ = false;
   }
-  void add_to_list(entry* e, uint32_t within) noexcept {
-    e->within = within;
+  void add_to_list(entry* e) noexcept {
     touched_[touched_count_++] = number(e);
-    detail::add(e->ticks, timed);
     detail::add(e->visits, visited);
   }
 
@@ -255,11 +294,14 @@ class path_recorder {
   }
 
   template <class Sink>
-  static void hand_over(uint32_t block, const entry& e, uint64_t ticks, Sink& sink) noexcept {
+  static void hand_over(uint32_t block, uint64_t counted, uint64_t worked, uint64_t ticks, Sink& sink) noexcept {
     // Less than nothing: the counters of two processors differ by some ticks and the thread moved.
     if (static_cast<int64_t>(ticks) < 0) ticks = 0;
-    const uint64_t visits = e.visits & ~visited;
-    if ((visits | ticks | e.work) != 0) sink(core::path_step{block, e.within, visits, ticks, e.work});
+    const uint64_t visits = counted & entry::most_visits;
+    const bool untimed = (counted & entry::untimed) != 0;
+    const uint64_t work = untimed ? 0 : worked;
+    const auto within = static_cast<uint32_t>(untimed ? worked : 0);
+    if ((visits | ticks | work) != 0) sink(core::path_step{block, within, visits, ticks, work});
   }
 
   uint32_t touched_count_ = 0;
@@ -273,7 +315,8 @@ class path_recorder {
   // The profile begins with a cache line.
   char apart_[2048 + 64 - sizeof(path_head)];
   path_head head_ = {};
-  entry profile_[core::site_table::capacity];
+  entry profile_[core::site_table::capacity];  // 0 is that of places that have no number yet
+  entry outside_;  // of no region
 };
 
 }  // namespace record

@@ -10,6 +10,7 @@
 #include <whywait/report/picture_text.hpp>
 #include <whywait/report/prediction_text.hpp>
 #include <whywait/report/printing.hpp>
+#include <whywait/report/profile_json.hpp>
 #include <whywait/report/section.hpp>
 #include <whywait/report/trust.hpp>
 
@@ -81,6 +82,7 @@ template <class Writer>
 void write_run(Writer& out, const result& r) {
   const run_facts& run = r.run;
   out.key("run").begin_object();
+  write_origin(out, run.origin);
   out.member("ranks", run.ranks).member("locations", run.locations).member("seconds", run.seconds);
   if (run.unseen_seconds > 0) out.member("unseen_seconds", run.unseen_seconds);
   if (run.other_threads > 0)
@@ -214,6 +216,7 @@ void write_json(const result& r, Sink sink) {
   detail::write_mpi_time(out, "other_worlds", r.other_worlds, r.run.location_seconds);
   const efficiency_ranges limits = ranges_of(r.ledger.efficiency, r.not_understood, r.ledger.seconds);
   detail::write_ledger(out, r.ledger, is_weakened(r) ? &limits : nullptr);
+  detail::write_profile(out, r.profile);
   detail::write_communication(out, r);
   detail::write_prediction(out, r.prediction);
   if (!r.unseen.empty()) detail::write_totals(out, "unseen", r.unseen);
@@ -230,6 +233,11 @@ inline std::string json_of(const result& r) {
   std::string text;
   write_json(r, [&text](const char* data, std::size_t size) { text.append(data, size); });
   return text;
+}
+
+inline std::string write_files(const result& r, const std::string& prefix) {
+  const std::string text = write_text_file(r, prefix + ".txt"), data = write_json_file(r, prefix + ".json");
+  return data.empty() ? text : data;
 }
 
 inline std::string write_json_file(const result& r, const std::string& path) {

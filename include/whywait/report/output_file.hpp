@@ -67,6 +67,9 @@ class output_file {
     if (buffer_.size() >= 65536) flush();
   }
 
+  /// What stands against writing so far: an empty text, or the message of `commit`.
+  std::string problem() const { return error_ == 0 ? std::string() : "cannot write " + path_ + ": " + std::strerror(error_); }
+
   /// Renames the file. Returns an empty text on success, else for example "cannot write out.json: No space left on
   /// device".
   std::string commit() {
@@ -76,7 +79,7 @@ class output_file {
     if (error_ == 0 && !temporary_.empty() && ::rename(temporary_.c_str(), target_.c_str()) != 0) error_ = errno;
     if (error_ == 0) temporary_.clear();
     discard();
-    return error_ == 0 ? std::string() : "cannot write " + path_ + ": " + std::strerror(error_);
+    return problem();
   }
 
  private:
@@ -99,6 +102,14 @@ class output_file {
   int descriptor_ = -1;
   int error_ = 0;
 };
+
+/// Whether a file can be written there, without changing it: an empty text, or the message of output_file::commit. What is not
+/// a regular file, such as a pipe, is not tried.
+inline std::string cannot_write(const std::string& path) {
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode)) return {};
+  return output_file(path).problem();
+}
 
 }  // namespace reports
 }  // namespace v0

@@ -87,7 +87,7 @@ void members(Io& io, whywait::result::efficiencies& e) {
 template <class Io>
 void members(Io& io, whywait::result::region& r) {
   detail::pass_all(io, r.name, r.kind, r.where, r.visits, r.ranks, r.threads, r.min_seconds, r.mean_seconds, r.max_seconds,
-                   r.min_rank, r.max_rank, r.own_seconds, r.mpi_seconds, r.work, r.efficiency);
+                   r.min_rank, r.max_rank, r.own_seconds, r.mpi_seconds, r.work, r.recursive, r.efficiency);
 }
 template <class Io>
 void members(Io& io, whywait::result::traffic& t) {

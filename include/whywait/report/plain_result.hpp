@@ -98,6 +98,7 @@ inline whywait::result::region plain(const region_entry& r) {
   out.own_seconds = r.own_seconds;
   out.mpi_seconds = r.mpi_seconds;
   out.work = r.work;
+  out.recursive = r.recursive;
   if (r.efficiency) out.efficiency = {r.efficiency->parallel, r.efficiency->load_balance, r.efficiency->communication, {}, {}};
   return out;
 }
@@ -121,8 +122,9 @@ inline whywait::result::traffic plain(const traffic_entry& t) {
 class kept_result final : public whywait::result_printer {
  public:
   explicit kept_result(result all) : all_(std::move(all)) {}
-  std::string text(bool, std::size_t columns) const override {
+  std::string text(bool full, std::size_t columns) const override {
     text_options options;
+    options.full = full;
     options.columns = columns;
     return text_of(all_, options);
   }

@@ -32,7 +32,8 @@ struct region_entry {
   double own_seconds = 0;  ///< part outside MPI and outside regions inside it
   double mpi_seconds = 0;  ///< part in MPI
   std::int64_t work = 0;
-  std::optional<region_efficiency> efficiency;  ///< empty: several threads of a rank ran it, or it waits by its mark
+  bool recursive = false;  ///< it was entered inside itself: its times are without other regions inside it
+  std::optional<region_efficiency> efficiency;  ///< empty: threads, recursive, or it waits by its mark
 };
 
 /// Messages of one power of two: from `least_bytes` up to twice as many; of 0 exactly 0.

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -29,16 +30,25 @@ struct run_origin {
   std::int64_t nodes = 0;  ///< machines
 };
 
-namespace detail {
-
-/// ISO 8601 with the offset from UTC; `local`: from localtime_r.
-inline std::string iso_date(const std::tm& local) {
+/// An instant in local time as ISO 8601, with the offset from UTC. Empty if it cannot be converted.
+inline std::string iso_date(std::time_t instant) {
+  std::tm local{};
+  if (::localtime_r(&instant, &local) == nullptr) return {};
   char text[64], offset[16];
   const long minutes = local.tm_gmtoff / 60, size = minutes < 0 ? -minutes : minutes;
   std::snprintf(offset, sizeof offset, "%c%02ld:%02ld", minutes < 0 ? '-' : '+', size / 60 % 100, size % 60);
   const std::size_t length = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &local);
   return std::string(text, length) + offset;
 }
+
+/// The version of these headers, "0.1.0".
+inline std::string own_version() {
+  const core::version_number version = core::version();
+  return std::to_string(version.major_part) + "." + std::to_string(version.minor_part) + "." +
+         std::to_string(version.patch_part);
+}
+
+namespace detail {
 
 /// The command line of this process: the kernel separates the words by null characters.
 inline base::vector<std::string> command_line() {
@@ -69,12 +79,8 @@ inline run_origin origin_of_process(double seconds_ago) {
   if (!words.empty()) out.program = words[0];
   char host[256] = "";
   if (::gethostname(host, sizeof host - 1) == 0) out.host = host;
-  const std::time_t begin = std::time(nullptr) - static_cast<std::time_t>(seconds_ago > 0 ? seconds_ago : 0);
-  std::tm local{};
-  if (::localtime_r(&begin, &local) != nullptr) out.date = detail::iso_date(local);
-  const core::version_number version = core::version();
-  out.version =
-      std::to_string(version.major_part) + "." + std::to_string(version.minor_part) + "." + std::to_string(version.patch_part);
+  out.date = iso_date(std::time(nullptr) - static_cast<std::time_t>(seconds_ago > 0 ? seconds_ago : 0));
+  out.version = own_version();
 #if defined(__clang__)
   out.compiler = "clang " __clang_version__;
 #else

@@ -126,7 +126,8 @@ struct result {
     double own_seconds = 0;  ///< rank time of its own code: outside MPI and outside regions inside it
     double mpi_seconds = 0;  ///< rank time in MPI calls inside it
     std::int64_t work = 0;  ///< units of WHYWAIT_WORK
-    std::optional<efficiencies> efficiency;  ///< as TALP defines it; empty: several threads of a rank ran it
+    bool recursive = false;  ///< it was entered inside itself: its times are without other regions inside it
+    std::optional<efficiencies> efficiency;  ///< as TALP defines it; empty: several threads of a rank ran it, or recursive
 
     double mpi_share() const noexcept {
       const double all = mean_seconds * ranks;

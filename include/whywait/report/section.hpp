@@ -34,6 +34,7 @@ class section {
   virtual ~section() = default;
 
   virtual std::string text(std::size_t columns) const = 0;  ///< empty, or begins with an empty line
+  virtual std::string brief(std::size_t columns) const = 0;  ///< the same in few lines; empty, or lines
   virtual void write(json_document& out) const = 0;         ///< writes its members of the document
 };
 

@@ -7,38 +7,30 @@
 #include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/report/grouping.hpp>
+#include <whywait/report/headline.hpp>
 #include <whywait/report/ledger_text.hpp>
 #include <whywait/report/model.hpp>
+#include <whywait/report/output_file.hpp>
 #include <whywait/report/picture_text.hpp>
 #include <whywait/report/prediction_text.hpp>
 #include <whywait/report/printing.hpp>
+#include <whywait/report/profile_text.hpp>
+#include <whywait/report/short_text.hpp>
+#include <whywait/report/terminal.hpp>
 #include <whywait/report/trust.hpp>
 #include <whywait/report/words.hpp>
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <string>
 #include <utility>
 
 namespace whywait {
 inline namespace v0 {
 namespace reports {
-
-/// Whether to colour the output: `stream` is a terminal with colours and NO_COLOR (no-color.org) is unset or empty.
-inline bool wants_colour(std::FILE* stream) noexcept {
-  const char* const no = std::getenv("NO_COLOR");
-  const char* const term = std::getenv("TERM");
-  if (no != nullptr && *no != '\0') return false;
-  if (term == nullptr || std::strcmp(term, "dumb") == 0 || *term == '\0') return false;
-  return ::isatty(::fileno(stream)) == 1;
-}
 
 namespace detail {
 
@@ -49,38 +41,29 @@ class text_writer {
 
   std::string operator()() {
     const run_facts& run = r_.run;
-    const double share = run.location_seconds > 0 ? run.waiting_seconds / run.location_seconds : 0;
-    std::string head = "whywait · " + base::counted(run.ranks, "rank");
-    if (run.locations > run.ranks) head += " · " + base::counted(run.locations, "thread");
-    head += " · " + base::duration(run.seconds);
-    const bool partly = run.unseen_seconds > 0.01 * run.seconds;
-    if (partly) head += ", of which " + explained_words(run) + " explained";
+    std::string head = headline(r_);
     if (run.mpi_calls <= 0) {
-      out_ += bold(head) + "\n";
-      paragraph(
-          "NO MPI CALLS WERE SEEN, so waits cannot be explained. Include <whywait/mpi.hpp> in one source file that is "
-          "linked into the program, and call MPI through its C interface. WHYWAIT_ENABLE=0 suppresses this message.",
-          "  ", red());
+      paragraph(head, "", o_.bold());
+      paragraph(no_calls_words(), "  ", o_.red());
       warnings();
       return std::move(out_);
     }
-    const bool quiet = share < o_.quiet_below || run.waiting_seconds < o_.quiet_seconds;
+    const bool quiet = is_quiet(r_, o_), partly = run.unseen_seconds > 0.01 * run.seconds;
     if (!quiet)
-      head += " · " + base::percent(share) + " of " + (partly ? "that" : "rank time") + " is waiting (" +
+      head += " · " + base::percent(waiting_share(run)) + " of " + (partly ? "that" : "rank time") + " is waiting (" +
               base::duration(run.waiting_seconds) + ")";
-    if (run.partial) head += " · PARTIAL";
-    paragraph(head, "", bold_on());
+    paragraph(head, "", o_.bold());
     if (run.partial) paragraph("The program did not finish; the report covers what was recorded until its end.", "  ");
-    if (shares_processors(r_)) paragraph(sharing_words(r_), "  ", red(), 2);
-    for (const verdict_entry& v : r_.verdict) paragraph(base::printable(sentence(r_, v)), "  ", bold_on());
+    if (shares_processors(r_)) paragraph(sharing_words(r_), "  ", o_.red(), 2);
+    for (const verdict_entry& v : r_.verdict) paragraph(base::printable(sentence(r_, v)), "  ", o_.bold());
     if (!quiet) paragraph(no_verdict_words(r_), "  ");
-    if (is_weakened(r_)) paragraph(unknown_words(r_), "  ", red(), 2);
+    if (is_weakened(r_)) paragraph(unknown_words(r_), "  ", o_.red(), 2);
     for (const std::string& words : {other_worlds_words(r_), files_words(r_)})
-      if (!words.empty()) paragraph(words, "  ", bold_on(), 2);
+      if (!words.empty()) paragraph(words, "  ", o_.bold(), 2);
     const bool parallel = run.locations > 1 && r_.ledger.efficiency.parallel > 0;
     if (quiet) {
       if (parallel && (r_.ledger.efficiency.parallel < least_efficiency || is_weakened(r_))) efficiency();
-      balanced(share);
+      balanced();
     } else {
       const base::vector<wait_group> groups = group_shapes(r_.waits);
       std::size_t shown = 0;
@@ -98,6 +81,8 @@ class text_writer {
     }
     problems();
     if (!quiet) ledger();
+    out_ += regions_text(r_.profile, o_.columns);
+    out_ += messages_text(r_.profile, o_.columns);
     if (r_.communication != nullptr) out_ += r_.communication->text(o_.columns);
     const std::string predicted = prediction_text(r_.prediction, o_.columns);
     out_ += predicted;
@@ -107,12 +92,7 @@ class text_writer {
   }
 
  private:
-  const char* bold_on() const noexcept { return o_.colour ? "\033[1m" : ""; }
-  const char* red() const noexcept { return o_.colour ? "\033[1;31m" : ""; }
-  const char* green() const noexcept { return o_.colour ? "\033[32m" : ""; }
-  const char* faint() const noexcept { return o_.colour ? "\033[2m" : ""; }
-  const char* off() const noexcept { return o_.colour ? "\033[0m" : ""; }
-  std::string bold(const std::string& text) const { return bold_on() + text + off(); }
+  std::string bold(const std::string& text) const { return o_.bold() + text + o_.off(); }
 
   /// Wrapped text in one colour; further lines are indented by `deeper` more columns.
   void paragraph(const std::string& text, const std::string& margin, const char* colour = "", std::size_t deeper = 0) {
@@ -122,26 +102,17 @@ class text_writer {
       return;
     }
     lines.pop_back();  // the line feed follows the colour reset
-    out_ += colour + lines + off() + "\n";
+    out_ += colour + lines + o_.off() + "\n";
   }
 
-  void balanced(double share) {
-    if (r_.run.ranks == 1 && r_.run.waiting_seconds <= 0) {
-      if (r_.other_worlds.seconds > 0) paragraph("1 rank: it can only wait for processes of another world.", "  ");
-      else paragraph("1 rank: there is no other rank to wait for.", "  ");
-      return;
-    }
-    if (r_.run.unseen_seconds > 0.1 * r_.run.seconds) return paragraph(hardly_seen(r_.run, share), "  ");
-    const std::string waiting =
-        base::percent(share) + " of rank time is waiting (" + base::duration(r_.run.waiting_seconds) + ")";
-    if (nothing_worth_changing(r_, o_)) paragraph(waiting + ": nothing worth changing here.", "  ", green());
-    else paragraph(waiting + instead_words(first_objection(r_, o_)), "  ");
-    if (!r_.waits.empty()) {
-      const wait_entry& w = r_.waits.front();
-      paragraph("(most: " + pattern_words(w.pattern) + ", " + base::duration(w.seconds) + " in all, " +
-                    call_text(w.operation, "in", 60) + ")",
-                "  ");
-    }
+  void balanced() {
+    paragraph(quiet_words(r_, o_), "  ", nothing_worth_changing(r_, o_) ? o_.green() : "");
+    if (r_.waits.empty() || r_.run.unseen_seconds > 0.1 * r_.run.seconds) return;
+    if (r_.run.ranks == 1 && r_.run.waiting_seconds <= 0) return;
+    const wait_entry& w = r_.waits.front();
+    paragraph("(most: " + pattern_words(w.pattern) + ", " + base::duration(w.seconds) + " in all, " +
+                  call_text(w.operation, "in", 60) + ")",
+              "  ");
   }
 
   /// Shares of several kinds of waits: "late sender 32 %, late receiver 1.5 % of rank time".
@@ -208,7 +179,7 @@ class text_writer {
   void advice(const advice_entry& a, const base::duration_scale& scale) {
     if (a.text.empty()) return;
     paragraph("try: " + base::printable(a.text) + (a.saving_seconds > 0 ? saving_words(a, scale) : std::string()), margin(),
-              green(), 5);
+              o_.green(), 5);
   }
 
   std::string saving_words(const advice_entry& a, const base::duration_scale& scale) const {
@@ -354,16 +325,16 @@ class text_writer {
 
   void footer() {
     out_ += "\n";
-    paragraph(quality_words(r_.run), "    ", faint());
-    for (const explain::progress_fact& p : r_.run.progress) paragraph(progress_words(p), "    ", faint());
+    paragraph(quality_words(r_.run), "    ", o_.faint());
+    for (const explain::progress_fact& p : r_.run.progress) paragraph(progress_words(p), "    ", o_.faint());
     const std::string overhead = overhead_text(r_.ledger);
-    if (!overhead.empty()) paragraph(overhead, "    ", faint());
+    if (!overhead.empty()) paragraph(overhead, "    ", o_.faint());
     warnings();
   }
 
   void warnings() {
     if (!r_.unseen.empty()) paragraph("after the record buffer was full, all ranks ran " + unseen_words(r_.unseen), "    ");
-    for (const std::string& w : r_.run.warnings) paragraph("warning: " + base::printable(w), "    ", red(), 9);
+    for (const std::string& w : r_.run.warnings) paragraph("warning: " + base::printable(w), "    ", o_.red(), 9);
   }
 
   static const std::string& margin() {
@@ -380,13 +351,30 @@ class text_writer {
 }  // namespace detail
 
 /// The report as UTF-8 text, most costly waits first. Lines have at most `columns` where names permit.
-inline std::string text_of(const result& r, const text_options& options = {}) { return detail::text_writer(r, options)(); }
+inline std::string text_of(const result& r, const text_options& options = {}) {
+  return options.full ? detail::text_writer(r, options)() : short_text_of(r, options);
+}
 
 inline void print_text(const result& r, std::FILE* stream, text_options options) {
-  options.colour = wants_colour(stream);
-  const std::string text = text_of(r, options);
+  const terminal shown = terminal_of(stream);
+  options.columns = shown.columns != 0 ? shown.columns : text_options::unlimited;
+  options.colour = shown.colour;
+  std::string text = text_of(r, options);
+  if (!shown.utf8) text = to_ascii(text);
+  static bool printed = false;
+  if (printed) text.insert(0, "\n");
+  printed = true;
   std::fwrite(text.data(), 1, text.size(), stream);
   std::fflush(stream);
+}
+
+inline std::string write_text_file(const result& r, const std::string& path) {
+  text_options options;
+  options.columns = text_options::unlimited;
+  const std::string text = text_of(r, options);
+  output_file file(path);
+  file.write(text.data(), text.size());
+  return file.commit();
 }
 
 }  // namespace reports

@@ -101,11 +101,14 @@ inline std::string who_waited(const wait_entry& w) {
   double total = 0;
   for (const location_seconds& c : w.causers) total += c.seconds;
   const location_seconds& first = w.causers[0];
+  if (w.causers.size() > 1 && first.rank >= 0 && first.seconds >= 0.995 * total)
+    return out + " for " + words_for(w.causers, 0, 1).text;
   if (w.causers.size() > 1 && first.rank >= 0 && first.seconds >= 0.6 * total)
     return out + ", mostly for " + words_for(w.causers, 0, 1).text + " (" + base::percent(first.seconds / total) + ")";
   std::size_t most = 0;
   double named = 0;
   while (most < w.causers.size() && w.causers[most].rank >= 0 && named < 0.9 * total) named += w.causers[most++].seconds;
+  if (most > 0 && most < w.causers.size() && named >= 0.995 * total) return out + " for " + words_for(w.causers, 0, most).text;
   if (most > 0 && most < w.causers.size() && 4 * most <= 3 * w.causers.size() && named >= 0.9 * total)
     return out + ", mostly for " + words_for(w.causers, 0, most).text + " (" + base::percent(named / total) + ")";
   if (all.ranks == waiters.ranks && !all.others && !waiters.others && all.ranks.size() > 1) return out + " for one another";
@@ -156,7 +159,7 @@ inline std::string lead_words(const residual_entry& r) {
 /// The difference between both sides in one block: "same visits, each 1.9 ms slower", "1,200 more visits", "only the
 /// late side ran it", "4.0x as often: 80 visits instead of 20" of an untimed step. `name_lead`: adds by how many visits
 /// one side was ahead.
-inline std::string remark(const residual_entry& r, bool name_lead = true) {
+inline std::string remark(const residual_entry& r, bool name_lead = true, bool name_inherited = true) {
   std::string out;
   const bool work = r.causer_work > 0 && r.waiter_work > 0;
   const std::int64_t late = work ? r.causer_work : r.causer_visits;
@@ -191,7 +194,7 @@ inline std::string remark(const residual_entry& r, bool name_lead = true) {
   }
   if (name_lead && r.lead_visits != 0) out += (out.empty() ? "" : "; ") + detail::lead_words(r);
   if (r.kind == "waiting") out += (out.empty() ? "" : ", ") + std::string("marked as waiting");
-  if (r.inherited_seconds() > 0.1 * std::fabs(r.seconds()) && r.seconds() > 0)
+  if (name_inherited && r.inherited_seconds() > 0.1 * std::fabs(r.seconds()) && r.seconds() > 0)
     out += (out.empty() ? "" : "; ") +
            (r.inherited_seconds() >= 0.99 * r.seconds() ? std::string("all") : base::duration(r.inherited_seconds(), 2)) +
            " inherited";

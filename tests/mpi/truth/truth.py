@@ -419,7 +419,7 @@ def main():
     def execute(c, folder, arguments, question=None):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        own = environment | {"WHYWAIT_OUTPUT": "out", "COLUMNS": "100"} | ({"WHYWAIT_WHATIF": question} if question else {})
+        own = environment | {"WHYWAIT_OUTPUT": "out", "WHYWAIT_REPORT": "full"} | ({"WHYWAIT_WHATIF": question} if question else {})
         if "tcp" in c.facts:
             own["OMPI_MCA_btl"] = "self,tcp"
         if c.check is spinning:

@@ -7,6 +7,7 @@
 #include <map>
 #include <new>
 #include <random>
+#include <set>
 #include <vector>
 
 using whywait::core::path_step;
@@ -14,7 +15,7 @@ using whywait::core::path_step;
 namespace {
 
 struct fake_clock {
-  static inline std::uint64_t time = 0;
+  static inline std::uint64_t time = std::uint64_t(1) << 32;  // some seconds after the machine started
   static std::uint64_t now() noexcept { return time; }
 };
 
@@ -72,7 +73,21 @@ bool same(const segment& a, const segment& b) {
 // A simple reference with a stack, which counts every tick as it passes.
 class reference {
  public:
-  void pass(std::uint64_t ticks) { now_[innermost()].ticks += ticks; }
+  void pass(std::uint64_t ticks) {
+    now_[innermost()].ticks += ticks;
+    pause(ticks);
+  }
+  /// Time that belongs to no block but passes inside all open regions. With a region inside itself it counts once.
+  void pause(std::uint64_t ticks) {
+    std::set<std::uint32_t> open;
+    for (std::size_t level = 0; level < stack_.size() && level < recorder::max_depth; ++level) {
+      if (!open.insert(stack_[level]).second) repeated_.insert(stack_[level]);
+    }
+    for (const std::uint32_t block : open) whole_[block] += ticks;
+  }
+  const std::map<std::uint32_t, std::uint64_t>& whole() const { return whole_; }
+  /// Blocks that were entered inside themselves for some time.
+  const std::set<std::uint32_t>& repeated() const { return repeated_; }
   void enter(std::uint32_t block) {
     ++now_[block].visits;
     now_[block].within = 0;
@@ -109,12 +124,13 @@ class reference {
  private:
   std::vector<std::uint32_t> stack_;
   std::map<std::uint32_t, path_step> now_;
+  std::map<std::uint32_t, std::uint64_t> whole_;
+  std::set<std::uint32_t> repeated_;
 };
 
 }  // namespace
 
 TEST_CASE("a region's time is its own, without that of the regions inside it") {
-  fake_clock::time = 1000;
   const opened r;
   fake_clock::time += 5;
   r->enter(7);
@@ -264,8 +280,9 @@ TEST_CASE("random nestings equal those of a plain stack, and the times of all bl
   const auto below = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
   const opened r;
   reference plain;
-  bool stacks_agree = true, segments_agree = true, peeks_agree = true, sums_agree = true;
+  bool stacks_agree = true, segments_agree = true, peeks_agree = true, sums_agree = true, wholes_agree = true;
   std::uint64_t timed = 0, begin = fake_clock::time, paused = 0;
+  int wholes = 0;
   for (int step = 0; step < 200'000; ++step) {
     const std::uint64_t ticks = below(4) * below(50);
     fake_clock::time += ticks;
@@ -276,7 +293,8 @@ TEST_CASE("random nestings equal those of a plain stack, and the times of all bl
       case 1:
       case 2:
       case 3: {
-        const std::uint32_t block = 1 + below(40);
+        // in the second half regions may be inside themselves
+        const std::uint32_t block = step < 100'000 ? 200 + 4 * r->depth() + below(4) : 1 + below(40);
         r->enter(block);
         plain.enter(block);
         break;
@@ -296,7 +314,8 @@ TEST_CASE("random nestings equal those of a plain stack, and the times of all bl
         break;
       }
       case 9: {
-        const std::uint32_t block = 1 + below(40);
+        const std::uint32_t depth = r->depth() == 0 ? 0 : r->depth() - 1;
+        const std::uint32_t block = step < 100'000 ? 200 + 4 * depth + below(4) : 1 + below(40);
         r->next(block);
         plain.next(block);
         break;
@@ -320,8 +339,21 @@ TEST_CASE("random nestings equal those of a plain stack, and the times of all bl
         sums_agree = sums_agree && timed + paused == fake_clock::time - begin;
         const std::uint64_t pause = below(3) * 1000;
         fake_clock::time += pause;
+        plain.pause(pause);
         paused += pause;
         r->resume(fake_clock::time);
+        if (below(2) == 0) {  // such as the explanation of an epoch
+          const std::uint64_t left_out = 500;
+          fake_clock::time += left_out;
+          paused += left_out;
+          r->leave_out(left_out);
+          r->resume(fake_clock::time);
+        }
+        for (const auto& [block, whole] : plain.whole()) {
+          if (r->is_repeated(block) || plain.repeated().count(block) != 0) continue;
+          wholes_agree = wholes_agree && r->whole_ticks(block, fake_clock::time) == whole;
+          ++wholes;
+        }
       }
     }
     stacks_agree = stacks_agree && r->depth() == plain.stack().size() && r->innermost() == plain.innermost();
@@ -332,7 +364,76 @@ TEST_CASE("random nestings equal those of a plain stack, and the times of all bl
   CHECK(segments_agree);
   CHECK(peeks_agree);
   CHECK(sums_agree);
+  CHECK(wholes_agree);
+  CHECK(wholes > 10'000);
   CHECK(timed > 0);
+}
+
+TEST_CASE("the whole time of a region has everything inside it, also calls and other segments") {
+  const opened r;
+  r->enter(7);
+  fake_clock::time += 10;
+  r->enter(8);
+  fake_clock::time += 100;
+  r->visit(5);
+  close(*r.it);
+  fake_clock::time += 1000;  // a call
+  r->resume(fake_clock::time);
+  fake_clock::time += 3;
+  CHECK(r->whole_ticks(8, fake_clock::time) == 1103);  // open
+  r->leave();
+  r->next(9);
+  fake_clock::time += 40;
+  r->next(7);
+  fake_clock::time += 2;
+  r->leave();
+  CHECK(r->whole_ticks(7, fake_clock::time) == 1115);
+  CHECK(r->whole_ticks(8, fake_clock::time) == 1103);
+  CHECK(r->whole_ticks(9, fake_clock::time) == 40);
+  CHECK(r->whole_ticks(5, fake_clock::time) == 0);  // not timed
+  CHECK(r->whole_ticks(6, fake_clock::time) == 0);  // never entered
+  CHECK_FALSE(r->is_repeated(7));
+  const segment s = close(*r.it);
+  CHECK(s.at(7).ticks == 2);
+  CHECK(s.at(8).ticks == 3);
+  CHECK(s.at(9).ticks == 40);
+}
+
+TEST_CASE("a pause can be left out of the whole time, and what was before the run") {
+  const opened r;
+  r->enter(7);
+  fake_clock::time += 30;
+  r->enter(8);
+  r->leave();
+  r->begin_whole(10, fake_clock::time);
+  CHECK(r->whole_ticks(7, fake_clock::time) == 0);
+  r->enter(8);
+  fake_clock::time += 5;
+  r->leave_out(3);
+  r->leave();
+  r->leave();
+  CHECK(r->whole_ticks(7, fake_clock::time) == 2);
+  CHECK(r->whole_ticks(8, fake_clock::time) == 2);
+  const segment s = close(*r.it);
+  CHECK(s.at(7).ticks == 30);
+  CHECK(s.at(8).ticks == 5);
+}
+
+TEST_CASE("a region inside itself is noticed, because its time would count twice") {
+  const opened r;
+  for (const bool nested : {false, true}) {
+    r->enter(7);
+    fake_clock::time += 10;
+    if (nested) r->enter(7);
+    fake_clock::time += 10;
+    if (nested) r->leave();
+    CHECK(r->is_repeated(7) == nested);
+    r->leave();
+  }
+  const segment s = close(*r.it);
+  CHECK(s.at(7).ticks == 40);  // its own time is right
+  CHECK(s.at(7).visits == 3);
+  CHECK(r->is_repeated(7));
 }
 
 TEST_CASE("peeking gives running time only up to the given moment") {

@@ -178,6 +178,40 @@ reports::result everything() {
   end.blocks[0].where.name = "exchange";
   end.blocks[0].visits = 9;
   r.last_words = {end, reports::thread_end{}};
+  r.run.origin = {"./app", {"-n", "3"}, "node7", "2026-11-24T15:04:05+01:00", "0.1.0", "g++ 12.2.0", 2};
+  reports::region_entry region;
+  region.where = *names().find(compute);
+  region.visits = 9000;
+  region.ranks = 8;
+  region.seconds = 16;
+  region.min_seconds = 1;
+  region.max_seconds = 3;
+  region.min_rank = 2;
+  region.max_rank = 5;
+  region.own_seconds = 10;
+  region.mpi_seconds = 4;
+  region.work = 77;
+  region.efficiency = {0.5, 0.8, 0.625};
+  reports::region_entry recursive = region;
+  recursive.recursive = true;
+  recursive.efficiency.reset();
+  r.profile.regions = {region, recursive};
+  reports::traffic_entry sent;
+  sent.where = *names().find(sample::send);
+  sent.peers = "network";
+  sent.ranks = 8;
+  sent.count = 3;
+  sent.bytes = 100;
+  sent.most_bytes = 64;
+  sent.seconds = 0.5;
+  sent.sizes = {{0, 1, 0}, {32, 1, 36}, {64, 1, 64}};
+  reports::traffic_entry received = sent;
+  received.operation = "receive";
+  r.profile.messages = {sent, received};
+  r.profile.ranks = {{0, 12, 3, 1}, {1, 12, 2, 0.5}};
+  r.profile.hosts = {"node7", "node8"};
+  r.profile.omitted_regions = 2;
+  r.profile.omitted_messages = 3;
   r.waits[0].operation.caller = "exchange (halo.c:80)";
   r.waits[0].residual[0].where.caller = "solve (solver.c:7)";
   return r;
@@ -196,6 +230,31 @@ TEST_CASE("a report with everything in it satisfies the schema") {
   CHECK(document["waits"][0]["operation"]["caller"] == "exchange (halo.c:80)");
   CHECK(document["waits"][0]["residual"][0]["caller"] == "solve (solver.c:7)");
   CHECK(!document["waits"][0]["cause"].contains("caller"));
+}
+
+TEST_CASE("the run, its regions, messages and ranks can be parsed again") {
+  const json document = json::parse(reports::json_of(everything()));
+  CHECK(document["run"]["program"] == "./app");
+  CHECK(document["run"]["arguments"] == json({"-n", "3"}));
+  CHECK(document["run"]["date"] == "2026-11-24T15:04:05+01:00");
+  CHECK(document["run"]["nodes"] == 2);
+  const json& region = document["regions"].at(0);
+  CHECK(region["region"] == "compute_interior");
+  CHECK(region["mean_seconds"] == 2.0);
+  CHECK(region["max_rank"] == 5);
+  CHECK(region["efficiency"]["load_balance"] == 0.8);
+  CHECK(!region.contains("recursive"));
+  CHECK(document["regions"][1]["recursive"] == true);
+  CHECK(!document["regions"][1].contains("efficiency"));
+  const json& sent = document["messages"].at(0);
+  CHECK(sent["call"] == "MPI_Send");
+  CHECK(sent["sizes"][1] == json({{"least_bytes", 32}, {"count", 1}, {"bytes", 36}}));
+  CHECK(!document["messages"][1].contains("bytes"));
+  CHECK(document["ranks"]["hosts"] == json({"node7", "node8"}));
+  CHECK(document["ranks"]["host"] == json({0, 1}));
+  CHECK(document["ranks"]["mpi_seconds"] == json({3.0, 2.0}));
+  CHECK(document["omitted_regions"] == 2);
+  CHECK(document["omitted_messages"] == 3);
 }
 
 TEST_CASE("last words contain the open call of a rank, its peers and its begin") {

@@ -5,15 +5,10 @@
 
 #include "sample.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,24 +30,6 @@ std::size_t widest_line(const std::string& all) {
   }
   return most;
 }
-
-/// Restores an environment variable.
-class environment {
- public:
-  explicit environment(const char* name) : name_(name) {
-    if (const char* const value = std::getenv(name)) value_ = value;
-  }
-  ~environment() {
-    if (value_) ::setenv(name_, value_->c_str(), 1);
-    else ::unsetenv(name_);
-  }
-  environment(const environment&) = delete;
-  environment& operator=(const environment&) = delete;
-
- private:
-  const char* name_;
-  std::optional<std::string> value_;
-};
 
 bool has(const std::string& all, const std::string& part) { return all.find(part) != std::string::npos; }
 
@@ -491,43 +468,6 @@ TEST_CASE("colour adds nothing but colour") {
   CHECK(stripped == text(outcome({late_sender()})));
 }
 
-TEST_CASE("a terminal is coloured unless NO_COLOR or a dumb terminal forbids it") {
-  const int controller = ::posix_openpt(O_RDWR | O_NOCTTY);
-  REQUIRE(controller >= 0);
-  REQUIRE(::grantpt(controller) == 0);
-  REQUIRE(::unlockpt(controller) == 0);
-  std::FILE* const terminal = std::fopen(::ptsname(controller), "w");
-  REQUIRE(terminal != nullptr);
-  const environment term("TERM");
-  const environment no_color("NO_COLOR");
-  ::setenv("TERM", "xterm", 1);
-  ::unsetenv("NO_COLOR");
-  CHECK(reports::wants_colour(terminal));
-  ::setenv("NO_COLOR", "", 1);  // no-color.org requires a non-empty value
-  CHECK(reports::wants_colour(terminal));
-  ::setenv("NO_COLOR", "1", 1);
-  CHECK_FALSE(reports::wants_colour(terminal));
-  ::unsetenv("NO_COLOR");
-  ::setenv("TERM", "dumb", 1);
-  CHECK_FALSE(reports::wants_colour(terminal));
-  ::unsetenv("TERM");
-  CHECK_FALSE(reports::wants_colour(terminal));
-  std::fclose(terminal);
-  ::close(controller);
-}
-
-TEST_CASE("a file is never coloured") {
-  std::FILE* const file = std::tmpfile();
-  REQUIRE(file != nullptr);
-  CHECK_FALSE(reports::wants_colour(file));
-  reports::print_text(reported(outcome({late_sender()}), names(), facts()), file);
-  std::rewind(file);
-  std::string read(4096, '\0');
-  read.resize(std::fread(read.data(), 1, read.size(), file));
-  std::fclose(file);
-  CHECK(read == text(outcome({late_sender()})));
-}
-
 TEST_CASE("shapes of one wait are added up for the reader, and the sum still adds up") {
   explain::explanation first = late_sender(), second_shape = late_sender();
   second_shape.wait_ns = 9 * second;
@@ -549,6 +489,9 @@ TEST_CASE("shapes of one wait are added up for the reader, and the sum still add
 TEST_CASE("a section that only some programs have stands before what if, with or without waiting") {
   struct own_section final : reports::section {
     std::string text(std::size_t columns) const override { return "\n    own, " + std::to_string(columns) + " columns\n"; }
+    std::string brief(std::size_t columns) const override {
+      return "  own, briefly, " + std::to_string(columns) + " columns\n";
+    }
     void write(reports::json_document&) const override {}
   };
   for (const bool waiting : {true, false}) {
@@ -556,5 +499,6 @@ TEST_CASE("a section that only some programs have stands before what if, with or
     CHECK_FALSE(has(reports::text_of(r), "own, "));
     r.communication = std::make_shared<own_section>();
     CHECK(has(reports::text_of(r), "\n    own, 80 columns\n\n    12,345 MPI calls seen"));
+    CHECK(has(reports::short_text_of(r), "\n  own, briefly, 80 columns\n  12,345 MPI calls"));
   }
 }

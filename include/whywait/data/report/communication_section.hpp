@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_DATA_REPORT_COMMUNICATION_SECTION_HPP
 #define WHYWAIT_DATA_REPORT_COMMUNICATION_SECTION_HPP
 
+#include <whywait/data/report/communication_brief.hpp>
 #include <whywait/data/report/communication_json.hpp>
 #include <whywait/data/report/communication_text.hpp>
 #include <whywait/report/section.hpp>
@@ -19,6 +20,7 @@ class communication_section final : public reports::section {
   explicit communication_section(communication c) : all(std::move(c)) {}
 
   std::string text(std::size_t columns) const override { return communication_text(all, columns); }
+  std::string brief(std::size_t columns) const override { return communication_brief(all, columns); }
   void write(reports::json_document& out) const override { write_communication(out, all); }
 
   const communication all;

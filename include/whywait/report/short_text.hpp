@@ -1,0 +1,256 @@
+#ifndef WHYWAIT_REPORT_SHORT_TEXT_HPP
+#define WHYWAIT_REPORT_SHORT_TEXT_HPP
+
+#include <whywait/base/table.hpp>
+#include <whywait/base/units.hpp>
+#include <whywait/base/vector.hpp>
+#include <whywait/report/findings.hpp>
+#include <whywait/report/headline.hpp>
+#include <whywait/report/ledger_text.hpp>
+#include <whywait/report/model.hpp>
+#include <whywait/report/printing.hpp>
+#include <whywait/report/trust.hpp>
+#include <whywait/report/verdict.hpp>
+#include <whywait/report/words.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace whywait {
+inline namespace v0 {
+namespace reports {
+namespace detail {
+
+/// Writes the short report: at most three findings, and 25 lines where lines have 80 columns.
+class short_writer {
+ public:
+  short_writer(const result& r, const text_options& o) : r_(r), o_(o) {}
+
+  std::string operator()() {
+    line(headline(r_, is_quiet(r_, o_) ? 0 : waiting_share(r_.run)), "", o_.bold());
+    if (r_.run.mpi_calls <= 0) {
+      line(no_calls_words(), "  ", o_.red());
+      warnings(most_lines);
+      return std::move(out_);
+    }
+    if (r_.run.partial) line("The program did not finish; the report covers what was recorded until its end.", "  ");
+    if (shares_processors(r_)) line(sharing_words(r_), "  ", o_.red());
+    for (const verdict_entry& v : r_.verdict) line(base::printable(sentence(r_, v)), "  ", o_.bold());
+    const bool quiet = is_quiet(r_, o_);
+    if (quiet) line(quiet_words(r_, o_), "  ", nothing_worth_changing(r_, o_) ? o_.green() : "");
+    else line(no_verdict_words(r_), "  ");
+    line(is_weakened(r_) ? unknown_words(r_) : std::string(), "  ", o_.red());
+    for (const std::string& words : {other_worlds_words(r_), files_words(r_)}) line(words, "  ", o_.bold());
+    line(efficiency(quiet), "  ");
+    const base::vector<wait_group> groups = group_shapes(r_.waits);
+    const base::vector<finding> all = findings_of(r_, groups);
+    const std::string end = footer(groups.size(), quiet);
+    const std::size_t left = most_lines - std::min(most_lines, lines_ + 1 + lines_of(end));
+    if (!quiet || !all.empty()) findings(all, quiet, left);
+    out_ += end;
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr std::size_t most_lines = 25, most_findings = 3, most_finding_lines = 6, most_warnings = 2;
+  static constexpr double least_part = 0.1;  ///< of the waiting, and of a finding
+
+  void line(const std::string& text, const char* margin, const char* colour = "", std::size_t deeper = 0) {
+    add(out_, text, margin, colour, deeper);
+    lines_ += lines_of(text, margin);
+  }
+  void add(std::string& to, const std::string& text, const std::string& margin, const char* colour, std::size_t deeper) const {
+    if (text.empty()) return;
+    std::string lines = base::wrap(text, o_.columns, margin, std::string(base::display_width(margin) + deeper, ' '));
+    if (*colour != '\0') {
+      lines.pop_back();  // the line feed follows the colour reset
+      lines = colour + lines + o_.off() + "\n";
+    }
+    to += lines;
+  }
+  // Lines of 80 columns, so that the content does not depend on the terminal.
+  static std::size_t lines_of(const std::string& text, const std::string& margin) {
+    if (text.empty()) return 0;
+    const std::string wrapped = base::wrap(text, 80, margin, margin + "     ");
+    return static_cast<std::size_t>(std::count(wrapped.begin(), wrapped.end(), '\n'));
+  }
+  static std::size_t lines_of(const std::string& block) {
+    std::size_t lines = 0;
+    for (std::size_t at = 0; at < block.size();) {
+      const std::size_t end = std::min(block.find('\n', at), block.size());
+      lines += std::max<std::size_t>(1, lines_of(block.substr(at, end - at), ""));
+      at = end + 1;
+    }
+    return lines;
+  }
+
+  std::string efficiency(bool quiet) const {
+    const explain::efficiencies& e = r_.ledger.efficiency;
+    if (r_.run.locations <= 1 || !(e.parallel > 0) || (quiet && nothing_worth_changing(r_, o_))) return {};
+    return is_weakened(r_) ? efficiency_text(e, ranges_of(e, r_.not_understood, r_.ledger.seconds)) : efficiency_text(e);
+  }
+
+  void findings(const base::vector<finding>& all, bool quiet, std::size_t left) {
+    std::size_t shown = 0;
+    for (const finding& f : all) {
+      if (shown == most_findings) break;
+      const bool large = f.problem != nullptr ? worth_a_finding(f) : !quiet && f.seconds >= least_part * r_.run.waiting_seconds;
+      if (!large) continue;
+      std::string text;
+      std::size_t lines = 0;
+      for (const bool with_advice : {true, false}) {  // the first has all, however long it is
+        text = f.problem != nullptr ? problem(f, shown + 1) : waits(f, shown + 1, with_advice);
+        lines = 1 + lines_of(text);
+        if (shown == 0 || lines <= left) break;
+      }
+      if (shown != 0 && lines > left) break;
+      left -= std::min(left, lines);
+      out_ += "\n" + colour_of(text);
+      ++shown;
+    }
+    if (shown != 0) out_ += "\n";
+  }
+  bool worth_a_finding(const finding& f) const noexcept {
+    return f.problem->saving_seconds >= least_share * r_.run.seconds || f.seconds >= least_part * r_.run.location_seconds;
+  }
+  std::string colour_of(const std::string& text) const {
+    const std::size_t at = text.find("\n    try: ");
+    if (*o_.off() == '\0' || at == std::string::npos) return text;
+    return text.substr(0, at + 1) + o_.green() + text.substr(at + 1, text.size() - at - 2) + o_.off() + "\n";
+  }
+
+  static std::string number_of(std::size_t n) { return base::pad_left(std::to_string(n), 2) + "  "; }
+
+  std::string problem(const finding& f, std::size_t number) const {
+    const advice_entry& a = *f.problem;
+    std::string out;
+    add(out, base::printable(pattern_words(a.problem)) + ": " + base::printable(a.description), number_of(number), "", 0);
+    advice(out, f);
+    return out;
+  }
+
+  std::string waits(const finding& f, std::size_t number, bool with_advice) const {
+    const wait_entry& w = f.sum;
+    std::string out;
+    std::string head = pattern_words(f.patterns[0]);
+    if (f.patterns.size() == 2) head += " and " + pattern_words(f.patterns[1]);
+    else if (f.patterns.size() > 2) head += " and " + base::counted(count(f.patterns.size() - 1), "other pattern");
+    head += ": " + who_waited(w) + ", " + base::percent(w.seconds / r_.run.location_seconds) + " of rank time";
+    add(out, head, number_of(number), "", 0);
+    std::string where = "in " + call_text(w.operation);
+    const std::string cause = call_text(w.cause);
+    if (cause != call_text(w.operation)) where += " <- " + cause;
+    if (f.places.size() > 1) where += ", and in " + base::counted(count(f.places.size() - 1), "other call");
+    add(out, where, "    ", "", 2);
+    rows(out, w);
+    const std::string trust = w.quality == "order_suspect" || w.quality == "hidden_tree" ? quality_words(w.quality) : "";
+    add(out, trust, "    ", "", 2);
+    if (with_advice) advice(out, f);
+    return out;
+  }
+
+  // What made the late side late: the rows of at least a tenth, at most two.
+  void rows(std::string& out, const wait_entry& w) const {
+    std::size_t shown = 0;
+    for (const residual_entry& r : w.residual) {
+      if (shown == 2 || r.seconds() < least_part * w.seconds) break;
+      const std::string why = remark(r, false, false);
+      add(out,
+          base::percent(std::min(1.0, r.seconds() / w.seconds)) + " because of " + label(r) + (why.empty() ? "" : ": " + why),
+          "    ", "", 2);
+      ++shown;
+    }
+    if (w.unexplained_seconds >= least_part * w.seconds)
+      add(out, base::percent(std::min(1.0, w.unexplained_seconds / w.seconds)) + " without a known cause", "    ", "", 2);
+  }
+  static std::string label(const residual_entry& r) {
+    if (r.kind == "between") return "unmarked code " + between_text(r);
+    if (r.kind == "call") return "time inside " + call_text(r.where);
+    const std::string code = code_text(r.where);
+    return base::printable(r.block) + (code.empty() ? "" : " (" + code + ")");
+  }
+
+  void advice(std::string& out, const finding& f) const {
+    if (f.advice == nullptr || f.advice->text.empty()) return;
+    const advice_entry& a = *f.advice;
+    std::string saving;
+    if (a.saving_seconds > 0)
+      saving = std::string(" (saves ") + (a.predicted ? predicted_words(r_) : "at most") + " " +
+               base::duration(a.saving_seconds, 2) + ")";
+    add(out, "try: " + base::printable(a.text) + saving, "    ", "", 5);
+  }
+
+  static std::int64_t count(std::size_t n) noexcept { return static_cast<std::int64_t>(n); }
+
+  // Answers to questions, data, the quality of the report, warnings, and where the rest is.
+  std::string footer(std::size_t kinds, bool quiet) const {
+    std::string out;
+    for (const whatif::answer& a : r_.prediction.answers) add(out, answer_words(a), "  ", "", 2);
+    if (r_.communication != nullptr) out += r_.communication->brief(o_.columns);
+    std::string rest = quality();
+    if (kinds > most_findings && !quiet)
+      rest += "; " + base::counted(count(kinds), "kind of wait", "kinds of waits") + " in all";
+    if (!quiet || !r_.profile.regions.empty()) rest += "; more: WHYWAIT_REPORT=full";
+    add(out, rest, "  ", o_.faint(), 2);
+    std::size_t shown = 0;
+    for (const std::string& w : r_.run.warnings)
+      if (shown++ < most_warnings) add(out, "warning: " + base::printable(w), "  ", o_.red(), 2);
+    if (shown > most_warnings) add(out, base::counted(count(shown - most_warnings), "more warning"), "  ", o_.red(), 2);
+    return out;
+  }
+  void warnings(std::size_t most) {
+    for (std::size_t i = 0; i != std::min(most, r_.run.warnings.size()); ++i)
+      line("warning: " + base::printable(r_.run.warnings[i]), "  ", o_.red());
+  }
+
+  static std::string answer_words(const whatif::answer& a) {
+    const std::string question = "what if " + base::printable(a.question) + ": ";
+    if (!a.refusal.empty()) return question + "no answer: " + base::printable(a.refusal);
+    const double saving = a.measured_seconds - a.seconds;
+    return question + base::duration(a.seconds) + " (" + base::duration(a.low_seconds) + " to " +
+           base::duration(a.high_seconds) + "), " + (saving >= 0 ? "saves " : "costs ") + base::duration(std::fabs(saving), 2);
+  }
+
+  // One line: on what the report rests.
+  std::string quality() const {
+    const run_facts& run = r_.run;
+    std::string out = base::counted(run.mpi_calls, "MPI call");
+    if (run.epochs > 1) out += " in " + base::counted(run.epochs, "epoch");
+    if (run.waiting_seconds > 0)
+      out += ", " + base::percent(std::max(run.unexplained_seconds, 0.0) / run.waiting_seconds) + " of the waiting unexplained";
+    if (run.dropped_events > 0) out += ", " + base::counted(run.dropped_events, "event") + " dropped";
+    if (run.unmatched > 0) out += ", " + base::counted(run.unmatched, "message") + " unmatched";
+    if (run.clock_violations > 0) out += ", " + base::counted(run.clock_violations, "clock violation");
+    if (!(run.clock_error_seconds < 1e-5))
+      out += ", clock error " +
+             (std::isfinite(run.clock_error_seconds) ? base::duration(run.clock_error_seconds, 2) : std::string("unknown"));
+    const overhead_section& o = r_.ledger.overhead;
+    if (o.calibrated && r_.ledger.seconds > 0) {
+      const double most = o.bound_seconds + o.error_seconds;
+      out += ", measuring took at most " + base::duration(most, 2) + " (" + base::percent(most / r_.ledger.seconds) + ")";
+    }
+    return out;
+  }
+
+  const result& r_;
+  const text_options& o_;
+  std::string out_;
+  std::size_t lines_ = 0;
+};
+
+}  // namespace detail
+
+/// The short report as UTF-8 text.
+inline std::string short_text_of(const result& r, const text_options& options = {}) {
+  return detail::short_writer(r, options)();
+}
+
+}  // namespace reports
+}  // namespace v0
+}  // namespace whywait
+
+#endif

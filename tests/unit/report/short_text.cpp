@@ -1,0 +1,211 @@
+#include <whywait/base/vector.hpp>
+#include <whywait/report/short_text.hpp>
+#include <whywait/report/text.hpp>
+
+#include <doctest/doctest.h>
+
+#include "sample.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+using namespace sample;
+
+namespace {
+
+std::string brief(const explain::outcome& o, reports::run_facts f = facts(),
+                  std::size_t columns = reports::text_options::unlimited) {
+  reports::text_options options;
+  options.full = false;
+  options.columns = columns;
+  return reports::text_of(reported(o, names(), std::move(f)), options);
+}
+std::ptrdiff_t lines_of(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
+std::size_t widest(const std::string& all) {
+  std::size_t most = 0;
+  for (std::size_t at = 0; at < all.size();) {
+    const std::size_t end = all.find('\n', at);
+    most = std::max(most, base::display_width(std::string_view(all).substr(at, end - at)));
+    at = end + 1;
+  }
+  return most;
+}
+bool contains(const std::string& all, const std::string& part) { return all.find(part) != std::string::npos; }
+int times(const std::string& all, const std::string& part) {
+  int n = 0;
+  for (std::size_t at = all.find(part); at != std::string::npos; at = all.find(part, at + 1)) ++n;
+  return n;
+}
+
+explain::explanation at_barrier(std::int64_t wait_ns, core::stable_key block) {
+  explain::explanation e = late_sender();
+  e.why = explain::pattern::wait_at_barrier;
+  e.operation = e.cause = barrier;
+  e.count = 100;
+  e.wait_ns = wait_ns;
+  e.longest_ns = wait_ns / 50;
+  e.indirect_ns = e.unexplained_ns = 0;
+  e.residual = {term(block, wait_ns, 0, 100, 0)};
+  e.waiters = {{1, 0, wait_ns / 2}, {2, 0, wait_ns / 2}};
+  e.causers = {{0, 0, wait_ns}};
+  return e;
+}
+
+}  // namespace
+
+TEST_CASE("the short report of the main example") {
+  explain::outcome o = outcome({late_sender(), at_barrier(11800000000, update)});
+  with_ledger(o);
+  reports::run_facts f = facts();
+  f.origin.program = "./build/app";
+  f.origin.date = "2026-11-24T15:04:05+01:00";
+  CHECK(brief(o, f, 80) == R"(whywait · app · 8 ranks · 12.4 s · 31 % waiting · 2026-11-24 15:04
+  ranks 1-7 waited in MPI_Recv (halo.cpp:142) for messages of rank 0, which come
+  after compute_interior: sending them earlier would shorten the run by up to
+  2.7 s of 12 s
+  efficiency 60 % = load balance 75 % × serialisation 89 % × transfer 90 %
+
+ 1  late sender: ranks 1-7 waited for rank 0, 19 % of rank time
+    in MPI_Recv in exchange (halo.cpp:142) <- MPI_Send in exchange
+      (halo.cpp:131)
+    91 % because of compute_interior (halo.cpp:88): same visits, each 1.9 ms
+      slower
+    try: call MPI_Send (halo.cpp:131) before compute_interior if the message
+         does not depend on it, or post the receive early with MPI_Irecv and
+         wait for it after other work (saves at most 2.7 s)
+
+ 2  wait at barrier: ranks 1 and 2 waited for rank 0, 12 % of rank time
+    in MPI_Barrier in main (main.cpp:30)
+    100 % because of update (step.cpp:7): only the late side ran it
+
+  12,345 MPI calls, 0.7 % of the waiting unexplained, measuring took at most 520
+    ms (4.2 %); more: WHYWAIT_REPORT=full
+)");
+}
+
+TEST_CASE("kinds of waits with one root are one finding") {
+  explain::explanation also = late_sender();
+  also.operation = waitall;
+  also.wait_ns = 4 * second;
+  also.longest_ns = 200000000;
+  also.residual = {term(compute, 0, 4 * second, 900, 900)};
+  also.unexplained_ns = 0;
+  also.why = explain::pattern::late_receiver;
+  const std::string text = brief(outcome({late_sender(), also, at_barrier(3 * second, update)}));
+  CAPTURE(text);
+  CHECK(times(text, "because of compute_interior (halo.cpp:88)") == 1);
+  CHECK(contains(text, " 1  late sender and late receiver: ranks 1-7 waited for rank 0, 23 % of rank time\n"));
+  CHECK(contains(text, ", and in 1 other call\n"));
+  CHECK(contains(text, "\n 2  wait at barrier: "));
+  CHECK(!contains(text, "\n 3  "));
+}
+
+TEST_CASE("what is small is left out") {
+  explain::explanation e = late_sender();
+  e.residual = {term(compute, 0, 17 * second, 9, 9), term(sample::pack, 1700000000, 0, 2, 1), term(update, 200000000, 0, 2, 1)};
+  const std::string text = brief(outcome({e, at_barrier(2 * second, update)}));
+  CAPTURE(text);
+  CHECK(contains(text, "90 % because of compute_interior (halo.cpp:88): same visits, each 1.9 s slower\n"));
+  CHECK(!contains(text, "pack_halo"));  // 9 % of the finding
+  CHECK(!contains(text, "\n 2  "));     // 9.6 % of the waiting
+  CHECK(contains(text, "; more: WHYWAIT_REPORT=full\n"));
+}
+
+TEST_CASE("a report of 500 kinds of waits fits 25 lines") {
+  base::names known = names();
+  base::vector<explain::explanation> waits;
+  for (core::stable_key i = 0; i < 500; ++i) {
+    const core::stable_key region = 1000 + i % 7, operation = 2000 + i;
+    known.add(region,
+              block(("region_with_a_long_name_" + std::to_string(i % 7)).c_str(), "main/region", "src/solver.cpp", 100));
+    known.add(operation, call("MPI_Wait", "main/exchange", "src/a_file_with_a_long_name.cpp", 100 + static_cast<int>(i)));
+    explain::explanation e = late_sender();
+    e.operation = operation;
+    e.wait_ns = 100000000 - static_cast<std::int64_t>(i) * 100000;
+    e.unexplained_ns = 0;
+    e.indirect_ns = 0;
+    e.residual = {term(region, e.wait_ns / 4 * 3, 0, 20, 10), term(compute, 0, e.wait_ns / 4, 10, 10)};
+    waits.push_back(e);
+  }
+  explain::outcome o = outcome(std::move(waits));
+  with_ledger(o);
+  reports::run_facts f = facts();
+  for (int i = 0; i < 5; ++i)
+    f.warnings.push_back("a long warning that explains what happened, to what, what happens now and what to do, number " +
+                         std::to_string(i));
+  reports::text_options options;
+  options.full = false;
+  const reports::result r = reported(o, known, f);
+  const std::string text = reports::text_of(r, options);
+  CAPTURE(text);
+  CHECK(lines_of(text) <= 25);
+  CHECK(widest(text) <= 80);
+  CHECK(contains(text, "\n 1  "));
+  CHECK(contains(text, "and in 71 other calls"));
+  CHECK(contains(text, "500 kinds of waits in all; more: WHYWAIT_REPORT=full"));
+  CHECK(contains(text, "3 more warnings"));
+  options.columns = reports::text_options::unlimited;
+  const std::string unwrapped = reports::text_of(r, options);
+  CHECK(lines_of(unwrapped) <= lines_of(text));
+  CHECK(
+      contains(unwrapped, "in MPI_Wait in exchange (a_file_with_a_long_name.cpp:100) <- MPI_Send in exchange (halo.cpp:131)"));
+  // the same content, wrapped or not
+  CHECK(times(unwrapped, "try: ") == times(text, "try: "));
+  CHECK(lines_of(reports::text_of(r, {})) > 60);  // the full one
+}
+
+TEST_CASE("a run that hardly waits has few lines") {
+  explain::outcome found = outcome({}, 4, 10 * second);
+  found.total_ns = 10 * second;
+  found.efficiency = {0.96, 0.97, 0.99, 0.99, 1.0, 0, 0};
+  CHECK(brief(found, facts(4)) == R"(whywait · 4 ranks · 10.0 s
+  0 % of rank time is waiting (0 s): nothing worth changing here.
+  12,345 MPI calls
+)");
+  found.efficiency = {0.5, 0.6, 0.85, 0.9, 0.95, 0, 0};
+  const std::string inefficient = brief(found, facts(4));
+  CAPTURE(inefficient);
+  CHECK(contains(inefficient, "the ranks hardly wait, but the run is not efficient"));
+  CHECK(contains(inefficient, "efficiency 50 % = load balance 60 %"));
+}
+
+TEST_CASE("what makes a report doubtful is said in the short one") {
+  explain::outcome o = outcome({late_sender()});
+  o.unmatched = 3;
+  o.clock_violations = 2;
+  reports::run_facts f = facts();
+  f.dropped_events = 7;
+  f.partial = true;
+  f.clock_error_seconds = 0.002;
+  f.warnings = {"the record buffer was full"};
+  const std::string text = brief(o, f);
+  CAPTURE(text);
+  CHECK(contains(text, "· PARTIAL\n  The program did not finish"));
+  CHECK(contains(text, "7 events dropped"));
+  CHECK(contains(text, "3 messages unmatched"));
+  CHECK(contains(text, "2 clock violations"));
+  CHECK(contains(text, "clock error 2.0 ms"));
+  CHECK(contains(text, "\n  warning: the record buffer was full\n"));
+  f.mpi_calls = 0;
+  CHECK(contains(brief(o, f), "NO MPI CALLS WERE SEEN"));
+  o.waits[0].trust = explain::quality::hidden_tree;
+  CHECK(contains(brief(o), "another rank may have been late"));
+}
+
+TEST_CASE("colours change nothing else") {
+  explain::outcome o = outcome({late_sender()});
+  with_ledger(o);
+  const reports::result r = reported(o, names(), facts());
+  reports::text_options options;
+  options.full = false;
+  const std::string plain = reports::text_of(r, options);
+  options.colour = true;
+  std::string coloured = reports::text_of(r, options);
+  CHECK(contains(coloured, "\033[32m    try: "));
+  for (std::size_t at = coloured.find('\033'); at != std::string::npos; at = coloured.find('\033'))
+    coloured.erase(at, coloured.find('m', at) + 1 - at);
+  CHECK(coloured == plain);
+}
