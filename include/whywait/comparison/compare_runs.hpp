@@ -65,7 +65,8 @@ class comparer {
     level_ = mean_of(wall_.before);
     const double shared = std::max(mean_of(sharing_.before), mean_of(sharing_.after));
     noise_of_sharing_ = std::min(0.5 * shared, 0.05 * level_);
-    bias_of_sharing_ = std::fabs(mean_of(sharing_.after) - mean_of(sharing_.before));
+    // with another number of ranks it is a part of the change
+    bias_of_sharing_ = old.ranks == now.ranks ? std::fabs(mean_of(sharing_.after) - mean_of(sharing_.before)) : 0;
     add_figures();
     match_waits();
     match_path();

@@ -54,7 +54,7 @@ inline std::string visits_text(const block_change& b) {
   if (was > 0 && !(is > 0)) return "it is no longer there";
   if (!(was > 0)) return {};
   const double more = is - was;
-  if (std::fabs(more) > 0.02 * was)
+  if (std::fabs(more) > 0.02 * was && std::fabs(more) >= 0.5)
     return base::counted(std::llround(std::fabs(more)), more < 0 ? "fewer visit" : "more visit");
   const double each = b.seconds.after / is - b.seconds.before / was;
   return "the same visits, each " + base::duration(std::fabs(each), 2) + (each < 0 ? " shorter" : " longer");
@@ -142,6 +142,8 @@ inline std::string saving_text(const changes& c, const saving_check& s) {
   std::string text = p.subject + ": predicted to save " + most + base::duration(p.seconds);
   if (!s.followed) return text + ": not done, or without effect (this reason is still there)";
   if (c.run().what == change::worse) return text + ": this reason is gone, but the run takes longer";
+  const auto followed = std::count_if(c.savings.begin(), c.savings.end(), [](const saving_check& each) { return each.followed; });
+  if (followed > 1) return text + ": this reason is gone";  // predictions do not add up, so that no share is that of one
   text += "; this reason is gone, and the run is " + base::duration(std::fabs(s.real_seconds)) +
           (s.real_seconds < 0 ? " longer" : " shorter");
   const double share = p.seconds > 0 ? s.real_seconds / p.seconds : 0;
