@@ -129,7 +129,7 @@ template <class Io, class T>
 void pass_one(Io& io, std::optional<T>& value) {
   bool known = value.has_value();
   io.plain(known);
-  if (known && !value) value.emplace();
+  if (known && !value) value = T{};  // clang 14 refuses emplace() for a nested class with default member initializers
   if (known) detail::pass(io, *value);
 }
 template <class Io>
