@@ -10,7 +10,7 @@
 namespace whywait {
 inline namespace v0 {
 
-namespace detail {
+namespace result_detail {
 
 /// The element of `all` that is the same as `like`; a new one if there is none.
 template <class T, class Same>
@@ -24,7 +24,7 @@ T& result_entry(std::vector<T>& all, const T& like, Same&& same) {
 inline void add_locations(std::vector<result::location>& to, const std::vector<result::location>& from, double sign) {
   for (const result::location& l : from) {
     result::location& sum =
-        detail::result_entry(to, l, [](const auto& a, const auto& b) { return a.rank == b.rank && a.thread == b.thread; });
+        result_detail::result_entry(to, l, [](const auto& a, const auto& b) { return a.rank == b.rank && a.thread == b.thread; });
     sum.rank = l.rank;
     sum.thread = l.thread;
     sum.seconds += sign * l.seconds;
@@ -34,7 +34,7 @@ inline void add_locations(std::vector<result::location>& to, const std::vector<r
 inline void add_causes(std::vector<result::cause>& to, const std::vector<result::cause>& from, double sign) {
   const auto step = static_cast<std::int64_t>(sign);
   for (const result::cause& c : from) {
-    result::cause& sum = detail::result_entry(to, c, [](const auto& a, const auto& b) {
+    result::cause& sum = result_detail::result_entry(to, c, [](const auto& a, const auto& b) {
       return a.block == b.block && a.kind == b.kind && a.where.text == b.where.text;
     });
     if (sum.kind.empty()) {
@@ -55,7 +55,7 @@ inline void add_causes(std::vector<result::cause>& to, const std::vector<result:
 
 inline void add_waits(std::vector<result::wait>& to, const std::vector<result::wait>& from, double sign) {
   for (const result::wait& w : from) {
-    result::wait& sum = detail::result_entry(to, w, [](const auto& a, const auto& b) {
+    result::wait& sum = result_detail::result_entry(to, w, [](const auto& a, const auto& b) {
       return a.pattern == b.pattern && a.operation.text == b.operation.text && a.late_call.text == b.late_call.text;
     });
     if (sum.pattern.empty()) {
@@ -72,9 +72,9 @@ inline void add_waits(std::vector<result::wait>& to, const std::vector<result::w
     if (sign < 0 && w.longest_seconds >= sum.longest_seconds) sum.longest_seconds = 0;
     sum.unexplained_seconds += sign * w.unexplained_seconds;
     sum.inherited_seconds += sign * w.inherited_seconds;
-    detail::add_causes(sum.causes, w.causes, sign);
-    detail::add_locations(sum.waiters, w.waiters, sign);
-    detail::add_locations(sum.late, w.late, sign);
+    result_detail::add_causes(sum.causes, w.causes, sign);
+    result_detail::add_locations(sum.waiters, w.waiters, sign);
+    result_detail::add_locations(sum.late, w.late, sign);
   }
 }
 
@@ -111,7 +111,7 @@ inline void subtract_messages(std::vector<result::traffic>& from, const std::vec
     }
 }
 
-}  // namespace detail
+}  // namespace result_detail
 
 inline result result::since(const result& before) const {
   result part = *this;
@@ -136,8 +136,8 @@ inline result result::since(const result& before) const {
   part.unmatched_messages -= before.unmatched_messages;
   part.clock_violations -= before.clock_violations;
   part.waits.clear();
-  detail::add_waits(part.waits, waits, 1);
-  detail::add_waits(part.waits, before.waits, -1);
+  result_detail::add_waits(part.waits, waits, 1);
+  result_detail::add_waits(part.waits, before.waits, -1);
   constexpr double rounding = 1e-9;
   for (wait& w : part.waits) {
     const auto nothing = [](double time) { return time < rounding && time > -rounding; };
@@ -156,8 +156,8 @@ inline result result::since(const result& before) const {
   for (wait& w : part.waits)
     if (w.count > 0 && w.seconds > rounding) some.push_back(std::move(w));
   part.waits = std::move(some);
-  detail::subtract_regions(part.regions, before.regions);
-  detail::subtract_messages(part.messages, before.messages);
+  result_detail::subtract_regions(part.regions, before.regions);
+  result_detail::subtract_messages(part.messages, before.messages);
   double useful = 0, most = 0;
   for (rank& r : part.each_rank) {
     for (const rank& b : before.each_rank) {
