@@ -213,6 +213,15 @@ class request_choice {
     if (h.entry != nullptr) finish_request(here_, h, false, index, lost, status, code);
     h.entry = nullptr;
   }
+  /// Whether statuses that the program ignores must be asked for after all.
+  bool needs_status(const MPI_Request* requests) const noexcept {
+    if (!held_ || !room_) return any_needs_status(here_, count_, requests);
+    for (int i = 0; i < count_; ++i) {
+      const held_request& h = room_.held[i];
+      if (h.entry != nullptr && !h.plain && h.needs_status()) return true;
+    }
+    return false;
+  }
   /// Whether a call about them has nothing to do with any request that a wrapper created. False where none can be.
   bool others_only() noexcept { return __builtin_expect(here_.process().others_requests, 0) && !knows_any(); }
   /// Whether request `i` of the call is a posting that waits for its completion record.
@@ -252,7 +261,7 @@ inline int complete_any(What what, caller from, Pass& pass, int count, MPI_Reque
   else here.ask();
   detail::request_choice choice(here, count, requests);
   MPI_Status own;
-  if (status == MPI_STATUS_IGNORE && detail::any_needs_status(here, count, requests)) status = &own;
+  if (status == MPI_STATUS_IGNORE && choice.needs_status(requests)) status = &own;
   const int code = pass();
   if (found == nullptr) {
     here.leave();
@@ -284,8 +293,7 @@ inline int complete_some(What what, caller from, Pass& pass, int count, MPI_Requ
   if (blocking) here.begin();
   else here.ask();
   detail::request_choice choice(here, count, requests);
-  if (choice && statuses == MPI_STATUSES_IGNORE && detail::any_needs_status(here, count, requests))
-    statuses = choice.statuses();
+  if (choice && statuses == MPI_STATUSES_IGNORE && choice.needs_status(requests)) statuses = choice.statuses();
   const int code = pass();
   if (blocking) {
     here.leave();
@@ -322,7 +330,7 @@ inline int test_all(What what, caller from, Pass& pass, int count, MPI_Request* 
   here.ask();
   detail::request_choice choice(here, count, requests);
   MPI_Status* const ignored = what == core::mpi_call::Test ? MPI_STATUS_IGNORE : MPI_STATUSES_IGNORE;
-  if (choice && statuses == ignored && detail::any_needs_status(here, count, requests)) statuses = choice.statuses();
+  if (choice && statuses == ignored && choice.needs_status(requests)) statuses = choice.statuses();
   const int code = pass();
   if (code == MPI_SUCCESS && *found == 0) {
     here.found_nothing(choice.others_only());
