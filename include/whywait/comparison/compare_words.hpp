@@ -142,7 +142,8 @@ inline std::string saving_text(const changes& c, const saving_check& s) {
   std::string text = p.subject + ": predicted to save " + most + base::duration(p.seconds);
   if (!s.followed) return text + ": not done, or without effect (this reason is still there)";
   if (c.run().what == change::worse) return text + ": this reason is gone, but the run takes longer";
-  const auto followed = std::count_if(c.savings.begin(), c.savings.end(), [](const saving_check& each) { return each.followed; });
+  const auto followed =
+      std::count_if(c.savings.begin(), c.savings.end(), [](const saving_check& each) { return each.followed; });
   if (followed > 1) return text + ": this reason is gone";  // predictions do not add up, so that no share is that of one
   text += "; this reason is gone, and the run is " + base::duration(std::fabs(s.real_seconds)) +
           (s.real_seconds < 0 ? " longer" : " shorter");

@@ -23,8 +23,8 @@ T& result_entry(std::vector<T>& all, const T& like, Same&& same) {
 
 inline void add_locations(std::vector<result::location>& to, const std::vector<result::location>& from, double sign) {
   for (const result::location& l : from) {
-    result::location& sum =
-        result_detail::result_entry(to, l, [](const auto& a, const auto& b) { return a.rank == b.rank && a.thread == b.thread; });
+    result::location& sum = result_detail::result_entry(
+        to, l, [](const auto& a, const auto& b) { return a.rank == b.rank && a.thread == b.thread; });
     sum.rank = l.rank;
     sum.thread = l.thread;
     sum.seconds += sign * l.seconds;

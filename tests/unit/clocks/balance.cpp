@@ -147,7 +147,7 @@ TEST_CASE("a call that notices late that it can go on is late in another run as 
   half.changes.push_back({core::key_of("solve"), 0.5});
   settings.questions.push_back(half);
   const explain::outcome out = r.explain(settings);
-  REQUIRE(out.balances.size() == 1);
+  REQUIRE_FALSE(out.balances.empty());
   // evenly divided no rank waits
   CHECK(double(out.total_ns - out.balances[0].saving_ns) == doctest::Approx(steps * 7000.0 * us).epsilon(0.01));
   // twice as fast each rank waits half as long, which does not delay the slow one

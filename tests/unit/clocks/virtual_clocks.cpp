@@ -89,7 +89,7 @@ TEST_CASE("compensation of random programs equals the run without overhead, to t
 }
 
 TEST_CASE("compensation of wrapper and mark costs before, inside and after calls equals the run without overhead") {
-  std::int64_t inflation = 0, changed = 0;
+  std::int64_t inflation = 0, changed = 0, unclear = 0;
   for (std::uint64_t seed = 1; seed <= programs(300); ++seed) {
     CAPTURE(seed);
     reference::shape shape = random_shape(seed);
@@ -97,6 +97,10 @@ TEST_CASE("compensation of wrapper and mark costs before, inside and after calls
     shape.constants = true;
     shape.overhead = seed % 2 == 0;
     reference::program measured(seed, shape);
+    if (measured.seems_rendezvous()) {
+      ++unclear;
+      continue;
+    }
     const auto out = measured.histories().explain(with_clocks());
     REQUIRE(out.total_ns == measured.total());
     REQUIRE(out.without_overhead.total_ns == truth.total());
@@ -108,6 +112,7 @@ TEST_CASE("compensation of wrapper and mark costs before, inside and after calls
   }
   CHECK(inflation > 0);
   CHECK(static_cast<std::uint64_t>(changed) > programs(200));
+  CHECK(static_cast<std::uint64_t>(unclear) <= programs(300) / 20);
 }
 
 TEST_CASE("what-if answers equal the changed program, to the nanosecond") {

@@ -181,7 +181,7 @@ TEST_CASE("the table names each variable once, and its default is what the parse
     CHECK(with.timeline == without.timeline);
     CHECK(with.output == without.output);
   });
-  CHECK(names.size() == 12);
+  CHECK(names.size() == 13);
 }
 
 TEST_CASE("a value that is not understood is reported with what the table says") {

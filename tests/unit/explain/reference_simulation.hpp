@@ -96,6 +96,16 @@ class program {
   }
 
   run& histories() { return data_; }
+  /// Whether the receiver of a buffered message came while the sender was still in MPI_Send: then the records look as if the
+  /// sender had waited for it.
+  bool seems_rendezvous() {
+    for (const buffered& b : buffered_) {
+      const sync_record& s = data_[b.sender].locations[0].records[b.record];
+      const std::uint64_t came = data_[b.receiver].locations[0].records[b.received].begin;
+      if (s.call == mpi_call::Send && came > s.begin && came <= s.begin + s.duration) return true;
+    }
+    return false;
+  }
   const whywait::base::vector<true_wait>& waits() const { return waits_; }
   /// From the first begin to the last end.
   std::int64_t total() const {
@@ -424,6 +434,7 @@ class program {
     receive.met_rank = sender;
     receive.met = message.posted;
     receive.met_record = message.record;
+    if (!message.rendezvous) buffered_.push_back({sender, message.record, receiver, receive.record});
     data_[receiver].locations[0].records[receive.record].peer = sender;
   }
 
@@ -733,6 +744,13 @@ class program {
   std::map<std::pair<int, int>, meeting> meetings_;
   whywait::base::vector<true_wait> waits_;
   std::map<std::size_t, profile> explained_;
+  struct buffered {
+    int sender;
+    std::uint32_t record;
+    int receiver;
+    std::uint32_t received;  ///< record of its receive
+  };
+  std::vector<buffered> buffered_;
   std::int64_t earliest_ = 0, blocked_ns_ = 0, overhead_ns_ = 0;
   whywait::base::vector<std::mt19937_64> durations_;
 };

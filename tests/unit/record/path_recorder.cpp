@@ -7,7 +7,6 @@
 #include <map>
 #include <new>
 #include <random>
-#include <set>
 #include <vector>
 
 using whywait::core::path_step;
@@ -79,15 +78,22 @@ class reference {
   }
   /// Time that belongs to no block but passes inside all open regions. With a region inside itself it counts once.
   void pause(std::uint64_t ticks) {
-    std::set<std::uint32_t> open;
+    ++passes_;
     for (std::size_t level = 0; level < stack_.size() && level < recorder::max_depth; ++level) {
-      if (!open.insert(stack_[level]).second) repeated_.insert(stack_[level]);
+      const std::uint32_t block = stack_[level];
+      if (block >= whole_.size()) whole_.resize(block + 1);
+      opened_region& r = whole_[block];
+      if (r.pass == passes_) r.repeated = true;
+      else r.ticks += ticks;
+      r.pass = passes_;
     }
-    for (const std::uint32_t block : open) whole_[block] += ticks;
   }
-  const std::map<std::uint32_t, std::uint64_t>& whole() const { return whole_; }
-  /// Blocks that were entered inside themselves for some time.
-  const std::set<std::uint32_t>& repeated() const { return repeated_; }
+  struct opened_region {
+    std::uint64_t ticks = 0, pass = 0;  // the last pass in which it was open; 0: none
+    bool repeated = false;  // it was inside itself for some time
+  };
+  /// By block.
+  const std::vector<opened_region>& whole() const { return whole_; }
   void enter(std::uint32_t block) {
     ++now_[block].visits;
     now_[block].within = 0;
@@ -124,8 +130,8 @@ class reference {
  private:
   std::vector<std::uint32_t> stack_;
   std::map<std::uint32_t, path_step> now_;
-  std::map<std::uint32_t, std::uint64_t> whole_;
-  std::set<std::uint32_t> repeated_;
+  std::vector<opened_region> whole_;
+  std::uint64_t passes_ = 0;
 };
 
 }  // namespace
@@ -349,9 +355,10 @@ TEST_CASE("random nestings equal those of a plain stack, and the times of all bl
           r->leave_out(left_out);
           r->resume(fake_clock::time);
         }
-        for (const auto& [block, whole] : plain.whole()) {
-          if (r->is_repeated(block) || plain.repeated().count(block) != 0) continue;
-          wholes_agree = wholes_agree && r->whole_ticks(block, fake_clock::time) == whole;
+        for (std::uint32_t block = 0; block != plain.whole().size(); ++block) {
+          const reference::opened_region& whole = plain.whole()[block];
+          if (whole.pass == 0 || whole.repeated || r->is_repeated(block)) continue;
+          wholes_agree = wholes_agree && r->whole_ticks(block, fake_clock::time) == whole.ticks;
           ++wholes;
         }
       }
