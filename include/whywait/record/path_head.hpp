@@ -86,7 +86,10 @@ struct path_entry {
   bool is_open() const noexcept { return static_cast<int64_t>(whole) < -(int64_t(1) << 24); }
   /// Ends a visit. If the region is open still, `whole` has the time of the inner visit twice.
   void end(uint64_t now) noexcept {
-    if (__builtin_expect(detail::add_to_negative(whole, now), 0) && is_open()) detail::set(visits, repeated);
+    if (__builtin_expect(detail::add_to_negative(whole, now), 0)) end_inside();
+  }
+  __attribute__((noinline, cold)) void end_inside() noexcept {
+    if (is_open()) detail::set(visits, repeated);
   }
 };
 
