@@ -1,9 +1,10 @@
 #ifndef WHYWAIT_COMPARE_HPP
 #define WHYWAIT_COMPARE_HPP
 
+#include <whywait/core/version.hpp>
+
 #include <whywait/comparison/compare_runs.hpp>
 #include <whywait/comparison/compare_text.hpp>
-#include <whywait/core/version.hpp>
 
 #include <utility>
 #include <vector>
