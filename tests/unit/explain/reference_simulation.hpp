@@ -583,10 +583,10 @@ class program {
     }
     // Decided when the call leaves. A receive posted until then counts, even if the send was buffered.
     r.completed = completed;
-    const bool buffered = std::any_of(completed.begin(), completed.end(),
-                                      [&r](std::size_t q) { return r.requests[q].sending && !r.requests[q].rendezvous; });
+    const bool eager = std::any_of(completed.begin(), completed.end(),
+                                   [&r](std::size_t q) { return r.requests[q].sending && !r.requests[q].rendezvous; });
     const std::int64_t transfer = tail(i);
-    r.over = ready + (buffered && shape_.certain ? 0 : transfer);
+    r.over = ready + (eager && shape_.certain ? 0 : transfer);
     r.leaving = true;
     blocked_ns_ += ready - r.enter;
     return true;
