@@ -15,8 +15,10 @@ class chunked_view {
   chunked_view() noexcept = default;
   chunked_view(T* const* chunks, unsigned shift, uint64_t size) noexcept : chunks_(chunks), shift_(shift), size_(size) {}
 
-  T& operator[](uint64_t index) const noexcept { return chunks_[index >> shift_][index & ((uint64_t(1) << shift_) - 1)]; }
-  uint64_t size() const noexcept { return size_; }
+  __attribute__((always_inline)) T& operator[](uint64_t index) const noexcept {
+    return chunks_[index >> shift_][index & ((uint64_t(1) << shift_) - 1)];
+  }
+  __attribute__((always_inline)) uint64_t size() const noexcept { return size_; }
   /// Address of the table entry of the chunk that contains an element.
   const void* entry_of(uint64_t index) const noexcept { return chunks_ + (index >> shift_); }
   bool empty() const noexcept { return size_ == 0; }

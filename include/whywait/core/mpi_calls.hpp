@@ -197,20 +197,48 @@ inline const char* name_of(mpi_call call) noexcept {
   return call < mpi_call::count_ ? names[static_cast<size_t>(call)] : "MPI_?";
 }
 
+namespace detail {
+
+// By number of the call.
+inline constexpr call_role meeting_roles[] = {
+    call_role::local,
+#define WHYWAIT_ROW(name, role) call_role::role,
+#define WHYWAIT_ROWS(name, role) call_role::role, call_role::role,
+    WHYWAIT_MPI_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS) WHYWAIT_MPI_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
+        WHYWAIT_MPI_PERSISTENT_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS) WHYWAIT_MPI_FILE_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS)
+            WHYWAIT_MPI_WORLD_CALLS(WHYWAIT_ROW)
+#undef WHYWAIT_ROWS
+#undef WHYWAIT_ROW
+};
+inline constexpr mpi_call plain_forms[] = {
+    mpi_call::none,
+#define WHYWAIT_ROW(name, role) mpi_call::name,
+#define WHYWAIT_ROWS(name, role) mpi_call::name, mpi_call::name,
+    WHYWAIT_MPI_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS) WHYWAIT_MPI_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
+        WHYWAIT_MPI_PERSISTENT_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
+#undef WHYWAIT_ROWS
+#undef WHYWAIT_ROW
+};
+
+// The role of each call, and behind the last one that of an unknown number.
+struct role_table {
+  call_role of[static_cast<size_t>(mpi_call::count_) + 1];
+  constexpr role_table() noexcept : of() {
+    for (size_t i = 0; i < static_cast<size_t>(mpi_call::count_); ++i)
+      of[i] = i >= static_cast<size_t>(mpi_call::unexplained_)                        ? call_role::unexplained
+              : i >= static_cast<size_t>(mpi_call::initiations_) && i < modelled_calls ? call_role::initiate
+                                                                                       : meeting_roles[i];
+    of[static_cast<size_t>(mpi_call::count_)] = call_role::local;
+  }
+};
+inline constexpr role_table roles;
+
+}  // namespace detail
+
 /// For a collective the role that decides which members each member waits for, whether it blocks or only initiates; else
 /// the role of the call.
 inline call_role meeting_role_of(mpi_call call) noexcept {
-  static constexpr call_role roles[] = {
-      call_role::local,
-#define WHYWAIT_ROW(name, role) call_role::role,
-#define WHYWAIT_ROWS(name, role) call_role::role, call_role::role,
-      WHYWAIT_MPI_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS) WHYWAIT_MPI_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
-          WHYWAIT_MPI_PERSISTENT_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS) WHYWAIT_MPI_FILE_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS)
-              WHYWAIT_MPI_WORLD_CALLS(WHYWAIT_ROW)
-#undef WHYWAIT_ROWS
-#undef WHYWAIT_ROW
-  };
-  return call < mpi_call::unexplained_ ? roles[static_cast<size_t>(call)]
+  return call < mpi_call::unexplained_ ? detail::meeting_roles[static_cast<size_t>(call)]
          : call < mpi_call::count_     ? call_role::unexplained
                                        : call_role::local;
 }
@@ -218,15 +246,7 @@ inline call_role meeting_role_of(mpi_call call) noexcept {
 /// MPI_Send for MPI_Send_c: the form of a modelled call with usual counts, which does the same. Other calls are returned
 /// as they are.
 constexpr mpi_call plain_form(mpi_call call) noexcept {
-  constexpr mpi_call forms[] = {mpi_call::none,
-#define WHYWAIT_ROW(name, role) mpi_call::name,
-#define WHYWAIT_ROWS(name, role) mpi_call::name, mpi_call::name,
-                                WHYWAIT_MPI_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS) WHYWAIT_MPI_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
-                                    WHYWAIT_MPI_PERSISTENT_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
-#undef WHYWAIT_ROWS
-#undef WHYWAIT_ROW
-  };
-  return call < mpi_call::modelled_ ? forms[static_cast<size_t>(call)] : call;
+  return call < mpi_call::modelled_ ? detail::plain_forms[static_cast<size_t>(call)] : call;
 }
 
 /// Whether the call initiates a collective that a later call completes.
@@ -235,8 +255,10 @@ inline bool initiates(mpi_call call) noexcept { return call >= mpi_call::initiat
 /// Whether it is a persistent one: a call that makes the request, and the number of each record of MPI_Start.
 inline bool is_persistent(mpi_call call) noexcept { return call >= mpi_call::persistent_ && call < mpi_call::modelled_; }
 
-/// The role of a call; `local` for an unknown number.
-inline call_role role_of(mpi_call call) noexcept { return initiates(call) ? call_role::initiate : meeting_role_of(call); }
+/// The role of a call; `local` for an unknown number. Each pass over the records asks for it, so that it is one load.
+__attribute__((always_inline)) inline call_role role_of(mpi_call call) noexcept {
+  return detail::roles.of[static_cast<size_t>(call < mpi_call::count_ ? call : mpi_call::count_)];
+}
 
 // Questions about roles that several rooms ask. Each is answered here only.
 

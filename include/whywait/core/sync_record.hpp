@@ -69,12 +69,12 @@ struct sync_record {
   mpi_call call;
   uint16_t flags;  ///< sync_flag bits
 
-  bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
+  __attribute__((always_inline)) bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
 };
 static_assert(sizeof(sync_record) == 64, "a sync record is one cache line");
 
 /// Whether a record is of polls that found nothing.
-inline bool polled_in_vain(const sync_record& r) noexcept {
+__attribute__((always_inline)) inline bool polled_in_vain(const sync_record& r) noexcept {
   if (!r.has(sync_flag::found_nothing)) return false;
   const call_role role = role_of(r.call);
   return role == call_role::test || role == call_role::test_probe;

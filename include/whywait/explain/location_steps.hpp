@@ -3,6 +3,7 @@
 
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/memory_pool.hpp>
+#include <whywait/base/pair_cache.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/core/nearest.hpp>
 #include <whywait/explain/blocks.hpp>
@@ -154,6 +155,10 @@ class location_steps {
 
   // `site` beyond the table: the end of recording.
   std::uint32_t between_block(std::int64_t previous_site, std::uint64_t site) {
+    return recent_(static_cast<std::uint32_t>(previous_site + 1), static_cast<std::uint32_t>(site),
+                   [&](std::uint32_t, std::uint32_t) { return find_between_block(previous_site, site); });
+  }
+  [[gnu::noinline]] std::uint32_t find_between_block(std::int64_t previous_site, std::uint64_t site) {
     const std::uint64_t pair = ((static_cast<std::uint64_t>(previous_site + 1) << 32) | (site & 0xffffffffu)) + 1;
     std::uint32_t number = between_blocks_.find(pair);
     if (number == base::key_map::none) {
@@ -173,6 +178,7 @@ class location_steps {
   block_table* blocks_;
   base::pod_vector<std::uint32_t> step_blocks_, call_blocks_;
   base::key_map between_blocks_;
+  base::pair_cache<std::uint32_t, 3> recent_;
 };
 
 }  // namespace explain

@@ -65,11 +65,11 @@ class time_not_understood {
       for (const core::stable_key key : l.call_sites) sums.push_back({key, 0, 0, 0, 0, 0});
       sums.push_back({0, 0, 0, 0, 0, 0});
     }
-    struct {
+    struct bound_of {
       core::mpi_call call = core::mpi_call::count_;
       std::uint64_t bytes = 0;
       std::int64_t ns = 0;
-    } bound;  // of the last call: most are like the one before
+    } bounds[8];  // of the last calls: most are like one of these
     each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, reason why, std::size_t place) {
       site_sum& sum = sums[place];
       if (why == reason::file) return files_.add(sum.key, ns);
@@ -80,6 +80,7 @@ class time_not_understood {
         ++sum.count;
         return;
       }
+      bound_of& bound = bounds[(static_cast<std::size_t>(r.call) + bytes) % 8];
       if (r.call != bound.call || bytes != bound.bytes)
         bound = {r.call, bytes, plausible_.bound_ns(r.call, bytes, core::is_collective(r.call) ? steps : 1, slice_ns)};
       const std::int64_t beyond = ns - bound.ns;

@@ -144,6 +144,34 @@ inline bool has_root(core::call_role role) noexcept {
   return role == core::call_role::one_to_all || role == core::call_role::all_to_one;
 }
 
+// Numbers of the kinds of the last calls of one location: most records are of few kinds in turn.
+class recent_kinds {
+ public:
+  // Where the number of the record's kind is; none: not known.
+  std::uint32_t& number_of(const core::sync_record& r) noexcept {
+    const std::uint32_t at = r.site * 0x9e3779b1u ^ static_cast<std::uint32_t>(r.peer) * 0x85ebca6bu ^
+                             static_cast<std::uint32_t>(r.tag) * 0xc2b2ae35u;
+    entry& e = entries_[at >> 26];
+    const unsigned flags =
+        r.flags & (core::sync_flag::posts_send | core::sync_flag::posts_receive | core::sync_flag::proc_null);
+    if (e.bytes != r.bytes || e.site != r.site || e.comm != r.comm || e.peer != r.peer || e.tag != r.tag || e.call != r.call ||
+        e.flags != flags)
+      e = {r.bytes, r.site, r.comm, r.peer, r.tag, base::key_map::none, r.call, static_cast<std::uint16_t>(flags)};
+    return e.number;
+  }
+
+ private:
+  struct entry {
+    std::uint64_t bytes = 0;
+    std::uint32_t site = 0, comm = 0;
+    std::int32_t peer = 0, tag = 0;
+    std::uint32_t number = base::key_map::none;
+    core::mpi_call call = core::mpi_call::none;
+    std::uint16_t flags = 0;
+  };
+  entry entries_[64];
+};
+
 }  // namespace detail
 
 /// The calls of one rank by kind. A receive from any source counts once its source is known, with the epoch that has
@@ -152,7 +180,8 @@ inline call_table calls_of(const explain::rank_history& rank) {
   static constexpr unsigned wildcard = core::sync_flag::any_source | core::sync_flag::any_tag;
   call_table out;
   detail::distinct_rows numbers(sizeof(call_kind) / sizeof(std::uint64_t));
-  for (const explain::location_history& location : rank.locations)
+  for (const explain::location_history& location : rank.locations) {
+    detail::recent_kinds recent;
     for (std::uint64_t i = 0; i < location.records.size(); ++i) {
       const core::sync_record& r = location.records[i];
       if (r.call == core::mpi_call::none) continue;
@@ -164,6 +193,13 @@ inline call_table calls_of(const explain::rank_history& rank) {
         continue;
       }
       folded_calls one;
+      one.count = 1;
+      one.duration_ns = one.longest_ns = static_cast<std::int64_t>(static_cast<double>(r.duration) * rank.clock.ns_per_tick);
+      std::uint32_t& known = recent.number_of(r);
+      if (known != base::key_map::none) {
+        out.kinds[known].add(one);
+        continue;
+      }
       call_kind& k = one.kind;
       k.site = r.site < location.call_sites.size() ? location.call_sites[r.site] : 0;
       k.rank = rank.rank;
@@ -183,16 +219,15 @@ inline call_table calls_of(const explain::rank_history& rank) {
       }
       k.bytes = r.bytes;
       if (message) k.tag = r.tag;
-      one.count = 1;
-      one.duration_ns = one.longest_ns = static_cast<std::int64_t>(static_cast<double>(r.duration) * rank.clock.ns_per_tick);
       if (numbers.size() >= 4 * call_table::most_per_rank && !numbers.has(&k)) {
         out.others.add(one);
         continue;
       }
-      const std::uint32_t number = numbers.number_of(&k);
-      if (number == out.kinds.size()) out.kinds.push_back(one);
-      else out.kinds[number].add(one);
+      known = numbers.number_of(&k);
+      if (known == out.kinds.size()) out.kinds.push_back(one);
+      else out.kinds[known].add(one);
     }
+  }
   out.sort();
   out.keep_most_costly(call_table::most_per_rank);
   return out;

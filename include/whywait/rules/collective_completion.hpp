@@ -22,76 +22,107 @@ struct collective_visit {
   std::int64_t instance;  ///< number of the operation on its communicator
   std::int64_t begin_ns, end_ns;
   core::stable_key site;
+  std::int64_t members;
 };
 static_assert(std::is_trivially_copyable<collective_visit>::value, "sent between ranks as bytes");
 
 /// Completion as Scalasca defines it for barriers and N x N operations: time in the operation after all ranks have
-/// arrived and the first has left. One rank evaluates each instance and receives all its visits. Near-linear, in the
-/// memory of a rank's own visits. Call `announce` until nothing is left, `receive` for each packet, then `add_to`.
+/// arrived and the first has left. One rank evaluates each instance, once it has all its visits. Near-linear, in the memory of
+/// the visits to incomplete instances. Call `announce` until nothing is left, `receive` for each packet, then `add_to`.
 class completion {
  public:
-  /// Completions shorter than `least_ns` are within the clock error and ignored.
-  completion(const explain::rank_history& rank, std::int64_t least_ns) : ranks_(rank.ranks), least_ns_(least_ns) {
-    base::key_map known;
-    base::pod_vector<std::int64_t> instances;  // by communicator
-    for (const explain::location_history& location : rank.locations)
-      for (std::uint64_t i = location.carried; i < location.records.size(); ++i) {
-        const core::sync_record& r = location.records[i];
-        if (!holds_all_ranks(r) || r.has(core::sync_flag::failed) || r.comm >= rank.communicators.size()) continue;
-        const explain::communicator& comm = rank.communicators[r.comm];
-        if (comm.id == 0 || comm.inter || comm.size < 2) continue;
-        const core::stable_key site = r.site < location.call_sites.size() ? location.call_sites[r.site] : 0;
-        const std::uint32_t number = known.intern(comm.id, static_cast<std::uint32_t>(instances.size()));
-        if (number == instances.size()) instances.push_back(0);
-        own_.push_back({comm.id, ++instances[number], rank.clock(r.begin), rank.clock(r.begin + r.duration), site});
-      }
-  }
+  /// Completions shorter than `least_ns` are within the clock error and ignored. `rank` is borrowed.
+  completion(const explain::rank_history& rank, std::int64_t least_ns) : rank_(&rank), least_ns_(least_ns) {}
 
   /// Appends pending visits to the packets `to(rank)`, about `room` bytes each per round.
   template <class To>
   void announce(To&& to, std::size_t room) {
-    for (std::size_t budget = room / sizeof(collective_visit) + 1; sent_ < own_.size() && budget > 0; --budget, ++sent_) {
-      const collective_visit& v = own_[sent_];
-      const core::stable_key owner = core::combine(v.communicator, static_cast<std::uint64_t>(v.instance));
-      auto& packet = to(static_cast<std::int32_t>(owner % static_cast<std::uint64_t>(ranks_)));
-      const auto* const bytes = reinterpret_cast<const unsigned char*>(&v);
-      packet.insert(packet.end(), bytes, bytes + sizeof v);
+    const auto ranks = static_cast<std::uint64_t>(rank_->ranks);
+    std::size_t budget = room / sizeof(collective_visit) + 1;
+    for (; location_ != rank_->locations.size(); ++location_, next_ = 0) {
+      const explain::location_history& here = rank_->locations[location_];
+      for (next_ = std::max(next_, here.carried); next_ < here.records.size(); ++next_) {
+        const core::sync_record& r = here.records[next_];
+        if (!holds_all_ranks(r) || r.has(core::sync_flag::failed) || r.comm >= rank_->communicators.size()) continue;
+        const explain::communicator& comm = rank_->communicators[r.comm];
+        if (comm.id == 0 || comm.inter || comm.size < 2) continue;
+        if (budget-- == 0) return;
+        const std::uint32_t number = numbers_.intern(comm.id, static_cast<std::uint32_t>(passed_.size()));
+        if (number == passed_.size()) passed_.push_back(0);
+        const core::stable_key site = r.site < here.call_sites.size() ? here.call_sites[r.site] : 0;
+        const collective_visit v{comm.id, ++passed_[number], rank_->clock(r.begin), rank_->clock(r.begin + r.duration),
+                                 site,    comm.size};
+        const core::stable_key owner = core::combine(v.communicator, static_cast<std::uint64_t>(v.instance));
+        auto& packet = to(static_cast<std::int32_t>(owner % ranks));
+        const auto* const bytes = reinterpret_cast<const unsigned char*>(&v);
+        packet.insert(packet.end(), bytes, bytes + sizeof v);
+      }
     }
   }
   void receive(const unsigned char* data, std::size_t size) {
-    const std::size_t count = size / sizeof(collective_visit), before = received_.size();
-    received_.resize(before + count);
-    if (count != 0) std::memcpy(&received_[before], data, count * sizeof(collective_visit));
+    for (std::size_t at = 0; size - at >= sizeof(collective_visit); at += sizeof(collective_visit)) {
+      collective_visit v;
+      std::memcpy(&v, data + at, sizeof v);
+      const core::stable_key key = core::combine(v.communicator, static_cast<std::uint64_t>(v.instance));
+      if (free_.empty()) {
+        free_.push_back(static_cast<std::uint32_t>(visits_.size()));
+        visits_.emplace_back();
+      }
+      const std::uint32_t place = free_.back();
+      free_.pop_back();
+      std::uint32_t first = open_.intern(key, place);
+      visits_[place] = {v, first == place ? place : visits_[first].next, 1};
+      if (first != place) {
+        visits_[first].next = place;
+        ++visits_[first].count;
+      }
+      if (visits_[first].count < v.members) continue;
+      open_.erase(key);
+      evaluate(first);
+    }
   }
 
   /// Adds the late exits that this rank evaluated to its uses, which stay sorted by site.
   void add_to(base::pod_vector<site_use>& uses) {
-    base::small_stable_sort(received_, [](const collective_visit& a, const collective_visit& b) {
-      return a.communicator != b.communicator ? a.communicator < b.communicator : a.instance < b.instance;
-    });
-    base::pod_vector<site_use> found;
-    for (std::size_t begin = 0, end = 0; begin < received_.size(); begin = end) {
-      std::int64_t last_begin = received_[begin].begin_ns, first_end = received_[begin].end_ns;
-      for (end = begin; end < received_.size() && received_[end].communicator == received_[begin].communicator &&
-                        received_[end].instance == received_[begin].instance;
-           ++end) {
-        last_begin = std::max(last_begin, received_[end].begin_ns);
-        first_end = std::min(first_end, received_[end].end_ns);
-      }
-      const std::int64_t complete = std::max(last_begin, first_end);
-      for (std::size_t i = begin; i < end; ++i) {
-        const std::int64_t late = received_[i].end_ns - complete;
-        if (late < least_ns_) continue;
-        site_use& use = of(found, received_[i].site);
+    for (std::uint32_t i = 0; i != visits_.size(); ++i) {  // records of some members may have been lost
+      const collective_visit& v = visits_[i].what;
+      const std::uint32_t first = open_.find(core::combine(v.communicator, static_cast<std::uint64_t>(v.instance)));
+      if (visits_[i].count == 0 || first != i) continue;
+      evaluate(first);
+    }
+    merge_uses(uses, found_);
+  }
+
+ private:
+  // The visits of an instance form a ring; `count` of its first one is their number, that of free ones 0.
+  struct visit {
+    collective_visit what;
+    std::uint32_t next;
+    std::int64_t count;
+  };
+
+  void evaluate(std::uint32_t first) {
+    std::int64_t last_begin = visits_[first].what.begin_ns, first_end = visits_[first].what.end_ns;
+    for (std::uint32_t i = visits_[first].next; i != first; i = visits_[i].next) {
+      last_begin = std::max(last_begin, visits_[i].what.begin_ns);
+      first_end = std::min(first_end, visits_[i].what.end_ns);
+    }
+    const std::int64_t complete = std::max(last_begin, first_end);
+    for (std::uint32_t i = first, left = 1; left != 0; left = i != first ? 1 : 0) {
+      visit& v = visits_[i];
+      const std::int64_t late = v.what.end_ns - complete;
+      if (late >= least_ns_) {
+        site_use& use = of(found_, v.what.site);
         ++use.late_exits;
         use.late_exit_ns += late;
         use.longest_late_exit_ns = std::max(use.longest_late_exit_ns, late);
       }
+      v.count = 0;
+      free_.push_back(i);
+      i = v.next;
     }
-    merge_uses(uses, found);
   }
 
- private:
   // Visits of one instance come from few sites, so a linear pass per site suffices.
   static site_use& of(base::pod_vector<site_use>& found, core::stable_key site) {
     const auto at =
@@ -104,10 +135,16 @@ class completion {
     return *found.insert(at, fresh);
   }
 
-  std::int32_t ranks_;
+  const explain::rank_history* rank_;
   std::int64_t least_ns_;
-  base::pod_vector<collective_visit> own_, received_;
-  std::size_t sent_ = 0;
+  std::size_t location_ = 0;  // the next visit to announce
+  std::uint64_t next_ = 0;
+  base::key_map numbers_;     // of communicators
+  base::pod_vector<std::int64_t> passed_;  // by communicator: operations announced
+  base::key_map open_;        // the first visit of an instance whose visits have not all arrived
+  base::pod_vector<visit> visits_;
+  base::pod_vector<std::uint32_t> free_;
+  base::pod_vector<site_use> found_;
 };
 
 }  // namespace rules

@@ -3,6 +3,7 @@
 
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/packet.hpp>
+#include <whywait/base/pair_cache.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/explain/blocks.hpp>
@@ -124,28 +125,36 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
     if (number == all.size()) all.push_back({block, 0, 0, 0, 0});
     return all[number];
   };
+  base::pod_vector<std::uint32_t> marked(rank.blocks.size(), base::key_map::none);  // numbers of marked blocks
   for (const explain::location_history& here : rank.locations) {
     explain::location_walk walk(rank);
     std::uint64_t step = 0;
     std::int64_t left_ns = rank.begin_ns;
-    core::stable_key from = 0;
+    constexpr std::uint32_t no_site = 0xffffffffu;
+    std::uint32_t from = no_site;
     std::uint64_t code_end = 0;
     bool visited = false;
-    const auto compute = [&](std::uint64_t steps_end, std::int64_t until_ns, core::stable_key site, bool polls) {
+    base::pair_cache<std::uint32_t, 4> between;
+    const auto key_of = [&here](std::uint32_t site) { return site < here.call_sites.size() ? here.call_sites[site] : 0; };
+    const auto compute = [&](std::uint64_t steps_end, std::int64_t until_ns, std::uint32_t site, bool polls) {
       std::int64_t room_ns = until_ns - left_ns;
       for (const std::uint64_t end = std::min<std::uint64_t>(steps_end, here.steps.size()); step < end; ++step) {
         const core::path_step& s = here.steps[step];
         if (s.block == 0 || s.block >= rank.blocks.size() || s.ticks == 0) continue;
         const auto ns = std::min(static_cast<std::int64_t>(static_cast<double>(s.ticks) * rank.clock.ns_per_tick), room_ns);
         room_ns -= ns;
-        rank_code& c = in(rank.blocks[s.block]);
+        std::uint32_t& number = marked[s.block];
+        if (number == base::key_map::none) number = static_cast<std::uint32_t>(&in(rank.blocks[s.block]) - all.data());
+        rank_code& c = all[number];
         c.ns += ns;
         c.visits += static_cast<std::int64_t>(s.visits);
         c.work += static_cast<std::int64_t>(s.work);
       }
       step = std::max(step, steps_end);
       if (room_ns <= 0 || here.thread != 0) return;  // a thread counts with its marks, it may sleep between them
-      rank_code& c = in(explain::between_key(from, site));
+      rank_code& c = all[between(from, site, [&](std::uint32_t a, std::uint32_t b) {
+        return static_cast<std::uint32_t>(&in(explain::between_key(key_of(a), key_of(b))) - all.data());
+      })];
       c.ns += room_ns;
       if (polls && room_ns == until_ns - left_ns) c.polls_ns += room_ns;
       c.visits += visited ? 0 : 1;
@@ -156,13 +165,13 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
       walk.step(r);
       const std::uint32_t end = explain::code_end_site(here, i, code_end);
       const bool polls = explain::is_between_polls(here, i);
-      compute(r.steps, walk.begin_ns(), end < here.call_sites.size() ? here.call_sites[end] : 0, polls);
+      compute(r.steps, walk.begin_ns(), end, polls);
       left_ns = walk.leave_ns();
       if (core::polled_in_vain(r)) continue;
-      from = explain::site_of(here, r);
+      from = r.site;
       visited = false;
     }
-    compute(here.steps.size(), std::max(rank.end_ns, left_ns), 0, false);
+    compute(here.steps.size(), std::max(rank.end_ns, left_ns), no_site, false);
   }
   base::small_stable_sort(all, [](const rank_code& a, const rank_code& b) { return a.block < b.block; });
   so_far = std::move(all);

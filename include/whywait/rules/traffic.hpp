@@ -56,15 +56,21 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
 inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
   base::pod_vector<site_use> sites;
   base::key_map numbers;
-  const auto at = [&](core::stable_key site) -> site_use& {
-    const std::uint32_t number = numbers.intern(core::combine(site, 1), static_cast<std::uint32_t>(sites.size()));
-    if (number == sites.size()) sites.push_back(site_use());
-    sites[number].site = site;
-    return sites[number];
-  };
+  base::pod_vector<std::uint32_t> known;  // numbers of the call sites of one location
   const double ns_per_tick = rank.clock.ns_per_tick;
   for (const explain::location_history& location : rank.locations) {
     const auto& records = location.records;
+    known.assign(location.call_sites.size() + 1, base::key_map::none);
+    const auto at = [&](std::uint32_t index) -> site_use& {
+      std::uint32_t& number = known[std::min<std::size_t>(index, location.call_sites.size())];
+      if (number == base::key_map::none) {
+        const core::stable_key site = index < location.call_sites.size() ? location.call_sites[index] : 0;
+        number = numbers.intern(core::combine(site, 1), static_cast<std::uint32_t>(sites.size()));
+        if (number == sites.size()) sites.push_back(site_use());
+        sites[number].site = site;
+      }
+      return sites[number];
+    };
     bool communicated = true;
     std::int64_t own_ns = 0;  // since the last call that completed something
     std::uint64_t left = 0;
@@ -77,12 +83,11 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
     for (std::uint64_t i = 0; i < std::min<std::uint64_t>(location.carried, records.size()); ++i) pass(records[i]);
     for (std::uint64_t i = location.carried; i < records.size(); ++i) {
       const core::sync_record& r = records[i];
-      const core::stable_key key = r.site < location.call_sites.size() ? location.call_sites[r.site] : 0;
       const auto ns = static_cast<std::int64_t>(static_cast<double>(r.duration) * ns_per_tick);
       if (left != 0 && r.begin > left) own_ns += static_cast<std::int64_t>(static_cast<double>(r.begin - left) * ns_per_tick);
       left = r.begin + r.duration;
       if (r.has(core::sync_flag::posts_send) && !r.has(core::sync_flag::proc_null) && !explain::is_posting_of_epoch(r)) {
-        site_use& use = at(key);
+        site_use& use = at(r.site);
         use.call = static_cast<std::uint32_t>(r.call);
         ++use.calls;
         use.bytes += static_cast<std::int64_t>(r.bytes);
@@ -98,7 +103,7 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
         }
         communicated = true;
       } else if (core::role_of(r.call) == core::call_role::barrier) {
-        site_use& use = at(key);
+        site_use& use = at(r.site);
         use.call = static_cast<std::uint32_t>(r.call);
         use.what = site_use::kind::barrier;
         ++use.calls;

@@ -81,7 +81,7 @@ TEST_CASE("the late exits of random runs are those of a plain look at each insta
     const auto count = static_cast<std::int32_t>(2 + random() % 4);
     whywait::base::vector<sample::rank> ranks;
     for (std::int32_t r = 0; r < count; ++r) ranks.emplace_back(r);
-    for (sample::rank& r : ranks) r.history.ranks = count;
+    for (sample::rank& r : ranks) r.history.ranks = r.history.communicators[0].size = count;
     std::map<core::stable_key, std::pair<std::int64_t, std::int64_t>> wanted;  // site to exits, ns
     unsigned now = 0;
     for (int instance = 0; instance < 50; ++instance) {
