@@ -142,15 +142,20 @@ void sort_and_join(List& list, const Before& before, const Add& add) {
 }
 
 /// Stable sort for mostly short lists where run time matters: up to 32 elements are sorted by insertion.
-template <class List, class Before>
-void sort_short(List& list, const Before& before) {
-  if (list.size() > 32) return small_stable_sort(list, before);
-  for (std::size_t i = 1; i < list.size(); ++i) {
-    const typename List::value_type moving = list[i];
+template <class T, class Before>
+void sort_short(T* list, std::size_t size, const Before& before) {
+  if (size > 32) return small_stable_sort(list, size, before);
+  for (std::size_t i = 1; i < size; ++i) {
+    if (!before(list[i], list[i - 1])) continue;
+    const T moving = list[i];
     std::size_t at = i;
     for (; at != 0 && before(moving, list[at - 1]); --at) list[at] = list[at - 1];
     list[at] = moving;
   }
+}
+template <class List, class Before>
+void sort_short(List& list, const Before& before) {
+  sort_short(list.data(), list.size(), before);
 }
 
 }  // namespace base

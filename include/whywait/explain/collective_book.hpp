@@ -27,7 +27,13 @@ class collective_book {
       : rank_(&rank),
         ordinals_(pool),
         own_(pool),
+        open_(pool),
+        instances_(pool),
+        complete_(pool),
         here_(pool),
+        next_(pool),
+        all_(pool),
+        room_(pool),
         needs_(pool),
         later_(pool),
         waiting_(pool),
@@ -147,65 +153,47 @@ class collective_book {
       p.later_count = in.get<std::uint32_t>();
       for (std::uint32_t k = 0; k != p.later_count; ++k) entries_.push_back(in.get<later_entry>());
     }
+    const core::stable_key key = instance_key(p);
+    const auto fresh = static_cast<std::uint32_t>(instances_.size());
+    const std::uint32_t number = open_.intern(key, fresh);
+    if (number == fresh) instances_.push_back({p.comm, p.ordinal, 0, 0, nothing, nothing});
+    instance& of = instances_[number];
+    const auto at = static_cast<std::uint32_t>(here_.size());
     here_.push_back(p);
+    next_.push_back(nothing);
+    (of.first == nothing ? of.first : next_[of.last]) = at;
+    of.last = at;
+    if (of.count++ == 0) of.size = static_cast<std::uint32_t>(std::max(p.size, 0));
+    if (of.count != of.size || core::is_of_files(p.call)) return;  // of files: all of them together, with `rest`
+    complete_.push_back(number);
+    open_.erase(key);
   }
 
   /// On the home rank: answers the instances whose participants have all arrived, or with `rest` all instances. Passes
-  /// them to `clocks`, if not null. O(n log n) in the participants since the last call, plus those left over.
+  /// them to `clocks`, if not null. O(n log n) in the participants of each, plus those left over.
   template <class Outbox>
   void send_answers(const options& settings, bool rest, Outbox&& to, rank_clocks* clocks) {
-    if (here_.size() == seen_ && !rest) return;
-    small_stable_sort(here_, [](const participant& a, const participant& b) {
-      if (a.comm != b.comm) return a.comm < b.comm;
-      return a.ordinal != b.ordinal ? a.ordinal < b.ordinal : a.rank < b.rank;
-    });
-    if (rest) find_independent();
-    std::size_t kept = 0;
-    base::pod_vector<std::int32_t> needs = needs_.sibling();
-    base::pod_vector<later_entry> entries = entries_.sibling();
-    for (std::size_t i = 0; i != here_.size();) {
-      std::size_t j = i + 1;
-      while (j != here_.size() && here_[j].comm == here_[i].comm && here_[j].ordinal == here_[i].ordinal) ++j;
-      const bool of_files = core::is_of_files(here_[i].call);
-      if (rest || (!of_files && j - i >= static_cast<std::size_t>(std::max(here_[i].size, 0)))) {
-        const participant* const all = here_.data() + i;
-        const bool later = core::initiates(all->call);
-        if (later) list_later(i, j);
-        const participant* const waiting = later ? waiting_.data() : all;
-        if (of_files && is_independent(all->call)) {
-          i = j;
-          continue;
-        }
-        collective_rule rule(all, waiting, j - i, waiting_.size(), needs_, settings);
-        relays_.clear();
-        rule([&](const participant& p, const arrival& a) {
-          if (a.has(arrival_flag::relay)) {
-            relays_.push_back({static_cast<std::uint32_t>(&p - waiting), a.causer_rank, a.causer_record, a.causer_location});
-          }
-          base::packet& out = to(p.world);
-          put(out, base::packet_part::answer);
-          put(out, p.location);
-          put(out, a);
-        });
-        if (clocks != nullptr) clocks->add_collective(all, waiting, j - i, needs_, relays_);
-        i = j;
+    if (complete_.empty() && !rest) return;
+    for (const std::uint32_t number : complete_) answer(number, settings, to, clocks);
+    complete_.clear();
+    base::pod_vector<std::uint32_t> left;  // of incomplete instances
+    for (std::uint32_t i = 0; i != instances_.size(); ++i) {
+      if (instances_[i].first != nothing) left.push_back(i);
+    }
+    if (rest) {
+      small_stable_sort(left, [this](std::uint32_t a, std::uint32_t b) {
+        const instance &x = instances_[a], &y = instances_[b];
+        return x.comm != y.comm ? x.comm < y.comm : x.ordinal < y.ordinal;
+      });
+      find_independent(left);
+      for (const std::uint32_t number : left) {
+        open_.erase(core::combine(instances_[number].comm, instances_[number].ordinal));
+        answer(number, settings, to, clocks);
       }
-      for (; i != j; ++i) {
-        participant& p = here_[kept++];
-        p = here_[i];
-        const later_entry* const later = entries_.data() + p.later_first;
-        p.later_first = static_cast<std::uint32_t>(entries.size());
-        entries.append(later, p.later_count);
-        const std::int32_t* const first = needs_.data() + p.needs_first;
-        p.needs_first = static_cast<std::uint32_t>(needs.size());
-        needs.append(first, p.needs_count);
-      }
+      left.clear();
     }
     if (clocks != nullptr) clocks->send_needs(to);
-    here_.resize(kept);
-    needs_.swap(needs);
-    entries_.swap(entries);
-    seen_ = kept;
+    keep(left);
   }
 
  private:
@@ -267,8 +255,84 @@ class collective_book {
     }
   }
 
-  // Fills waiting_: the participants from i to j in the calls in which they waited, and behind them in their other entries.
-  void list_later(std::size_t i, std::size_t j) {
+  static constexpr std::uint32_t nothing = 0xffffffffu;
+
+  // A collective of which this rank is the home. Its participants are linked in the order in which they arrived.
+  struct instance {
+    core::stable_key comm;
+    std::uint32_t ordinal;
+    std::uint32_t count, size;  // participants that have arrived, and all
+    std::uint32_t first, last;  // in here_; first: nothing once it is answered
+  };
+  static core::stable_key instance_key(const participant& p) noexcept { return core::combine(p.comm, p.ordinal); }
+
+  // Fills all_.
+  void list_participants(std::uint32_t number) {
+    all_.clear();
+    for (std::uint32_t i = instances_[number].first; i != nothing; i = next_[i]) all_.push_back(here_[i]);
+    base::sort_short(all_, [](const participant& a, const participant& b) { return a.rank < b.rank; });
+  }
+
+  template <class Outbox>
+  void answer(std::uint32_t number, const options& settings, Outbox&& to, rank_clocks* clocks) {
+    list_participants(number);
+    instances_[number].first = nothing;
+    if (core::is_of_files(all_[0].call) && is_independent(all_[0].call)) return;
+    const bool later = core::initiates(all_[0].call);
+    if (later) list_later();
+    const participant* const waiting = later ? waiting_.data() : all_.data();
+    collective_rule rule(all_.data(), waiting, all_.size(), waiting_.size(), needs_, settings, room_);
+    relays_.clear();
+    rule([&](const participant& p, const arrival& a) {
+      if (a.has(arrival_flag::relay)) {
+        relays_.push_back({static_cast<std::uint32_t>(&p - waiting), a.causer_rank, a.causer_record, a.causer_location});
+      }
+      base::packet& out = to(p.world);
+      put(out, base::packet_part::answer);
+      put(out, p.location);
+      put(out, a);
+    });
+    if (clocks != nullptr) clocks->add_collective(all_.data(), waiting, all_.size(), needs_, relays_);
+  }
+
+  // Drops all instances but those of a list.
+  void keep(const base::pod_vector<std::uint32_t>& left) {
+    base::pod_vector<participant> here = here_.sibling();
+    base::pod_vector<std::uint32_t> next = next_.sibling();
+    base::pod_vector<instance> instances = instances_.sibling();
+    base::pod_vector<std::int32_t> needs = needs_.sibling();
+    base::pod_vector<later_entry> entries = entries_.sibling();
+    for (const std::uint32_t number : left) {
+      instance of = instances_[number];
+      const core::stable_key key = core::combine(of.comm, of.ordinal);
+      open_.erase(key);
+      open_.intern(key, static_cast<std::uint32_t>(instances.size()));
+      const std::uint32_t first = of.first;
+      of.first = static_cast<std::uint32_t>(here.size());
+      for (std::uint32_t i = first; i != nothing; i = next_[i]) {
+        participant p = here_[i];
+        const later_entry* const later = entries_.data() + p.later_first;
+        p.later_first = static_cast<std::uint32_t>(entries.size());
+        entries.append(later, p.later_count);
+        const std::int32_t* const needed = needs_.data() + p.needs_first;
+        p.needs_first = static_cast<std::uint32_t>(needs.size());
+        needs.append(needed, p.needs_count);
+        here.push_back(p);
+        next.push_back(static_cast<std::uint32_t>(here.size()));
+      }
+      next.back() = nothing;
+      of.last = static_cast<std::uint32_t>(here.size()) - 1;
+      instances.push_back(of);
+    }
+    here_.swap(here);
+    next_.swap(next);
+    instances_.swap(instances);
+    needs_.swap(needs);
+    entries_.swap(entries);
+  }
+
+  // Fills waiting_: the participants in the calls in which they waited, and behind them in their other entries.
+  void list_later() {
     waiting_.clear();
     const auto add = [&](participant p, const later_entry& e) {
       p.site = e.site;
@@ -278,26 +342,27 @@ class collective_book {
       p.leave_ns = e.leave_ns;
       waiting_.push_back(p);
     };
-    for (std::size_t k = i; k != j; ++k) add(here_[k], entries_[here_[k].later_first]);
-    for (std::size_t k = i; k != j; ++k) {
-      for (std::uint32_t n = 1; n != here_[k].later_count; ++n) add(here_[k], entries_[here_[k].later_first + n]);
+    for (const participant& p : all_) add(p, entries_[p.later_first]);
+    for (const participant& p : all_) {
+      for (std::uint32_t n = 1; n != p.later_count; ++n) add(p, entries_[p.later_first + n]);
     }
   }
 
   // A member that left a collective call on a file before another one came shows that the library does not synchronise them
   // there. Elsewhere they were inside at the same time by chance.
-  void find_independent() {
-    for (std::size_t i = 0, j; i != here_.size(); i = j) {
+  void find_independent(const base::pod_vector<std::uint32_t>& numbers) {
+    for (const std::uint32_t number : numbers) {
+      list_participants(number);
+      const core::mpi_call what = all_[0].call;
+      if (!core::is_of_files(what) || core::initiates(what) || is_independent(what)) continue;
       std::int64_t earliest_ns = INT64_MAX, latest_ns = INT64_MIN;
-      const core::mpi_call what = here_[i].call;
-      for (j = i; j != here_.size() && here_[j].comm == here_[i].comm && here_[j].ordinal == here_[i].ordinal; ++j) {
-        earliest_ns = std::min(earliest_ns, here_[j].leave_ns);
-        latest_ns = std::max(latest_ns, here_[j].enter_ns);
+      for (const participant& p : all_) {
+        earliest_ns = std::min(earliest_ns, p.leave_ns);
+        latest_ns = std::max(latest_ns, p.enter_ns);
       }
-      if (!core::is_of_files(what) || core::initiates(what) || earliest_ns >= latest_ns || is_independent(what)) continue;
+      if (earliest_ns >= latest_ns) continue;
       const bool in_turn = core::meeting_role_of(what) == core::call_role::file_in_turn;
-      if (!in_turn || order_of_file(here_.data() + i, here_.data() + i, j - i) == file_order::none)
-        independent_.push_back(what);
+      if (!in_turn || order_of_file(all_.data(), all_.data(), all_.size()) == file_order::none) independent_.push_back(what);
     }
   }
   bool is_independent(core::mpi_call what) const noexcept {
@@ -309,8 +374,13 @@ class collective_book {
   base::pod_vector<collective_count> ordinals_;
   base::pod_vector<call> own_;
   std::size_t sent_ = 0;  ///< number of calls of own_ that are sent
-  base::pod_vector<participant> here_;
-  std::size_t seen_ = 0;  ///< sorted participants of incomplete instances in here_
+  base::key_map open_;  ///< instance_key -> index in instances_, of incomplete ones
+  base::pod_vector<instance> instances_;  ///< since the last answers, and those that were incomplete then
+  base::pod_vector<std::uint32_t> complete_;  ///< those with all participants
+  base::pod_vector<participant> here_;  ///< their participants
+  base::pod_vector<std::uint32_t> next_;  ///< the next participant of the same instance
+  base::pod_vector<participant> all_;  ///< of the current instance, by rank
+  collective_rule::entry_list room_;
   base::pod_vector<std::int32_t> needs_;
   base::pod_vector<later_entry> later_;  ///< of the call that is being sent
   base::pod_vector<participant> waiting_;  ///< of the current instance

@@ -28,17 +28,20 @@ namespace explain {
 /// transfer (docs/method.md 1.9). Where members only initiate, any entry into MPI moves the operation on. Such a wait has `arrival_flag::relay` and follows the other wait of the call, if any.
 class collective_rule {
  public:
+  using entry_list = base::pod_vector<const participant*>;
+
   /// `waiting`: of initiations the participants in the calls in which they waited, and behind them in their other entries
-  /// into MPI, `entries` in all; else `all`.
+  /// into MPI, `entries` in all; else `all`. `room`: buffer.
   collective_rule(const participant* all, const participant* waiting, std::size_t count, std::size_t entries,
-                  const base::pod_vector<std::int32_t>& needs, const options& settings)
+                  const base::pod_vector<std::int32_t>& needs, const options& settings, entry_list& room)
       : all_(all),
         waiting_(waiting),
         count_(count),
         entry_count_(entries),
         needs_(&needs),
         threshold_ns_(settings.threshold_ns),
-        least_relay_ns_(std::max(settings.threshold_ns, settings.relay_ns)) {}
+        least_relay_ns_(std::max(settings.threshold_ns, settings.relay_ns)),
+        entries_(room) {}
 
   template <class Answer>
   void operator()(Answer&& answer) {
@@ -79,12 +82,12 @@ class collective_rule {
   // The members in the order of their entries.
   void sort_entries() {
     const std::size_t count = initiated_ ? entry_count_ : count_;
-    entries_.reserve(initiated_ ? count + count_ : count);
+    entries_.clear();
     for (std::size_t i = 0; initiated_ && i != count_; ++i) entries_.push_back(all_ + i);
     for (std::size_t i = 0; i != count; ++i) {
       if (waiting_[i].location != nowhere) entries_.push_back(waiting_ + i);
     }
-    small_stable_sort(entries_, [](const participant* a, const participant* b) { return a->enter_ns < b->enter_ns; });
+    base::sort_short(entries_, [](const participant* a, const participant* b) { return a->enter_ns < b->enter_ns; });
   }
 
   // The member for which p waited after everything that it needs by definition had arrived at `since_ns`; null if there
@@ -352,7 +355,7 @@ class collective_rule {
   bool initiated_ = false;  ///< the call that completes it waits
   const base::pod_vector<std::int32_t>* needs_;
   std::int64_t threshold_ns_, least_relay_ns_;
-  base::pod_vector<const participant*> entries_;
+  entry_list& entries_;
 };
 
 }  // namespace explain
