@@ -12,6 +12,7 @@
 #include <fnmatch.h>
 #include <math.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <algorithm>
 #include <array>
 #include <cctype>

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_BASE_POD_VECTOR_HPP
 #define WHYWAIT_BASE_POD_VECTOR_HPP
 
+#include <whywait/base/mapped_block.hpp>
 #include <whywait/base/memory_pool.hpp>
 
 #include <stddef.h>
@@ -40,10 +41,17 @@ class plain_memory {
     // Requests above 2^32 - 1 elements go to `operator new`, which throws std::bad_alloc even in code compiled without
     // exceptions.
     const size_t bytes = count > UINT32_MAX ? size_t{PTRDIFF_MAX} : count * element;
-    void* const fresh = pool_ != nullptr ? pool_->take(bytes) : ::operator new(bytes);
-    if (size_ != 0) memcpy(fresh, data_, size_ * element);
-    give_back(element);
-    data_ = fresh;
+    const size_t old_bytes = capacity_ * element;
+    if (bytes >= mapped_bytes && old_bytes >= mapped_bytes) {
+      data_ = map_block(bytes, data_, old_bytes);
+    } else {
+      void* const fresh = bytes >= mapped_bytes ? map_block(bytes)
+                          : pool_ != nullptr    ? pool_->take(bytes)
+                                                : ::operator new(bytes);
+      if (size_ != 0) memcpy(fresh, data_, size_ * element);
+      give_back(element);
+      data_ = fresh;
+    }
     capacity_ = static_cast<uint32_t>(count);
   }
   /// Grows the capacity for `more` further elements and doubles it.
@@ -67,6 +75,7 @@ class plain_memory {
   // Out of line: every list is destroyed, and few destructions are hot.
   [[gnu::noinline]] void give_back(size_t element) noexcept {
     if (data_ == nullptr) return;
+    if (capacity_ * element >= mapped_bytes) return unmap_block(data_, capacity_ * element);
     if (pool_ != nullptr) return pool_->give(data_, capacity_ * element);
     ::operator delete(data_);
   }

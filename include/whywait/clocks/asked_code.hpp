@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_CLOCKS_ASKED_CODE_HPP
 #define WHYWAIT_CLOCKS_ASKED_CODE_HPP
 
+#include <whywait/base/pair_cache.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/clocks/clock_plan.hpp>
 #include <whywait/clocks/joined_code.hpp>
@@ -42,29 +43,26 @@ class asked_code {
   void before(std::size_t record, std::int64_t now_ns, std::int64_t begin_ns, Used&& used) {
     // The rule of location_path: time that does not fit is cut. The last steps follow the last record.
     std::int64_t room_ns = begin_ns - now_ns;
-    const std::uint32_t end = explain::code_end_site(here_, record, code_end_);
-    const core::stable_key between =
-        explain::between_key(last_site_, end < here_.call_sites.size() ? here_.call_sites[end] : 0);
+    const numbers code = numbers_between(last_site_, explain::code_end_site(here_, record, code_end_));
     for (const std::uint64_t steps_end = steps_until(record); step_ < steps_end; ++step_) {
       const core::path_step& p = here_.steps[step_];
       if (p.block == 0 || p.block >= rank_.blocks.size()) continue;
       const auto ns = std::min(core::nearest(static_cast<double>(p.ticks) * rank_.clock.ns_per_tick), room_ns);
       room_ns -= ns;
       if (asked_[p.block] != clock_plan::none)
-        used(asked_[p.block], core::combine(rank_.blocks[p.block], between), static_cast<std::int64_t>(p.visits), ns);
+        used(asked_[p.block], core::combine(rank_.blocks[p.block], code.between), static_cast<std::int64_t>(p.visits), ns);
     }
     if (room_ns > 0) {
       const std::int64_t visits = visited_ ? 0 : 1;
       const auto use = [&](std::uint32_t number) {
-        if (number != clock_plan::none) used(number, between, visits, room_ns);
+        if (number != clock_plan::none) used(number, code.between, visits, room_ns);
       };
-      use(plan_.number_of(between));
+      use(code.own);
       const bool may_wait = room_ns == begin_ns - now_ns && explain::is_between_polls(here_, record);  // not to be balanced
       if (here_.thread == 0 && !may_wait) {
         use(unmarked_);
-        const core::stable_key key = joined_.key_of(between);
-        if (key != 0) use(plan_.number_of(key));
-        if (last_site_ != 0) use(plan_.number_of(explain::after_key(last_site_)));
+        use(code.joined);
+        use(code.after);
       }
       visited_ = true;
     }
@@ -72,11 +70,31 @@ class asked_code {
     const core::sync_record& r = here_.records[record];
     step_ = r.steps;
     if (core::polled_in_vain(r)) return;
-    last_site_ = explain::site_of(here_, r);
+    last_site_ = r.site;
     visited_ = false;
   }
 
  private:
+  static constexpr std::uint32_t no_site = 0xffffffffu;
+
+  // Unmarked code between two calls: its key, and the numbers of that piece, of the code that it is joined with, and of all code
+  // after the first call.
+  struct numbers {
+    core::stable_key between;
+    std::uint32_t own, joined, after;
+  };
+  numbers numbers_between(std::uint32_t from, std::uint32_t to) {
+    return recent_(from, to, [this](std::uint32_t first, std::uint32_t second) {
+      const core::stable_key site = key_of(first), between = explain::between_key(site, key_of(second));
+      const core::stable_key joined = joined_.key_of(between);
+      return numbers{between, plan_.number_of(between), joined != 0 ? plan_.number_of(joined) : clock_plan::none,
+                     site != 0 ? plan_.number_of(explain::after_key(site)) : clock_plan::none};
+    });
+  }
+  core::stable_key key_of(std::uint32_t site) const noexcept {
+    return site < here_.call_sites.size() ? here_.call_sites[site] : 0;
+  }
+
   const explain::rank_history& rank_;
   const explain::location_history& here_;
   const clock_plan& plan_;
@@ -84,8 +102,9 @@ class asked_code {
   const joined_code& joined_;
   std::uint32_t unmarked_;
   std::uint64_t step_ = 0, code_end_ = 0;
-  core::stable_key last_site_ = 0;
+  std::uint32_t last_site_ = no_site;  ///< of the last call that ended a piece of unmarked code
   bool visited_ = false;
+  base::pair_cache<numbers, 3> recent_;  ///< most records are of few call sites in turn
 };
 
 /// clock_plan::number_of each block of a rank.

@@ -42,11 +42,11 @@ class balanced_time {
     number_blocks(rank, plan, numbers);
     for (std::size_t l = 0; l != rank.locations.size(); ++l) {
       limit_parts(rank, l, plan, numbers, joined);
-      begin_location(l);
+      part_position at = begin_location(l);
       walk(
           rank, l, plan, numbers, joined, [](bool) {},
-          [this](std::size_t q, core::stable_key place, std::int64_t visits, std::int64_t ns) {
-            const std::size_t p = part_of(q, visits);
+          [this, &at](std::size_t q, core::stable_key place, std::int64_t visits, std::int64_t ns) {
+            const std::size_t p = part_of(at, q, visits);
             balance_course& c = courses_[q];
             c.ns[p] += ns;
             c.visits[p] += visits;
@@ -100,15 +100,24 @@ class balanced_time {
     return sum;
   }
 
-  /// Begins a walk through the code of a location, in the order of its records.
-  void begin_location(std::size_t location) {
-    here_ = limits_.data() + location * courses_.size() * balance_course::parts;
-    done_.assign(courses_.size(), 0);
-    at_.assign(courses_.size(), 0);
+  /// Where a walk through the code of a location is.
+  struct part_position {
+    const std::int64_t* limits = nullptr;  ///< by question and part: visits at its end
+    base::pod_vector<std::int64_t> done;  ///< by question: visits so far
+    base::pod_vector<std::size_t> part;  ///< by question
+  };
+  /// Begins a walk, in the order of the records. Valid until `read`.
+  part_position begin_location(std::size_t location) const {
+    part_position at;
+    at.limits = limits_.data() + location * courses_.size() * balance_course::parts;
+    at.done.assign(courses_.size(), 0);
+    at.part.assign(courses_.size(), 0);
+    return at;
   }
   /// The time that the next visits save; negative if they take longer.
-  std::int64_t saved_ns(std::size_t q, core::stable_key place, std::int64_t visits, std::int64_t ns) noexcept {
-    const std::size_t p = part_of(q, visits) / each_[q];
+  std::int64_t saved_ns(part_position& at, std::size_t q, core::stable_key place, std::int64_t visits,
+                        std::int64_t ns) const noexcept {
+    const std::size_t p = part_of(at, q, visits) / each_[q];
     const use* const u = places_[q].find(place);
     const double now = u != nullptr && u[p].visits > 0
                            ? static_cast<double>(u[p].ns) * static_cast<double>(visits) / static_cast<double>(u[p].visits)
@@ -207,11 +216,11 @@ class balanced_time {
     }
   }
 
-  std::size_t part_of(std::size_t q, std::int64_t visits) noexcept {
-    const std::int64_t* const limits = here_ + q * balance_course::parts;
-    while (done_[q] >= limits[at_[q]]) ++at_[q];
-    done_[q] += visits;
-    return at_[q];
+  static std::size_t part_of(part_position& at, std::size_t q, std::int64_t visits) noexcept {
+    const std::int64_t* const limits = at.limits + q * balance_course::parts;
+    while (at.done[q] >= limits[at.part[q]]) ++at.part[q];
+    at.done[q] += visits;
+    return at.part[q];
   }
 
   base::pod_vector<balance_course> courses_, own_;
@@ -219,9 +228,6 @@ class balanced_time {
   base::pod_vector<std::size_t> each_;  ///< by question: parts that are taken together
   base::pod_vector<double> factors_;  ///< by question and part
   base::pod_vector<std::int64_t> limits_;  ///< by location, question and part: visits at its end
-  const std::int64_t* here_ = nullptr;  ///< in limits_
-  base::pod_vector<std::int64_t> done_;  ///< by question: visits so far
-  base::pod_vector<std::size_t> at_;  ///< by question: the current part
 };
 
 }  // namespace clocks

@@ -34,8 +34,7 @@ struct clock_scratch {
   base::pod_vector<clock_stamp> stamps;
   base::pod_vector<std::uint32_t> free;  ///< free stamps, last in, first out: the last one is still in the cache
   clock_stamp own, incoming;             ///< own: at the current record; incoming: in the current packet
-  base::pod_vector<std::uint32_t> block_numbers;  ///< clock_plan::number_of each block of the current rank
-  base::pod_vector<clock_legs::spend> spends;
+  base::pod_vector<std::uint32_t> places;
   base::packet out;
 };
 
@@ -54,6 +53,7 @@ class clock_pass {
         meetings_(&meetings),
         notes_(&notes),
         scratch_(&scratch),
+        block_numbers_(*scratch.memory),
         replies_(*scratch.memory),
         classes_(*scratch.memory) {}
 
@@ -66,12 +66,9 @@ class clock_pass {
     replies_.clear();
     result_ = {};
     classes_.clear();
-    base::pod_vector<std::uint32_t>& block_numbers = scratch_->block_numbers;
-    number_blocks(*rank_, plan, block_numbers);
-    const base::vector<base::vector<bool>> leaving =
-        plan.asks_nodes() ? nodes.leaving(*rank_) : base::vector<base::vector<bool>>();
-    const base::vector<base::vector<bool>> of_files =
-        nodes.any_files() ? explain::calls_on_files(*rank_) : base::vector<base::vector<bool>>();
+    number_blocks(*rank_, plan, block_numbers_);
+    leaving_ = plan.asks_nodes() ? nodes.leaving(*rank_) : base::vector<base::vector<bool>>();
+    of_files_ = nodes.any_files() ? explain::calls_on_files(*rank_) : base::vector<base::vector<bool>>();
     if (plan.compensates()) {  // the first pass, which changes the notes
       usual_.resize(rank_->locations.size());
       for (std::size_t l = 0; l != usual_.size(); ++l) usual_[l].read(*rank_, rank_->locations[l], (*notes_)[l]);
@@ -80,17 +77,16 @@ class clock_pass {
     lanes_.reserve(rank_->locations.size());
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       const explain::location_history& here = rank_->locations[l];
-      lanes_.emplace_back(plan, rank_->begin_ns, *scratch_->memory);
-      if (plan.balances()) balanced.begin_location(l);
+      lanes_.emplace_back(plan, rank_->begin_ns,
+                          clock_legs(*rank_, l, plan, block_numbers_, balanced, leaving_.empty() ? nullptr : &leaving_[l],
+                                     of_files_.empty() ? nullptr : &of_files_[l], joined));
       lane& to = lanes_.back();
-      to.clocks.legs().read(*rank_, here, plan, block_numbers, balanced, leaving.empty() ? nullptr : &leaving[l],
-                            of_files.empty() ? nullptr : &of_files[l], joined, scratch_->spends);
       for (clock_need& n : book_->needs(l)) {
         n.any = core::role_of(here.records[n.record]) == core::call_role::complete_any;
         n.received = 0;
         n.stamp = clock_need::unknown;
       }
-      to.need = book_->needs(l).data();
+      to.need = to.latest = book_->needs(l).data();
       to.needs_end = to.need + book_->needs(l).size();
       to.give = book_->gives(l).data();
       to.gives_end = to.give + book_->gives(l).size();
@@ -117,8 +113,9 @@ class clock_pass {
     while (!in.empty()) {
       const auto target = in.get<std::uint32_t>();
       const auto slot = in.get<std::uint32_t>();
-      clocks::get_stamp(in, clocks_, scratch_->incoming);
-      deliver(target, slot, scratch_->incoming);
+      clock_stamp* const place = (slot & clock_give::to_meeting) == 0 ? place_of(target, slot) : nullptr;
+      clocks::get_stamp(in, clocks_, place != nullptr ? *place : scratch_->incoming);
+      if (place == nullptr) deliver(target, slot, scratch_->incoming);
     }
   }
 
@@ -135,8 +132,9 @@ class clock_pass {
   static constexpr std::uint32_t nothing = clock_need::unknown;
 
   struct lane {
-    lane(const clock_plan& plan, std::int64_t begin_ns, base::memory_pool& memory) : clocks(plan, begin_ns, memory) {}
+    lane(const clock_plan& plan, std::int64_t begin_ns, const clock_legs& legs) : clocks(plan, begin_ns, legs) {}
     clock_need *need = nullptr, *needs_end = nullptr;  ///< the next need, and the end
+    clock_need* latest = nullptr;                      ///< the need of the stamp that arrived last
     const clock_give *give = nullptr, *gives_end = nullptr;
     explain::wait_note *note = nullptr, *notes_end = nullptr;
     explain::progress at = explain::progress::between_events;
@@ -163,16 +161,22 @@ class clock_pass {
     if ((slot & clock_give::to_meeting) != 0) {
       return meetings_->receive_stamp(target, slot & ~clock_give::to_meeting, stamp, clocks_, replies_);
     }
-    lane& l = lanes_[slot];
-    clock_need* n = l.need;  // usually the next need
-    if (n == l.needs_end || n->record != target) {
-      base::pod_vector<clock_need>& needs = book_->needs(slot);
-      n = std::lower_bound(needs.begin(), needs.end(), target,
-                           [](const clock_need& x, std::uint32_t record) { return x.record < record; });
+    if (clock_stamp* const place = place_of(target, slot)) {
+      *place = stamp;
+      return;
     }
+    lane& l = lanes_[slot];
+    ++l.latest->received;
+    scratch_->stamps[l.latest->stamp].join(stamp, clocks_);
+  }
+
+  // Where the first stamp that a record needs is kept. Null if it has one; then the need is the latest of the lane.
+  clock_stamp* place_of(std::uint32_t target, std::uint32_t slot) {
+    lane& l = lanes_[slot];
+    clock_need* const n = l.latest = find_need(l, target);
+    if (n->stamp != nothing) return nullptr;
     ++n->received;
     base::pod_vector<clock_stamp>& stamps = scratch_->stamps;
-    if (n->stamp != nothing) return stamps[n->stamp].join(stamp, clocks_);
     base::pod_vector<std::uint32_t>& free = scratch_->free;
     if (free.empty()) {
       free.push_back(static_cast<std::uint32_t>(stamps.size()));
@@ -180,7 +184,21 @@ class clock_pass {
     }
     n->stamp = free.back();
     free.pop_back();
-    stamps[n->stamp] = stamp;
+    return &stamps[n->stamp];
+  }
+  // The stamps of one sender arrive in order, so that a need is usually the next one after the latest, or near it.
+  static clock_need* find_need(const lane& l, std::uint32_t target) noexcept {
+    const auto before = [](const clock_need& x, std::uint32_t record) { return x.record < record; };
+    clock_need *first = l.need, *last = l.latest;
+    if (last < first || last->record < target) {
+      first = std::max(first, last);
+      for (std::ptrdiff_t step = 1;; step *= 2) {
+        last = l.needs_end - first > step ? first + step : l.needs_end;
+        if (last == l.needs_end || last->record >= target) break;
+        first = last;
+      }
+    }
+    return std::lower_bound(first, last, target, before);
   }
 
   // A location of message_schedule.hpp: it sends its stamp at the beginning of a record, and needs the stamps of
@@ -315,7 +333,6 @@ class clock_pass {
     node.locations += counted;
     node.further += further;
     node.further_ns += further * active.ns();
-    l.clocks.legs().release();
     if (!plan_->compensates()) return;
     for (const explain::wait_note& n : (*notes_)[number]) {
       if (n.number == explain::wait_note::uncounted) {
@@ -338,6 +355,9 @@ class clock_pass {
   const clock_plan* plan_ = nullptr;
   std::size_t clocks_ = 0, open_ = 0;
   base::vector<lane> lanes_;
+  base::pod_vector<std::uint32_t> block_numbers_;  ///< clock_plan::number_of each block of the rank
+  base::vector<base::vector<bool>> leaving_;  ///< node_map::leaving, if the plan distinguishes nodes
+  base::vector<base::vector<bool>> of_files_;  ///< explain::calls_on_files, if there are any
   base::pod_vector<meeting_book::reply> replies_;
   base::pod_vector<class_sum> classes_;
   base::vector<usual_tails> usual_;  ///< by location

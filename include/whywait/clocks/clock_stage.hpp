@@ -175,7 +175,7 @@ class clock_stage final : public explain::rank_clocks {
   /// Borrows all.
   void begin_pass(const clock_plan& plan, const base::vector<explain::what_if>& questions, std::size_t asked,
                   ideal_networks ideal, const node_map& nodes) {
-    if (asked_ == 0) needs_.sort_by_record(scratch_->block_numbers);
+    if (asked_ == 0) needs_.sort_by_record(scratch_->places);
     plan_ = &plan;
     questions_ = &questions;
     ideal_ = ideal;

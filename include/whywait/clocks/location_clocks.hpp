@@ -19,42 +19,38 @@ namespace clocks {
 /// wrapper has finished what it does after its time stamp.
 class location_clocks {
  public:
-  /// Begins one pass; `plan` and `memory` are borrowed. Read the legs before `begin_next`.
-  location_clocks(const clock_plan& plan, std::int64_t begin_ns, base::memory_pool& memory)
-      : legs_(memory), now_ns_(begin_ns), plan_(&plan), clocks_(plan.clocks()) {}
-  clock_legs& legs() noexcept { return legs_; }
+  /// Begins one pass; `plan` is borrowed.
+  location_clocks(const clock_plan& plan, std::int64_t begin_ns, const clock_legs& legs)
+      : legs_(legs), now_ns_(begin_ns), plan_(&plan), clocks_(plan.clocks()) {}
 
   /// Goes to the beginning of the next record. At the end it enters the last steps and returns false.
   bool begin_next() {
-    const clock_leg& leg = legs_[next_];
-    if (next_ == legs_.records()) last_delay_ = delay_;
-    for (const std::uint32_t end = clock_legs::spends_before(leg); spent_ != end; ++spent_) {
-      const clock_legs::spend& s = legs_.spent(spent_);
-      if ((s.clock & clock_plan::moves_bit) == 0) delay_[s.clock] += s.ns;
-      else ahead_[s.clock & ~clock_plan::moves_bit] += s.ns;
-    }
-    now_ns_ = leg.begin_ns;
-    if (const clock_legs::overhead* const o = legs_.overhead_at(next_)) {
-      spend(o->before_ns, 0);
-      error_ns_ += o->error_ns;
-      spend(o->inside_ns, o->uncertain);
-      inside_ns_ = o->inside_ns;
-      ahead_ns_ = o->ahead_ns;
-      now_ns_ += inside_ns_;
-    }
-    return next_ != legs_.records();
+    const bool last = legs_.at_last();
+    if (last) last_delay_ = delay_;
+    legs_.next([this](std::uint32_t clock, std::int64_t ns) {
+      if ((clock & clock_plan::moves_bit) == 0) delay_[clock] += ns;
+      else ahead_[clock & ~clock_plan::moves_bit] += ns;
+    });
+    now_ns_ = legs_.leg().begin_ns;
+    const clock_legs::overhead& o = legs_.own();
+    spend(o.before_ns, 0);
+    error_ns_ += o.error_ns;
+    spend(o.inside_ns, o.uncertain);
+    now_ns_ += o.inside_ns;
+    return !last;
   }
 
   /// Time from the beginning of the current call to MPI's start.
-  std::int64_t inside_ns() const noexcept { return inside_ns_; }
-  std::uint32_t record() const noexcept { return static_cast<std::uint32_t>(next_); }
+  std::int64_t inside_ns() const noexcept { return legs_.own().inside_ns; }
+  std::uint32_t record() const noexcept { return legs_.record(); }
 
   void stamp(clock_stamp& s) const noexcept {
-    s.ready_ns = now_ns_ + ahead_ns_;
-    s.bound_ns = bound_ns_ + ahead_ns_;
+    const std::int64_t ahead_ns = legs_.own().ahead_ns;
+    s.ready_ns = now_ns_ + ahead_ns;
+    s.bound_ns = bound_ns_ + ahead_ns;
     s.error_ns = error_ns();
     for (std::size_t h = 0; h != clocks_; ++h) s.at[h] = without(now_ns_, delay_[h]);
-    if (!clock_legs::sends(legs_[next_])) return;
+    if (!legs_.leg().sends) return;
     for (const std::uint32_t h : plan_->moving()) s.at[h] -= ahead_[h];
   }
 
@@ -68,7 +64,7 @@ class location_clocks {
   /// go on.
   template <class Late>
   blocked finish_record(const clock_stamp* needed, std::int64_t measured_ns, Late&& late_ns) {
-    const clock_leg& leg = legs_[next_];
+    const clock_leg& leg = legs_.leg();
     blocked waited{measured_ns, measured_ns};  // without a known cause the wait stays as measured
     if (needed != nullptr) {
       const std::int64_t go_ns = std::max(now_ns_, std::min(needed->ready_ns, leg.leave_ns)), wait_ns = go_ns - now_ns_;
@@ -91,19 +87,16 @@ class location_clocks {
       now_ns_ = go_ns;
     }
     const std::int64_t tail_ns = leg.leave_ns - now_ns_;
-    plan_->spend_network(tail_ns, clock_legs::leaves(leg), clock_legs::of_files(leg), delay_);
+    plan_->spend_network(tail_ns, leg.leaves, leg.of_files, delay_);
     if (leg.call != clock_plan::none && tail_ns != 0) {
       plan_->spend(leg.call, tail_ns, [this](std::uint32_t clock, std::int64_t ns) {
         if ((clock & clock_plan::moves_bit) == 0) delay_[clock] += ns;
       });
     }
-    if (clock_legs::brings_data(leg))
+    if (leg.brings_data)
       for (const std::uint32_t h : plan_->moving()) ahead_[h] = 0;
-    if (const clock_legs::overhead* const o = legs_.overhead_at(next_)) {
-      spend(std::min(o->back_ns, tail_ns), o->uncertain);
-    }
+    spend(std::min(legs_.own().back_ns, tail_ns), legs_.own().uncertain);
     now_ns_ = leg.leave_ns;
-    ++next_;
     return waited;
   }
 
@@ -133,8 +126,7 @@ class location_clocks {
   }
 
   clock_legs legs_;
-  std::uint32_t next_ = 0, spent_ = 0;
-  std::int64_t now_ns_, bound_ns_ = 0, executed_ns_ = 0, inside_ns_ = 0, ahead_ns_ = 0;
+  std::int64_t now_ns_, bound_ns_ = 0, executed_ns_ = 0;
   double error_ns_ = 0;
   const clock_plan* plan_;
   std::size_t clocks_;

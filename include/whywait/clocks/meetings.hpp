@@ -20,12 +20,13 @@ namespace clocks {
 /// needs a beginning of one list of contributors: all of them (barrier, NxN), those of lower rank (scan), or those that
 /// came before it left (NxN that did not synchronise). One running maximum therefore serves all members. A member that
 /// needs only one other, or is the only one with needs, receives the stamps directly (broadcast, reduction, sparse
-/// exchange). Memory: 16 bytes per participant with needs; the stamps of a meeting while it is open. Not thread safe.
+/// exchange); so do members of which there are few, because that takes one message less in a row. Memory: 12 bytes per meeting
+/// and 16 per participant with needs; the stamps of a meeting while it is open. Not thread safe.
 class meeting_book {
  public:
   /// `memory`: the pool of the run; borrowed.
   meeting_book(std::int32_t own_rank, base::memory_pool& memory)
-      : own_rank_(own_rank), memory_(&memory), instructions_(memory) {}
+      : own_rank_(own_rank), order_(memory), meetings_(memory), waiters_(memory), instructions_(memory) {}
 
   /// Plans one complete instance, sorted by rank: which contributor sends its stamp where, and which waiters receive
   /// one. `waiting`: the participants in the calls in which they waited, usually `all`.
@@ -46,7 +47,8 @@ class meeting_book {
       dense = dense && has(all[i], core::sync_flag::contributes) && has(all[i], core::sync_flag::consumes);
     }
     for (std::size_t i = 0; i != count; ++i) overlap = overlap && all[i].leave_ns >= latest;
-    base::pod_vector<std::uint32_t> order;  // contributors
+    base::pod_vector<std::uint32_t>& order = order_;  // contributors
+    order.clear();
     const auto all_contribute = [&] {
       for (std::uint32_t i = 0; i != count; ++i) order.push_back(i);
     };
@@ -146,15 +148,7 @@ class meeting_book {
   }
 
   /// Resets all meetings; call before every pass.
-  void begin_pass() {
-    open_ = meetings_.size();
-    for (meeting& m : meetings_) {
-      m.received = m.passed = 0;
-      m.released = 0;
-      m.stamps.clear();
-      m.given.clear();
-    }
-  }
+  void begin_pass() { left_ = meetings_.size(); }
 
   /// The stamp that a waiter was stuck for.
   struct reply {
@@ -166,48 +160,80 @@ class meeting_book {
   /// Receives the stamp of a contributor, with `clocks` hypotheses. Appends to `replies` the waiters that can continue.
   void receive_stamp(std::uint32_t number, std::uint32_t place, const clock_stamp& stamp, std::size_t clocks,
                      base::pod_vector<reply>& replies) {
-    meeting& m = meetings_.at(number);
-    if (m.stamps.empty()) {
-      m.stamps.resize(m.contributors);
-      m.given.assign(m.contributors, 0);
-      m.latest = clock_stamp::never();
-    }
-    if (place >= m.contributors) base::truncated();
-    m.stamps[place] = stamp;
-    m.given[place] = 1;
-    ++m.received;
-    while (m.passed != m.contributors && m.given[m.passed] != 0) {
-      m.latest.join(m.stamps[m.passed++], clocks);
-      for (; m.released != m.waiters.size() && m.waiters[m.released].first_n == m.passed; ++m.released) {
-        const waiter& w = m.waiters[m.released];
-        replies.push_back({w.rank, w.record, w.location, m.latest});
+    if (number >= meetings_.size() || place >= meetings_[number].contributors) base::truncated();
+    meeting& m = meetings_[number];
+    if (m.open == nothing) begin(m);
+    open_meeting& o = open_[m.open];
+    if (place == o.passed) {
+      o.latest.join(stamp, clocks);
+      pass(m, o, replies);
+    } else {
+      if (o.stamps.empty()) {
+        o.stamps.resize(m.contributors);
+        o.given.resize(m.contributors, 0);
       }
+      o.stamps[place] = stamp;
+      o.given[place] = 1;
     }
-    if (m.received == m.contributors) {
-      m.stamps.release();
-      m.given.release();
-      --open_;
+    while (o.passed < o.given.size() && o.given[o.passed] != 0) {
+      o.latest.join(o.stamps[o.passed], clocks);
+      pass(m, o, replies);
     }
+    if (o.passed != m.contributors) return;
+    free_.push_back(m.open);
+    m.open = nothing;
+    --left_;
   }
 
   /// Whether all expected stamps have been received.
-  bool quiet() const noexcept { return open_ == 0; }
+  bool quiet() const noexcept { return left_ == 0; }
 
  private:
+  static constexpr std::uint32_t nothing = 0xffffffffu;
+  static constexpr std::size_t few = 3;  // members that send their stamps to each other
+
   struct waiter {
     std::uint32_t first_n;  ///< needs the first n contributors
     std::int32_t rank;
     std::uint32_t record, location;
   };
   struct meeting {
-    explicit meeting(base::memory_pool& memory) : waiters(memory), stamps(memory), given(memory) {}
-    std::uint32_t contributors = 0, received = 0, passed = 0;
-    std::size_t released = 0;
-    base::pod_vector<waiter> waiters;  ///< sorted by first_n
-    base::pod_vector<clock_stamp> stamps;
-    base::pod_vector<char> given;
-    clock_stamp latest;
+    std::uint32_t first_waiter;  ///< in waiters_; sorted by first_n
+    std::uint32_t contributors;
+    std::uint32_t open;  ///< in open_, while some of their stamps are known
   };
+  struct open_meeting {
+    std::uint32_t passed = 0;    ///< contributors that are joined in `latest`
+    std::uint32_t released = 0;  ///< the next waiter
+    clock_stamp latest;
+    base::pod_vector<clock_stamp> stamps;  ///< of others, if any
+    base::pod_vector<char> given;
+  };
+
+  void begin(meeting& m) {
+    if (free_.empty()) {
+      free_.push_back(static_cast<std::uint32_t>(open_.size()));
+      open_.emplace_back();
+    }
+    m.open = free_.back();
+    free_.pop_back();
+    open_meeting& o = open_[m.open];
+    o.passed = 0;
+    o.released = m.first_waiter;
+    o.latest = clock_stamp::never();
+    o.stamps.clear();
+    o.given.clear();
+  }
+  // One contributor more is joined: answers the waiters that need no other.
+  void pass(const meeting& m, open_meeting& o, base::pod_vector<reply>& replies) {
+    ++o.passed;
+    const std::size_t next = static_cast<std::size_t>(&m - meetings_.data()) + 1;
+    const std::size_t end = next != meetings_.size() ? meetings_[next].first_waiter : waiters_.size();
+    for (; o.released != end && waiters_[o.released].first_n == o.passed; ++o.released) {
+      const waiter& w = waiters_[o.released];
+      replies.push_back({w.rank, w.record, w.location, o.latest});
+    }
+  }
 
   struct instruction {
     std::int32_t world;
@@ -230,6 +256,10 @@ class meeting_book {
 
   void add_direct(const explain::participant& from, const explain::participant& to) {
     if (from.rank == to.rank || to.location == nowhere || from.enter_ns > to.leave_ns) return;  // the clocks disagree
+    add_stamp(from, to);
+  }
+  // The stamp of one participant goes to another one.
+  void add_stamp(const explain::participant& from, const explain::participant& to) {
     add_need(to);
     add_give(from, clock_give{from.record, to.world, to.record, static_cast<std::uint32_t>(to.location)});
   }
@@ -249,9 +279,9 @@ class meeting_book {
                    bool consumers_only, int not_in = -1) {
     if (order.empty()) return;
     if (!by_rank) {
-      small_stable_sort(order, [all](std::uint32_t a, std::uint32_t b) { return all[a].enter_ns < all[b].enter_ns; });
+      base::sort_short(order, [all](std::uint32_t a, std::uint32_t b) { return all[a].enter_ns < all[b].enter_ns; });
     }
-    meeting m(*memory_);
+    const std::size_t first_waiter = waiters_.size();
     std::uint32_t most = 0, lower = 0;
     std::int64_t latest_ns = INT64_MIN;
     for (std::uint32_t i = 0; i != count; ++i) {
@@ -268,28 +298,35 @@ class meeting_book {
       }
       if (consumers_only && (!has(all[i], core::sync_flag::consumes) || has(all[i], core::sync_flag::sparse))) continue;
       if (first_n == 0 || waiting_[i].location == nowhere || (not_in >= 0 && in_first(all[i]) == (not_in == 1))) continue;
-      m.waiters.push_back({first_n, waiting_[i].world, waiting_[i].record, waiting_[i].location});
+      if (count <= few) {
+        for (std::uint32_t k = 0; k != first_n; ++k) add_stamp(all[order[k]], waiting_[i]);
+        continue;
+      }
+      waiters_.push_back({first_n, waiting_[i].world, waiting_[i].record, waiting_[i].location});
       most = std::max(most, first_n);
       add_need(waiting_[i]);
     }
     if (most == 0) return;
-    m.contributors = most;
     for (std::uint32_t k = 0; k != most; ++k) {
       const explain::participant& p = all[order[k]];
       add_give(p, clock_give{p.record, own_rank_, static_cast<std::uint32_t>(meetings_.size()), k | clock_give::to_meeting});
     }
-    small_stable_sort(m.waiters, [](const waiter& a, const waiter& b) { return a.first_n < b.first_n; });
-    meetings_.push_back(std::move(m));
+    base::sort_short(waiters_.data() + first_waiter, waiters_.size() - first_waiter,
+                     [](const waiter& a, const waiter& b) { return a.first_n < b.first_n; });
+    meetings_.push_back({static_cast<std::uint32_t>(first_waiter), most, nothing});
   }
 
   static constexpr std::uint16_t nowhere = 0xffffu;  // location of a call that was never recorded
 
   std::int32_t own_rank_;
   const explain::participant* waiting_ = nullptr;  // of the instance at hand
-  base::memory_pool* memory_;
-  base::vector<meeting> meetings_;
+  base::pod_vector<std::uint32_t> order_;
+  base::pod_vector<meeting> meetings_;
+  base::pod_vector<waiter> waiters_;
+  base::vector<open_meeting> open_;
+  base::pod_vector<std::uint32_t> free_;  // in open_
   base::pod_vector<instruction> instructions_;
-  std::size_t open_ = 0;
+  std::size_t left_ = 0;  ///< meetings whose stamps have not all been received
 };
 
 }  // namespace clocks

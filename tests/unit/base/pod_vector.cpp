@@ -191,3 +191,26 @@ TEST_CASE("a pool's blocks are apart from each other, aligned, and used again") 
     pool.give(b.at, b.bytes);
   }
 }
+
+TEST_CASE("a list keeps its elements when its memory moves between the heap and mapped blocks") {
+  memory_pool pool;
+  for (memory_pool* const from : {static_cast<memory_pool*>(nullptr), &pool}) {
+    pod_vector<std::uint32_t> list = from != nullptr ? pod_vector<std::uint32_t>(*from) : pod_vector<std::uint32_t>();
+    constexpr std::uint32_t most = 5u << 20;  // 20 MiB
+    for (std::uint32_t i = 0; i != most; ++i) list.push_back(i * 2654435761u);
+    const auto right = [](const pod_vector<std::uint32_t>& l, std::uint32_t count) {
+      if (l.size() != count) return false;
+      for (std::uint32_t i = 0; i != count; ++i)
+        if (l[i] != i * 2654435761u) return false;
+      return true;
+    };
+    CHECK(right(list, most));
+    pod_vector<std::uint32_t> copy(list), small(list.data(), list.data() + 10);
+    CHECK(right(copy, most));
+    copy.swap(small);
+    CHECK(right(copy, 10));
+    CHECK(right(small, most));
+    list.release();
+    CHECK(list.capacity() == 0);
+  }
+}
