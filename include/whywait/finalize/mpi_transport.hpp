@@ -78,7 +78,7 @@ class mpi_transport {
     if (!rings_) rings_.emplace(team_, shares_memory_);
     team_.agree();
     mpi::failure mine;
-    const auto take = [&](int source) { receive(0, source, in_.data(), in_.size()); };
+    const auto take = [&](int source, const unsigned char* data, std::size_t size) { receive(0, source, data, size); };
     try {
       bool failed = false;
       while (!failed && !advance(0, [this](std::int32_t to, const packet& data) { post(to, data); })) {
@@ -254,14 +254,14 @@ class mpi_transport {
   bool receive_all(Take&& take, bool sends) {
     unsigned tries = 0;
     for (backoff wait;; wait()) {
-      const auto take_large = [&](int source) { receive_large(source), take(source); };
-      if (rings_->read(
-              in_, [&](int source, packet&) { take(source); }, take_large) &&
-          !sends)
-        return true;
+      const auto take_large = [&](int source) {
+        receive_large(source);
+        take(source, in_.data(), in_.size());
+      };
+      if (rings_->read(in_, take, take_large) && !sends) return true;
       // With rings a message is rare: from another machine, or of a rank that failed.
-      if (*rings_) core::spin_lock::relax();
-      if (tries++ % (*rings_ ? 16 : 1) == 0) {
+      if (*rings_ && tries % 4 == 3) core::spin_lock::relax();
+      if (tries++ % (rings_->reaches_all() ? 64 : *rings_ ? 16 : 1) == 0) {
         bool any = false;
         if (!receive_messages(take, any)) return false;
         if (any && !sends) return true;
@@ -286,7 +286,7 @@ class mpi_transport {
       PMPI_Recv(in_.data(), size, MPI_BYTE, status.MPI_SOURCE, forward_tag, comm_, MPI_STATUS_IGNORE);
       ++received_[static_cast<std::size_t>(status.MPI_SOURCE)];
       if (size == 0) return false;
-      take(status.MPI_SOURCE);
+      take(status.MPI_SOURCE, in_.data(), in_.size());
       PMPI_Iprobe(MPI_ANY_SOURCE, forward_tag, comm_, &there, &status);
     }
     return true;

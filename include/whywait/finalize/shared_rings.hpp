@@ -73,6 +73,8 @@ class shared_rings {
   bool reaches(std::int32_t to) const noexcept { return to_[static_cast<std::size_t>(to)] != nullptr; }
   /// Whether packets may come from here.
   explicit operator bool() const noexcept { return inbox_ != nullptr; }
+  /// Whether all other ranks have a ring to this one.
+  bool reaches_all() const noexcept { return inbox_ != nullptr && here_.size() == to_.size(); }
 
   /// Appends a packet of at most `largest_packet` bytes. Returns false if the ring is full.
   bool write(std::int32_t to, const unsigned char* data, std::size_t size) noexcept { return put(to, data, size, size); }
@@ -81,8 +83,8 @@ class shared_rings {
   /// Appends the notice that the next packet comes as an MPI message, where there is room.
   void write_notice(std::int32_t to) noexcept { put(to, nullptr, 0, notice); }
 
-  /// Calls take(rank, in) for each packet that has arrived, copied to `in`, and notified(rank) for each notice. Returns
-  /// whether there were any.
+  /// Calls take(rank, data, size) for each packet that has arrived, and notified(rank) for each notice. A packet that wraps
+  /// around the end of its ring is copied to `in`. Returns whether there were any.
   template <class Take, class Notified>
   bool read(packet& in, Take&& take, Notified&& notified) {
     bool any = false;
@@ -99,13 +101,17 @@ class shared_rings {
           notified(here_[i]);
           continue;
         }
-        in.resize(static_cast<std::size_t>(size));
         const std::uint64_t from = at & (capacity - 1), first = std::min(size, capacity - from);
-        std::memcpy(in.data(), r.bytes + from, static_cast<std::size_t>(first));
-        std::memcpy(in.data() + first, r.bytes, static_cast<std::size_t>(size - first));
+        const unsigned char* data = r.bytes + from;
+        if (first != size) {
+          in.resize(static_cast<std::size_t>(size));
+          std::memcpy(in.data(), data, static_cast<std::size_t>(first));
+          std::memcpy(in.data() + first, r.bytes, static_cast<std::size_t>(size - first));
+          data = in.data();
+        }
+        take(here_[i], data, static_cast<std::size_t>(size));
         at += whole_words(size);
         __atomic_store_n(&r.read, at, __ATOMIC_RELEASE);
-        take(here_[i], in);
       }
     }
     return any;
