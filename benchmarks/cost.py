@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs bench_record and bench_mpi, and prints what recording costs as ratios within one run; or compares two results.
+"""Runs bench_record, bench_mpi and bench_finalize, and prints what recording and explaining cost, as ratios within one run
+where that is possible; or compares two results.
 
     cost.py build/openmpi/benchmarks [result.json]
     cost.py --compare earlier.json later.json      exit status 1 if a row is worse
@@ -13,6 +14,7 @@ import json
 import os
 import pathlib
 import shlex
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -62,15 +64,49 @@ TABLE = [
     ("making and freeing a communicator", lambda r: (r["communicator_whywait"] - r["communicator_plain"]) / 1000, "us more",
      lambda r: (r["communicator_recorder"] - r["communicator_plain"]) / 1000, 5),
     ("two threads, messages", over("messages_whywait", "messages_plain"), PLAIN, over("messages_recorder", "messages_plain"), 1.2),
+    ("two threads, blocking calls", over("blocking_whywait", "blocking_plain"), PLAIN, over("blocking_recorder", "blocking_plain"), 1.2),
     ("two threads, MPI_Mprobe", over("mprobe_whywait", "mprobe_plain"), PLAIN, over("mprobe_recorder", "mprobe_plain"), 1.2),
     ("a thread with a region", over("thread_whywait", "thread_plain"), PLAIN, None, 1.2),
     ("a thread with an MPI_Alltoall", over("alltoall_whywait", "alltoall_plain"), PLAIN, None, 1.2),
+    ("MPI_Finalize, 2 ranks x 10^6 calls, ping-pong", alone("pingpong_s"), "s", None, 0.7),
+    ("... memory beside the records", alone("pingpong_mib"), "MiB", None, 60),
+    ("MPI_Finalize, 10^6 collectives", alone("collectives_s"), "s", None, 0.7),
+    ("... memory beside the records of them", alone("collectives_mib"), "MiB", None, 60),
+    ("MPI_Finalize, 10^6 messages one way", alone("oneway_s"), "s", None, 0.7),
+    ("... memory beside the records of those", alone("oneway_mib"), "MiB", None, 60),
+    ("MPI_Finalize, 64 ranks x 1,000 calls", alone("many_s"), "s", None, 1.0),
+    ("10^7 messages in 64 MiB, pauses included", over("endless_whywait_s", "endless_plain_s"), PLAIN, None, 1.5),
     ("memory of a thread that has ended", alone("thread_kib"), "KiB", None, 0.01),
     ("mappings of a thread that has ended", alone("thread_mappings"), "", None, 0.01),
     ("memory of such a thread with a call", alone("alltoall_kib"), "KiB", None, 0.5),
 ]
 RUNS = [([], "bench_record", ["--rounds=301"]), (["-n", "2"], "bench_mpi", ["--rounds=301"]),
         (["-n", "1"], "bench_mpi", ["--threads", "--rounds=41"])]
+
+# name, ranks, kind of bench_finalize, calls of each rank, environment, repetitions
+JOBS = [("pingpong", 2, "pingpong", 1000000, {"WHYWAIT_MEMORY": "1G"}, 3),
+        ("collectives", 2, "collectives", 1000000, {"WHYWAIT_MEMORY": "1G"}, 3),
+        ("oneway", 2, "oneway", 1000000, {"WHYWAIT_MEMORY": "1G"}, 3),
+        ("many", 64, "halo", 1000, {}, 3),
+        ("endless_plain", 2, "window", 10100000, {"WHYWAIT_ENABLE": "0"}, 1),
+        ("endless_whywait", 2, "window", 10100000, {"WHYWAIT_MEMORY": "64M"}, 1)]
+
+
+def measure_jobs(folder, environment, name):
+    """Whole jobs: seconds of MPI_Finalize (of the endless ones: from beginning to end), and MiB that it needs."""
+    found, out = {}, pathlib.Path(name) / "out.json"
+    for key, ranks, kind, calls, settings, repetitions in JOBS:
+        seconds, memory = [], []
+        for _ in range(repetitions):
+            subprocess.run([*shlex.split(os.environ.get("RUNNER", "mpirun")), "-n", str(ranks), str(folder / "bench_finalize"),
+                            f"--kind={kind}", f"--calls={calls}", f"--json={out}"], check=True, stdout=subprocess.DEVNULL,
+                           env=dict(environment, WHYWAIT_OUTPUT=str(pathlib.Path(name) / "report"), **settings))
+            job = json.loads(out.read_text())
+            seconds.append(job["finalize_s"] + (job["loop_s"] if key.startswith("endless") else 0))
+            memory.append(job["grown_mib"])
+        for what, values in (("s", seconds), ("mib", memory)):
+            found[f"{key}_{what}"] = {"min": min(values), "median": statistics.median(values)}
+    return found
 
 
 def measure(folder):
@@ -85,6 +121,7 @@ def measure(folder):
                            stdout=subprocess.DEVNULL)
             for row in json.loads(out.read_text())["benchmarks"]:
                 found[row["name"]] = {"min": row["min_ns"], "median": row["median_ns"]}
+        found.update(measure_jobs(folder, environment, name))
     return found
 
 
@@ -141,14 +178,14 @@ def self_test():
     ] if compare(earlier, later) != wanted]
     # each row of the table grows with what whywait takes
     names = collections.defaultdict(lambda: {"min": 2.0, "median": 2.0})
-    names.update({name: {"min": 1.0, "median": 1.0} for name in ("floor", "dynamic", "kernel_with_counts")})
-    for name in ("null", "send", "halo", "step", "pingpong", "allreduce", "jacobi", "communicator", "messages", "mprobe",
+    names.update({name: {"min": 1.0, "median": 1.0} for name in ("floor", "dynamic", "kernel_with_counts", "endless_plain_s")})
+    for name in ("null", "send", "halo", "step", "pingpong", "allreduce", "jacobi", "communicator", "messages", "blocking", "mprobe",
                  "thread", "alltoall"):
         names[name + "_plain"] = {"min": 1.0, "median": 1.0}
     before = evaluate(names)
     slower = {name: dict(of) for name, of in names.items()}
     for name in slower:
-        if not name.endswith(("_plain", "_recorder")) and name not in ("floor", "dynamic", "kernel_with_counts"):
+        if not name.endswith(("_plain", "_recorder", "_plain_s")) and name not in ("floor", "dynamic", "kernel_with_counts"):
             slower[name] = {"min": 2000.0, "median": 2000.0}
     failures += [f"row {old['name']}" for old, new in zip(before, evaluate(slower)) if new["min"] <= old["min"]]
     for text in failures:

@@ -25,6 +25,7 @@
 // With --threads:
 //
 //   messages     MPI_Irecv, MPI_Isend and MPI_Wait with oneself, on two threads at once
+//   blocking     MPI_Send and MPI_Recv with oneself, on two threads at once
 //   mprobe       MPI_Isend, MPI_Mprobe and MPI_Mrecv with oneself, on two threads at once
 //   thread       a thread with one region, from start to join
 //   alltoall     a thread with one MPI_Alltoall, from start to join
@@ -277,6 +278,14 @@ void messages(int thread, std::uint64_t times) {
   }
 }
 template <class C>
+void blocking(int thread, std::uint64_t times) {
+  double in = 0, out = 1;
+  for (std::uint64_t i = 0; i < times; ++i) {
+    C::Send(&out, 1, MPI_DOUBLE, 0, thread, own_comm[thread]);
+    C::Recv(&in, 1, MPI_DOUBLE, 0, thread, own_comm[thread], MPI_STATUS_IGNORE);
+  }
+}
+template <class C>
 void mprobe(int thread, std::uint64_t times) {
   double in = 0, out = 1;
   for (std::uint64_t i = 0; i < times; ++i) {
@@ -467,6 +476,9 @@ void rows_of_threads(harness::table& rows, companion& second) {
   add_both(rows, "messages_plain", messages<calls<plain>>, 100, second);
   add_both(rows, "messages_recorder", messages<calls<recorder>>, 100, second);
   add_both(rows, "messages_whywait", messages<whywait_calls>, 100, second);
+  add_both(rows, "blocking_plain", blocking<calls<plain>>, 100, second);
+  add_both(rows, "blocking_recorder", blocking<calls<recorder>>, 100, second);
+  add_both(rows, "blocking_whywait", blocking<whywait_calls>, 100, second);
   add_both(rows, "mprobe_plain", mprobe<calls<plain>>, 100, second);
   add_both(rows, "mprobe_recorder", mprobe<calls<recorder>>, 100, second);
   add_both(rows, "mprobe_whywait", mprobe<whywait_calls>, 100, second);
