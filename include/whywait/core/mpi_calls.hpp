@@ -225,7 +225,7 @@ struct role_table {
   call_role of[static_cast<size_t>(mpi_call::count_) + 1];
   constexpr role_table() noexcept : of() {
     for (size_t i = 0; i < static_cast<size_t>(mpi_call::count_); ++i)
-      of[i] = i >= static_cast<size_t>(mpi_call::unexplained_)                        ? call_role::unexplained
+      of[i] = i >= static_cast<size_t>(mpi_call::unexplained_)                         ? call_role::unexplained
               : i >= static_cast<size_t>(mpi_call::initiations_) && i < modelled_calls ? call_role::initiate
                                                                                        : meeting_roles[i];
     of[static_cast<size_t>(mpi_call::count_)] = call_role::local;
