@@ -31,8 +31,9 @@ struct session_facts {
   }
   void remove(MPI_Session session) noexcept {
     if (open != 0) --open;
-    for (uint32_t i = 0; i != kept_count; ++i)
-      if (kept[i] == session) kept[i] = kept[--kept_count];
+    uint32_t place = 0;
+    while (place != kept_count && kept[place] != session) ++place;
+    if (place != kept_count) kept[place] = kept[--kept_count];
   }
 #endif
   start_agreement agreement = {};  ///< announced with the first session
