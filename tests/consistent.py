@@ -56,6 +56,11 @@ class checker:
         self.delays()
         self.prediction(self.report["prediction"])
         self.communication()
+        for i, region in enumerate(self.report.get("regions", [])):
+            self.region(f"regions[{i}] {region['region']}", region)
+        for i, message in enumerate(self.report.get("messages", [])):
+            self.message(f"messages[{i}] {message.get('call')}", message)
+        self.each_rank()
         self.not_understood()
         for i, end in enumerate(self.report.get("last_words", [])):
             place = f"last_words[{i}]"
@@ -266,6 +271,81 @@ class checker:
                 self.expect(t["from"] < len(s["nodes"]) and t["to"] < len(s["nodes"]), place, "transition of an unknown node")
                 self.expect(abs(t["share"] - t["count"] / leaving[t["from"]]) < 1e-4, place, "share", t["share"],
                             "of", t["count"], "transitions from", t["from"])
+
+    def region(self, place, r):
+        run, n = self.run, r["ranks"]
+        least, mean, greatest = r["min_seconds"], r["mean_seconds"], r["max_seconds"]
+        self.expect(1 <= n <= run["ranks"] and r["visits"] >= 0 and r["threads"] >= 1, place, n, "ranks with", r["threads"],
+                    "threads and", r["visits"], "visits")
+        # other threads go on while the run so far is explained
+        longest = run["seconds"] + self.report["overhead"].get("pause_seconds", 0)
+        self.expect(0 <= least and most(greatest, longest * r["threads"]), place, least, "to", greatest, "s in a run of", longest,
+                    "s with", r["threads"], "threads")
+        # one rank has the minimum and one the maximum, all others lie between them
+        self.expect(most(greatest + (n - 1) * least, n * mean) and most(n * mean, least + (n - 1) * greatest), place, "mean of",
+                    n, "ranks:", mean, "of", least, "to", greatest)
+        for name in "min_rank", "max_rank":
+            self.expect(0 <= r[name] < run["ranks"], place, name, r[name], "of", run["ranks"])
+        self.expect((r["min_rank"] == r["max_rank"]) <= close(least, greatest), place, "rank", r["min_rank"], "takes", least, "and",
+                    greatest)
+        own, in_mpi = r["own_seconds"], r["mpi_seconds"]
+        self.expect(own >= 0 and in_mpi >= 0 and most(own + in_mpi, n * mean), place, own, "s of its own and", in_mpi,
+                    "s in MPI of", n * mean)
+        x = r.get("efficiency")
+        if x is None:
+            return
+        self.expect(r["threads"] == 1 and "recursive" not in r, place, "efficiency of a sum over threads or levels")
+        for name, value in x.items():
+            self.expect(0 <= value <= 1 + 1e-9, place, name, value)
+        self.expect(abs(x["parallel"] - x["load_balance"] * x["communication"]) < 1e-6, place, "parallel", x["parallel"],
+                    "is not load_balance x communication")
+        # useful time is what is not in MPI
+        self.expect(most(n * x["parallel"] * greatest, n * mean - in_mpi), place, n * x["parallel"] * greatest, "s useful and",
+                    in_mpi, "s in MPI of", n * mean)
+
+    def message(self, place, m):
+        self.expect(1 <= m["ranks"] <= self.run["ranks"] and m["count"] >= 1, place, m["count"], "of", m["ranks"], "ranks")
+        self.expect(0 <= m["seconds"] and most(m["seconds"], self.run["location_seconds"]), place, m["seconds"], "of",
+                    self.run["location_seconds"], "s of rank time")
+        if "bytes" not in m:
+            return
+        count, least, greatest = m["count"], m["least_bytes"], m["most_bytes"]
+        self.expect(0 <= least <= greatest and greatest + (count - 1) * least <= m["bytes"] <= least + (count - 1) * greatest,
+                    place, count, "messages of", least, "to", greatest, "bytes have", m["bytes"])
+        self.expect(sum(s["count"] for s in m["sizes"]) == count and sum(s["bytes"] for s in m["sizes"]) == m["bytes"], place,
+                    "sizes do not add up to", count, "messages of", m["bytes"], "bytes")
+        lows = [s["least_bytes"] for s in m["sizes"]]
+        self.expect(lows == sorted(set(lows)) and lows[0] <= least and greatest < max(1, 2 * lows[-1]), place, "sizes", lows,
+                    "for", least, "to", greatest, "bytes")
+        for s in m["sizes"]:
+            low = s["least_bytes"]
+            self.expect(s["count"] * low <= s["bytes"] <= s["count"] * max(0, 2 * low - 1), place, s["count"], "messages from",
+                        low, "bytes have", s["bytes"])
+
+    def each_rank(self):
+        ranks, run = self.report.get("ranks"), self.run
+        if not ranks or not ranks["seconds"]:
+            return  # a report of files that a killed program left behind
+        place, n = "ranks", run["ranks"]
+        self.expect(all(len(ranks[name]) == n for name in ("host", "seconds", "mpi_seconds", "waiting_seconds")), place,
+                    "not one value for each of", n)
+        self.expect(1 <= len(ranks["hosts"]) <= n and run["nodes"] == len(ranks["hosts"]), place, len(ranks["hosts"]),
+                    "hosts on", run["nodes"], "nodes")
+        self.expect(all(0 <= h < len(ranks["hosts"]) for h in ranks["host"]) and
+                    set(ranks["host"]) == set(range(len(ranks["hosts"]))), place, "hosts", ranks["host"])
+        for i, (seconds, in_mpi, waiting) in enumerate(zip(ranks["seconds"], ranks["mpi_seconds"], ranks["waiting_seconds"])):
+            rank = f"{place}[{i}]"
+            self.expect(0 <= seconds and most(seconds, run["seconds"]), rank, seconds, "of", run["seconds"], "s of the run")
+            self.expect(0 <= in_mpi and most(in_mpi, seconds), rank, in_mpi, "in MPI of", seconds)
+            # not in MPI are waits in loops of tests and of other threads
+            self.expect(0 <= waiting and (run["locations"] > n or most(waiting, seconds)), rank, waiting, "waiting of", seconds)
+        if "unseen_seconds" not in run:
+            self.expect(close(max(ranks["seconds"]), run["seconds"]), place, "the longest takes", max(ranks["seconds"]), "of",
+                        run["seconds"])
+        self.expect(most(sum(ranks["seconds"]), run["location_seconds"] + run.get("unseen_seconds", 0) * n), place,
+                    "take", sum(ranks["seconds"]), "of", run["location_seconds"], "s of rank time")
+        self.expect(close(sum(ranks["waiting_seconds"]), run["waiting_seconds"]), place, "wait", sum(ranks["waiting_seconds"]),
+                    "of", run["waiting_seconds"])
 
     def not_understood(self):
         n, whole = self.report.get("not_understood"), self.run["location_seconds"]

@@ -45,8 +45,7 @@ class location_path {
         aligned_(scratch.merging.memory),
         notes_(scratch.merging.memory) {}
 
-  /// Reserves memory and enters the time before the first record. `others`: the expected number of locations to align
-  /// with.
+  /// Reserves memory and enters the time before the first record. `others`: the number of locations to align with.
   void begin(std::size_t others) {
     // Reserves all lists in a row, so that they are adjacent in the memory pool.
     profile_.reserve(std::max<std::size_t>(16, blocks_->size()));
@@ -345,10 +344,11 @@ class location_path {
     return w;
   }
   // Passes a wait to its class, to the virtual clocks and to the observer.
-  void add_wait(const wait_instance& w, const arrival& a) {
+  void add_wait(wait_instance& w, const arrival& a) {
+    w.counted = !a.has(arrival_flag::paused);
     const std::uint32_t site = steps_[place_.next].site;
     const core::stable_key operation = site < here_->call_sites.size() ? here_->call_sites[site] : 0;
-    const std::uint32_t number = a.has(arrival_flag::paused) ? wait_note::uncounted
+    const std::uint32_t number = !w.counted    ? wait_note::uncounted
                                  : w.explained ? classes_->add(w, operation, a.site, scratch_->term_blocks, blocks_->size())
                                                : classes_->add_unexplained(w, operation, a.site);
     if (settings_->clocks != nullptr) notes_.push_back({w.record, number, w.wait_ns});

@@ -30,6 +30,7 @@ struct wait_instance {
   quality trust = quality::exact;
   bool wrong_order = false;
   bool explained = false;      ///< false: below the threshold, or the cause came after its end
+  bool counted = true;         ///< false: the rank was paused by MPI_Pcontrol(0)
   std::int32_t rank = 0;       ///< the rank that waited
   std::uint32_t location = 0;  ///< index of the location in its rank
   std::uint32_t record = 0;    ///< index of the record that waited

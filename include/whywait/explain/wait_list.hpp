@@ -23,15 +23,20 @@ class wait_list final : public observer {
   }
 
   void wait(const wait_instance& w) override {
-    if (w.rank == rank_) waits_[w.location][w.record] += w.wait_ns;
+    if (w.rank != rank_) return;
+    waits_[w.location][w.record] += w.wait_ns;
+    if (w.counted) counted_ns_ += w.wait_ns;
   }
 
   /// Waiting time of one location in nanoseconds, by index of its record; 0 for records that did not wait.
   const base::vector<std::int64_t>& of(std::size_t location) const { return waits_.at(location); }
+  /// Sum of all waits but those of paused ranks.
+  std::int64_t counted_ns() const noexcept { return counted_ns_; }
 
  private:
   std::int32_t rank_;
   base::vector<base::vector<std::int64_t>> waits_;
+  std::int64_t counted_ns_ = 0;
 };
 
 }  // namespace explain

@@ -48,6 +48,7 @@ namespace detail {
 struct record_wait {
   std::uint32_t location, record;
   std::int64_t wait_ns;
+  std::int64_t counted;
 };
 
 // Keeps the waits of all ranks until they are sent back.
@@ -55,7 +56,7 @@ class waits_by_rank final : public explain::observer {
  public:
   explicit waits_by_rank(std::size_t ranks) : waits_(ranks) {}
   void wait(const explain::wait_instance& w) override {
-    waits_[static_cast<std::size_t>(w.rank)].push_back({w.location, w.record, w.wait_ns});
+    waits_[static_cast<std::size_t>(w.rank)].push_back({w.location, w.record, w.wait_ns, w.counted ? 1 : 0});
   }
   base::pod_vector<record_wait>& of(std::int32_t rank) { return waits_[static_cast<std::size_t>(rank)]; }
 
@@ -144,6 +145,7 @@ inline explain::outcome explain_in_one_process(mpi_transport& transport, const c
       w.location = first[i].location;
       w.record = first[i].record;
       w.wait_ns = first[i].wait_ns;
+      w.counted = first[i].counted != 0;
       watch->wait(w);
     }
   };

@@ -85,7 +85,7 @@ namespace detail {
 /// What one process did in each region, by site number.
 class own_regions {
  public:
-  own_regions(core::registry& registry, const process_records& records)
+  own_regions(core::registry& registry, const process_records& records, const base::pod_vector<core::path_step>& before_run)
       : sites_(registry.sites),
         size_(registry.sites.size()),
         clock_(records.history.clock),
@@ -97,8 +97,8 @@ class own_regions {
     for (const core::location_base* l = registry.locations; l != nullptr; l = l->next)
       add(static_cast<const record::location&>(*l));
     sums_.add_ended(registry);
-    for (const core::location_history& l : records.history.locations)
-      if (l.whole && !records.history.continued) before_the_run(l);
+    for (const core::path_step& s : before_run)
+      if (s.block < size_) totals_[s.block].ticks -= std::min(totals_[s.block].ticks, s.ticks);
   }
 
   region_sums of(std::int32_t rank) const {
@@ -169,15 +169,6 @@ class own_regions {
     }
   }
 
-  // The run begins when MPI_Init returns. What regions did before counts as visits only.
-  void before_the_run(const core::location_history& main) {
-    if (main.carried != 0 || main.records.size() == 0) return;
-    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(main.records[0].steps, main.steps.size()); ++i) {
-      const core::path_step& step = main.steps[i];
-      if (step.block < size_) totals_[step.block].ticks -= std::min(totals_[step.block].ticks, step.ticks);
-    }
-  }
-
   const core::site_table& sites_;
   std::uint32_t size_;
   core::shared_clock clock_;
@@ -189,9 +180,22 @@ class own_regions {
 
 }  // namespace detail
 
-/// The regions of this process up to now. O(recorded steps of the epoch + call sites + places times threads).
-inline region_sums regions_of_process(core::registry& registry, const process_records& records) {
-  return detail::own_regions(registry, records).of(records.history.rank);
+/// What ran until MPI_Init returned, from the records of the first epoch. The run begins there: what regions did before counts
+/// as visits only.
+inline base::pod_vector<core::path_step> steps_before_run(const core::rank_history& history) {
+  base::pod_vector<core::path_step> out;
+  for (const core::location_history& main : history.locations) {
+    if (!main.whole || main.records.size() == 0) continue;
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(main.records[0].steps, main.steps.size()); ++i)
+      out.push_back(main.steps[i]);
+  }
+  return out;
+}
+
+/// The regions of this process up to now. `before_run`: of steps_before_run. O(call sites + places times threads).
+inline region_sums regions_of_process(core::registry& registry, const process_records& records,
+                                      const base::pod_vector<core::path_step>& before_run) {
+  return detail::own_regions(registry, records, before_run).of(records.history.rank);
 }
 
 /// The regions with their names, most time first.

@@ -8,7 +8,9 @@
 #include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/core/registry.hpp>
+#include <whywait/explain/active_time.hpp>
 #include <whywait/explain/message_traffic.hpp>
+#include <whywait/explain/walk.hpp>
 #include <whywait/finalize/node.hpp>
 #include <whywait/finalize/process_records.hpp>
 #include <whywait/finalize/region_times.hpp>
@@ -42,14 +44,16 @@ class run_profile {
       nodes_[static_cast<std::size_t>(all.rank())] = here.number;
       all.all_reduce(nodes_.data(), all.size(), MPI_INT32_T, MPI_MAX);
     }
+    if (!history.continued) before_run_ = steps_before_run(history);
     traffic_.fold(history, nodes_);
+    add_time(history);
   }
 
   /// Adds up all ranks, complete on rank 0. Of this rank: `waiting_ns`, and the pauses of all epochs, which are no part of the
   /// run. Collective.
   void gather(core::registry& registry, const process_records& own, const machine& here, std::int64_t waiting_ns,
               std::int64_t paused_ns, const finalize::team& all) {
-    regions_ = regions_of_process(registry, own);
+    regions_ = regions_of_process(registry, own, before_run_);
     all.reduce(
         [this] {
           base::packet out;
@@ -72,9 +76,11 @@ class run_profile {
     rank_sum mine;
     mine.rank = all.rank();
     mine.node = here.number;
-    mine.ns = static_cast<std::int64_t>(static_cast<double>(own.last_ticks - own.begin_ticks) * own.history.clock.ns_per_tick) -
-              paused_ns;
-    mine.mpi_ns = mpi_ns(own);
+    mine.ns = ns_;
+    if (own.closed || own.closings != 0)  // the totals extend beyond the records, as those of the run do
+      mine.ns = std::max(mine.ns, own.history.clock(own.last_ticks) - own.history.clock(own.begin_ticks) - paused_ns);
+    // the call that ends an epoch counts as a whole, its rank only until all have reached it
+    mine.mpi_ns = std::min(mpi_ns(own) + last_call_ns_, mine.ns);
     mine.waiting_ns = waiting_ns;
     ranks_.assign(1, mine);
     all.reduce_list(ranks_, [] {});
@@ -126,7 +132,23 @@ class run_profile {
   };
   static_assert(std::is_trivially_copyable<rank_sum>::value && std::is_trivially_copyable<host>::value, "sent as bytes");
 
-  // Time in MPI of the thread that called MPI_Init. MPI_Finalize is after the run.
+  // The time of this rank as the explanation counts it, so that the longest is that of the run: from the leave of MPI_Init until
+  // all ranks have reached MPI_Finalize, or the explanation that ends the epoch.
+  void add_time(const core::rank_history& history) {
+    last_call_ns_ = 0;
+    for (const core::location_history& l : history.locations) {
+      if (!l.whole) continue;
+      explain::location_walk walk(history);
+      const bool any = l.records.size() > 0;
+      if (any) walk.step(l.records[l.records.size() - 1]);
+      const explain::active_time active = explain::active_time_of(history, l, walk.leave_ns());
+      ns_ = std::max(ns_, history.before_ns + active.ns());
+      if (any && l.records[l.records.size() - 1].call == core::mpi_call::Finalize)
+        last_call_ns_ = active.end_ns - walk.begin_ns();
+    }
+  }
+
+  // Time in MPI of the thread that called MPI_Init, without MPI_Finalize: only `last_call_ns_` of it is part of the run.
   static std::int64_t mpi_ns(const process_records& own) {
     double ticks = 0;
     for (std::size_t l = 0; l != own.threads.size(); ++l) {
@@ -171,6 +193,8 @@ class run_profile {
     return out;
   }
 
+  base::pod_vector<core::path_step> before_run_;
+  std::int64_t ns_ = 0, last_call_ns_ = 0;  // of this rank
   explain::message_traffic traffic_;
   base::pod_vector<std::int32_t> nodes_;  // of each rank; empty: one machine
   region_sums regions_;

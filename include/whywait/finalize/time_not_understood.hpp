@@ -96,9 +96,7 @@ class time_not_understood {
     });
     for (const site_sum& s : sums)
       if (s.count != 0 || s.seen != 0) found_.push_back(s);
-    for (std::size_t l = 0; l != history.locations.size(); ++l)
-      for (auto i = static_cast<std::size_t>(history.locations[l].carried); i < history.locations[l].records.size(); ++i)
-        waiting_ns_ += waits_->list.of(l)[i];
+    waiting_ns_ += waits_->list.counted_ns();
     add_up(found_);
     files_.fold();
     other_worlds_.fold();
@@ -175,7 +173,7 @@ class time_not_understood {
   mpi_time_sums& files() noexcept { return files_; }
   /// Time in which ranks waited for processes outside of their MPI_COMM_WORLD.
   mpi_time_sums& other_worlds() noexcept { return other_worlds_; }
-  /// What this rank waited so far.
+  /// What this rank waited so far, without pauses by MPI_Pcontrol(0): its part of run.waiting_seconds.
   std::int64_t waiting_ns() const noexcept { return waiting_ns_; }
 
   /// After `gather`, on rank 0: the call sites with the most time.
