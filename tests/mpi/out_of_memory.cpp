@@ -4,7 +4,7 @@
 // not: thread (it replaces operator new, as the library of ThreadSanitizer does)
 // with: observer_data
 // arguments: often
-// environment: WHYWAIT_PATH=order "WHYWAIT_WHATIF=block prepare x2; balance"
+// environment: WHYWAIT_REPORT=full WHYWAIT_PATH=order "WHYWAIT_WHATIF=block prepare x2; balance"
 //
 // The analysis runs out of memory. On one or two ranks operator new fails once, or from then on, at any allocation of
 // the explanation. `often [seed [times]]` repeats this in one process. `at_end` and `in_epoch` fail once for real, in

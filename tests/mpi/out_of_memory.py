@@ -19,7 +19,7 @@ SEED = 20261122
 
 
 def run(folder, program, launcher, ranks, arguments, memory):
-    environment = dict(os.environ, WHYWAIT_MEMORY=memory, WHYWAIT_OUTPUT=str(folder / "out"))
+    environment = dict(os.environ, WHYWAIT_MEMORY=memory, WHYWAIT_OUTPUT=str(folder / "out"), WHYWAIT_REPORT="full")
     done = subprocess.run([*launcher, program, *map(str, arguments)], env=environment, timeout=60, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True)
     what = f"{' '.join(map(str, arguments))} with {memory}"
