@@ -54,6 +54,7 @@ class checker:
         self.efficiency()
         self.overhead()
         self.delays()
+        self.maps()
         self.prediction(self.report["prediction"])
         self.communication()
         for i, region in enumerate(self.report.get("regions", [])):
@@ -212,6 +213,62 @@ class checker:
         parts = sums["direct_seconds"] + sums["indirect_seconds"]
         self.expect(most(parts, total) and most(total, parts + sums["nobody_seconds"]), "delay_sums", "direct and indirect are",
                     parts, "of", total)
+
+    def maps(self):
+        run, waits = self.run, self.report["waits"]
+        m, place = self.report["time_map"], "time_map"
+        length = self.report["overhead"].get("run_seconds", run["seconds"])
+        if m:
+            each = (run["ranks"] - 1) // 64 + 1
+            series = [m["waiting"], m["calls"], m["other"]] + [b["seconds"] for b in m["blocks"]]
+            self.expect(m["ranks_per_row"] == each and m["rows"] == (run["ranks"] - 1) // each + 1, place, m["rows"], "rows of",
+                        m["ranks_per_row"], "ranks of", run["ranks"])
+            self.expect(all(len(s) == m["rows"] and all(len(row) == m["bins"] for row in s) for s in series), place,
+                        "is not", m["rows"], "rows of", m["bins"], "bins")
+            self.expect(0 <= m["bins"] <= 128 and most(length, m["bins"] * m["bin_seconds"]) and
+                        most((m["bins"] - 1) * m["bin_seconds"], length), place, m["bins"], "bins of", m["bin_seconds"],
+                        "s for", length, "s")
+            waiting, all_ = sum(map(sum, m["waiting"])), sum(sum(map(sum, s)) for s in series)
+            self.expect(close(waiting, run["waiting_seconds"]), place, "waiting adds up to", waiting, "of",
+                        run["waiting_seconds"])
+            self.expect(close(all_, run["location_seconds"]), place, "adds up to", all_, "of", run["location_seconds"])
+            self.expect(all(cell >= 0 for s in series for row in s for cell in row), place, "has negative time")
+        m, place = self.report["rank_matrix"], "rank_matrix"
+        if m:
+            self.expect(m["ranks_per_row"] == self.report["time_map"]["ranks_per_row"] and
+                        m["rows"] == self.report["time_map"]["rows"], place, "has other rows than time_map")
+            for entry in m["messages"] + m["waits"]:
+                self.expect(0 <= entry[0] < m["rows"] and 0 <= entry[1] < m["rows"], place, "names a row that does not exist")
+            seconds, count = sum(w[3] for w in m["waits"]), sum(w[2] for w in m["waits"])
+            self.expect(close(seconds, run["waiting_seconds"]), place, "waits add up to", seconds, "of", run["waiting_seconds"])
+            known = sum(w["count"] for w in waits) + run["undescribed_waits"]
+            self.expect(count == known, place, count, "waits of", known)
+        kind = [(w["pattern"], w["operation"], w["cause"]) for w in waits]
+        inherited = {}
+        for i, link in enumerate(self.report["propagation"]):
+            place = f"propagation[{i}]"
+            if not (0 <= link["wait"] < len(waits) and 0 <= link["through"] < len(waits)):
+                self.expect(False, place, "names a wait that does not exist")
+                continue
+            self.expect(link["seconds"] >= 0, place, link["seconds"], "s")
+            inherited[link["wait"]] = inherited.get(link["wait"], 0) + link["seconds"]
+        for wait, seconds in inherited.items():
+            whole = sum(w["seconds"] for w, k in zip(waits, kind) if k == kind[wait])
+            self.expect(most(seconds, whole), "propagation", seconds, "s inherited of", whole)
+        for i, s in enumerate(self.report["speeds"]):
+            place = f"speeds[{i}]"
+            answers = s["answers"]
+            self.expect([a["factor"] for a in answers] == [0, 0.25, 0.5, 0.75], place, "asks for other factors")
+            for a, b in zip(answers, answers[1:] + [{"seconds": length}]):
+                self.expect(close(a["seconds"] + a["saving_seconds"], length), place, "saves", a["saving_seconds"], "of", length,
+                            "which leaves", a["seconds"])
+                self.expect(most(a["seconds"], b["seconds"]), place, "the run is shorter with slower code")
+        for i, b in enumerate(self.report["balances"]):
+            place = f"balances[{i}]"
+            self.expect(close(b["seconds"] + b["saving_seconds"], length), place, "saves", b["saving_seconds"], "of", length,
+                        "which leaves", b["seconds"])
+            self.expect(most(b["saving_seconds"], length) and b["saving_seconds"] >= 0, place, "saves", b["saving_seconds"])
+            self.expect(2 <= b["among"] <= run["ranks"], place, "among", b["among"])
 
     def prediction(self, p):
         if not p:
@@ -425,7 +482,7 @@ FREE = re.compile(r"""
            |granules_of_array|misses|writers|readers|lead_visits|ratio|other_threads|other_thread_seconds)$
     |(^|\.)(settings|picture|unseen|last_words|engines|shares|calls)\.
     |^overhead\.(waiting_without_seconds|error_seconds|seconds|pause_seconds|poll_seconds)$ |^not_understood\.scheduler_seconds$
-    |\.compensated_seconds$ |^run\.(unseen|paused)_seconds$""", re.VERBOSE)
+    |\.compensated_seconds$ |^rank_matrix\.messages$ |^run\.(unseen|paused)_seconds$""", re.VERBOSE)
 
 
 def numbers(value, path=""):

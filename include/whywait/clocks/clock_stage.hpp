@@ -9,6 +9,7 @@
 #include <whywait/clocks/cost_pass.hpp>
 #include <whywait/clocks/critical_path.hpp>
 #include <whywait/clocks/delay_costs.hpp>
+#include <whywait/clocks/further_speeds.hpp>
 #include <whywait/clocks/slow_ranks.hpp>
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/merging.hpp>
@@ -171,6 +172,13 @@ class clock_stage final : public explain::rank_clocks {
     return all;
   }
 
+  /// On rank 0, with options::maps, after the first questions: the blocks for which further speeds are predicted.
+  base::packet choose_factors() {
+    first_factor_ = ends_.size();
+    return choose_further_speeds(*questions_, ideal_.count() + settings_->questions.size(), ends_.size(), total_ns_,
+                                 [this](std::size_t q) { return ends_[q]; });
+  }
+
   /// Begins the next pass, for the questions before number `asked`; the first of them are ideal networks.
   /// Borrows all.
   void begin_pass(const clock_plan& plan, const base::vector<explain::what_if>& questions, std::size_t asked,
@@ -239,8 +247,9 @@ class clock_stage final : public explain::rank_clocks {
     result.efficiency = efficiency_;
     result.critical_path = path_.present(locations_);
     result.costs = costs_.present();
-    const std::size_t balanced = ends_.size() - std::min(ends_.size(), balances_.size());
-    for (std::size_t q = balanced; q < ends_.size(); ++q) {
+    const std::size_t first_factor = first_factor_ != 0 ? first_factor_ : ends_.size();
+    const std::size_t balanced = first_factor - std::min(first_factor, balances_.size());
+    for (std::size_t q = balanced; q < first_factor; ++q) {
       result.balances.push_back(balances_[q - balanced]);
       explain::balance_answer& b = result.balances.back();
       slow_.name(b, q - balanced);
@@ -265,14 +274,10 @@ class clock_stage final : public explain::rank_clocks {
         result.answers.push_back({(*questions_)[q], ends_[q], total_ns_ - ends_[q]});
         continue;
       }
-      // what remains of the critical path is a lower bound of the run without it
-      const explain::change& c = (*questions_)[q].changes[0];
-      std::int64_t most = 0;
-      for (const explain::critical_block& b : result.critical_path)
-        if (b.block == c.block) most = static_cast<std::int64_t>((1 - c.factor) * static_cast<double>(b.ns));
-      const std::int64_t saving = std::min(total_ns_ - ends_[q], most);
-      result.savings.push_back({(*questions_)[q], total_ns_ - saving, saving});
+      result.savings.push_back(answer_about_block((*questions_)[q], ends_[q], total_ns_, result.critical_path));
     }
+    for (std::size_t q = first_factor; q < ends_.size(); ++q)
+      result.factors.push_back(answer_about_block((*questions_)[q], ends_[q], total_ns_, result.critical_path));
     base::small_stable_sort(result.savings, [](const explain::what_if_answer& a, const explain::what_if_answer& b) {
       return a.saving_ns > b.saving_ns;
     });
@@ -357,6 +362,7 @@ class clock_stage final : public explain::rank_clocks {
   cost_sums costs_;
   const base::vector<explain::what_if>* questions_ = nullptr;
   std::size_t asked_ = 0;
+  std::size_t first_factor_ = 0;  ///< on rank 0: number of the first question about further speeds; 0: none
   ideal_networks ideal_;
   const clock_plan* plan_ = nullptr;
   clock_pass pass_;

@@ -40,7 +40,8 @@ class clock_stages final : public explain::run_clocks {
     for (const auto& s : stages_) s->finish_costs();
   }
 
-  // One exchange, then as many forward passes and reductions as the questions need.
+  // One exchange, then as many forward passes and reductions as the questions need. With options::maps a further pass asks
+  // about other speeds of the blocks that save most.
   void answer_questions(explain::transport_calls& transport, std::int64_t earliest_ns) override {
     transport.exchange(
         [&](std::int32_t i, explain::outbox_call to, std::size_t room) { at(i).needs().send_requests(to, room); },
@@ -89,12 +90,28 @@ class clock_stages final : public explain::run_clocks {
       transport.broadcast([&](std::int32_t i) { return at(i).pack_course(); },
                           [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).set_course(data, size); });
     }
-    for (std::size_t asked = 0; asked != questions_.size();) {
+    ask(transport, 0, ideal, all, earliest_ns);
+    if (!settings_->maps) return;
+    const std::size_t asked = questions_.size();
+    transport.broadcast([&](std::int32_t i) { return at(i).choose_factors(); },
+                        [&](std::int32_t, const unsigned char* data, std::size_t size) {
+                          if (questions_.size() == asked) ask_further_speeds(questions_, {data, size});
+                        });
+    ask(transport, asked, ideal, all, earliest_ns);
+  }
+
+ private:
+  static constexpr std::size_t most_balanced = 6;  ///< blocks for which balancing is predicted
+
+  // Answers the questions from number `asked` on, in as many passes as they need.
+  void ask(explain::transport_calls& transport, std::size_t asked, ideal_networks ideal, const node_map& nodes,
+           std::int64_t earliest_ns) {
+    while (asked != questions_.size()) {
       const bool first = asked == 0;
       const std::size_t count = std::min(questions_.size() - asked, most_clocks - (first ? 1 : 0));
       const clock_plan plan(questions_.data() + asked, count, first);
       asked += count;
-      for (const auto& s : stages_) s->begin_pass(plan, questions_, asked, ideal, all);
+      for (const auto& s : stages_) s->begin_pass(plan, questions_, asked, ideal, nodes);
       transport.wait_for_all();  // no rank sends before all have begun the pass
       transport.forward([&](std::int32_t i, explain::post_call post) { return at(i).pass().advance(post); },
                         [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
@@ -106,9 +123,6 @@ class clock_stages final : public explain::run_clocks {
       for (const auto& s : stages_) s->keep(earliest_ns);
     }
   }
-
- private:
-  static constexpr std::size_t most_balanced = 6;  ///< blocks for which balancing is predicted
 
   static base::packet packed(const node_map& nodes, const base::packet& more) {
     base::packet out;

@@ -10,6 +10,7 @@
 #include <whywait/explain/folding.hpp>
 #include <whywait/explain/forward.hpp>
 #include <whywait/explain/lock_book.hpp>
+#include <whywait/explain/map_stage.hpp>
 #include <whywait/explain/merging.hpp>
 #include <whywait/explain/messages.hpp>
 #include <whywait/explain/paused_time.hpp>
@@ -201,6 +202,10 @@ class rank_engine {
     messages_.release();
     make_answers();
     forward_.reset(new forward_pass(*rank_, *settings_, earliest_ns, memory_->blocks, memory_->classes, *scratch_));
+    if (settings_->maps) {
+      if (!rank_->continued) memory_->begin_ns = earliest_ns;
+      forward_->set_maps(maps_.begin(*rank_, memory_->blocks, memory_->begin_ns));
+    }
     std::size_t first = 0;
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       std::size_t last = first;
@@ -224,6 +229,9 @@ class rank_engine {
 
   // Stages 5 to 7.
   forward_pass& forward() noexcept { return *forward_; }
+
+  /// The maps, after the forward pass.
+  map_stage& maps() noexcept { return maps_; }
 
   /// Stage 8. `merging` is borrowed; `number` is the index of this rank among those of the process.
   void hand_over_classes(class_merger& merging, std::size_t number) {
@@ -278,6 +286,7 @@ class rank_engine {
   outcome present_result() {
     if (clocks_ != nullptr) clocks_->report(totals_, merging_->merged_classes());
     if (memory_->progress != nullptr) totals_.progress = memory_->progress->facts();
+    totals_.maps = maps_.result();
     detail::add_epoch(memory_->sums, totals_);
     base::vector<merged_class>& all = memory_->merged;
     class_merger::add_epoch(all, merging_->merged_classes());
@@ -301,6 +310,9 @@ class rank_engine {
     for (const delay_cost& c : result.costs.blocks) used.push_back(c.block);
     for (const balance_answer& b : result.balances) used.push_back(b.piece);
     for (const what_if_answer& a : result.savings) used.push_back(a.question.changes[0].block);
+    for (const what_if_answer& a : result.factors) used.push_back(a.question.changes[0].block);
+    for (const core::stable_key block : result.maps.blocks) used.push_back(block);
+    result.maps.align();
     if (clocks_ != nullptr) clocks_->mark_savings(result);
     small_stable_sort(used);
     for (const block_meaning& m : meanings_) {
@@ -343,6 +355,7 @@ class rank_engine {
   rank_clocks* clocks_;
   forward_scratch* scratch_;
   std::unique_ptr<forward_pass> forward_;
+  map_stage maps_;
   class_merger* merging_ = nullptr;
   std::size_t number_ = 0;  ///< index of this rank among those of the process
   base::pod_vector<reply> replies_;

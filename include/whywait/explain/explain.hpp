@@ -95,6 +95,10 @@ inline outcome explain_over(transport_calls& transport, const rank_history* hist
                     [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
                       at(i).forward().receive_snapshots(source, data, size);
                     });
+  if (settings.maps)
+    reduce_maps(
+        transport, count, [&](std::size_t i) -> map_stage& { return engines[i].maps(); },
+        count == 0 ? base::pod_vector<core::stable_key>() : memories[0].sums.maps.blocks, scratch.merging.memory);
   for (std::size_t i = 0; i != count; ++i) engines[i].hand_over_classes(merging, i);
 
   if (clocks != nullptr) clocks->compute_delay_costs(transport);

@@ -6,6 +6,7 @@
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/clock_question.hpp>
 #include <whywait/explain/picture.hpp>
+#include <whywait/explain/run_maps.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -267,6 +268,9 @@ struct outcome {
   base::vector<balance_answer> balances;  ///< blocks with the largest imbalance, largest saving first
   base::vector<earlier_send> earlier_sends;  ///< largest saving first
   base::vector<what_if_answer> savings;  ///< the most costly blocks twice as fast, largest saving first
+  base::vector<what_if_answer>
+      factors;  ///< options::maps: the first of them and the network, at other speeds; by block, factor
+  run_maps maps;                         ///< options::maps
 };
 
 /// Largest saving first; the sends of one block stay together.

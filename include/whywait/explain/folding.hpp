@@ -33,6 +33,7 @@ struct epoch_memory {
   base::vector<merged_class> merged;  ///< on rank 0: all waits so far
   outcome sums;  ///< on rank 0: all numbers so far
   base::vector<collective_count> collectives;  ///< of all epochs, by order_key
+  std::int64_t begin_ns = 0;  ///< the beginning of the run, from which the maps count time
   bool paused = false;  ///< MPI_Pcontrol(0) was called last
   base::vector<carried_posting> carried;  ///< postings of the last epoch that the next one begins with
 };
@@ -137,8 +138,8 @@ inline void add_epoch(delay_costs& run, const delay_costs& epoch) {
 inline void add_epoch(outcome& run, const outcome& epoch) {
   add_epoch_efficiency(run, epoch);
   auto& [waits, meanings, locations, records, waiting_ns, paused_ns, location_ns, longest_ns, clock_violations, unmatched,
-         progress, total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, earlier_sends, savings] =
-      run;
+         progress, total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, earlier_sends, savings,
+         factors, maps] = run;
   static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
   locations = std::max(locations, epoch.locations);
   longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs
@@ -191,6 +192,16 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
       [](what_if_answer& a, const what_if_answer& b) { a.saving_ns += b.saving_ns; });
   for (what_if_answer& a : savings) a.total_ns = run.total_ns - a.saving_ns;
   base::small_stable_sort(savings, [](const what_if_answer& a, const what_if_answer& b) { return a.saving_ns > b.saving_ns; });
+  add_by(
+      factors, epoch.factors,
+      [](const what_if_answer& a) {
+        const change& c = a.question.changes[0];
+        return core::combine(c.block, static_cast<std::uint64_t>(c.factor * 1024));
+      },
+      [](what_if_answer& a, const what_if_answer& b) { a.saving_ns += b.saving_ns; });
+  for (what_if_answer& a : factors) a.total_ns = run.total_ns - a.saving_ns;
+  run_maps more = epoch.maps;
+  maps.merge(std::move(more));
 }
 
 }  // namespace detail

@@ -59,6 +59,11 @@ class forward_pass {
     l.path.set_arrivals(l.arrivals);
   }
 
+  /// The maps that waits are added to, or null; borrowed.
+  void set_maps(rank_maps* maps) noexcept {
+    for (lane& l : lanes_) l.path.set_maps(maps);
+  }
+
   /// Requests the paths of the causers. Fills no packet much beyond `room` bytes; the next call sends the rest.
   template <class Outbox>
   void send_snapshot_requests(Outbox&& to, std::size_t room) {
@@ -275,7 +280,7 @@ class forward_pass {
     links_.send_snapshot(
         s.link,
         {s.waiter_record, 0, s.base, s.waiter_location, s.mode, static_cast<std::uint8_t>(path.partial() ? 1 : 0),
-         path.stretch()},
+         path.stretch(), path.through()},
         [&path](base::packet& out) { return path.write(out); }, post);
   }
 

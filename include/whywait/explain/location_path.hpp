@@ -7,6 +7,7 @@
 #include <whywait/explain/location_steps.hpp>
 #include <whywait/explain/own_visits.hpp>
 #include <whywait/explain/path_profile.hpp>
+#include <whywait/explain/rank_maps.hpp>
 #include <whywait/explain/snapshot.hpp>
 #include <whywait/explain/wait_classes.hpp>
 
@@ -67,6 +68,8 @@ class location_path {
     if (settings_->clocks != nullptr && classes_ != nullptr) notes_.reserve(arrivals.size());
   }
   const base::pod_vector<arrival>& arrivals() const noexcept { return *arrivals_; }
+  /// The maps that the waits are added to, or null; borrowed.
+  void set_maps(rank_maps* maps) noexcept { maps_ = maps; }
   const path_profile& profile() const noexcept { return profile_; }
 
   /// Goes to the beginning of the next record. At the end it enters the last steps, reports the path and returns false.
@@ -83,6 +86,8 @@ class location_path {
   std::uint32_t record() const noexcept { return static_cast<std::uint32_t>(place_.next); }
   bool partial() const noexcept { return here_->dropped > 0; }
   std::int32_t stretch() const noexcept { return own_.stretch(); }
+  /// The class of the wait in which the path was taken over last; 0: never, or only without a wait.
+  core::stable_key through() const noexcept { return through_; }
 
   /// The path at one instant, to which a relative snapshot adds.
   struct state {
@@ -123,24 +128,12 @@ class location_path {
   }
 
   /// Appends all non-zero entries of the profile and returns their number.
-  std::uint32_t write(base::packet& out) const {
-    const std::size_t size = std::max(profile_.size(), own_.size());
-    out.reserve(out.size() + size * sizeof(snapshot_entry));
-    std::uint32_t count = 0;
-    for (std::uint32_t b = 0; b != size; ++b) {
-      const own_use own = own_[b];
-      snapshot_entry e{(*blocks_)[b], b < profile_.size() ? profile_[b] : path_use{}, own.here, own.total};
-      e.use.extra += static_cast<double>(own.sum());
-      if (e.use.nothing() && e.use.extra == 0 && own.total == 0) continue;
-      put(out, e);
-      ++count;
-    }
-    return count;
-  }
+  std::uint32_t write(base::packet& out) const { return write_path(out, profile_, own_, *blocks_); }
 
   /// For a scout: resets the counts, because the adopted path is unknown.
   void take_over(const arrival& a) {
     profile_.assign(profile_.size(), {});
+    through_ = a.need_ns > place_.now_ns ? class_of(a) : 0;
     place_.now_ns = std::max(place_.now_ns, a.need_ns);
     ++at_;
   }
@@ -152,6 +145,7 @@ class location_path {
     const path_profile& incoming = scratch_->incoming;
     const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - place_.now_ns;
     if (wait_ns > 0) explain_wait(a, wait_ns, scratch_->taken.head.partial != 0);
+    through_ = wait_ns > 0 ? class_of(a) : scratch_->taken.head.through;
     for (std::size_t b = 0; b != incoming.size(); ++b) {
       profile_[b] = incoming[b];
       profile_[b].own_visits = profile_[b].own_ns = 0;
@@ -306,6 +300,7 @@ class location_path {
     const path_profile& incoming = scratch_->incoming;
     const alignments::view base = aligned_.latest([&](std::uint64_t key) { return applies(key, a); });
     wait_instance& w = begin_wait(a, wait_ns);
+    std::int64_t inherited_ns = 0;
     w.since_ns = base.at_ns;
     w.explained = true;
     if (partial_path) w.trust = std::max(w.trust, quality::bounded);
@@ -318,8 +313,11 @@ class location_path {
       const same_place at(own_[b], mine, theirs, base[b], scratch_->totals[b]);
       static_cast<residual_sums&>(t) = difference(mine.since(base[b]), theirs.since(base[b]), theirs.own(), at);
       scratch_->term_blocks.push_back(b);
+      inherited_ns += t.inherited_ns;
     }
     add_wait(w, a);
+    if (maps_ != nullptr && !a.has(arrival_flag::paused))
+      maps_->add_link(class_of(a), scratch_->taken.head.through, std::min(inherited_ns, wait_ns));
   }
 
   // Begins an instance for a wait of the current record, without an explanation.
@@ -343,14 +341,15 @@ class location_path {
     scratch_->term_blocks.clear();
     return w;
   }
-  // Passes a wait to its class, to the virtual clocks and to the observer.
+  core::stable_key operation() const noexcept { return site_of(*here_, steps_[place_.next]); }
+  core::stable_key class_of(const arrival& a) const noexcept { return wait_classes::key_of(a.why, operation(), a.site); }
+  // Passes a wait to its class, to the maps, to the virtual clocks and to the observer.
   void add_wait(wait_instance& w, const arrival& a) {
     w.counted = !a.has(arrival_flag::paused);
-    const std::uint32_t site = steps_[place_.next].site;
-    const core::stable_key operation = site < here_->call_sites.size() ? here_->call_sites[site] : 0;
     const std::uint32_t number = !w.counted    ? wait_note::uncounted
-                                 : w.explained ? classes_->add(w, operation, a.site, scratch_->term_blocks, blocks_->size())
-                                               : classes_->add_unexplained(w, operation, a.site);
+                                 : w.explained ? classes_->add(w, operation(), a.site, scratch_->term_blocks, blocks_->size())
+                                               : classes_->add_unexplained(w, operation(), a.site);
+    if (maps_ != nullptr && w.counted) maps_->add_wait(w);
     if (settings_->clocks != nullptr) notes_.push_back({w.record, number, w.wait_ns});
     if (settings_->watch != nullptr) settings_->watch->wait(w);
   }
@@ -362,15 +361,7 @@ class location_path {
     path.rank = rank_->rank;
     path.location = index_;
     path.elapsed_ns = place_.now_ns - earliest_ns_;
-    for (std::uint32_t b = 0; b != profile_.size(); ++b) {
-      residual_term term;
-      term.block = (*blocks_)[b].block;
-      term.within = (*blocks_)[b].within;
-      term.causer_ns = profile_[b].ns;
-      term.causer_visits = profile_[b].visits;
-      term.causer_work = profile_[b].work;
-      if (term.causer_ns != 0 || term.causer_visits != 0) path.entries.push_back(term);
-    }
+    path.entries = terms_of(profile_, *blocks_);
     settings_->watch->path(path);
   }
 
@@ -381,6 +372,8 @@ class location_path {
   const options* settings_;
   block_table* blocks_;
   wait_classes* classes_;
+  rank_maps* maps_ = nullptr;
+  core::stable_key through_ = 0;
   forward_scratch* scratch_;
   std::int64_t earliest_ns_, leave_ns_ = 0;
   location_steps::place place_, ahead_;  ///< ahead_: the end of the current stretch

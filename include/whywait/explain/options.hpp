@@ -92,6 +92,7 @@ struct options {
   base::vector<what_if> questions;  ///< answered by the virtual clocks, in this order
   std::size_t savings = 8;  ///< number of most explaining blocks for which "twice as fast" is predicted,
       ///< and half as many of the critical path
+  bool maps = false;  ///< the maps of the run (run_maps.hpp), and with the clocks more factors for the largest savings
 };
 
 }  // namespace explain

@@ -32,6 +32,8 @@ inline base::vector<core::stable_key> keys_to_name(const explain::outcome& found
   for (std::size_t i = 0; i != listed(found.critical_path.size()); ++i) keys.push_back(found.critical_path[i].block);
   for (std::size_t i = 0; i != listed(found.costs.blocks.size()); ++i) keys.push_back(found.costs.blocks[i].block);
   for (const explain::what_if_answer& a : found.savings) keys.push_back(a.question.changes[0].block);
+  for (const explain::what_if_answer& a : found.factors) keys.push_back(a.question.changes[0].block);
+  for (const core::stable_key block : found.maps.blocks) keys.push_back(block);
   base::small_stable_sort(keys);
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   return keys;

@@ -1,9 +1,15 @@
 #ifndef WHYWAIT_EXPLAIN_SNAPSHOT_HPP
 #define WHYWAIT_EXPLAIN_SNAPSHOT_HPP
 
+#include <whywait/base/packet.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/explain/blocks.hpp>
+#include <whywait/explain/explanation.hpp>
+#include <whywait/explain/own_visits.hpp>
 #include <whywait/explain/path_profile.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 namespace whywait {
@@ -39,6 +45,7 @@ struct snapshot_head {
   snapshot_mode mode;
   std::uint8_t partial;  ///< not 0: the causer lost records
   std::int32_t stretch;  ///< of the causer's place (own_visits)
+  core::stable_key through;  ///< class of the wait in which the causer took over its path; 0: it did not wait, or unknown
 };
 
 /// One block of a causal path profile in a packet, and the causer's own visits.
@@ -49,6 +56,38 @@ struct snapshot_entry {
 };
 static_assert(sizeof(snapshot_entry) == sizeof(block_table::name) + sizeof(path_use) + 2 * sizeof(std::int64_t),
               "it is sent as it is");
+
+/// Appends the non-zero entries of a profile, with the own visits of its location, and returns their number.
+inline std::uint32_t write_path(base::packet& out, const path_profile& profile, const own_visits& visits,
+                                const block_table& blocks) {
+  const std::size_t size = std::max(profile.size(), visits.size());
+  out.reserve(out.size() + size * sizeof(snapshot_entry));
+  std::uint32_t count = 0;
+  for (std::uint32_t b = 0; b != size; ++b) {
+    const own_use own = visits[b];
+    snapshot_entry e{blocks[b], b < profile.size() ? profile[b] : path_use{}, own.here, own.total};
+    e.use.extra += static_cast<double>(own.sum());
+    if (e.use.nothing() && e.use.extra == 0 && own.total == 0) continue;
+    put(out, e);
+    ++count;
+  }
+  return count;
+}
+
+/// The entries of a profile by name, for observers.
+inline base::vector<residual_term> terms_of(const path_profile& profile, const block_table& blocks) {
+  base::vector<residual_term> terms;
+  for (std::uint32_t b = 0; b != profile.size(); ++b) {
+    residual_term term;
+    term.block = blocks[b].block;
+    term.within = blocks[b].within;
+    term.causer_ns = profile[b].ns;
+    term.causer_visits = profile[b].visits;
+    term.causer_work = profile[b].work;
+    if (term.causer_ns != 0 || term.causer_visits != 0) terms.push_back(term);
+  }
+  return terms;
+}
 
 }  // namespace explain
 }  // namespace v0

@@ -129,6 +129,7 @@ class epoch {
     find_code();
     names_.reset(
         new process_names(all_, process.registry->sites, process.registry->sources, left_out_ ? nullptr : so_far_.code.get()));
+    settings_.maps = process.output[0] != '\0';
     settings_.clock_error_ns = clock_error_ns_;
     settings_.threshold_ns = std::max(settings_.threshold_ns, 2 * settings_.clock_error_ns);
     settings_.clocks = &clocks::virtual_clocks;

@@ -7,6 +7,7 @@
 #include <whywait/base/vector.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/report/ledger_assemble.hpp>
+#include <whywait/report/maps_assemble.hpp>
 #include <whywait/report/merge_lines.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/name_resolver.hpp>
@@ -74,6 +75,7 @@ inline result assemble(const explain::outcome& found, const base::names& known, 
   for (const explain::explanation& e : found.waits) order.push_back(&e);
   base::small_stable_sort(order, [](const auto* a, const auto* b) { return a->wait_ns > b->wait_ns; });
 
+  base::pod_vector<const explain::explanation*> listed;
   std::int64_t unlisted_ns = found.waiting_ns;
   std::int64_t remainder_ns = 0;
   std::int64_t undescribed_ns = 0;
@@ -122,8 +124,10 @@ inline result assemble(const explain::outcome& found, const base::names& known, 
     if (!e->picture.empty()) w.longest = align(e->longest, e->picture, known);
     if (index < said.waits.size()) w.advice = detail::advice_of(said.waits[index].list);
     out.waits.push_back(std::move(w));
+    listed.push_back(e);
   }
   if (found.total_ns != 0) out.ledger = detail::ledger_of(found, resolve);
+  out.maps = detail::maps_of(found, listed, resolve);
   out.ledger.overhead.pause_seconds = out.run.pause_seconds;
   out.ledger.overhead.poll_seconds = out.run.poll_seconds;
   out.ledger.overhead.pauses = std::max<std::int64_t>(out.run.epochs - 1, 0);

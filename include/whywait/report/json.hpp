@@ -5,6 +5,7 @@
 #include <whywait/report/json_place.hpp>
 #include <whywait/report/json_writer.hpp>
 #include <whywait/report/ledger_json.hpp>
+#include <whywait/report/maps_json.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/output_file.hpp>
 #include <whywait/report/picture_text.hpp>
@@ -217,6 +218,7 @@ void write_json(const result& r, Sink sink) {
   const efficiency_ranges limits = ranges_of(r.ledger.efficiency, r.not_understood, r.ledger.seconds);
   detail::write_ledger(out, r.ledger, is_weakened(r) ? &limits : nullptr);
   detail::write_profile(out, r.profile);
+  detail::write_maps(out, r.maps);
   detail::write_communication(out, r);
   detail::write_prediction(out, r.prediction);
   if (!r.unseen.empty()) detail::write_totals(out, "unseen", r.unseen);

@@ -23,18 +23,25 @@ namespace reports {
 template <class Sink>
 class json_writer {
  public:
-  explicit json_writer(Sink sink) : sink_(std::move(sink)) {}
+  /// `compact`: without spaces and line breaks.
+  explicit json_writer(Sink sink, bool compact = false) : sink_(std::move(sink)), compact_(compact) {}
 
   json_writer& begin_object() { return open('{'); }
   json_writer& end_object() { return close('}'); }
   json_writer& begin_array() { return open('['); }
   json_writer& end_array() { return close(']'); }
+  /// An array of numbers on one line.
+  json_writer& begin_row() {
+    open('[');
+    in_row_ = true;
+    return *this;
+  }
 
   /// Writes the name of the next member; valid only directly inside an object.
   json_writer& key(std::string_view name) {
     separate();
     quote(name);
-    raw(": ");
+    raw(compact_ ? ":" : ": ");
     after_key_ = true;
     return *this;
   }
@@ -85,7 +92,8 @@ class json_writer {
   json_writer& close(char bracket) {
     const bool any = members_.back() > 0;
     members_.pop_back();
-    if (any) line();
+    if (any && !in_row_) line();
+    in_row_ = false;
     raw({&bracket, 1});
     if (members_.empty()) raw("\n");
     return *this;
@@ -97,10 +105,12 @@ class json_writer {
       return;
     }
     if (members_.empty()) return;
-    if (members_.back()++ > 0) raw(",");
-    line();
+    const bool first = members_.back()++ == 0;
+    if (!first) raw(in_row_ && !compact_ ? ", " : ",");
+    if (!in_row_) line();
   }
   void line() {
+    if (compact_) return;
     raw("\n");
     for (std::size_t i = 0; i < members_.size(); ++i) raw("  ");
   }
@@ -140,6 +150,7 @@ class json_writer {
 
   Sink sink_;
   base::pod_vector<std::size_t> members_;  ///< number of members written to each open object or array
+  bool compact_ = false, in_row_ = false;
   bool after_key_ = false;
   bool started_ = false;
 };

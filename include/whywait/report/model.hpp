@@ -5,6 +5,7 @@
 #include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/explain/explanation.hpp>
+#include <whywait/report/maps.hpp>
 #include <whywait/report/mpi_time.hpp>
 #include <whywait/report/named_block.hpp>
 #include <whywait/report/not_understood.hpp>
@@ -159,6 +160,7 @@ struct result {
   mpi_time files;         ///< input and output
   mpi_time other_worlds;  ///< waiting for processes outside of MPI_COMM_WORLD
   run_ledger ledger;  ///< efficiencies, cost of measuring, critical path, delay costs
+  maps_section maps;  ///< ranks by time, ranks by ranks, propagation, other speeds; empty without WHYWAIT_OUTPUT
   std::shared_ptr<const section> communication;  ///< a communication_section if the program registered data, else null
   prediction_section prediction;
   base::vector<place_total> unseen;  ///< blocks that ran while the buffer was full (run.unseen_seconds), largest first

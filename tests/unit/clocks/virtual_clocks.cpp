@@ -152,6 +152,49 @@ TEST_CASE("what-if answers equal the changed program, to the nanosecond") {
   CHECK(static_cast<std::uint64_t>(saved) > programs(250));
 }
 
+TEST_CASE("with maps the blocks that save most are predicted at other speeds, like the changed program") {
+  int asked = 0;
+  for (std::uint64_t seed = 1; seed <= programs(60); ++seed) {
+    CAPTURE(seed);
+    const reference::shape shape = random_shape(seed);
+    reference::program measured(seed, shape);
+    explain::options settings = with_clocks();
+    settings.maps = true;
+    const auto out = measured.histories().explain(settings);
+    REQUIRE(out.factors.size() % 4 == 0);
+    REQUIRE(out.factors.size() >= 4);
+    CHECK(out.factors.size() <= 24);
+    for (std::size_t first = 0; first != out.factors.size(); first += 4) {
+      const core::stable_key block = out.factors[first].question.changes[0].block;
+      const bool network = first + 4 == out.factors.size();
+      CHECK(network == (block == explain::network_key()));
+      std::string name;
+      for (const char* b : {"block0", "block1", "block2", "block3", "block4"})
+        if (core::key_of(b) == block) name = b;
+      std::int64_t before = 0;
+      for (std::size_t k = first; k != first + 4; ++k) {
+        const explain::change& c = out.factors[k].question.changes[0];
+        CHECK(c.block == block);
+        CHECK(c.factor == 0.25 * static_cast<double>(k - first));
+        CHECK(out.factors[k].total_ns + out.factors[k].saving_ns == out.total_ns);
+        CHECK(out.factors[k].total_ns >= before);  // a slower block makes no run shorter
+        before = out.factors[k].total_ns;
+        if (name.empty() && !network) continue;
+        reference::shape other = shape;
+        if (network) other.network = c.factor;
+        else other.factors[name] = c.factor;
+        const std::int64_t truth = reference::program(seed, other).total();
+        // the answer is at least what remains of the critical path
+        CHECK(out.factors[k].total_ns >= truth);
+        asked += out.factors[k].total_ns == truth ? 1 : 0;
+      }
+      for (const auto& s : out.savings)
+        if (s.question.changes[0].block == block) CHECK(s.total_ns == out.factors[first + 2].total_ns);
+    }
+  }
+  CHECK(asked > 200);
+}
+
 TEST_CASE("more questions than clocks take more passes, with the same answers") {
   const reference::shape shape = random_shape(5);
   reference::program program(5, shape);

@@ -251,6 +251,41 @@ TEST_CASE("virtual clocks of the epochs add up to those of the whole run") {
   CHECK(cuts > programs(150));
 }
 
+TEST_CASE("the maps of the epochs add up to those of the whole run") {
+  for (std::uint64_t seed = 1; seed <= programs(150); ++seed) {
+    CAPTURE(seed);
+    reference::program truth(seed, shape_with_cuts(seed));
+    explain::options settings = run::exact();
+    settings.maps = true;
+    const explain::run_maps whole = truth.histories().explain(settings).maps;
+    cutter pieces(truth.histories(), settings);
+    const explain::outcome folded = pieces.explained(1 + seed % 3);
+    const explain::run_maps& maps = folded.maps;
+    REQUIRE(maps.rows() == whole.rows());
+    REQUIRE(maps.width_ns == whole.width_ns);
+    std::int64_t all = 0;
+    for (std::int32_t row = 0; row != static_cast<std::int32_t>(maps.rows()); ++row) {
+      const explain::time_bins &a = maps.at(row, explain::run_maps::waiting), &b = whole.at(row, explain::run_maps::waiting);
+      for (std::size_t i = 0; i != 128; ++i) REQUIRE(a[i] == b[i]);
+      for (std::size_t s = 0; s != maps.series_count(); ++s)
+        for (std::size_t i = 0; i != 128; ++i) all += maps.at(row, s)[i];
+    }
+    CHECK(all == folded.location_ns);
+    const auto same = [](const whywait::base::pod_vector<explain::row_pair>& a,
+                         const whywait::base::pod_vector<explain::row_pair>& b) {
+      REQUIRE(a.size() == b.size());
+      for (std::size_t i = 0; i != a.size(); ++i) {
+        CHECK(a[i].from == b[i].from);
+        CHECK(a[i].to == b[i].to);
+        CHECK(a[i].count == b[i].count);
+        CHECK(a[i].amount == b[i].amount);
+      }
+    };
+    same(maps.messages, whole.messages);
+    same(maps.waits, whole.waits);
+  }
+}
+
 TEST_CASE("messages under way at the end of an epoch are as exact as others") {
   // Rank 0 has sent 1 (buffered), 2 and 3 (unfinished; a receive for one of them is posted late). Rank 1 has posted
   // receive 4.

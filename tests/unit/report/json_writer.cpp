@@ -40,6 +40,20 @@ TEST_CASE("objects and arrays nest, empty ones stay on one line") {
         }) == "{\n  \"a\": 1,\n  \"b\": [\n    true,\n    \"x\"\n  ],\n  \"c\": {},\n  \"d\": []\n}\n");
 }
 
+TEST_CASE("rows of numbers stay on one line; compact documents have no spaces") {
+  const auto write = [](auto& out) {
+    out.begin_object().key("rows").begin_array();
+    out.begin_row().value(1).value(0.5).end_array().begin_row().end_array();
+    out.end_array().member("a", "b c").key("d").begin_array().value(2).end_array().end_object();
+  };
+  CHECK(written(write) == "{\n  \"rows\": [\n    [1, 0.5],\n    []\n  ],\n  \"a\": \"b c\",\n  \"d\": [\n    2\n  ]\n}\n");
+  std::string text;
+  auto sink = [&text](const char* data, std::size_t size) { text.append(data, size); };
+  json_writer<decltype(sink)> out(sink, true);
+  write(out);
+  CHECK(text == "{\"rows\":[[1,0.5],[]],\"a\":\"b c\",\"d\":[2]}\n");
+}
+
 TEST_CASE("every double reads back to the same bits") {
   std::mt19937_64 random(7);
   for (int i = 0; i < 20000; ++i) {
