@@ -12,6 +12,7 @@ Checks are lines of FILE, alone (*.check) or as comments in a source file ("// s
     file NAME ~ REGEX, file NAME !~ REGEX likewise for a file that the program wrote
     no file NAME                          the program must not have written it
     json NAME                             must be JSON
+    page NAME                             must be a page of the JSON file beside it (page/structure.py)
     tries N                               for programs that measure sleep: a run that ends by itself and fails is made again,
                                           N times in all, and more often while other programs disturb it (attempts.py)
 
@@ -34,11 +35,12 @@ import textwrap
 
 import consistent
 from attempts import attempts
+from page import structure
 
 CHECK = re.compile(r"^(?://\s*)?(?:(exit)\s+(0|nonzero|any)"
                    r"|(stdout|stderr|file\s+\S+)\s+(!?~)\s+(.+)"
-                   r"|(no file|json)\s+(\S+)|(tries)\s+(\d+))\s*$")
-MISSPELT = re.compile(r"^(?://\s*)?(exit|stdout|stderr|file|no file|json)\b.*~")
+                   r"|(no file|json|page)\s+(\S+)|(tries)\s+(\d+))\s*$")
+MISSPELT = re.compile(r"^(?://\s*)?(exit|stdout|stderr|file|no file|json|page)\b.*~")
 
 
 def read_checks(path, run):
@@ -159,6 +161,12 @@ def run_once(command, environment, directory, options, checks):
             if match[6] == "no file":
                 if path.exists():
                     failures.append(f"{place}: {path.name} was written")
+            elif match[6] == "page":
+                try:
+                    report = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+                    failures += [f"{place}: {path.name}: {p}" for p in structure.problems(path.read_text(encoding="utf-8"), report)]
+                except (OSError, ValueError) as problem:
+                    failures.append(f"{place}: {path.name}: {problem}")
             else:
                 try:
                     json.loads(path.read_text(encoding="utf-8"))

@@ -3,7 +3,7 @@
 
 /// Include this in one file of an MPI program (in more it does no harm), compile with -I include, link
 /// nothing: from then on every MPI call of the program and of its libraries is observed, and MPI_Finalize
-/// explains on standard error why the program waited. WHYWAIT_OUTPUT=prefix also writes prefix.json.
+/// explains on standard error why the program waited. WHYWAIT_OUTPUT=prefix also writes prefix.json, prefix.txt and prefix.html.
 /// docs/reference/settings.md has the settings; WHYWAIT_ENABLE=0 at run time or -DWHYWAIT_DISABLE switch it off.
 ///
 /// In CMake whywait_observe(target) compiles the implementation once per build tree. It defines WHYWAIT_OBSERVED, so

@@ -47,19 +47,19 @@ if "\n  waiting 10%\n          ^\n" not in text:
 
 with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
-    run(0, [], "", WHYWAIT_OUTPUT=f"{folder}/a-%j-%h-%t-%p%%", SLURM_JOB_ID="47/11")
+    run(0, [], "", WHYWAIT_OUTPUT=f"{folder}/a-%j-%h-%t-%p%%", SLURM_JOB_ID="47/11", WHYWAIT_TIMELINE="drop_newest")
     found = sorted(path.name for path in folder.iterdir())
-    pattern = rf"a-47_11-{re.escape(socket.gethostname())}-20\d{{6}}-\d{{6}}-\d+%\.(json|txt)"
-    if len(found) != 2 or not all(re.fullmatch(pattern, f) for f in found):
+    pattern = rf"a-47_11-{re.escape(socket.gethostname())}-20\d{{6}}-\d{{6}}-\d+%\.(html|json|trace\.json|txt)"
+    if len(found) != 4 or not all(re.fullmatch(pattern, f) for f in found):
         failures.append(f"files {found}")
-    facts = json.loads((folder / found[0]).read_text())["run"]
+    facts = json.loads((folder / found[1]).read_text())["run"]
     if facts["settings"]["WHYWAIT_OUTPUT"] != f"{folder}/a-%j-%h-%t-%p%%" or not facts["program"].endswith(pathlib.Path(program).name):
         failures.append(f"facts {facts}")
     missing = f"{folder}/missing/b"
     text = run(0, [], "", WHYWAIT_OUTPUT=missing)
     at_init, _, later = text.partition("MPI_Init has returned")
     line = f"cannot write {missing}.json: No such file or directory"
-    if at_init.count(line) != 1 or later.count(line) != 1 or text.count(f"{missing}.txt") != 0:
+    if at_init.count(line) != 1 or later.count(line) != 1 or re.search(rf"{missing}\.(txt|html)", text):
         failures.append(f"not reported at once, and at the end:\n{text}")
     if "has an unknown sequence" not in run(0, [], "", WHYWAIT_OUTPUT=f"{folder}/%x"):
         failures.append("an unknown sequence is not reported")

@@ -21,7 +21,7 @@ template <class Use>
   use(setting{"WHYWAIT_ENABLE", "0 or 1", "1", "0: the program runs as if whywait were absent"});
   use(setting{"WHYWAIT_REPORT", "short, full or none", "short", "length of the text report on standard error"});
   use(setting{"WHYWAIT_OUTPUT", "prefix of a path, with %p, %j, %t and %h", "",
-              "write the report to prefix.json and prefix.txt"});
+              "write the report to prefix.json, prefix.txt and prefix.html"});
   use(setting{"WHYWAIT_FAIL", "conditions, for example efficiency<0.8; waiting>10%", "", "end with status 3 if one holds"});
   use(setting{"WHYWAIT_MEMORY", "bytes, for example 64M", "64M", "most memory for the records of a rank"});
   use(setting{"WHYWAIT_WHATIF", "questions, for example block compute x2; balance", "", "predict the changed run"});

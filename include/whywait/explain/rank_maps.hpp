@@ -10,6 +10,7 @@
 #include <whywait/explain/location_steps.hpp>
 #include <whywait/explain/options.hpp>
 #include <whywait/explain/run_maps.hpp>
+#include <whywait/explain/transport_calls.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -146,8 +147,8 @@ class rank_maps {
 
   // Calls code(number of the block, begin, ns) and call(begin, end) for all time that counts, since the beginning of the run,
   // and seen(record) for each record that is not of an earlier epoch.
-  template <class Code, class Call, class Seen>
-  void read(base::memory_pool& memory, const Code& code, const Call& call, const Seen& seen) const {
+  void read(base::memory_pool& memory, borrowed<void(std::uint32_t, std::int64_t, std::int64_t)> code,
+            borrowed<void(std::int64_t, std::int64_t)> call, borrowed<void(const core::sync_record&)> seen) const {
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       const location_history& here = rank_->locations[l];
       location_steps steps(*rank_, static_cast<std::uint16_t>(l), *blocks_, memory);

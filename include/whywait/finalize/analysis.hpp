@@ -18,7 +18,7 @@
 #include <whywait/finalize/unseen.hpp>
 #include <whywait/report/assemble.hpp>
 #include <whywait/report/fail_rule.hpp>
-#include <whywait/report/json.hpp>
+#include <whywait/report/files.hpp>
 #include <whywait/report/plain_result.hpp>
 #include <whywait/report/text.hpp>
 #include <whywait/report/trust.hpp>
@@ -151,9 +151,9 @@ inline void at_finalize(mpi::state& process) {
     });
   if (known && needed)
     together(process, "cannot write the timeline: ", [&](const finalize::team& all) {
-      const bool timeline = wanted.timeline != core::settings::timeline_choice::none && wanted.output != nullptr;
+      const bool timeline = wanted.timeline != core::settings::timeline_choice::none && files;
       if (all.agree(process.rank == 0 && timeline ? 1 : 0) == 0) return;
-      const std::string prefix = process.rank == 0 ? std::string(wanted.output) + name_of_world(process) : std::string();
+      const std::string prefix = process.rank == 0 ? process.output + name_of_world(process) : std::string();
       write_timelines(process, *last, prefix, result.run);
     });
   last.reset();
@@ -178,9 +178,9 @@ inline void at_finalize(mpi::state& process) {
     reported = known && wanted.report;
     if (known && wanted.fail != nullptr && !process.spawned) check_conditions(wanted.fail, result);
     if (known && files) {
-      const std::string problem = reports::write_files(result, process.output + world);
-      if (!problem.empty())
-        core::warn(problem.c_str(), wanted.report ? "; the text report is complete" : "; the result is lost");
+      const std::string problem = reports::write_files(
+          result, process.output + world, wanted.report ? "; the text report is complete" : "; the result is lost");
+      if (!problem.empty()) core::warn(problem.c_str());
       reported = true;
     }
   } catch (const std::exception& problem) {

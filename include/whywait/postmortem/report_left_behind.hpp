@@ -5,7 +5,7 @@
 #include <whywait/base/vector.hpp>
 #include <whywait/core/warning.hpp>
 #include <whywait/postmortem/dead_job.hpp>
-#include <whywait/report/json.hpp>
+#include <whywait/report/files.hpp>
 #include <whywait/report/text.hpp>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ inline namespace v0 {
 struct left_behind_options {
   std::FILE* text = stderr;  ///< output of the text report; null for none
   bool full = false;         ///< the full report instead of the short one
-  std::string output;        ///< prefix of the files prefix.json and prefix.txt, prefix.2.json, ...; empty for none
+  std::string output;        ///< prefix of the files prefix.json, .txt and .html, prefix.2.json, ...; empty for none
   bool remove = true;        ///< whether reported files are removed
 };
 
@@ -73,7 +73,7 @@ inline void report_job(dead_job& job, const left_behind_options& options, std::s
   }
   if (options.output.empty()) return;
   const std::string problem =
-      reports::write_files(result, options.output + (number == 0 ? "" : "." + std::to_string(number + 1)));
+      reports::write_files(result, options.output + (number == 0 ? "" : "." + std::to_string(number + 1)), "", first.program);
   if (!problem.empty()) core::warn(problem.c_str());
 }
 

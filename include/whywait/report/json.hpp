@@ -133,7 +133,7 @@ void write_totals(Writer& out, const char* name, const base::vector<place_total>
 }
 
 template <class Writer>
-void write_not_understood(Writer& out, const result& r) {
+void write_not_understood(Writer& out, const result& r, bool by_rank) {
   const not_understood& n = r.not_understood;
   out.key("not_understood").begin_object().member("seconds", n.seconds).member("share", understood_by(r, false));
   out.member("scheduler_seconds", n.scheduler_seconds)
@@ -147,7 +147,7 @@ void write_not_understood(Writer& out, const result& r) {
     out.member("seconds", c.seconds).member("count", c.visits).end_object();
   }
   out.end_array();
-  write_locations(out, "ranks", n.ranks);
+  write_locations(out, "ranks", by_rank ? n.ranks : decltype(n.ranks)());
   out.end_object();
   out.key("processor_sharing")
       .begin_object()
@@ -157,7 +157,7 @@ void write_not_understood(Writer& out, const result& r) {
 }
 
 template <class Writer>
-void write_mpi_time(Writer& out, const char* name, const mpi_time& t, double location_seconds) {
+void write_mpi_time(Writer& out, const char* name, const mpi_time& t, double location_seconds, bool by_rank) {
   out.key(name).begin_object().member("seconds", t.seconds).member("share", share_of(t, location_seconds));
   out.key("calls").begin_array();
   for (const place_total& c : t.calls) {
@@ -166,7 +166,7 @@ void write_mpi_time(Writer& out, const char* name, const mpi_time& t, double loc
     out.member("seconds", c.seconds).member("count", c.visits).end_object();
   }
   out.end_array();
-  write_locations(out, "ranks", t.ranks);
+  write_locations(out, "ranks", by_rank ? t.ranks : decltype(t.ranks)());
   out.end_object();
 }
 
@@ -192,10 +192,12 @@ void write_communication(Writer& out, const result& r) {
 
 }  // namespace detail
 
-/// Writes a result as docs/schema.json describes. `sink` is called with (const char*, size_t).
+/// Writes a result as docs/schema.json describes. `sink` is called with (const char*, size_t). `for_page`: without spaces and line
+/// breaks and, of more than 4,096 ranks, without the figures of each rank.
 template <class Sink>
-void write_json(const result& r, Sink sink) {
-  json_document out{json_sink(sink)};
+void write_json(const result& r, Sink sink, bool for_page = false) {
+  const bool by_rank = !for_page || r.run.ranks <= 4096;
+  json_document out(json_sink(sink), for_page);
   out.begin_object().member("schema", "whywait/1");
   detail::write_run(out, r);
   out.key("verdict").begin_array();
@@ -212,12 +214,12 @@ void write_json(const result& r, Sink sink) {
   for (const wait_entry& w : r.waits) detail::write_wait(out, w);
   out.end_array();
   detail::write_advice(out, "problems", r.problems);
-  detail::write_not_understood(out, r);
-  detail::write_mpi_time(out, "files", r.files, r.run.location_seconds);
-  detail::write_mpi_time(out, "other_worlds", r.other_worlds, r.run.location_seconds);
+  detail::write_not_understood(out, r, by_rank);
+  detail::write_mpi_time(out, "files", r.files, r.run.location_seconds, by_rank);
+  detail::write_mpi_time(out, "other_worlds", r.other_worlds, r.run.location_seconds, by_rank);
   const efficiency_ranges limits = ranges_of(r.ledger.efficiency, r.not_understood, r.ledger.seconds);
   detail::write_ledger(out, r.ledger, is_weakened(r) ? &limits : nullptr);
-  detail::write_profile(out, r.profile);
+  detail::write_profile(out, r.profile, by_rank);
   detail::write_maps(out, r.maps);
   detail::write_communication(out, r);
   detail::write_prediction(out, r.prediction);
@@ -235,11 +237,6 @@ inline std::string json_of(const result& r) {
   std::string text;
   write_json(r, [&text](const char* data, std::size_t size) { text.append(data, size); });
   return text;
-}
-
-inline std::string write_files(const result& r, const std::string& prefix) {
-  const std::string text = write_text_file(r, prefix + ".txt"), data = write_json_file(r, prefix + ".json");
-  return data.empty() ? text : data;
 }
 
 inline std::string write_json_file(const result& r, const std::string& path) {

@@ -11,7 +11,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 
 /// Waits whose late side had itself waited.
 struct wait_link {
@@ -47,7 +47,7 @@ struct maps_section {
   base::vector<balance_entry> balances;  ///< largest saving first; those that save anything
 };
 
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

@@ -17,7 +17,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 namespace detail {
 
 /// Speeds of the blocks with the largest savings, from answers that are in the order of blocks within an epoch.
@@ -93,7 +93,7 @@ inline maps_section maps_of(const explain::outcome& found, const base::pod_vecto
 }
 
 }  // namespace detail
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

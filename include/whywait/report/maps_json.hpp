@@ -11,7 +11,7 @@
 
 namespace whywait {
 inline namespace v0 {
-namespace report {
+namespace reports {
 namespace detail {
 
 /// Writes the bins of one series: a list for each row of ranks.
@@ -101,7 +101,7 @@ void write_maps(Writer& out, const maps_section& m) {
 }
 
 }  // namespace detail
-}  // namespace report
+}  // namespace reports
 }  // namespace v0
 }  // namespace whywait
 

@@ -5,6 +5,7 @@
 #include <whywait/base/vector.hpp>
 #include <whywait/report/json.hpp>
 #include <whywait/report/model.hpp>
+#include <whywait/report/page/page.hpp>
 #include <whywait/report/run_result.hpp>
 #include <whywait/report/text.hpp>
 #include <whywait/report/trust.hpp>
@@ -130,6 +131,7 @@ class kept_result final : public whywait::result_printer {
   }
   std::string json() const override { return json_of(all_); }
   std::string write_json(const std::string& path) const override { return write_json_file(all_, path); }
+  std::string write_page(const std::string& path) const override { return write_page_file(all_, path); }
 
  private:
   result all_;

@@ -51,8 +51,14 @@ std::string write_text_file(const result& r, const std::string& path);
 /// "cannot write run.json: Permission denied".
 std::string write_json_file(const result& r, const std::string& path);
 
-/// Writes prefix.json, and prefix.txt with the full text. Returns an empty text, or what went wrong.
-std::string write_files(const result& r, const std::string& prefix);
+/// Writes the page to a file, in the same way. It contains the lines of source that it names, as far as they can be read.
+/// `program`: file of the executable; relative paths of sources are looked for beside it.
+std::string write_page_file(const result& r, const std::string& path, const char* program = "/proc/self/exe");
+
+/// Writes prefix.json, prefix.txt with the full text, and prefix.html. Returns an empty text, or what went wrong; `lost` follows
+/// it if that is the JSON file.
+std::string write_files(const result& r, const std::string& prefix, const char* lost = "",
+                        const char* program = "/proc/self/exe");
 
 }  // namespace reports
 }  // namespace v0

@@ -60,8 +60,8 @@ inline void write_traffic(json_document& out, const traffic_entry& t) {
   out.end_object();
 }
 
-/// Writes the members "regions", "messages" and "ranks" of the document.
-inline void write_profile(json_document& out, const profile& p) {
+/// Writes the members "regions", "messages" and "ranks" of the document; the last one without numbers unless `by_rank`.
+inline void write_profile(json_document& out, const profile& p, bool by_rank) {
   out.key("regions").begin_array();
   for (const region_entry& r : p.regions) write_region(out, r);
   out.end_array().key("messages").begin_array();
@@ -69,11 +69,13 @@ inline void write_profile(json_document& out, const profile& p) {
   out.end_array();
   // By columns: with 65,536 ranks a third of the size.
   out.key("ranks").begin_object().key("hosts").begin_array();
-  for (const std::string& host : p.hosts) out.value(host);
+  if (by_rank)
+    for (const std::string& host : p.hosts) out.value(host);
   out.end_array();
-  const auto column = [&out, &p](const char* name, auto rank_entry::*member) {
+  const auto column = [&out, &p, by_rank](const char* name, auto rank_entry::*member) {
     out.key(name).begin_array();
-    for (const rank_entry& r : p.ranks) out.value(r.*member);
+    if (by_rank)
+      for (const rank_entry& r : p.ranks) out.value(r.*member);
     out.end_array();
   };
   column("host", &rank_entry::node);

@@ -23,6 +23,7 @@ class result_printer {
   virtual std::string json() const = 0;
   /// Returns an empty text, or what went wrong.
   virtual std::string write_json(const std::string& path) const = 0;
+  virtual std::string write_page(const std::string& path) const = 0;
 };
 
 /// The explanation of a run up to one instant.
@@ -32,7 +33,7 @@ class result_printer {
 ///
 /// *Ownership.* A result owns what it holds. It can be copied, stored and read by any thread, also after the run has gone on.
 ///
-/// *Ranks.* A result of `mpi::explain` is the same on all ranks, but for `text`, `json` and `write_json`, which work on rank 0.
+/// *Ranks.* A result of `mpi::explain` is the same on all ranks, but for `text`, `json` and what writes files, which work on rank 0.
 ///
 /// *Stability.* Members are added, but not renamed or removed, until the next major version.
 struct result {
@@ -289,6 +290,10 @@ struct result {
   /// Writes the JSON file, complete or not at all. Returns an empty text, or what went wrong. Does nothing but on rank 0.
   std::string write_json(const std::string& path) const {
     return printer != nullptr ? printer->write_json(path) : std::string();
+  }
+  /// Writes the page in the same way. Its maps, and speeds other than x2, are there if WHYWAIT_OUTPUT is set.
+  std::string write_page(const std::string& path) const {
+    return printer != nullptr ? printer->write_page(path) : std::string();
   }
 };
 

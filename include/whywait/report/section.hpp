@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <string>
+#include <type_traits>
 
 namespace whywait {
 inline namespace v0 {
@@ -14,7 +15,7 @@ namespace reports {
 /// (const char*, size_t) and must outlive the sink.
 class json_sink {
  public:
-  template <class Target>
+  template <class Target, std::enable_if_t<!std::is_same_v<std::remove_const_t<Target>, json_sink>, int> = 0>  // no copy
   explicit json_sink(Target& to)
       : to_(&to), write_([](void* t, const char* data, std::size_t size) { (*static_cast<Target*>(t))(data, size); }) {}
 
@@ -27,6 +28,8 @@ class json_sink {
 
 using json_document = json_writer<json_sink>;
 
+struct page_context;
+
 /// An optional part of a report. The report uses this interface only, so that only files that create such a part
 /// compile it.
 class section {
@@ -36,6 +39,7 @@ class section {
   virtual std::string text(std::size_t columns) const = 0;  ///< empty, or begins with an empty line
   virtual std::string brief(std::size_t columns) const = 0;  ///< the same in few lines; empty, or lines
   virtual void write(json_document& out) const = 0;         ///< writes its members of the document
+  virtual void page(const page_context&) const {}           ///< writes its sections of the page
 };
 
 }  // namespace reports

@@ -33,7 +33,7 @@ std::size_t widest(const std::string& all) {
   }
   return most;
 }
-bool contains(const std::string& all, const std::string& part) { return all.find(part) != std::string::npos; }
+bool finds(const std::string& all, const std::string& part) { return all.find(part) != std::string::npos; }
 int times(const std::string& all, const std::string& part) {
   int n = 0;
   for (std::size_t at = all.find(part); at != std::string::npos; at = all.find(part, at + 1)) ++n;
@@ -97,10 +97,10 @@ TEST_CASE("kinds of waits with one root are one finding") {
   const std::string text = brief(outcome({late_sender(), also, at_barrier(3 * second, update)}));
   CAPTURE(text);
   CHECK(times(text, "because of compute_interior (halo.cpp:88)") == 1);
-  CHECK(contains(text, " 1  late sender and late receiver: ranks 1-7 waited for rank 0, 23 % of rank time\n"));
-  CHECK(contains(text, ", and in 1 other call\n"));
-  CHECK(contains(text, "\n 2  wait at barrier: "));
-  CHECK(!contains(text, "\n 3  "));
+  CHECK(finds(text, " 1  late sender and late receiver: ranks 1-7 waited for rank 0, 23 % of rank time\n"));
+  CHECK(finds(text, ", and in 1 other call\n"));
+  CHECK(finds(text, "\n 2  wait at barrier: "));
+  CHECK(!finds(text, "\n 3  "));
 }
 
 TEST_CASE("what is small is left out") {
@@ -108,10 +108,10 @@ TEST_CASE("what is small is left out") {
   e.residual = {term(compute, 0, 17 * second, 9, 9), term(sample::pack, 1700000000, 0, 2, 1), term(update, 200000000, 0, 2, 1)};
   const std::string text = brief(outcome({e, at_barrier(2 * second, update)}));
   CAPTURE(text);
-  CHECK(contains(text, "90 % because of compute_interior (halo.cpp:88): same visits, each 1.9 s slower\n"));
-  CHECK(!contains(text, "pack_halo"));  // 9 % of the finding
-  CHECK(!contains(text, "\n 2  "));     // 9.6 % of the waiting
-  CHECK(contains(text, "; more: WHYWAIT_REPORT=full\n"));
+  CHECK(finds(text, "90 % because of compute_interior (halo.cpp:88): same visits, each 1.9 s slower\n"));
+  CHECK(!finds(text, "pack_halo"));  // 9 % of the finding
+  CHECK(!finds(text, "\n 2  "));     // 9.6 % of the waiting
+  CHECK(finds(text, "; more: WHYWAIT_REPORT=full\n"));
 }
 
 TEST_CASE("a report of 500 kinds of waits fits 25 lines") {
@@ -143,15 +143,14 @@ TEST_CASE("a report of 500 kinds of waits fits 25 lines") {
   CAPTURE(text);
   CHECK(lines_of(text) <= 25);
   CHECK(widest(text) <= 80);
-  CHECK(contains(text, "\n 1  "));
-  CHECK(contains(text, "and in 71 other calls"));
-  CHECK(contains(text, "500 kinds of waits in all; more: WHYWAIT_REPORT=full"));
-  CHECK(contains(text, "3 more warnings"));
+  CHECK(finds(text, "\n 1  "));
+  CHECK(finds(text, "and in 71 other calls"));
+  CHECK(finds(text, "500 kinds of waits in all; more: WHYWAIT_REPORT=full"));
+  CHECK(finds(text, "3 more warnings"));
   options.columns = reports::text_options::unlimited;
   const std::string unwrapped = reports::text_of(r, options);
   CHECK(lines_of(unwrapped) <= lines_of(text));
-  CHECK(
-      contains(unwrapped, "in MPI_Wait in exchange (a_file_with_a_long_name.cpp:100) <- MPI_Send in exchange (halo.cpp:131)"));
+  CHECK(finds(unwrapped, "in MPI_Wait in exchange (a_file_with_a_long_name.cpp:100) <- MPI_Send in exchange (halo.cpp:131)"));
   // the same content, wrapped or not
   CHECK(times(unwrapped, "try: ") == times(text, "try: "));
   CHECK(lines_of(reports::text_of(r, {})) > 60);  // the full one
@@ -168,8 +167,8 @@ TEST_CASE("a run that hardly waits has few lines") {
   found.efficiency = {0.5, 0.6, 0.85, 0.9, 0.95, 0, 0};
   const std::string inefficient = brief(found, facts(4));
   CAPTURE(inefficient);
-  CHECK(contains(inefficient, "the ranks hardly wait, but the run is not efficient"));
-  CHECK(contains(inefficient, "efficiency 50 % = load balance 60 %"));
+  CHECK(finds(inefficient, "the ranks hardly wait, but the run is not efficient"));
+  CHECK(finds(inefficient, "efficiency 50 % = load balance 60 %"));
 }
 
 TEST_CASE("what makes a report doubtful is said in the short one") {
@@ -183,16 +182,16 @@ TEST_CASE("what makes a report doubtful is said in the short one") {
   f.warnings = {"the record buffer was full"};
   const std::string text = brief(o, f);
   CAPTURE(text);
-  CHECK(contains(text, "· PARTIAL\n  The program did not finish"));
-  CHECK(contains(text, "7 events dropped"));
-  CHECK(contains(text, "3 messages unmatched"));
-  CHECK(contains(text, "2 clock violations"));
-  CHECK(contains(text, "clock error 2.0 ms"));
-  CHECK(contains(text, "\n  warning: the record buffer was full\n"));
+  CHECK(finds(text, "· PARTIAL\n  The program did not finish"));
+  CHECK(finds(text, "7 events dropped"));
+  CHECK(finds(text, "3 messages unmatched"));
+  CHECK(finds(text, "2 clock violations"));
+  CHECK(finds(text, "clock error 2.0 ms"));
+  CHECK(finds(text, "\n  warning: the record buffer was full\n"));
   f.mpi_calls = 0;
-  CHECK(contains(brief(o, f), "NO MPI CALLS WERE SEEN"));
+  CHECK(finds(brief(o, f), "NO MPI CALLS WERE SEEN"));
   o.waits[0].trust = explain::quality::hidden_tree;
-  CHECK(contains(brief(o), "another rank may have been late"));
+  CHECK(finds(brief(o), "another rank may have been late"));
 }
 
 TEST_CASE("colours change nothing else") {
@@ -204,7 +203,7 @@ TEST_CASE("colours change nothing else") {
   const std::string plain = reports::text_of(r, options);
   options.colour = true;
   std::string coloured = reports::text_of(r, options);
-  CHECK(contains(coloured, "\033[32m    try: "));
+  CHECK(finds(coloured, "\033[32m    try: "));
   for (std::size_t at = coloured.find('\033'); at != std::string::npos; at = coloured.find('\033'))
     coloured.erase(at, coloured.find('m', at) + 1 - at);
   CHECK(coloured == plain);

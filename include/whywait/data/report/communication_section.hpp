@@ -3,6 +3,7 @@
 
 #include <whywait/data/report/communication_brief.hpp>
 #include <whywait/data/report/communication_json.hpp>
+#include <whywait/data/report/communication_page.hpp>
 #include <whywait/data/report/communication_text.hpp>
 #include <whywait/report/section.hpp>
 
@@ -22,6 +23,7 @@ class communication_section final : public reports::section {
   std::string text(std::size_t columns) const override { return communication_text(all, columns); }
   std::string brief(std::size_t columns) const override { return communication_brief(all, columns); }
   void write(reports::json_document& out) const override { write_communication(out, all); }
+  void page(const reports::page_context& p) const override { communication_page(p, all); }
 
   const communication all;
 };

@@ -36,19 +36,25 @@ inline std::string who_text(const std::string& who, const base::vector<std::int3
   return who + (numbers.size() == 1 ? " " : "s ") + number_ranges(numbers);
 }
 
-/// A table as figure 3 of the Carnival paper has it: the misses with R (where the data was asked for), I (where the copy became
-/// invalid) and W (where the preceding writes were), then how often one follows on writes made at another.
-inline std::string sharing_table(const sharing_entry& s, std::size_t columns) {
-  constexpr std::size_t most = 8;
-  const std::string margin(8, ' ');
+/// The `most` misses that occur most often, in their own order, without the begin.
+inline base::pod_vector<std::size_t> frequent_misses(const sharing_entry& s, std::size_t most) {
   base::pod_vector<std::int64_t> into(s.nodes.size(), 0);
   for (const sharing_transition& t : s.transitions) into[static_cast<std::size_t>(t.to)] += t.count;
-  base::pod_vector<std::size_t> shown;  // the most frequent, in their own order
+  base::pod_vector<std::size_t> shown;
   for (std::size_t n = 1; n < s.nodes.size(); ++n) {
     std::size_t before = 0;
     for (std::size_t o = 1; o < s.nodes.size(); ++o) before += into[o] > into[n] || (into[o] == into[n] && o < n) ? 1 : 0;
     if (before < most) shown.push_back(n);
   }
+  return shown;
+}
+
+/// A table as figure 3 of the Carnival paper has it: the misses with R (where the data was asked for), I (where the copy became
+/// invalid) and W (where the preceding writes were), then how often one follows on writes made at another.
+inline std::string sharing_table(const sharing_entry& s, std::size_t columns) {
+  constexpr std::size_t most = 8;
+  const std::string margin(8, ' ');
+  const base::pod_vector<std::size_t> shown = frequent_misses(s, most);
   std::string out;
   for (std::size_t k = 0; k != shown.size(); ++k) {
     const sharing_miss& n = s.nodes[shown[k]];
