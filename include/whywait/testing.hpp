@@ -35,7 +35,10 @@ inline const result& look(MPI_Comm comm) {
 }
 
 /// The share of rank time that was waiting. Not a number without a result. Collective, like the next three.
-inline double waiting_share(MPI_Comm comm) { return detail::if_known(look(comm), look_at().waiting_share()); }
+inline double waiting_share(MPI_Comm comm) {
+  const result& r = look(comm);
+  return detail::if_known(r, r.waiting_share());
+}
 /// The parallel efficiency: mean time outside MPI over the time of the part.
 inline double efficiency(MPI_Comm comm) {
   const result& r = look(comm);

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace whywait {
@@ -25,67 +26,120 @@ inline namespace v0 {
 namespace reports {
 namespace detail {
 
-/// Writes the short report: at most three findings, and 25 lines where lines have 80 columns.
+/// Writes the short report: at most three findings, and never more than 25 lines where lines have 80 columns. Where it would be
+/// longer it leaves out more, step by step, and at last each text is cut to one line.
 class short_writer {
  public:
   short_writer(const result& r, const text_options& o) : r_(r), o_(o) {}
 
   std::string operator()() {
-    line(headline(r_, is_quiet(r_, o_) ? 0 : waiting_share(r_.run)), "", o_.bold());
-    if (r_.run.mpi_calls <= 0) {
-      line(no_calls_words(), "  ", o_.red());
-      warnings(most_lines);
-      return std::move(out_);
+    for (tight_ = 0;; ++tight_) {
+      part all = write();
+      if (all.lines <= most_lines || tight_ == tightest) return std::move(all.text);
     }
-    if (r_.run.partial) line("The program did not finish; the report covers what was recorded until its end.", "  ");
-    if (shares_processors(r_)) line(sharing_words(r_), "  ", o_.red());
-    for (const verdict_entry& v : r_.verdict) line(base::printable(sentence(r_, v)), "  ", o_.bold());
-    const bool quiet = is_quiet(r_, o_);
-    if (quiet) line(quiet_words(r_, o_), "  ", nothing_worth_changing(r_, o_) ? o_.green() : "");
-    else line(no_verdict_words(r_), "  ");
-    line(is_weakened(r_) ? unknown_words(r_) : std::string(), "  ", o_.red());
-    for (const std::string& words : {other_worlds_words(r_), files_words(r_)}) line(words, "  ", o_.bold());
-    line(efficiency(quiet), "  ");
-    const base::vector<wait_group> groups = group_shapes(r_.waits);
-    const base::vector<finding> all = findings_of(r_, groups);
-    const std::string end = footer(groups.size(), quiet);
-    const std::size_t left = most_lines - std::min(most_lines, lines_ + 1 + lines_of(end));
-    if (!quiet || !all.empty()) findings(all, quiet, left);
-    out_ += end;
-    return std::move(out_);
   }
 
  private:
-  static constexpr std::size_t most_lines = 25, most_findings = 3, most_finding_lines = 6, most_warnings = 2;
+  static constexpr std::size_t most_lines = 25, columns = 80, most_findings = 3;
   static constexpr double least_part = 0.1;  ///< of the waiting, and of a finding
 
-  void line(const std::string& text, const char* margin, const char* colour = "", std::size_t deeper = 0) {
-    add(out_, text, margin, colour, deeper);
-    lines_ += lines_of(text, margin);
+  /// A text, and its lines where lines have 80 columns, so that the content does not depend on the terminal.
+  struct part {
+    std::string text;
+    std::size_t lines = 0;
+
+    void add(const part& p) {
+      text += p.text;
+      lines += p.lines;
+    }
+    void blank() {
+      text += "\n";
+      ++lines;
+    }
+  };
+
+  // What is left out where the report is too long: each step is one value of tight_.
+  static constexpr int tightest = 6;
+  std::size_t most_causes() const noexcept { return tight_ >= 1 ? 1 : 2; }
+  std::size_t most_of_text() const noexcept { return tight_ >= 6 ? 1 : tight_ >= 2 ? 2 : unlimited; }
+  std::size_t most_of_advice() const noexcept { return tight_ >= 6 ? 1 : tight_ >= 3 ? 3 : unlimited; }
+  std::size_t most_verdicts() const noexcept { return tight_ >= 5 ? 1 : tight_ >= 4 ? 2 : unlimited; }
+  std::size_t most_answers() const noexcept { return most_verdicts(); }
+  std::size_t most_warnings() const noexcept { return tight_ >= 4 ? 1 : 2; }
+  bool has_data() const noexcept { return tight_ < 6; }
+  static constexpr std::size_t unlimited = std::size_t(-1);
+
+  part write() const {
+    part all;
+    add(all, headline(r_, is_quiet(r_, o_) ? 0 : waiting_share(r_.run)), "", o_.bold());
+    if (r_.run.mpi_calls <= 0) {
+      add(all, no_calls_words(), "  ", o_.red());
+      warnings(all, tight_ >= 4 ? 1 : 8);
+      return all;
+    }
+    if (r_.run.partial) add(all, "The program did not finish; the report covers what was recorded until its end.", "  ");
+    if (shares_processors(r_)) add(all, sharing_words(r_), "  ", o_.red());
+    std::size_t verdicts = 0;
+    for (const verdict_entry& v : r_.verdict)
+      if (verdicts++ < most_verdicts()) add(all, base::printable(sentence(r_, v)), "  ", o_.bold());
+    const bool quiet = is_quiet(r_, o_);
+    if (quiet) add(all, quiet_words(r_, o_), "  ", nothing_worth_changing(r_, o_) ? o_.green() : "");
+    else add(all, no_verdict_words(r_), "  ");
+    add(all, is_weakened(r_) ? unknown_words(r_) : std::string(), "  ", o_.red());
+    for (const std::string& words : {other_worlds_words(r_), files_words(r_)}) add(all, words, "  ", o_.bold());
+    add(all, efficiency(quiet), "  ");
+    const base::vector<wait_group> groups = group_shapes(r_.waits);
+    const base::vector<finding> found = findings_of(r_, groups);
+    const part end = footer(groups.size(), quiet);
+    if (!quiet || !found.empty()) findings(all, found, quiet, most_lines - std::min(most_lines, all.lines + 1 + end.lines));
+    all.add(end);
+    return all;
   }
-  void add(std::string& to, const std::string& text, const std::string& margin, const char* colour, std::size_t deeper) const {
+
+  // The line feed at the end follows the colour reset.
+  void add(part& to, const std::string& text, const std::string& margin, const char* colour = "",
+           std::size_t deeper = 0) const {
+    add(to, text, margin, colour, deeper, most_of_text());
+  }
+  void add(part& to, const std::string& text, const std::string& margin, const char* colour, std::size_t deeper,
+           std::size_t most) const {
     if (text.empty()) return;
-    std::string lines = base::wrap(text, o_.columns, margin, std::string(base::display_width(margin) + deeper, ' '));
+    const std::string rest(base::display_width(margin) + deeper, ' '), words = shortened(text, margin, rest, most);
+    std::string lines = base::wrap(words, o_.columns, margin, rest);
     if (*colour != '\0') {
-      lines.pop_back();  // the line feed follows the colour reset
+      lines.pop_back();
       lines = colour + lines + o_.off() + "\n";
     }
-    to += lines;
+    to.text += lines;
+    to.lines += lines_of(base::wrap(words, columns, margin, rest));
   }
-  // Lines of 80 columns, so that the content does not depend on the terminal.
-  static std::size_t lines_of(const std::string& text, const std::string& margin) {
-    if (text.empty()) return 0;
-    const std::string wrapped = base::wrap(text, 80, margin, margin + "     ");
-    return static_cast<std::size_t>(std::count(wrapped.begin(), wrapped.end(), '\n'));
-  }
+  // Lines of a terminal: a word that is longer than a line continues in the next one.
   static std::size_t lines_of(const std::string& block) {
     std::size_t lines = 0;
     for (std::size_t at = 0; at < block.size();) {
       const std::size_t end = std::min(block.find('\n', at), block.size());
-      lines += std::max<std::size_t>(1, lines_of(block.substr(at, end - at), ""));
+      const std::size_t width = base::display_width(std::string_view(block).substr(at, end - at));
+      lines += std::max<std::size_t>(1, (width + columns - 1) / columns);
       at = end + 1;
     }
     return lines;
+  }
+  // The beginning of a text, in at most `most` lines.
+  static std::string shortened(const std::string& text, const std::string& margin, const std::string& rest, std::size_t most) {
+    if (most == unlimited || lines_of(base::wrap(text, columns, margin, rest)) <= most) return text;
+    std::string kept = text.substr(0, most * columns * 4);  // a character has at most 4 bytes
+    const auto one_character = [&kept] {
+      while (kept.size() > 1 && (static_cast<unsigned char>(kept.back()) & 0xc0u) == 0x80u) kept.pop_back();
+      kept.pop_back();
+    };
+    if (kept.size() < text.size()) one_character();  // it may be incomplete
+    while (!kept.empty() && lines_of(base::wrap(kept + " ...", columns, margin, rest)) > most) {
+      const std::size_t space = kept.find_last_of(' ');
+      const std::size_t word = space == std::string::npos ? 0 : space + 1;
+      if (base::display_width(std::string_view(kept).substr(word)) > columns / 2) one_character();
+      else kept.resize(word == 0 ? 0 : space);
+    }
+    return kept + " ...";
   }
 
   std::string efficiency(bool quiet) const {
@@ -94,25 +148,25 @@ class short_writer {
     return is_weakened(r_) ? efficiency_text(e, ranges_of(e, r_.not_understood, r_.ledger.seconds)) : efficiency_text(e);
   }
 
-  void findings(const base::vector<finding>& all, bool quiet, std::size_t left) {
+  void findings(part& to, const base::vector<finding>& all, bool quiet, std::size_t left) const {
     std::size_t shown = 0;
     for (const finding& f : all) {
       if (shown == most_findings) break;
       const bool large = f.problem != nullptr ? worth_a_finding(f) : !quiet && f.seconds >= least_part * r_.run.waiting_seconds;
       if (!large) continue;
-      std::string text;
-      std::size_t lines = 0;
-      for (const bool with_advice : {true, false}) {  // the first has all, however long it is
-        text = f.problem != nullptr ? problem(f, shown + 1) : waits(f, shown + 1, with_advice);
-        lines = 1 + lines_of(text);
-        if (shown == 0 || lines <= left) break;
+      part one;
+      for (const bool with_advice : {true, false}) {  // the first has its advice
+        one = f.problem != nullptr ? problem(f, shown + 1) : waits(f, shown + 1, with_advice);
+        if (shown == 0 || 1 + one.lines <= left) break;
       }
-      if (shown != 0 && lines > left) break;
-      left -= std::min(left, lines);
-      out_ += "\n" + colour_of(text);
+      if (shown != 0 && 1 + one.lines > left) break;
+      left -= std::min(left, 1 + one.lines);
+      to.blank();
+      one.text = colour_of(one.text);
+      to.add(one);
       ++shown;
     }
-    if (shown != 0) out_ += "\n";
+    if (shown != 0) to.blank();
   }
   bool worth_a_finding(const finding& f) const noexcept {
     return f.problem->saving_seconds >= least_share * r_.run.seconds || f.seconds >= least_part * r_.run.location_seconds;
@@ -125,22 +179,22 @@ class short_writer {
 
   static std::string number_of(std::size_t n) { return base::pad_left(std::to_string(n), 2) + "  "; }
 
-  std::string problem(const finding& f, std::size_t number) const {
+  part problem(const finding& f, std::size_t number) const {
     const advice_entry& a = *f.problem;
-    std::string out;
-    add(out, base::printable(pattern_words(a.problem)) + ": " + base::printable(a.description), number_of(number), "", 0);
+    part out;
+    add(out, base::printable(pattern_words(a.problem)) + ": " + base::printable(a.description), number_of(number));
     advice(out, f);
     return out;
   }
 
-  std::string waits(const finding& f, std::size_t number, bool with_advice) const {
+  part waits(const finding& f, std::size_t number, bool with_advice) const {
     const wait_entry& w = f.sum;
-    std::string out;
+    part out;
     std::string head = pattern_words(f.patterns[0]);
     if (f.patterns.size() == 2) head += " and " + pattern_words(f.patterns[1]);
     else if (f.patterns.size() > 2) head += " and " + base::counted(count(f.patterns.size() - 1), "other pattern");
     head += ": " + who_waited(w) + ", " + base::percent(w.seconds / r_.run.location_seconds) + " of rank time";
-    add(out, head, number_of(number), "", 0);
+    add(out, head, number_of(number));
     std::string where = "in " + call_text(w.operation);
     const std::string cause = call_text(w.cause);
     if (cause != call_text(w.operation)) where += " <- " + cause;
@@ -154,10 +208,10 @@ class short_writer {
   }
 
   // What made the late side late: the rows of at least a tenth, at most two.
-  void rows(std::string& out, const wait_entry& w) const {
+  void rows(part& out, const wait_entry& w) const {
     std::size_t shown = 0;
     for (const residual_entry& r : w.residual) {
-      if (shown == 2 || r.seconds() < least_part * w.seconds) break;
+      if (shown == most_causes() || r.seconds() < least_part * w.seconds) break;
       const std::string why = remark(r, false, false);
       add(out,
           base::percent(std::min(1.0, r.seconds() / w.seconds)) + " because of " + label(r) + (why.empty() ? "" : ": " + why),
@@ -174,37 +228,42 @@ class short_writer {
     return base::printable(r.block) + (code.empty() ? "" : " (" + code + ")");
   }
 
-  void advice(std::string& out, const finding& f) const {
+  void advice(part& out, const finding& f) const {
     if (f.advice == nullptr || f.advice->text.empty()) return;
     const advice_entry& a = *f.advice;
     std::string saving;
     if (a.saving_seconds > 0)
       saving = std::string(" (saves ") + (a.predicted ? predicted_words(r_) : "at most") + " " +
                base::duration(a.saving_seconds, 2) + ")";
-    add(out, "try: " + base::printable(a.text) + saving, "    ", "", 5);
+    add(out, "try: " + base::printable(a.text) + saving, "    ", "", 5, most_of_advice());
   }
 
   static std::int64_t count(std::size_t n) noexcept { return static_cast<std::int64_t>(n); }
 
   // Answers to questions, data, the quality of the report, warnings, and where the rest is.
-  std::string footer(std::size_t kinds, bool quiet) const {
-    std::string out;
-    for (const whatif::answer& a : r_.prediction.answers) add(out, answer_words(a), "  ", "", 2);
-    if (r_.communication != nullptr) out += r_.communication->brief(o_.columns);
+  part footer(std::size_t kinds, bool quiet) const {
+    part out;
+    std::size_t answers = 0;
+    for (const whatif::answer& a : r_.prediction.answers)
+      if (answers++ < most_answers()) add(out, answer_words(a), "  ", "", 2);
+    if (r_.communication != nullptr && has_data()) {
+      out.text += r_.communication->brief(o_.columns);
+      out.lines += lines_of(r_.communication->brief(columns));
+    }
     std::string rest = quality();
     if (kinds > most_findings && !quiet)
       rest += "; " + base::counted(count(kinds), "kind of wait", "kinds of waits") + " in all";
-    if (!quiet || !r_.profile.regions.empty()) rest += "; more: WHYWAIT_REPORT=full";
-    add(out, rest, "  ", o_.faint(), 2);
-    std::size_t shown = 0;
-    for (const std::string& w : r_.run.warnings)
-      if (shown++ < most_warnings) add(out, "warning: " + base::printable(w), "  ", o_.red(), 2);
-    if (shown > most_warnings) add(out, base::counted(count(shown - most_warnings), "more warning"), "  ", o_.red(), 2);
+    if (answers > most_answers()) rest += "; " + base::counted(count(answers - most_answers()), "more answer");
+    if (!quiet || !r_.profile.regions.empty() || tight_ != 0) rest += "; more: WHYWAIT_REPORT=full";
+    add(out, rest, "  ", o_.faint(), 2, unlimited);  // at most four lines; the last names the full report
+    warnings(out, most_warnings());
     return out;
   }
-  void warnings(std::size_t most) {
-    for (std::size_t i = 0; i != std::min(most, r_.run.warnings.size()); ++i)
-      line("warning: " + base::printable(r_.run.warnings[i]), "  ", o_.red());
+  void warnings(part& to, std::size_t most) const {
+    const std::size_t all = r_.run.warnings.size();
+    for (std::size_t i = 0; i != std::min(most, all); ++i)
+      add(to, "warning: " + base::printable(r_.run.warnings[i]), "  ", o_.red(), 2);
+    if (all > most) add(to, base::counted(count(all - most), "more warning"), "  ", o_.red(), 2);
   }
 
   static std::string answer_words(const whatif::answer& a) {
@@ -238,8 +297,7 @@ class short_writer {
 
   const result& r_;
   const text_options& o_;
-  std::string out_;
-  std::size_t lines_ = 0;
+  int tight_ = 0;
 };
 
 }  // namespace detail

@@ -208,3 +208,140 @@ TEST_CASE("colours change nothing else") {
     coloured.erase(at, coloured.find('m', at) + 1 - at);
   CHECK(coloured == plain);
 }
+
+namespace {
+
+/// Lines of a terminal with 80 columns, as tests/check.py counts them: spaces at the begin of a line stay, long words are cut.
+std::size_t rows_of(const std::string& all) {
+  std::size_t rows = 0;
+  for (std::size_t at = 0; at < all.size();) {
+    const std::size_t end = std::min(all.find('\n', at), all.size());
+    const std::string line = all.substr(at, end - at);
+    ++rows;
+    for (std::size_t column = 0, i = 0; i < line.size();) {
+      const std::size_t space = std::min(line.find(' ', i == 0 ? line.find_first_not_of(' ') : i), line.size());
+      const std::size_t width = base::display_width(std::string_view(line).substr(i, space - i));
+      if (column != 0 && column + 1 + width > 80) {
+        ++rows;
+        column = 0;
+      }
+      column += (column != 0 ? 1 : 0) + width;
+      for (; column > 80; column -= 80) ++rows;
+      i = space + 1;
+    }
+    at = end + 1;
+  }
+  return rows;
+}
+
+/// A name of `size` characters: one word, or several.
+std::string long_name(std::size_t size, bool words) {
+  std::string name;
+  while (name.size() < size) name += words && name.size() % 12 == 11 ? ' ' : 'n';
+  return name;
+}
+
+/// A part of the report that is as long as its names.
+class long_section final : public reports::section {
+ public:
+  explicit long_section(std::string text) : text_(std::move(text)) {}
+  std::string text(std::size_t) const override { return {}; }
+  std::string brief(std::size_t columns) const override {
+    return base::wrap("data: " + text_, columns, "  ", "    ") + base::wrap("shared memory: " + text_, columns, "  ", "    ");
+  }
+  void write(reports::json_document&) const override {}
+
+ private:
+  std::string text_;
+};
+
+/// Everything that a report may have, with names of `size` characters.
+reports::result everything(std::size_t size, bool words) {
+  const std::string name = long_name(size, words);
+  base::names known = names();
+  known.add(1000, block(name.c_str(), name.c_str(), (name + ".cpp").c_str(), 100));
+  known.add(1001, block((name + "2").c_str(), name.c_str(), (name + ".cpp").c_str(), 200));
+  known.add(2000, call("MPI_Wait", name.c_str(), (name + ".cpp").c_str(), 100));
+  known.add(2001, call("MPI_Isend", name.c_str(), (name + ".cpp").c_str(), 300));
+  explain::explanation e = late_sender();
+  e.operation = 2000;
+  e.cause = 2001;
+  e.residual = {term(1000, e.wait_ns / 2, 0, 20, 10), term(1001, e.wait_ns / 4, 0, 10, 10)};
+  e.unexplained_ns = e.wait_ns - e.wait_ns / 2 - e.wait_ns / 4;
+  e.trust = explain::quality::hidden_tree;
+  explain::explanation other = at_barrier(12 * second, update);
+  other.operation = other.cause = 2001;
+  explain::outcome o = outcome({e, other});
+  with_ledger(o);
+  o.unmatched = 123456;
+  o.clock_violations = 123456;
+  reports::run_facts f = facts();
+  f.origin.program = name;
+  f.origin.date = "2026-11-24T15:04:05+01:00";
+  f.partial = true;
+  f.epochs = 123;
+  f.dropped_events = 123456789;
+  f.clock_error_seconds = 0.002;
+  for (int i = 0; i < 9; ++i) f.warnings.push_back(name + " happened " + std::to_string(i) + " times");
+  reports::result r = reported(o, known, std::move(f));
+  for (int i = 0; i < 3; ++i) {
+    reports::verdict_entry v;
+    v.claim = "rank " + std::to_string(i) + " takes 3.0 times as long as the others in " + name + ": balancing it";
+    v.saving_seconds = 1;
+    r.verdict.push_back(v);
+  }
+  for (reports::wait_entry& w : r.waits) {
+    reports::advice_entry a;
+    a.text = "give some of " + name + " to the other ranks, and call MPI_Isend before it if the message does not depend on it";
+    a.saving_seconds = 1;
+    w.advice.push_back(a);
+  }
+  const auto calls = [&](auto& list) {
+    for (int i = 0; i < 8; ++i) list.push_back({call("MPI_Wait", name.c_str(), (name + ".cpp").c_str(), i + 1), 10, 1.0, 0});
+  };
+  r.not_understood.seconds = 20;
+  r.not_understood.between_polls_seconds = 8;
+  calls(r.not_understood.calls);
+  r.not_understood.sharing.seconds = 30;
+  r.not_understood.sharing.ranks = 8;
+  r.not_understood.sharing.processors = 2;
+  r.files.seconds = r.other_worlds.seconds = 5;
+  calls(r.files.calls);
+  calls(r.other_worlds.calls);
+  for (int i = 0; i < 6; ++i) {
+    whatif::answer a;
+    a.question = "block " + name + " x2";
+    if (i % 2 == 0) a.refusal = "no block " + name;
+    r.prediction.answers.push_back(a);
+  }
+  r.communication.reset(new long_section(name));
+  return r;
+}
+
+}  // namespace
+
+TEST_CASE("no short report has more than 25 lines, whatever it contains and however long its names are") {
+  for (const bool words : {false, true}) {
+    for (const std::size_t size : {1u, 10u, 30u, 60u, 79u, 100u, 200u, 400u}) {
+      CAPTURE(size);
+      CAPTURE(words);
+      reports::result r = everything(size, words);
+      reports::text_options options;
+      options.full = false;
+      for (const std::size_t columns : {std::size_t(80), reports::text_options::unlimited}) {
+        options.columns = columns;
+        const std::string text = reports::text_of(r, options);
+        CAPTURE(text);
+        CHECK(rows_of(text) <= 25);
+        CHECK(rows_of(text) >= 12);
+        CHECK(contains(text, "\n 1  "));
+        CHECK(contains(text, "\n    try: "));
+        CHECK(contains(text, " takes 3.0 times as long as the others in"));
+        CHECK(contains(text, "8 more warnings"));
+      }
+      // without calls, and without anything to explain
+      r.run.mpi_calls = 0;
+      CHECK(rows_of(reports::text_of(r, options)) <= 25);
+    }
+  }
+}
