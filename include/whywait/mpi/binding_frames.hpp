@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_MPI_BINDING_FRAMES_HPP
 #define WHYWAIT_MPI_BINDING_FRAMES_HPP
 
+#include <whywait/core/pages.hpp>
 #include <whywait/core/spin_lock.hpp>
 #include <whywait/mpi/python_places.hpp>
 #include <whywait/record/caller.hpp>
@@ -27,11 +28,13 @@ class binding_frames {
  public:
   static constexpr uint32_t most_modules = 8;
 
-  /// Adds the code of a library. False if it is known already or there is no more room.
+  /// Adds the code of a library. False if it is known already or there is no more room. The first one maps 192 KiB, which few
+  /// programs need.
   __attribute__((cold)) bool add(uintptr_t begin, uintptr_t end, bool is_python) noexcept {
     lock_.lock();
     const uint32_t count = count_;
-    bool fresh = count != most_modules;
+    if (steps_ == nullptr) steps_ = static_cast<known_step*>(core::map_pages(sizeof(known_step) * capacity, false));
+    bool fresh = count != most_modules && steps_ != nullptr;
     for (uint32_t i = 0; i != count; ++i) fresh = fresh && modules_[i].begin != begin;
     if (fresh) {
       modules_[count] = {begin, end, is_python};
@@ -164,7 +167,7 @@ class binding_frames {
   uint32_t count_ = 0, step_count_ = 0;
   code_range modules_[most_modules] = {};
   core::spin_lock lock_;
-  known_step steps_[capacity] = {};
+  known_step* steps_ = nullptr;  // mapped with the first module
 };
 
 /// Those of the process, in the module with the wrappers.

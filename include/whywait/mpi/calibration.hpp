@@ -33,6 +33,7 @@ class recorder_for_trial {
     at_ = new (pages) record::location;
     thread_ = new (facts) thread_state();
     thread_->process = &process;
+    thread_->registry = process.registry;
     thread_->location = at_;
     thread_->communicator_index = communicator_table::none;
     usable_ = at_->syncs.open(memory_) && at_->steps.open(memory_) && at_->needs.open(memory_) && thread_->sites.open();

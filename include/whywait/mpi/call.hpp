@@ -163,7 +163,7 @@ class call {
   // Closes the path segment and makes room for the first record.
   __attribute__((always_inline)) void make_room() noexcept {
     record::location& here = where();
-    if (!here.path.close_if_outside(begin_) || __builtin_expect(process().registry->sources != nullptr, 0))
+    if (!here.path.close_if_outside(begin_) || __builtin_expect(thread_->registry->sources != nullptr, 0))
       pause_until(close_segment(*thread_, begin_));
     if (__builtin_expect(process().closed, 0)) return;
     steps_ = static_cast<uint32_t>(here.steps.size());

@@ -33,7 +33,7 @@ struct message_data {
 
 /// Whether the process registered an array: else messages cost one load and one branch more.
 __attribute__((always_inline)) inline bool watches_data(const call& here) noexcept {
-  return __builtin_expect(data::state_of(*here.process().registry) != nullptr, 0);
+  return __builtin_expect(data::state_of(*here.thread().registry) != nullptr, 0);
 }
 
 namespace detail {

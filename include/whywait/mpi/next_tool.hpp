@@ -18,13 +18,16 @@ namespace mpi {
 /// The functions of another MPI tool that comes after this module in the order of symbol lookup, by core::mpi_call. Null: the
 /// wrapper calls the MPI library. Written once, in MPI_Init, before other threads may call MPI.
 __attribute__((visibility("hidden"))) inline void* next_functions[static_cast<size_t>(core::mpi_call::count_)];
+/// Whether any of them is to be called: one load for all wrappers.
+__attribute__((visibility("hidden"))) inline bool passes_on = false;
 
 /// Calls the function of the tool behind this module, if there is one, else the MPI library. Costs one load and one branch that
 /// is predicted. Calls of whywait itself use PMPI_ directly, so that tools see the calls of the program only.
-#define WHYWAIT_MPI_NEXT(name, arguments)                                                                               \
-  (__builtin_expect(::whywait::mpi::next_functions[static_cast<size_t>(::whywait::core::mpi_call::name)] != nullptr, 0) \
-       ? reinterpret_cast<decltype(&PMPI_##name)>(                                                                      \
-             ::whywait::mpi::next_functions[static_cast<size_t>(::whywait::core::mpi_call::name)]) arguments            \
+#define WHYWAIT_MPI_NEXT(name, arguments)                                                                    \
+  (__builtin_expect(::whywait::mpi::passes_on, 0) &&                                                         \
+           ::whywait::mpi::next_functions[static_cast<size_t>(::whywait::core::mpi_call::name)] != nullptr   \
+       ? reinterpret_cast<decltype(&PMPI_##name)>(                                                           \
+             ::whywait::mpi::next_functions[static_cast<size_t>(::whywait::core::mpi_call::name)]) arguments \
        : PMPI_##name arguments)
 
 /// Finds MPI tools that share the process: a library or program that defines MPI functions, and is neither MPI itself nor whywait.
@@ -47,6 +50,7 @@ class other_tools {
       }
       if (!is_tool) continue;
       next_functions[i] = function;
+      passes_on = true;
       name = last.name;
     }
     return name;
@@ -112,16 +116,13 @@ class other_tools {
 /// Keeps calls of wrappers from the tool behind this module while it lives. Inside MPI_Init only: no other thread calls MPI.
 class __attribute__((visibility("hidden"))) without_next_tool {
  public:
-  __attribute__((cold)) without_next_tool() noexcept {
-    memcpy(kept_, next_functions, sizeof kept_);
-    memset(next_functions, 0, sizeof next_functions);
-  }
-  __attribute__((cold)) ~without_next_tool() { memcpy(next_functions, kept_, sizeof kept_); }
+  __attribute__((cold)) without_next_tool() noexcept : passed_on_(passes_on) { passes_on = false; }
+  __attribute__((cold)) ~without_next_tool() { passes_on = passed_on_; }
   without_next_tool(const without_next_tool&) = delete;
   without_next_tool& operator=(const without_next_tool&) = delete;
 
  private:
-  void* kept_[sizeof next_functions / sizeof *next_functions];
+  const bool passed_on_;
 };
 
 }  // namespace mpi

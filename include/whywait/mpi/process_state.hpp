@@ -102,12 +102,16 @@ struct alignas(64) posting_lock {
 
 /// What a thread keeps for the wrappers: record::location::extension[0].
 struct thread_state : thread_facts {
-  state* process;
+  // What each call reads, in one cache line: between two calls the program has used the cache for other things.
+  alignas(64) state* process;
   record::location* location;
-  uint64_t communicator_handle;      // cache of one look-up
+  core::registry* registry;
+  uint64_t left;  ///< end of the last call
+  uint64_t communicator_handle;  // cache of one look-up
   uint32_t communicator_generation;
   uint32_t communicator_index;
-  uint64_t window_handle;            // the same for windows
+  own_delay delay;  ///< of the thread that started MPI
+  uint64_t window_handle;  // the same for windows
   uint32_t window_generation;
   uint32_t window_index;
   struct {
@@ -116,17 +120,15 @@ struct thread_state : thread_facts {
   } types[16];
   poll_run polls;
   uint64_t recorded_polls;  ///< of `failed_polls`, those that began a record
-  void* scratch;            // for arrays of requests; grows outside the common case
+  void* scratch;  // for arrays of requests; grows outside the common case
   uint64_t scratch_bytes;
-  self_timing timing;       ///< what the wrappers cost here
-  uint64_t left;            ///< end of the last call
-  own_delay delay;          ///< of the thread that started MPI
-  uint64_t held;            ///< the posting locks that this thread holds, a bit each
-  uint32_t next_posting;    ///< ordinals that this thread has taken for itself, up to `end_posting`
+  self_timing timing;  ///< what the wrappers cost here
+  uint64_t held;  ///< the posting locks that this thread holds, a bit each
+  uint32_t next_posting;  ///< ordinals that this thread has taken for itself, up to `end_posting`
   uint32_t end_posting;
-  uint32_t posting_block;   ///< how many it takes next
-  signal_stack signals;     ///< for fatal signals
-  bool began_run;           ///< called MPI_Init*, or made the first communicator of all processes
+  uint32_t posting_block;  ///< how many it takes next
+  signal_stack signals;  ///< for fatal signals
+  bool began_run;  ///< called MPI_Init*, or made the first communicator of all processes
 
   /// Also of a call that an error handler left by `longjmp`, which ran no destructor.
   void release_posting_locks() noexcept;
@@ -134,41 +136,41 @@ struct thread_state : thread_facts {
 
 /// What the wrappers of a process share: core::registry::extension[0].
 struct state : process_facts {
-  char output[core::most_output_path];  ///< WHYWAIT_OUTPUT of rank 0, expanded, on all ranks; empty: no files
-  bool multiple;            ///< MPI_THREAD_MULTIPLE was granted
-  bool several;             ///< and more than one thread has called MPI: posting is under a lock
-  bool catches_faults;      ///< SIGSEGV is caught, so that threads need a stack for it
-  bool ended;               ///< on_end has run or must not run any more
-  bool any_multiple;        ///< MPI_THREAD_MULTIPLE was granted to some process
-  bool spawned;             ///< MPI_Comm_spawn started this process
-  bool others_requests;     ///< requests may exist that no wrapper created, or that have no known partner
+  // What each call reads, in two cache lines, which no thread writes all the time.
+  alignas(64) bool multiple;  ///< MPI_THREAD_MULTIPLE was granted
+  bool several;  ///< and more than one thread has called MPI: posting is under a lock
+  bool catches_faults;  ///< SIGSEGV is caught, so that threads need a stack for it
+  bool ended;  ///< on_end has run or must not run any more
+  bool any_multiple;  ///< MPI_THREAD_MULTIPLE was granted to some process
+  bool spawned;  ///< MPI_Comm_spawn started this process
+  bool others_requests;  ///< requests may exist that no wrapper created, or that have no known partner
   uint32_t open_wildcards;  ///< requests whose completion needs a status
   uint32_t communicator_generation;
-  // What several threads write all the time has cache lines of its own: the rest is read in every call.
-  alignas(64) uint32_t last_posting;  ///< ordinal of the last operation handed to MPI
-  alignas(64) spin_lock lock;  ///< requests, messages, communicators
-  posting_lock posting_locks[64];  ///< order of posting, by communicator: within one, ordinals are in MPI's order
-  request_table requests;
-  request_table messages;
-  alignas(64) uint64_t shared_handles[8];  ///< requests that MPI hands out many times: complete at once
+  uint32_t last_posting;  ///< ordinal of the last operation handed to MPI; threads take many at once
   uint32_t shared_handle_count;
+  request_table requests;
+  uint64_t shared_handles[8];  ///< requests that MPI hands out many times: complete at once
+  request_table messages;
+  alignas(64) spin_lock lock;  ///< communicators
+  posting_lock posting_locks[64];  ///< order of posting, by communicator: within one, ordinals are in MPI's order
   core::kept_modules modules;
-  MPI_Comm tool_comm;       ///< duplicate of MPI_COMM_WORLD for whywait alone; errors return
-  MPI_Comm self_comm;       ///< MPI_COMM_SELF; in a program that only has sessions, one that whywait made
+  MPI_Comm tool_comm;  ///< duplicate of MPI_COMM_WORLD for whywait alone; errors return
+  MPI_Comm self_comm;  ///< MPI_COMM_SELF; in a program that only has sessions, one that whywait made
   MPI_Group world_group;
   shared_windows* windows;  ///< null until one is allocated
-  open_groups* groups;      ///< null until an epoch of a window begins
-  message_data* data;       ///< null until a message is looked for in a registered array
+  open_groups* groups;  ///< null until an epoch of a window begins
+  message_data* data;  ///< null until a message is looked for in a registered array
   int32_t thread_level;
   clock_sync<core::cycle_clock> clocks;
   calibration calibrated;
-  own_delay* delay;         ///< of the thread that started MPI; null before
+  own_delay* delay;  ///< of the thread that started MPI; null before
   epoch_schedule schedule;
   uint64_t compared_ticks;  ///< spent comparing how full the memory is, with the wait for other ranks there
-  void* so_far;             ///< what the hooks keep from epoch to epoch; null: nothing
-  failure failed;           ///< why the run is not explained, or only its beginning; the same on all ranks
+  void* so_far;  ///< what the hooks keep from epoch to epoch; null: nothing
+  failure failed;  ///< why the run is not explained, or only its beginning; the same on all ranks
   hooks hook;
   core::registry* registry;
+  char output[core::most_output_path];  ///< WHYWAIT_OUTPUT of rank 0, expanded, on all ranks; empty: no files
 
   /// The ordinal of an operation handed to MPI now. Messages: posting_guard::take.
   uint32_t take_posting() noexcept { return take_postings(1); }
@@ -246,6 +248,7 @@ __attribute__((noinline, cold)) inline thread_state* make_thread(state* process,
   if (location->calls != nullptr) static_cast<thread_facts&>(*made) = *location->calls;  // of other calls than those of MPI
   else if (!made->sites.open(&process->registry->kept, &process->modules)) return nullptr;
   made->process = process;
+  made->registry = process->registry;
   made->location = location;
   made->communicator_index = communicator_table::none;
   pthread_mutex_lock(&process->registry->mutex);

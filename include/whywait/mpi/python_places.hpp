@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_MPI_PYTHON_PLACES_HPP
 #define WHYWAIT_MPI_PYTHON_PLACES_HPP
 
+#include <whywait/core/pages.hpp>
 #include <whywait/core/registry.hpp>
 #include <whywait/core/script_place.hpp>
 #include <whywait/core/spin_lock.hpp>
@@ -24,13 +25,7 @@ namespace mpi {
 class python_places {
  public:
   /// Finds the functions of the interpreter. False if this process has none.
-  __attribute__((cold)) bool find_interpreter() noexcept {
-    return find("PyEval_SaveThread", api_.save_thread) && find("PyEval_RestoreThread", api_.restore_thread) &&
-           find("PyEval_GetFrame", api_.get_frame) && find("PyFrame_GetCode", api_.get_code) &&
-           find("PyFrame_GetLineNumber", api_.get_line) && find("PyObject_GetAttrString", api_.get_attribute) &&
-           find("PyUnicode_AsUTF8", api_.as_text) && find("PyErr_Fetch", api_.fetch_error) &&
-           find("PyErr_Restore", api_.restore_error) && find("Py_IncRef", api_.increase) && find("Py_DecRef", api_.decrease);
-  }
+  __attribute__((cold)) bool find_interpreter() noexcept { return find_functions() && (places_ != nullptr || map_places()); }
 
   /// The innermost Python code of a thread that holds the lock, as an address (core/script_place.hpp); null: there is none. About
   /// 0.1 us, and some us for a place that is new.
@@ -71,6 +66,18 @@ class python_places {
     void (*increase)(object*);
     void (*decrease)(object*);
   };
+
+  bool find_functions() noexcept {
+    return find("PyEval_SaveThread", api_.save_thread) && find("PyEval_RestoreThread", api_.restore_thread) &&
+           find("PyEval_GetFrame", api_.get_frame) && find("PyFrame_GetCode", api_.get_code) &&
+           find("PyFrame_GetLineNumber", api_.get_line) && find("PyObject_GetAttrString", api_.get_attribute) &&
+           find("PyUnicode_AsUTF8", api_.as_text) && find("PyErr_Fetch", api_.fetch_error) &&
+           find("PyErr_Restore", api_.restore_error) && find("Py_IncRef", api_.increase) && find("Py_DecRef", api_.decrease);
+  }
+  bool map_places() noexcept {
+    places_ = static_cast<known_place*>(core::map_pages(sizeof(known_place) * capacity, false));
+    return places_ != nullptr;
+  }
 
   template <class Function>
   static bool find(const char* name, Function*& function) noexcept {
@@ -134,7 +141,7 @@ class python_places {
   functions api_ = {};
   uint32_t count_ = 0;
   core::spin_lock lock_;
-  known_place places_[capacity] = {};
+  known_place* places_ = nullptr;  // mapped when an interpreter is found
 };
 
 /// Those of the process, and the place of the calling thread while it has released the interpreter's lock.

@@ -327,7 +327,7 @@ class request_table {
   }
 
   slot_map* map_ = nullptr;
-  alignas(64) core::spin_lock lock_;  // of what follows
+  core::spin_lock lock_;  // of what follows
   uint64_t used_ = 0;  // slots with an entry
   pending* free_ = nullptr;
   uint64_t replaced_ = 0;

@@ -30,6 +30,8 @@ struct thread_facts;
 /// All that one thread records. Only its thread writes it; it outlives the thread, so that the end of the
 /// run can read it, or serves a later thread (recycling.hpp). About 9 MB of address space, of which what is used is touched.
 struct location : core::location_base {
+  thread_facts* calls = nullptr;                ///< what observed calls leave; null before the first of them
+  void* extension[2] = {};                      ///< per-thread state of other rooms: [0] MPI, [1] data
   core::event_buffer<core::path_step> steps;    ///< segments, closed at each sync record
   core::event_buffer<core::sync_record> syncs;
   core::event_buffer<int32_t> needs;            ///< rank lists of sparse collectives
@@ -38,8 +40,6 @@ struct location : core::location_base {
   uint8_t begun[path_recorder::max_depth + 1];  ///< 1 for each level that whywait::begin has opened; zeroed pages
   uint64_t lost_marks = 0;                      ///< in signal handlers that interrupted a first visit
   bool looking_up = false;                      ///< the number of a place is being looked up
-  thread_facts* calls = nullptr;                ///< what observed calls leave; null before the first of them
-  void* extension[2] = {};                      ///< per-thread state of other rooms: [0] MPI, [1] data
   details* more = nullptr;                      ///< what WHYWAIT_PATH and WHYWAIT_TIMELINE request; null: nothing
   path_head* decoy = nullptr;                   ///< what marks find if they have to go the slow way; null: `path`
   path_recorder path;

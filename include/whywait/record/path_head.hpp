@@ -14,7 +14,7 @@ struct location;
 
 /// Places with a number below this are counted by the inline part of a mark. A block with a higher number takes the slow
 /// path at each visit, about 3 ns more.
-inline constexpr uint32_t near_blocks = 1950;
+inline constexpr uint32_t near_blocks = 1800;
 
 namespace detail {
 
