@@ -52,7 +52,7 @@ ROLES = {
 # Functions without a model, with the reason.
 UNEXPLAINED = (
     ("sessions", "each process opens sessions when it likes; in a program without MPI_Init the recording begins later, with the "
-     "first communicator of all processes", r"Session_init"),
+     "first communicator of all processes, two or more", r"Session_init"),
 )
 
 # Functions without a wrapper: they synchronise no rank.

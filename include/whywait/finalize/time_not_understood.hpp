@@ -123,7 +123,9 @@ class time_not_understood {
       const auto& keys = own.history.locations[l].call_sites;
       for (std::uint32_t i = 1; sites != nullptr && i < sites->size() && i < keys.size(); ++i) {
         const record::call_site& site = (*sites)[i];
-        if (core::role_of(site.call) != core::call_role::unexplained || site.ticks == 0) continue;
+        const core::call_role role = core::role_of(site.call);
+        const bool unknown = role == core::call_role::unexplained || role == core::call_role::initialise;
+        if (!unknown || site.ticks == 0) continue;  // an MPI_Init that begins the recording takes none of its time
         const auto ns = static_cast<std::int64_t>(static_cast<double>(site.ticks) * own.history.clock.ns_per_tick);
         sums_.push_back({keys[i], ns, static_cast<std::int64_t>(site.count), 0, 0, 0});
         mine += ns;

@@ -20,6 +20,11 @@ class start_agreement {
  public:
   /// Before MPI_Init.
   void announce() noexcept { here_.make(); }
+  /// After `announce`, for an agreement that may never be made. Others may still look for the file of this process.
+  void withdraw_at_exit() noexcept {
+    left_over() = here_;
+    static_cast<void>(atexit([] { left_over().withdraw(); }));
+  }
 
   /// After MPI_Init. False: not all ranks record, and none of them may wait for the others; one line on standard error states it.
   /// `no_memory`: that is why this rank does not. `level`: the thread level of this rank, then the highest of all ranks. Collective
@@ -37,7 +42,7 @@ class start_agreement {
         core::warn(text,
                    " ranks on this machine run a program without whywait; no rank records and there is no report; put "
                    "whywait into all programs of the job");
-      give_up();
+      withdraw_at_exit();
       return false;
     }
     // the first rank that is on, or without memory, warns for all
@@ -48,7 +53,7 @@ class start_agreement {
         core::warn(
             "some ranks did not answer in MPI_Init, they run a program without whywait; no rank records and there is no "
             "report; put whywait into all programs of the job");
-      give_up();
+      withdraw_at_exit();
       return false;
     }
     here_.withdraw();
@@ -103,11 +108,6 @@ class start_agreement {
       core::warn(text, " (WHYWAIT_ENABLE=0 in their environment, or no memory); no rank records and there is no report");
   }
 
-  // Others may still look for the file of this process.
-  void give_up() noexcept {
-    left_over() = here_;
-    static_cast<void>(atexit([] { left_over().withdraw(); }));
-  }
   static announcement& left_over() noexcept {
     static announcement file;
     return file;

@@ -9,6 +9,7 @@
 #include <whywait/mpi/end_hooks.hpp>
 #include <whywait/mpi/next_tool.hpp>
 #include <whywait/mpi/session_facts.hpp>
+#include <whywait/mpi/unexplained_call.hpp>
 #include <whywait/record/listen.hpp>
 
 #include <dlfcn.h>
@@ -125,8 +126,8 @@ inline void say_if_unseen() noexcept {
                "tool at a time");
   else if (session_facts::of_process().began != 0)
     core::warn(
-        "this program uses sessions of MPI without MPI_Init and made no communicator of all processes (of mpi://WORLD): no MPI "
-        "call was recorded, there is no report");
+        "this program uses sessions of MPI without MPI_Init and made no communicator of all processes (of mpi://WORLD, "
+        "two or more): no MPI call was recorded, there is no report");
   else if (initialised != 0)
     core::warn(
         "MPI was initialised, but not through MPI_Init (a call of PMPI_Init, or a library that was loaded later): no MPI call "
@@ -211,8 +212,24 @@ inline void open_state(core::mpi_call what, caller from, start_agreement& agreem
   process->delay = &first.thread().delay;
   first.begin();
   first.leave();
+  first.thread().sites[first.site()].ticks = 0;  // its own time was before the recording
+  first.duration(0);
   process->begin_ticks = first.begun_at();
   if (first.store(0, 0) != nullptr) first.finish();
+}
+
+/// MPI_Init after sessions began the recording, or ended it: it does not begin again.
+__attribute__((noinline, cold)) inline int initialise_later(core::mpi_call what, caller from, passed_call& pass) {
+  int code;
+  {
+    const unexplained_call here(what, from);
+    code = pass();
+  }
+  thread_state* const thread = recording_thread();
+  if (code != MPI_SUCCESS || thread == nullptr) return code;
+  made_communicator(*thread, MPI_COMM_WORLD);
+  made_communicator(*thread, MPI_COMM_SELF);
+  return code;
 }
 
 }  // namespace detail
@@ -221,6 +238,7 @@ inline void open_state(core::mpi_call what, caller from, start_agreement& agreem
 template <class What, class Pass>
 inline int initialise(What what, caller from, Pass& pass) {
   detail::called_init() = true;
+  if (__atomic_load_n(&session_facts::of_process().tried, __ATOMIC_ACQUIRE)) return detail::initialise_later(what, from, pass);
   if (!bindings::connect()) return pass();
   const char* const tool = detail::connect_next_tool();
   start_agreement agreement;

@@ -35,7 +35,8 @@ inline int level_of(MPI_Session session) noexcept {
   return level;
 }
 
-/// Whether the group is that of all processes, in their order, as one of the open sessions has it; `level`: of that session.
+/// Whether the group is that of all processes, in their order, as one of the open sessions has it; `level`: of that session. A
+/// single process is not recorded: MPICH 4.0 starts no transport for it and crashes in MPI_Test, which whywait would call.
 inline bool is_world(session_facts& facts, MPI_Group group, int& level) noexcept {
   MPI_Session session;
   {
@@ -43,6 +44,8 @@ inline bool is_world(session_facts& facts, MPI_Group group, int& level) noexcept
     if (facts.kept_count == 0) return false;
     session = facts.kept[0];
   }
+  int size = 0;
+  if (PMPI_Group_size(group, &size) != MPI_SUCCESS || size < 2) return false;
   MPI_Group all = MPI_GROUP_NULL;
   int likeness = MPI_UNEQUAL;
   if (PMPI_Group_from_session_pset(session, "mpi://WORLD", &all) != MPI_SUCCESS) return false;
@@ -64,6 +67,7 @@ __attribute__((noinline, cold)) inline int begin_session(core::mpi_call what, ca
       bindings::connect();
       detail::connect_next_tool();
       facts.agreement.announce();
+      facts.agreement.withdraw_at_exit();
     }
   }
   int code;
