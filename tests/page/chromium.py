@@ -157,14 +157,22 @@ class Page:
         self.send("Input.dispatchKeyEvent", type="keyUp", **key)
 
     def click(self, selector):
-        """Clicks the middle of an element, or of its first line, with the mouse."""
-        box = self.run(f"(()=>{{const e=document.querySelector({json.dumps(selector)});if(!e)return null;e.scrollIntoView({{block:'center'}});"
-                       "const b=e.getClientRects()[0]||e.getBoundingClientRect();return [b.x+b.width/2,b.y+b.height/2]})()")
-        if box is None:
-            raise RuntimeError(f"{selector} does not exist")
-        self.mouse("mouseMoved", *box)
-        self.mouse("mousePressed", *box, button="left", clickCount=1)
-        self.mouse("mouseReleased", *box, button="left", clickCount=1)
+        """Clicks the middle of an element, or of its first line, with the mouse. A busy browser may hit what was there before it
+        scrolled: then the click is made again, five times in all."""
+        for _ in range(5):
+            box = self.run(f"(async()=>{{const e=document.querySelector({json.dumps(selector)});if(!e)return null;e.scrollIntoView({{block:'center'}});"
+                           "await new Promise(done=>{setTimeout(done,2000);requestAnimationFrame(()=>requestAnimationFrame(done))});"
+                           "window.hit=new Promise(done=>{const see=c=>done(e.contains(c.target));setTimeout(done,2000,false);"
+                           "document.addEventListener('click',see,{capture:true,once:true})});"
+                           "const b=e.getClientRects()[0]||e.getBoundingClientRect();return [b.x+b.width/2,b.y+b.height/2]})()")
+            if box is None:
+                raise RuntimeError(f"{selector} does not exist")
+            self.mouse("mouseMoved", *box)
+            self.mouse("mousePressed", *box, button="left", clickCount=1)
+            self.mouse("mouseReleased", *box, button="left", clickCount=1)
+            if self.run("window.hit"):
+                return
+        raise RuntimeError(f"{selector} is not hit by clicks on it")
 
     def mouse(self, kind, x, y, **more):
         self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
