@@ -3,7 +3,9 @@
 
 #include <whywait/report/run_result.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,6 +23,21 @@ T& result_entry(std::vector<T>& all, const T& like, Same&& same) {
   return all.back();
 }
 
+/// Whether two places are one. Callers do not count: an earlier result names them only if it had calls that read the same without.
+inline bool same_place(const result::place& a, const result::place& b) {
+  return a.line == b.line && a.call == b.call && a.name == b.name && a.region == b.region && a.file == b.file &&
+         a.function == b.function;
+}
+
+/// Takes out the caller of a place that stands for calls from several.
+inline void join_callers(result::place& to, const result::place& from) {
+  if (to.caller == from.caller || to.caller.empty()) return;
+  const std::string words = " from " + to.caller;
+  const std::size_t at = to.text.rfind(words);
+  if (at != std::string::npos) to.text.erase(at, words.size());
+  to.caller.clear();
+}
+
 inline void add_locations(std::vector<result::location>& to, const std::vector<result::location>& from, double sign) {
   for (const result::location& l : from) {
     result::location& sum = result_detail::result_entry(
@@ -35,13 +52,14 @@ inline void add_causes(std::vector<result::cause>& to, const std::vector<result:
   const auto step = static_cast<std::int64_t>(sign);
   for (const result::cause& c : from) {
     result::cause& sum = result_detail::result_entry(to, c, [](const auto& a, const auto& b) {
-      return a.block == b.block && a.kind == b.kind && a.where.text == b.where.text;
+      return a.block == b.block && a.kind == b.kind && result_detail::same_place(a.where, b.where);
     });
     if (sum.kind.empty()) {
       sum.block = c.block;
       sum.kind = c.kind;
       sum.where = c.where;
     }
+    result_detail::join_callers(sum.where, c.where);
     sum.seconds += sign * c.seconds;
     sum.visits_seconds += sign * c.visits_seconds;
     sum.speed_seconds += sign * c.speed_seconds;
@@ -56,7 +74,8 @@ inline void add_causes(std::vector<result::cause>& to, const std::vector<result:
 inline void add_waits(std::vector<result::wait>& to, const std::vector<result::wait>& from, double sign) {
   for (const result::wait& w : from) {
     result::wait& sum = result_detail::result_entry(to, w, [](const auto& a, const auto& b) {
-      return a.pattern == b.pattern && a.operation.text == b.operation.text && a.late_call.text == b.late_call.text;
+      return a.pattern == b.pattern && result_detail::same_place(a.operation, b.operation) &&
+             result_detail::same_place(a.late_call, b.late_call);
     });
     if (sum.pattern.empty()) {
       sum.pattern = w.pattern;
@@ -64,6 +83,8 @@ inline void add_waits(std::vector<result::wait>& to, const std::vector<result::w
       sum.operation = w.operation;
       sum.late_call = w.late_call;
     }
+    result_detail::join_callers(sum.operation, w.operation);
+    result_detail::join_callers(sum.late_call, w.late_call);
     if (sum.quality == "exact") sum.quality = w.quality;
     sum.seconds += sign * w.seconds;
     sum.count += static_cast<std::int64_t>(sign) * w.count;

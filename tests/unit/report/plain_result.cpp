@@ -160,3 +160,37 @@ TEST_CASE("a part of a run is the difference of two results") {
   CHECK(part.verdict.empty());
   CHECK(part.text() == "");
 }
+
+TEST_CASE("an earlier result without callers is a part of a later one with callers") {
+  whywait::result before;
+  before.waits.emplace_back();
+  whywait::result::wait& w = before.waits[0];
+  w.pattern = "wait_at_barrier";
+  w.seconds = 3;
+  w.count = 30;
+  w.operation.call = w.late_call.call = "MPI_Barrier";
+  w.operation.text = w.late_call.text = "MPI_Barrier in run (a.cpp:5)";
+  w.causes.emplace_back();
+  w.causes[0].block = "assemble";
+  w.causes[0].kind = "region";
+  w.causes[0].seconds = 3;
+  whywait::result now = before;
+  now.waits.push_back(now.waits[0]);
+  for (int i = 0; i < 2; ++i)
+    for (whywait::result::place* p :
+         {&now.waits[static_cast<std::size_t>(i)].operation, &now.waits[static_cast<std::size_t>(i)].late_call}) {
+      p->caller = "main (a.cpp:" + std::to_string(10 + i) + ")";
+      p->text += " from " + p->caller;
+    }
+  now.waits[1].seconds = 2;
+  now.waits[1].count = 20;
+  now.waits[1].causes[0].block = "solve";
+  now.waits[1].causes[0].seconds = 2;
+  for (whywait::result* r : {&before, &now}) r->reason.clear();
+  const whywait::result part = now.since(before);
+  REQUIRE(part.waits.size() == 1);
+  CHECK(part.waits[0].seconds == doctest::Approx(2));
+  CHECK(part.waits[0].count == 20);
+  CHECK(part.waits[0].operation.text == "MPI_Barrier in run (a.cpp:5)");
+  CHECK(part.cause_of() == "solve");
+}
