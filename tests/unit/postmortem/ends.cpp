@@ -84,7 +84,7 @@ TEST_CASE("the report of a process without MPI names its open regions and its pl
   options.output = here.path + "/out";
   CHECK(report_left_behind(here.path, options) == 1);
   CHECK(report_left_behind(here.path, options) == 0);
-  CHECK(here.files() == std::vector<std::string>{"out.json", "out.txt"});
+  CHECK(here.files() == std::vector<std::string>{"out.html", "out.json", "out.txt"});
   std::rewind(text);
   char buffer[4096] = "";
   CHECK(std::fread(buffer, 1, sizeof buffer - 1, text) > 0);
