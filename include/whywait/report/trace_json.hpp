@@ -22,7 +22,7 @@ inline namespace v0 {
 namespace reports {
 
 /// A text with quotes and escapes, as JSON has it.
-inline std::string quoted(std::string_view text) {
+inline std::string json_quoted(std::string_view text) {
   std::string out;
   auto append = [&out](const char* data, std::size_t size) { out.append(data, size); };
   json_document one{json_sink(append)};
@@ -43,7 +43,7 @@ class trace_json_writer {
     const core::version_number v = core::version();
     line_ = "{\"displayTimeUnit\": \"ns\", \"otherData\": {\"schema\": \"whywait-trace/1\", \"whywait\": \"" +
             std::to_string(v.major_part) + "." + std::to_string(v.minor_part) + "." + std::to_string(v.patch_part) +
-            "\", \"program\": " + quoted(program) + ", \"left_out\": " + quoted(dropped) + "}, \"traceEvents\": [";
+            "\", \"program\": " + json_quoted(program) + ", \"left_out\": " + json_quoted(dropped) + "}, \"traceEvents\": [";
   }
 
   /// A rank and its threads.
@@ -75,8 +75,8 @@ class trace_json_writer {
       } else if (s.kind == slice_kind::call) {
         out += cached(s.name, [&] {
           const base::place p = names_->site(keys[s.name]);
-          return ",\"cat\":\"mpi\",\"name\":" + quoted(p.call.empty() ? "MPI" : p.call) +
-                 ",\"args\":{\"at\":" + quoted(base::call_text(p)) + "}}";
+          return ",\"cat\":\"mpi\",\"name\":" + json_quoted(p.call.empty() ? "MPI" : p.call) +
+                 ",\"args\":{\"at\":" + json_quoted(base::call_text(p)) + "}}";
         });
       } else {
         out += cached(keys.size() + s.name, [&] {
@@ -86,7 +86,7 @@ class trace_json_writer {
                  std::string(s.kind == slice_kind::step ? "step"
                              : b.kind == "waiting"      ? "waiting"
                                                         : "region") +
-                 "\",\"name\":" + quoted(b.block) + ",\"args\":{\"at\":" + quoted(base::code_text(b.where)) + "}}";
+                 "\",\"name\":" + json_quoted(b.block) + ",\"args\":{\"at\":" + json_quoted(base::code_text(b.where)) + "}}";
         });
       }
       add(out);
@@ -121,18 +121,18 @@ class trace_json_writer {
   void add_wait(std::string& out, const trace_wait& w, const base::pod_vector<core::stable_key>& keys) const {
     static constexpr const char* qualities[] = {"exact", "bounded", "order_suspect", "hidden_tree"};
     const auto why = static_cast<explain::pattern>(w.why);
-    out += ",\"cat\":\"wait\",\"name\":" + quoted(pattern_words(explain::name_of(why))) +
-           ",\"args\":{\"waited\":" + quoted(base::duration(base::seconds_of(w.end_ns - w.begin_ns))) +
+    out += ",\"cat\":\"wait\",\"name\":" + json_quoted(pattern_words(explain::name_of(why))) +
+           ",\"args\":{\"waited\":" + json_quoted(base::duration(base::seconds_of(w.end_ns - w.begin_ns))) +
            ",\"for rank\":" + std::to_string(w.causer_rank) +
-           ",\"operation\":" + quoted(base::call_text(names_->site(keys[w.operation]))) +
-           ",\"late call\":" + quoted(base::call_text(names_->site(keys[w.cause])));
+           ",\"operation\":" + json_quoted(base::call_text(names_->site(keys[w.operation]))) +
+           ",\"late call\":" + json_quoted(base::call_text(names_->site(keys[w.cause])));
     for (std::size_t i = 0; i != w.terms; ++i) {
       named_block b;
       names_->describe(keys[w.term[i]], 0, b);
       const std::string code = b.kind == "between" || b.kind == "call" ? std::string() : base::code_text(b.where);
       out += ",\"the late side ran " + std::to_string(i + 1) + "\":" +
-             quoted(base::printable(b.block) + (code.empty() ? "" : " (" + code + ")") + " +" +
-                    base::duration(base::seconds_of(w.term_ns[i])));
+             json_quoted(base::printable(b.block) + (code.empty() ? "" : " (" + code + ")") + " +" +
+                         base::duration(base::seconds_of(w.term_ns[i])));
     }
     if (w.explained == 0) out += ",\"explained\":false";
     out += ",\"quality\":\"" + std::string(qualities[w.trust & 3]) + "\"}}";
