@@ -3,53 +3,65 @@
 #
 #   whywait_observe(my_program)         observes the MPI calls of my_program and of its libraries
 #   whywait_observe(my_program DATA)    also explains traffic of registered data: <whywait/communication.hpp>
+#   whywait_observe(my_program THREADS) of a program without MPI: explains how its threads wait for each other
 #
 # whywait::preload is the same as a shared library for LD_PRELOAD, which observes programs that were built without whywait.
 #
-# In the sources of such a target <whywait/mpi.hpp> only declares the public functions. Prefer executables, because
+# In the sources of such a target <whywait/mpi.hpp> and <whywait/whywait.hpp> only declare the public functions. Prefer executables, because
 # their wrappers take precedence for every library. With a static library the observer is added to the targets that
 # link it, because a linker takes only referenced objects out of an archive.
-include_guard(GLOBAL)
+# It may be included again once whywait::mpi exists.
 
 # Everything is compiled with -fPIC, so that one object serves executables and shared libraries.
-function(whywait_add_observer name source definition)
+function(whywait_add_observer name source definition library)
   add_library(whywait_${name}_object OBJECT EXCLUDE_FROM_ALL "${source}")
   set_target_properties(whywait_${name}_object PROPERTIES POSITION_INDEPENDENT_CODE ON UNITY_BUILD OFF)
-  target_link_libraries(whywait_${name}_object PRIVATE whywait::mpi)
+  target_link_libraries(whywait_${name}_object PRIVATE ${library})
   # avoids calls of inline functions through the PLT of a shared library, because nothing interposes them
   target_compile_options(whywait_${name}_object PRIVATE -fno-semantic-interposition)
   add_library(whywait_${name} INTERFACE)
   add_library(whywait::${name} ALIAS whywait_${name})
   target_compile_definitions(whywait_${name} INTERFACE ${definition})
-  target_link_libraries(whywait_${name} INTERFACE whywait::mpi)
+  target_link_libraries(whywait_${name} INTERFACE ${library})
   set(type $<TARGET_PROPERTY:TYPE>)  # type of the direct or indirect user
   set(links "$<OR:$<STREQUAL:${type},EXECUTABLE>,$<STREQUAL:${type},SHARED_LIBRARY>,$<STREQUAL:${type},MODULE_LIBRARY>>")
   target_sources(whywait_${name} INTERFACE "$<${links}:$<TARGET_OBJECTS:whywait_${name}_object>>")
 endfunction()
 
-whywait_add_observer(observer "${CMAKE_CURRENT_LIST_DIR}/observe.cpp" WHYWAIT_OBSERVED)
-whywait_add_observer(observer_data "${CMAKE_CURRENT_LIST_DIR}/observe_data.cpp" WHYWAIT_OBSERVED_DATA)
+if(NOT TARGET whywait_observer_threads)
+  whywait_add_observer(observer_threads "${CMAKE_CURRENT_LIST_DIR}/observe_threads.cpp" WHYWAIT_OBSERVED whywait::whywait)
+endif()
 
-# libwhywait_mpi.so works with programs that use the MPI library of this build tree.
-add_library(whywait_preload SHARED EXCLUDE_FROM_ALL
-            $<TARGET_OBJECTS:whywait_observer_object> $<TARGET_OBJECTS:whywait_observer_data_object>)
-add_library(whywait::preload ALIAS whywait_preload)
-set_target_properties(whywait_preload PROPERTIES OUTPUT_NAME whywait_mpi LINKER_LANGUAGE CXX
-                      LINK_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/preload.map")
-target_link_libraries(whywait_preload PRIVATE whywait::mpi)
-target_link_options(whywait_preload PRIVATE "LINKER:--version-script=${CMAKE_CURRENT_LIST_DIR}/preload.map")
+if(TARGET whywait::mpi AND NOT TARGET whywait_mpi_missing AND NOT TARGET whywait_observer)
+  whywait_add_observer(observer "${CMAKE_CURRENT_LIST_DIR}/observe.cpp" WHYWAIT_OBSERVED whywait::mpi)
+  whywait_add_observer(observer_data "${CMAKE_CURRENT_LIST_DIR}/observe_data.cpp" WHYWAIT_OBSERVED_DATA whywait::mpi)
+
+  # libwhywait_mpi.so works with programs that use the MPI library of this build tree.
+  add_library(whywait_preload SHARED EXCLUDE_FROM_ALL
+              $<TARGET_OBJECTS:whywait_observer_object> $<TARGET_OBJECTS:whywait_observer_data_object>)
+  add_library(whywait::preload ALIAS whywait_preload)
+  set_target_properties(whywait_preload PROPERTIES OUTPUT_NAME whywait_mpi LINKER_LANGUAGE CXX
+                        LINK_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/preload.map")
+  target_link_libraries(whywait_preload PRIVATE whywait::mpi)
+  target_link_options(whywait_preload PRIVATE "LINKER:--version-script=${CMAKE_CURRENT_LIST_DIR}/preload.map")
+endif()
 
 function(whywait_observe target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "DATA" "" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "DATA;THREADS" "" "")
   if(NOT TARGET "${target}" OR arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "whywait_observe(${ARGV}): expected whywait_observe(target [DATA])")
+    message(FATAL_ERROR "whywait_observe(${ARGV}): expected whywait_observe(target [DATA | THREADS])")
   endif()
   get_target_property(real "${target}" ALIASED_TARGET)
   if(real)
     set(target "${real}")
   endif()
   set(observers whywait::observer)
-  if(arg_DATA)
+  if(arg_THREADS)
+    set(observers whywait::observer_threads)
+  elseif(NOT TARGET whywait_observer)
+    message(FATAL_ERROR "whywait_observe(${ARGV}): whywait::mpi was not provided: MPI 3.0 or Boost 1.81 was not found, or WHYWAIT_MPI is "
+                        "OFF; if(whywait_HAS_MPI) makes the call optional; whywait_observe(target THREADS) does without MPI")
+  elseif(arg_DATA)
     list(APPEND observers whywait::observer_data)
   endif()
   # Sets properties, because target_link_libraries() must not mix its signatures with and without keywords.

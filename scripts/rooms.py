@@ -15,6 +15,7 @@ MAY_INCLUDE = {
     "data/marks": {"core", "record"},
     "coverage/counters": {"core", "record"},
     "mpi": {"core", "record", "data/marks", "coverage/counters"},
+    "thread": {"core", "record"},
     # cold storey, which runs afterwards on plain records
     "base": {"core"},
     "explain": {"core", "base"},
@@ -28,15 +29,16 @@ MAY_INCLUDE = {
     "data/analysis": {"core", "base", "explain"},
     "data/report": {"core", "base", "explain", "data/analysis", "report"},
     # both storeys, for the end of a run
-    "finalize": {"core", "record", "mpi", "data/marks", "base", "explain", "clocks", "rules", "whatif", "report",
+    "finalize": {"core", "record", "mpi", "thread", "data/marks", "base", "explain", "clocks", "rules", "whatif", "report",
                  "coverage/names"},
+    "thread/finalize": {"core", "record", "thread", "base", "explain", "clocks", "rules", "report", "coverage/names", "finalize"},
     "data/finalize": {"core", "record", "mpi", "data/marks", "base", "explain", "data/analysis", "data/report", "report",
                       "finalize"},
     "otf2": {"core", "base", "explain", "report", "mpi", "finalize"},
     "postmortem": {"core", "record", "mpi", "base", "explain", "report", "finalize"},
 }
-HOT = {"core", "record", "data/marks", "coverage/counters", "mpi"}
-BOTH = {"finalize", "data/finalize", "otf2", "postmortem"}
+HOT = {"core", "record", "data/marks", "coverage/counters", "mpi", "thread"}
+BOTH = {"finalize", "thread/finalize", "data/finalize", "otf2", "postmortem"}
 # Rooms and umbrellas that need another library: no umbrella includes them, and they compile only where it is installed.
 LEAVES = {"otf2"}
 COLD = set(MAY_INCLUDE) - HOT - BOTH
@@ -44,12 +46,12 @@ COLD = set(MAY_INCLUDE) - HOT - BOTH
 # Umbrella -> rooms (or headers) that it must not reach, directly or indirectly.
 UMBRELLAS = {
     "record.hpp": COLD | BOTH | {"mpi"},
-    "whywait.hpp": {"mpi", "finalize", "postmortem", "data/finalize"},
+    "whywait.hpp": {"mpi", "postmortem", "data/finalize"},
     "mpi.hpp": {"data/analysis", "data/report", "data/finalize"},  # in communication.hpp, because they take long to compile
     "observer.hpp": {"data/analysis", "data/report", "data/finalize"},  # the implementation of mpi.hpp
     "communication.hpp": set(),
     "left_behind.hpp": {"mpi/mpi_header.hpp"},  # reads files of MPI programs without MPI
-    "thread.hpp": {"mpi"},
+    "thread.hpp": COLD | BOTH | {"mpi"},
     "data.hpp": COLD | BOTH,
     "coverage.hpp": COLD | BOTH,
     "rules.hpp": HOT - {"core"} | BOTH,

@@ -22,6 +22,7 @@
 #include <whywait/record.hpp>
 #include <whywait/record/kept_details.hpp>
 #include <whywait/record/listen.hpp>
+#include <whywait/thread/record_threads.hpp>
 
 #include <whywait/base/cold_begin.hpp>
 
@@ -50,14 +51,15 @@ namespace detail {
 inline const bool listening = [] {
   record::keep_details();
   record::listen();
+  threads::listen();
   bindings::connect();
   static_cast<void>(std::atexit([] {
     at_exit();
     say_if_unseen();
   }));
   static_cast<void>(at_quick_exit(&at_exit));
-  install(
-      hooks{&postmortem::at_start, &finalize::at_recording, &finalize::at_finalize, &postmortem::at_end, &finalize::at_epoch});
+  install(hooks{&postmortem::at_start, &finalize::at_start_of_run, &finalize::at_finalize, &postmortem::at_end,
+                &finalize::at_epoch});
   return true;
 }();
 

@@ -6,6 +6,7 @@
 
 #include <whywait/core/version.hpp>
 
+#include <whywait/report/report_now.hpp>
 #include <whywait/report/result_since.hpp>
 #include <whywait/report/run_result.hpp>
 

@@ -32,7 +32,9 @@ enum : std::uint32_t {
   progress_answer,
   lock_held,
   lock_blocked,
-  lock_answer
+  lock_answer,
+  thread_wait,
+  thread_cause
 };
 }
 

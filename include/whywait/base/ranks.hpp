@@ -14,12 +14,30 @@ namespace whywait {
 inline namespace v0 {
 namespace base {
 
+/// Whether the ranks of this explanation are the threads of one process without MPI, and texts say so. Of the process: it analyses
+/// runs of one kind only, one after the other.
+inline bool& ranks_are_threads() noexcept {
+  static bool are = false;
+  return are;
+}
+/// "rank" or "thread", and the plural.
+inline const char* rank_noun() noexcept { return ranks_are_threads() ? "thread" : "rank"; }
+inline const char* rank_nouns() noexcept { return ranks_are_threads() ? "threads" : "ranks"; }
+
+/// Where the recorded run begins.
+inline const char* start_text() noexcept { return ranks_are_threads() ? "the start" : "MPI_Init"; }
+
+/// "rank 3".
+inline std::string rank_text(std::int64_t rank) { return std::string(rank_noun()) + " " + std::to_string(rank); }
+/// "rank time": that of all ranks together.
+inline std::string rank_time() { return std::string(rank_noun()) + " time"; }
+
 /// A list of ranks: "rank 3", "ranks 0, 2 and 5-7", "ranks 1 and 2", "rank 2 and others"; a list of more than six ranges is
 /// a count, "12 ranks". Sorts `ranks` and removes repetitions. `others`: the list was truncated.
 inline std::string rank_list(base::pod_vector<std::int32_t>& ranks, bool others = false) {
   base::small_stable_sort(ranks);
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  if (ranks.empty()) return "some ranks";
+  if (ranks.empty()) return std::string("some ") + rank_nouns();
   base::vector<std::string> ranges;
   for (std::size_t i = 0; i < ranks.size();) {
     std::size_t j = i;
@@ -28,9 +46,9 @@ inline std::string rank_list(base::pod_vector<std::int32_t>& ranks, bool others 
     ranges.push_back(std::to_string(ranks[i]) + (j > i ? "-" + std::to_string(ranks[j]) : ""));
     i = j + 1;
   }
-  std::string out = std::to_string(ranks.size()) + " ranks";
+  std::string out = std::to_string(ranks.size()) + " " + rank_nouns();
   if (ranges.size() <= 6) {
-    out = ranks.size() == 1 ? "rank " : "ranks ";
+    out = std::string(ranks.size() == 1 ? rank_noun() : rank_nouns()) + " ";
     for (std::size_t i = 0; i < ranges.size(); ++i)
       out += (i == 0 ? "" : i + 1 == ranges.size() && !others ? " and " : ", ") + ranges[i];
   }

@@ -117,6 +117,23 @@ void small_stable_sort(List& list) {
   small_stable_sort(list, [](const element& a, const element& b) { return a < b; });
 }
 
+/// Stable sort by the member `record`, by counting: O(list + records). `room`: a buffer. Lists of pod_vector; records that do not
+/// exist come last.
+template <class List>
+void sort_by_record(List& list, std::size_t records, pod_vector<std::uint32_t>& room) {
+  using element = typename List::value_type;
+  bool sorted = true;
+  for (std::size_t i = 1; i < list.size(); ++i) sorted = sorted && list[i - 1].record <= list[i].record;
+  if (sorted) return;
+  room.assign(records + 2, 0);
+  for (const element& e : list) ++room[std::min<std::size_t>(e.record, records) + 1];
+  for (std::size_t i = 1; i != room.size(); ++i) room[i] += room[i - 1];
+  List all = list.sibling();
+  all.resize(list.size());
+  for (const element& e : list) all[room[std::min<std::size_t>(e.record, records)]++] = e;
+  list.swap(all);
+}
+
 /// Brings together neighbours for which `same(first, other)` holds: `add(first, other)`, and the other goes. O(n).
 template <class List, class Same, class Add>
 void join_neighbours(List& list, const Same& same, const Add& add) {

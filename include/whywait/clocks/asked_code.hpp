@@ -69,7 +69,7 @@ class asked_code {
     if (record >= here_.records.size()) return;
     const core::sync_record& r = here_.records[record];
     step_ = r.steps;
-    if (core::polled_in_vain(r)) return;
+    if (core::divides_no_code(r)) return;
     last_site_ = r.site;
     visited_ = false;
   }

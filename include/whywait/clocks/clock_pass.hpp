@@ -323,7 +323,7 @@ class clock_pass {
     result_.inversions += l.inversions;
     result_.useful_ns += c.useful_ns();
     result_.most_useful_ns = std::max(result_.most_useful_ns, c.useful_ns());
-    const std::int64_t counted = active.takes_part ? 1 : 0, further = here.whole ? 0 : counted;
+    const std::int64_t counted = active.takes_part ? 1 : 0, further = here.whole && here.absent == 0 ? 0 : counted;
     result_.locations += counted;
     result_.further += further;
     result_.further_ns += further * active.ns();

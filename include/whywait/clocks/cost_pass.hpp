@@ -71,15 +71,17 @@ class cost_pass {
         const std::int64_t wait_ns = std::min(w.need_ns, walk.leave_ns()) - from_ns;
         if (wait_ns > 0) go = from_ns + wait_ns;
         if (!w.has(explain::arrival_flag::adopt)) continue;
+        const bool begins = w.has(explain::arrival_flag::begins);
+        if (begins) go = walk.leave_ns();
         if (!w.has(explain::arrival_flag::last)) {
-          adopted = std::max(adopted, w.need_ns);
+          adopted = begins ? go : std::max(adopted, w.need_ns);
           wait k;  // also without length, because the causer counts the messages
           k.begin_ns = from_ns;
-          k.ns = static_cast<double>(std::max<std::int64_t>(wait_ns, 0));
+          k.ns = begins ? 0 : static_cast<double>(std::max<std::int64_t>(wait_ns, 0));
           k.before_ns = l.waited_ns;
           l.waited_ns += k.ns;
           std::int64_t& latest = aligned.at(partner(w.causer_rank, w.causer_location));
-          k.since_ns = last_aligned(aligned, latest, w);
+          k.since_ns = w.has(explain::arrival_flag::based) ? from_ns : last_aligned(aligned, latest, w);
           latest = w.need_ns;
           k.counted = !w.has(explain::arrival_flag::paused);
           k.record = i;

@@ -111,8 +111,8 @@ class need_book {
   void sort_by_record(base::pod_vector<std::uint32_t>& room) {
     for (std::size_t i = 0; i != lanes_.size(); ++i) {
       lane& l = lanes_[i];
-      sort_list(l.gives, rank_->locations[i].records.size(), room);
-      sort_list(l.needs, rank_->locations[i].records.size(), room);
+      base::sort_by_record(l.gives, rank_->locations[i].records.size(), room);
+      base::sort_by_record(l.needs, rank_->locations[i].records.size(), room);
       base::join_neighbours(
           l.needs, [](const clock_need& a, const clock_need& b) { return a.record == b.record; },
           [](clock_need& to, const clock_need& n) {
@@ -136,21 +136,6 @@ class need_book {
     std::uint32_t causer_record, record;
     std::uint16_t causer_location, location;
   };
-
-  // Stable counting sort, O(list + records).
-  template <class T>
-  static void sort_list(base::pod_vector<T>& list, std::size_t records, base::pod_vector<std::uint32_t>& room) {
-    const auto before = [](const T& a, const T& b) { return a.record < b.record; };
-    if (std::is_sorted(list.begin(), list.end(), before)) return;
-    room.assign(records + 1, 0);
-    for (const T& x : list) ++room[std::min<std::size_t>(x.record, records)];
-    std::uint32_t places = 0;
-    for (std::uint32_t& r : room) r = std::exchange(places, places + r);
-    base::pod_vector<T> sorted = list.sibling();
-    sorted.append(list.data(), list.size());
-    for (const T& x : list) sorted[room[std::min<std::size_t>(x.record, records)]++] = x;
-    list.swap(sorted);
-  }
 
   struct receive {
     std::uint32_t completion, posting;

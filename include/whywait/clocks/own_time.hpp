@@ -103,7 +103,7 @@ class own_time {
   void begin(const core::sync_record& r, const explain::location_walk& walk, room& known) {
     compute(r.steps, walk.begin_ns(), explain::code_end_site(*here_, instants_.size(), code_end_), known);
     call_ = r.site + 1;
-    if (!core::polled_in_vain(r)) site_ = call_;
+    if (!core::divides_no_code(r)) site_ = call_;
     left_ns_ = walk.leave_ns();
     const auto at = static_cast<std::uint32_t>(parts_.size());
     instants_.push_back({walk.begin_ns(), walk.leave_ns(), at, at});

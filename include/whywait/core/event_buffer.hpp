@@ -41,6 +41,8 @@ class event_buffer {
     return chunks_ != nullptr;
   }
 
+  bool is_open() const noexcept { return chunks_ != nullptr; }
+
   /// Gives all memory back. No other thread may use the buffer any more.
   void release() noexcept {
     if (chunks_ == nullptr) return;

@@ -17,6 +17,9 @@ namespace record {
 struct mark_functions;
 class ended_threads;
 }  // namespace record
+namespace threads {
+struct slow_calls;
+}  // namespace threads
 
 namespace core {
 

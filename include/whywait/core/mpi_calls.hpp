@@ -1,6 +1,8 @@
 #ifndef WHYWAIT_CORE_MPI_CALLS_HPP
 #define WHYWAIT_CORE_MPI_CALLS_HPP
 
+#include <whywait/core/thread_calls.hpp>
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -146,40 +148,77 @@ enum class call_role : uint8_t {
   transfer,      ///< moves data of a window: MPI_Put and relatives
   file,          ///< reads, writes or asks for a file without other ranks; or begins to, with a request
   other_world,   ///< waits for processes of another world, or for a name server
-  unexplained    ///< may wait, but the explanation does not model for what: count and time only
+  unexplained,   ///< may wait, but the explanation does not model for what: count and time only
+  thread_wait,   ///< waits for another thread of the process (thread_calls.hpp)
+  thread_event   ///< may end such a wait
 };
 
-/// One number per MPI function of the table; `none` for records that no MPI call made.
+/// One number per MPI function of the table, and behind `count_` one per thread primitive; `none` for records that no call made.
 enum class mpi_call : uint16_t {
   none,
 #define WHYWAIT_ROW(name, role) name,
 #define WHYWAIT_ROWS(name, role) name, name##_c,
-  WHYWAIT_MPI_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS) initiations_,              ///< from here on calls initiate
+  WHYWAIT_MPI_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS) initiations_,  ///< from here on calls initiate
   before_initiations_ = initiations_ - 1,
-  WHYWAIT_MPI_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS) persistent_,               ///< and from here on MPI_Start does
+  WHYWAIT_MPI_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS) persistent_,  ///< and from here on MPI_Start does
   before_persistent_ = persistent_ - 1,
   WHYWAIT_MPI_PERSISTENT_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
 #undef WHYWAIT_ROWS
 #undef WHYWAIT_ROW
-      modelled_,                 ///< calls below it have a model of how long they take
+      modelled_,  ///< calls below it have a model of how long they take
   before_files_ = modelled_ - 1,
 #define WHYWAIT_ROW(name, role) name,
 #define WHYWAIT_ROWS(name, role) name, name##_c,
   WHYWAIT_MPI_FILE_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS) WHYWAIT_MPI_WORLD_CALLS(WHYWAIT_ROW)
 #undef WHYWAIT_ROWS
 #undef WHYWAIT_ROW
-      unexplained_,              ///< from here on calls are `unexplained`
+      unexplained_,  ///< from here on calls are `unexplained`
   before_unexplained_ = unexplained_ - 1,
 #define WHYWAIT_ROW(name) name,
   WHYWAIT_MPI_UNEXPLAINED_CALLS(WHYWAIT_ROW)
 #undef WHYWAIT_ROW
-      count_
+      count_,  ///< calls of MPI are below it
+  before_threads_ = 0x3ff,  ///< thread primitives begin at a number of their own, so that records keep their meaning
+#define WHYWAIT_ROW(id, text, op, object) id,
+  WHYWAIT_THREAD_CALLS(WHYWAIT_ROW)
+#undef WHYWAIT_ROW
+      thread_count_
 };
+
+static_assert(mpi_call::count_ < mpi_call::before_threads_, "calls of MPI and thread primitives have different numbers");
+
+/// Whether a call is a thread primitive.
+constexpr bool is_of_threads(mpi_call call) noexcept {
+  return call > mpi_call::before_threads_ && call < mpi_call::thread_count_;
+}
+
+/// What a thread primitive does, and to which kind of object.
+struct thread_action {
+  const char* name;
+  thread_op op;
+  thread_object object;
+
+  constexpr bool waits() const noexcept {
+    return op == thread_op::take || op == thread_op::take_shared || op == thread_op::await || op == thread_op::await_notify ||
+           op == thread_op::meet || op == thread_op::begin;
+  }
+};
+/// For calls of threads only.
+inline const thread_action& action_of(mpi_call call) noexcept {
+  static constexpr thread_action actions[] = {
+#define WHYWAIT_ROW(id, text, op, object) {text, thread_op::op, thread_object::object},
+      WHYWAIT_THREAD_CALLS(WHYWAIT_ROW)
+#undef WHYWAIT_ROW
+  };
+  return actions[static_cast<size_t>(call) - static_cast<size_t>(mpi_call::before_threads_) - 1];
+}
+/// The number of a call that a reader of a damaged file may trust.
+inline bool is_known(mpi_call call) noexcept { return call < mpi_call::count_ || is_of_threads(call); }
 
 /// The number of calls below `mpi_call::modelled_`, with `none`.
 enum : size_t { modelled_calls = static_cast<size_t>(mpi_call::modelled_) };
 
-/// "MPI_Send". Static storage. For an unknown number "MPI_?".
+/// "MPI_Send", "mutex::lock". Static storage. For an unknown number "MPI_?".
 inline const char* name_of(mpi_call call) noexcept {
   static constexpr const char* names[] = {
       "(none)",
@@ -194,6 +233,7 @@ inline const char* name_of(mpi_call call) noexcept {
                   WHYWAIT_MPI_UNEXPLAINED_CALLS(WHYWAIT_ROW)
 #undef WHYWAIT_ROW
   };
+  if (is_of_threads(call)) return action_of(call).name;
   return call < mpi_call::count_ ? names[static_cast<size_t>(call)] : "MPI_?";
 }
 
@@ -255,9 +295,11 @@ inline bool initiates(mpi_call call) noexcept { return call >= mpi_call::initiat
 /// Whether it is a persistent one: a call that makes the request, and the number of each record of MPI_Start.
 inline bool is_persistent(mpi_call call) noexcept { return call >= mpi_call::persistent_ && call < mpi_call::modelled_; }
 
-/// The role of a call; `local` for an unknown number. Each pass over the records asks for it, so that it is one load.
+/// The role of a call; `local` for an unknown number. Each pass over the records asks for it, so that it is one load for calls of MPI.
 __attribute__((always_inline)) inline call_role role_of(mpi_call call) noexcept {
-  return detail::roles.of[static_cast<size_t>(call < mpi_call::count_ ? call : mpi_call::count_)];
+  if (__builtin_expect(call < mpi_call::count_, 1)) return detail::roles.of[static_cast<size_t>(call)];
+  if (!is_of_threads(call)) return call_role::local;
+  return action_of(call).waits() ? call_role::thread_wait : call_role::thread_event;
 }
 
 // Questions about roles that several rooms ask. Each is answered here only.
@@ -297,6 +339,7 @@ inline bool sends_messages(call_role role) noexcept {
 }  // namespace whywait
 
 #undef WHYWAIT_MPI_CALLS
+#undef WHYWAIT_THREAD_CALLS
 #undef WHYWAIT_MPI_UNEXPLAINED_CALLS
 #undef WHYWAIT_MPI_INITIATIONS
 #undef WHYWAIT_MPI_PERSISTENT_INITIATIONS

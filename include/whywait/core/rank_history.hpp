@@ -7,6 +7,7 @@
 #include <whywait/core/shared_clock.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/core/sync_record.hpp>
+#include <whywait/core/thread_record.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -36,13 +37,18 @@ struct location_history {
   chunked_view<const sync_record> records;
   chunked_view<const path_step> steps;
   chunked_view<const std::int32_t> needs;   ///< ranks of sparse collectives
-  std::vector<stable_key> call_sites;       ///< meaning of sync_record::site
-  chunked_view<const order_segment> order;      ///< with WHYWAIT_PATH=order, by record
-  chunked_view<const order_node> order_nodes;   ///< meaning of order_segment::first
+  chunked_view<const thread_cut> cuts;      ///< where threads were that this one began to wait for, by record
+  chunked_view<const path_step> cut_steps;  ///< what they had done since their last record, in the order of the cuts
+  chunked_view<const path_step> open_steps; ///< what it has done since its last record, if it still runs
+  std::uint64_t absent = 0;                 ///< clock ticks in which its thread did not exist (thread_book)
+  std::uint64_t opened = 0;  ///< when the thread began, if it left no record of that; clock ticks, 0: not known
+  std::vector<stable_key> call_sites;  ///< meaning of sync_record::site
+  chunked_view<const order_segment> order;  ///< with WHYWAIT_PATH=order, by record
+  chunked_view<const order_node> order_nodes;  ///< meaning of order_segment::first
   std::vector<call_overhead> call_overheads;  ///< by mpi_call, in addition to the records; empty: none
-  mark_overhead mark_overheads{};             ///< the same for marks
-  std::uint64_t dropped = 0;                      ///< records lost; what touches this location is then `bounded`
-  std::uint64_t carried = 0;                      ///< the first records: from earlier epochs, seen before
+  mark_overhead mark_overheads{};  ///< the same for marks
+  std::uint64_t dropped = 0;  ///< records lost; what touches this location is then `bounded`
+  std::uint64_t carried = 0;  ///< the first records: from earlier epochs, seen before
   bool whole = true;  ///< its time is that of the rank; false: a further thread, which counts from its first to its last call
 };
 
@@ -115,6 +121,7 @@ struct rank_history {
   std::vector<communicator> communicators;  ///< meaning of sync_record::comm
   std::vector<stable_key> blocks;  ///< meaning of path_step::block; [0] is unused
   counted_code code;  ///< meaning of those beyond `blocks`
+  bool threads_are_ranks = false;  ///< a process without MPI: each of its threads is a rank with one location
   // An epoch of a longer run (folding.hpp): from one operation that synchronised all ranks to the next.
   bool continued = false;  ///< all ranks were in step at `begin_ns`
   bool continues = false;  ///< they are again at `end_ns`, and records go on: nothing is later than that

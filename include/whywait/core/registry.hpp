@@ -57,7 +57,9 @@ struct registry {
   record::ended_threads* ended;   ///< what such threads did; null: all locations stay
   void* (*make_details)(registry&) noexcept;  ///< record::details for a new thread, or null; null: there is no reader
   uint32_t listening;  ///< 1 once a recorder reads what is recorded (record::listen)
-  void* extension[4];  ///< one per room that keeps state for the whole process: [0] MPI, [1] rules, [2] data; null after fork
+  void* extension[4];  ///< one per room that keeps state for the whole process: [0] MPI, [1] rules, [2] data, [3] the recorded
+      ///< run (record::run_facts); null after fork
+  const threads::slow_calls* thread_calls;  ///< the slow paths of thread primitives; null: they are not recorded
   code_source* sources;  ///< code that the compiler counts, newest first; the list only grows at its head
   uint32_t code_numbers;  ///< how many block numbers, from site_table::capacity on, they have taken
   clock_source clock;  ///< what all of its modules read

@@ -80,6 +80,12 @@ __attribute__((always_inline)) inline bool polled_in_vain(const sync_record& r) 
   return role == call_role::test || role == call_role::test_probe;
 }
 
+/// Whether unmarked code before a record and behind it is the same piece: how often polls find nothing is chance, and an anchor
+/// is a place in code (explain/thread_book.hpp).
+__attribute__((always_inline)) inline bool divides_no_code(const sync_record& r) noexcept {
+  return r.call == mpi_call::code || polled_in_vain(r);
+}
+
 /// For how long a thread slept between the polls of a record that found something, in ticks.
 inline uint64_t slept(const sync_record& r) noexcept {
   const call_role role = role_of(r.call);

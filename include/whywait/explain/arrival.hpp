@@ -55,14 +55,16 @@ struct message_match {
 };
 
 namespace arrival_flag {
-enum : std::uint8_t {
+enum : std::uint16_t {
   adopt = 1u << 0,        ///< the causer's path is requested and taken over
   all = 1u << 1,          ///< all members were synchronised
   last = 1u << 2,         ///< this location itself came last
   wrong_order = 1u << 3,  ///< late sender whose message was received before one that was sent earlier
   paused = 1u << 6,       ///< the waiter had called MPI_Pcontrol(0): not counted
   relay = 1u << 5,        ///< collective: not needed by definition, but by the tree that the library uses
-  violation = 1u << 4     ///< the cause came after the waiter had left: the clocks disagree
+  violation = 1u << 4,    ///< the cause came after the waiter had left: the clocks disagree
+  based = 1u << 7,        ///< explained by what the causer ran from its record `base_record` on
+  begins = 1u << 8        ///< no wait: the thread did not exist before. It takes over the path of its creator
 };
 }
 
@@ -77,7 +79,8 @@ struct arrival {
   std::uint16_t causer_location = 0;
   pattern why = pattern::late_sender;
   quality trust = quality::exact;
-  std::uint8_t flags = 0;
+  std::uint16_t flags = 0;
+  std::uint32_t base_record = 0;  ///< with arrival_flag::based
 
   bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
 };

@@ -105,6 +105,7 @@ class arrival_rule {
                 const location_walk& walk) {
     using core::call_role;
     const call_role role = core::role_of(r);
+    if (role == call_role::thread_wait) return thread_wait(r, index, *first, walk);
     // A receive that was posted ahead is in no order.
     if (role == call_role::receive) check_order(first, last);
     // A single test does not wait. Tests that were repeated until one succeeded have the role of the blocking call.
@@ -194,6 +195,35 @@ class arrival_rule {
     finish(walk);
   }
 
+  // A part of a wait for a thread (thread_book.hpp).
+  void thread_wait(const core::sync_record& r, std::uint32_t index, const message_match& cause, const location_walk& walk) {
+    const core::thread_action& action = core::action_of(r.call);
+    add(cause, index, pattern_of(action.object));
+    arrival& a = result_.back();
+    if (r.has(core::thread_flag::based)) {
+      a.base_record = static_cast<std::uint32_t>(r.tag);
+      a.flags |= arrival_flag::based;
+    }
+    if (r.has(core::thread_flag::merged)) a.trust = std::max(a.trust, quality::bounded);
+    if (action.op == core::thread_op::begin) {
+      a.flags |= arrival_flag::begins;
+      if (a.need_ns > walk.leave_ns()) a.flags &= static_cast<std::uint16_t>(~unsigned{arrival_flag::adopt});
+      return;
+    }
+    finish(walk);
+  }
+  static pattern pattern_of(core::thread_object object) noexcept {
+    switch (object) {
+      case core::thread_object::lock: return pattern::mutex_contention;
+      case core::thread_object::condition: return pattern::condition_variable;
+      case core::thread_object::barrier: return pattern::thread_barrier;
+      case core::thread_object::latch: return pattern::latch;
+      case core::thread_object::semaphore: return pattern::semaphore;
+      case core::thread_object::future: return pattern::future;
+      default: return pattern::join;
+    }
+  }
+
   void add(const message_match& cause, std::uint32_t index, pattern why) {
     result_.emplace_back();  // written in place: copying a freshly written struct stalls on store forwarding
     arrival& a = result_.back();
@@ -218,7 +248,7 @@ class arrival_rule {
     if (paused_->contains(walk.begin_ns())) a.flags |= arrival_flag::paused;
     if (a.has(arrival_flag::violation) || (suspect && a.need_ns == walk.leave_ns()) ||
         (wait_ns < settings_->threshold_ns && !a.has(arrival_flag::all))) {
-      a.flags &= static_cast<std::uint8_t>(~arrival_flag::adopt);
+      a.flags &= static_cast<std::uint16_t>(~unsigned{arrival_flag::adopt});
     }
     if (wait_ns <= 0 && !a.has(arrival_flag::adopt)) {
       result_.pop_back();

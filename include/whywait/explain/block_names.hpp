@@ -3,6 +3,7 @@
 
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/places.hpp>
+#include <whywait/base/ranks.hpp>
 #include <whywait/explain/explanation.hpp>
 
 #include <charconv>
@@ -26,6 +27,7 @@ struct block_description {
   const base::place* where = nullptr; ///< of the block; of a derived block the call site at its end; null: unknown
   const base::place* from = nullptr;  ///< between: the call site at its begin
   bool since_init = false;            ///< between: begins at MPI_Init instead
+  bool until_end = false;             ///< between: no call follows; its thread still ran when the run ended
 };
 
 /// Describes the blocks of one outcome with the names that its ranks gathered.
@@ -60,9 +62,10 @@ class block_names {
         out.where = place(m.second);
         out.from = place(m.first);
         out.since_init = m.first == 0;
+        out.until_end = m.second == 0;
         break;
       case block_kind::call: out.where = place(m.first); break;
-      case block_kind::startup: out.name = "start-up before MPI_Init returned"; break;
+      case block_kind::startup: out.name = base::ranks_are_threads() ? "start-up" : "start-up before MPI_Init returned"; break;
       case block_kind::other: out.name = rest; break;
     }
     return out;

@@ -16,6 +16,7 @@
 #include <whywait/explain/paused_time.hpp>
 #include <whywait/explain/presentation.hpp>
 #include <whywait/explain/progress_book.hpp>
+#include <whywait/explain/thread_waits.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -74,6 +75,7 @@ class rank_engine {
         collectives_(rank, forward.merging.memory),
         progress_(rank, std::max(settings.threshold_ns, settings.progress_ns), forward.merging.memory),
         locks_(rank, settings, forward.merging.memory),
+        threads_(rank, forward.merging.memory),
         memory_(&memory),
         clocks_(clocks),
         scratch_(&forward),
@@ -86,12 +88,13 @@ class rank_engine {
   void read_records(scratch& s) {
     posting_lists& postings = messages_.postings();
     const auto locations = static_cast<std::uint16_t>(rank_->locations.size());
-    std::size_t collectives = 0, locks = 0;
+    std::size_t collectives = 0, locks = 0, waits = 0;
     base::pod_vector<active_time> active_times;
     for (std::uint16_t l = 0; l != locations; ++l) {
       postings.count_postings(s.postings, l, [&](const core::sync_record& r) {
         collectives += is_ordered_collective(r) ? 1 : 0;
         locks += core::role_of(r.call) == core::call_role::lock ? 1 : 0;
+        waits += core::role_of(r.call) == core::call_role::thread_wait ? 1 : 0;
       });
     }
     postings.allocate(s.postings);
@@ -116,6 +119,7 @@ class rank_engine {
     messages_.sort_postings(s.postings);
     collectives_.order_calls(s.communicators, memory_->collectives);
     if (locks != 0) locks_.read_records();
+    if (waits != 0) threads_.read_records();
     if (collectives + locks == 0) return;
     make_answers();
     for (std::size_t l = 0; l != answers_.size(); ++l) answers_[l].reserve(collectives_.most_answers(l));
@@ -135,6 +139,7 @@ class rank_engine {
     messages_.send_postings(to, room);
     collectives_.send_participants(to, room);
     locks_.send(to, room);
+    threads_.send(to, room);
   }
 
   // Stage 3, producer.
@@ -155,6 +160,8 @@ class rank_engine {
         case base::packet_part::lock_held: locks_.receive_held(source, in); break;
         case base::packet_part::lock_blocked: locks_.receive_blocked(source, in); break;
         case base::packet_part::lock_answer: locks_.receive_answer(in); break;
+        case base::packet_part::thread_wait: threads_.receive_wait(in, reply_bytes_); break;
+        case base::packet_part::thread_cause: thread_waits::receive_cause(in, messages_); break;
         case base::packet_part::participation: collectives_.receive_participant(source, in); break;
         case base::packet_part::give:
         case base::packet_part::need: clocks_->receive_needs(part, in); break;
@@ -350,6 +357,7 @@ class rank_engine {
   collective_book collectives_;
   progress_book progress_;
   lock_book locks_;
+  thread_waits threads_;
   paused_time paused_;
   epoch_memory* memory_;
   rank_clocks* clocks_;

@@ -34,16 +34,41 @@ enum class pattern : std::uint8_t {
   early_wait,
   late_complete,
   window_lock_contention,
+  mutex_contention,
+  condition_variable,
+  thread_barrier,
+  latch,
+  semaphore,
+  future,
+  join,
   count_
 };
 
 /// The schema's word, for example "late_sender". Static storage.
 inline const char* name_of(pattern p) noexcept {
-  static constexpr const char* names[] = {
-      "late_sender",           "late_receiver", "wait_at_barrier", "wait_at_nxn",      "late_broadcast",
-      "early_reduce",          "early_scan",    "wait_at_create",  "wait_at_finalize", "nonblocking_collective",
-      "wait_for_progress",     "wait_at_fence", "late_post",       "early_wait",       "late_complete",
-      "window_lock_contention"};
+  static constexpr const char* names[] = {"late_sender",
+                                          "late_receiver",
+                                          "wait_at_barrier",
+                                          "wait_at_nxn",
+                                          "late_broadcast",
+                                          "early_reduce",
+                                          "early_scan",
+                                          "wait_at_create",
+                                          "wait_at_finalize",
+                                          "nonblocking_collective",
+                                          "wait_for_progress",
+                                          "wait_at_fence",
+                                          "late_post",
+                                          "early_wait",
+                                          "late_complete",
+                                          "window_lock_contention",
+                                          "mutex_contention",
+                                          "condition_variable",
+                                          "thread_barrier",
+                                          "latch",
+                                          "semaphore",
+                                          "future",
+                                          "join"};
   return p < pattern::count_ ? names[static_cast<unsigned>(p)] : "unknown";
 }
 

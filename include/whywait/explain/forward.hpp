@@ -75,11 +75,15 @@ class forward_pass {
         base::packet& out = to(a.causer_rank);
         if (out.size() >= room) return;
         links_.of(a.causer_rank);  // creates the link now, so that `advance` can reserve memory for all links
-        const bool second = at != 0 && arrivals[at - 1].record == a.record && takes_over(arrivals[at - 1]);
+        const bool second =
+            a.has(arrival_flag::based) || (at != 0 && arrivals[at - 1].record == a.record && takes_over(arrivals[at - 1]));
         const auto here = static_cast<std::uint16_t>(l | (second ? unsigned{second_wait} : 0u));
-        put(out, snapshot_request{a.causer_record, a.record, a.causer_location, here,
-                                  static_cast<std::uint16_t>(a.flags & arrival_flag::all),
-                                  static_cast<std::uint16_t>(lanes_.size() == 1 ? 1 : 0)});
+        const auto single = static_cast<std::uint16_t>(lanes_.size() == 1 ? 1 : 0);
+        if (a.has(arrival_flag::based))
+          put(out, snapshot_request{a.base_record, a.record, a.causer_location, static_cast<std::uint16_t>(l),
+                                    wanted_path::of_base, single});
+        const auto kind = static_cast<std::uint16_t>(a.has(arrival_flag::all) ? wanted_path::of_all : wanted_path::aligns);
+        put(out, snapshot_request{a.causer_record, a.record, a.causer_location, here, kind, single});
       }
     }
   }
@@ -98,7 +102,7 @@ class forward_pass {
       due.link = link;
       due.base = 0;
       due.waiter_location = r.waiter_location;
-      due.all = r.all != 0;
+      due.kind = r.kind;
       due.single = r.single != 0;
       due.mode = snapshot_mode::whole;
     }
@@ -117,7 +121,8 @@ class forward_pass {
                                                       : a.waiter_record < b.waiter_record;
       };
       for (lane& l : lanes_) {
-        sort_by_record(l.services, rank_->locations[static_cast<std::size_t>(&l - lanes_.data())].records.size());
+        base::sort_by_record(l.services, rank_->locations[static_cast<std::size_t>(&l - lanes_.data())].records.size(),
+                             scratch_->places);
         if (!std::is_sorted(l.services.begin(), l.services.end(), before)) small_stable_sort(l.services, before);
       }
     }
@@ -193,6 +198,7 @@ class forward_pass {
       explained_location what(scratch_->merging.memory);
       what.caused.reserve(lanes_[l].services.size());
       for (const service& s : lanes_[l].services) {
+        if (s.kind == wanted_path::of_base) continue;
         const auto waiter = static_cast<std::uint16_t>(s.waiter_location & ~unsigned{second_wait});
         what.caused.push_back({s.record, links_[s.link].rank, waiter});
       }
@@ -211,8 +217,8 @@ class forward_pass {
 
   struct service {
     std::uint32_t record, waiter_record, link, base;
-    std::uint16_t waiter_location;
-    bool all, single;
+    std::uint16_t waiter_location, kind;
+    bool single;
     snapshot_mode mode;
   };
   struct kept_path {
@@ -242,26 +248,6 @@ class forward_pass {
     base::vector<kept_path> places;
     base::pod_vector<std::uint32_t> free;
   };
-
-  // Stable counting sort. Lists with a record that does not exist are left to the comparison sort in the caller.
-  void sort_by_record(base::pod_vector<service>& services, std::uint64_t records) {
-    bool sorted = true;
-    std::uint32_t latest = 0;
-    for (const service& s : services) {
-      if (s.record >= records) return;
-      sorted = sorted && latest <= s.record;
-      latest = s.record;
-    }
-    if (sorted) return;
-    base::pod_vector<std::uint32_t>& places = scratch_->places;
-    places.assign(static_cast<std::size_t>(records) + 1, 0);
-    for (const service& s : services) ++places[s.record + 1];
-    for (std::size_t i = 1; i != places.size(); ++i) places[i] += places[i - 1];
-    base::pod_vector<service> all = services.sibling();
-    all.resize(services.size());
-    for (const service& s : services) all[places[s.record]++] = s;
-    services.swap(all);
-  }
 
   // The first operation of all after a record of a lane. The own visits that a relative snapshot is compared by are
   // those of one stretch.
@@ -342,7 +328,7 @@ class forward_pass {
       for (std::size_t& s = l.served; s != l.services.size() && l.services[s].record <= l.path.record(); ++s) {
         const service& due = l.services[s];
         if (due.mode == snapshot_mode::whole && !pass.links_.may_send(due.link, due.mode)) return false;
-        if (!due.all) {
+        if (due.kind == wanted_path::aligns) {
           l.path.publish(pass.links_[due.link].rank, static_cast<std::uint16_t>(due.waiter_location & ~unsigned{second_wait}));
         }
         if (due.mode == snapshot_mode::whole) pass.send_snapshot(due, l.path, post);
@@ -353,30 +339,35 @@ class forward_pass {
     // Takes over the snapshots of the record's causers, one after the other.
     bool ready() {
       for (const arrival* a = l.path.due(); a != nullptr && takes_over(*a); a = l.path.due()) {
-        const unsigned second = l.path.took_over() ? unsigned{second_wait} : 0u;
+        const bool based = a->has(arrival_flag::based);
+        if (based && !l.path.has_base()) {
+          if (!pass.links_.receive_snapshot(number, a->record)) return false;
+          pass.take(l, *a, post, [this](const location_path::state* base) { l.path.begin_part(base); });
+        }
+        const unsigned second = based || l.path.took_over() ? unsigned{second_wait} : 0u;
         if (!pass.links_.receive_snapshot(static_cast<std::uint16_t>(number | second), a->record)) return false;
-        pass.adopt(l, *a, post);
+        pass.take(l, *a, post, [this, a](const location_path::state* base) { l.path.adopt(*a, base); });
       }
       return true;
     }
     void finish() { l.path.finish_record(); }
   };
 
-  // Replaces the path by the snapshot in forward_scratch::taken.
-  template <class Post>
-  void adopt(lane& l, const arrival& a, Post& post) {
+  // Uses the snapshot in forward_scratch::taken, which may be relative to a path that was kept.
+  template <class Post, class Use>
+  void take(lane& l, const arrival& a, Post& post, Use&& use) {
     const snapshot_head head = scratch_->taken.head;
     const std::int32_t causer = a.causer_rank;
     if (head.mode == snapshot_mode::relative) {
       const std::uint32_t base = l.paths.find(std::uint64_t{head.base} + 1);
       if (base == base::key_map::none) throw std::logic_error("whywait-X005: a path was not kept");
-      l.path.adopt(a, &l.places[base].state);
+      use(&l.places[base].state);
       if (--l.places[base].uses == 0) {
         l.paths.erase(std::uint64_t{head.base} + 1);
         l.free.push_back(base);
       }
     } else {
-      l.path.adopt(a, nullptr);
+      use(nullptr);
     }
     links_.acknowledge_use(causer, head.mode, post);
   }

@@ -49,7 +49,8 @@ inline bool may_bring_data(const core::sync_record& r) noexcept {
     case core::call_role::prepare:
     case core::call_role::start:
     case core::call_role::release:
-    case core::call_role::initiate: return false;
+    case core::call_role::initiate:
+    case core::call_role::thread_event: return false;
     case core::call_role::epoch:
     case core::call_role::exchange: return !r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive);
     default: return true;

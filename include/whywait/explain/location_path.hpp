@@ -8,6 +8,7 @@
 #include <whywait/explain/own_visits.hpp>
 #include <whywait/explain/path_profile.hpp>
 #include <whywait/explain/rank_maps.hpp>
+#include <whywait/explain/read_snapshot.hpp>
 #include <whywait/explain/snapshot.hpp>
 #include <whywait/explain/wait_classes.hpp>
 
@@ -42,6 +43,7 @@ class location_path {
         place_{location_walk(rank), earliest_ns},
         ahead_{location_walk(rank), rank.begin_ns},
         profile_(scratch.merging.memory),
+        part_begin_(scratch.merging.memory),
         own_(scratch.merging.memory),
         aligned_(scratch.merging.memory),
         notes_(scratch.merging.memory) {}
@@ -89,12 +91,7 @@ class location_path {
   /// The class of the wait in which the path was taken over last; 0: never, or only without a wait.
   core::stable_key through() const noexcept { return through_; }
 
-  /// The path at one instant, to which a relative snapshot adds.
-  struct state {
-    explicit state(base::memory_pool& memory) : profile(memory), own(memory) {}
-    path_profile profile;
-    own_visits own;
-  };
+  using state = path_state;
   void keep(state& into) const {
     into.profile = profile_;
     into.own = own_;
@@ -138,19 +135,29 @@ class location_path {
     ++at_;
   }
 
+  /// Keeps the causer's path in forward_scratch::taken: where the causer was when the wait began (arrival_flag::based).
+  void begin_part(const state* base) {
+    read_snapshot(*scratch_, base, profile_, own_, *blocks_);
+    part_begin_ = scratch_->incoming;
+    has_base_ = true;
+  }
+  bool has_base() const noexcept { return has_base_; }
+
   /// Explains the current record's wait by the causer's path in forward_scratch::taken, then takes over that path.
   /// `base`: the own path that a relative snapshot adds to, else null.
   void adopt(const arrival& a, const state* base) {
-    read_snapshot(base);
+    read_snapshot(*scratch_, base, profile_, own_, *blocks_);
     const path_profile& incoming = scratch_->incoming;
+    const bool begins = a.has(arrival_flag::begins);
     const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - place_.now_ns;
-    if (wait_ns > 0) explain_wait(a, wait_ns, scratch_->taken.head.partial != 0);
-    through_ = wait_ns > 0 ? class_of(a) : scratch_->taken.head.through;
+    if (wait_ns > 0 && !begins) explain_wait(a, wait_ns, scratch_->taken.head.partial != 0);
+    has_base_ = false;
+    through_ = wait_ns > 0 && !begins ? class_of(a) : scratch_->taken.head.through;
     for (std::size_t b = 0; b != incoming.size(); ++b) {
       profile_[b] = incoming[b];
       profile_[b].own_visits = profile_[b].own_ns = 0;
     }
-    place_.now_ns = std::max(place_.now_ns, a.need_ns);
+    place_.now_ns = begins ? a.need_ns : std::max(place_.now_ns, a.need_ns);
     if (a.has(arrival_flag::all)) {
       align_all(a.need_ns);
     } else {
@@ -169,7 +176,7 @@ class location_path {
         continue;
       }
       const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - place_.now_ns;
-      if (wait_ns <= 0) continue;
+      if (wait_ns <= 0 || a.has(arrival_flag::begins)) continue;
       add_wait(begin_wait(a, wait_ns), a);
     }
     if (ends_stretch(steps_[place_.next])) {
@@ -239,64 +246,8 @@ class location_path {
     steps_.end(ahead_, expect);
   }
 
-  // Converts the snapshot in forward_scratch::taken to a profile, by the block numbers of this rank.
-  void read_snapshot(const state* base) {
-    path_profile& incoming = scratch_->incoming;
-    base::pod_vector<std::int64_t>& totals = scratch_->totals;
-    base::pod_vector<std::uint32_t>& numbers = scratch_->numbers;
-    const snapshot_head& head = scratch_->taken.head;
-    const snapshot_entry* const path = scratch_->taken.entries;
-    incoming.clear();
-    if (base != nullptr) incoming = base->profile;
-    incoming.resize(std::max(incoming.size(), profile_.size()));
-    totals.assign(incoming.size(), 0);
-    // `extra` includes the own visits of the location that sent it until they are subtracted below.
-    for (std::size_t b = 0; b != incoming.size(); ++b) {
-      path_use& u = incoming[b];
-      u.own_visits = u.own_ns = 0;
-      if (base != nullptr) u.extra += static_cast<double>(base->own[b].sum());
-      u.extra -= static_cast<double>(own_[b].sum());
-    }
-    if (numbers.size() < head.entries) numbers.resize(head.entries, 0);
-    for (std::size_t i = 0; i != head.entries; ++i) {
-      const snapshot_entry& e = path[i];
-      std::uint32_t& number = numbers[i];  // usually the same block as at this position of the last snapshot
-      if (number >= blocks_->size()) number = 0;
-      const block_table::name& name = (*blocks_)[number];
-      if (name.block != e.name.block || name.within != e.name.within) number = blocks_->intern(e.name.block, e.name.within);
-      if (number >= incoming.size()) {
-        incoming.resize(number + 1);
-        totals.resize(number + 1);
-      }
-      path_use& u = incoming[number];
-      totals[number] = e.total;
-      double visits = e.use.extra;
-      if (base != nullptr) {
-        visits += extra_since(*base, number, e);
-        u.visits += e.use.visits;
-        u.ns += e.use.ns;
-        u.work += e.use.work;
-        u.own_visits = e.use.own_visits;
-        u.own_ns = e.use.own_ns;
-      } else {
-        u = e.use;
-      }
-      u.extra = visits - own_.where(number, head.stretch, e.here, e.total);
-    }
-    profile_.resize(incoming.size());
-  }
-  // path_use::extra of a causer after it took over this location's path `base`.
-  double extra_since(const state& base, std::uint32_t number, const snapshot_entry& e) const noexcept {
-    const double visits = number < base.profile.size() ? base.profile[number].extra : 0;
-    const own_use mine = base.own[number];
-    const bool comparable = scratch_->taken.head.stretch == base.own.stretch() && mine.total > 0;
-    const double theirs = comparable
-                              ? e.use.extra - static_cast<double>(e.here) + own_visits::share(e.total, mine.here, mine.total)
-                              : e.use.extra - static_cast<double>(e.use.visits);
-    return visits + static_cast<double>(mine.sum()) - theirs;
-  }
-
   void explain_wait(const arrival& a, std::int64_t wait_ns, bool partial_path) {
+    if (has_base_) return explain_part(a, wait_ns, partial_path);
     const path_profile& incoming = scratch_->incoming;
     const alignments::view base = aligned_.latest([&](std::uint64_t key) { return applies(key, a); });
     wait_instance& w = begin_wait(a, wait_ns);
@@ -318,6 +269,21 @@ class location_path {
     add_wait(w, a);
     if (maps_ != nullptr && !a.has(arrival_flag::paused))
       maps_->add_link(class_of(a), scratch_->taken.head.through, std::min(inherited_ns, wait_ns));
+  }
+
+  // A part of a wait is explained by what the causer ran meanwhile, whatever the waiter ran before.
+  void explain_part(const arrival& a, std::int64_t wait_ns, bool partial_path) {
+    wait_instance& w = begin_wait(a, wait_ns);
+    w.explained = true;
+    if (partial_path) w.trust = std::max(w.trust, quality::bounded);
+    list_part(scratch_->incoming, part_begin_, wait_ns, [&](std::uint32_t b, const residual_sums& sums) {
+      residual_term& t = w.terms.emplace_back();
+      t.block = (*blocks_)[b].block;
+      t.within = (*blocks_)[b].within;
+      static_cast<residual_sums&>(t) = sums;
+      scratch_->term_blocks.push_back(b);
+    });
+    add_wait(w, a);
   }
 
   // Begins an instance for a wait of the current record, without an explanation.
@@ -380,7 +346,8 @@ class location_path {
   bool inside_ = false;                  ///< ahead_ is inside the operation that ends it
   const base::pod_vector<arrival>* arrivals_ = nullptr;
   std::size_t at_ = 0;
-  path_profile profile_;
+  path_profile profile_, part_begin_;
+  bool has_base_ = false;  ///< part_begin_ is that of the current record
   own_visits own_;
   alignments aligned_;
   base::pod_vector<wait_note> notes_;

@@ -336,8 +336,8 @@ class lock_book {
       last_ns = v.last_ns;
       e.call.entry_ns = e.entry.need_ns = entries[l][v.first].begin_ns;
       e.call.inside_ns = v.inside_ns;
-      e.entry.site = site_of(here, here.records[v.first]);
-      e.entry.causer_record = static_cast<std::uint32_t>(v.first);
+      e.entry.causer_record = entries[l].record_of(v.first);
+      e.entry.site = site_of(here, here.records[e.entry.causer_record]);
       e.entry.causer_location = l;
       e.entry.trust = here.dropped > 0 ? quality::bounded : quality::exact;
     }

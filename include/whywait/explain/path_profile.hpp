@@ -126,6 +126,33 @@ inline residual_sums difference(block_use waiter, block_use causer, const block_
   return sums;
 }
 
+/// The lines of a part of a wait that is explained by what its causer ran from `begin` to `end` of its path: calls
+/// use(block, sums) for each block of it. If that took longer than the part, the lines are shortened to add up to it.
+template <class Use>
+void list_part(const path_profile& end, const path_profile& begin, std::int64_t wait_ns, Use&& use) {
+  const auto at = [](const path_profile& p, std::size_t b) { return b < p.size() ? p[b] : path_use{}; };
+  const std::size_t size = std::max(end.size(), begin.size());
+  std::int64_t all_ns = 0, before_ns = 0, written_ns = 0;
+  for (std::size_t b = 0; b != size; ++b) all_ns += at(end, b).ns - at(begin, b).ns;
+  const double scale = all_ns > wait_ns ? static_cast<double>(wait_ns) / static_cast<double>(all_ns) : 1;
+  for (std::uint32_t b = 0; b != size; ++b) {
+    const path_use last = at(end, b), first = at(begin, b);
+    if (last.same(first)) continue;
+    before_ns += last.ns - first.ns;
+    const std::int64_t up_to_ns = core::nearest(scale * static_cast<double>(before_ns)), ns = up_to_ns - written_ns;
+    written_ns = up_to_ns;
+    const std::int64_t own_ns = last.own_ns >= first.own_ns ? last.own_ns - first.own_ns : last.own_ns;
+    residual_sums sums;
+    sums.total_ns = sums.visits_ns = ns;
+    sums.inherited_ns = ns <= 0 ? 0 : std::clamp<std::int64_t>(ns - core::nearest(scale * static_cast<double>(own_ns)), 0, ns);
+    (ns < 0 ? sums.waiter_ns : sums.causer_ns) = ns < 0 ? -ns : ns;
+    const std::int64_t visits = last.visits - first.visits, work = last.work - first.work;
+    (visits < 0 ? sums.waiter_visits : sums.causer_visits) = visits < 0 ? -visits : visits;
+    (work < 0 ? sums.waiter_work : sums.causer_work) = work < 0 ? -work : work;
+    use(b, sums);
+  }
+}
+
 /// The profiles that two locations had in common when they were last aligned; the counts of an interval are relative to
 /// them. Bounded: the 16 most recent pairwise and group alignments are kept, and those before the last alignment of all
 /// ranks are dropped. After a dropped alignment the counts only reach further back; sums stay exact.

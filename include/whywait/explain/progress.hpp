@@ -55,7 +55,7 @@ inline bool completes_messages(core::call_role role) noexcept {
          role == call_role::complete_all || role == call_role::complete_any || role == call_role::epoch;
 }
 
-/// When one location was in MPI, by the index of its calls.
+/// When one location was in MPI, by the index of its calls. Records of thread primitives are none.
 class mpi_entries {
  public:
   struct entry {
@@ -69,10 +69,26 @@ class mpi_entries {
   void add(std::int64_t begin_ns, std::int64_t leave_ns, core::mpi_call call) {
     using core::call_role;
     const call_role role = core::role_of(call);
+    const std::uint32_t record = records_++;
+    if (role == call_role::thread_wait || role == call_role::thread_event) return;
+    if (record != all_.size()) {
+      while (numbers_.size() < all_.size()) numbers_.push_back(static_cast<std::uint32_t>(numbers_.size()));
+      numbers_.push_back(record);
+    } else if (!numbers_.empty()) {
+      numbers_.push_back(record);
+    }
     all_.push_back(
         {begin_ns, leave_ns, role == call_role::post_send || role == call_role::post_receive || role == call_role::start});
   }
   const entry& operator[](std::size_t i) const noexcept { return all_[i]; }
+  /// The record of a call, and the call of a record.
+  std::uint32_t record_of(std::size_t i) const noexcept {
+    return numbers_.empty() ? static_cast<std::uint32_t>(i) : numbers_[i];
+  }
+  const entry& at_record(std::uint32_t record) const noexcept {
+    if (numbers_.empty()) return all_[record];
+    return all_[static_cast<std::size_t>(std::lower_bound(numbers_.begin(), numbers_.end(), record) - numbers_.begin())];
+  }
 
   /// The last call that began by an instant, or `none`. O(log calls).
   std::size_t last_until(std::int64_t ns) const noexcept { return after(ns) == 0 ? none : after(ns) - 1; }
@@ -136,6 +152,8 @@ class mpi_entries {
   }
 
   base::pod_vector<entry> all_;
+  base::pod_vector<std::uint32_t> numbers_;  ///< the records; empty: record i is call i
+  std::uint32_t records_ = 0;
 };
 
 /// A call that stayed blocked after all that it needed by definition had arrived, and what one partner did meanwhile.

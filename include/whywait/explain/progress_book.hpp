@@ -258,9 +258,10 @@ class progress_book {
     std::int64_t posted_ns = q.since_ns, until_ns = q.leave_ns - 1;
     const record_place own = own_posting(source, q);
     if (own.location != record_place::nowhere) {
-      posted_ns = std::max(posted_ns, entries_[own.location][own.record].begin_ns);
+      posted_ns = std::max(posted_ns, entries_[own.location].at_record(own.record).begin_ns);
       const record_place over = posted_->completion_of(own, posted_->record(own));
-      if (over.location != record_place::nowhere) until_ns = std::min(until_ns, entries_[over.location][over.record].begin_ns);
+      if (over.location != record_place::nowhere)
+        until_ns = std::min(until_ns, entries_[over.location].at_record(over.record).begin_ns);
     }
     answer a{};
     a.entry.begin_ns = INT64_MIN;
@@ -282,7 +283,8 @@ class progress_book {
         if (at == mpi_entries::none || a.entry.begin_ns >= v.last_ns) continue;
         a.inside_ns = v.inside_ns;
       }
-      a.entry = {all[at].begin_ns, site_of(here, here.records[at]), static_cast<std::uint32_t>(at), l, 0};
+      const std::uint32_t record = all.record_of(at);
+      a.entry = {all[at].begin_ns, site_of(here, here.records[record]), record, l, 0};
       if (here.dropped > 0) a.entry.flags = endpoint_flag::partial;
     }
     if (a.outside_ns == INT64_MIN) a.outside_ns = rank_->begin_ns;

@@ -97,7 +97,8 @@ class rank_maps {
       for (auto b = static_cast<std::uint32_t>(series.size()); b <= block; ++b) {
         const auto* const at = std::find(blocks.begin(), blocks.end(), (*blocks_)[b].block);
         const bool listed = at != blocks.end() && (*blocks_)[b].within == 0;
-        series.push_back(static_cast<std::uint32_t>(listed ? run_maps::first_block + (at - blocks.begin()) : run_maps::other));
+        series.push_back(static_cast<std::uint32_t>(
+            listed ? run_maps::first_block + static_cast<std::size_t>(at - blocks.begin()) : run_maps::other));
       }
       out.bins[series[block]].add(from_ns, from_ns + ns);
     };
@@ -155,13 +156,15 @@ class rank_maps {
       steps.begin();
       location_steps::place at{location_walk(*rank_), rank_->begin_ns};
       bool counts = here.whole;  // a further thread counts from its first call on
+      bool absent = false;  // before it began there was no thread
       const auto enter = [&](std::uint32_t block, std::int64_t, std::int64_t ns, std::int64_t) {
         if (counts && ns > 0) code(block, at.now_ns - origin_ns_, ns);
       };
       const auto inside = [&](std::uint32_t, std::int64_t, std::int64_t ns, std::int64_t) {
-        if (ns > 0) call(at.now_ns - origin_ns_, at.now_ns + ns - origin_ns_);
+        if (ns > 0 && !absent) call(at.now_ns - origin_ns_, at.now_ns + ns - origin_ns_);
       };
       for (std::uint64_t i = 0; i != steps.size(); ++i) {
+        absent = steps[i].call == core::mpi_call::thread_begin;
         steps.begin_record(at, enter);
         counts = counts || i >= here.carried;
         if (i >= here.carried) seen(steps[i]);

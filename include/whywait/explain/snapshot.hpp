@@ -16,11 +16,20 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
+/// What a requested path is for.
+namespace wanted_path {
+enum : std::uint16_t {
+  aligns,  ///< from then on the waiter and the causer are aligned
+  of_all,  ///< of an operation that synchronised all its members
+  of_base  ///< where the causer was when the wait began (arrival_flag::based)
+};
+}
+
 /// A waiter's request for the causer's path at the beginning of one of the causer's records.
 struct snapshot_request {
   std::uint32_t causer_record, waiter_record;
   std::uint16_t causer_location, waiter_location;  ///< the waiter's may have second_wait
-  std::uint16_t all;     ///< not 0: an operation that synchronised all its members
+  std::uint16_t kind;    ///< wanted_path
   std::uint16_t single;  ///< not 0: the waiter's rank has only one location
 };
 

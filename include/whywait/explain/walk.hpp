@@ -46,12 +46,12 @@ inline core::stable_key site_of(const location_history& location, const core::sy
 /// In place of a call site: the end of recording.
 constexpr std::uint32_t end_of_recording = 0xffffffffu;
 
-/// The call site that names the end of the unmarked code before a record. Polls that found nothing do not divide unmarked
-/// code: how often they come is chance, and code is compared between ranks by the calls around it. `known`: the result
+/// The call site that names the end of the unmarked code before a record (core::divides_no_code), for code is compared between
+/// ranks by the calls around it. `known`: the result
 /// for an earlier record of the same walk, at first 0. O(1), amortised.
 inline std::uint32_t code_end_site(const location_history& here, std::uint64_t record, std::uint64_t& known) noexcept {
   known = std::max(known, record);
-  while (known < here.records.size() && core::polled_in_vain(here.records[known])) ++known;
+  while (known < here.records.size() && core::divides_no_code(here.records[known])) ++known;
   return known < here.records.size() ? here.records[known].site : end_of_recording;
 }
 

@@ -10,6 +10,7 @@
 #include <whywait/finalize/asking.hpp>
 #include <whywait/finalize/data_analysis.hpp>
 #include <whywait/finalize/epochs.hpp>
+#include <whywait/finalize/fail_check.hpp>
 #include <whywait/finalize/naming.hpp>
 #include <whywait/finalize/prediction.hpp>
 #include <whywait/finalize/run_summary.hpp>
@@ -17,9 +18,7 @@
 #include <whywait/finalize/together.hpp>
 #include <whywait/finalize/unseen.hpp>
 #include <whywait/report/assemble.hpp>
-#include <whywait/report/fail_rule.hpp>
 #include <whywait/report/files.hpp>
-#include <whywait/report/plain_result.hpp>
 #include <whywait/report/text.hpp>
 #include <whywait/report/trust.hpp>
 
@@ -117,16 +116,6 @@ inline reports::result partial_result(mpi::state& process, const finalize::team&
 /// Part of the file name of a result: the processes of MPI_Comm_spawn have the environment of those that started them.
 inline std::string name_of_world(const mpi::state& process) {
   return process.spawned ? ".spawned-" + std::to_string(process.registry->pid) : std::string();
-}
-
-/// Compares a run with the conditions of WHYWAIT_FAIL. Each that holds gives one line.
-inline void check_conditions(const char* conditions, const reports::result& result) {
-  const reports::fail_rules rules = reports::parse_fail_rules(conditions);
-  if (!rules.problem.empty()) return;
-  const base::vector<std::string> broken = reports::broken_rules(rules, reports::plain(result));
-  for (const std::string& why : broken) core::warn("WHYWAIT_FAIL: ", why.c_str(), "; this process ends with status 3");
-  if (broken.empty()) exit_status::passed();
-  else exit_status::has_reason();
 }
 
 /// Hook of MPI_Finalize. Explains the run, then prints and writes what the settings of rank 0 request.

@@ -1,17 +1,13 @@
 #ifndef WHYWAIT_FINALIZE_CODE_LINES_HPP
 #define WHYWAIT_FINALIZE_CODE_LINES_HPP
 
-#include <whywait/base/pod_vector.hpp>
 #include <whywait/core/code_source.hpp>
 #include <whywait/core/registry.hpp>
-#include <whywait/core/site.hpp>
 #include <whywait/coverage/names/code_blocks.hpp>
 #include <whywait/coverage/names/code_filter.hpp>
-#include <whywait/finalize/collect.hpp>
+#include <whywait/finalize/ran_code.hpp>
 #include <whywait/finalize/team.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <string>
 
 #ifndef WHYWAIT_DISABLE
@@ -19,23 +15,6 @@
 namespace whywait {
 inline namespace v0 {
 namespace finalize {
-
-/// Lists the numbers of the code blocks that ran in this process, each once.
-inline base::pod_vector<std::uint32_t> code_that_ran(const process_records& all) {
-  base::pod_vector<std::uint32_t> ran;
-  base::pod_vector<bool> known;
-  for (const core::location_history& l : all.history.locations) {
-    for (std::uint64_t i = 0; i != l.steps.size(); ++i) {
-      const std::uint32_t block = l.steps[i].block;
-      if (block < core::site_table::capacity) continue;
-      const std::size_t at = block - core::site_table::capacity;
-      if (at >= known.size()) known.resize(at + 1);
-      if (!known[at]) ran.push_back(block);
-      known[at] = true;
-    }
-  }
-  return ran;
-}
 
 /// Returns whether any rank cannot name its blocks; `why` is the reason of the lowest such rank. Collective.
 inline bool any_problem(const coverage::code_blocks& own, const finalize::team& all, std::string& why) {

@@ -98,6 +98,10 @@ inline process_records collect(mpi::state& process, const core::shared_clock& cl
 
   join_ended_threads(process, all);
   guard.unlock();
+  std::uint32_t main = explain::thread_book::no_main;
+  for (const core::location_history& l : history.locations)
+    if (l.whole) main = static_cast<std::uint32_t>(&l - history.locations.data());
+  all.rewrite_threads(process.begin_ticks, main);
 
   process.lock.lock();
   const std::uint32_t communicators = process.communicators.size();

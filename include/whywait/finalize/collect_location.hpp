@@ -62,7 +62,13 @@ inline void collect_location(record::location& from, const record::run_facts& ru
   to.whole = false;
   to.dropped = beside.lost_records + beside.lost_steps - beside.lost_before;
   to.carried = thread->carried;
+  if (from.cuts.is_open()) to.cuts = from.cuts.view();
+  if (from.cut_steps.is_open()) to.cut_steps = from.cut_steps.view();
+  to.opened = from.path.opened();
   for (std::uint64_t n : thread->calls) all.calls += n;
+  all.primitives += __atomic_load_n(&thread->primitives, __ATOMIC_RELAXED);
+  all.short_waits += __atomic_load_n(&thread->short_waits, __ATOMIC_RELAXED);
+  all.short_ticks += __atomic_load_n(&thread->short_ticks, __ATOMIC_RELAXED);
   all.lost_records += thread->lost_records;
   all.lost_steps += thread->lost_steps;
   // A thread may have stored a few records after another thread ran out of memory. These records follow gaps.

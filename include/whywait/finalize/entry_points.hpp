@@ -2,6 +2,7 @@
 #define WHYWAIT_FINALIZE_ENTRY_POINTS_HPP
 
 #include <whywait/mpi/mpi_header.hpp>
+#include <whywait/report/report_now.hpp>
 #include <whywait/report/run_result.hpp>
 
 namespace whywait {
@@ -31,18 +32,6 @@ result explain(const Communicator&) {
 #endif
 
 }  // namespace mpi
-
-#ifndef WHYWAIT_DISABLE
-
-/// `mpi::explain` over all ranks, for code that does without MPI types. Before MPI_Init and after MPI_Finalize there is no
-/// result.
-result report();
-
-#else
-
-inline result report() { return mpi::explain(0); }
-
-#endif
 
 }  // namespace v0
 }  // namespace whywait

@@ -11,8 +11,9 @@
 #include <whywait/finalize/asking.hpp>
 #include <whywait/finalize/code_lines.hpp>
 #include <whywait/finalize/collect.hpp>
+#include <whywait/finalize/contributions.hpp>
 #include <whywait/finalize/data_analysis.hpp>
-#include <whywait/finalize/exit_status.hpp>
+#include <whywait/finalize/fail_check.hpp>
 #include <whywait/finalize/mpi_transport.hpp>
 #include <whywait/finalize/node.hpp>
 #include <whywait/finalize/one_process.hpp>
@@ -26,7 +27,6 @@
 #include <whywait/finalize/timeline_store.hpp>
 #include <whywait/finalize/together.hpp>
 #include <whywait/mpi/epoch_meeting.hpp>
-#include <whywait/report/fail_rule.hpp>
 #include <whywait/report/output_file.hpp>
 
 #include <algorithm>
@@ -74,15 +74,6 @@ struct explained_so_far {
 inline explained_so_far& so_far_of(mpi::state& process) {
   if (process.so_far == nullptr) process.so_far = new explained_so_far();
   return *static_cast<explained_so_far*>(process.so_far);
-}
-
-/// WHYWAIT_FAIL of rank 0. What cannot be read is reported at once, and the run fails.
-inline void expect_check(const core::settings& wanted) {
-  if (wanted.fail == nullptr) return;
-  const std::string problem = reports::parse_fail_rules(wanted.fail).problem;
-  if (!problem.empty()) core::warn("WHYWAIT_FAIL: ", problem.c_str(), "\n  the run counts as failed, with status 3");
-  exit_status::expect_check();
-  if (!problem.empty()) exit_status::has_reason();
 }
 
 /// Hook of MPI_Init: what the scheduler did so far does not count. A path that cannot be written is reported now, and not after a

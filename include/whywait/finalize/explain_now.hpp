@@ -7,6 +7,7 @@
 #include <whywait/finalize/analysis.hpp>
 #include <whywait/finalize/entry_points.hpp>
 #include <whywait/finalize/epochs.hpp>
+#include <whywait/finalize/report_entry.hpp>
 #include <whywait/mpi/call.hpp>
 #include <whywait/mpi/epoch_meeting.hpp>
 #include <whywait/report/model.hpp>
@@ -44,7 +45,7 @@ reports::result explain_at(MPI_Comm comm, const mpi::caller& from, Also&& also) 
   here.begin();
   here.about(mpi::bits_of(comm), -1, -1);
   const std::uint32_t posting = process->take_posting();
-  int several = here.several() ? 1 : 0;
+  int several = here.several() || __atomic_load_n(&process->uses_threads, __ATOMIC_ACQUIRE) ? 1 : 0;
   // The reduction synchronises, so that no rank leaves before all have arrived.
   PMPI_Allreduce(MPI_IN_PLACE, &several, 1, MPI_INT, MPI_MAX, process->tool_comm);
   here.leave();
@@ -52,7 +53,7 @@ reports::result explain_at(MPI_Comm comm, const mpi::caller& from, Also&& also) 
     r->comm = 0;
     here.finish();
   }
-  if (several != 0) return refuse("several threads call MPI; no result before MPI_Finalize");
+  if (several != 0) return refuse("several threads call MPI or wait for each other; no result before MPI_Finalize");
   if (process->failed) return refuse(process->failed.text);
   if (process->delay != nullptr) process->delay->end_code();
   const rules::processor_use used = processor_use_of_process(*process);
@@ -89,6 +90,17 @@ inline whywait::result explain_plainly(MPI_Comm comm, const mpi::caller& from) {
   return plain;
 }
 
+/// record::run_facts::explain.
+inline void explain_run(record::run_facts&, void* result, const void* address, const void* frame) {
+  *static_cast<whywait::result*>(result) = explain_plainly(MPI_COMM_WORLD, {address, frame});
+}
+
+/// Hook of MPI_Init: from now on the run is recorded.
+inline void at_start_of_run(mpi::state& process) noexcept {
+  at_recording(process);
+  process.explain = &explain_run;
+}
+
 }  // namespace finalize
 
 namespace mpi {
@@ -99,10 +111,6 @@ __attribute__((weak, noinline, visibility("default"))) result explain(MPI_Comm c
 }
 
 }  // namespace mpi
-
-__attribute__((weak, noinline, visibility("default"))) result report() {
-  return finalize::explain_plainly(MPI_COMM_WORLD, {__builtin_return_address(0), __builtin_frame_address(0)});
-}
 
 }  // namespace v0
 }  // namespace whywait

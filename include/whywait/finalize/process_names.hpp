@@ -75,9 +75,10 @@ class process_names final : public explain::function_names {
     if (known == base::key_map::none || meanings_[known].calls == nullptr) return 0;
     if (symbols_ == nullptr) symbols_.reset(new reports::symboliser("libdw.so.1", modules_));
     const record::call_site& site = (*meanings_[known].calls)[meanings_[known].number];
-    core::stable_key key = function_key(code_of_call(*symbols_, site.address));
+    const void* from = site.caller;
+    core::stable_key key = function_key(code_of_site(*symbols_, site, from));
     if (key == 0) return 0;
-    if (site.caller != nullptr) key = core::combine(key, function_key(symbols_->of_call(site.caller)));
+    if (from != nullptr) key = core::combine(key, function_key(symbols_->of_call(from)));
     return core::combine(key, static_cast<std::uint64_t>(site.call));
   }
   bool contains(core::stable_key key) const override {
@@ -150,6 +151,22 @@ class process_names final : public explain::function_names {
     return code;
   }
 
+  // The call in the program's own code: thread primitives are called through the C++ library (std::lock_guard), inlined or not.
+  // `from`: its caller, if that is known; null if the place is that of the caller.
+  reports::code_place code_of_site(reports::symboliser& symbols, const record::call_site& site, const void*& from) const {
+    if (!core::is_of_threads(site.call)) return code_of_call(symbols, site.address);
+    reports::code_place code = symbols.of_call_outside(site.address);
+    const bool of_library = code.file.empty() ? code.function.compare(0, 5, "std::") == 0 : reports::is_of_library(code.file);
+    if (of_library && from != nullptr) {
+      code = symbols.of_call_outside(from);
+      from = nullptr;
+    }
+    // What a thread runs is inlined into a function of the library, whose name does not help.
+    if (code.function.compare(0, 5, "std::") == 0 && !code.file.empty() && !reports::is_of_library(code.file))
+      code.function.clear();
+    return code;
+  }
+
   base::place place_of_call(reports::symboliser& symbols, const record::call_site_table& calls, std::uint32_t number) const {
     const record::call_site& site = calls[number];
     std::string region;
@@ -157,8 +174,10 @@ class process_names final : public explain::function_names {
       if (level != 0) region += '/';
       region += name_of_site(symbols, calls.region(site, level));
     }
-    base::place p = reports::call_place(code_of_call(symbols, site.address), core::name_of(site.call), std::move(region));
-    if (site.caller != nullptr) p.caller = base::function_text(reports::call_place(symbols.of_call(site.caller), {}, {}));
+    const void* from = site.caller;
+    reports::code_place code = code_of_site(symbols, site, from);
+    base::place p = reports::call_place(std::move(code), core::name_of(site.call), std::move(region));
+    if (from != nullptr) p.caller = base::function_text(reports::call_place(symbols.of_call(from), {}, {}));
     return p;
   }
 

@@ -4,6 +4,7 @@
 #include <whywait/base/vector.hpp>
 #include <whywait/core/rank_history.hpp>
 #include <whywait/core/sync_record.hpp>
+#include <whywait/explain/thread_book.hpp>
 #include <whywait/finalize/joined_threads.hpp>
 #include <whywait/record/call_sites.hpp>
 
@@ -41,8 +42,22 @@ struct process_records {
   std::uint64_t lost_steps = 0;
   std::uint64_t lost_orders = 0;   ///< segments whose order did not fit into memory
   std::uint64_t closings = 0;      ///< number of earlier epochs in which memory ran out
+  std::uint64_t primitives = 0;  ///< thread primitives that waited, or ended a wait
+  std::uint64_t short_waits = 0, short_ticks = 0;  ///< waits for threads that were too short for a record
+  std::uint64_t least_ticks = 0;  ///< shorter ones have none
+  std::unique_ptr<explain::thread_book> book;  ///< records of waits for threads, as the explanation reads them; null: none
   std::unique_ptr<joined_threads> joined;  ///< threads whose work counts as that of the main thread; null: none
   std::uint64_t first_closed_ticks = 0;  ///< time at which memory first ran out; 0 if never
+
+  /// Prepares the records of thread primitives for the explanation. `begin`: of the run, ticks; `main`: the location of the
+  /// thread that began it, or thread_book::no_main.
+  void rewrite_threads(std::uint64_t begin, std::uint32_t main) {
+    base::pod_vector<core::location_history*> locations;
+    for (core::location_history& l : history.locations) locations.push_back(&l);
+    if (!explain::thread_book::needed(locations)) return;
+    book.reset(new explain::thread_book(locations, begin, main));
+    book->show();
+  }
 
   /// Sets the bounds of the history to the whole run, in the time of its clock. Epochs set their own bounds.
   void span_whole_run() noexcept {

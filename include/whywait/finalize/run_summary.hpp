@@ -9,14 +9,13 @@
 #include <whywait/record/location.hpp>
 #include <whywait/record/mismatch.hpp>
 #include <whywait/report/model.hpp>
+#include <whywait/report/run_settings.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
-
-#include <unistd.h>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -92,7 +91,7 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
               all.first_closed_ticks != 0 ? 1u : 0u,
               all.lost_orders,
               before.first_comers,
-              __atomic_load_n(&process.several, __ATOMIC_ACQUIRE) ? 1u : 0u,
+              __atomic_load_n(&process.several, __ATOMIC_ACQUIRE) || process.uses_threads ? 1u : 0u,
               0,
               0};
   const other_threads others = other_threads::of(*process.registry);
@@ -143,19 +142,15 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
   facts.first_comers = static_cast<std::int64_t>(counts.first_comers);
   facts.clock = core::cycle_clock::used() != core::clock_source::monotonic ? "cycle counter" : "CLOCK_MONOTONIC";
   facts.clock_error_seconds = worst_error_ns * 1e-9;
-  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
-    const std::string text = *variable;
-    const std::size_t equals = text.find('=');
-    if (text.compare(0, 8, "WHYWAIT_") == 0 && equals != std::string::npos)
-      facts.settings.emplace_back(text.substr(0, equals), text.substr(equals + 1));
-  }
+  reports::add_settings(facts);
   if (counts.full != 0)
-    facts.warnings.push_back("the record buffer was full on " + base::count(static_cast<std::int64_t>(counts.full)) + " of " +
-                             base::counted(process.size, "rank") + ", first after " + base::duration(full_ns[0] * 1e-9) +
-                             (full_ns[1] < 1 ? "; later waits are not explained"
-                                             : "; waits from then until the next meeting of all ranks are not explained") +
-                             "; increase WHYWAIT_MEMORY (now " + base::memory(process.registry->config.memory_bytes) + ")" +
-                             (counts.several != 0 ? ": while several threads call MPI the buffer cannot be reused" : ""));
+    facts.warnings.push_back(
+        "the record buffer was full on " + base::count(static_cast<std::int64_t>(counts.full)) + " of " +
+        base::counted(process.size, "rank") + ", first after " + base::duration(full_ns[0] * 1e-9) +
+        (full_ns[1] < 1 ? "; later waits are not explained"
+                        : "; waits from then until the next meeting of all ranks are not explained") +
+        "; increase WHYWAIT_MEMORY (now " + base::memory(process.registry->config.memory_bytes) + ")" +
+        (counts.several != 0 ? ": while several threads call MPI or wait for each other the buffer cannot be reused" : ""));
   if (counts.unordered != 0)
     facts.warnings.push_back("the path-order buffer (WHYWAIT_PATH=order) was full; for " +
                              base::counted(static_cast<std::int64_t>(counts.unordered), "interval") +

@@ -58,8 +58,9 @@ inline void go_on(thread_state& thread) noexcept {
 __attribute__((noinline, cold)) inline void end_epoch(thread_state& thread, const meeting_point& at, bool now) noexcept {
   state& process = *thread.process;
   // Several threads: another one may be inside a call, so that its records cannot be taken from it.
-  uint32_t all[3] = {fullness(process), process.closed ? 1u : 0u,
-                     __atomic_load_n(&process.several, __ATOMIC_ACQUIRE) || process.hook.on_epoch == nullptr ? 1u : 0u};
+  const bool alone =
+      !__atomic_load_n(&process.several, __ATOMIC_ACQUIRE) && !__atomic_load_n(&process.uses_threads, __ATOMIC_ACQUIRE);
+  uint32_t all[3] = {fullness(process), process.closed ? 1u : 0u, !alone || process.hook.on_epoch == nullptr ? 1u : 0u};
   PMPI_Allreduce(MPI_IN_PLACE, all, 3, MPI_UINT32_T, MPI_MAX, process.tool_comm);
   const bool possible = all[2] == 0;
   const bool ends = process.schedule.ends(possible ? all[0] : 0, possible && (all[1] != 0 || now));

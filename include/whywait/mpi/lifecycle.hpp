@@ -64,9 +64,12 @@ inline state* make_state(core::registry* registry) noexcept {
       known->registry = registry;
       known->last_posted = &known->last_posting;
       known->tool_comm = MPI_COMM_NULL;
-      if (known->requests.open() && known->messages.open() && known->communicators.open(&registry->kept))
+      if (known->requests.open() && known->messages.open() && known->communicators.open(&registry->kept)) {
         __atomic_store_n(&registry->extension[0], static_cast<void*>(known), __ATOMIC_RELEASE);
-      else known = nullptr;
+        __atomic_store_n(&registry->extension[3], static_cast<void*>(static_cast<record::run_facts*>(known)), __ATOMIC_RELEASE);
+      } else {
+        known = nullptr;
+      }
     }
   } else if (known->layout != sizeof(state)) {
     known = nullptr;  // another version of whywait watches this process

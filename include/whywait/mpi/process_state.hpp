@@ -2,7 +2,6 @@
 #define WHYWAIT_MPI_PROCESS_STATE_HPP
 
 #include <whywait/core/clock.hpp>
-#include <whywait/core/kept_modules.hpp>
 #include <whywait/core/output_path.hpp>
 #include <whywait/core/registry.hpp>
 #include <whywait/core/spin_lock.hpp>
@@ -153,7 +152,6 @@ struct state : process_facts {
   request_table messages;
   alignas(64) spin_lock lock;  ///< communicators
   posting_lock posting_locks[64];  ///< order of posting, by communicator: within one, ordinals are in MPI's order
-  core::kept_modules modules;
   MPI_Comm tool_comm;  ///< duplicate of MPI_COMM_WORLD for whywait alone; errors return
   MPI_Comm self_comm;  ///< MPI_COMM_SELF; in a program that only has sessions, one that whywait made
   MPI_Group world_group;
@@ -232,13 +230,18 @@ inline bool release_calls(record::location& ended) noexcept {
   return true;
 }
 
+inline void take_over_calls(record::location& at) noexcept {
+  thread_state& thread = *static_cast<thread_state*>(at.extension[0]);
+  thread.location = &at;
+  if (thread.process->catches_faults) thread.signals.set();
+}
+
 /// The state of a thread that has none. Null without memory.
 __attribute__((noinline, cold)) inline thread_state* make_thread(state* process, record::location* location) noexcept {
   pthread_mutex_lock(&process->registry->mutex);
   record::ended_threads* const ended = process->registry->ended;
   record::detail::continue_calls(*process->registry, *location);
   thread_state* const before = static_cast<thread_state*>(location->extension[0]);
-  if (before != nullptr) before->location = location;
   pthread_mutex_unlock(&process->registry->mutex);
   if (before != nullptr) return before;
   void* pages = core::map_pages(sizeof(thread_state), true);
@@ -258,6 +261,7 @@ __attribute__((noinline, cold)) inline thread_state* make_thread(state* process,
   if (ended != nullptr) {
     ended->gap_of = &gap_of;
     ended->release_calls = &release_calls;
+    ended->take_over_calls = &take_over_calls;
     if (first) ended->caller = location;
     else ended->several = true;
   }

@@ -235,7 +235,7 @@ class dead_process {
       records_.failed_polls += t.calls.failed_polls;
       if (t.calls.open.frame != nullptr && is_sane(t.calls.open.begin))
         t.last_ticks = std::max(t.last_ticks, t.calls.open.begin);
-      if (t.calls.open.call >= core::mpi_call::count_) t.calls.open.frame = nullptr;
+      if (!core::is_known(t.calls.open.call)) t.calls.open.frame = nullptr;
     }
     cut_bad(t, to);
     if (t.calls_mpi) {
@@ -263,7 +263,7 @@ class dead_process {
     std::uint64_t good = 0, last = facts_.begin_ticks, cursor = 0;
     for (; t.calls_mpi && good < records.size(); ++good) {
       const core::sync_record& r = records[good];
-      if (r.call >= core::mpi_call::count_ || r.site >= t.calls.sites.size() || r.steps < cursor || r.steps > good_steps) break;
+      if (!core::is_known(r.call) || r.site >= t.calls.sites.size() || r.steps < cursor || r.steps > good_steps) break;
       if (!is_sane(r.begin) || r.begin < last || r.duration >= most_ticks) break;
       const bool known = r.comm < records_.history.communicators.size();
       if (!known && r.comm != mpi::communicator_table::none) break;

@@ -2,6 +2,7 @@
 #define WHYWAIT_RECORD_CALL_FACTS_HPP
 
 #include <whywait/core/clock.hpp>
+#include <whywait/core/kept_modules.hpp>
 #include <whywait/core/mpi_calls.hpp>
 #include <whywait/core/spin_lock.hpp>
 #include <whywait/core/sync_record.hpp>
@@ -40,12 +41,17 @@ struct thread_facts {
   core::path_step* earlier;  ///< per block, what was recorded before this epoch; null: nothing
   uint64_t lost_before;  ///< of `lost_records` and `lost_steps` together: before this epoch
   uint64_t carried;  ///< the first records: out of earlier epochs
+  uint64_t primitives;  ///< thread primitives that waited, or ended a wait
+  uint64_t short_waits;  ///< waits for threads that were too short for a record
+  uint64_t short_ticks;  ///< their time
+  uint64_t spent;  ///< ticks that whywait spent since the last record of a thread primitive
 };
 
 /// One recorded run of the process: registry::extension[3].
 struct run_facts {
   uint64_t layout;  ///< sizeof of the struct that derives from it
   bool running;  ///< calls are recorded: with MPI between MPI_Init and MPI_Finalize
+  bool uses_threads;  ///< thread primitives left records, on any location
   bool closed;  ///< memory ran out: nothing more is recorded, totals go on
   uint32_t closed_posting;  ///< the last ordinal that is recorded on all locations; valid if `closed`
   uint64_t closed_ticks;  ///< when memory ran out
@@ -56,6 +62,11 @@ struct run_facts {
   int32_t rank;
   int32_t size;
   core::clock_anchor start_anchor;
+  core::kept_modules modules;  ///< modules of call sites, for a reader after a crash
+  uint64_t least_ticks;  ///< shorter waits for threads leave no record; 0: not decided yet
+  uint32_t epoch;  ///< number of the epoch, for core::record_name
+  /// Explains the run so far into a whywait::result, from the call site of `address` and `frame`; null: at the end only.
+  void (*explain)(run_facts& self, void* result, const void* address, const void* frame);
   const uint32_t* last_posted;  ///< ordinal of the last operation that was handed to MPI; null: none ever is
   core::spin_lock closing;  ///< protects what `close` writes
 

@@ -14,7 +14,7 @@ namespace whywait {
 inline namespace v0 {
 namespace record {
 
-/// A place in the program that calls MPI, identified by return address, the caller of the function that contains it, and the
+/// A place in the program that makes an observed call, identified by return address, the caller of the function that contains it, and the
 /// stack of open regions; and the total time of its calls (exact even if single records were lost). One cache line.
 struct call_site {
   /// Where a call from `address` finds the return address of the function that contains it.
@@ -28,17 +28,17 @@ struct call_site {
     bool operator==(const return_slot& o) const noexcept { return offset == o.offset && base == o.base; }
   };
 
-  const void* address;    ///< return address into the function that called
-  const void* caller;     ///< return address of that function; null: not known
+  const void* address;  ///< return address into the function that called
+  const void* caller;  ///< return address of that function; null: not known
   core::stable_key path;  ///< path_recorder::path() at the call
-  uint64_t count;         ///< calls
-  uint64_t ticks;         ///< time inside MPI
-  uint32_t regions;       ///< where its stack of regions begins in call_site_table::region
-  uint16_t depth;         ///< open regions kept, outermost first, at most 64
+  uint64_t count;  ///< calls
+  uint64_t ticks;  ///< time inside the call
+  uint32_t regions;  ///< where its stack of regions begins in call_site_table::region
+  uint16_t depth;  ///< open regions kept, outermost first, at most 64
   core::mpi_call call;
-  return_slot slot;       ///< of the first site of an address, path and call; else unused
-  uint32_t first;         ///< number of that site
-  uint16_t callers;       ///< the same: sites with other callers
+  return_slot slot;  ///< of the first site of an address, path and call; else unused
+  uint32_t first;  ///< number of that site
+  uint16_t callers;  ///< the same: sites with other callers
 };
 static_assert(sizeof(call_site) == 64, "a call site is one cache line");
 
@@ -118,7 +118,7 @@ class call_site_table {
       const call_site& site = own[good];
       uint16_t call;
       memcpy(&call, &site.call, sizeof call);
-      if (call >= static_cast<uint16_t>(core::mpi_call::count_) || site.depth > most_depth) break;
+      if (!core::is_known(static_cast<core::mpi_call>(call)) || site.depth > most_depth) break;
       if (site.depth != 0 && (site.regions > regions || site.depth > regions - site.regions)) break;
       bool named = true;
       for (uint32_t level = 0; level < site.depth; ++level) named = named && regions_there[site.regions + level] < sites;

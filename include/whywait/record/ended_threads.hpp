@@ -40,6 +40,8 @@ class ended_threads {
   uint64_t (*gap_of)(const location& caller, uint64_t begin, uint64_t end) noexcept = nullptr;
   /// Prepares what a thread kept for its MPI calls for the next one; false: it stays as it is.
   bool (*release_calls)(location&) noexcept = nullptr;
+  /// A thread continues the MPI calls of one that ended; runs on that thread.
+  void (*take_over_calls)(location&) noexcept = nullptr;
 
   bool open(core::memory_budget& budget) noexcept {
     sums_ = static_cast<core::path_step*>(core::map_pages(sizeof(core::path_step) * core::site_table::capacity, false));

@@ -7,6 +7,7 @@
 #include <whywait/core/pages.hpp>
 #include <whywait/core/registry.hpp>
 #include <whywait/core/sync_record.hpp>
+#include <whywait/core/thread_record.hpp>
 #include <whywait/record/details.hpp>
 #include <whywait/record/ended_threads.hpp>
 #include <whywait/record/marks.hpp>
@@ -17,6 +18,8 @@
 
 #include <pthread.h>
 #include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <new>
 
 #ifndef WHYWAIT_DISABLE
@@ -35,6 +38,9 @@ struct location : core::location_base {
   core::event_buffer<core::path_step> steps;    ///< segments, closed at each sync record
   core::event_buffer<core::sync_record> syncs;
   core::event_buffer<int32_t> needs;            ///< rank lists of sparse collectives
+  core::event_buffer<core::thread_cut> cuts;    ///< where threads were that this one began to wait for; opened by the first
+  core::event_buffer<core::path_step> cut_steps;
+  uint32_t tid = 0;                             ///< the kernel's number of the thread
   uint64_t mismatched_ends = 0;                 ///< how often begin and end did not pair
   mismatch first_mismatch{};                    ///< the first of them
   uint8_t begun[path_recorder::max_depth + 1];  ///< 1 for each level that whywait::begin has opened; zeroed pages
@@ -120,6 +126,7 @@ inline location* reuse_location(core::registry& registry) noexcept {
   if (at != nullptr) {
     registry.free_locations = at->next_free;
     at->path.open(core::cycle_clock::now());
+    __atomic_store_n(&at->tid, static_cast<uint32_t>(syscall(SYS_gettid)), __ATOMIC_RELAXED);
     __atomic_store_n(&at->finished, 0u, __ATOMIC_RELEASE);
   }
   pthread_mutex_unlock(&registry.mutex);
@@ -141,6 +148,7 @@ inline location* make_location(core::registry& registry) noexcept {
   made->finished = 0;
   made->end_ticks = 0;
   made->next_free = nullptr;
+  made->tid = static_cast<uint32_t>(syscall(SYS_gettid));
   if (!made->steps.open(registry.memory) || !made->syncs.open(registry.memory) || !made->needs.open(registry.memory)) {
     core::warn("no address space to record a thread; it is left out");
     return nullptr;  // a few pages stay behind

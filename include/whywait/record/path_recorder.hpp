@@ -206,6 +206,26 @@ class path_recorder {
     }
   }
 
+  /// Copies the open segment as `peek` shows it, for another thread than its own: numbers of blocks that change meanwhile may be
+  /// torn. Returns how many steps there are; of more than `room` none is copied.
+  __attribute__((noinline, no_sanitize("thread"))) uint32_t glimpse(uint64_t now, core::path_step* into,
+                                                                    uint32_t room) const noexcept {
+    // Not atomic: ThreadSanitizer checks atomic operations here as well.
+    const entry* const inside = (*const_cast<const frame* const volatile*>(&head_.top))->region;
+    const uint32_t count = *const_cast<const volatile uint32_t*>(&touched_count_);
+    if (count > room) return count;
+    const uint64_t longest = now > opened_ ? now - opened_ : 0;
+    uint32_t copied = 0;
+    const auto copy = [&](const core::path_step& step) { into[copied++] = step; };
+    for (uint32_t i = 0; i < count; ++i) {
+      const entry& e = profile_[touched_[i]];
+      uint64_t ticks = e.whole + e.rest + (&e == inside ? now : 0);
+      if (static_cast<int64_t>(ticks) > 0 && ticks > longest) ticks -= now;
+      hand_over(touched_[i], e.visits, e.work, static_cast<int64_t>(ticks) < 0 ? 0 : ticks, copy);
+    }
+    return copied;
+  }
+
   /// When it was opened, in ticks.
   uint64_t opened() const noexcept { return opened_; }
 

@@ -84,6 +84,8 @@ inline bool continue_calls(core::registry& registry, location& at) noexcept {
   exchange(at.syncs, before->syncs);
   exchange(at.steps, before->steps);
   exchange(at.needs, before->needs);
+  exchange(at.cuts, before->cuts);
+  exchange(at.cut_steps, before->cut_steps);
   const auto hand_over = [](auto& from, auto& to) noexcept {
     const auto was = from;
     __atomic_store_n(&from, decltype(was)(nullptr), __ATOMIC_RELEASE);
@@ -94,6 +96,7 @@ inline bool continue_calls(core::registry& registry, location& at) noexcept {
   if (registry.ended->caller == before) registry.ended->caller = &at;
   before->next_free = registry.free_locations;
   registry.free_locations = before;
+  if (at.extension[0] != nullptr && registry.ended->take_over_calls != nullptr) registry.ended->take_over_calls(at);
   return true;
 }
 

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_HEADLINE_HPP
 #define WHYWAIT_REPORT_HEADLINE_HPP
 
+#include <whywait/base/ranks.hpp>
 #include <whywait/base/table.hpp>
 #include <whywait/base/units.hpp>
 #include <whywait/report/model.hpp>
@@ -23,7 +24,7 @@ inline std::string headline(const result& r, double waiting = 0) {
   std::string head = "whywait";
   const std::string program = program_name(run.origin);
   if (!program.empty()) head += " · " + base::shorten_middle(base::printable(program), 40);
-  head += " · " + base::counted(run.ranks, "rank");
+  head += " · " + base::counted(run.ranks, base::rank_noun());
   if (run.locations > run.ranks) head += " · " + base::counted(run.locations, "thread");
   head += " · " + base::duration(run.seconds);
   if (run.unseen_seconds > 0.01 * run.seconds) head += ", of which " + explained_words(run) + " explained";
@@ -50,12 +51,13 @@ inline bool is_quiet(const result& r, const text_options& o) noexcept {
 /// What is said about a run whose ranks hardly wait.
 inline std::string quiet_words(const result& r, const text_options& o) {
   if (r.run.ranks == 1 && r.run.waiting_seconds <= 0) {
-    return r.other_worlds.seconds > 0 ? "1 rank: it can only wait for processes of another world."
-                                      : "1 rank: there is no other rank to wait for.";
+    if (r.other_worlds.seconds > 0) return "1 rank: it can only wait for processes of another world.";
+    return std::string("1 ") + base::rank_noun() + ": there is no other " + base::rank_noun() + " to wait for.";
   }
   const double share = waiting_share(r.run);
   if (r.run.unseen_seconds > 0.1 * r.run.seconds) return hardly_seen(r.run, share);
-  const std::string waiting = base::percent(share) + " of rank time is waiting (" + base::duration(r.run.waiting_seconds) + ")";
+  const std::string waiting =
+      base::percent(share) + " of " + base::rank_time() + " is waiting (" + base::duration(r.run.waiting_seconds) + ")";
   if (nothing_worth_changing(r, o)) return waiting + ": nothing worth changing here.";
   return waiting + instead_words(first_objection(r, o));
 }

@@ -85,6 +85,12 @@ void write_run(Writer& out, const result& r) {
   out.key("run").begin_object();
   write_origin(out, run.origin);
   out.member("ranks", run.ranks).member("locations", run.locations).member("seconds", run.seconds);
+  if (run.threads_only) out.member("threads_only", true);
+  if (run.primitives > 0)
+    out.member("primitives", run.primitives)
+        .member("short_waits", run.short_waits)
+        .member("short_wait_seconds", run.short_wait_seconds)
+        .member("least_wait_seconds", run.least_wait_seconds);
   if (run.unseen_seconds > 0) out.member("unseen_seconds", run.unseen_seconds);
   if (run.other_threads > 0)
     out.member("other_threads", run.other_threads).member("other_thread_seconds", run.other_thread_seconds);

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_LEDGER_TEXT_HPP
 #define WHYWAIT_REPORT_LEDGER_TEXT_HPP
 
+#include <whywait/base/ranks.hpp>
 #include <whywait/base/table.hpp>
 #include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
@@ -57,8 +58,8 @@ inline std::string overhead_text(const run_ledger& r) {
   if (most < 0.01 * r.seconds) return "measuring made the run longer by " + bound + parts;
   std::string text = "without measuring the run would have taken " + base::duration(o.without_seconds) + " (± " +
                      base::duration(o.error_seconds, 2) + "), with " + base::duration(o.waiting_without_seconds) +
-                     " of waiting: measuring took " + base::duration(o.seconds, 2) +
-                     " on all ranks and made the run longer by " + bound + parts;
+                     " of waiting: measuring took " + base::duration(o.seconds, 2) + " on all " + base::rank_nouns() +
+                     " and made the run longer by " + bound + parts;
   if (o.inversions > 0)
     text += "; without it another message would have arrived first in " + base::counted(o.inversions, "call");
   return text;

@@ -34,6 +34,11 @@ struct run_facts {
   std::int64_t ranks = 1;
   std::string mpi;                  ///< version text of the MPI library
   std::int64_t mpi_calls = 0;       ///< calls seen on all ranks; 0 means that interception did not work
+  bool threads_only = false;        ///< one process without MPI: what is called a rank everywhere is one of its threads
+  std::int64_t primitives = 0;      ///< thread primitives seen that waited, or ended a wait
+  std::int64_t short_waits = 0;     ///< waits for threads that were too short to be recorded
+  double short_wait_seconds = 0;    ///< their time; no part of waiting_seconds
+  double least_wait_seconds = 0;    ///< shorter waits for threads are not recorded
   std::int64_t dropped_events = 0;  ///< records dropped because the buffer was full
   std::int64_t epochs = 1;          ///< number of epochs that were explained separately
   double pause_seconds = 0;         ///< wall time of the pauses between epochs

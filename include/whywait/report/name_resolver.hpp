@@ -2,6 +2,7 @@
 #define WHYWAIT_REPORT_NAME_RESOLVER_HPP
 
 #include <whywait/base/places.hpp>
+#include <whywait/base/ranks.hpp>
 #include <whywait/explain/block_names.hpp>
 #include <whywait/report/named_block.hpp>
 
@@ -41,7 +42,8 @@ class name_resolver {
   static std::string words(const explain::block_description& d) {
     if (d.kind == explain::block_kind::call) return "inside " + call_text(copy_of(d.where));
     if (d.kind != explain::block_kind::between) return d.name;
-    return "between " + (d.since_init ? std::string("MPI_Init") : call_text(copy_of(d.from), "at")) + " and " +
+    if (d.until_end) return "after " + (d.since_init ? std::string(base::start_text()) : call_text(copy_of(d.from), "at"));
+    return "between " + (d.since_init ? std::string(base::start_text()) : call_text(copy_of(d.from), "at")) + " and " +
            call_text(copy_of(d.where), "at");
   }
 

@@ -2,6 +2,7 @@
 #define WHYWAIT_REPORT_NAMED_BLOCK_HPP
 
 #include <whywait/base/places.hpp>
+#include <whywait/base/ranks.hpp>
 #include <whywait/base/table.hpp>
 #include <whywait/base/vector.hpp>
 
@@ -32,11 +33,17 @@ struct named_block {
   [[gnu::noinline]] ~named_block() = default;
 };
 
+/// Whether `between` code has no call at its end: its thread still ran when the run ended.
+inline bool ends_openly(const named_block& b) noexcept { return b.kind == "between" && b.block.compare(0, 6, "after ") == 0; }
+
 /// Lines that name a block. They have at most `columns` if the file name fits, otherwise at most `room`.
 inline base::vector<std::string> label_of(const named_block& b, std::size_t columns, std::size_t room) {
   if (b.kind == "between") {
-    base::vector<std::string> lines = {"between MPI_Init"};
-    if (b.from) lines = call_lines(*b.from, room, "between ");
+    const bool open = ends_openly(b);
+    const std::string before = open ? "after " : "between ";
+    base::vector<std::string> lines = {before + base::start_text()};
+    if (b.from) lines = call_lines(*b.from, room, before);
+    if (open) return lines;
     for (std::string& line : call_lines(b.where, room, "    and ")) lines.push_back(std::move(line));
     return lines;
   }

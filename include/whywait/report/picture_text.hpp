@@ -3,6 +3,7 @@
 
 #include <whywait/base/places.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/ranks.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/table.hpp>
 #include <whywait/base/units.hpp>
@@ -59,8 +60,8 @@ class picture_writer {
   }
 
   static std::string who(const location_seconds& l, const std::string& what) {
-    return "rank " + std::to_string(l.rank) + (l.thread != 0 ? " thread " + std::to_string(l.thread) : std::string()) + " (" +
-           what + ")";
+    return base::rank_text(l.rank) + (l.thread != 0 ? " thread " + std::to_string(l.thread) : std::string()) + " (" + what +
+           ")";
   }
 
   // Code that the compiler counts is named by its function.

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_SHORT_TEXT_HPP
 #define WHYWAIT_REPORT_SHORT_TEXT_HPP
 
+#include <whywait/base/ranks.hpp>
 #include <whywait/base/table.hpp>
 #include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
@@ -72,7 +73,7 @@ class short_writer {
   part write() const {
     part all;
     add(all, headline(r_, is_quiet(r_, o_) ? 0 : waiting_share(r_.run)), "", o_.bold());
-    if (r_.run.mpi_calls <= 0) {
+    if (r_.run.mpi_calls <= 0 && !r_.run.threads_only) {
       add(all, no_calls_words(), "  ", o_.red());
       warnings(all, tight_ >= 4 ? 1 : 8);
       return all;
@@ -193,7 +194,7 @@ class short_writer {
     std::string head = pattern_words(f.patterns[0]);
     if (f.patterns.size() == 2) head += " and " + pattern_words(f.patterns[1]);
     else if (f.patterns.size() > 2) head += " and " + base::counted(count(f.patterns.size() - 1), "other pattern");
-    head += ": " + who_waited(w) + ", " + base::percent(w.seconds / r_.run.location_seconds) + " of rank time";
+    head += ": " + who_waited(w) + ", " + base::percent(w.seconds / r_.run.location_seconds) + " of " + base::rank_time();
     add(out, head, number_of(number));
     std::string where = "in " + call_text(w.operation);
     const std::string cause = call_text(w.cause);
@@ -277,14 +278,16 @@ class short_writer {
   // One line: on what the report rests.
   std::string quality() const {
     const run_facts& run = r_.run;
-    std::string out = base::counted(run.mpi_calls, "MPI call");
+    std::string out = run.threads_only
+                          ? base::counted(run.primitives, "wait or release of a thread", "waits and releases of threads")
+                          : base::counted(run.mpi_calls, "MPI call");
     if (run.epochs > 1) out += " in " + base::counted(run.epochs, "epoch");
     if (run.waiting_seconds > 0)
       out += ", " + base::percent(std::max(run.unexplained_seconds, 0.0) / run.waiting_seconds) + " of the waiting unexplained";
     if (run.dropped_events > 0) out += ", " + base::counted(run.dropped_events, "event") + " dropped";
     if (run.unmatched > 0) out += ", " + base::counted(run.unmatched, "message") + " unmatched";
     if (run.clock_violations > 0) out += ", " + base::counted(run.clock_violations, "clock violation");
-    if (!(run.clock_error_seconds < 1e-5))
+    if (!run.threads_only && !(run.clock_error_seconds < 1e-5))
       out += ", clock error " +
              (std::isfinite(run.clock_error_seconds) ? base::duration(run.clock_error_seconds, 2) : std::string("unknown"));
     const overhead_section& o = r_.ledger.overhead;

@@ -4,10 +4,11 @@
 #include <whywait/base/cpp_name.hpp>
 #include <whywait/base/places.hpp>
 #include <whywait/report/code_place.hpp>
+#include <whywait/report/inlined_call.hpp>
+#include <whywait/report/libdw.hpp>
 #include <whywait/report/module_list.hpp>
 
 #include <dlfcn.h>
-#include <sys/types.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -26,73 +27,6 @@ struct code_place {
   std::string file;          ///< path as it was given to the compiler
   int line = 0;
 };
-
-namespace detail {
-
-struct dwfl;  // opaque types of elfutils' libdwfl
-struct dwfl_module;
-struct dwfl_line;
-struct dwarf_die;
-struct dwarf_line;
-
-/// Dwfl_Callbacks of elfutils/libdwfl.h (unchanged since ELFUTILS_0.122).
-struct dwfl_callbacks {
-  void (*find_elf)();
-  void (*find_debuginfo)();
-  void (*section_address)();
-  char** debuginfo_path;
-};
-
-/// The functions of libdw.so.1 that are used. The library is loaded when a report is made; users need not link it.
-struct libdw {
-  using any_function = void (*)();
-  dwfl* (*begin)(const dwfl_callbacks*) = nullptr;
-  void (*end)(dwfl*) = nullptr;
-  int (*linux_proc_report)(dwfl*, pid_t) = nullptr;
-  void (*report_begin)(dwfl*) = nullptr;
-  dwfl_module* (*report_elf)(dwfl*, const char* name, const char* file, int descriptor, std::uint64_t base,
-                             bool add_p_vaddr) = nullptr;
-  int (*report_end)(dwfl*, any_function removed, void* argument) = nullptr;
-  dwfl_module* (*addrmodule)(dwfl*, std::uint64_t address) = nullptr;
-  dwfl_line* (*module_getsrc)(dwfl_module*, std::uint64_t address) = nullptr;
-  const char* (*lineinfo)(dwfl_line*, std::uint64_t*, int* line, int*, std::uint64_t*, std::uint64_t*) = nullptr;
-  const char* (*module_addrname)(dwfl_module*, std::uint64_t address) = nullptr;
-  dwarf_die* (*module_nextcu)(dwfl_module*, dwarf_die* last, std::uint64_t* bias) = nullptr;
-  int (*haspc)(dwarf_die*, std::uint64_t address) = nullptr;
-  dwarf_line* (*getsrc_die)(dwarf_die*, std::uint64_t address) = nullptr;
-  int (*lineno)(dwarf_line*, int* line) = nullptr;
-  const char* (*linesrc)(dwarf_line*, std::uint64_t*, std::uint64_t*) = nullptr;
-  any_function find_elf = nullptr, find_debuginfo = nullptr, section_address = nullptr;
-
-  /// False if the library or one of its functions is missing.
-  bool load(const char* library) noexcept {
-    // NODELETE: the library has thread-local data with destructors; unloading it at exit would gain nothing.
-    void* const handle = ::dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (handle == nullptr) return false;
-    const bool complete = find(handle, "dwfl_begin", begin) && find(handle, "dwfl_end", end) &&
-                          find(handle, "dwfl_linux_proc_report", linux_proc_report) &&
-                          find(handle, "dwfl_report_begin", report_begin) && find(handle, "dwfl_report_elf", report_elf) &&
-                          find(handle, "dwfl_report_end", report_end) && find(handle, "dwfl_addrmodule", addrmodule) &&
-                          find(handle, "dwfl_module_getsrc", module_getsrc) && find(handle, "dwfl_lineinfo", lineinfo) &&
-                          find(handle, "dwfl_module_addrname", module_addrname) &&
-                          find(handle, "dwfl_module_nextcu", module_nextcu) && find(handle, "dwarf_haspc", haspc) &&
-                          find(handle, "dwarf_getsrc_die", getsrc_die) && find(handle, "dwarf_lineno", lineno) &&
-                          find(handle, "dwarf_linesrc", linesrc) && find(handle, "dwfl_linux_proc_find_elf", find_elf) &&
-                          find(handle, "dwfl_build_id_find_debuginfo", find_debuginfo) &&
-                          find(handle, "dwfl_offline_section_address", section_address);
-    ::dlclose(handle);
-    return complete;
-  }
-
- private:
-  template <class Function>
-  static bool find(void* handle, const char* name, Function*& function) noexcept {
-    function = reinterpret_cast<Function*>(::dlsym(handle, name));
-    return function != nullptr;
-  }
-};
-
-}  // namespace detail
 
 /// Finds function, file and line of code addresses of the running process, after the run and on the rank that owns them
 /// (address space layout randomisation gives every rank other addresses). Reads debug information through elfutils'
@@ -114,6 +48,22 @@ class symboliser {
   /// Symbols of the call that returns to `return_address`; the line is that of the call instruction.
   code_place of_call(const void* return_address) {
     return look_up(return_address, reinterpret_cast<std::uintptr_t>(return_address) - 1);
+  }
+
+  /// The same, but not in a header of the C++ library or of whywait: where functions of those were inlined (std::lock_guard), the
+  /// line is that of the call in the program's own code. Where they were not, the result is in such a header (is_of_library).
+  code_place of_call_outside(const void* return_address) {
+    code_place out = of_call(return_address);
+    if (!is_of_library(out.file) || session_ == nullptr) return out;
+    const std::uintptr_t inside = reinterpret_cast<std::uintptr_t>(return_address) - 1;
+    detail::dwfl_module* const module = dw_.addrmodule(session_, inside);
+    std::uint64_t bias = 0;
+    for (detail::dwarf_die* unit = nullptr; module != nullptr && (unit = dw_.module_nextcu(module, unit, &bias)) != nullptr;) {
+      if (dw_.haspc(unit, inside - bias) <= 0) continue;
+      detail::leave_inlined(dw_, unit, inside - bias, out.file, out.line);
+      break;
+    }
+    return out;
   }
 
   /// Symbols of the code at `address`, such as the begin of a function.

@@ -42,7 +42,7 @@ class text_writer {
   std::string operator()() {
     const run_facts& run = r_.run;
     std::string head = headline(r_);
-    if (run.mpi_calls <= 0) {
+    if (run.mpi_calls <= 0 && !run.threads_only) {
       paragraph(head, "", o_.bold());
       paragraph(no_calls_words(), "  ", o_.red());
       warnings();
@@ -50,8 +50,8 @@ class text_writer {
     }
     const bool quiet = is_quiet(r_, o_), partly = run.unseen_seconds > 0.01 * run.seconds;
     if (!quiet)
-      head += " · " + base::percent(waiting_share(run)) + " of " + (partly ? "that" : "rank time") + " is waiting (" +
-              base::duration(run.waiting_seconds) + ")";
+      head += " · " + base::percent(waiting_share(run)) + " of " + (partly ? std::string("that") : base::rank_time()) +
+              " is waiting (" + base::duration(run.waiting_seconds) + ")";
     paragraph(head, "", o_.bold());
     if (run.partial) paragraph("The program did not finish; the report covers what was recorded until its end.", "  ");
     if (shares_processors(r_)) paragraph(sharing_words(r_), "  ", o_.red(), 2);
@@ -134,7 +134,7 @@ class text_writer {
     for (const auto& [pattern, seconds] : sums)
       if (seconds >= 0.1 * o_.quiet_below * r_.run.location_seconds)
         text += (several++ == 0 ? "" : ", ") + pattern_words(*pattern) + " " + base::percent(seconds / r_.run.location_seconds);
-    if (several > 1) paragraph(text + " of rank time", "  ");
+    if (several > 1) paragraph(text + " of " + base::rank_time(), "  ");
   }
 
   void wait(const wait_group& group, std::size_t number) {
@@ -194,7 +194,8 @@ class text_writer {
       const advice_entry& a = r_.problems[i];
       const base::duration_scale scale = base::scale_for(a.seconds);
       out_ += "\n *  " + bold(base::printable(pattern_words(a.problem)) + "  " + scale(a.seconds));
-      if (r_.run.location_seconds > 0) out_ += "  " + base::percent(a.seconds / r_.run.location_seconds) + " of rank time";
+      if (r_.run.location_seconds > 0)
+        out_ += "  " + base::percent(a.seconds / r_.run.location_seconds) + " of " + base::rank_time();
       out_ += "\n";
       if (!a.description.empty()) paragraph(base::printable(a.description), margin());
       for (const std::string& action : a.actions)
@@ -289,7 +290,8 @@ class text_writer {
       rows.push_back({{"(unexplained)"}, amount(scale, w.unexplained_seconds), ""});
     if (rows.empty()) return;
     if (!w.residual.empty())
-      out_ += margin() + (words_for(w.causers).ranks.size() == 1 ? "the late rank ran" : "the late ranks ran") + "\n";
+      out_ +=
+          margin() + "the late " + (words_for(w.causers).ranks.size() == 1 ? base::rank_noun() : base::rank_nouns()) + " ran\n";
     out_ += table(rows, o_.columns, margin().size() + 2, label_columns);
   }
 
@@ -333,12 +335,14 @@ class text_writer {
   }
 
   void warnings() {
-    if (!r_.unseen.empty()) paragraph("after the record buffer was full, all ranks ran " + unseen_words(r_.unseen), "    ");
+    if (!r_.unseen.empty())
+      paragraph(std::string("after the record buffer was full, all ") + base::rank_nouns() + " ran " + unseen_words(r_.unseen),
+                "    ");
     for (const std::string& w : r_.run.warnings) paragraph("warning: " + base::printable(w), "    ", o_.red(), 9);
   }
 
   static const std::string& margin() {
-    static const std::string four(4, ' ');
+    static const std::string& four = *new std::string(4, ' ');  // never destroyed: a report may be printed at exit
     return four;
   }
 

@@ -59,7 +59,7 @@ inline objection first_objection(const result& r, const text_options& o = {}) no
   const run_facts& run = r.run;
   if (run.partial || !r.last_words.empty() || run.unseen_seconds > 0 || run.dropped_events > 0 || run.paused_seconds > 0)
     return objection::partial;
-  if (run.mpi_calls <= 0 || run.location_seconds <= 0) return objection::not_explained;
+  if ((run.mpi_calls <= 0 && !run.threads_only) || run.location_seconds <= 0) return objection::not_explained;
   const double share = run.waiting_seconds / run.location_seconds;
   if (!(share < o.quiet_below || run.waiting_seconds < o.quiet_seconds)) return objection::waiting;
   if (is_weakened(r)) return objection::not_understood;
@@ -81,7 +81,9 @@ inline const char* instead_words(objection o) noexcept {
     case objection::not_understood: return ", as far as the run is understood.";
     case objection::other_worlds: return ": ranks wait for processes of another world, not for each other.";
     case objection::files: return ": the ranks hardly wait for each other, but for files.";
-    case objection::efficiency: return ": the ranks hardly wait, but the run is not efficient.";
+    case objection::efficiency:
+      return base::ranks_are_threads() ? ": the threads hardly wait, but the run is not efficient."
+                                       : ": the ranks hardly wait, but the run is not efficient.";
     default: return ": the waiting is not worth changing.";
   }
 }
@@ -91,16 +93,19 @@ inline std::string unknown_words(const result& r) {
   const not_understood& n = r.not_understood;
   const double whole = r.run.location_seconds, inside = whole > 0 ? (n.seconds - n.between_polls_seconds) / whole : 0;
   const double between = whole > 0 ? n.between_polls_seconds / whole : 0;
+  const std::string of_time = " of " + base::rank_time();
+  if (r.run.threads_only)
+    return base::percent(understood_by(r, false)) + of_time +
+           " is waiting for something that whywait does not see: " + calls_text(n.calls, call_sites::all);
   if (between < least_not_understood)
-    return base::percent(understood_by(r, false)) +
-           " of rank time is inside MPI calls that whywait does not understand: " + calls_text(n.calls, call_sites::all);
-  const std::string polled = base::percent(std::min(1.0, between)) +
-                             " of rank time is unmarked code between polls that found nothing, which may be work or waiting: " +
+    return base::percent(understood_by(r, false)) + of_time +
+           " is inside MPI calls that whywait does not understand: " + calls_text(n.calls, call_sites::all);
+  const std::string polled = base::percent(std::min(1.0, between)) + of_time +
+                             " is unmarked code between polls that found nothing, which may be work or waiting: " +
                              calls_text(n.calls, call_sites::polls);
   if (inside < least_not_understood) return polled;
-  return base::percent(inside) +
-         " of rank time is inside MPI calls that whywait does not understand: " + calls_text(n.calls, call_sites::others) +
-         "; " + polled;
+  return base::percent(inside) + of_time +
+         " is inside MPI calls that whywait does not understand: " + calls_text(n.calls, call_sites::others) + "; " + polled;
 }
 
 /// "12 % of rank time (3.1 s) is input and output: MPI_File_write_all (dump.cpp:12), ..."; empty below 1 %.
@@ -127,10 +132,11 @@ inline std::string sharing_words(const result& r) {
   const processor_sharing& s = r.not_understood.sharing;
   const std::string share = base::percent(std::min(1.0, s.seconds / r.run.location_seconds));
   const std::string consequence = ", which makes code and MPI calls look slower than they are";
+  const std::string ready = " of " + base::rank_time() + " a " + base::rank_noun() + " was ready to run";
   if (s.ranks > s.processors)
-    return base::counted(s.ranks, "rank") + " share " + base::counted(s.processors, "processor") + ": in " + share +
-           " of rank time a rank was ready to run and had none" + consequence;
-  return "in " + share + " of rank time a rank was ready to run, but other threads had its processor" + consequence;
+    return base::counted(s.ranks, base::rank_noun()) + " share " + base::counted(s.processors, "processor") + ": in " + share +
+           ready + " and had none" + consequence;
+  return "in " + share + ready + ", but other threads had its processor" + consequence;
 }
 
 /// What stands before a saving that the virtual clocks predict. Where ranks share processors, those that wait keep others from
@@ -176,13 +182,15 @@ inline std::string no_verdict_words(const result& r) {
 
 /// Stands under figures that the time that is not understood weakens.
 inline std::string rests_on(const result& r) {
-  return "these figures rest on the " + base::percent(understood_by(r, true)) + " of rank time that is understood";
+  return "these figures rest on the " + base::percent(understood_by(r, true)) + " of " + base::rank_time() +
+         " that is understood";
 }
 
 /// Stands under the answers to what-if questions; empty if there is nothing to say.
 inline std::string prediction_caveats(const result& r) {
-  const std::string sharing =
-      shares_processors(r) ? "the ranks shared processors; a changed program may share them differently" : "";
+  const std::string sharing = shares_processors(r) ? std::string("the ") + base::rank_nouns() +
+                                                         " shared processors; a changed program may share them differently"
+                                                   : "";
   if (!is_weakened(r)) return sharing;
   return rests_on(r) + (sharing.empty() ? "" : "; ") + sharing;
 }

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -51,8 +52,8 @@ namespace detail {
 
 /// Unmarked code in a sentence: "between MPI_Recv (halo.cpp:20) and MPI_Send (halo.cpp:31)".
 inline std::string between_text(const named_block& b) {
-  const std::string begin = b.from ? base::brief_call_text(*b.from) : "MPI_Init";
-  return "between " + begin + " and " + base::brief_call_text(b.where);
+  const std::string begin = b.from ? base::brief_call_text(*b.from) : base::start_text();
+  return ends_openly(b) ? "after " + begin : "between " + begin + " and " + base::brief_call_text(b.where);
 }
 
 /// The block that explains most of the wait of a finding; 0: it is about no wait, or none does.
@@ -74,7 +75,8 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
     const auto same = [&](const verdict_entry& v) { return v.piece != 0 && v.piece == top && v.saving_seconds >= f.saving; };
     if (std::any_of(all.begin(), all.end(), same)) return true;
     return std::any_of(covering.begin(), covering.end(), [&f](const rules::finding& c) {
-      return c.root.compare(0, 5, "rank ") == 0 && f.verdict.compare(0, c.root.size() + 1, c.root + " ") == 0;
+      return c.root.compare(0, std::strlen(base::rank_noun()) + 1, base::rank_noun() + std::string(" ")) == 0 &&
+             f.verdict.compare(0, c.root.size() + 1, c.root + " ") == 0;
     });
   };
   for (const rules::finding& f : findings) {
@@ -96,7 +98,7 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
 inline bool rule_replaces(const explain::balance_answer& b, const explain::outcome& found, const rules::evaluation& said) {
   const auto replaces = [&](const rules::finding& f) {
     if (f.verdict.empty() || !f.matters || f.of_pattern || f.saving < base::seconds_of(b.saving_ns)) return false;
-    if (f.root == "rank " + std::to_string(b.rank)) return true;
+    if (f.root == base::rank_text(b.rank)) return true;
     return top_block(f, found) == b.piece;
   };
   for (const rules::wait_advice& w : said.waits)
@@ -106,10 +108,10 @@ inline bool rule_replaces(const explain::balance_answer& b, const explain::outco
 
 /// The ranks that take nearly as long as the slowest one, with a verb: "rank 1 takes", "ranks 2 and 3 take", "12 of 64 ranks take".
 inline std::string slow_words(const explain::balance_answer& b, const char* one, const char* more) {
-  if (b.several) return std::string("now one rank, now another ") + one;
-  if (b.slow_ranks < 2) return "rank " + std::to_string(b.rank) + " " + one;
+  if (b.several) return std::string("now one ") + base::rank_noun() + ", now another " + one;
+  if (b.slow_ranks < 2) return base::rank_text(b.rank) + " " + one;
   if (b.slow_ranks > static_cast<std::int32_t>(std::size(b.slow)))
-    return std::to_string(b.slow_ranks) + " of " + std::to_string(b.ranks) + " ranks " + more;
+    return std::to_string(b.slow_ranks) + " of " + std::to_string(b.ranks) + " " + base::rank_nouns() + " " + more;
   base::pod_vector<std::int32_t> ranks;
   for (std::int32_t i = 0; i != b.slow_ranks; ++i) ranks.push_back(b.slow[i]);
   return base::rank_list(ranks) + " " + more;
@@ -197,7 +199,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                                           : slow_words(b, "takes", "take") + " " + base::fixed(v.ratio, v.ratio < 10 ? 1 : 0) +
                                                 " times as long as the " + (one_other ? "other in " : "others in ");
     v.claim = !divided ? uneven + name + ": balancing it"
-                       : "only rank " + std::to_string(v.rank) + " runs " + name + ": dividing it among all ranks";
+                       : "only " + base::rank_text(v.rank) + " runs " + name + ": dividing it among all " + base::rank_nouns();
     all.push_back(std::move(v));
   }
   for (const bool of_pattern : {false, true}) {

@@ -34,8 +34,9 @@ inline std::string explained_words(const run_facts& run) {
 /// Replaces "nothing worth changing" if most waits may be in the part that was not recorded. `share`: of waiting.
 inline std::string hardly_seen(const run_facts& run, double share) {
   if (run.location_seconds <= 0) return "The waits of this run are not explained.";
-  return base::percent(share) + " of the rank time that is explained is waiting (" + base::duration(run.waiting_seconds) +
-         "); the other " + base::duration(run.unseen_seconds) + " of the run were not recorded.";
+  return base::percent(share) + " of the " + base::rank_time() + " that is explained is waiting (" +
+         base::duration(run.waiting_seconds) + "); the other " + base::duration(run.unseen_seconds) +
+         " of the run were not recorded.";
 }
 
 /// Blocks that ran in the unrecorded part: "compute (a.cpp:3) 1.90 s (190 visits), ...". Empty without marks.
@@ -203,15 +204,23 @@ inline std::string remark(const residual_entry& r, bool name_lead = true, bool n
 
 /// What the explanation rests on: "12,345 MPI calls seen, clock error 1.0 us, 0 events dropped, 0 messages unmatched, ..."
 inline std::string quality_words(const run_facts& run) {
-  std::string text = base::counted(run.mpi_calls, "MPI call") + " seen" +
-                     (run.epochs > 1 ? " in " + base::counted(run.epochs, "epoch") : "") + ", clock error ";
+  std::string text =
+      (run.threads_only ? base::counted(run.primitives, "wait or release of a thread", "waits and releases of threads")
+                        : base::counted(run.mpi_calls, "MPI call")) +
+      " seen" + (run.epochs > 1 ? " in " + base::counted(run.epochs, "epoch") : "") + ", clock error ";
   text += std::isfinite(run.clock_error_seconds) ? base::duration(run.clock_error_seconds, 2) : "unknown";
-  text +=
-      ", " + base::counted(run.dropped_events, "event") + " dropped, " + base::counted(run.unmatched, "message") + " unmatched";
+  if (run.threads_only) text.resize(text.rfind(", clock error"));
+  text += ", " + base::counted(run.dropped_events, "event") + " dropped";
+  if (!run.threads_only) text += ", " + base::counted(run.unmatched, "message") + " unmatched";
+  if (!run.threads_only && run.primitives > 0)
+    text += ", " + base::counted(run.primitives, "wait or release of a thread", "waits and releases of threads");
+  if (run.short_waits > 0)
+    text += ", " + base::counted(run.short_waits, "wait") + " for threads of less than " +
+            base::duration(run.least_wait_seconds, 2) + " only counted (" + base::duration(run.short_wait_seconds, 2) + ")";
   if (run.clock_violations > 0) text += ", " + base::counted(run.clock_violations, "clock violation");
   if (run.paused_seconds > 0)
-    text += ", " + base::percent(run.paused_seconds / run.location_seconds) +
-            " of rank time paused by MPI_Pcontrol (no waits counted there)";
+    text += ", " + base::percent(run.paused_seconds / run.location_seconds) + " of " + base::rank_time() +
+            " paused by MPI_Pcontrol (no waits counted there)";
   if (run.other_threads > 0)
     text += ", " + base::counted(run.other_threads, "thread") + " without MPI calls ran marked code for " +
             base::duration(run.other_thread_seconds) + " (no part of rank time)";

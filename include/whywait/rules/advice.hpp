@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RULES_ADVICE_HPP
 #define WHYWAIT_RULES_ADVICE_HPP
 
+#include <whywait/base/ranks.hpp>
 #include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/rules/evaluator.hpp>
@@ -23,7 +24,7 @@ inline std::string text_of(const finding& f) {
   if (!f.advice.empty()) out += (out.empty() ? "" : " ") + f.advice;
   std::string where;
   for (const action& a : f.actions) where += (where.empty() ? "" : ", ") + a.text;
-  if (f.share > 0) where = base::percent(f.share) + " of rank time" + (where.empty() ? "" : ": ") + where;
+  if (f.share > 0) where = base::percent(f.share) + " of " + base::rank_time() + (where.empty() ? "" : ": ") + where;
   return where.empty() ? out : out + " (" + where + ")";
 }
 

@@ -3,6 +3,7 @@
 
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/ranks.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/explain/block_names.hpp>
@@ -90,8 +91,10 @@ class fact_maker {
   block_name name_of(const explain::residual_term& term) const {
     const explain::block_description d = names_.describe(term.block, term.within != 0);
     block_name out{{}, d.kind_name, d.where != nullptr ? code_text(*d.where) : std::string()};
-    if (d.kind == explain::block_kind::between)
-      out.text = "the code between " + (d.since_init ? std::string("MPI_Init") : detail::call_of(d.from)) + " and " +
+    if (d.kind == explain::block_kind::between && d.until_end)
+      out.text = "the code after " + (d.since_init ? std::string(base::start_text()) : detail::call_of(d.from));
+    else if (d.kind == explain::block_kind::between)
+      out.text = "the code between " + (d.since_init ? std::string(base::start_text()) : detail::call_of(d.from)) + " and " +
                  detail::call_of(d.where);
     else if (d.kind == explain::block_kind::call) out.text = "the transfer in " + detail::call_of(d.where);
     else out.text = base::shorten_middle(base::printable(d.name), 48);

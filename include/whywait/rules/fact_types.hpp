@@ -117,7 +117,8 @@ inline void add_fact_types(knowledge& out) {
 
 /// The parameters of a call that tracing rules may use.
 inline const base::vector<column>& call_columns() {
-  static const base::vector<column> columns = detail::columns_of(detail::call_row());
+  // never destroyed: rules may run at exit
+  static const base::vector<column>& columns = *new base::vector<column>(detail::columns_of(detail::call_row()));
   return columns;
 }
 

@@ -167,7 +167,7 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
       const bool polls = explain::is_between_polls(here, i);
       compute(r.steps, walk.begin_ns(), end, polls);
       left_ns = walk.leave_ns();
-      if (core::polled_in_vain(r)) continue;
+      if (core::divides_no_code(r)) continue;
       from = r.site;
       visited = false;
     }

@@ -41,6 +41,13 @@ std::pair<const char*, const char*> calls_of(const std::string& pattern) {
       {"early_wait", {"MPI_Win_wait (win.cpp:82)", "MPI_Put (win.cpp:71)"}},
       {"late_complete", {"MPI_Win_wait (win.cpp:82)", "MPI_Win_complete (win.cpp:75)"}},
       {"window_lock_contention", {"MPI_Win_lock (win.cpp:90)", "MPI_Win_unlock (win.cpp:95)"}},
+      {"mutex_contention", {"mutex::lock (bank.cpp:40)", "mutex::unlock (bank.cpp:52)"}},
+      {"condition_variable", {"condition_variable::wait (queue.cpp:20)", "condition_variable::notify_one (queue.cpp:31)"}},
+      {"thread_barrier", {"barrier::arrive_and_wait (steps.cpp:14)", "barrier::arrive_and_wait (steps.cpp:14)"}},
+      {"latch", {"latch::wait (main.cpp:15)", "latch::count_down (main.cpp:25)"}},
+      {"semaphore", {"counting_semaphore::acquire (pool.cpp:16)", "counting_semaphore::release (pool.cpp:26)"}},
+      {"future", {"future::wait (main.cpp:17)", "promise::set_value (main.cpp:27)"}},
+      {"join", {"thread::join (main.cpp:18)", "thread end (main.cpp:12)"}},
       {"wait_at_finalize", {"MPI_Finalize (main.cpp:99)", "MPI_Finalize (main.cpp:99)"}}};
   return all.at(pattern);
 }
@@ -84,11 +91,37 @@ void block_fact(rules::event_store& store, const char* name, double ratio, int l
 whywait::base::vector<scenario> scenarios() {
   whywait::base::vector<scenario> all;
   // Every built-in pattern of the design is a rule.
-  for (const char* pattern :
-       {"late_sender", "late_receiver", "wait_for_progress", "wait_at_barrier", "wait_at_nxn", "late_broadcast", "early_reduce",
-        "early_scan", "wait_at_create", "wait_at_finalize", "nonblocking_collective", "wait_at_fence", "late_post",
-        "early_wait", "late_complete", "window_lock_contention"})
+  for (const char* pattern : {"late_sender",
+                              "late_receiver",
+                              "wait_for_progress",
+                              "wait_at_barrier",
+                              "wait_at_nxn",
+                              "late_broadcast",
+                              "early_reduce",
+                              "early_scan",
+                              "wait_at_create",
+                              "wait_at_finalize",
+                              "nonblocking_collective",
+                              "wait_at_fence",
+                              "late_post",
+                              "early_wait",
+                              "late_complete",
+                              "window_lock_contention",
+                              "condition_variable",
+                              "thread_barrier",
+                              "latch",
+                              "semaphore",
+                              "future",
+                              "join"})
     all.push_back({pattern, [pattern](rules::event_store& s, rules::trouble&, bool nearly) { wait_fact(s, pattern, nearly); }});
+  all.push_back({"mutex_contention", [](rules::event_store& s, rules::trouble&, bool nearly) {
+                   wait_fact(s, "mutex_contention", nearly).set("blocks", "").set("blocks_count", 0);
+                 }});
+  all.push_back({"work_under_lock", [](rules::event_store& s, rules::trouble&, bool nearly) {
+                   rules::row_writer w = wait_fact(s, "mutex_contention");
+                   w.set("top", "compute_interior").set("top_place", "halo.cpp:88");
+                   if (nearly) w.set("blocks", "").set("blocks_count", 0);
+                 }});
   all.push_back({"wrong_order", [](rules::event_store& s, rules::trouble&, bool nearly) {
                    wait_fact(s, "late_sender").set("wrong_order_duration", nearly ? 0.2 : 1.5).set("wrong_order_count", 30);
                  }});

@@ -1,0 +1,67 @@
+#ifndef WHYWAIT_CORE_THREAD_CALLS_HPP
+#define WHYWAIT_CORE_THREAD_CALLS_HPP
+
+#include <stdint.h>
+
+// The one table of primitives by which threads of a process wait for each other: identifier, name in reports, what the call
+// does, kind of object. mpi_calls.hpp numbers them behind the calls of MPI.
+// clang-format off
+#define WHYWAIT_THREAD_CALLS(X)                                                                                       \
+  X(mutex_lock, "mutex::lock", take, lock)                                                                             \
+  X(mutex_try_lock_for, "timed_mutex::try_lock_for", take, lock)                                                       \
+  X(mutex_unlock, "mutex::unlock", release, lock)                                                                      \
+  X(recursive_mutex_lock, "recursive_mutex::lock", take, lock)                                                         \
+  X(recursive_mutex_unlock, "recursive_mutex::unlock", release, lock)                                                  \
+  X(shared_mutex_lock, "shared_mutex::lock", take, lock)                                                               \
+  X(shared_mutex_lock_shared, "shared_mutex::lock_shared", take_shared, lock)                                          \
+  X(shared_mutex_unlock, "shared_mutex::unlock", release, lock)                                                        \
+  X(shared_mutex_unlock_shared, "shared_mutex::unlock_shared", release_shared, lock)                                   \
+  X(condition_wait, "condition_variable::wait", await_notify, condition)                                               \
+  X(condition_wait_for, "condition_variable::wait_for", await_notify, condition)                                       \
+  X(condition_notify_one, "condition_variable::notify_one", notify_one, condition)                                     \
+  X(condition_notify_all, "condition_variable::notify_all", notify_all, condition)                                     \
+  X(barrier_wait, "barrier::arrive_and_wait", meet, barrier)                                                           \
+  X(barrier_arrive, "barrier::arrive", arrive, barrier)                                                                \
+  X(latch_wait, "latch::wait", await, latch)                                                                           \
+  X(latch_count_down, "latch::count_down", event, latch)                                                               \
+  X(semaphore_acquire, "counting_semaphore::acquire", await, semaphore)                                                \
+  X(semaphore_release, "counting_semaphore::release", event, semaphore)                                                \
+  X(future_wait, "future::wait", await, future)                                                                        \
+  X(promise_set, "promise::set_value", event, future)                                                                  \
+  X(thread_join, "thread::join", await, thread)                                                                        \
+  X(thread_create, "thread::thread", event, thread)                                                                    \
+  X(thread_begin, "thread start", begin, thread)                                                                       \
+  X(thread_end, "thread end", event, thread)                                                                           \
+  X(report, "whywait::report", event, thread)                                                                          \
+  X(code, "code", event, thread)
+// clang-format on
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// What a thread primitive does to the order of events. Records of waits name their causer, the record at whose beginning they
+/// ended (thread_record.hpp), except await_notify.
+enum class thread_op : uint8_t {
+  take,            ///< takes a lock: waits for its holders, one after the other
+  take_shared,     ///< the same beside other readers
+  release,         ///< gives up a lock
+  release_shared,
+  await,           ///< waits for one event: a set value, a count, the end of a thread
+  event,           ///< such an event
+  await_notify,    ///< gives up a lock, waits for a notification, takes the lock again
+  notify_one,
+  notify_all,
+  meet,            ///< waits for the last of several threads
+  arrive,          ///< takes part without waiting
+  begin            ///< the thread begins: before, there was no such thread
+};
+
+/// The kind of object that threads share.
+enum class thread_object : uint8_t { lock, condition, barrier, latch, semaphore, future, thread };
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif

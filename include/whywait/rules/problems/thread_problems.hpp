@@ -1,0 +1,107 @@
+#ifndef WHYWAIT_RULES_PROBLEMS_THREAD_PROBLEMS_HPP
+#define WHYWAIT_RULES_PROBLEMS_THREAD_PROBLEMS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+namespace problems {
+
+/// Problems of threads that wait for each other inside one process.
+inline const char* threads() noexcept {
+  return R"rules(
+declare composite event mutex_contention member ( wait as w ) when w.pattern = 'mutex_contention';
+declare problem for mutex_contention parameters (
+  name = "mutex_contention",
+  instead_of = "uneven_work, slower_visits, serial_work, slow_block, work_in_turn",
+  description = "{w.waiting_ranks} waited in {w.operation} for the lock that {w.late_others} held until {w.cause}.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for the lock that {w.late_others} held: holding it shorter",
+  advice = "hold the lock that {w.cause} releases for less time, or divide what it protects among several locks",
+  duration = w.duration,
+  saving = w.avoidable );
+
+# A wait for a lock is that for its holders: what they ran while they held it is the cause, however uneven it is. If they waited
+# themselves, other threads ran it.
+declare composite event held_lock member ( wait as w ) when w.pattern = 'mutex_contention' and w.blocks_count > 0;
+declare problem for held_lock parameters (
+  name = "work_under_lock",
+  instead_of = "mutex_contention, uneven_work, slower_visits, serial_work, slow_block, work_in_turn",
+  root = "{w.top} {w.top_place} {w.cause}",
+  description = if(2 * w.top_inherited > w.top_duration,
+                   "{w.late_ranks} waited for {w.blocks} while holding the lock that {w.waiting_ranks} needed in {w.operation}.",
+                   "{w.late_ranks} ran {w.blocks} while holding the lock that {w.waiting_ranks} needed in {w.operation}."),
+  verdict = if(2 * w.top_inherited > w.top_duration,
+               "{w.late_ranks} waited for {w.blocks} while holding the lock that {w.waiting_ranks} needed in {w.operation}: giving it up meanwhile",
+               "{w.late_ranks} ran {w.blocks} while holding the lock that {w.waiting_ranks} needed in {w.operation}: moving that out of the lock"),
+  advice = if(2 * w.top_inherited > w.top_duration, "give up the lock that {w.cause} releases while waiting, or make {w.blocks} shorter",
+              "move {w.blocks} out of the lock that {w.cause} releases, or divide what it protects among several locks"),
+  duration = w.duration,
+  saving = w.avoidable );
+
+declare composite event condition_variable member ( wait as w ) when w.pattern = 'condition_variable';
+declare problem for condition_variable parameters (
+  name = "condition_variable",
+  description = "{w.waiting_ranks} waited in {w.operation} for a notification ({w.cause}) by {w.late_others}.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}"
+            + if(w.blocks_count > 0, " because of {w.blocks}: making it shorter", ": notifying earlier"),
+  advice = if(w.blocks_count > 0, "make {w.blocks} shorter, or divide it among more threads, or ", "notify earlier, or ")
+           + "give {w.waiting_ranks} other work meanwhile",
+  duration = w.duration,
+  saving = w.avoidable );
+
+declare composite event thread_barrier member ( wait as w ) when w.pattern = 'thread_barrier';
+declare problem for thread_barrier parameters (
+  name = "thread_barrier",
+  description = "{w.waiting_ranks} came to {w.operation} before {w.late_others} and waited there.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": arriving together"),
+  advice = if(w.blocks_count = 0, "drop {w.operation} if no data depends on it", "spread the work of {w.blocks} evenly over the threads, or let them go on without each other if no data depends on {w.operation}"),
+  duration = w.duration,
+  saving = w.avoidable );
+
+declare composite event latch member ( wait as w ) when w.pattern = 'latch';
+declare problem for latch parameters (
+  name = "latch",
+  description = "{w.waiting_ranks} waited in {w.operation} until {w.late_others} counted down ({w.cause}).",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: making it shorter", ": counting down earlier"),
+  advice = if(w.blocks_count > 0, "make {w.blocks} shorter, or divide it among more threads, or ", "count down earlier, or ")
+           + "give {w.waiting_ranks} other work ahead of {w.operation}",
+  duration = w.duration,
+  saving = w.avoidable );
+
+declare composite event semaphore member ( wait as w ) when w.pattern = 'semaphore';
+declare problem for semaphore parameters (
+  name = "semaphore",
+  description = "{w.waiting_ranks} waited in {w.operation} until {w.late_others} released the semaphore ({w.cause}).",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: making it shorter", ": releasing earlier"),
+  advice = if(w.blocks_count > 0, "make {w.blocks} shorter, or divide it among more threads, or ", "release the semaphore earlier, or ")
+           + "give {w.waiting_ranks} other work ahead of {w.operation}",
+  duration = w.duration,
+  saving = w.avoidable );
+
+declare composite event future member ( wait as w ) when w.pattern = 'future';
+declare problem for future parameters (
+  name = "future",
+  description = "{w.waiting_ranks} waited in {w.operation} for a result of {w.late_others} ({w.cause}).",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: making it shorter", ": starting it earlier"),
+  advice = if(w.blocks_count > 0, "make {w.blocks} shorter, or start it earlier, or ", "start it earlier, or ")
+           + "give {w.waiting_ranks} other work ahead of {w.operation}",
+  duration = w.duration,
+  saving = w.avoidable );
+
+declare composite event join member ( wait as w ) when w.pattern = 'join';
+declare problem for join parameters (
+  name = "join",
+  description = "{w.waiting_ranks} waited in {w.operation} for the end of {w.late_others}.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: dividing it among the threads", ": working meanwhile"),
+  advice = if(w.blocks_count > 0, "let {w.waiting_ranks} do a part of {w.blocks}", "let {w.waiting_ranks} also work")
+           + " before it waits, or divide it among more threads",
+  duration = w.duration,
+  saving = w.avoidable );
+)rules";
+}
+
+}  // namespace problems
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif

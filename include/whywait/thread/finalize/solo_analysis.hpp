@@ -1,0 +1,176 @@
+#ifndef WHYWAIT_THREAD_FINALIZE_SOLO_ANALYSIS_HPP
+#define WHYWAIT_THREAD_FINALIZE_SOLO_ANALYSIS_HPP
+
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/ranks.hpp>
+#include <whywait/base/units.hpp>
+#include <whywait/base/vector.hpp>
+#include <whywait/clocks/virtual_clocks.hpp>
+#include <whywait/core/output_path.hpp>
+#include <whywait/core/registry.hpp>
+#include <whywait/core/warning.hpp>
+#include <whywait/coverage/names/code_blocks.hpp>
+#include <whywait/explain/explain.hpp>
+#include <whywait/explain/outcome_keys.hpp>
+#include <whywait/explain/simulated_transport.hpp>
+#include <whywait/explain/thread_ranks.hpp>
+#include <whywait/finalize/advising.hpp>
+#include <whywait/finalize/fail_check.hpp>
+#include <whywait/finalize/process_names.hpp>
+#include <whywait/finalize/ran_code.hpp>
+#include <whywait/report/assemble.hpp>
+#include <whywait/report/files.hpp>
+#include <whywait/report/plain_result.hpp>
+#include <whywait/report/run_origin.hpp>
+#include <whywait/report/run_settings.hpp>
+#include <whywait/report/settings_help.hpp>
+#include <whywait/report/text.hpp>
+#include <whywait/report/trust.hpp>
+#include <whywait/thread/finalize/solo_run.hpp>
+#include <whywait/thread/sync_call.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <utility>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace threads {
+
+/// Facts about the run that the explanation does not contain.
+inline reports::run_facts facts_of(const core::registry& registry, const solo_records& records) {
+  const finalize::process_records& all = records.all;
+  const core::shared_clock& clock = all.history.clock;
+  reports::run_facts facts;
+  facts.origin =
+      reports::origin_of_process(static_cast<double>(clock(core::cycle_clock::now()) - clock(all.begin_ticks)) * 1e-9);
+  facts.threads_only = true;
+  facts.seconds = static_cast<double>(clock(all.last_ticks) - clock(all.begin_ticks)) * 1e-9;
+  facts.unseen_seconds = static_cast<double>(clock(all.last_ticks) - clock(all.end_ticks)) * 1e-9;
+  facts.primitives = static_cast<std::int64_t>(all.primitives);
+  facts.dropped_events = static_cast<std::int64_t>(all.lost_records + all.lost_steps);
+  facts.clock = core::cycle_clock::used() != core::clock_source::monotonic ? "cycle counter" : "CLOCK_MONOTONIC";
+  facts.short_waits = static_cast<std::int64_t>(all.short_waits);
+  facts.short_wait_seconds = static_cast<double>(all.short_ticks) * clock.ns_per_tick * 1e-9;
+  facts.least_wait_seconds = static_cast<double>(all.least_ticks) * clock.ns_per_tick * 1e-9;
+  reports::add_settings(facts);
+  if (all.first_closed_ticks != 0)
+    facts.warnings.push_back(
+        "the record buffer was full after " +
+        base::duration(static_cast<double>(clock(all.first_closed_ticks) - clock(all.begin_ticks)) * 1e-9) +
+        "; later waits are not explained; increase WHYWAIT_MEMORY (now " + base::memory(registry.config.memory_bytes) + ")");
+  return facts;
+}
+
+/// Analyses the run of a process without MPI so far, thread by thread. Throws std::bad_alloc and what the explanation throws.
+inline reports::result analyse(core::registry& registry, solo_run& run) {
+  base::ranks_are_threads() = true;
+  solo_records records(registry, run);
+  reports::run_facts facts = facts_of(registry, records);
+  const base::pod_vector<std::uint32_t> ran = finalize::code_that_ran(records.all);
+  const coverage::code_blocks code(registry.sources, ran,
+                                   coverage::code_filter(registry.config.coverage != nullptr ? registry.config.coverage : ""));
+  if (!code.problem().empty()) facts.warnings.push_back(code.problem());
+  finalize::process_names names_here(records.all, registry.sites, registry.sources, code.problem().empty() ? &code : nullptr);
+  const base::vector<core::rank_history> histories = explain::threads_as_ranks(records.all.history);
+  facts.ranks = static_cast<std::int64_t>(histories.size());
+  explain::options settings;
+  settings.clocks = &clocks::virtual_clocks;
+  settings.functions = &names_here;
+  explain::simulated_transport transport(static_cast<std::int32_t>(histories.size()));
+  const explain::outcome found = explain::explain(transport, histories, settings);
+  rules::contribution contributions;
+  for (const core::rank_history& h : histories) {
+    rules::contribution one;
+    one.uses = rules::uses_of(h);
+    one.calls = rules::calls_of(h);
+    base::pod_vector<rules::rank_code> own;
+    rules::add_own_code(own, h);
+    one.code = rules::code_of(h.rank, own);
+    if (h.rank == 0) {
+      constexpr std::size_t most_event_bytes = std::size_t(64) << 20;
+      one.texts = rules::added_texts();
+      rules::own_packet events = rules::pack_own_events(most_event_bytes);
+      if (!events.empty()) {
+        one.events.push_back(std::move(events));
+        one.ranks.push_back(0);
+      }
+    }
+    contributions.merge(std::move(one));
+  }
+  const base::vector<core::stable_key> keys = keys_to_name(found, finalize::keys_of(contributions));
+  base::vector<core::stable_key> known;
+  for (const core::stable_key key : keys)
+    if (names_here.contains(key)) known.push_back(key);
+  base::names names = names_here.names_of(known);
+  names.clear_needless_callers();
+  rules::evaluation advice =
+      finalize::advise(registry.config.rules, found, names, std::move(contributions), false, false, facts);
+  reports::result result = reports::assemble(found, names, std::move(facts), advice);
+  result.run.locations = result.run.ranks;  // also threads without a record
+  reports::weaken(result);
+  return result;
+}
+
+/// At the end of the program: prints and writes what the settings request.
+inline void report_at_exit() noexcept {
+  core::registry* const registry = core::the_registry();
+  solo_run* const run = solo_run_of(registry);
+  if (run == nullptr || !run->running || !core::first_of_the_launch()) return;
+  run->end_ticks = core::cycle_clock::now();
+  __atomic_store_n(&run->running, false, __ATOMIC_RELEASE);
+  const core::settings& wanted = registry->config;
+  if (wanted.help) reports::print_settings(stderr);
+  if (!wanted.report && wanted.output == nullptr && wanted.fail == nullptr) return;
+  bool printed = false;
+  try {
+    finalize::expect_check(wanted);
+    const reports::result result = analyse(*registry, *run);
+    if (wanted.report) {
+      reports::text_options length;
+      length.full = wanted.full_report;
+      reports::print_text(result, stderr, length);
+    }
+    printed = wanted.report;
+    if (wanted.fail != nullptr) finalize::check_conditions(wanted.fail, result);
+    if (wanted.output == nullptr) return;
+    char prefix[core::most_output_path];
+    core::expand_output(wanted.output, prefix);
+    const std::string problem =
+        reports::write_files(result, prefix, printed ? "; the text report is complete" : "; the result is lost");
+    if (!problem.empty()) core::warn(problem.c_str());
+  } catch (const std::exception& problem) {
+    core::warn(printed ? "cannot write the JSON file: " : "the analysis failed, waits are not explained: ", problem.what());
+  }
+}
+
+/// run_facts::explain.
+inline void explain_now(record::run_facts& run, void* into, const void* address, const void* frame) {
+  whywait::result& result = *static_cast<whywait::result*>(into);
+  const sync_site site{core::mpi_call::report, address, frame};
+  sync_call call(site);  // the time that follows is not that of the program
+  if (call) call.begin();
+  try {
+    result = reports::plain(analyse(*core::the_registry(), static_cast<solo_run&>(run)));
+  } catch (const std::exception& problem) {
+    result = whywait::result();
+    result.reason = std::string("the analysis failed: ") + problem.what();
+  }
+  if (!call) return;
+  static_cast<void>(call.end());
+  if (core::sync_record* const r = call.store_wait(0)) call.finish(r);
+}
+
+}  // namespace threads
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

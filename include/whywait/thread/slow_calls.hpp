@@ -1,0 +1,79 @@
+#ifndef WHYWAIT_THREAD_SLOW_CALLS_HPP
+#define WHYWAIT_THREAD_SLOW_CALLS_HPP
+
+#include <whywait/core/mpi_calls.hpp>
+#include <whywait/core/registry.hpp>
+#include <whywait/record/marks.hpp>
+#include <whywait/thread/watches.hpp>
+
+#include <stdint.h>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace threads {
+
+/// Where a primitive was called: return address and frame of the function that calls the recorder.
+struct sync_site {
+  core::mpi_call call;
+  const void* address;
+  const void* frame;
+};
+
+/// The part of a primitive that may block; its result is passed on. It may leave by an exception, for example if its thread is
+/// cancelled.
+struct blocking_part {
+  int (*run)(void* self);
+  void* self;
+};
+
+/// The slow paths of primitives, in the module that contains the recorder. A primitive takes one where a thread waits, or where
+/// it may end the wait of a thread. `object` identifies what the threads share.
+struct slow_calls {
+  /// Waits for a lock.
+  int (*take)(const sync_site& site, lock_watch& watch, const void* object, blocking_part block);
+  /// The calling thread took the lock at once while others wait.
+  void (*took)(const sync_site& site, lock_watch& watch, const void* object) noexcept;
+  /// Gives up a lock that threads wait for; the lock may not exist afterwards.
+  int (*release)(const sync_site& site, lock_watch& watch, const void* object, blocking_part give_up);
+  /// Waits for one event. Afterwards `cause` (if not null) holds the name of its record.
+  int (*await)(const sync_site& site, const void* object, const uint64_t* cause, blocking_part block);
+  /// An event that may end waits. Stores the name of its record in `cause`; 0: none. The record names the one before it.
+  void (*event)(const sync_site& site, const void* object, uint64_t* cause) noexcept;
+  /// One of `members` threads comes to a meeting and does not wait. If it is the last one, which is the event, the name is stored
+  /// in `cause`, else that is null. The others `await_members`.
+  void (*last_member)(const sync_site& site, const void* object, uint32_t phase, uint32_t members, uint64_t* cause) noexcept;
+  int (*await_members)(const sync_site& site, const void* object, uint32_t phase, uint32_t members, const uint64_t* cause,
+                       blocking_part block);
+  /// Waits for a notification. `again`: after the last such wait of this thread its predicate was still false.
+  int (*await_notify)(const sync_site& site, condition_watch& watch, lock_watch& lock, const void* object, const void* mutex,
+                      bool again, blocking_part block);
+  void (*notify)(const sync_site& site, condition_watch& watch, const void* object, bool all) noexcept;
+  /// The last wait of the calling thread, for a notification, timed out although its predicate had become true.
+  void (*missed_notification)(const void* object) noexcept;
+  /// A thread begins: `creator` is the name of the event that created it, or 0, and `created_at` where that was called. And it ends.
+  void (*begin_thread)(core::mpi_call call, uint64_t creator, const void* created_at) noexcept;
+  void (*end_thread)(const void* created_at, uint64_t* ended) noexcept;
+};
+
+/// The slow paths; null while nothing is recorded. About 1 ns.
+__attribute__((visibility("hidden"), always_inline)) inline const slow_calls* recorder() noexcept {
+  if (__builtin_expect(record::detail::here_offset() == 0, 0)) return nullptr;
+  const core::registry* const registry = core::the_registry();
+  return registry != nullptr ? __atomic_load_n(&registry->thread_calls, __ATOMIC_ACQUIRE) : nullptr;
+}
+
+/// Makes a callable object with a result of type int a blocking_part; it must outlive that.
+template <class Part>
+blocking_part as_part(Part& part) noexcept {
+  return {[](void* self) { return static_cast<int>((*static_cast<Part*>(self))()); }, &part};
+}
+
+}  // namespace threads
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

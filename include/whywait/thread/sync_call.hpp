@@ -1,0 +1,190 @@
+#ifndef WHYWAIT_THREAD_SYNC_CALL_HPP
+#define WHYWAIT_THREAD_SYNC_CALL_HPP
+
+#include <whywait/core/clock.hpp>
+#include <whywait/core/registry.hpp>
+#include <whywait/core/thread_record.hpp>
+#include <whywait/record/caller.hpp>
+#include <whywait/record/close_segment.hpp>
+#include <whywait/record/location.hpp>
+#include <whywait/record/open_calls.hpp>
+#include <whywait/thread/slow_calls.hpp>
+
+#include <stdint.h>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace threads {
+
+namespace detail {
+
+/// Adds to a total that only this thread changes, and that others may read meanwhile. Returns the sum.
+inline uint64_t count(uint64_t& total, uint64_t more) noexcept {
+  const uint64_t sum = total + more;
+  __atomic_store_n(&total, sum, __ATOMIC_RELAXED);
+  return sum;
+}
+
+/// Decides how short a wait leaves no record: 1 us, and more the less memory is left, so that a run with very many waits still
+/// keeps the long ones to its end. Called once per thread and some thousand records.
+__attribute__((noinline, cold)) inline void decide_least(const core::registry& registry, record::run_facts& run) noexcept {
+  const core::clock_anchor now = core::clock_anchor::take(2);
+  const bool known = run.start_anchor.ns != 0 && now.ns - run.start_anchor.ns > 100000;
+  const double us = known ? 1000 / core::clock_anchor::rate(run.start_anchor, now)
+                    : core::cycle_clock::used() == core::clock_source::monotonic ? 1000
+                                                                                 : 2500;
+  const uint64_t limit = registry.memory.limit(), left = registry.memory.left();
+  const double scarce = left > limit / 2    ? 1
+                        : left > limit / 4  ? 10
+                        : left > limit / 8  ? 100
+                        : left > limit / 16 ? 1000
+                                            : 10000;
+  __atomic_store_n(&run.least_ticks, static_cast<uint64_t>(us * scarce), __ATOMIC_RELAXED);
+}
+
+}  // namespace detail
+
+/// One call of a primitive while it is recorded. False: it is not recorded, because nothing is, the call is made inside another
+/// one (of MPI, or by a signal handler), or there is no memory. Use: `begin`, the part that blocks, `end`, then a record; or
+/// `begin` and a record of an event.
+class sync_call {
+ public:
+  explicit sync_call(const sync_site& site) noexcept : site_(&site) {
+    core::registry* const registry = core::the_registry();
+    if (registry == nullptr) return;
+    record::run_facts* const run = record::run_of(*registry);
+    if (run == nullptr || !__atomic_load_n(&run->running, __ATOMIC_RELAXED)) return;
+    record::location* const at = record::this_location();
+    if (at == nullptr) return;
+    record::thread_facts* facts = at->calls;
+    if (facts == nullptr) facts = record::open_calls(*registry, *run, *at);
+    if (facts == nullptr || facts->open.frame != nullptr) return;
+    if (detail::count(facts->primitives, 1) % 4096 == 1) detail::decide_least(*registry, *run);
+    registry_ = registry;
+    run_ = run;
+    at_ = at;
+    facts_ = facts;
+    number_ = facts->sites.find_or_add(record::caller{site.address, site.frame}, site.call, at->path);
+  }
+  ~sync_call() {
+    if (open_) facts_->open.frame = nullptr;  // its thread was cancelled
+  }
+  sync_call(const sync_call&) = delete;
+  sync_call& operator=(const sync_call&) = delete;
+
+  explicit operator bool() const noexcept { return facts_ != nullptr; }
+  record::location& where() const noexcept { return *at_; }
+  const core::registry& registry() const noexcept { return *registry_; }
+  uint64_t least_ticks() const noexcept { return __atomic_load_n(&run_->least_ticks, __ATOMIC_RELAXED); }
+  uint32_t epoch() const noexcept { return run_->epoch; }
+
+  /// Reads the clock.
+  uint64_t begin() noexcept {
+    begin_ = core::cycle_clock::now();
+    return begin_;
+  }
+  uint64_t begun() const noexcept { return begin_; }
+  /// Shows readers of other threads what this one waits for, until `end`.
+  void show_wait() noexcept {
+    record::open_call& open = facts_->open;
+    open.address = site_->address;
+    open.begin = begin_;
+    open.call = site_->call;
+    open.peer = open.tag = -1;
+    open.comm = 0;
+    open.frame = site_->frame;
+    open_ = true;
+  }
+  /// Reads the clock. Returns whether the wait is long enough for a record; else it is counted.
+  bool end() noexcept {
+    end_ = core::cycle_clock::now();
+    facts_->open.frame = nullptr;
+    open_ = false;
+    const uint64_t ticks = end_ - begin_;
+    record::call_site& site = facts_->sites[number_];
+    ++site.count;
+    site.ticks += ticks;
+    if (ticks >= least_ticks()) return true;
+    detail::count(facts_->short_waits, 1);
+    detail::count(facts_->short_ticks, ticks);
+    return false;
+  }
+  uint64_t ended() const noexcept { return end_; }
+
+  /// Number that the next record will have, and its name for other threads.
+  uint64_t next_index() const noexcept { return at_->syncs.size(); }
+  uint64_t next_name() const noexcept { return core::record_name::pack(next_index(), at_->index, run_->epoch); }
+
+  /// Stores the record of the wait from `begin` to `end`: what the thread ran before belongs to the segment before it, what it
+  /// runs from now on to the next. Null without memory.
+  core::sync_record* store_wait(unsigned flags) noexcept {
+    core::sync_record* const r = store(end_ - begin_, flags);
+    at_->path.resume(end_);
+    return r;
+  }
+  /// Stores the record of an event at `begin`.
+  core::sync_record* store_event(unsigned flags) noexcept {
+    ++facts_->sites[number_].count;
+    return store(0, flags);
+  }
+  /// Makes the record visible. What was spent since the clock was read is cost of measuring.
+  void finish(const core::sync_record* r) noexcept {
+    const uint64_t done = r->begin + r->duration;
+    at_->syncs.publish();
+    if (!__atomic_load_n(&run_->uses_threads, __ATOMIC_RELAXED)) __atomic_store_n(&run_->uses_threads, true, __ATOMIC_RELEASE);
+    facts_->spent += core::cycle_clock::now() - done;
+  }
+  /// Names the record that ended the wait, if it is one of this epoch.
+  void set_cause(core::sync_record* r, uint64_t name) const noexcept {
+    const core::record_name cause = core::record_name::unpack(name);
+    if (name == 0 || cause.epoch != (run_->epoch & 0xffffu)) return;
+    r->completion = cause.record;
+    r->completed_by = cause.location;
+    r->flags = static_cast<uint16_t>(r->flags | core::thread_flag::caused);
+  }
+
+ private:
+  core::sync_record* store(uint64_t duration, unsigned flags) noexcept {
+    if (!at_->path.close_if_outside(begin_) || registry_->sources != nullptr)
+      record::close_segment(*at_, *facts_, *run_, *registry_, begin_);
+    core::sync_record* r = run_->closed ? nullptr : at_->syncs.claim_at_once();
+    if (__builtin_expect(r == nullptr, 0)) r = record::claim_again(*at_, *facts_, *run_, begin_, 0);
+    if (r == nullptr) return nullptr;
+    const uint64_t spent = facts_->spent;
+    facts_->spent = 0;
+    r->begin = begin_;
+    r->duration = duration;
+    r->bytes = 0;
+    r->overhead = spent < ~uint32_t(0) ? static_cast<uint32_t>(spent) : ~uint32_t(0);
+    r->site = number_;
+    r->steps = static_cast<uint32_t>(at_->steps.size());
+    r->posting = 0;
+    r->completion = 0;
+    r->completed_by = 0;
+    r->peer = -1;
+    r->tag = -1;
+    r->comm = 0;
+    r->call = site_->call;
+    r->flags = static_cast<uint16_t>(flags);
+    return r;
+  }
+
+  const sync_site* site_;
+  core::registry* registry_ = nullptr;
+  record::run_facts* run_ = nullptr;
+  record::location* at_ = nullptr;
+  record::thread_facts* facts_ = nullptr;
+  uint64_t begin_ = 0, end_ = 0;
+  uint32_t number_ = 0;
+  bool open_ = false;
+};
+
+}  // namespace threads
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
