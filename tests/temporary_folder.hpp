@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -40,6 +41,7 @@ class temporary_folder {
       const std::string name = entry.path().filename().string();
       if (name[0] != '.') found.push_back(name);
     }
+    std::sort(found.begin(), found.end());
     return found;
   }
 

@@ -43,7 +43,7 @@ REPORT = {
     "run": {"ranks": 2, "locations": 2, "seconds": 1.0, "location_seconds": 2.0, "waiting_seconds": 0.002,
             "unexplained_seconds": 0.0, "undescribed_seconds": 0.0, "mpi_calls": 9, "partial": False},
     "waits": [{"pattern": "wait_at_barrier", "seconds": 0.002, "count": 1, "longest_seconds": 0.002, "quality": "exact",
-               "unexplained_seconds": 0.0, "indirect_seconds": 0.0, "advice": [],
+               "unexplained_seconds": 0.0, "indirect_seconds": 0.0, "advice": [], "operation": {}, "cause": {},
                "residual": [{"block": "solve", "seconds": 0.002, "visits_seconds": 0.0, "speed_seconds": 0.002,
                              "causer_visits": 3, "waiter_visits": 3, "causer_work": 0, "waiter_work": 0,
                              "causer_seconds": 0.5, "waiter_seconds": 0.498, "inherited_seconds": 0.0}],
@@ -54,7 +54,8 @@ REPORT = {
     "not_understood": {"seconds": 0.002, "share": 0.001, "polling_seconds": 0.0, "between_polls_seconds": 0.0, "calls": [],
                        "ranks": [{"rank": 0, "thread": 0, "seconds": 0.002}]},
     "processor_sharing": {"seconds": 0.0, "code_seconds": 0.0, "ranks": 2, "processors": 2},
-    "communication_classes": [], "distributions": [], "sharing": [],
+    "communication_classes": [], "distributions": [], "sharing": [], "time_map": None, "rank_matrix": None, "propagation": [],
+    "speeds": [], "balances": [],
 }
 VERDICT = {"text": "balancing it", "block": "solve", "rank": 1, "ratio": 2.0, "saving_seconds": 0.05}
 FINE = "whywait · 2 ranks · 1.00 s\n  0.1 % of rank time is waiting: nothing worth\n  changing here.\n"

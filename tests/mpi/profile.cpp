@@ -1,5 +1,7 @@
-// ranks: 2 4
+// ranks: 2
 // timeout: 100
+// beside: nothing
+// tries 3
 // with: observer
 // environment: WHYWAIT_OUTPUT=profile
 // json profile.json

@@ -112,7 +112,7 @@ TEST_CASE("compensation of wrapper and mark costs before, inside and after calls
   }
   CHECK(inflation > 0);
   CHECK(static_cast<std::uint64_t>(changed) > programs(200));
-  CHECK(static_cast<std::uint64_t>(unclear) <= programs(300) / 20);
+  CHECK(static_cast<std::uint64_t>(unclear) <= programs(300) / 10);
 }
 
 TEST_CASE("what-if answers equal the changed program, to the nanosecond") {

@@ -49,8 +49,9 @@ run chain() {
 }  // namespace
 
 TEST_CASE("each of up to 64 ranks has a row; more ranks share rows of equal size") {
-  for (const auto& [ranks, each, count] :
+  for (const auto& [number, each, count] :
        {std::array<std::int32_t, 3>{1, 1, 1}, {64, 1, 64}, {65, 2, 33}, {4096, 64, 64}, {65536, 1024, 64}, {65537, 1025, 64}}) {
+    const std::int32_t ranks = number;
     CAPTURE(ranks);
     const explain::rank_rows rows(ranks);
     CHECK(rows.each() == each);

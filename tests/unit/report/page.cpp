@@ -44,7 +44,9 @@ void write_text(const std::string& path, const std::string& text) { std::ofstrea
 }  // namespace
 
 TEST_CASE("the data of a page are the JSON document, whatever names a program has") {
-  for (const auto& [name, result] : page_test::special_results()) {
+  for (const auto& each : page_test::special_results()) {
+    const std::string& name = each.first;
+    const auto& result = each.second;
     CAPTURE(name);
     const std::string page = reports::page_of(result);
     CHECK(nlohmann::json::parse(island_of(page)) == nlohmann::json::parse(reports::json_of(result)));

@@ -23,6 +23,7 @@ std::string brief(const explain::outcome& o, reports::run_facts f = facts(),
   options.columns = columns;
   return reports::text_of(reported(o, names(), std::move(f)), options);
 }
+bool shows(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 std::ptrdiff_t lines_of(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
 std::size_t widest(const std::string& all) {
   std::size_t most = 0;
@@ -309,7 +310,7 @@ reports::result everything(std::size_t size, bool words) {
   calls(r.files.calls);
   calls(r.other_worlds.calls);
   for (int i = 0; i < 6; ++i) {
-    whatif::answer a;
+    whywait::whatif::answer a;
     a.question = "block " + name + " x2";
     if (i % 2 == 0) a.refusal = "no block " + name;
     r.prediction.answers.push_back(a);
@@ -322,7 +323,7 @@ reports::result everything(std::size_t size, bool words) {
 
 TEST_CASE("no short report has more than 25 lines, whatever it contains and however long its names are") {
   for (const bool words : {false, true}) {
-    for (const std::size_t size : {1u, 10u, 30u, 60u, 79u, 100u, 200u, 400u}) {
+    for (const std::size_t size : {1u, 30u, 79u, 400u}) {
       CAPTURE(size);
       CAPTURE(words);
       reports::result r = everything(size, words);
@@ -334,10 +335,10 @@ TEST_CASE("no short report has more than 25 lines, whatever it contains and howe
         CAPTURE(text);
         CHECK(rows_of(text) <= 25);
         CHECK(rows_of(text) >= 12);
-        CHECK(contains(text, "\n 1  "));
-        CHECK(contains(text, "\n    try: "));
-        CHECK(contains(text, " takes 3.0 times as long as the others in"));
-        CHECK(contains(text, "8 more warnings"));
+        CHECK(shows(text, "\n 1  "));
+        CHECK(shows(text, "\n    try: "));
+        CHECK(shows(text, " takes 3.0 times as long as the others in"));
+        CHECK(shows(text, "8 more warnings"));
       }
       // without calls, and without anything to explain
       r.run.mpi_calls = 0;

@@ -240,7 +240,7 @@ inline void page_matrix(const page_context& p) {
     detail::matrix(p, m.waits, 0, rows, "ranks that waited", "ranks that came late");
     out.put("</div>");
   }
-  for (const std::size_t kind : {1, 2}) {
+  for (const std::size_t kind : {std::size_t(1), std::size_t(2)}) {
     if (!messages) break;
     pane();
     detail::matrix(p, m.messages, kind, rows, "senders", "receivers");
