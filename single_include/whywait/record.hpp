@@ -42,6 +42,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <new>
 
@@ -266,7 +267,7 @@ struct location;
 
 /// Places with a number below this are counted by the inline part of a mark. A block with a higher number takes the slow
 /// path at each visit, about 3 ns more.
-inline constexpr uint32_t near_blocks = 1950;
+inline constexpr uint32_t near_blocks = 1800;
 
 namespace detail {
 
@@ -277,6 +278,23 @@ inline void add(uint64_t& sum, uint64_t number) noexcept {
   __asm__("addq %1, %0" : "+m"(sum) : "er"(number) : "cc");
 #else
   sum += number;
+#endif
+}
+inline void set(uint64_t& bits, uint64_t mask) noexcept {
+#if defined(__x86_64__)
+  __asm__("orq %1, %0" : "+m"(bits) : "er"(mask) : "cc");
+#else
+  bits |= mask;
+#endif
+}
+/// The sum; whether the highest bit is set then.
+inline bool add_to_negative(uint64_t& sum, uint64_t number) noexcept {
+#if defined(__x86_64__)
+  bool negative;
+  __asm__("addq %2, %0" : "+m"(sum), "=@ccs"(negative) : "er"(number));
+  return negative;
+#else
+  return static_cast<int64_t>(sum += number) < 0;
 #endif
 }
 inline void subtract(uint64_t& sum, uint64_t number) noexcept {
@@ -299,19 +317,33 @@ inline bool subtract_to_negative(uint64_t& sum, uint64_t number) noexcept {
 
 }  // namespace detail
 
-/// A block of the profile.
+/// A block of the profile. The time of a region in the open segment, without regions inside it, is `whole` + `rest`: `rest` is
+/// what those regions took, and what earlier segments had, with a minus sign. `whole` is negative while the region is open.
 struct path_entry {
   uint64_t visits;
-  uint64_t ticks;  ///< of the innermost region: less the instant since when it is
-  uint64_t work;
-  uint32_t within;
-  uint32_t unused;
+  uint64_t rest;
+  uint64_t work;  ///< of an untimed step: the region around its first visit
+  uint64_t whole;  ///< the time of all visits with everything inside
 
   static constexpr uint64_t visited = uint64_t(1) << 63;  ///< in `visits`: in the list of the segment
+  static constexpr uint64_t untimed = uint64_t(1) << 62;  ///< in `visits`: a step
+  static constexpr uint64_t repeated = uint64_t(1) << 61;  ///< in `visits`: it was entered inside itself
+  static constexpr uint64_t most_visits = repeated - 1;
 
   /// Counts a visit. False if it is the first of the segment: then take it back and go the slow way.
   bool arrive() noexcept { return detail::subtract_to_negative(visits, ~uint64_t(0)); }
   void take_back() noexcept { detail::subtract(visits, 1); }
+  uint64_t ticks() const noexcept { return whole + rest; }
+  /// A region is open while the instant of its begin is missing in `whole`: then it is less than minus the time at which the
+  /// process began. Counters of two processors differ by less.
+  bool is_open() const noexcept { return static_cast<int64_t>(whole) < -(int64_t(1) << 24); }
+  /// Ends a visit. If the region is open still, `whole` has the time of the inner visit twice.
+  void end(uint64_t now) noexcept {
+    if (__builtin_expect(detail::add_to_negative(whole, now), 0)) end_inside();
+  }
+  __attribute__((noinline, cold)) void end_inside() noexcept {
+    if (is_open()) detail::set(visits, repeated);
+  }
 };
 
 /// An open region.
@@ -348,8 +380,8 @@ struct path_head {
   bool enters_fast() const noexcept { return top < fast_end; }
   path_frame* enter(path_entry* block, uint64_t now) noexcept {
     path_frame* const outer = top;
-    detail::add(outer->region->ticks, now);
-    detail::subtract(block->ticks, now);
+    detail::add(outer->region->rest, now);
+    detail::subtract(block->whole, now);
     top = outer + 1;  // first: what a signal handler enters lies above
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     outer[1].path = 0;
@@ -360,10 +392,11 @@ struct path_head {
   bool is_innermost(const path_frame* entered) const noexcept { return top == entered; }
   /// False: the region around it has to be listed (path_recorder::touch).
   bool leave(path_frame* entered, uint64_t now) noexcept {
-    detail::add(entered->region->ticks, now);
+    entered->region->end(now);
     path_entry* const outer = entered[-1].region;
     top = entered - 1;
-    return !__builtin_expect(detail::subtract_to_negative(outer->ticks, now), 0);
+    detail::subtract(outer->rest, now);
+    return __builtin_expect(static_cast<int64_t>(outer->visits) < 0, 1);
   }
   /// The frame that `next` may be called with, null if there is none.
   path_frame* innermost() noexcept {
@@ -371,8 +404,8 @@ struct path_head {
     return __builtin_expect(above < sizeof(path_frame) * (max_depth - 1), 1) ? top : nullptr;
   }
   static void next(path_frame* entered, path_entry* block, uint64_t now) noexcept {
-    detail::add(entered->region->ticks, now);
-    detail::subtract(block->ticks, now);
+    entered->region->end(now);
+    detail::subtract(block->whole, now);
     entered->region = block;
     entered->path = 0;
   }
@@ -458,6 +491,9 @@ namespace record {
 struct mark_functions;
 class ended_threads;
 }  // namespace record
+namespace threads {
+struct slow_calls;
+}  // namespace threads
 
 namespace core {
 
@@ -484,7 +520,7 @@ constexpr uint32_t packed_version() noexcept {
 
 /// Number of the interface between marks and recorder. Increment it when path_head, path_entry, path_frame, site or
 /// mark_functions change. whywait.h and whywait.f90 contain it.
-inline constexpr uint32_t mark_interface = 2;
+inline constexpr uint32_t mark_interface = 3;
 
 }  // namespace core
 }  // namespace v0
@@ -1292,8 +1328,10 @@ class chunked_view {
   chunked_view() noexcept = default;
   chunked_view(T* const* chunks, unsigned shift, uint64_t size) noexcept : chunks_(chunks), shift_(shift), size_(size) {}
 
-  T& operator[](uint64_t index) const noexcept { return chunks_[index >> shift_][index & ((uint64_t(1) << shift_) - 1)]; }
-  uint64_t size() const noexcept { return size_; }
+  __attribute__((always_inline)) T& operator[](uint64_t index) const noexcept {
+    return chunks_[index >> shift_][index & ((uint64_t(1) << shift_) - 1)];
+  }
+  __attribute__((always_inline)) uint64_t size() const noexcept { return size_; }
   /// Address of the table entry of the chunk that contains an element.
   const void* entry_of(uint64_t index) const noexcept { return chunks_ + (index >> shift_); }
   bool empty() const noexcept { return size_ == 0; }
@@ -2071,6 +2109,8 @@ class event_buffer {
     return chunks_ != nullptr;
   }
 
+  bool is_open() const noexcept { return chunks_ != nullptr; }
+
   /// Gives all memory back. No other thread may use the buffer any more.
   void release() noexcept {
     if (chunks_ == nullptr) return;
@@ -2360,6 +2400,73 @@ class event_buffer {
 
 #endif
 
+// ---- whywait/core/thread_calls.hpp
+#ifndef WHYWAIT_CORE_THREAD_CALLS_HPP
+#define WHYWAIT_CORE_THREAD_CALLS_HPP
+
+// The one table of primitives by which threads of a process wait for each other: identifier, name in reports, what the call
+// does, kind of object. mpi_calls.hpp numbers them behind the calls of MPI.
+// clang-format off
+#define WHYWAIT_THREAD_CALLS(X)                                                                                       \
+  X(mutex_lock, "mutex::lock", take, lock)                                                                             \
+  X(mutex_try_lock_for, "timed_mutex::try_lock_for", take, lock)                                                       \
+  X(mutex_unlock, "mutex::unlock", release, lock)                                                                      \
+  X(recursive_mutex_lock, "recursive_mutex::lock", take, lock)                                                         \
+  X(recursive_mutex_unlock, "recursive_mutex::unlock", release, lock)                                                  \
+  X(shared_mutex_lock, "shared_mutex::lock", take, lock)                                                               \
+  X(shared_mutex_lock_shared, "shared_mutex::lock_shared", take_shared, lock)                                          \
+  X(shared_mutex_unlock, "shared_mutex::unlock", release, lock)                                                        \
+  X(shared_mutex_unlock_shared, "shared_mutex::unlock_shared", release_shared, lock)                                   \
+  X(condition_wait, "condition_variable::wait", await_notify, condition)                                               \
+  X(condition_wait_for, "condition_variable::wait_for", await_notify, condition)                                       \
+  X(condition_notify_one, "condition_variable::notify_one", notify_one, condition)                                     \
+  X(condition_notify_all, "condition_variable::notify_all", notify_all, condition)                                     \
+  X(barrier_wait, "barrier::arrive_and_wait", meet, barrier)                                                           \
+  X(barrier_arrive, "barrier::arrive", arrive, barrier)                                                                \
+  X(latch_wait, "latch::wait", await, latch)                                                                           \
+  X(latch_count_down, "latch::count_down", event, latch)                                                               \
+  X(semaphore_acquire, "counting_semaphore::acquire", await, semaphore)                                                \
+  X(semaphore_release, "counting_semaphore::release", event, semaphore)                                                \
+  X(future_wait, "future::wait", await, future)                                                                        \
+  X(promise_set, "promise::set_value", event, future)                                                                  \
+  X(thread_join, "thread::join", await, thread)                                                                        \
+  X(thread_create, "thread::thread", event, thread)                                                                    \
+  X(thread_begin, "thread start", begin, thread)                                                                       \
+  X(thread_end, "thread end", event, thread)                                                                           \
+  X(report, "whywait::report", event, thread)                                                                          \
+  X(code, "code", event, thread)
+// clang-format on
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// What a thread primitive does to the order of events. Records of waits name their causer, the record at whose beginning they
+/// ended (thread_record.hpp), except await_notify.
+enum class thread_op : uint8_t {
+  take,            ///< takes a lock: waits for its holders, one after the other
+  take_shared,     ///< the same beside other readers
+  release,         ///< gives up a lock
+  release_shared,
+  await,           ///< waits for one event: a set value, a count, the end of a thread
+  event,           ///< such an event
+  await_notify,    ///< gives up a lock, waits for a notification, takes the lock again
+  notify_one,
+  notify_all,
+  meet,            ///< waits for the last of several threads
+  arrive,          ///< takes part without waiting
+  begin            ///< the thread begins: before, there was no such thread
+};
+
+/// The kind of object that threads share.
+enum class thread_object : uint8_t { lock, condition, barrier, latch, semaphore, future, thread };
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/core/mpi_calls.hpp
 #ifndef WHYWAIT_CORE_MPI_CALLS_HPP
 #define WHYWAIT_CORE_MPI_CALLS_HPP
@@ -2370,8 +2477,8 @@ class event_buffer {
 // (MPI_Send_c) and follows the first.
 // clang-format off
 #define WHYWAIT_MPI_CALLS(X, B)                                                                          \
-  X(Init, initialise) X(Init_thread, initialise) X(Finalize, finalise)                                   \
-  B(Send, send) B(Bsend, send) B(Ssend, send) B(Rsend, send)                                             \
+  X(Init, initialise) X(Init_thread, initialise) X(Finalize, finalise) X(Session_finalize, finalise)     \
+  B(Send, send) B(Bsend, post_send) B(Ssend, send) B(Rsend, send) B(Buffer_detach, complete_all)         \
   B(Recv, receive) B(Mrecv, receive)                                                                     \
   B(Sendrecv, exchange) B(Sendrecv_replace, exchange)                                                    \
   X(Probe, probe) X(Mprobe, probe) X(Iprobe, test_probe) X(Improbe, test_probe)                          \
@@ -2384,7 +2491,7 @@ class event_buffer {
   X(Pready, post_send) X(Pready_range, post_send) X(Pready_list, post_send) X(Parrived, test)            \
   X(Wait, complete_all) X(Waitall, complete_all) X(Waitany, complete_any) X(Waitsome, complete_any)      \
   X(Test, test) X(Testall, test) X(Testany, test) X(Testsome, test) X(Request_get_status, test)          \
-  X(Cancel, local) X(Request_free, local)                                                                \
+  X(Cancel, local) X(Request_free, local) X(Grequest_start, local)                                       \
   X(Barrier, barrier)                                                                                    \
   B(Bcast, one_to_all) B(Scatter, one_to_all) B(Scatterv, one_to_all)                                    \
   B(Reduce, all_to_one) B(Gather, all_to_one) B(Gatherv, all_to_one)                                     \
@@ -2393,12 +2500,14 @@ class event_buffer {
   B(Reduce_scatter, all_to_all) B(Reduce_scatter_block, all_to_all)                                      \
   B(Scan, scan) B(Exscan, scan)                                                                          \
   X(Comm_dup, create) X(Comm_dup_with_info, create) X(Comm_create, create) X(Comm_create_group, create)  \
-  X(Comm_create_from_group, create) X(Comm_split, create) X(Comm_split_type, create)                     \
+  X(Comm_create_from_group, create) X(Intercomm_create_from_groups, create)                              \
+  X(Comm_split, create) X(Comm_split_type, create)                                                       \
   X(Intercomm_create, create) X(Intercomm_merge, create) X(Cart_create, create) X(Cart_sub, create)      \
   X(Graph_create, create) X(Dist_graph_create, create) X(Dist_graph_create_adjacent, create)             \
+  X(Comm_set_info, agree) X(Win_set_info, agree) X(Win_sync, test)                                       \
   X(Comm_free, release) X(Comm_disconnect, release) X(Abort, local) X(Pcontrol, local)                   \
   B(Win_create, create) B(Win_allocate, create)                                                          \
-  X(Win_allocate_shared, create) X(Win_create_dynamic, create) X(Win_free, release) X(Win_fence, fence)  \
+  B(Win_allocate_shared, create) X(Win_create_dynamic, create) X(Win_free, release) X(Win_fence, fence)  \
   X(Win_post, epoch) X(Win_start, epoch) X(Win_complete, epoch) X(Win_wait, epoch) X(Win_test, test)     \
   X(Win_lock, lock) X(Win_lock_all, lock) X(Win_unlock, lock) X(Win_unlock_all, lock)                    \
   X(Win_flush, lock) X(Win_flush_all, lock) X(Win_flush_local, lock) X(Win_flush_local_all, lock)        \
@@ -2418,7 +2527,9 @@ class event_buffer {
   B(Ireduce_scatter, all_to_all) B(Ireduce_scatter_block, all_to_all)                                    \
   B(Iscan, scan) B(Iexscan, scan)                                                                        \
   B(Ineighbor_allgather, all_to_all) B(Ineighbor_allgatherv, all_to_all)                                 \
-  B(Ineighbor_alltoall, all_to_all) B(Ineighbor_alltoallv, all_to_all) B(Ineighbor_alltoallw, all_to_all)
+  B(Ineighbor_alltoall, all_to_all) B(Ineighbor_alltoallv, all_to_all) B(Ineighbor_alltoallw, all_to_all) \
+  B(File_iread_all, file_all) B(File_iread_at_all, file_all)                                             \
+  B(File_iwrite_all, file_all) B(File_iwrite_at_all, file_all)
 
 // The same for those that MPI_Start initiates: its record has the number of the call that made the request.
 #define WHYWAIT_MPI_PERSISTENT_INITIATIONS(X, B)                                                            \
@@ -2433,37 +2544,34 @@ class event_buffer {
   B(Neighbor_alltoall_init, all_to_all) B(Neighbor_alltoallv_init, all_to_all)                           \
   B(Neighbor_alltoallw_init, all_to_all)
 
+// Calls on files: what they take beyond waits for other ranks is input and output.
+#define WHYWAIT_MPI_FILE_CALLS(X, B)                                                                     \
+  X(File_open, file_all) X(File_close, file_all) X(File_delete, file) X(File_preallocate, file_all)      \
+  X(File_set_size, file_all) X(File_set_view, file_all) X(File_set_info, file_all)                       \
+  X(File_set_atomicity, file_all) X(File_sync, file_all) X(File_seek, file) X(File_seek_shared, file_all) \
+  X(File_get_size, file) X(File_get_position_shared, file)                                               \
+  B(File_read, file) B(File_read_at, file) B(File_read_shared, file)                                     \
+  B(File_read_all, file_all) B(File_read_at_all, file_all) B(File_read_ordered, file_in_turn)            \
+  B(File_read_all_begin, file_all) X(File_read_all_end, file_all)                                        \
+  B(File_read_at_all_begin, file_all) X(File_read_at_all_end, file_all)                                  \
+  B(File_read_ordered_begin, file_in_turn) X(File_read_ordered_end, file_all)                            \
+  B(File_write, file) B(File_write_at, file) B(File_write_shared, file)                                  \
+  B(File_write_all, file_all) B(File_write_at_all, file_all) B(File_write_ordered, file_in_turn)         \
+  B(File_write_all_begin, file_all) X(File_write_all_end, file_all)                                      \
+  B(File_write_at_all_begin, file_all) X(File_write_at_all_end, file_all)                                \
+  B(File_write_ordered_begin, file_in_turn) X(File_write_ordered_end, file_all)                          \
+  B(File_iread, file) B(File_iread_at, file) B(File_iread_shared, file)                                  \
+  B(File_iwrite, file) B(File_iwrite_at, file) B(File_iwrite_shared, file)
+
+// Calls that meet or wait for processes outside of MPI_COMM_WORLD, whose records whywait does not have.
+#define WHYWAIT_MPI_WORLD_CALLS(X)                                                                       \
+  X(Comm_spawn, connect) X(Comm_spawn_multiple, connect) X(Comm_accept, connect) X(Comm_connect, connect) \
+  X(Comm_join, other_world) X(Open_port, other_world) X(Close_port, other_world)                         \
+  X(Publish_name, other_world) X(Unpublish_name, other_world) X(Lookup_name, other_world)
+
 // Calls that can block or communicate and that the explanation does not model. Each is recorded with the role `unexplained`:
-// its time is known, what it waited for is not. A call that neither of the tables has synchronises no rank.
-#define WHYWAIT_MPI_BOTH(X, name) X(name) X(name##_c)
-#define WHYWAIT_MPI_UNEXPLAINED_CALLS(X)                                                                 \
-  WHYWAIT_MPI_BOTH(X, Buffer_detach)                                                                     \
-  X(Win_sync) X(Win_allocate_shared_c) X(Win_set_info)                                                   \
-  X(Intercomm_create_from_groups) X(Comm_set_info)      \
-  X(Comm_spawn) X(Comm_spawn_multiple) X(Comm_accept) X(Comm_connect) X(Comm_join)                       \
-  X(Open_port) X(Close_port) X(Publish_name) X(Unpublish_name) X(Lookup_name)                            \
-  X(Session_init) X(Session_finalize)                                                                    \
-  X(File_open) X(File_close) X(File_delete) X(File_preallocate) X(File_set_size) X(File_set_view)        \
-  X(File_set_info) X(File_set_atomicity) X(File_sync) X(File_seek) X(File_seek_shared)                   \
-  X(File_get_size) X(File_get_position_shared)                                                           \
-  WHYWAIT_MPI_BOTH(X, File_read) WHYWAIT_MPI_BOTH(X, File_read_all)                                      \
-  WHYWAIT_MPI_BOTH(X, File_read_at) WHYWAIT_MPI_BOTH(X, File_read_at_all)                                \
-  WHYWAIT_MPI_BOTH(X, File_read_shared) WHYWAIT_MPI_BOTH(X, File_read_ordered)                           \
-  WHYWAIT_MPI_BOTH(X, File_read_all_begin) X(File_read_all_end)                                          \
-  WHYWAIT_MPI_BOTH(X, File_read_at_all_begin) X(File_read_at_all_end)                                    \
-  WHYWAIT_MPI_BOTH(X, File_read_ordered_begin) X(File_read_ordered_end)                                  \
-  WHYWAIT_MPI_BOTH(X, File_write) WHYWAIT_MPI_BOTH(X, File_write_all)                                    \
-  WHYWAIT_MPI_BOTH(X, File_write_at) WHYWAIT_MPI_BOTH(X, File_write_at_all)                              \
-  WHYWAIT_MPI_BOTH(X, File_write_shared) WHYWAIT_MPI_BOTH(X, File_write_ordered)                         \
-  WHYWAIT_MPI_BOTH(X, File_write_all_begin) X(File_write_all_end)                                        \
-  WHYWAIT_MPI_BOTH(X, File_write_at_all_begin) X(File_write_at_all_end)                                  \
-  WHYWAIT_MPI_BOTH(X, File_write_ordered_begin) X(File_write_ordered_end)                                \
-  WHYWAIT_MPI_BOTH(X, File_iread) WHYWAIT_MPI_BOTH(X, File_iread_all)                                    \
-  WHYWAIT_MPI_BOTH(X, File_iread_at) WHYWAIT_MPI_BOTH(X, File_iread_at_all)                              \
-  WHYWAIT_MPI_BOTH(X, File_iread_shared)                                                                 \
-  WHYWAIT_MPI_BOTH(X, File_iwrite) WHYWAIT_MPI_BOTH(X, File_iwrite_all)                                  \
-  WHYWAIT_MPI_BOTH(X, File_iwrite_at) WHYWAIT_MPI_BOTH(X, File_iwrite_at_all)                            \
-  WHYWAIT_MPI_BOTH(X, File_iwrite_shared)
+// its time is known, what it waited for is not. A call that no table has synchronises no rank.
+#define WHYWAIT_MPI_UNEXPLAINED_CALLS(X) X(Session_init)
 // clang-format on
 
 namespace whywait {
@@ -2495,82 +2603,155 @@ enum class call_role : uint8_t {
   fence,         ///< separates the epochs of a window: all wait for all
   create,        ///< makes a communicator or a window: collective
   release,       ///< frees a communicator or a window
+  agree,         ///< sets something for all members of a communicator or window: may wait for all
+  connect,       ///< of all members of a communicator: meets another world
+  file_all,      ///< of all that opened a file: they may wait for all, then input and output
+  file_in_turn,  ///< the same, in the order of the ranks: rank i may wait for all j < i
   initiate,      ///< starts a collective that a later call completes
   epoch,         ///< begins or ends access or exposure by a group; leaves a posting for each member (epoch_tag)
   lock,          ///< begins, ends or completes access to a window without the target: MPI_Win_lock to MPI_Win_flush*
   transfer,      ///< moves data of a window: MPI_Put and relatives
-  unexplained    ///< may wait, but the explanation does not model for what: count and time only
+  file,          ///< reads, writes or asks for a file without other ranks; or begins to, with a request
+  other_world,   ///< waits for processes of another world, or for a name server
+  unexplained,   ///< may wait, but the explanation does not model for what: count and time only
+  thread_wait,   ///< waits for another thread of the process (thread_calls.hpp)
+  thread_event   ///< may end such a wait
 };
 
-/// One number per MPI function of the table; `none` for records that no MPI call made.
+/// One number per MPI function of the table, and behind `count_` one per thread primitive; `none` for records that no call made.
 enum class mpi_call : uint16_t {
   none,
 #define WHYWAIT_ROW(name, role) name,
 #define WHYWAIT_ROWS(name, role) name, name##_c,
-  WHYWAIT_MPI_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS) initiations_,              ///< from here on calls initiate
+  WHYWAIT_MPI_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS) initiations_,  ///< from here on calls initiate
   before_initiations_ = initiations_ - 1,
-  WHYWAIT_MPI_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS) persistent_,               ///< and from here on MPI_Start does
+  WHYWAIT_MPI_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS) persistent_,  ///< and from here on MPI_Start does
   before_persistent_ = persistent_ - 1,
   WHYWAIT_MPI_PERSISTENT_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
 #undef WHYWAIT_ROWS
 #undef WHYWAIT_ROW
-      modelled_,                 ///< calls below it have a model, those above are `unexplained`
-  before_unexplained_ = modelled_ - 1,
+      modelled_,  ///< calls below it have a model of how long they take
+  before_files_ = modelled_ - 1,
+#define WHYWAIT_ROW(name, role) name,
+#define WHYWAIT_ROWS(name, role) name, name##_c,
+  WHYWAIT_MPI_FILE_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS) WHYWAIT_MPI_WORLD_CALLS(WHYWAIT_ROW)
+#undef WHYWAIT_ROWS
+#undef WHYWAIT_ROW
+      unexplained_,  ///< from here on calls are `unexplained`
+  before_unexplained_ = unexplained_ - 1,
 #define WHYWAIT_ROW(name) name,
   WHYWAIT_MPI_UNEXPLAINED_CALLS(WHYWAIT_ROW)
 #undef WHYWAIT_ROW
-      count_
+      count_,  ///< calls of MPI are below it
+  before_threads_ = 0x3ff,  ///< thread primitives begin at a number of their own, so that records keep their meaning
+#define WHYWAIT_ROW(id, text, op, object) id,
+  WHYWAIT_THREAD_CALLS(WHYWAIT_ROW)
+#undef WHYWAIT_ROW
+      thread_count_
 };
 
-/// The number of calls that the explanation models, with `none`.
+static_assert(mpi_call::count_ < mpi_call::before_threads_, "calls of MPI and thread primitives have different numbers");
+
+/// Whether a call is a thread primitive.
+constexpr bool is_of_threads(mpi_call call) noexcept {
+  return call > mpi_call::before_threads_ && call < mpi_call::thread_count_;
+}
+
+/// What a thread primitive does, and to which kind of object.
+struct thread_action {
+  const char* name;
+  thread_op op;
+  thread_object object;
+
+  constexpr bool waits() const noexcept {
+    return op == thread_op::take || op == thread_op::take_shared || op == thread_op::await || op == thread_op::await_notify ||
+           op == thread_op::meet || op == thread_op::begin;
+  }
+};
+/// For calls of threads only.
+inline const thread_action& action_of(mpi_call call) noexcept {
+  static constexpr thread_action actions[] = {
+#define WHYWAIT_ROW(id, text, op, object) {text, thread_op::op, thread_object::object},
+      WHYWAIT_THREAD_CALLS(WHYWAIT_ROW)
+#undef WHYWAIT_ROW
+  };
+  return actions[static_cast<size_t>(call) - static_cast<size_t>(mpi_call::before_threads_) - 1];
+}
+/// The number of a call that a reader of a damaged file may trust.
+inline bool is_known(mpi_call call) noexcept { return call < mpi_call::count_ || is_of_threads(call); }
+
+/// The number of calls below `mpi_call::modelled_`, with `none`.
 enum : size_t { modelled_calls = static_cast<size_t>(mpi_call::modelled_) };
 
-/// "MPI_Send". Static storage. For an unknown number "MPI_?".
+/// "MPI_Send", "mutex::lock". Static storage. For an unknown number "MPI_?".
 inline const char* name_of(mpi_call call) noexcept {
   static constexpr const char* names[] = {
       "(none)",
 #define WHYWAIT_ROW(name, role) "MPI_" #name,
 #define WHYWAIT_ROWS(name, role) "MPI_" #name, "MPI_" #name "_c",
       WHYWAIT_MPI_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS) WHYWAIT_MPI_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
-          WHYWAIT_MPI_PERSISTENT_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
+          WHYWAIT_MPI_PERSISTENT_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS) WHYWAIT_MPI_FILE_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS)
+              WHYWAIT_MPI_WORLD_CALLS(WHYWAIT_ROW)
 #undef WHYWAIT_ROWS
 #undef WHYWAIT_ROW
 #define WHYWAIT_ROW(name) "MPI_" #name,
-              WHYWAIT_MPI_UNEXPLAINED_CALLS(WHYWAIT_ROW)
+                  WHYWAIT_MPI_UNEXPLAINED_CALLS(WHYWAIT_ROW)
 #undef WHYWAIT_ROW
   };
+  if (is_of_threads(call)) return action_of(call).name;
   return call < mpi_call::count_ ? names[static_cast<size_t>(call)] : "MPI_?";
 }
+
+namespace detail {
+
+// By number of the call.
+inline constexpr call_role meeting_roles[] = {
+    call_role::local,
+#define WHYWAIT_ROW(name, role) call_role::role,
+#define WHYWAIT_ROWS(name, role) call_role::role, call_role::role,
+    WHYWAIT_MPI_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS) WHYWAIT_MPI_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
+        WHYWAIT_MPI_PERSISTENT_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS) WHYWAIT_MPI_FILE_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS)
+            WHYWAIT_MPI_WORLD_CALLS(WHYWAIT_ROW)
+#undef WHYWAIT_ROWS
+#undef WHYWAIT_ROW
+};
+inline constexpr mpi_call plain_forms[] = {
+    mpi_call::none,
+#define WHYWAIT_ROW(name, role) mpi_call::name,
+#define WHYWAIT_ROWS(name, role) mpi_call::name, mpi_call::name,
+    WHYWAIT_MPI_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS) WHYWAIT_MPI_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
+        WHYWAIT_MPI_PERSISTENT_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
+#undef WHYWAIT_ROWS
+#undef WHYWAIT_ROW
+};
+
+// The role of each call, and behind the last one that of an unknown number.
+struct role_table {
+  call_role of[static_cast<size_t>(mpi_call::count_) + 1];
+  constexpr role_table() noexcept : of() {
+    for (size_t i = 0; i < static_cast<size_t>(mpi_call::count_); ++i)
+      of[i] = i >= static_cast<size_t>(mpi_call::unexplained_)                         ? call_role::unexplained
+              : i >= static_cast<size_t>(mpi_call::initiations_) && i < modelled_calls ? call_role::initiate
+                                                                                       : meeting_roles[i];
+    of[static_cast<size_t>(mpi_call::count_)] = call_role::local;
+  }
+};
+inline constexpr role_table roles;
+
+}  // namespace detail
 
 /// For a collective the role that decides which members each member waits for, whether it blocks or only initiates; else
 /// the role of the call.
 inline call_role meeting_role_of(mpi_call call) noexcept {
-  static constexpr call_role roles[] = {
-      call_role::local,
-#define WHYWAIT_ROW(name, role) call_role::role,
-#define WHYWAIT_ROWS(name, role) call_role::role, call_role::role,
-      WHYWAIT_MPI_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS) WHYWAIT_MPI_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
-          WHYWAIT_MPI_PERSISTENT_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
-#undef WHYWAIT_ROWS
-#undef WHYWAIT_ROW
-  };
-  return call < mpi_call::modelled_ ? roles[static_cast<size_t>(call)]
-         : call < mpi_call::count_  ? call_role::unexplained
-                                    : call_role::local;
+  return call < mpi_call::unexplained_ ? detail::meeting_roles[static_cast<size_t>(call)]
+         : call < mpi_call::count_     ? call_role::unexplained
+                                       : call_role::local;
 }
 
 /// MPI_Send for MPI_Send_c: the form of a modelled call with usual counts, which does the same. Other calls are returned
 /// as they are.
 constexpr mpi_call plain_form(mpi_call call) noexcept {
-  constexpr mpi_call forms[] = {mpi_call::none,
-#define WHYWAIT_ROW(name, role) mpi_call::name,
-#define WHYWAIT_ROWS(name, role) mpi_call::name, mpi_call::name,
-                                WHYWAIT_MPI_CALLS(WHYWAIT_ROW, WHYWAIT_ROWS) WHYWAIT_MPI_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
-                                    WHYWAIT_MPI_PERSISTENT_INITIATIONS(WHYWAIT_ROW, WHYWAIT_ROWS)
-#undef WHYWAIT_ROWS
-#undef WHYWAIT_ROW
-  };
-  return call < mpi_call::modelled_ ? forms[static_cast<size_t>(call)] : call;
+  return call < mpi_call::modelled_ ? detail::plain_forms[static_cast<size_t>(call)] : call;
 }
 
 /// Whether the call initiates a collective that a later call completes.
@@ -2579,8 +2760,12 @@ inline bool initiates(mpi_call call) noexcept { return call >= mpi_call::initiat
 /// Whether it is a persistent one: a call that makes the request, and the number of each record of MPI_Start.
 inline bool is_persistent(mpi_call call) noexcept { return call >= mpi_call::persistent_ && call < mpi_call::modelled_; }
 
-/// The role of a call; `local` for an unknown number.
-inline call_role role_of(mpi_call call) noexcept { return initiates(call) ? call_role::initiate : meeting_role_of(call); }
+/// The role of a call; `local` for an unknown number. Each pass over the records asks for it, so that it is one load for calls of MPI.
+__attribute__((always_inline)) inline call_role role_of(mpi_call call) noexcept {
+  if (__builtin_expect(call < mpi_call::count_, 1)) return detail::roles.of[static_cast<size_t>(call)];
+  if (!is_of_threads(call)) return call_role::local;
+  return action_of(call).waits() ? call_role::thread_wait : call_role::thread_event;
+}
 
 // Questions about roles that several rooms ask. Each is answered here only.
 
@@ -2591,6 +2776,18 @@ inline bool is_data_collective(call_role role) noexcept { return role >= call_ro
 inline bool is_collective(mpi_call call) noexcept {
   const call_role role = role_of(call);
   return (role >= call_role::barrier && role <= call_role::initiate) || role == call_role::finalise;
+}
+
+/// Whether the time of the call, beyond waits for other ranks, is input and output.
+inline bool is_of_files(mpi_call call) noexcept {
+  const call_role role = meeting_role_of(call);
+  return role == call_role::file || role == call_role::file_all || role == call_role::file_in_turn;
+}
+
+/// Whether the call meets or waits for processes outside of MPI_COMM_WORLD whatever its communicator is.
+inline bool of_other_worlds(mpi_call call) noexcept {
+  const call_role role = meeting_role_of(call);
+  return role == call_role::connect || role == call_role::other_world;
 }
 
 /// Whether all members of a communicator make the call in the same order and may wait for one another in it. MPI_Comm_free
@@ -2607,10 +2804,12 @@ inline bool sends_messages(call_role role) noexcept {
 }  // namespace whywait
 
 #undef WHYWAIT_MPI_CALLS
+#undef WHYWAIT_THREAD_CALLS
 #undef WHYWAIT_MPI_UNEXPLAINED_CALLS
 #undef WHYWAIT_MPI_INITIATIONS
 #undef WHYWAIT_MPI_PERSISTENT_INITIATIONS
-#undef WHYWAIT_MPI_BOTH
+#undef WHYWAIT_MPI_FILE_CALLS
+#undef WHYWAIT_MPI_WORLD_CALLS
 
 #endif
 
@@ -2682,15 +2881,21 @@ struct sync_record {
   mpi_call call;
   uint16_t flags;  ///< sync_flag bits
 
-  bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
+  __attribute__((always_inline)) bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
 };
 static_assert(sizeof(sync_record) == 64, "a sync record is one cache line");
 
 /// Whether a record is of polls that found nothing.
-inline bool polled_in_vain(const sync_record& r) noexcept {
+__attribute__((always_inline)) inline bool polled_in_vain(const sync_record& r) noexcept {
   if (!r.has(sync_flag::found_nothing)) return false;
   const call_role role = role_of(r.call);
   return role == call_role::test || role == call_role::test_probe;
+}
+
+/// Whether unmarked code before a record and behind it is the same piece: how often polls find nothing is chance, and an anchor
+/// is a place in code (explain/thread_book.hpp).
+__attribute__((always_inline)) inline bool divides_no_code(const sync_record& r) noexcept {
+  return r.call == mpi_call::code || polled_in_vain(r);
 }
 
 /// For how long a thread slept between the polls of a record that found something, in ticks.
@@ -2828,8 +3033,10 @@ template <class Use>
 [[gnu::cold]] void each_setting(Use&& use) {
   use(setting{"WHYWAIT_HELP", "0 or 1", "0", "1: print this table at MPI_Init"});
   use(setting{"WHYWAIT_ENABLE", "0 or 1", "1", "0: the program runs as if whywait were absent"});
-  use(setting{"WHYWAIT_REPORT", "text or none", "text", "none: no text report on standard error"});
-  use(setting{"WHYWAIT_OUTPUT", "prefix of a path", "", "write the report to prefix.json"});
+  use(setting{"WHYWAIT_REPORT", "short, full or none", "short", "length of the text report on standard error"});
+  use(setting{"WHYWAIT_OUTPUT", "prefix of a path, with %p, %j, %t and %h", "",
+              "write the report to prefix.json, prefix.txt and prefix.html"});
+  use(setting{"WHYWAIT_FAIL", "conditions, for example efficiency<0.8; waiting>10%", "", "end with status 3 if one holds"});
   use(setting{"WHYWAIT_MEMORY", "bytes, for example 64M", "64M", "most memory for the records of a rank"});
   use(setting{"WHYWAIT_WHATIF", "questions, for example block compute x2; balance", "", "predict the changed run"});
   use(setting{"WHYWAIT_RULES", "files separated by ':', or list", "", "add rules; list: print the active problems"});
@@ -2876,7 +3083,8 @@ struct settings {
 
   bool help = false;                           ///< WHYWAIT_HELP: 1 prints the table of settings at MPI_Init
   bool enable = true;                          ///< WHYWAIT_ENABLE: 0 leaves the program as if whywait were not there
-  bool report = true;                          ///< WHYWAIT_REPORT: text (default) or none
+  bool report = true;                          ///< WHYWAIT_REPORT: not none
+  bool full_report = false;                    ///< WHYWAIT_REPORT: full or text, not short (default)
   clock_choice clock = clock_choice::automatic;  ///< WHYWAIT_CLOCK: auto (default), fenced or monotonic
   uint64_t memory_bytes = uint64_t(64) << 20;  ///< WHYWAIT_MEMORY: bytes a process may record; suffix K, M, G
   bool path_order = false;                     ///< WHYWAIT_PATH: counts (default) or order
@@ -2884,6 +3092,7 @@ struct settings {
   bool timeline_blocks = false;                        ///< whether steps are also kept
   uint64_t timeline_bytes = uint64_t(16) << 20;        ///< bytes of a process, beside memory_bytes
   const char* output = nullptr;                ///< WHYWAIT_OUTPUT: prefix of the files to write; none without it
+  const char* fail = nullptr;                  ///< WHYWAIT_FAIL: conditions under which the run fails
   const char* rules = nullptr;                 ///< WHYWAIT_RULES: files of rules, separated by ':', or the word list
   const char* coverage = nullptr;              ///< WHYWAIT_COVERAGE: patterns of code to keep; none without it
   const char* crash = nullptr;                 ///< WHYWAIT_CRASH: folder where records outlive the process
@@ -2894,6 +3103,7 @@ struct settings {
   template <class Use>
   [[gnu::cold]] void each_text(Use&& use) noexcept {
     use("WHYWAIT_OUTPUT", output);
+    use("WHYWAIT_FAIL", fail);
     use("WHYWAIT_RULES", rules);
     use("WHYWAIT_COVERAGE", coverage);
     use("WHYWAIT_CRASH", crash);
@@ -2922,7 +3132,9 @@ struct settings {
     };
     s.help = choose("WHYWAIT_HELP", "0", "1");
     s.enable = !choose("WHYWAIT_ENABLE", "1", "0");
-    s.report = !choose("WHYWAIT_REPORT", "text", "none");
+    const char* const wanted = getenv("WHYWAIT_REPORT");
+    s.full_report = wanted != nullptr && (strcmp(wanted, "full") == 0 || strcmp(wanted, "text") == 0);
+    s.report = s.full_report || !choose("WHYWAIT_REPORT", "short", "none");
     const char* const clock = getenv("WHYWAIT_CLOCK");
     if (clock != nullptr && strcmp(clock, "fenced") == 0) s.clock = clock_choice::fenced;
     else if (choose("WHYWAIT_CLOCK", "auto", "monotonic")) s.clock = clock_choice::monotonic;
@@ -3216,7 +3428,9 @@ struct registry {
   record::ended_threads* ended;   ///< what such threads did; null: all locations stay
   void* (*make_details)(registry&) noexcept;  ///< record::details for a new thread, or null; null: there is no reader
   uint32_t listening;  ///< 1 once a recorder reads what is recorded (record::listen)
-  void* extension[4];  ///< one per room that keeps state for the whole process: [0] MPI, [1] rules, [2] data; null after fork
+  void* extension[4];  ///< one per room that keeps state for the whole process: [0] MPI, [1] rules, [2] data, [3] the recorded
+      ///< run (record::run_facts); null after fork
+  const threads::slow_calls* thread_calls;  ///< the slow paths of thread primitives; null: they are not recorded
   code_source* sources;  ///< code that the compiler counts, newest first; the list only grows at its head
   uint32_t code_numbers;  ///< how many block numbers, from site_table::capacity on, they have taken
   clock_source clock;  ///< what all of its modules read
@@ -4322,6 +4536,68 @@ inline void sweep(tile& t, Found&& found) noexcept {
 
 #endif
 
+// ---- whywait/core/thread_record.hpp
+#ifndef WHYWAIT_CORE_THREAD_RECORD_HPP
+#define WHYWAIT_CORE_THREAD_RECORD_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+// Records of thread primitives (thread_calls.hpp) are sync_records with these fields:
+//
+//   bytes                      the object, as its address
+//   completion, completed_by   with sync_flag::complete: the record that ended the wait, and its location. For a release: the
+//                              release of the same lock before it that left a record
+//   peer                       release: how many records before this one the holder took the lock; -1: it left none
+//                              meet, arrive: how many threads take part
+//   tag                        meet, arrive: number of the phase
+
+/// Facts about a record of a thread primitive, as bits of sync_record::flags with another meaning for other calls.
+namespace thread_flag {
+enum : uint16_t {
+  caused = sync_flag::complete,        ///< `completion` and `completed_by` name a record
+  timed_out = sync_flag::failed,       ///< the wait ended without what it waited for
+  merged = sync_flag::ambiguous,       ///< release: several short holds in a row, of which only this end is recorded
+  in_vain = sync_flag::found_nothing,  ///< await_notify: the predicate was still false after the previous wait of the thread
+  missed = sync_flag::of_others,  ///< await_notify: timed out, but its predicate had become true: the notification was lost
+  based = sync_flag::resolved  ///< for the explanation: `tag` is the causer's record at which the wait began
+};
+}
+
+/// Names one record of the process in one word, while it runs; 0: none.
+struct record_name {
+  uint32_t record;
+  uint16_t location;
+  uint16_t epoch;  ///< records of earlier epochs are gone
+
+  static uint64_t pack(uint64_t record, uint32_t location, uint32_t epoch) noexcept {
+    if (record >= 0xffffffffu || location > 0xffffu) return 0;
+    return (record + 1) | uint64_t(location) << 32 | uint64_t(epoch & 0xffffu) << 48;
+  }
+  static record_name unpack(uint64_t packed) noexcept {
+    return {static_cast<uint32_t>(packed) - 1, static_cast<uint16_t>(packed >> 32), static_cast<uint16_t>(packed >> 48)};
+  }
+};
+
+/// Where another thread was in its path at an instant: the holder of a lock when a thread began to wait for it. The steps of
+/// its open segment so far follow in the waiter's `cut_steps`.
+struct thread_cut {
+  uint64_t ticks;
+  uint32_t waiter;  ///< record of the location that looked: the wait
+  uint32_t record;  ///< number of records of the other location then
+  uint32_t segment;  ///< number of its steps then
+  uint32_t steps;  ///< steps seen of its open segment
+  uint16_t location;  ///< the other one
+  uint16_t whole;  ///< 0: its segment changed meanwhile, or was too long: no steps
+};
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/record/details.hpp
 #ifndef WHYWAIT_RECORD_DETAILS_HPP
 #define WHYWAIT_RECORD_DETAILS_HPP
@@ -4484,6 +4760,8 @@ class ended_threads {
   uint64_t (*gap_of)(const location& caller, uint64_t begin, uint64_t end) noexcept = nullptr;
   /// Prepares what a thread kept for its MPI calls for the next one; false: it stays as it is.
   bool (*release_calls)(location&) noexcept = nullptr;
+  /// A thread continues the MPI calls of one that ended; runs on that thread.
+  void (*take_over_calls)(location&) noexcept = nullptr;
 
   bool open(core::memory_budget& budget) noexcept {
     sums_ = static_cast<core::path_step*>(core::map_pages(sizeof(core::path_step) * core::site_table::capacity, false));
@@ -4661,10 +4939,10 @@ namespace record {
 /// ticks of all blocks, outside included, sum to the time since `open` without the pauses, exactly. Blocks are
 /// numbers below site_table::capacity. About 2.4 MB of zeroed memory, touched block by block: make it in fresh pages.
 ///
-/// An instant is added to the ticks of the region that ends to be innermost and subtracted from those of the one that
-/// begins to be. All steps of a mark are additions to memory, one instruction each: there is no chain of dependent
-/// loads, and a mark in a signal handler that comes between two steps loses nothing. What is in the segment is seen
-/// from the sign of a result: its visits are above `visited`, its ticks above `timed`.
+/// An instant is subtracted from a region's `whole` when it begins and added when it ends; for the region around it the same
+/// instants go to `rest`, with the opposite sign. All steps of a mark are additions to memory, one instruction each: there is
+/// no chain of dependent loads, and a mark in a signal handler that comes between two steps loses nothing. What is in the
+/// segment is seen from the sign of `visits`.
 class path_recorder {
  public:
   static constexpr uint32_t max_depth = path_head::max_depth;
@@ -4682,10 +4960,11 @@ class path_recorder {
 
   /// Starts outside any region at `now`.
   void open(uint64_t now) noexcept {
-    frames_[0].region = profile_;
+    frames_[0].region = &outside_;
     head_.top = head_.fast_end = frames_;
     opened_ = now;
-    profile_[0].ticks = timed - now;
+    outside_.visits = visited;  // as if it were listed, which it never is
+    outside_.rest = 0 - now;
   }
 
   path_head& head() noexcept { return head_; }
@@ -4714,7 +4993,8 @@ class path_recorder {
     const uint64_t levels =
         (reinterpret_cast<uintptr_t>(head->top) - reinterpret_cast<uintptr_t>(&remote->frames_[0])) / sizeof(frame);
     if (levels > max_depth) return false;
-    for (uint64_t level = 0; level <= levels; ++level) {
+    frames_[0].region = &outside_;
+    for (uint64_t level = 1; level <= levels; ++level) {
       const uint64_t bytes =
           reinterpret_cast<uintptr_t>(frames_[level].region) - reinterpret_cast<uintptr_t>(&remote->profile_[0]);
       if (bytes % sizeof(entry) != 0 || bytes / sizeof(entry) >= entries) return false;
@@ -4735,7 +5015,7 @@ class path_recorder {
   /// stays with the region at that depth. Returns the new depth.
   uint32_t enter(uint32_t block, uint64_t now) noexcept {
     entry* const e = profile_ + block;
-    if (!e->arrive()) touch(e, 0);
+    if (!e->arrive()) touch(e);
     if (__builtin_expect(!head_.enters_fast(), 0)) make_room();
     if (depth() < max_depth) head_.enter(e, now);
     else ++deeper_;
@@ -4751,18 +5031,18 @@ class path_recorder {
   /// is counted.
   void next(uint32_t block, uint64_t now) noexcept {
     entry* const e = profile_ + block;
-    if (!e->arrive()) touch(e, 0);
+    if (!e->arrive()) touch(e);
     if (deeper_ == 0 && head_.top != frames_) path_head::next(head_.top, e, now);
   }
   void work(uint64_t units) noexcept { detail::add(head_.top->region->work, units); }
   /// Counts one visit of an untimed block.
   void visit(uint32_t block) noexcept {
     entry* const e = profile_ + block;
-    if (!e->arrive()) touch(e, innermost());
+    if (!e->arrive()) touch(e, true);
   }
 
   /// Follows path_head::leave where that returns true.
-  void touch_outer() noexcept { touch(head_.top->region, 0); }
+  void touch_outer() noexcept { touch(head_.top->region); }
 
   /// Site number of the innermost region; 0 outside any.
   uint32_t innermost() const noexcept { return number(head_.top->region); }
@@ -4793,21 +5073,22 @@ class path_recorder {
   void close(uint64_t now, Sink&& sink) noexcept {
     entry* const inside = head_.top->region;
     in_list_ = true;
-    detail::add(inside->ticks, now);
+    detail::add(inside->rest, now);
     for (uint32_t i = 0; i < touched_count_; ++i) {
       entry& e = profile_[touched_[i]];
-      const entry was = e;
-      detail::subtract(e.visits, was.visits);  // not set to 0: a signal handler may have counted meanwhile
-      detail::subtract(e.ticks, was.ticks);
-      detail::subtract(e.work, was.work);
-      hand_over(touched_[i], was, was.ticks - timed, sink);
+      const uint64_t visits = e.visits, work = e.work, ticks = e.ticks();
+      // not set to 0: a signal handler may have counted meanwhile
+      detail::subtract(e.visits, visits & (visited | entry::most_visits));
+      detail::subtract(e.rest, ticks);
+      if (work != 0 && (visits & entry::untimed) == 0) detail::subtract(e.work, work);
+      hand_over(touched_[i], visits, work, ticks, sink);
     }
     touched_count_ = 0;
-    if (inside == profile_) {
-      inside->ticks = timed - now;
+    if (inside == &outside_) {
+      inside->rest = 0 - now;
     } else {
-      add_to_list(inside, 0);
-      detail::subtract(inside->ticks, now);
+      add_to_list(inside);
+      detail::subtract(inside->rest, now);
     }
     in_list_ = false;
   }
@@ -4815,7 +5096,7 @@ class path_recorder {
   /// A cheap `close` for segments in which only code outside any region ran. False: call `close`.
   bool close_if_outside(uint64_t now) noexcept {
     if (touched_count_ != 0 || head_.top != frames_) return false;
-    profile_[0].ticks = timed - now;
+    outside_.rest = 0 - now;
     return true;
   }
 
@@ -4823,8 +5104,8 @@ class path_recorder {
   bool undisturbed() const noexcept {
     if (touched_count_ == 0) return head_.top == frames_;
     const entry* const inside = head_.top->region;
-    return touched_count_ == 1 && inside != profile_ && touched_[0] == number(inside) && inside->visits == visited &&
-           inside->work == 0;
+    return touched_count_ == 1 && inside != &outside_ && touched_[0] == number(inside) &&
+           (inside->visits & (visited | entry::most_visits)) == visited && inside->work == 0;
   }
 
   /// Shows the open segment as `close(now, sink)` would, and changes nothing. `now` before the last event (0): the
@@ -4836,22 +5117,68 @@ class path_recorder {
     const uint64_t longest = now > opened_ ? now - opened_ : 0;
     for (uint32_t i = 0; i < touched_count_; ++i) {
       const entry& e = profile_[touched_[i]];
-      uint64_t ticks = e.ticks - timed + (&e == inside ? now : 0);
+      uint64_t ticks = e.ticks() + (&e == inside ? now : 0);
       // Between two steps of a mark an instant is counted on one side only.
       if (static_cast<int64_t>(ticks) > 0 && ticks > longest && longest != 0) ticks -= now;
-      hand_over(touched_[i], e, ticks, sink);
+      hand_over(touched_[i], e.visits, e.work, ticks, sink);
     }
+  }
+
+  /// Copies the open segment as `peek` shows it, for another thread than its own: numbers of blocks that change meanwhile may be
+  /// torn. Returns how many steps there are; of more than `room` none is copied.
+  __attribute__((noinline, no_sanitize("thread"))) uint32_t glimpse(uint64_t now, core::path_step* into,
+                                                                    uint32_t room) const noexcept {
+    // Not atomic: ThreadSanitizer checks atomic operations here as well.
+    const entry* const inside = (*const_cast<const frame* const volatile*>(&head_.top))->region;
+    const uint32_t count = *const_cast<const volatile uint32_t*>(&touched_count_);
+    if (count > room) return count;
+    const uint64_t longest = now > opened_ ? now - opened_ : 0;
+    uint32_t copied = 0;
+    const auto copy = [&](const core::path_step& step) { into[copied++] = step; };
+    for (uint32_t i = 0; i < count; ++i) {
+      const entry& e = profile_[touched_[i]];
+      uint64_t ticks = e.whole + e.rest + (&e == inside ? now : 0);
+      if (static_cast<int64_t>(ticks) > 0 && ticks > longest) ticks -= now;
+      hand_over(touched_[i], e.visits, e.work, static_cast<int64_t>(ticks) < 0 ? 0 : ticks, copy);
+    }
+    return copied;
   }
 
   /// When it was opened, in ticks.
   uint64_t opened() const noexcept { return opened_; }
 
   /// Continues after a pause that belongs to no block (the inside of an MPI call) and began at the last `close`.
-  void resume(uint64_t now) noexcept { head_.top->region->ticks = timed - now; }
+  void resume(uint64_t now) noexcept {
+    entry* const inside = head_.top->region;
+    inside->rest = 0 - now - inside->whole;
+  }
+
+  /// The time of all visits of a region with everything inside, MPI calls included, up to `now` if it is open. Any thread.
+  uint64_t whole_ticks(uint32_t block, uint64_t now) const noexcept {
+    const entry& e = profile_[block];
+    const uint64_t ticks = e.is_open() ? e.whole + now : e.whole;
+    return static_cast<int64_t>(ticks) > 0 ? ticks : 0;
+  }
+  /// Whether a region was entered inside itself, so that `whole_ticks` counts a time twice.
+  bool is_repeated(uint32_t block) const noexcept { return (profile_[block].visits & entry::repeated) != 0; }
+  /// Takes a pause out of `whole_ticks` of all open regions. For the thread itself.
+  void leave_out(uint64_t ticks) noexcept {
+    for (frame* each = frames_ + 1; each <= head_.top; ++each) {
+      bool again = false;
+      for (const frame* outer = frames_ + 1; outer != each && !again; ++outer) again = outer->region == each->region;
+      if (!again) move_begin(*each->region, ticks);
+    }
+  }
+  /// Begins `whole_ticks` of all regions at `now`, at the begin of the run. For the thread itself. O(blocks).
+  void begin_whole(uint32_t blocks, uint64_t now) noexcept {
+    for (uint32_t i = 1; i < blocks; ++i) {
+      entry& e = profile_[i];
+      if (e.whole != 0) move_begin(e, whole_ticks(i, now));
+    }
+  }
 
  private:
   static constexpr uint64_t visited = entry::visited;
-  static constexpr uint64_t timed = uint64_t(1) << 62;  // more than any clock reads
 
   // The next 64 levels: from now on they are entered the fast way, but for the very last, above which it is deep. A
   // signal handler may meet a frame that is not written yet: it must name some block.
@@ -4862,24 +5189,34 @@ class path_recorder {
     head_.fast_end = end;
   }
 
+  // The time so far of a region is less by that, and its time in the segment as it was.
+  static void move_begin(entry& e, uint64_t ticks) noexcept {
+    detail::subtract(e.whole, ticks);
+    detail::add(e.rest, ticks);
+  }
+
   static uint64_t least(uint64_t a, uint64_t b) noexcept { return a < b ? a : b; }
 
-  uint32_t number(const entry* block) const noexcept { return static_cast<uint32_t>(block - profile_); }
+  uint32_t number(const entry* block) const noexcept {
+    return block == &outside_ ? 0 : static_cast<uint32_t>(block - profile_);
+  }
 
   // In a signal handler that interrupts just this the block has to wait: what was counted stays, and is listed at
   // a later visit.
-  __attribute__((noinline, cold)) void touch(entry* e, uint32_t within) noexcept {
+  __attribute__((noinline, cold)) void touch(entry* e, bool step = false) noexcept {
     if (in_list_) return;
     in_list_ = true;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (static_cast<int64_t>(e->visits) >= 0) add_to_list(e, within);
+    if (step) {
+      if ((e->visits & entry::untimed) == 0 && e->whole == 0) detail::set(e->visits, entry::untimed);
+      if ((e->visits & entry::untimed) != 0) e->work = innermost();
+    }
+    if (static_cast<int64_t>(e->visits) >= 0) add_to_list(e);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     in_list_ = false;
   }
-  void add_to_list(entry* e, uint32_t within) noexcept {
-    e->within = within;
+  void add_to_list(entry* e) noexcept {
     touched_[touched_count_++] = number(e);
-    detail::add(e->ticks, timed);
     detail::add(e->visits, visited);
   }
 
@@ -4895,11 +5232,14 @@ class path_recorder {
   }
 
   template <class Sink>
-  static void hand_over(uint32_t block, const entry& e, uint64_t ticks, Sink& sink) noexcept {
+  static void hand_over(uint32_t block, uint64_t counted, uint64_t worked, uint64_t ticks, Sink& sink) noexcept {
     // Less than nothing: the counters of two processors differ by some ticks and the thread moved.
     if (static_cast<int64_t>(ticks) < 0) ticks = 0;
-    const uint64_t visits = e.visits & ~visited;
-    if ((visits | ticks | e.work) != 0) sink(core::path_step{block, e.within, visits, ticks, e.work});
+    const uint64_t visits = counted & entry::most_visits;
+    const bool untimed = (counted & entry::untimed) != 0;
+    const uint64_t work = untimed ? 0 : worked;
+    const auto within = static_cast<uint32_t>(untimed ? worked : 0);
+    if ((visits | ticks | work) != 0) sink(core::path_step{block, within, visits, ticks, work});
   }
 
   uint32_t touched_count_ = 0;
@@ -4913,7 +5253,8 @@ class path_recorder {
   // The profile begins with a cache line.
   char apart_[2048 + 64 - sizeof(path_head)];
   path_head head_ = {};
-  entry profile_[core::site_table::capacity];
+  entry profile_[core::site_table::capacity];  // 0 is that of places that have no number yet
+  entry outside_;  // of no region
 };
 
 }  // namespace record
@@ -4937,16 +5278,19 @@ struct thread_facts;
 /// All that one thread records. Only its thread writes it; it outlives the thread, so that the end of the
 /// run can read it, or serves a later thread (recycling.hpp). About 9 MB of address space, of which what is used is touched.
 struct location : core::location_base {
+  thread_facts* calls = nullptr;                ///< what observed calls leave; null before the first of them
+  void* extension[2] = {};                      ///< per-thread state of other rooms: [0] MPI, [1] data
   core::event_buffer<core::path_step> steps;    ///< segments, closed at each sync record
   core::event_buffer<core::sync_record> syncs;
   core::event_buffer<int32_t> needs;            ///< rank lists of sparse collectives
+  core::event_buffer<core::thread_cut> cuts;    ///< where threads were that this one began to wait for; opened by the first
+  core::event_buffer<core::path_step> cut_steps;
+  uint32_t tid = 0;                             ///< the kernel's number of the thread
   uint64_t mismatched_ends = 0;                 ///< how often begin and end did not pair
   mismatch first_mismatch{};                    ///< the first of them
   uint8_t begun[path_recorder::max_depth + 1];  ///< 1 for each level that whywait::begin has opened; zeroed pages
   uint64_t lost_marks = 0;                      ///< in signal handlers that interrupted a first visit
   bool looking_up = false;                      ///< the number of a place is being looked up
-  thread_facts* calls = nullptr;                ///< what observed calls leave; null before the first of them
-  void* extension[2] = {};                      ///< per-thread state of other rooms: [0] MPI, [1] data
   details* more = nullptr;                      ///< what WHYWAIT_PATH and WHYWAIT_TIMELINE request; null: nothing
   path_head* decoy = nullptr;                   ///< what marks find if they have to go the slow way; null: `path`
   path_recorder path;
@@ -5027,6 +5371,7 @@ inline location* reuse_location(core::registry& registry) noexcept {
   if (at != nullptr) {
     registry.free_locations = at->next_free;
     at->path.open(core::cycle_clock::now());
+    __atomic_store_n(&at->tid, static_cast<uint32_t>(syscall(SYS_gettid)), __ATOMIC_RELAXED);
     __atomic_store_n(&at->finished, 0u, __ATOMIC_RELEASE);
   }
   pthread_mutex_unlock(&registry.mutex);
@@ -5048,6 +5393,7 @@ inline location* make_location(core::registry& registry) noexcept {
   made->finished = 0;
   made->end_ticks = 0;
   made->next_free = nullptr;
+  made->tid = static_cast<uint32_t>(syscall(SYS_gettid));
   if (!made->steps.open(registry.memory) || !made->syncs.open(registry.memory) || !made->needs.open(registry.memory)) {
     core::warn("no address space to record a thread; it is left out");
     return nullptr;  // a few pages stay behind
