@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace whywait {
 inline namespace v0 {
@@ -70,15 +71,18 @@ inline bool polls(const place_total& site) noexcept {
 
 enum class call_sites { all, polls, others };
 
-/// "MPI_Win_fence (win.cpp:12), ...": at most three call sites.
+/// "MPI_Win_fence (win.cpp:12), ...": at most three call sites. One line of source may have several calls, which share a name.
 inline std::string calls_text(const base::vector<place_total>& calls, call_sites which = call_sites::all) {
   constexpr std::size_t most = 3;
+  base::vector<std::string> named;
   std::string text;
-  std::size_t count = 0;
   for (const place_total& site : calls) {
     if (which != call_sites::all && polls(site) != (which == call_sites::polls)) continue;
-    if (++count > most) return text + ", ...";
-    text += (count == 1 ? "" : ", ") + brief_call_text(site.where);
+    std::string name = brief_call_text(site.where);
+    if (std::find(named.begin(), named.end(), name) != named.end()) continue;
+    if (named.size() == most) return text + ", ...";
+    text += (named.empty() ? "" : ", ") + name;
+    named.push_back(std::move(name));
   }
   return text;
 }

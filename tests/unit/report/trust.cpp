@@ -63,6 +63,19 @@ TEST_CASE("an efficiency below 90 %, or none, is not fine") {
   CHECK(judge(r) == objection::not_explained);
 }
 
+TEST_CASE("calls that share a name are named once, and count as one of three") {
+  reports::result r = fine();
+  const auto site = [](const char* name, int line) {
+    return reports::place_total{call(name, "main", "src/win.cpp", line), 20, 0.1, 0};
+  };
+  r.not_understood.calls = {site("MPI_Wait", 15), site("MPI_Wait", 15), site("MPI_Recv", 16), site("MPI_Wait", 15),
+                            site("MPI_Wait", 18)};
+  CHECK(reports::calls_text(r.not_understood.calls) == "MPI_Wait (win.cpp:15), MPI_Recv (win.cpp:16), MPI_Wait (win.cpp:18)");
+  r.not_understood.calls.push_back(site("MPI_Send", 19));
+  CHECK(reports::calls_text(r.not_understood.calls) ==
+        "MPI_Wait (win.cpp:15), MPI_Recv (win.cpp:16), MPI_Wait (win.cpp:18), ...");
+}
+
 TEST_CASE("1 % of rank time that is not understood is not fine") {
   reports::result r = fine();
   r.not_understood.seconds = 0.4;
