@@ -5,7 +5,8 @@
 #   whywait_observe(my_program DATA)    also explains traffic of registered data: <whywait/communication.hpp>
 #   whywait_observe(my_program THREADS) of a program without MPI: explains how its threads wait for each other
 #
-# whywait::preload is the same as a shared library for LD_PRELOAD, which observes programs that were built without whywait.
+# whywait::preload is the same as a shared library for LD_PRELOAD, which observes programs that were built without whywait;
+# whywait::preload_threads observes programs without MPI.
 #
 # In the sources of such a target <whywait/mpi.hpp> and <whywait/whywait.hpp> only declare the public functions. Prefer executables, because
 # their wrappers take precedence for every library. With a static library the observer is added to the targets that
@@ -30,6 +31,27 @@ endfunction()
 
 if(NOT TARGET whywait_observer_threads)
   whywait_add_observer(observer_threads "${CMAKE_CURRENT_LIST_DIR}/observe_threads.cpp" WHYWAIT_OBSERVED whywait::whywait)
+
+  # The pthread functions that libraries for LD_PRELOAD interpose. Programs include <whywait/pthread.hpp> instead.
+  add_library(whywait_pthread_object OBJECT EXCLUDE_FROM_ALL "${CMAKE_CURRENT_LIST_DIR}/observe_pthread.cpp")
+  set_target_properties(whywait_pthread_object PROPERTIES POSITION_INDEPENDENT_CODE ON UNITY_BUILD OFF)
+  target_link_libraries(whywait_pthread_object PRIVATE whywait::whywait)
+  target_compile_options(whywait_pthread_object PRIVATE -fno-semantic-interposition)
+
+  # A shared library for LD_PRELOAD whose only symbols are the functions that it interposes.
+  function(whywait_add_preload name output library)
+    set(objects ${ARGN})
+    list(TRANSFORM objects REPLACE "(.+)" "$<TARGET_OBJECTS:whywait_\\1_object>")
+    add_library(whywait_${name} SHARED EXCLUDE_FROM_ALL ${objects})
+    add_library(whywait::${name} ALIAS whywait_${name})
+    set_target_properties(whywait_${name} PROPERTIES OUTPUT_NAME "${output}" LINKER_LANGUAGE CXX
+                          LINK_DEPENDS "${whywait_observe_dir}/preload.map")
+    target_link_libraries(whywait_${name} PRIVATE ${library})
+    target_link_options(whywait_${name} PRIVATE "LINKER:--version-script=${whywait_observe_dir}/preload.map")
+  endfunction()
+  set(whywait_observe_dir "${CMAKE_CURRENT_LIST_DIR}")
+  # libwhywait_threads.so works with programs without MPI.
+  whywait_add_preload(preload_threads whywait_threads whywait::whywait observer_threads pthread)
 endif()
 
 if(TARGET whywait::mpi AND NOT TARGET whywait_mpi_missing AND NOT TARGET whywait_observer)
@@ -37,13 +59,8 @@ if(TARGET whywait::mpi AND NOT TARGET whywait_mpi_missing AND NOT TARGET whywait
   whywait_add_observer(observer_data "${CMAKE_CURRENT_LIST_DIR}/observe_data.cpp" WHYWAIT_OBSERVED_DATA whywait::mpi)
 
   # libwhywait_mpi.so works with programs that use the MPI library of this build tree.
-  add_library(whywait_preload SHARED EXCLUDE_FROM_ALL
-              $<TARGET_OBJECTS:whywait_observer_object> $<TARGET_OBJECTS:whywait_observer_data_object>)
-  add_library(whywait::preload ALIAS whywait_preload)
-  set_target_properties(whywait_preload PROPERTIES OUTPUT_NAME whywait_mpi LINKER_LANGUAGE CXX
-                        LINK_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/preload.map")
-  target_link_libraries(whywait_preload PRIVATE whywait::mpi)
-  target_link_options(whywait_preload PRIVATE "LINKER:--version-script=${CMAKE_CURRENT_LIST_DIR}/preload.map")
+  set(whywait_observe_dir "${CMAKE_CURRENT_LIST_DIR}")
+  whywait_add_preload(preload whywait_mpi whywait::mpi observer observer_data pthread)
 endif()
 
 function(whywait_observe target)

@@ -52,6 +52,7 @@ UMBRELLAS = {
     "communication.hpp": set(),
     "left_behind.hpp": {"mpi/mpi_header.hpp"},  # reads files of MPI programs without MPI
     "thread.hpp": COLD | BOTH | {"mpi"},
+    "pthread.hpp": COLD | BOTH | {"mpi"},
     "data.hpp": COLD | BOTH,
     "coverage.hpp": COLD | BOTH,
     "rules.hpp": HOT - {"core"} | BOTH,
@@ -78,7 +79,7 @@ SINGLE_HEADERS = {
     "whywait.hpp": None,                       # the whole: observes MPI, explains, analyses data
     "models.hpp": ["models.hpp"],
 }
-NOT_SINGLE = {"testing.hpp", "benchmark.hpp", "compare.hpp", "otf2.hpp", "kokkos.hpp", "nvtx.hpp", "caliper.hpp"}  # compare.hpp reads files, beside the program
+NOT_SINGLE = {"testing.hpp", "benchmark.hpp", "compare.hpp", "otf2.hpp", "kokkos.hpp", "nvtx.hpp", "caliper.hpp", "pthread.hpp"}  # compare.hpp reads files, beside the program
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CONDITION_OPENS = re.compile(r"^\s*#\s*if")

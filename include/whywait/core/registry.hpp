@@ -36,6 +36,14 @@ struct location_base {
   location_base* next_free;  ///< of those that wait for a new thread
 };
 
+/// What an interposer of pthread functions leaves besides records.
+struct interposed_objects {
+  uint32_t active;    ///< 1: there is one
+  uint32_t replaced;  ///< objects that threads had waited for, forgotten because their table was full
+  uint32_t lost;      ///< waits on objects for which the table had no room
+  uint32_t raw_waits; ///< waits in futex calls that no pthread function made
+};
+
 /// What all modules (executable, shared libraries, plugins) of one process share.
 struct registry {
   uint64_t layout;            ///< size of this struct: modules of another layout keep a registry of their own
@@ -60,6 +68,7 @@ struct registry {
   void* extension[4];  ///< one per room that keeps state for the whole process: [0] MPI, [1] rules, [2] data, [3] the recorded
       ///< run (record::run_facts); null after fork
   const threads::slow_calls* thread_calls;  ///< the slow paths of thread primitives; null: they are not recorded
+  interposed_objects interposed;
   code_source* sources;  ///< code that the compiler counts, newest first; the list only grows at its head
   uint32_t code_numbers;  ///< how many block numbers, from site_table::capacity on, they have taken
   clock_source clock;  ///< what all of its modules read

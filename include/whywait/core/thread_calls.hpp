@@ -32,6 +32,23 @@
   X(thread_create, "thread::thread", event, thread)                                                                    \
   X(thread_begin, "thread start", begin, thread)                                                                       \
   X(thread_end, "thread end", event, thread)                                                                           \
+  X(pthread_mutex_lock, "pthread_mutex_lock", take, lock)                                                              \
+  X(pthread_mutex_timedlock, "pthread_mutex_timedlock", take, lock)                                                    \
+  X(pthread_mutex_unlock, "pthread_mutex_unlock", release, lock)                                                       \
+  X(pthread_rwlock_wrlock, "pthread_rwlock_wrlock", take, lock)                                                        \
+  X(pthread_rwlock_rdlock, "pthread_rwlock_rdlock", take_shared, lock)                                                 \
+  X(pthread_rwlock_unlock, "pthread_rwlock_unlock", release, lock)                                                     \
+  X(pthread_rwlock_unlock_shared, "pthread_rwlock_unlock", release_shared, lock)                                       \
+  X(pthread_cond_wait, "pthread_cond_wait", await_notify, condition)                                                   \
+  X(pthread_cond_timedwait, "pthread_cond_timedwait", await_notify, condition)                                         \
+  X(pthread_cond_signal, "pthread_cond_signal", notify_one, condition)                                                 \
+  X(pthread_cond_broadcast, "pthread_cond_broadcast", notify_all, condition)                                           \
+  X(pthread_barrier_wait, "pthread_barrier_wait", meet, barrier)                                                       \
+  X(sem_wait, "sem_wait", await, semaphore)                                                                            \
+  X(sem_timedwait, "sem_timedwait", await, semaphore)                                                                  \
+  X(sem_post, "sem_post", event, semaphore)                                                                            \
+  X(pthread_join, "pthread_join", await, thread)                                                                       \
+  X(pthread_create, "pthread_create", event, thread)                                                                   \
   X(report, "whywait::report", event, thread)                                                                          \
   X(code, "code", event, thread)
 // clang-format on

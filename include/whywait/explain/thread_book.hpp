@@ -312,7 +312,9 @@ class thread_book {
     // A thread that was notified waits for the lock again.
     if (core::action_of(wait.call).op == core::thread_op::await_notify && !p.causer_is_anchor &&
         is_release(locations_[p.causer_location]->records[p.causer].call))
-      r.call = core::mpi_call::mutex_lock;
+      r.call = wait.call == core::mpi_call::pthread_cond_wait || wait.call == core::mpi_call::pthread_cond_timedwait
+                   ? core::mpi_call::pthread_mutex_lock
+                   : core::mpi_call::mutex_lock;
     if (p.base == thread_part::none) return;
     r.flags = static_cast<std::uint16_t>(r.flags | core::thread_flag::based);
     r.tag = static_cast<std::int32_t>(p.base_is_record ? numbers_[p.causer_location].of_record[p.base] : new_anchor_[p.base]);

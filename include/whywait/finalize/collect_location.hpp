@@ -52,6 +52,7 @@ inline void collect_location(record::location& from, const record::run_facts& ru
     to.order = more->order.segments();
     to.order_nodes = more->order.nodes();
   }
+  all.interposed += __atomic_load_n(&from.interposed, __ATOMIC_RELAXED);
   const record::thread_facts* const thread = __atomic_load_n(&from.calls, __ATOMIC_ACQUIRE);
   if (thread == nullptr) return;
   beside.sites = &thread->sites;

@@ -42,6 +42,7 @@ struct process_records {
   std::uint64_t lost_steps = 0;
   std::uint64_t lost_orders = 0;   ///< segments whose order did not fit into memory
   std::uint64_t closings = 0;      ///< number of earlier epochs in which memory ran out
+  std::uint64_t interposed = 0;  ///< calls of pthread functions that were seen
   std::uint64_t primitives = 0;  ///< thread primitives that waited, or ended a wait
   std::uint64_t short_waits = 0, short_ticks = 0;  ///< waits for threads that were too short for a record
   std::uint64_t least_ticks = 0;  ///< shorter ones have none

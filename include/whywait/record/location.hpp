@@ -45,6 +45,7 @@ struct location : core::location_base {
   mismatch first_mismatch{};                    ///< the first of them
   uint8_t begun[path_recorder::max_depth + 1];  ///< 1 for each level that whywait::begin has opened; zeroed pages
   uint64_t lost_marks = 0;                      ///< in signal handlers that interrupted a first visit
+  uint64_t interposed = 0;                      ///< calls of pthread functions that an interposer saw
   bool looking_up = false;                      ///< the number of a place is being looked up
   details* more = nullptr;                      ///< what WHYWAIT_PATH and WHYWAIT_TIMELINE request; null: nothing
   path_head* decoy = nullptr;                   ///< what marks find if they have to go the slow way; null: `path`

@@ -91,6 +91,7 @@ void write_run(Writer& out, const result& r) {
         .member("short_waits", run.short_waits)
         .member("short_wait_seconds", run.short_wait_seconds)
         .member("least_wait_seconds", run.least_wait_seconds);
+  if (run.interposed_calls > 0) out.member("interposed_calls", run.interposed_calls);
   if (run.unseen_seconds > 0) out.member("unseen_seconds", run.unseen_seconds);
   if (run.other_threads > 0)
     out.member("other_threads", run.other_threads).member("other_thread_seconds", run.other_thread_seconds);

@@ -36,6 +36,7 @@ struct run_facts {
   std::int64_t mpi_calls = 0;       ///< calls seen on all ranks; 0 means that interception did not work
   bool threads_only = false;        ///< one process without MPI: what is called a rank everywhere is one of its threads
   std::int64_t primitives = 0;      ///< thread primitives seen that waited, or ended a wait
+  std::int64_t interposed_calls = 0;  ///< calls of pthread functions that were seen; 0: they were not interposed
   std::int64_t short_waits = 0;     ///< waits for threads that were too short to be recorded
   double short_wait_seconds = 0;    ///< their time; no part of waiting_seconds
   double least_wait_seconds = 0;    ///< shorter waits for threads are not recorded

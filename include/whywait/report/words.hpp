@@ -214,6 +214,8 @@ inline std::string quality_words(const run_facts& run) {
   if (!run.threads_only) text += ", " + base::counted(run.unmatched, "message") + " unmatched";
   if (!run.threads_only && run.primitives > 0)
     text += ", " + base::counted(run.primitives, "wait or release of a thread", "waits and releases of threads");
+  if (run.interposed_calls > 0)
+    text += ", " + base::counted(run.interposed_calls, "call of a pthread function", "calls of pthread functions");
   if (run.short_waits > 0)
     text += ", " + base::counted(run.short_waits, "wait") + " for threads of less than " +
             base::duration(run.least_wait_seconds, 2) + " only counted (" + base::duration(run.short_wait_seconds, 2) + ")";

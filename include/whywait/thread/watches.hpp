@@ -27,6 +27,14 @@ struct lock_watch {
   uint32_t taken;       ///< 1 + number of the record with which the holder took it; may be that of an earlier holder
 };
 
+/// Of a semaphore, a barrier or a thread that has no room for it.
+struct event_watch {
+  uint32_t waiters;   ///< of a barrier or a thread: 1 while it exists
+  uint32_t members;   ///< of a barrier: threads that meet
+  uint64_t arrived;   ///< of a barrier: threads that came so far
+  uint64_t causes[2]; ///< core::record_name of the last event; of a barrier: of this phase and the one before it
+};
+
 /// Beside a condition variable.
 struct condition_watch {
   uint32_t waiting;  ///< threads inside wait

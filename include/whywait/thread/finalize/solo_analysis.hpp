@@ -43,6 +43,28 @@ namespace whywait {
 inline namespace v0 {
 namespace threads {
 
+/// What an interposer of pthread functions did not see.
+inline void warn_of_interposing(const core::registry& registry, reports::run_facts& facts) {
+  const auto of = [](const std::uint32_t& count) {
+    return static_cast<std::int64_t>(__atomic_load_n(&count, __ATOMIC_RELAXED));
+  };
+  const std::int64_t raw = of(registry.interposed.raw_waits), lost = of(registry.interposed.lost),
+                     replaced = of(registry.interposed.replaced);
+  if (raw > 0)
+    facts.warnings.push_back(
+        base::counted(raw, "wait") +
+        " of the program in futex calls (std::latch, barrier, counting_semaphore or atomic::wait) not explained; " +
+        "the primitives of <whywait/thread.hpp> are");
+  if (lost > 0)
+    facts.warnings.push_back("no room to observe the objects of " +
+                             base::counted(lost, "call of a pthread function", "calls of pthread functions") +
+                             "; their waits are not explained");
+  if (replaced > 0)
+    facts.warnings.push_back("too many locks for the table of observed ones, so that " +
+                             base::counted(replaced, "of them was", "of them were") +
+                             " forgotten; causes of waits for these may be missing");
+}
+
 /// Facts about the run that the explanation does not contain.
 inline reports::run_facts facts_of(const core::registry& registry, const solo_records& records) {
   const finalize::process_records& all = records.all;
@@ -54,12 +76,14 @@ inline reports::run_facts facts_of(const core::registry& registry, const solo_re
   facts.seconds = static_cast<double>(clock(all.last_ticks) - clock(all.begin_ticks)) * 1e-9;
   facts.unseen_seconds = static_cast<double>(clock(all.last_ticks) - clock(all.end_ticks)) * 1e-9;
   facts.primitives = static_cast<std::int64_t>(all.primitives);
+  facts.interposed_calls = static_cast<std::int64_t>(all.interposed);
   facts.dropped_events = static_cast<std::int64_t>(all.lost_records + all.lost_steps);
   facts.clock = core::cycle_clock::used() != core::clock_source::monotonic ? "cycle counter" : "CLOCK_MONOTONIC";
   facts.short_waits = static_cast<std::int64_t>(all.short_waits);
   facts.short_wait_seconds = static_cast<double>(all.short_ticks) * clock.ns_per_tick * 1e-9;
   facts.least_wait_seconds = static_cast<double>(all.least_ticks) * clock.ns_per_tick * 1e-9;
   reports::add_settings(facts);
+  warn_of_interposing(registry, facts);
   if (all.first_closed_ticks != 0)
     facts.warnings.push_back(
         "the record buffer was full after " +
@@ -118,6 +142,13 @@ inline reports::result analyse(core::registry& registry, solo_run& run) {
   return result;
 }
 
+/// Whether pthread functions are interposed in a process that has no second thread: `whywait run` observes all processes that a program
+/// starts, for example those of a shell script.
+inline bool is_without_threads(core::registry& registry) {
+  finalize::locked guard(registry.mutex);
+  return registry.interposed.active != 0 && registry.location_count <= 1;
+}
+
 /// At the end of the program: prints and writes what the settings request.
 inline void report_at_exit() noexcept {
   core::registry* const registry = core::the_registry();
@@ -128,6 +159,7 @@ inline void report_at_exit() noexcept {
   const core::settings& wanted = registry->config;
   if (wanted.help) reports::print_settings(stderr);
   if (!wanted.report && wanted.output == nullptr && wanted.fail == nullptr) return;
+  if (is_without_threads(*registry)) return;
   bool printed = false;
   try {
     finalize::expect_check(wanted);

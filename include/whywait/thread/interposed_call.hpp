@@ -1,0 +1,139 @@
+#ifndef WHYWAIT_THREAD_INTERPOSED_CALL_HPP
+#define WHYWAIT_THREAD_INTERPOSED_CALL_HPP
+
+#include <whywait/core/registry.hpp>
+#include <whywait/record/call_facts.hpp>
+#include <whywait/record/location.hpp>
+#include <whywait/thread/slow_calls.hpp>
+#include <whywait/thread/watch_table.hpp>
+#include <whywait/thread/watches.hpp>
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace threads {
+namespace detail {
+
+/// The calling thread is in the recorder, or belongs to a run-time library: its calls are passed on.
+__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local bool passes_on = false;
+
+/// What interposed calls share. One per module that interposes; 1.75 MiB of address space, touched as it fills.
+struct interposed_state {
+  static constexpr uint32_t lock_room = 1u << 14, condition_room = 1u << 12, event_room = 1u << 13, caller_room = 1u << 10;
+  watch_table<lock_watch, lock_room> locks;
+  watch_table<condition_watch, condition_room> conditions;
+  watch_table<event_watch, event_room> events;
+  uint64_t callers[caller_room];  ///< return addresses * 4 + code_owner
+};
+__attribute__((visibility("hidden"))) inline interposed_state interposed;
+
+/// What an address is used as: one address may be a mutex first and a semaphore later. Threads are named by pthread_t.
+enum class object_kind : uint64_t { lock = 1, condition, semaphore, barrier, thread, word };
+inline uint64_t key_of(uint64_t address, object_kind kind) noexcept { return address << 3 | static_cast<uint64_t>(kind); }
+inline uint64_t key_of(const volatile void* address, object_kind kind) noexcept {
+  return key_of(reinterpret_cast<uintptr_t>(address), kind);
+}
+
+/// Whose code calls an interposed function.
+enum class code_owner : uint64_t {
+  program,
+  run_time,  ///< MPI, OpenMP and what they are made of: waits of their threads are not those of the program
+  cxx_library  ///< its caller is of interest
+};
+inline code_owner owner_of_module(const char* path) noexcept {
+  if (path == nullptr) return code_owner::program;
+  const char* const slash = strrchr(path, '/');
+  const char* const name = slash != nullptr ? slash + 1 : path;
+  static constexpr const char* run_time[] = {
+      "libmpi", "libopen-rte", "libopen-pal", "libprrte",   "libpmi",  "libmca_", "mca_",    "libucp",  "libucs",    "libuct",
+      "libucm", "libfabric",   "libpsm",      "libibverbs", "libomp.", "libomp5", "libiomp", "libgomp", "libwhywait"};
+  for (const char* const known : run_time)
+    if (strncmp(name, known, strlen(known)) == 0) return code_owner::run_time;
+  return strncmp(name, "libstdc++", 9) == 0 || strncmp(name, "libc++", 6) == 0 ? code_owner::cxx_library : code_owner::program;
+}
+__attribute__((noinline, cold)) inline code_owner find_owner(const void* address, uint64_t& place) noexcept {
+  Dl_info info;
+  const code_owner owner = dladdr(address, &info) != 0 ? owner_of_module(info.dli_fname) : code_owner::program;
+  __atomic_store_n(&place, reinterpret_cast<uintptr_t>(address) << 2 | static_cast<uint64_t>(owner), __ATOMIC_RELAXED);
+  return owner;
+}
+/// About 1 ns; 1 us for a new address.
+inline code_owner owner_of(const void* address) noexcept {
+  const uint64_t wanted = reinterpret_cast<uintptr_t>(address) << 2;
+  uint64_t& place = interposed.callers[(wanted * 0x9e3779b97f4a7c15u) >> 54];
+  const uint64_t known = __atomic_load_n(&place, __ATOMIC_RELAXED);
+  return __builtin_expect((known & ~uint64_t(3)) == wanted, 1) ? static_cast<code_owner>(known & 3)
+                                                               : find_owner(address, place);
+}
+inline bool is_foreign(const void* address) noexcept { return owner_of(address) == code_owner::run_time; }
+
+/// Counts a call of the calling thread, once that is recorded, but none that the recorder makes. About 1 ns.
+__attribute__((always_inline)) inline void count_call() noexcept {
+  const intptr_t offset = record::detail::here_offset();
+  if (__builtin_expect(offset == 0 || passes_on, 0)) return;
+  if (record::location* const at = record::detail::head_at(offset)->owner)
+    __atomic_store_n(&at->interposed, at->interposed + 1, __ATOMIC_RELAXED);
+}
+
+/// The slow part of an interposed call. It is recorded if that converts to true: something records, the call is neither made inside
+/// another recorded call, nor by a run-time library. Calls that the recorder makes meanwhile are passed on. Keeps errno.
+class interposed_call {
+ public:
+  explicit interposed_call(const sync_site& site) noexcept : error_(errno) {
+    if (passes_on) return;
+    to_ = recorder();
+    if (to_ == nullptr) return;
+    const intptr_t offset = record::detail::here_offset();
+    const record::location* const at = record::detail::head_at(offset)->owner;
+    if ((at != nullptr && at->calls != nullptr && at->calls->open.frame != nullptr) || is_foreign(site.address)) {
+      to_ = nullptr;
+      return;
+    }
+    passes_on = true;
+  }
+  ~interposed_call() {
+    if (to_ != nullptr) passes_on = false;
+    errno = error_;
+  }
+  interposed_call(const interposed_call&) = delete;
+  interposed_call& operator=(const interposed_call&) = delete;
+
+  explicit operator bool() const noexcept { return to_ != nullptr; }
+  const slow_calls* operator->() const noexcept { return to_; }
+  /// What errno is afterwards.
+  void fail(int error) noexcept { error_ = error; }
+
+ private:
+  const slow_calls* to_ = nullptr;
+  int error_;
+};
+
+/// What the marks of a thread find, by the kernel's number of the thread: the C library stores that of the holder in a lock. Null: the
+/// thread is not recorded. About 2 ns per thread.
+inline const record::path_head* marks_of(int tid) noexcept {
+  const core::registry* const registry = core::the_registry();
+  if (registry == nullptr || tid == 0) return nullptr;
+  for (const core::location_base* base = __atomic_load_n(&registry->locations, __ATOMIC_ACQUIRE); base != nullptr;
+       base = base->next) {
+    const record::location& at = static_cast<const record::location&>(*base);
+    if (__atomic_load_n(&at.tid, __ATOMIC_RELAXED) == static_cast<uint32_t>(tid) &&
+        __atomic_load_n(&at.finished, __ATOMIC_RELAXED) == 0)
+      return &at.path.head();
+  }
+  return nullptr;
+}
+
+}  // namespace detail
+}  // namespace threads
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

@@ -1,0 +1,246 @@
+#ifndef WHYWAIT_THREAD_INTERPOSED_EVENTS_HPP
+#define WHYWAIT_THREAD_INTERPOSED_EVENTS_HPP
+
+#include <whywait/core/mpi_calls.hpp>
+#include <whywait/record/caller.hpp>
+#include <whywait/thread/interposed_call.hpp>
+#include <whywait/thread/next_function.hpp>
+#include <whywait/thread/slow_calls.hpp>
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace threads {
+namespace detail {
+
+// --- condition variables
+
+/// A wait that gives a mutex up. May leave by cancellation.
+template <class Block>
+int wait_for_notification(const sync_site& site, pthread_cond_t* c, pthread_mutex_t* m, Block block) {
+  count_call();
+  interposed_call call(site);
+  if (!call) return block();
+  condition_watch* const watch = interposed.conditions.find_or_add(key_of(c, object_kind::condition));
+  lock_watch* const lock = interposed.locks.find_or_add(key_of(m, object_kind::lock));
+  if (watch == nullptr || lock == nullptr) return block();
+  return call->await_notify(site, *watch, *lock, c, m, false, as_part(block));
+}
+
+/// Before a notification.
+__attribute__((always_inline)) inline void note_notification(const sync_site& site, pthread_cond_t* c, bool all) noexcept {
+  count_call();
+  condition_watch* const watch = interposed.conditions.find(key_of(c, object_kind::condition));
+  if (__builtin_expect(watch == nullptr || __atomic_load_n(&watch->waiting, __ATOMIC_RELAXED) == 0, 1)) return;
+  interposed_call call(site);
+  if (call) call->notify(site, *watch, c, all);
+}
+
+// --- semaphores
+
+/// A thread waits for a semaphore.
+class semaphore_waiter {
+ public:
+  explicit semaphore_waiter(event_watch& watch) noexcept : watch_(watch) {
+    __atomic_fetch_add(&watch_.waiters, 1u, __ATOMIC_SEQ_CST);
+  }
+  ~semaphore_waiter() { __atomic_fetch_sub(&watch_.waiters, 1u, __ATOMIC_RELAXED); }
+  semaphore_waiter(const semaphore_waiter&) = delete;
+  semaphore_waiter& operator=(const semaphore_waiter&) = delete;
+
+ private:
+  event_watch& watch_;
+};
+
+/// Waits with `wait`, a call that returns -1 and errno. `attempt` does not wait. May leave by cancellation.
+template <class Attempt, class Block>
+__attribute__((always_inline)) inline int take_semaphore(const sync_site& site, sem_t* s, Attempt attempt, Block wait) {
+  const int error = errno;
+  pthread_testcancel();
+  count_call();
+  if (attempt() == 0) return 0;
+  errno = error;
+  interposed_call call(site);
+  event_watch* const watch = call ? interposed.events.find_or_add(key_of(s, object_kind::semaphore)) : nullptr;
+  if (watch == nullptr) {
+    const int result = wait();
+    call.fail(errno);
+    return result;
+  }
+  uint64_t cause = 0;
+  auto block = [&] {
+    const semaphore_waiter waits(*watch);
+    const int code = wait() == 0 ? 0 : errno;
+    if (code == 0) cause = __atomic_load_n(&watch->causes[0], __ATOMIC_ACQUIRE);
+    return code;
+  };
+  const int code = call->await(site, s, &cause, as_part(block));
+  if (code == 0) return 0;
+  call.fail(code);
+  return -1;
+}
+
+/// Before a semaphore is incremented: whether a thread waits for that.
+__attribute__((always_inline)) inline void note_post(const sync_site& site, sem_t* s) noexcept {
+  count_call();
+  event_watch* const watch = interposed.events.find(key_of(s, object_kind::semaphore));
+  if (__builtin_expect(watch == nullptr || __atomic_load_n(&watch->waiters, __ATOMIC_RELAXED) == 0, 1)) return;
+  int value = 0;
+  if (sem_getvalue(s, &value) != 0 || value > 0) return;
+  interposed_call call(site);
+  if (call) call->event(site, s, &watch->causes[0]);
+}
+
+// --- barriers
+
+inline void note_barrier(pthread_barrier_t* b, unsigned members) noexcept {
+  event_watch* const watch = interposed.events.find_or_add(key_of(b, object_kind::barrier));
+  if (watch == nullptr) return;
+  __atomic_store_n(&watch->waiters, 1u, __ATOMIC_RELAXED);
+  __atomic_store_n(&watch->members, members, __ATOMIC_RELAXED);
+  __atomic_store_n(&watch->arrived, uint64_t(0), __ATOMIC_RELEASE);
+}
+inline void forget_barrier(pthread_barrier_t* b) noexcept {
+  if (event_watch* const watch = interposed.events.find(key_of(b, object_kind::barrier)))
+    __atomic_store_n(&watch->waiters, 0u, __ATOMIC_RELAXED);
+}
+/// `block` meets the other threads.
+template <class Block>
+int meet(const sync_site& site, pthread_barrier_t* b, Block block) noexcept {
+  count_call();
+  event_watch* const watch = interposed.events.find(key_of(b, object_kind::barrier));
+  const uint32_t members = watch != nullptr ? __atomic_load_n(&watch->members, __ATOMIC_RELAXED) : 0;
+  if (members == 0) return block();
+  const uint64_t number = __atomic_fetch_add(&watch->arrived, uint64_t(1), __ATOMIC_ACQ_REL);
+  const auto phase = static_cast<uint32_t>(number / members);
+  uint64_t& cause = watch->causes[phase & 1];
+  interposed_call call(site);
+  if (!call) return block();
+  if (number % members == members - 1) {
+    call->last_member(site, b, phase, members, &cause);
+    return block();
+  }
+  int result = 0;
+  auto part = [&] {
+    result = block();
+    return result == PTHREAD_BARRIER_SERIAL_THREAD ? 0 : result;
+  };
+  call->await_members(site, b, phase, members, &cause, as_part(part));
+  return result;
+}
+
+// --- threads
+
+/// What the function of a thread needs, on the heap until that begins.
+struct thread_start {
+  void* (*routine)(void*);
+  void* argument;
+  uint64_t created;
+  const void* created_at;  ///< place_of_thread
+  bool foreign;
+};
+
+inline uint64_t key_of_thread(pthread_t thread) noexcept { return key_of(static_cast<uint64_t>(thread), object_kind::thread); }
+
+/// Records the end of the calling thread, also if it is cancelled or calls pthread_exit.
+class thread_end {
+ public:
+  explicit thread_end(const void* created_at) noexcept
+      : created_at_(created_at), watch_(interposed.events.find_or_add(key_of_thread(pthread_self()))) {
+    if (watch_ == nullptr) return;
+    __atomic_store_n(&watch_->causes[0], uint64_t(0), __ATOMIC_RELAXED);
+    __atomic_store_n(&watch_->waiters, 1u, __ATOMIC_RELAXED);
+  }
+  ~thread_end() {
+    const sync_site site{core::mpi_call::thread_end, created_at_, __builtin_frame_address(0)};
+    passes_on = false;  // a cancelled thread may have left the recorder at any place
+    interposed_call call(site);
+    if (call && watch_ != nullptr) call->end_thread(created_at_, &watch_->causes[0]);
+  }
+  thread_end(const thread_end&) = delete;
+  thread_end& operator=(const thread_end&) = delete;
+
+ private:
+  const void* created_at_;
+  event_watch* watch_;
+};
+
+inline void* run_thread(void* given) {
+  const thread_start start = *static_cast<thread_start*>(given);
+  free(given);
+  if (start.foreign) {
+    passes_on = true;
+    return start.routine(start.argument);
+  }
+  const thread_end end(start.created_at);
+  {
+    const sync_site site{core::mpi_call::thread_begin, start.created_at, __builtin_frame_address(0)};
+    interposed_call call(site);
+    if (call) call->begin_thread(core::mpi_call::thread_begin, start.created, start.created_at);
+  }
+  return start.routine(start.argument);
+}
+
+/// What names a thread in reports: its function. That of a std::thread is in the C++ library, so that the place where the program creates it
+/// is better.
+inline const void* place_of_thread(const sync_site& site, void* (*routine)(void*)) noexcept {
+  const char* const code = reinterpret_cast<const char*>(routine);
+  if (owner_of(code) != code_owner::cxx_library) return code + 1;  // places of calls are return addresses
+  if (owner_of(site.address) != code_owner::cxx_library) return site.address;
+  const record::found_caller from = record::caller{site.address, site.frame}.find();
+  return from.address != nullptr ? from.address : site.address;
+}
+
+/// `create(routine, argument)` creates a thread.
+template <class Create>
+int create_thread(const sync_site& site, void* (*routine)(void*), void* argument, Create create) noexcept {
+  if (recorder() == nullptr) return create(routine, argument);
+  auto* const start = static_cast<thread_start*>(malloc(sizeof(thread_start)));
+  if (start == nullptr) return create(routine, argument);
+  *start = {routine, argument, 0, site.address, passes_on || is_foreign(site.address)};
+  {
+    interposed_call call(site);
+    if (call) {
+      start->created_at = place_of_thread(site, routine);
+      call->event(site, start, &start->created);
+    }
+  }
+  const int code = create(&run_thread, start);
+  if (code != 0) free(start);
+  return code;
+}
+
+/// `block` waits for the end of a thread. May leave by cancellation.
+template <class Block>
+int join_thread(const sync_site& site, pthread_t thread, Block block) {
+  count_call();
+  interposed_call call(site);
+  if (!call) return block();
+  uint64_t cause = 0;
+  auto part = [&] {
+    const int code = block();
+    event_watch* const watch = code == 0 ? interposed.events.find(key_of_thread(thread)) : nullptr;
+    if (watch != nullptr) {
+      cause = __atomic_load_n(&watch->causes[0], __ATOMIC_ACQUIRE);
+      if (cause != 0) __atomic_store_n(&watch->waiters, 0u, __ATOMIC_RELAXED);  // a thread that uses its place sets it again
+    }
+    return code;
+  };
+  return call->await(site, reinterpret_cast<const void*>(static_cast<uintptr_t>(thread)), &cause, as_part(part));
+}
+
+}  // namespace detail
+}  // namespace threads
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

@@ -1,0 +1,102 @@
+#ifndef WHYWAIT_THREAD_INTERPOSED_LOCKS_HPP
+#define WHYWAIT_THREAD_INTERPOSED_LOCKS_HPP
+
+#include <whywait/core/mpi_calls.hpp>
+#include <whywait/thread/interposed_call.hpp>
+#include <whywait/thread/next_function.hpp>
+#include <whywait/thread/observed_lock.hpp>
+#include <whywait/thread/slow_calls.hpp>
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <time.h>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace threads {
+namespace detail {
+
+// Mutexes and read-write locks of the C library. A free mutex costs nothing beyond the call: what is known of its holder is in the
+// mutex itself, and whether threads wait for it as well. Both are read as the C library of GNU stores them, which is part of its binary
+// interface: static initialisers fill these fields.
+
+__attribute__((visibility("hidden"))) inline next_function<int(pthread_mutex_t*)> next_mutex_lock("pthread_mutex_lock");
+__attribute__((visibility("hidden"))) inline next_function<int(pthread_mutex_t*)> next_mutex_trylock("pthread_mutex_trylock");
+__attribute__((visibility("hidden"))) inline next_function<int(pthread_mutex_t*)> next_mutex_unlock("pthread_mutex_unlock");
+
+/// The word of a mutex: 0 free, 1 taken, 2 taken and threads wait. Of robust mutexes and those with priority inheritance: more.
+inline int state_of(const pthread_mutex_t* m) noexcept { return __atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED); }
+/// The calling thread holds it more than once.
+inline bool is_held_again(const pthread_mutex_t* m) noexcept {
+  return (m->__data.__kind & 3) == PTHREAD_MUTEX_RECURSIVE_NP && m->__data.__count > 1;
+}
+
+/// Runs `block`, which waits for a mutex that another thread holds.
+template <class Block>
+int wait_for_mutex(const sync_site& site, pthread_mutex_t* m, Block block) noexcept {
+  interposed_call call(site);
+  lock_watch* const watch = call ? interposed.locks.find_or_add(key_of(m, object_kind::lock)) : nullptr;
+  if (watch == nullptr) return block();
+  __atomic_store_n(&watch->holder, marks_of(__atomic_load_n(&m->__data.__owner, __ATOMIC_RELAXED)), __ATOMIC_RELAXED);
+  return call->take(site, *watch, m, as_part(block));
+}
+
+/// Threads wait for the mutex.
+__attribute__((noinline)) inline int give_up_mutex(const sync_site& site, pthread_mutex_t* m) noexcept {
+  auto give_up = [m] { return next_mutex_unlock.get()(m); };
+  lock_watch* const watch = is_held_again(m) ? nullptr : interposed.locks.find(key_of(m, object_kind::lock));
+  if (watch == nullptr || !release_is_examined(*watch)) return give_up();
+  interposed_call call(site);
+  if (!call) return give_up();
+  return call->release(site, *watch, m, as_part(give_up));
+}
+
+/// Takes a read-write lock if that is free.
+template <class Attempt>
+__attribute__((always_inline)) inline int try_rwlock(const sync_site& site, lock_watch* watch, pthread_rwlock_t* l,
+                                                     Attempt attempt) noexcept {
+  count_call();
+  const int code = attempt();
+  if (code == 0 && watch != nullptr && took_before_others(*watch)) {
+    interposed_call call(site);
+    if (call) call->took(site, *watch, l);
+  }
+  return code;
+}
+/// Takes a read-write lock at once or waits. `attempt` is the call that does not wait.
+template <class Attempt, class Block>
+__attribute__((always_inline)) inline int take_rwlock(const sync_site& site, pthread_rwlock_t* l, Attempt attempt,
+                                                      Block block) noexcept {
+  lock_watch* const watch = interposed.locks.find_or_add(key_of(l, object_kind::lock));
+  const int code = try_rwlock(site, watch, l, attempt);
+  if (__builtin_expect(code != EBUSY, 1)) return code;
+  interposed_call call(site);
+  if (!call || watch == nullptr) return block();
+  if (const int writer = __atomic_load_n(&l->__data.__cur_writer, __ATOMIC_RELAXED))
+    __atomic_store_n(&watch->holder, marks_of(writer), __ATOMIC_RELAXED);
+  return call->take(site, *watch, l, as_part(block));
+}
+
+template <class Plain>
+__attribute__((always_inline)) inline int give_up_rwlock(const void* address, const void* frame, pthread_rwlock_t* l,
+                                                         Plain plain) noexcept {
+  lock_watch* const watch = interposed.locks.find(key_of(l, object_kind::lock));
+  if (__builtin_expect(watch == nullptr || !release_is_examined(*watch), 1)) return plain();
+  const bool wrote = __atomic_load_n(&l->__data.__cur_writer, __ATOMIC_RELAXED) != 0;
+  const sync_site site{wrote ? core::mpi_call::pthread_rwlock_unlock : core::mpi_call::pthread_rwlock_unlock_shared, address,
+                       frame};
+  interposed_call call(site);
+  return call ? call->release(site, *watch, l, as_part(plain)) : plain();
+}
+
+}  // namespace detail
+}  // namespace threads
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif

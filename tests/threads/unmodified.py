@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Runs a program that knows nothing of whywait with its pthread functions interposed, and compares the report with what the program
+measured itself (unmodified/slept.cpp).
+
+    unmodified.py DIRECTORY LIBRARY PROGRAM SCRIPT     LIBRARY for LD_PRELOAD; "": the program contains the interposer
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+folder, library, program, script = pathlib.Path(sys.argv[1]), *sys.argv[2:5]
+folder.mkdir(parents=True, exist_ok=True)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import consistent
+from attempts import attempts
+
+environment = {k: v for k, v in os.environ.items() if not k.startswith("WHYWAIT_") and k != "LD_PRELOAD"}
+
+
+def run(name, *arguments, settings=()):
+    """Standard output, standard error and JSON report of a run."""
+    prefix = folder / name
+    for old in folder.glob(name + ".*"):
+        old.unlink()
+    command = [program, *arguments]
+    if library:
+        command = [script, "run", "--preload", library, "--output", str(prefix), "--", *command]
+    own = {**environment, "WHYWAIT_OUTPUT": str(prefix), **dict(settings)}
+    done = subprocess.run(command, env=own, cwd=folder, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, (done.returncode, done.stderr)
+    report = prefix.with_suffix(".json")
+    return done.stdout, done.stderr, json.loads(report.read_text()) if report.exists() else None
+
+
+def short(function):
+    return re.sub(r"\(.*", "", function.replace("(anonymous namespace)::", ""))
+
+
+def compare(expected, report):
+    function, pattern, took, until, count, guilty = expected
+    took, until, count = float(took), float(until), int(count)
+    waits = [w for w in report["waits"] if short(w["operation"]["function"]) == function]
+    seconds = sum(w["seconds"] for w in waits if w["pattern"] == pattern)
+    allowed = 0.03 * took + 0.001 * count
+    problems = []
+    if not until - allowed <= seconds <= took + allowed:
+        problems.append(f"{function}: waited {until:.4f} to {took:.4f} s, reported {seconds:.4f} s")
+    causes = [r for w in waits if w["pattern"] == pattern for r in w["residual"]]
+    blamed = sum(r["seconds"] for r in causes if guilty in r["block"] or guilty in str(r.get("function")))
+    if blamed < 0.95 * seconds:
+        problems.append(f"{function}: {guilty} has {blamed:.4f} of {seconds:.4f} s; " +
+                        "; ".join(f"{r['block']} {r['seconds']:.4f}" for r in causes))
+    return problems
+
+
+def known_waits():
+    output, error, report = run("slept")
+    problems = list(consistent.contradictions(report))
+    expected = [line.split()[1:] for line in output.splitlines() if line.startswith("expect ")]
+    assert len(expected) == 10, output
+    for each in expected:
+        problems += compare(each, report)
+    if len(re.findall("^whywait · ", error, re.M)) != 1:
+        problems.append("not one report, but: " + error)
+    return problems
+
+
+def exact_counts():
+    """Two threads that take a lock 500 times each, and the same without the locks: 1000 of 1000 are seen."""
+    seen = [run("counted", "count", str(each))[2]["run"]["interposed_calls"] for each in (500, 0)]
+    return [] if seen[0] - seen[1] == 1000 else [f"1000 locks, but {seen[0]} - {seen[1]} calls seen"]
+
+
+def no_threads():
+    _, error, report = run("alone", "none")
+    return [] if report is None and error == "" else ["a report of a process without threads: " + error]
+
+
+def switched_off():
+    output, error, report = run("off", settings={"WHYWAIT_ENABLE": "0"}.items())
+    return [] if report is None and error == "" and "expect" in output else ["recorded with WHYWAIT_ENABLE=0: " + error]
+
+
+for check in (known_waits, exact_counts, no_threads, switched_off):
+    for attempt in attempts(3):
+        problems = check()
+        if not problems:
+            break
+    if problems:
+        sys.exit(f"{check.__name__}:\n" + "\n".join(problems))
+    print(check.__name__, "attempt", attempt)

@@ -1,0 +1,260 @@
+// A program without whywait. Each case makes a thread wait for a known time because of a known function. It measures its own waits and
+// prints what a report must contain, which ../unmodified.py compares:
+//
+//     expect FUNCTION PATTERN SECONDS UNTIL COUNT GUILTY
+//
+// the waits in FUNCTION: seconds that its calls took, those up to the instants at which what they waited for had happened, their number,
+// and the function that made them long.
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <shared_mutex>
+#include <stdexcept>
+#include <thread>
+
+namespace {
+
+using steady = std::chrono::steady_clock;
+double seconds_between(steady::time_point a, steady::time_point b) {
+  return std::max(0.0, std::chrono::duration<double>(b - a).count());
+}
+void nap(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+
+std::atomic<bool> ready;  // the other thread has what this one will wait for
+std::atomic<steady::time_point> last_end;  // when it had done its work
+
+void work() {
+  ready = true;
+  nap(20);
+  last_end = steady::now();
+}
+
+#define NOT_INLINED __attribute__((noinline, noclone))
+
+std::mutex plain;
+NOT_INLINED void hold_mutex() {
+  const std::lock_guard<std::mutex> guard(plain);
+  work();
+}
+NOT_INLINED void wait_for_mutex() { const std::lock_guard<std::mutex> guard(plain); }
+
+std::timed_mutex timed;
+NOT_INLINED void hold_timed() {
+  const std::lock_guard<std::timed_mutex> guard(timed);
+  work();
+}
+NOT_INLINED void wait_with_limit() {
+  if (timed.try_lock_for(std::chrono::seconds(5))) timed.unlock();
+}
+
+std::recursive_mutex again;
+NOT_INLINED void hold_twice() {
+  const std::lock_guard<std::recursive_mutex> outer(again);
+  {
+    const std::lock_guard<std::recursive_mutex> inner(again);
+    work();
+  }
+}
+NOT_INLINED void wait_for_recursive() { const std::lock_guard<std::recursive_mutex> guard(again); }
+
+std::shared_mutex read_by_one;
+NOT_INLINED void hold_reader() {
+  const std::shared_lock<std::shared_mutex> guard(read_by_one);
+  work();
+}
+NOT_INLINED void wait_of_writer() { const std::lock_guard<std::shared_mutex> guard(read_by_one); }
+
+std::shared_mutex written;
+NOT_INLINED void hold_writer() {
+  const std::lock_guard<std::shared_mutex> guard(written);
+  work();
+}
+NOT_INLINED void wait_of_reader() { const std::shared_lock<std::shared_mutex> guard(written); }
+
+std::mutex full_mutex;
+std::condition_variable filled;
+bool full = false;
+NOT_INLINED void fill() {
+  work();
+  const std::lock_guard<std::mutex> guard(full_mutex);
+  full = true;
+  filled.notify_one();
+}
+NOT_INLINED void wait_until_full() {
+  std::unique_lock<std::mutex> guard(full_mutex);
+  filled.wait(guard, [] { return full; });
+  full = false;
+}
+
+sem_t slots;
+NOT_INLINED void refill() {
+  work();
+  sem_post(&slots);
+}
+NOT_INLINED void wait_for_slot() {
+  while (sem_wait(&slots) != 0) {
+  }
+}
+
+pthread_barrier_t meeting;
+NOT_INLINED void come_late() {
+  work();
+  pthread_barrier_wait(&meeting);
+}
+NOT_INLINED void wait_for_others() { pthread_barrier_wait(&meeting); }
+
+std::promise<int> answer;
+NOT_INLINED void give_answer() {
+  work();
+  answer.set_value(42);
+}
+NOT_INLINED void wait_for_answer() {
+  if (answer.get_future().get() != 42) std::abort();
+  answer = std::promise<int>();
+}
+
+NOT_INLINED void run_long() { work(); }
+std::thread* to_join;
+NOT_INLINED void wait_for_end() { to_join->join(); }
+
+void one_case(const char* function, const char* pattern, void (*wait)(), const char* guilty, void (*make_late)()) {
+  double took = 0, until = 0;
+  constexpr int rounds = 3;
+  for (int i = 0; i != rounds; ++i) {
+    ready = false;
+    std::thread other(make_late);
+    to_join = &other;
+    while (!ready) nap(1);
+    nap(3);
+    const steady::time_point begin = steady::now();
+    wait();
+    const steady::time_point end = steady::now();
+    took += seconds_between(begin, end);
+    if (other.joinable()) other.join();
+    until += seconds_between(begin, std::min(end, last_end.load()));
+  }
+  std::printf("expect %s %s %.6f %.6f %d %s\n", function, pattern, took, until, rounds, guilty);
+}
+
+// Each of two threads takes a lock `each` times; none waits.
+NOT_INLINED void count(int each) {
+  std::mutex m;
+  int sum = 0;
+  const auto add = [&] {
+    for (int i = 0; i != each; ++i) {
+      const std::lock_guard<std::mutex> guard(m);
+      ++sum;
+    }
+  };
+  std::thread(add).join();
+  std::thread(add).join();
+  if (sum != 2 * each) std::abort();
+}
+
+// What programs do to threads: exceptions through locks, a child, cancellation, a thread that outlives main.
+void lifecycle() {
+  std::mutex m;
+  std::thread([&] {
+    try {
+      const std::lock_guard<std::mutex> guard(m);
+      throw std::runtime_error("out of the lock");
+    } catch (const std::runtime_error&) {
+    }
+  }).join();
+  if (!m.try_lock()) std::abort();
+  m.unlock();
+
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    std::thread holder([&] {
+      const std::lock_guard<std::mutex> guard(m);
+      nap(3);
+    });
+    nap(1);
+    m.lock();
+    m.unlock();
+    holder.join();
+    std::exit(0);
+  }
+  int status = -1;
+  if (waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0) std::abort();
+
+  static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+  static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+  pthread_t cancelled;
+  pthread_create(
+      &cancelled, nullptr,
+      [](void*) -> void* {
+        pthread_mutex_lock(&held);
+        pthread_cleanup_push([](void*) { pthread_mutex_unlock(&held); }, nullptr);
+        for (;;) pthread_cond_wait(&never, &held);
+        pthread_cleanup_pop(1);
+        return nullptr;
+      },
+      nullptr);
+  nap(3);
+  pthread_cancel(cancelled);
+  void* result = nullptr;
+  pthread_join(cancelled, &result);
+  if (result != PTHREAD_CANCELED || pthread_mutex_trylock(&held) != 0) std::abort();
+  pthread_mutex_unlock(&held);
+
+  pthread_t left;
+  pthread_create(
+      &left, nullptr, [](void*) -> void* { pthread_exit(nullptr); }, nullptr);
+  pthread_join(left, nullptr);
+
+  static std::mutex for_ever;
+  for (int i = 0; i != 2; ++i)
+    std::thread([] {
+      for (;;) {
+        const std::lock_guard<std::mutex> guard(for_ever);
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+      }
+    }).detach();
+}
+
+struct at_exit {
+  ~at_exit() {
+    const std::lock_guard<std::mutex> guard(plain);
+    std::thread([] {}).join();
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1 && argv[1][0] == 'n') return 0;
+  if (argc > 2) {
+    count(std::atoi(argv[2]));
+    return 0;
+  }
+  static at_exit last;
+  sem_init(&slots, 0, 0);
+  pthread_barrier_init(&meeting, nullptr, 2);
+  one_case("wait_for_mutex", "mutex_contention", wait_for_mutex, "hold_mutex", hold_mutex);
+  one_case("wait_with_limit", "mutex_contention", wait_with_limit, "hold_timed", hold_timed);
+  one_case("wait_for_recursive", "mutex_contention", wait_for_recursive, "hold_twice", hold_twice);
+  one_case("wait_of_writer", "mutex_contention", wait_of_writer, "hold_reader", hold_reader);
+  one_case("wait_of_reader", "mutex_contention", wait_of_reader, "hold_writer", hold_writer);
+  one_case("wait_until_full", "condition_variable", wait_until_full, "fill", fill);
+  one_case("wait_for_slot", "semaphore", wait_for_slot, "refill", refill);
+  one_case("wait_for_others", "thread_barrier", wait_for_others, "come_late", come_late);
+  one_case("wait_for_answer", "future", wait_for_answer, "give_answer", give_answer);
+  one_case("wait_for_end", "join", wait_for_end, "one_case", run_long);  // names a std::thread by its creation
+  lifecycle();
+  std::fflush(stdout);
+  return 0;
+}
