@@ -27,6 +27,8 @@ PLAYS = {
     "turns": ["slow_block"],
     "serial": ["serial_work"],
     "shared": ["shared_processor"],
+    "faults": ["page_faults"],
+    "system_calls": ["system_calls"],
     "place": ["slow_rank"],
     "small_messages": ["small_messages"],
     "bursts": ["aggregate_messages"],
@@ -48,6 +50,8 @@ NOT_SAID = {
     "uneven": ["slower_visits", "slow_rank"],
     "place": ["slow_block", "uneven_work"],
     "turns": ["uneven_work", "slow_rank"],
+    "faults": ["slower_visits", "uneven_work", "shared_processor", "system_calls"],
+    "system_calls": ["slower_visits", "uneven_work", "shared_processor", "page_faults"],
 }
 
 

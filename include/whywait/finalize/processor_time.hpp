@@ -17,8 +17,8 @@ namespace finalize {
 
 #ifndef WHYWAIT_DISABLE
 /// How long the main thread of this process had a processor and was ready to run without one, which Linux counts
-/// (/proc/self/schedstat; zeros where it does not), and the number of processors that it may use. Called inside an MPI call: no
-/// time between the begin of that call and the return from here is delay outside MPI.
+/// (/proc/self/schedstat; zeros where it does not), what it did in the kernel outside MPI, and the number of processors that it
+/// may use. Called inside an MPI call: nothing between the begin of that call and the return from here counts as outside MPI.
 inline rules::processor_use processor_use_of_process(mpi::state& process) noexcept {
   rules::processor_use out;
   if (std::FILE* const file = std::fopen("/proc/self/schedstat", "r")) {
@@ -30,9 +30,12 @@ inline rules::processor_use processor_use_of_process(mpi::state& process) noexce
     }
     std::fclose(file);
   }
-  if (process.delay != nullptr) {
-    process.delay->end_call();
-    out.own_delay_ns = process.delay->ns();
+  if (process.kernel != nullptr) {
+    process.kernel->end_call();
+    const mpi::kernel_counts::counts own = process.kernel->own();
+    out.own_delay_ns = own.delay_ns;
+    out.own_system_ns = own.system_ns;
+    out.own_faults = own.faults;
   }
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) out.processors = CPU_COUNT(&allowed);

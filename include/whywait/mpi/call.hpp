@@ -86,7 +86,7 @@ class call {
     begin_ = core::cycle_clock::now();
     thread_->open.begin = begin_;
     make_room();
-    if (__builtin_expect(thread_->delay.is_long(begin_ - thread_->left), 0)) pause_until(end_code(*thread_));
+    if (__builtin_expect(thread_->kernel.is_long(begin_ - thread_->left), 0)) pause_until(end_code(*thread_));
     if (__builtin_expect(entered_ != 0, 0)) given_ = read_clock();
   }
 
@@ -103,7 +103,7 @@ class call {
     const uint64_t now = core::cycle_clock::now();
     duration_ = now - begin_;
     thread_->left = now;
-    if (__builtin_expect(thread_->delay.is_long(duration_), 0)) thread_->delay.end_call();
+    if (__builtin_expect(thread_->kernel.is_long(duration_), 0)) thread_->kernel.end_call();
     where().path.resume(now);
     site_ = thread_->sites.count(from(), what_, where().path, duration_);
   }
@@ -233,7 +233,7 @@ class call {
   }
 
   static __attribute__((noinline, cold)) uint64_t end_code(thread_state& thread) noexcept {
-    thread.delay.end_code();
+    thread.kernel.end_code();
     return core::cycle_clock::now();
   }
 

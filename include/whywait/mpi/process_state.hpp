@@ -10,8 +10,8 @@
 #include <whywait/mpi/epoch_schedule.hpp>
 #include <whywait/mpi/failure.hpp>
 #include <whywait/mpi/kept_facts.hpp>
+#include <whywait/mpi/kernel_counts.hpp>
 #include <whywait/mpi/mpi_header.hpp>
-#include <whywait/mpi/own_delay.hpp>
 #include <whywait/mpi/requests.hpp>
 #include <whywait/mpi/self_timing.hpp>
 #include <whywait/mpi/signal_stack.hpp>
@@ -109,7 +109,7 @@ struct thread_state : thread_facts {
   uint64_t communicator_handle;  // cache of one look-up
   uint32_t communicator_generation;
   uint32_t communicator_index;
-  own_delay delay;  ///< of the thread that started MPI
+  kernel_counts kernel;  ///< of the thread that started MPI
   uint64_t window_handle;  // the same for windows
   uint32_t window_generation;
   uint32_t window_index;
@@ -161,7 +161,7 @@ struct state : process_facts {
   int32_t thread_level;
   clock_sync<core::cycle_clock> clocks;
   calibration calibrated;
-  own_delay* delay;  ///< of the thread that started MPI; null before
+  kernel_counts* kernel;  ///< of the thread that started MPI; null before
   epoch_schedule schedule;
   uint64_t compared_ticks;  ///< spent comparing how full the memory is, with the wait for other ranks there
   void* so_far;  ///< what the hooks keep from epoch to epoch; null: nothing

@@ -290,6 +290,7 @@ class fact_maker {
       w.set("code_ranks", use != nullptr ? use->ranks : 0).set("code_ratio", spread.ratio);
       w.set("code_processors", use != nullptr ? use->most_processors : 0);
       w.set("code_delay", seconds(use != nullptr ? use->most_delay_ns : 0));
+      w.set("code_system", seconds(spread.more_system_ns)).set("code_faults", spread.more_faults);
       w.set("units_ratio", spread.units_ratio).set("visits_ratio", spread.visits_ratio);
       w.set("above_mean", seconds(above_mean(top, spread, longest_waiter)));
       w.set("balance_predicted",

@@ -43,12 +43,13 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "in_turn top_here "
        "earlier_in_turn earlier_indirect earlier_share blocks_count top_late_amount top_waiting_amount top_ratio top_share "
        "operation_site cause_site ranks code_rank "
-       "code_ranks code_ratio code_processors units_ratio visits_ratio;"
+       "code_ranks code_ratio code_processors code_faults units_ratio visits_ratio;"
        "text: pattern quality operation operation_call operation_region cause cause_call cause_region blocks late_ranks "
        "waiting_ranks top top_kind top_unit top_place lead excess earlier_sends earlier_ranks late_others;"
        "seconds: duration all_shapes longest mean wrong_order_duration indirect unexplained blocks_duration avoidable positive "
        "more slower "
        "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean code_delay "
+       "code_system "
        "earlier_saving;"
        "boolean: nonblocking same_site sends_after_work balance_predicted earlier_known",
        false},

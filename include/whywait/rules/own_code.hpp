@@ -27,18 +27,24 @@ struct rank_code {
   std::int64_t polls_ns = 0;  ///< of `ns`, between two polls of one call: it may be a loop that waits
 };
 
-/// What the scheduler did to the main thread of a rank.
+/// What the kernel counted of the main thread of a rank.
 struct processor_use {
   std::int64_t ran_ns = 0;        ///< it had a processor
   std::int64_t ran_times = 0;     ///< how often it got one
   std::int64_t delay_ns = 0;      ///< it was ready to run, and had none
   std::int64_t own_delay_ns = 0;  ///< part of it outside MPI
+  std::int64_t own_system_ns = 0, own_faults = 0;  ///< time in the kernel and page faults outside MPI
   std::int32_t processors = 0;    ///< that it may use; 0: unknown
 
   /// What happened after `before`; the processors of now.
   processor_use since(const processor_use& before) const noexcept {
-    return {ran_ns - before.ran_ns, ran_times - before.ran_times, delay_ns - before.delay_ns,
-            own_delay_ns - before.own_delay_ns, processors};
+    return {ran_ns - before.ran_ns,
+            ran_times - before.ran_times,
+            delay_ns - before.delay_ns,
+            own_delay_ns - before.own_delay_ns,
+            own_system_ns - before.own_system_ns,
+            own_faults - before.own_faults,
+            processors};
   }
   /// The part of `delay_ns` that held the rank up. A rank that yields its processor while it waits in MPI is ready all the
   /// time and gets one as soon as it needs it. It runs for microseconds at a time; one that spins, for milliseconds.
@@ -55,7 +61,9 @@ struct code_use {
   std::int64_t ns = 0, visits = 0, work = 0;
   std::int64_t most_ns = 0, most_visits = 0, most_work = 0;
   std::int64_t most_whole_ns = 0;  ///< time of that rank in all blocks
+  std::int64_t system_ns = 0, faults = 0;  ///< of these ranks, in all blocks: time in the kernel, page faults
   std::int64_t most_delay_ns = 0;  ///< of its own code: ready to run without a processor
+  std::int64_t most_system_ns = 0, most_faults = 0;
   std::int64_t most_polls_ns = 0;  ///< its time between two polls of one call
   std::int64_t second_ns = 0;      ///< time of the rank with the second most
   std::int32_t ranks = 0, counting_ranks = 0;  ///< ranks that ran it; of these, with units of work
@@ -69,6 +77,8 @@ struct code_use {
       most_work = o.most_work;
       most_whole_ns = o.most_whole_ns;
       most_delay_ns = o.most_delay_ns;
+      most_system_ns = o.most_system_ns;
+      most_faults = o.most_faults;
       most_polls_ns = o.most_polls_ns;
       most_processors = o.most_processors;
       most_rank = o.most_rank;
@@ -76,6 +86,8 @@ struct code_use {
     ns += o.ns;
     visits += o.visits;
     work += o.work;
+    system_ns += o.system_ns;
+    faults += o.faults;
     ranks += o.ranks;
     counting_ranks += o.counting_ranks;
   }
@@ -188,6 +200,8 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
     u.work = u.most_work = c.work;
     u.most_whole_ns = whole_ns;
     u.most_delay_ns = processor.own_delay_ns;
+    u.system_ns = u.most_system_ns = processor.own_system_ns;
+    u.faults = u.most_faults = processor.own_faults;
     u.most_polls_ns = c.polls_ns;
     u.most_processors = processor.processors;
     u.most_rank = rank;

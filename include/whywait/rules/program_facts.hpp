@@ -37,11 +37,13 @@ struct code_spread {
   const char* lead = "";  ///< one, several, alone: these ranks have more of it; few: at most half of the ranks run it, evenly;
       ///< even: no rank has more; empty: unknown
   const char* excess = "";  ///< why: units (of work), visits, speed (equal units), both (units and
-      ///< speed), shared (it waited for a processor), unknown
+      ///< speed), shared (it waited for a processor), faults (the kernel gave it memory), system (other time in the kernel),
+      ///< unknown
   std::int32_t rank = -1;  ///< the rank with the most time
   double ratio = 0;  ///< its time to the mean of the others that run it; 0: no others do
   std::int64_t above_mean_ns = INT64_MAX;  ///< its time above the mean of all, which balancing saves at most; not of even
   double units_ratio = 0, visits_ratio = 0;  ///< likewise; 0: unknown
+  std::int64_t more_system_ns = 0, more_faults = 0;  ///< of faults and system: above the mean of the others
 
   bool uneven() const noexcept { return above_mean_ns != INT64_MAX; }
 
@@ -82,8 +84,19 @@ struct code_spread {
     if (out.units_ratio > 0)
       out.excess = part(out.units_ratio) > 0.6 ? "units" : part(out.units_ratio) < 0.4 ? "speed" : "both";
     else out.excess = part(out.visits_ratio) > 0.6 ? "visits" : "unknown";
-    if (part(out.units_ratio) <= 0.6 && part(out.visits_ratio) <= 0.6 && 2 * static_cast<double>(use->most_delay_ns) >= excess)
+    if (part(out.units_ratio) > 0.6 || part(out.visits_ratio) > 0.6) return out;
+    // The rank's time in the kernel belongs to no block, so that it must also be enough for the block: half of the excess, and
+    // more than the kernel's clock may be wrong.
+    constexpr double least_system_ns = 40e6, most_ns_of_fault = 50e3;
+    const double system = static_cast<double>(use->most_system_ns) - mean_of_others(whole.system_ns, use->most_system_ns);
+    const double faults = static_cast<double>(use->most_faults) - mean_of_others(whole.faults, use->most_faults);
+    if (2 * static_cast<double>(use->most_delay_ns) >= excess) {
       out.excess = "shared";
+    } else if (2 * system >= excess && system >= least_system_ns) {
+      out.excess = faults * most_ns_of_fault >= system ? "faults" : "system";
+      out.more_system_ns = static_cast<std::int64_t>(system);
+      out.more_faults = static_cast<std::int64_t>(faults);
+    }
     return out;
   }
 };

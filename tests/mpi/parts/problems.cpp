@@ -4,8 +4,13 @@
 
 #include <mpi.h>
 
+#include <fcntl.h>
 #include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <cstddef>
 #include <cstring>
 #include <ctime>
 #include <vector>
@@ -216,6 +221,39 @@ void shared() {
     else nap(40);
   }
 }
+double in_kernel_ms() {
+  rusage used;
+  getrusage(RUSAGE_THREAD, &used);
+  return 1e3 * static_cast<double>(used.ru_stime.tv_sec) + 1e-3 * static_cast<double>(used.ru_stime.tv_usec);
+}
+// All ranks sleep for 20 ms. Rank 1 then calls `more` until it has spent 20 ms in the kernel, by the kernel's own account.
+template <class More>
+void in_kernel(const More& more) {
+  for (int i = 0; i < 8; ++i) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    WHYWAIT_REGION("prepare");
+    WHYWAIT_WORK(1);
+    nap(20);
+    for (const double begin = in_kernel_ms(); rank == 1 && in_kernel_ms() < begin + 20;) more();
+  }
+}
+void faults() {
+  in_kernel([] {
+    constexpr std::size_t bytes = 4 << 20;
+    auto* const memory = static_cast<char*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    if (memory == MAP_FAILED) MPI_Abort(MPI_COMM_WORLD, 1);
+    for (std::size_t at = 0; at < bytes; at += 4096) memory[at] = 1;
+    munmap(memory, bytes);
+  });
+}
+void system_calls() {
+  static char buffer[1 << 16];
+  const int zeros = open("/dev/zero", O_RDONLY);
+  in_kernel([zeros] {
+    if (read(zeros, buffer, sizeof buffer) != sizeof buffer) MPI_Abort(MPI_COMM_WORLD, 1);
+  });
+  close(zeros);
+}
 void place() {
   int in = 1, out = 0;
   const int ms = rank == 2 ? 32 : 20;
@@ -299,7 +337,8 @@ constexpr play plays[] = {{"order", order},       {"synchronous", synchronous},
                           {"serial", serial},     {"shared", shared},
                           {"place", place},       {"small_messages", small_messages},
                           {"bursts", bursts},     {"large", large},
-                          {"chain", chain},       {"halo", halo}};
+                          {"chain", chain},       {"halo", halo},
+                          {"faults", faults},     {"system_calls", system_calls}};
 
 }  // namespace
 

@@ -139,6 +139,27 @@ TEST_CASE("a rank that had no processor is not slow code") {
   CHECK(problem(waiting, 100) == "speed");  // in MPI it had no processor
   CHECK(problem({}, 0) == "unknown");
   CHECK(problem({}, 100) == "speed");
+  // The excess is one second. The kernel's time counts from half of it, and is page faults unless each took more than 50 us.
+  rules::processor_use kernel;
+  kernel.own_system_ns = 500 * sample::ms, kernel.own_faults = 10000;
+  CHECK(problem(kernel, 100) == "faults");
+  kernel.own_faults = 9999;
+  CHECK(problem(kernel, 100) == "system");
+  kernel.own_system_ns = 499 * sample::ms;
+  CHECK(problem(kernel, 100) == "speed");
+}
+
+TEST_CASE("time in the kernel that all ranks spend makes none of them slow") {
+  rules::code_table code;
+  rules::processor_use kernel;
+  kernel.own_system_ns = 900 * sample::ms, kernel.own_faults = 200000;
+  for (int rank = 0; rank < 4; ++rank) {
+    const base::pod_vector<rules::rank_code> own = {{sample::compute, (rank == 2 ? 2 : 1) * 1000 * sample::ms, 900, 0}};
+    code.merge(rules::code_of(rank, own, kernel));
+  }
+  const auto spread = rules::code_spread::of(code.find(sample::compute), code.whole, 4, 1000 * sample::ms);
+  CHECK(std::string(spread.excess) == "unknown");
+  CHECK(spread.more_faults == 0);
 }
 
 TEST_CASE("a rank is compared with the others that run the block; code of few ranks is not uneven but theirs alone") {

@@ -176,6 +176,8 @@ whywait::base::vector<scenario> scenarios() {
         .set("ranks", 4)
         .set("code_delay", 0.5)
         .set("code_processors", 2)
+        .set("code_system", 0.48)
+        .set("code_faults", 120000)
         .set("late_share", 0.4)
         .set("in_turn", 0.8)
         .set("top_here", here)
@@ -193,6 +195,12 @@ whywait::base::vector<scenario> scenarios() {
                  }});
   all.push_back({"shared_processor", [spread](rules::event_store& s, rules::trouble&, bool nearly) {
                    spread(s, "one", nearly ? "speed" : "shared");
+                 }});
+  all.push_back({"page_faults", [spread](rules::event_store& s, rules::trouble&, bool nearly) {
+                   spread(s, "one", nearly ? "speed" : "faults");
+                 }});
+  all.push_back({"system_calls", [spread](rules::event_store& s, rules::trouble&, bool nearly) {
+                   spread(s, "one", nearly ? "faults" : "system");
                  }});
   all.push_back({"serial_work", [spread](rules::event_store& s, rules::trouble&, bool nearly) {
                    spread(s, nearly ? "one" : "alone", "visits");

@@ -12,7 +12,7 @@ inline const char* balance() noexcept {
 # The ranks do different amounts of the block that made the late side late: the difference is the cause, whatever waits.
 declare composite event uneven member ( wait as w )
   when (w.lead = 'one' or w.lead = 'several') and w.top_kind != 'waiting';
-declare problem for uneven when w.excess != 'speed' and w.excess != 'shared' parameters (
+declare problem for uneven when w.excess != 'speed' and w.excess != 'shared' and w.excess != 'faults' and w.excess != 'system' parameters (
   name = "uneven_work",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
   root = "{w.top} {w.top_place} {w.code_rank}",
@@ -45,6 +45,28 @@ declare problem for uneven when w.excess = 'shared' parameters (
                  long as on the others" + if(w.code_processors > 0, "; it may use {plural(w.code_processors, 'processor', 'processors')}.", "."),
   verdict = "rank {w.code_rank} was ready to run for {w.code_delay} without a processor: giving each rank one of its own",
   advice = "give each rank a processor of its own: start fewer ranks on this machine, check the binding, stop what else runs there",
+  duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
+
+# The kernel is the cause: it gave the rank memory, or served other calls.
+declare problem for uneven when w.excess = 'faults' parameters (
+  name = "page_faults",
+  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
+  root = "{w.top} {w.top_place} {w.code_rank}",
+  description = "rank {w.code_rank} spent {w.code_system} more in the kernel than the others, in {plural(w.code_faults, 'more page fault', 'more page faults')},
+                 so that {w.top} took {w.code_ratio} times as long.",
+  verdict = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
+            + " because of page faults: using the same memory again",
+  advice = "use the same memory again on rank {w.code_rank} instead of giving it back to the system: a pool, or M_MMAP_THRESHOLD and
+            M_TRIM_THRESHOLD of mallopt; or touch it once before",
+  duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
+declare problem for uneven when w.excess = 'system' parameters (
+  name = "system_calls",
+  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
+  root = "{w.top} {w.top_place} {w.code_rank}",
+  description = "rank {w.code_rank} spent {w.code_system} more in the kernel than the others, so that {w.top} took {w.code_ratio} times as long.",
+  verdict = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
+            + " because of system calls: making fewer of them",
+  advice = "make fewer system calls on rank {w.code_rank} (strace -c -f counts them): larger buffers, fewer files, no clock or memory calls in loops",
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
 
 # One rank runs the block, or few do, and the others wait: Amdahl's law.
