@@ -66,6 +66,11 @@ def check_report(folder, name, ranks, victim, took=0.0):
             check(end.get("inside", {}).get("file", "").endswith("left_behind.cpp"), f"rank {rank}: no file and line")
             check(end.get("whom") == f"from rank {victim} (tag 9)", f"rank {rank}: waited {end.get('whom')}")
             check(0.1 < end.get("since_seconds", 0) < took, f"rank {rank}: since {end.get('since_seconds')}")
+    bins = report["time_map"].get("bins", 0)
+    check(bins > 0 and len(report["time_map"]["waiting"]) == ranks, "the maps of the page are missing")
+    waited = sum(w["seconds"] for w in report["waits"])
+    drawn = sum(sum(row) for row in report["time_map"].get("waiting", []))
+    check(abs(drawn - waited) < 0.05 * waited, f"the map has {drawn} s of waiting, the waits {waited} s")
     # only the next rank waits for it there, because all ranks have sent all their messages
     compute = sum(r["seconds"] for w in report["waits"] for r in w["residual"]
                   if r["block"] == "compute" and w["pattern"] == "late_sender" and any(c["rank"] == 1 for c in w["causers"]))

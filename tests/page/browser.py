@@ -159,7 +159,8 @@ class Test:
         value = all_[int(series)][y][x]
         ranks = min(m["ranks_per_row"], self.report["run"]["ranks"] - y * m["ranks_per_row"])
         share = round(100 * value / m["bin_seconds"] / ranks)
-        self.expect(words.startswith(f"rank{'s' if ranks > 1 else ''} {y * m['ranks_per_row']}"), "reads", words, "in row", y)
+        noun = "thread" if self.report["run"].get("threads_only") else "rank"
+        self.expect(words.startswith(f"{noun}{'s' if ranks > 1 else ''} {y * m['ranks_per_row']}"), "reads", words, "in row", y)
         self.expect(any(f"({s} %)" in words for s in (share - 1, share, share + 1)), "reads", words, "where the JSON file has", value)
 
     def sliders(self, page):

@@ -3,6 +3,7 @@
 //   pages FOLDER simulated RANKS   explains a simulated run; prints how long explanation and page took, and its size
 //   pages FOLDER without RANKS     the same without maps, to see what they cost
 //   pages FOLDER special           hostile names, 500 kinds of waits, no wait, one rank, a killed run, all sections
+//   pages form                     prints the short reports of these results, for scripts/gallery.py
 #include "simulated_run.hpp"
 #include "special_results.hpp"
 
@@ -10,6 +11,7 @@
 #include <whywait/explain/simulated_transport.hpp>
 #include <whywait/report/assemble.hpp>
 #include <whywait/report/page/page.hpp>
+#include <whywait/report/text.hpp>
 
 #include <sys/resource.h>
 #include <time.h>
@@ -72,6 +74,11 @@ int simulated(const std::string& folder, std::int32_t ranks, bool maps) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 2 && argv[1] == std::string("form")) {
+    for (const auto& [name, result] : page_test::special_results())
+      std::printf("%s\n%s", name.c_str(), reports::text_of(result).c_str());
+    return 0;
+  }
   const std::string what = argc > 2 ? argv[2] : "";
   if (argc == 4 && (what == "simulated" || what == "without"))
     return simulated(argv[1], std::atoi(argv[3]), what == "simulated");
@@ -80,6 +87,6 @@ int main(int argc, char** argv) {
       if (!write(result, std::string(argv[1]) + "/" + name)) return 1;
     return 0;
   }
-  std::fprintf(stderr, "usage: pages FOLDER simulated|without RANKS | pages FOLDER special\n");
+  std::fprintf(stderr, "usage: pages FOLDER simulated|without RANKS | pages FOLDER special | pages form\n");
   return 2;
 }

@@ -40,6 +40,13 @@ def numbers(value, into):
         into.add(float(value))
 
 
+def texts(value):
+    """All texts of a JSON document."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [value] if isinstance(value, str) else [t for member in value for t in texts(member)] if isinstance(value, list) else []
+
+
 class reader(html.parser.HTMLParser):
     def __init__(self):
         super().__init__(convert_charrefs=True)
@@ -133,6 +140,25 @@ def sections(report):
     return wanted
 
 
+def wrong_sizes(page, report):
+    """Sentences about the histogram of message sizes: each class has as many calls as all call sites together, none is left out."""
+    counts = {}
+    for message in report.get("messages", []):
+        for size in message.get("sizes", []):
+            counts[size["least_bytes"]] = counts.get(size["least_bytes"], 0) + size["count"]
+    wanted = []
+    if counts:
+        for size in sorted(counts):
+            if wanted and size != following:
+                wanted.append(0)  # all empty classes between two are one row
+            wanted.append(counts[size])
+            following = max(1, 2 * size)
+    table = re.search(r'<table class="sizes">.*?</table>', page, re.S)
+    rows = re.findall(r'<tr><th scope="row">[^<]+</th><td class="n">([\d,]+)</td>', table[0]) if table else []
+    shown = [int(row.replace(",", "")) for row in rows]
+    return [] if shown == wanted else [f"the histogram of message sizes has {shown} instead of {wanted}"]
+
+
 def problems(page, report):
     """Sentences about what is wrong with a page (text) of a report (parsed JSON)."""
     found = []
@@ -177,6 +203,13 @@ def problems(page, report):
             found.append(f"shows {value}, which the JSON file does not have")
             break
     words = " ".join(" ".join(at.text).split())
+    if report["run"].get("threads_only"):
+        named = "\n".join(texts(report))  # by the program
+        for text in at.text:
+            if re.search(r"\branks?\b|\bMPI\b", text) and text.strip() not in named:
+                found.append("speaks of ranks or MPI, though the program has threads only: " + text.strip()[:60])
+                break
+    found += wrong_sizes(page, report)
     for v in report["verdict"]:
         text = re.sub(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd]", "?", v["text"])
         if " ".join(text.split())[1:] not in words:
@@ -198,6 +231,19 @@ def can_fail():
                      ('value="2.5"', "value"), ("<p>A b</p>", "<p>A b</p><iframe></iframe>")):
         if good.replace(old, new) == good or not problems(good.replace(old, new), report):
             failures.append(f"{old[:40]} -> {new[:40]} is not noticed")
+    threads = dict(report, run=dict(run, threads_only=True), verdict=[{"text": "A rank waits"}])
+    shown = good.replace(json.dumps(report), json.dumps(threads)).replace("A b", "A rank waits")
+    failures += [f"a verdict of the report: {p}" for p in problems(shown, threads)]
+    for words in "ranks", "inside MPI":
+        if not problems(shown.replace(">t<", f">{words}<"), threads):
+            failures.append(f"{words} is not noticed on the page of a program without MPI")
+    sent = dict(report, messages=[{"sizes": [{"least_bytes": 8, "count": 1200}, {"least_bytes": 64, "count": 1}]}])
+    table = '<table class="sizes">' + "".join(f'<tr><th scope="row">x</th><td class="n">{n}</td></tr>' for n in ("1,200", 0, 1)) + "</table>"
+    shown = good.replace(json.dumps(report), json.dumps(sent)).replace('<section id="trust">', '<section id="messages"></section><section id="trust">' + table)
+    failures += [f"a good histogram: {p}" for p in problems(shown, sent)]
+    for old, new in (("1,200", "1,201"), (">0<", ">1<"), (table, "")):
+        if not problems(shown.replace(old, new), sent):
+            failures.append(f"{old[:40]} -> {new} is not noticed in the histogram")
     return failures
 
 

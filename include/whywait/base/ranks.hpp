@@ -14,12 +14,33 @@ namespace whywait {
 inline namespace v0 {
 namespace base {
 
-/// Whether the ranks of this explanation are the threads of one process without MPI, and texts say so. Of the process: it analyses
-/// runs of one kind only, one after the other.
+namespace detail {
+
 inline bool& ranks_are_threads() noexcept {
-  static bool are = false;
+  static thread_local bool are = false;
   return are;
 }
+
+}  // namespace detail
+
+/// Whether texts call ranks threads (rank_noun_scope).
+inline bool ranks_are_threads() noexcept { return detail::ranks_are_threads(); }
+
+/// While it lives, texts that the calling thread writes call ranks threads, or ranks. Explanations of programs without MPI and
+/// everything that shows a result set it, the latter by run_facts::threads_only.
+class rank_noun_scope {
+ public:
+  explicit rank_noun_scope(bool threads) noexcept : before_(detail::ranks_are_threads()) {
+    detail::ranks_are_threads() = threads;
+  }
+  ~rank_noun_scope() { detail::ranks_are_threads() = before_; }
+  rank_noun_scope(const rank_noun_scope&) = delete;
+  rank_noun_scope& operator=(const rank_noun_scope&) = delete;
+
+ private:
+  bool before_;
+};
+
 /// "rank" or "thread", and the plural.
 inline const char* rank_noun() noexcept { return ranks_are_threads() ? "thread" : "rank"; }
 inline const char* rank_nouns() noexcept { return ranks_are_threads() ? "threads" : "ranks"; }

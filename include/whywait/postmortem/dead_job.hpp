@@ -150,6 +150,7 @@ class dead_job {
       histories.push_back(p->records().history);
     }
     explain::options settings;
+    settings.maps = true;
     settings.clock_error_ns = static_cast<std::int64_t>(facts.clock_error_seconds * 1e9);
     settings.threshold_ns = std::max(settings.threshold_ns, 2 * settings.clock_error_ns);
     explain::simulated_transport transport(static_cast<std::int32_t>(histories.size()));

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_JSON_HPP
 #define WHYWAIT_REPORT_JSON_HPP
 
+#include <whywait/base/ranks.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/report/json_place.hpp>
 #include <whywait/report/json_writer.hpp>
@@ -203,6 +204,7 @@ void write_communication(Writer& out, const result& r) {
 /// breaks and, of more than 4,096 ranks, without the figures of each rank.
 template <class Sink>
 void write_json(const result& r, Sink sink, bool for_page = false) {
+  const base::rank_noun_scope noun(r.run.threads_only);
   const bool by_rank = !for_page || r.run.ranks <= 4096;
   json_document out(json_sink(sink), for_page);
   out.begin_object().member("schema", "whywait/1");

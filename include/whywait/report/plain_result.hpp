@@ -2,6 +2,7 @@
 #define WHYWAIT_REPORT_PLAIN_RESULT_HPP
 
 #include <whywait/base/places.hpp>
+#include <whywait/base/ranks.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/report/json.hpp>
 #include <whywait/report/model.hpp>
@@ -141,6 +142,7 @@ class kept_result final : public whywait::result_printer {
 
 /// The result as programs read it (<whywait/result.hpp>). O(size of the result).
 inline whywait::result plain(result all) {
+  const base::rank_noun_scope noun(all.run.threads_only);
   whywait::result out;
   const run_facts& run = all.run;
   out.reason.clear();

@@ -2,6 +2,7 @@
 #define WHYWAIT_REPORT_TEXT_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/ranks.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/table.hpp>
 #include <whywait/base/units.hpp>
@@ -356,6 +357,7 @@ class text_writer {
 
 /// The report as UTF-8 text, most costly waits first. Lines have at most `columns` where names permit.
 inline std::string text_of(const result& r, const text_options& options = {}) {
+  const base::rank_noun_scope noun(r.run.threads_only);
   return options.full ? detail::text_writer(r, options)() : short_text_of(r, options);
 }
 

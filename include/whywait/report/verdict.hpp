@@ -111,7 +111,7 @@ inline std::string slow_words(const explain::balance_answer& b, const char* one,
   if (b.several) return std::string("now one ") + base::rank_noun() + ", now another " + one;
   if (b.slow_ranks < 2) return base::rank_text(b.rank) + " " + one;
   if (b.slow_ranks > static_cast<std::int32_t>(std::size(b.slow)))
-    return std::to_string(b.slow_ranks) + " of " + std::to_string(b.ranks) + " " + base::rank_nouns() + " " + more;
+    return base::count(b.slow_ranks) + " of " + base::count(b.ranks) + " " + base::rank_nouns() + " " + more;
   base::pod_vector<std::int32_t> ranks;
   for (std::int32_t i = 0; i != b.slow_ranks; ++i) ranks.push_back(b.slow[i]);
   return base::rank_list(ranks) + " " + more;

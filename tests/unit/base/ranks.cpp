@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -32,4 +33,24 @@ TEST_CASE("long and truncated lists of ranks say so") {
   CHECK(ranks({0, 2, 4, 6, 8, 10, 12}, true) == "7 ranks and others");
   CHECK(ranks({2}, true) == "rank 2 and others");
   CHECK(ranks({2, 5}, true) == "ranks 2, 5 and others");
+}
+
+TEST_CASE("ranks are called threads within a scope, on the thread that opened it") {
+  using whywait::base::rank_noun_scope;
+  using whywait::base::rank_text;
+  CHECK(rank_text(3) == "rank 3");
+  {
+    const rank_noun_scope threads(true);
+    CHECK(rank_text(3) == "thread 3");
+    CHECK(ranks({0, 1, 4}) == "threads 0, 1 and 4");
+    std::string elsewhere;
+    std::thread([&] { elsewhere = rank_text(3); }).join();
+    CHECK(elsewhere == "rank 3");
+    {
+      const rank_noun_scope inner(false);
+      CHECK(rank_text(3) == "rank 3");
+    }
+    CHECK(rank_text(3) == "thread 3");
+  }
+  CHECK(rank_text(3) == "rank 3");
 }

@@ -1,5 +1,6 @@
 #include <whywait/report/page/page.hpp>
 #include <whywait/report/page/treemap.hpp>
+#include <whywait/report/text.hpp>
 
 #include "../../page/special_results.hpp"
 #include "../../temporary_folder.hpp"
@@ -12,6 +13,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <initializer_list>
 #include <string>
 
 namespace {
@@ -100,6 +102,60 @@ TEST_CASE("regions and messages are shown in figures, with the files that ranks 
         "10 % of rank time (4.00 s) is input and output: MPI_File_write (dump.cpp:3).", "inside itself: without other regions",
         "<summary>4 more</summary>"})
     CHECK_MESSAGE(contains_text(page, words), words);
+}
+
+TEST_CASE("a result of a program without MPI speaks of threads in text, JSON document and page, the next result of ranks") {
+  for (const bool threads : {true, false, true}) {
+    CAPTURE(threads);
+    const std::string noun = threads ? "thread" : "rank", other = threads ? "rank 2" : "thread 2";
+    reports::result r = page_test::small_run();
+    r.run.threads_only = threads;
+    if (threads) r.run.mpi_calls = 0;
+    r.run.primitives = 12;
+    r.run.waiting_seconds = 5;
+    r.waits.push_back(page_test::wait_at(4, 5, "fill"));
+    reports::verdict_entry v;
+    v.claim = noun + " 2 takes 3.0 times as long as the others in fill: balancing it";
+    v.block = "fill";
+    v.rank = 2;
+    v.ratio = 3;
+    v.saving_seconds = 2;
+    r.verdict.push_back(v);
+    reports::text_options full;
+    full.full = true;
+    const std::string page = reports::page_of(r), data = nlohmann::json::parse(reports::json_of(r))["verdict"][0]["text"];
+    for (const std::string& shown : {reports::text_of(r), reports::text_of(r, full), page, data}) {
+      CHECK_MESSAGE(contains_text(shown, noun + " 2"), shown);
+      CHECK_FALSE_MESSAGE(contains_text(shown, other), shown);
+    }
+    CHECK(contains_text(page, "<title>4 " + noun + "s "));
+    CHECK(contains_text(page, "<li><span>" + noun + " 0</span>"));
+    CHECK(contains_text(page, "12 % of " + noun + " time is waiting"));
+    CHECK_FALSE(contains_text(page, "No MPI calls were seen"));
+  }
+}
+
+TEST_CASE("messages are counted by powers of two, and the empty ones between them are one row") {
+  reports::profile all;
+  const auto add = [&](const char* operation, std::initializer_list<reports::size_class> sizes) {
+    reports::traffic_entry t;
+    t.operation = operation;
+    for (const reports::size_class& s : sizes) t.sizes.push_back(s);
+    all.messages.push_back(t);
+  };
+  CHECK(reports::detail::rows_of_sizes(all).empty());
+  add("send", {{0, 2, 0}, {8, 3, 30}});
+  add("collective", {{4, 1, 5}, {8, 1, 8}});
+  add("send", {{8, 4, 32}});
+  add("receive", {});
+  add("transfer", {{32, 1, 32}});
+  std::string rows;
+  for (const reports::detail::size_row& r : reports::detail::rows_of_sizes(all)) {
+    rows += std::to_string(r.least_bytes) + "-" + std::to_string(r.end_bytes) + ":";
+    for (const std::int64_t c : r.counts) rows += std::to_string(c) + ",";
+    rows += std::to_string(r.bytes) + " ";
+  }
+  CHECK(rows == "0-1:2,0,0,0 1-4:0,0,0,0 4-8:0,1,0,5 8-16:7,1,0,70 16-32:0,0,0,0 32-64:0,0,1,32 ");
 }
 
 TEST_CASE("text of programs loses its markup and its control characters") {

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_PAGE_PAGE_HPP
 #define WHYWAIT_REPORT_PAGE_PAGE_HPP
 
+#include <whywait/base/ranks.hpp>
 #include <whywait/report/json.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/output_file.hpp>
@@ -44,11 +45,13 @@ inline void write_island(const result& r, html_writer& out) {
 /// the executable, beside which sources are looked for. O(size of the result); reads the sources that the report names.
 template <class Sink>
 void write_page(const result& r, Sink sink, const char* program = "/proc/self/exe") {
+  const base::rank_noun_scope noun(r.run.threads_only);
   html_writer out{json_sink(sink)};
   source_book sources(program);
   const page_context p{r, out, sources};
   for (const char* piece : page_template::begin) out.raw(piece);
-  out.put("$", base::counted(r.run.ranks, "rank") + " \xc2\xb7 " + base::duration(r.run.seconds) + " \xc2\xb7 whywait");
+  out.put("$",
+          base::counted(r.run.ranks, base::rank_noun()) + " \xc2\xb7 " + base::duration(r.run.seconds) + " \xc2\xb7 whywait");
   for (const char* piece : page_template::style) out.raw(piece);
   page_top(p);
   page_advice(p);

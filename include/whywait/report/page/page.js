@@ -151,7 +151,8 @@
   }
   function ranks(map, row) {
     var first = row * map.ranks_per_row, last = Math.min(first + map.ranks_per_row, json().run.ranks) - 1;
-    return first === last ? 'rank ' + first : 'ranks ' + first + '-' + last;
+    var noun = json().run.threads_only ? 'thread' : 'rank';
+    return first === last ? noun + ' ' + first : noun + 's ' + first + '-' + last;
   }
   function reading(stacked, x, y) {
     if (stacked.closest('[data-map]').dataset.map === 'time') {

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_PAGE_PAGE_LEDGER_HPP
 #define WHYWAIT_REPORT_PAGE_PAGE_LEDGER_HPP
 
+#include <whywait/base/ranks.hpp>
 #include <whywait/base/units.hpp>
 #include <whywait/report/page/page_parts.hpp>
 #include <whywait/report/prediction_text.hpp>
@@ -24,8 +25,9 @@ inline void page_critical_path(const page_context& p) {
   constexpr std::size_t first = 8;
   p.section("path", "Critical path",
             "The code that makes the run as long as it is: only less of it makes the run shorter. <em>Above mean</em> is what "
-            "exceeds the mean of all "
-            "ranks; <em>twice as fast</em> is the wall time saved if the block took half the time everywhere.");
+            "exceeds the mean of all " +
+                std::string(base::rank_nouns()) +
+                "; <em>twice as fast</em> is the wall time saved if the block took half the time everywhere.");
   out.put("<div class=\"stack path\" aria-hidden=\"true\">");
   for (std::size_t i = 0; i != std::min(first, ledger.critical_path.size()); ++i)
     out.put("<i class=\"$\" style=\"width:$\"></i>", as_markup(i % 2 == 0 ? "code" : "code odd"),
@@ -44,7 +46,7 @@ inline void page_critical_path(const page_context& p) {
           "class=\"late\" style=\"width:$\"></i></span></td><td class=\"n\">$</td><td class=\"n\">",
           as_time(e.seconds), as_width(std::max(0.0, e.seconds - e.imbalance_seconds) / ledger.seconds),
           as_width(e.imbalance_seconds / ledger.seconds), as_time(e.imbalance_seconds));
-      if (e.saving_seconds) out.put("saves $", as_time(*e.saving_seconds));
+      if (e.saving_seconds && *e.saving_seconds > 0) out.put("saves $", as_time(*e.saving_seconds));
       out.put("</td></tr>");
     }
     out.put("</tbody></table></div>");
@@ -70,21 +72,23 @@ inline void page_what_if(const page_context& p) {
   if ((m.speeds.empty() && balances == 0 && asked.answers.empty()) || run <= 0) return;
   html_writer& out = p.out;
   p.section("whatif", "What if",
-            "How long the run would have taken with one change, by the virtual clocks: the same messages in the same order. "
-            "One change at a time; "
-            "savings do not add up.");
+            "How long the run would have taken with one change, by the virtual clocks: the same " +
+                std::string(base::ranks_are_threads() ? "events" : "messages") +
+                " in the same order. One change at a time; savings do not add up.");
   if (!m.speeds.empty()) {
     out.put(
-        "<div class=\"scroll\"><table class=\"speeds\"><caption>If a block took less time on all ranks</caption><thead><tr><th "
-        "scope=\"col\">code</th><th scope=\"col\">100 %</th>");
+        "<div class=\"scroll\"><table class=\"speeds\"><caption>If a block took less time on all $</caption><thead><tr><th "
+        "scope=\"col\">code</th><th scope=\"col\">100 %</th>",
+        base::rank_nouns());
     for (std::size_t i = m.speeds[0].answers.size(); i-- != 0;)
       out.put("<th scope=\"col\">$</th>", base::percent(m.speeds[0].answers[i].factor));
     out.put("</tr></thead><tbody>");
     for (const speed_entry& s : m.speeds) {
       out.put("<tr class=\"speed\"><th scope=\"row\">");
       if (s.network)
-        out.put("network: $", as_markup(p.r.files.seconds > 0 ? "time inside MPI, but for files, that is not waiting"
-                                                              : "all time inside MPI that is not waiting"));
+        out.put("$", as_markup(base::ranks_are_threads() ? "all time inside primitives that is not waiting"
+                               : p.r.files.seconds > 0   ? "network: time inside MPI, but for files, that is not waiting"
+                                                         : "network: all time inside MPI that is not waiting"));
       else p.block(s);
       out.put("</th><td class=\"n\" data-factor=\"1\">$</td>", as_time(run));
       for (std::size_t i = s.answers.size(); i-- != 0;) {
@@ -96,17 +100,18 @@ inline void page_what_if(const page_context& p) {
   }
   if (balances != 0) {
     out.put(
-        "<div class=\"scroll\"><table class=\"balances\"><caption>If a block were balanced over the ranks that run "
+        "<div class=\"scroll\"><table class=\"balances\"><caption>If a block were balanced over the $ that run "
         "it</caption><thead><tr><th scope=\"col\">code</th><th scope=\"col\">most on</th><th scope=\"col\">run</th><th "
-        "scope=\"col\">saves</th></tr></thead><tbody>");
+        "scope=\"col\">saves</th></tr></thead><tbody>",
+        base::rank_nouns());
     for (std::size_t i = 0; i != balances; ++i) {
       const balance_entry& b = m.balances[i];
       out.put("<tr><th scope=\"row\">$", as_markup(b.unmarked ? "unmarked code, above all " : ""));
       p.block(b);
       out.put(
-          "</th><td>rank $</td><td class=\"n\">$<span class=\"track\" aria-hidden=\"true\"><i class=\"bar\" "
+          "</th><td>$</td><td class=\"n\">$<span class=\"track\" aria-hidden=\"true\"><i class=\"bar\" "
           "style=\"width:$\"></i></span></td><td class=\"n\">$</td></tr>",
-          b.rank, as_time(b.seconds), as_width(b.seconds / run), as_time(b.saving_seconds));
+          base::rank_text(b.rank), as_time(b.seconds), as_width(b.seconds / run), as_time(b.saving_seconds));
     }
     out.put("</tbody></table></div>");
   }
@@ -127,13 +132,13 @@ inline void page_what_if(const page_context& p) {
     }
     out.put("</dl>");
   }
-  const std::string caveats = prediction_caveats(p.r);
+  const std::string caveats = sentence_of(prediction_caveats(p.r));
   if (!caveats.empty()) out.put("<p class=\"how\">$.</p>", caveats);
   if (p.r.run.first_comers > 0)
     out.put(
-        "<p class=\"how\">Every rank is assumed to get the same work again, but $ answers went to the first rank that sent a "
+        "<p class=\"how\">Every $ is assumed to get the same work again, but $ answers went to the first one that sent a "
         "request.</p>",
-        as_count(p.r.run.first_comers));
+        base::rank_noun(), as_count(p.r.run.first_comers));
   p.end_section();
 }
 
@@ -191,9 +196,10 @@ inline void page_propagation(const page_context& p) {
   if (links.empty() && d.direct_seconds + d.indirect_seconds + d.nobody_seconds <= 0) return;
   html_writer& out = p.out;
   p.section("chain", "How waiting spreads",
-            "A rank that waits comes late itself, and others wait for it. An arrow leads from a wait to the waits that "
-            "inherited it; its length is the "
-            "inherited time.");
+            "A " + std::string(base::rank_noun()) +
+                " that waits comes late itself, and others wait for it. An arrow leads from a wait to the waits that "
+                "inherited it; its length is the "
+                "inherited time.");
   std::size_t first = 0;  // those that matter
   while (first != links.size() && first != 8 && p.share_of_waiting(links[first].seconds) >= 0.01) ++first;
   if (first == 0 && !links.empty()) first = 1;
@@ -206,7 +212,8 @@ inline void page_propagation(const page_context& p) {
   detail::share_bar(p, "Where waits come from <small>by proportion, as Scalasca divides them</small>", d.direct_seconds,
                     "the late side ran longer", d.indirect_seconds, "the late side had waited", d.nobody_seconds,
                     "no difference was found");
-  detail::share_bar(p, "What waits lead to", d.terminal_seconds, "delayed no other rank", d.propagating_seconds,
+  detail::share_bar(p, "What waits lead to", d.terminal_seconds,
+                    base::ranks_are_threads() ? "delayed no other thread" : "delayed no other rank", d.propagating_seconds,
                     "made others wait", 0, "");
   const base::vector<delay_entry>& costs = p.r.ledger.delay_costs;
   if (!costs.empty()) {

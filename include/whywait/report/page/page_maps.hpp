@@ -2,6 +2,7 @@
 #define WHYWAIT_REPORT_PAGE_PAGE_MAPS_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/ranks.hpp>
 #include <whywait/base/units.hpp>
 #include <whywait/explain/rank_rows.hpp>
 #include <whywait/report/maps_json.hpp>
@@ -57,10 +58,9 @@ inline void heat_scale(html_writer& out, const char* least, const char* most) {
   out.put("</svg>$</p>", as_markup(most));
 }
 
-/// "rank 3", "ranks 128-191".
-inline std::string row_words(const explain::rank_rows& rows, std::int32_t row) {
-  const std::int32_t first = rows.first_rank(row), last = rows.last_rank(row);
-  return first == last ? "rank " + std::to_string(first) : "ranks " + std::to_string(first) + "-" + std::to_string(last);
+/// The time inside calls that is not waiting.
+inline const char* calls_words() noexcept {
+  return base::ranks_are_threads() ? "inside primitives, not waiting" : "inside MPI, not waiting";
 }
 
 /// Labels of the rows beside a map: at most nine.
@@ -105,30 +105,32 @@ inline void page_time_map(const page_context& p) {
   if (m.ranks == 0 || bins == 0) return;
   html_writer& out = p.out;
   const explain::rank_rows rows(m.ranks);
-  std::string how = "Each row is a rank, from left to right the run. Colour is the share of time.";
+  const std::string noun = base::rank_noun(), nouns = base::rank_nouns();
+  std::string how = "Each row is a " + noun + ", from left to right the run. Colour is the share of time.";
   if (rows.each() > 1)
-    how = "Each row is a group of " + base::counted(rows.each(), "consecutive rank") +
-          ", from left to right the run. Colour is the share of their time. More than 64 ranks are grouped, all groups of the "
-          "same "
-          "size.";
+    how = "Each row is a group of " + base::counted(rows.each(), ("consecutive " + noun).c_str()) +
+          ", from left to right the run. Colour is the share of their time. More than 64 " + nouns +
+          " are grouped, all groups of the same size.";
   p.section("time", "When and where", how);
   out.put("<div class=\"maps\" data-map=\"time\">");
   struct series_name {
     std::size_t series;
     std::string label;
   };
-  base::vector<series_name> shown;
-  shown.push_back({explain::run_maps::waiting, "waiting"});
+  base::vector<series_name> all, shown;
+  all.push_back({explain::run_maps::waiting, "waiting"});
   for (std::size_t b = 0; b != p.r.maps.blocks.size(); ++b) {
     const named_block& block = p.r.maps.blocks[b];
-    shown.push_back({explain::run_maps::first_block + b, html_text(base::shorten_middle(block.block, 48))});
+    all.push_back({explain::run_maps::first_block + b, html_text(base::shorten_middle(block.block, 48))});
   }
-  shown.push_back({explain::run_maps::other, "other code"});
-  shown.push_back({explain::run_maps::calls, "inside MPI, not waiting"});
+  all.push_back({explain::run_maps::other, "other code"});
+  all.push_back({explain::run_maps::calls, detail::calls_words()});
+  for (const series_name& s : all)
+    if (detail::sum_of_series(m, s.series) > 0) shown.push_back(s);
+  if (shown.empty()) shown.push_back(all[0]);
   std::size_t number = 0;
   for (const series_name& s : shown) {
     const double sum = detail::sum_of_series(m, s.series);
-    if (sum <= 0 && s.series != explain::run_maps::waiting) continue;
     detail::map_choice(out, "m", number++,
                        s.label + " <small>" + html_text(base::percent(p.share_of_rank_time(sum))) + "</small>");
   }
@@ -140,7 +142,6 @@ inline void page_time_map(const page_context& p) {
       std::max<std::int64_t>(64, std::min<std::int64_t>(384, rows.count() * 22)));
   number = 0;
   for (const series_name& s : shown) {
-    if (detail::sum_of_series(m, s.series) <= 0 && s.series != explain::run_maps::waiting) continue;
     out.put("<div class=\"pane\" id=\"p$\" data-kind=\"$\" data-series=\"$\">", static_cast<std::int64_t>(number++),
             as_markup(s.series == explain::run_maps::waiting ? "waiting"
                       : s.series == explain::run_maps::calls ? "calls"
@@ -152,7 +153,7 @@ inline void page_time_map(const page_context& p) {
       const double share = base::seconds_of(m.at(row, s.series)[x]) / room;
       return share < 0.005 ? 0 : detail::heat_level(share);
     };
-    detail::heat_svg(out, bins, m.rows(), level, "share of time by rank and time");
+    detail::heat_svg(out, bins, m.rows(), level, "share of time by " + noun + " and time");
     out.put("</div>");
   }
   out.put("</div>");
@@ -210,7 +211,8 @@ inline void matrix(const page_context& p, const base::pod_vector<explain::row_pa
       "<div class=\"stacked\" tabindex=\"0\" role=\"group\" aria-label=\"Matrix; arrow keys move a cursor\" data-kind=\"$\">",
       static_cast<std::int64_t>(kind));
   heat_svg(
-      out, size, size, [&](std::size_t x, std::size_t y) { return heat_level(share(cells[y * size + x])); }, "ranks by ranks");
+      out, size, size, [&](std::size_t x, std::size_t y) { return heat_level(share(cells[y * size + x])); },
+      std::string(base::rank_nouns()) + " by " + base::rank_nouns());
   out.put("</div></div>");
 }
 
@@ -222,10 +224,11 @@ inline void page_matrix(const page_context& p) {
   if (m.ranks < 2 || (m.messages.empty() && m.waits.empty())) return;
   html_writer& out = p.out;
   const explain::rank_rows rows(m.ranks);
-  p.section("ranks", "Which ranks waited for which",
-            rows.each() > 1
-                ? "Rows and columns are groups of " + base::count(rows.each()) + " consecutive ranks, named by the first."
-                : std::string("Rows and columns are ranks."));
+  const std::string nouns = base::rank_nouns();
+  p.section("ranks", "Which " + nouns + " waited for which",
+            rows.each() > 1 ? "Rows and columns are groups of " + base::count(rows.each()) + " consecutive " + nouns +
+                                  ", named by the first."
+                            : "Rows and columns are " + nouns + ".");
   out.put("<div class=\"maps\" data-map=\"ranks\">");
   const bool waits = !m.waits.empty(), messages = !m.messages.empty();
   std::size_t number = 0;
@@ -237,7 +240,7 @@ inline void page_matrix(const page_context& p) {
   const auto pane = [&] { out.put("<div class=\"pane\" id=\"q$\">", static_cast<std::int64_t>(number++)); };
   if (waits) {
     pane();
-    detail::matrix(p, m.waits, 0, rows, "ranks that waited", "ranks that came late");
+    detail::matrix(p, m.waits, 0, rows, (nouns + " that waited").c_str(), (nouns + " that came late").c_str());
     out.put("</div>");
   }
   for (const std::size_t kind : {std::size_t(1), std::size_t(2)}) {

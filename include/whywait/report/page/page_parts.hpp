@@ -2,6 +2,7 @@
 #define WHYWAIT_REPORT_PAGE_PAGE_PARTS_HPP
 
 #include <whywait/base/places.hpp>
+#include <whywait/base/ranks.hpp>
 #include <whywait/base/units.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/named_block.hpp>
@@ -19,6 +20,12 @@ inline namespace v0 {
 namespace reports {
 
 /// What all sections of a page use.
+/// A sentence with a capital letter at its begin.
+inline std::string sentence_of(std::string words) {
+  if (!words.empty() && words[0] >= 'a' && words[0] <= 'z') words[0] = static_cast<char>(words[0] - 'a' + 'A');
+  return words;
+}
+
 struct page_context {
   const result& r;
   html_writer& out;
@@ -64,7 +71,7 @@ struct page_context {
     } else if (b.kind == "between") {
       out.put("between ");
       if (b.from) call(*b.from);
-      else out.put("<code>MPI_Init</code>");
+      else out.put(base::ranks_are_threads() ? "the start" : "<code>MPI_Init</code>");
       out.put(" and ");
       call(b.where);
     } else {
@@ -88,7 +95,7 @@ struct page_context {
         out.put("</ul><details><summary>$ more</summary><ul>", static_cast<std::int64_t>(all.size() - first));
       out.put("<li><span>");
       if (l.rank < 0) out.put("all others");
-      else out.put("rank $", l.rank);
+      else out.put("$", base::rank_text(l.rank));
       if (threads && l.rank >= 0) out.put(" thread $", l.thread);
       out.put("</span>");
       if (l.rank < 0) out.put("<span></span>");

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_PAGE_PAGE_PICTURE_HPP
 #define WHYWAIT_REPORT_PAGE_PAGE_PICTURE_HPP
 
+#include <whywait/base/ranks.hpp>
 #include <whywait/base/units.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/page/page_parts.hpp>
@@ -64,7 +65,7 @@ inline void picture_table(const page_context& p, const picture& shown) {
     for (const auto* c : {&row.waiter, &row.causer})
       if (*c) longest = std::fmax(longest, (*c)->seconds);
   const auto rank = [&](const location_seconds& l) {
-    out.put("rank $", l.rank);
+    out.put("$", base::rank_text(l.rank));
     if (l.thread != 0) out.put(" thread $", l.thread);
   };
   out.put(

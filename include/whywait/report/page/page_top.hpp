@@ -2,8 +2,10 @@
 #define WHYWAIT_REPORT_PAGE_PAGE_TOP_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/ranks.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/report/headline.hpp>
+#include <whywait/report/page/page_maps.hpp>
 #include <whywait/report/page/page_parts.hpp>
 #include <whywait/report/trust.hpp>
 #include <whywait/report/words.hpp>
@@ -22,16 +24,15 @@ namespace detail {
 /// The first sentence of a page: the verdict, or why there is none.
 inline std::string answer(const result& r) {
   const run_facts& run = r.run;
-  if (run.mpi_calls <= 0) return "No MPI calls were seen, so waits cannot be explained.";
+  if (run.mpi_calls <= 0 && !run.threads_only) return "No MPI calls were seen, so waits cannot be explained.";
   if (!r.verdict.empty()) {
-    std::string words = sentence(r, r.verdict[0]) + ".";
-    if (words[0] >= 'a' && words[0] <= 'z') words[0] = static_cast<char>(words[0] - 'a' + 'A');
-    return words;
+    return sentence_of(sentence(r, r.verdict[0]) + ".");
   }
   const text_options usual;
   if (is_quiet(r, usual)) return quiet_words(r, usual);
   if (run.unseen_seconds > 0.1 * run.seconds) return hardly_seen(run, waiting_share(run));
-  const std::string waiting = base::percent(waiting_share(run)) + " of rank time is waiting", none = no_verdict_words(r);
+  const std::string waiting = base::percent(waiting_share(run)) + " of " + base::rank_time() + " is waiting",
+                    none = no_verdict_words(r);
   if (!none.empty()) return waiting + "; " + none + ".";
   const objection why = first_objection(r);
   return waiting + (why == objection::waiting ? "." : instead_words(why));
@@ -75,7 +76,7 @@ inline void verdicts(const page_context& p) {
 inline void notices(const page_context& p) {
   const result& r = p.r;
   const auto note = [&](const std::string& words) {
-    if (!words.empty()) p.out.put("<p class=\"note\" role=\"note\">$</p>", words);
+    if (!words.empty()) p.out.put("<p class=\"note\" role=\"note\">$</p>", sentence_of(words));
   };
   if (r.run.partial) note("Partial: the program did not finish; the report covers what was recorded until its end.");
   if (r.run.unseen_seconds > 0.01 * r.run.seconds)
@@ -123,12 +124,13 @@ inline void rank_time(const page_context& p) {
   if (maps.ranks != 0) {
     const double files = std::min(r.files.seconds, calls);
     if (files > 0) parts.push_back({"files", "input and output", files});
-    parts.push_back({"calls", "inside MPI, not waiting", calls - files});
+    parts.push_back({"calls", calls_words(), calls - files});
   }
   parts.push_back({"code", maps.ranks != 0 ? "code of the program" : "everything else",
                    std::max(0.0, r.run.location_seconds - r.run.waiting_seconds - calls)});
-  out.put("<div class=\"split\"><h3>Rank time <small>$$</small></h3><div class=\"stack\" aria-hidden=\"true\">",
-          base::counted(r.run.locations, r.run.locations > r.run.ranks ? "thread" : "rank") + ", together ",
+  out.put("<div class=\"split\"><h3>$ <small>$$</small></h3><div class=\"stack\" aria-hidden=\"true\">",
+          base::ranks_are_threads() ? "Thread time" : "Rank time",
+          base::counted(r.run.locations, r.run.locations > r.run.ranks ? "thread" : base::rank_noun()) + ", together ",
           as_time(r.run.location_seconds));
   for (const time_part& t : parts)
     out.put("<i class=\"$\" style=\"width:$\"></i>", as_markup(t.name.c_str()), as_width(p.share_of_rank_time(t.seconds)));
@@ -145,9 +147,11 @@ inline void efficiency_part(const page_context& p, const char* words, const char
                             const efficiency_ranges::range* limits) {
   html_writer& out = p.out;
   out.put("<div class=\"factor\"><dt>$</dt><dd>", as_markup(words));
-  if (limits != nullptr && limits->most - limits->least > 0.005)
-    out.put("<b>$</b>", base::percent(limits->least) + " to " + base::percent(limits->most));
-  else out.put("<b>$</b>", as_figure(value, base::percent(value)));
+  if (limits != nullptr && limits->most - limits->least > 0.005) {
+    std::string least = base::percent(limits->least);
+    least.resize(least.size() - 2);  // " %"
+    out.put("<b>$-$</b>", least, base::percent(limits->most));
+  } else out.put("<b>$</b>", as_figure(value, base::percent(value)));
   out.put(
       "<span class=\"track\" aria-hidden=\"true\"><i class=\"bar\" style=\"width:$\"></i></span><small>$</small></dd></div>",
       as_width(value), as_markup(meaning));
@@ -163,8 +167,14 @@ inline void efficiency(const page_context& p) {
   p.out.put(
       "<div class=\"eff\"><h3>Efficiency <small>100 % is best; the first is the product of the others</small></h3><dl "
       "class=\"factors\">");
-  efficiency_part(p, "parallel efficiency", "mean time outside MPI \xc3\xb7 the run", e.parallel, limits(ranges.parallel));
-  efficiency_part(p, "load balance", "mean \xc3\xb7 longest time outside MPI", e.load_balance, limits(ranges.load_balance));
+  efficiency_part(
+      p, "parallel efficiency",
+      base::ranks_are_threads() ? "mean time outside primitives \xc3\xb7 the run" : "mean time outside MPI \xc3\xb7 the run",
+      e.parallel, limits(ranges.parallel));
+  efficiency_part(
+      p, "load balance",
+      base::ranks_are_threads() ? "mean \xc3\xb7 longest time outside primitives" : "mean \xc3\xb7 longest time outside MPI",
+      e.load_balance, limits(ranges.load_balance));
   const bool files = e.files > 0 && e.files < 0.995;
   efficiency_part(
       p, "serialisation",
@@ -192,11 +202,12 @@ inline void page_top(const page_context& p) {
   out.put("<header id=\"answer\"><p class=\"run\"><b>whywait</b>");
   const std::string program = program_name(run.origin);
   if (!program.empty()) out.put("<span>$</span>", base::shorten_middle(program, 60));
-  out.put("<span>$</span>", base::counted(run.ranks, "rank"));
+  out.put("<span>$</span>", base::counted(run.ranks, base::rank_noun()));
   if (run.locations > run.ranks) out.put("<span>$</span>", base::counted(run.locations, "thread"));
   out.put("<span>$</span>", as_time(run.seconds));
-  if (run.mpi_calls > 0)
-    out.put("<span>$</span>", base::percent(p.share_of_rank_time(run.waiting_seconds)) + " of rank time is waiting");
+  if (run.mpi_calls > 0 || run.threads_only)
+    out.put("<span>$</span>",
+            base::percent(p.share_of_rank_time(run.waiting_seconds)) + " of " + base::rank_time() + " is waiting");
   if (run.origin.date.size() >= 16) out.put("<span>$ $</span>", run.origin.date.substr(0, 10), run.origin.date.substr(11, 5));
   if (run.partial) out.put("<span class=\"partial\">partial</span>");
   out.put("</p>");

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_PAGE_PAGE_TRUST_HPP
 #define WHYWAIT_REPORT_PAGE_PAGE_TRUST_HPP
 
+#include <whywait/base/ranks.hpp>
 #include <whywait/base/units.hpp>
 #include <whywait/report/page/page_parts.hpp>
 #include <whywait/report/trust.hpp>
@@ -49,8 +50,9 @@ namespace detail {
 inline void unknown_time(const page_context& p) {
   const not_understood& n = p.r.not_understood;
   html_writer& out = p.out;
+  if (base::ranks_are_threads() && n.seconds <= 0) return;
   out.put(
-      "<h3>Not understood</h3><p><b>$</b> of rank time, $$", as_time(n.seconds),
+      "<h3>Not understood</h3><p><b>$</b> of $, $$", as_time(n.seconds), base::rank_time(),
       as_figure(understood_by(p.r, false), base::percent(understood_by(p.r, false))),
       as_markup(
           n.calls.empty()
@@ -83,10 +85,11 @@ inline void cost_of_measuring(const page_context& p) {
   out.put("<h3>Cost of measuring</h3><p>");
   if (o.calibrated) {
     out.put(
-        "It made the run longer by at most <b>$</b>, give or take $; without it the run would have taken $, of which ranks "
-        "would have waited $ of rank time. All ranks together spent $ on it.",
-        as_time(o.bound_seconds), as_time(o.error_seconds), as_time(o.without_seconds), as_time(o.waiting_without_seconds),
-        as_time(o.seconds));
+        "It made the run longer by at most <b>$</b>, give or take $; without it the run would have taken $. Summed over $, it "
+        "took "
+        "$, and without it they would have waited $.",
+        as_time(o.bound_seconds), as_time(o.error_seconds), as_time(o.without_seconds), base::rank_nouns(), as_time(o.seconds),
+        as_time(o.waiting_without_seconds));
   } else {
     out.put("The cost of calls is not known for this run.");
   }
@@ -148,11 +151,12 @@ inline void page_trust(const page_context& p) {
   for (const std::string& word : o.arguments) command += " " + word;
   fact("program", base::shorten_middle(command, 400));
   fact("began", o.date);
-  fact("host of rank 0", o.host);
+  fact(run.threads_only ? "host" : "host of rank 0", o.host);
   if (o.nodes > 0) fact("nodes", std::to_string(o.nodes));
   fact("whywait", o.version);
   fact("compiler", o.compiler);
-  out.put("<div><dt>MPI</dt><dd>$</dd></div><div><dt>clock</dt><dd>$</dd></div>", run.mpi, run.clock);
+  fact("MPI", run.mpi);
+  fact("clock", run.clock);
   for (const auto& [name, value] : run.settings)
     out.put("<div><dt><code>$</code></dt><dd><code>$</code></dd></div>", name, value);
   out.put("</dl>");

@@ -172,7 +172,7 @@ inline void page_wait(const page_context& p, std::size_t number) {
   p.call(w.operation);
   out.put("</span> <span class=\"arrow\" aria-label=\"waited for\">\xe2\x86\x90</span> <span class=\"late\">");
   p.call(w.cause);
-  out.put("</span></p><p>$.", who_waited(w));
+  out.put("</span></p><p>$.", sentence_of(who_waited(w)));
   if (w.wrong_order) {
     out.put(" $ received in another order than sent ($).", as_count(w.wrong_order_count), as_time(w.wrong_order_seconds));
   }

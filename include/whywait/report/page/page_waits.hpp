@@ -2,6 +2,7 @@
 #define WHYWAIT_REPORT_PAGE_PAGE_WAITS_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/ranks.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/report/page/page_parts.hpp>
@@ -157,10 +158,10 @@ inline void page_waits(const page_context& p) {
   if (p.r.waits.empty()) return;
   constexpr std::size_t first = 8;
   const std::size_t all = p.r.waits.size();
-  p.section(
-      "waits", "Why it waited",
-      "Area is time, summed over ranks. Each box is an operation that waited, each tile in it a reason; choose a tile to see "
-      "what the late side ran and the waiting side did not.");
+  p.section("waits", "Why it waited",
+            "Area is time, summed over " + std::string(base::rank_nouns()) +
+                ". Each box is an operation that waited, each tile in it a reason; choose a tile to see "
+                "what the late side ran and the waiting side did not.");
   detail::map_of_waits(p);
   p.out.put("<div class=\"chosen\" id=\"chosen\">");
   for (std::size_t i = 0; i != all; ++i) page_wait(p, i);

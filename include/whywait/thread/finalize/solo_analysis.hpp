@@ -92,9 +92,9 @@ inline reports::run_facts facts_of(const core::registry& registry, const solo_re
   return facts;
 }
 
-/// Analyses the run of a process without MPI so far, thread by thread. Throws std::bad_alloc and what the explanation throws.
-inline reports::result analyse(core::registry& registry, solo_run& run) {
-  base::ranks_are_threads() = true;
+/// Analyses the run of a process without MPI so far, thread by thread. `maps`: with those of the page. Throws std::bad_alloc and what the explanation throws.
+inline reports::result analyse(core::registry& registry, solo_run& run, bool maps = false) {
+  const base::rank_noun_scope threads(true);
   solo_records records(registry, run);
   reports::run_facts facts = facts_of(registry, records);
   const base::pod_vector<std::uint32_t> ran = finalize::code_that_ran(records.all);
@@ -107,6 +107,7 @@ inline reports::result analyse(core::registry& registry, solo_run& run) {
   explain::options settings;
   settings.clocks = &clocks::virtual_clocks;
   settings.functions = &names_here;
+  settings.maps = maps;
   explain::simulated_transport transport(static_cast<std::int32_t>(histories.size()));
   const explain::outcome found = explain::explain(transport, histories, settings);
   rules::contribution contributions;
@@ -163,7 +164,7 @@ inline void report_at_exit() noexcept {
   bool printed = false;
   try {
     finalize::expect_check(wanted);
-    const reports::result result = analyse(*registry, *run);
+    const reports::result result = analyse(*registry, *run, wanted.output != nullptr);
     if (wanted.report) {
       reports::text_options length;
       length.full = wanted.full_report;
@@ -189,7 +190,8 @@ inline void explain_now(record::run_facts& run, void* into, const void* address,
   sync_call call(site);  // the time that follows is not that of the program
   if (call) call.begin();
   try {
-    result = reports::plain(analyse(*core::the_registry(), static_cast<solo_run&>(run)));
+    core::registry& registry = *core::the_registry();
+    result = reports::plain(analyse(registry, static_cast<solo_run&>(run), registry.config.output != nullptr));
   } catch (const std::exception& problem) {
     result = whywait::result();
     result.reason = std::string("the analysis failed: ") + problem.what();
