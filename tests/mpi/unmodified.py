@@ -3,7 +3,7 @@
 waits as long as the program measured itself, counts each call once, and the results are the same. Marks of C and Fortran do
 nothing in the plain run, and name the late code in the observed one. `whywait run` refuses what cannot work.
 
-    unmodified.py c|fortran|python DIRECTORY LIBRARY MPICXX [OBSERVER.o] -- LAUNCHER [OPTION ...] -n
+    unmodified.py c|fortran|python|threads DIRECTORY LIBRARY MPICXX [OBSERVER.o] -- LAUNCHER [OPTION ...] -n
 
 OBSERVER.o is linked into one more Fortran program, which is then observed without a preloaded library, and once with it. Exit code 77: a compiler
 or mpi4py is missing."""
@@ -144,6 +144,26 @@ if language == "c":
     marked = directory / "marked"
     run("marked", [mpi_compiler("mpicc"), *strict, "-O1", "-g", str(source), "-o", str(marked)])
     compare("marked", source, [marked])
+elif language == "threads":  # a chain through a lock: rank 1 waits for rank 0, which waits for a thread that holds a mutex
+    source, program = PARTS / "held.cpp", directory / "held"
+    run("threads", [compiler, "-std=c++17", "-O1", "-g", "-pthread", str(source), "-o", str(program)])
+    output, _ = run("threads", ["sh", str(ROOT / "scripts" / "whywait"), "run", "--preload", library, "--report", "none",
+                                "--output", "threads", "--", *launcher, "2", str(program)])
+    report = json.loads((directory / "threads.json").read_text())
+    failures.extend(f"threads: {c}" for c in consistent.contradictions(report, None))
+    measured = float(re.search(r"waited ([\d.]+) s", output)[1])
+    line = line_of(source, "the wait for the lock")
+    locks = [w for w in report["waits"] if w["pattern"] == "mutex_contention" and w["operation"]["line"] == line]
+    found = sum(w["seconds"] for w in locks)
+    if abs(found - measured) > 0.03 * measured + 0.01:
+        failures.append(f"threads: {found} s of waits for the lock, the program measured {measured} s")
+    late = [w for w in report["waits"] if w["pattern"] == "late_sender"]
+    for waits, name in ((locks, "lock"), (late, "receive")):
+        seconds = sum(w["seconds"] for w in waits)
+        guilty = sum(r["seconds"] for w in waits for r in w["residual"] if "flush_output" in r["block"])
+        if seconds < 0.1 or guilty < 0.9 * min(seconds, measured):
+            failures.append(f"threads: {name}: flush_output has {guilty} of {seconds} s: " +
+                            "; ".join(f"{r['block']} {r['seconds']}" for w in waits for r in w["residual"]))
 elif language == "python":
     source = PARTS / "late.py"
     compare("python", source, [python_with_mpi(), source])
