@@ -2,7 +2,7 @@
 """Runs a program that knows nothing of whywait with its pthread functions interposed, and compares the report with what the program
 measured itself (unmodified/slept.cpp).
 
-    unmodified.py DIRECTORY LIBRARY PROGRAM SCRIPT     LIBRARY for LD_PRELOAD; "": the program contains the interposer
+    unmodified.py DIRECTORY LIBRARY PROGRAM SCRIPT PLUGIN    LIBRARY for LD_PRELOAD; "": the program contains the interposer
 """
 import json
 import os
@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 
-folder, library, program, script = pathlib.Path(sys.argv[1]), *sys.argv[2:5]
+folder, library, program, script, plugin = pathlib.Path(sys.argv[1]), *sys.argv[2:6]
 folder.mkdir(parents=True, exist_ok=True)
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import consistent
@@ -42,7 +42,7 @@ def short(function):
 def compare(expected, report):
     function, pattern, took, until, count, guilty = expected
     took, until, count = float(took), float(until), int(count)
-    waits = [w for w in report["waits"] if short(w["operation"]["function"]) == function]
+    waits = [w for w in report["waits"] if short(w["operation"].get("function", "")) == function]
     seconds = sum(w["seconds"] for w in waits if w["pattern"] == pattern)
     allowed = 0.03 * took + 0.001 * count
     problems = []
@@ -57,12 +57,14 @@ def compare(expected, report):
 
 
 def known_waits():
-    output, error, report = run("slept")
+    output, error, report = run("slept", plugin)
     problems = list(consistent.contradictions(report))
     expected = [line.split()[1:] for line in output.splitlines() if line.startswith("expect ")]
     assert len(expected) == 10, output
     for each in expected:
         problems += compare(each, report)
+    if not any("in futex calls" in text for text in report["run"]["warnings"]):
+        problems.append("the wait for a std::latch is not mentioned")
     if len(re.findall("^whywait · ", error, re.M)) != 1:
         problems.append("not one report, but: " + error)
     return problems

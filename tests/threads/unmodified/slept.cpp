@@ -5,6 +5,7 @@
 //
 // the waits in FUNCTION: seconds that its calls took, those up to the instants at which what they waited for had happened, their number,
 // and the function that made them long.
+#include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/wait.h>
@@ -162,6 +163,12 @@ NOT_INLINED void count(int each) {
   if (sum != 2 * each) std::abort();
 }
 
+void closed_library(const char* path) {
+  void* const plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  const auto wait_in_plugin = plugin != nullptr ? reinterpret_cast<int (*)()>(dlsym(plugin, "wait_in_plugin")) : nullptr;
+  if (wait_in_plugin == nullptr || wait_in_plugin() != 7 || dlclose(plugin) != 0) std::abort();
+}
+
 // What programs do to threads: exceptions through locks, a child, cancellation, a thread that outlives main.
 void lifecycle() {
   std::mutex m;
@@ -254,6 +261,7 @@ int main(int argc, char** argv) {
   one_case("wait_for_others", "thread_barrier", wait_for_others, "come_late", come_late);
   one_case("wait_for_answer", "future", wait_for_answer, "give_answer", give_answer);
   one_case("wait_for_end", "join", wait_for_end, "one_case", run_long);  // names a std::thread by its creation
+  if (argc > 1) closed_library(argv[1]);
   lifecycle();
   std::fflush(stdout);
   return 0;
