@@ -62,3 +62,26 @@ TEST_CASE("join_neighbours joins only elements that stand side by side") {
       list, [](int a, int b) { return a % 10 == b; }, [](int& to, int) { to += 10; });
   CHECK(list == whywait::base::pod_vector<int>{11, 2, 1, 23});
 }
+
+TEST_CASE("sort_short equals std::stable_sort for short and long lists") {
+  std::mt19937 random(11);
+  for (const std::size_t size : {0u, 1u, 2u, 3u, 5u, 8u, 31u, 32u, 33u, 100u}) {
+    for (const unsigned values : {2u, 5u, 1000u}) {
+      struct element {
+        unsigned key, number;
+      };
+      whywait::base::vector<element> list;
+      for (std::size_t i = 0; i != size; ++i)
+        list.push_back({static_cast<unsigned>(random() % values), static_cast<unsigned>(i)});
+      auto expected = list;
+      const auto before = [](const element& a, const element& b) { return a.key < b.key; };
+      std::stable_sort(expected.begin(), expected.end(), before);
+      whywait::base::sort_short(list.data(), list.size(), before);
+      for (std::size_t i = 0; i != size; ++i) {
+        CAPTURE(i);
+        REQUIRE(list[i].key == expected[i].key);
+        REQUIRE(list[i].number == expected[i].number);
+      }
+    }
+  }
+}

@@ -136,3 +136,23 @@ TEST_CASE("too many elements are refused") {
   CHECK_THROWS_AS(all.reserve(~std::size_t{0} / 8), std::bad_alloc);
   CHECK_THROWS_AS(all.at(0), std::out_of_range);
 }
+
+TEST_CASE("memory for as many elements as there is room for is not allocated again") {
+  struct moved_element {
+    int* moves;
+    explicit moved_element(int& counter) : moves(&counter) {}
+    moved_element(moved_element&& other) noexcept : moves(other.moves) { ++*moves; }
+    moved_element& operator=(moved_element&&) = delete;
+    ~moved_element() {}
+  };
+  int moves = 0;
+  base::vector<moved_element> list;
+  list.reserve(4);
+  for (int i = 0; i != 3; ++i) list.emplace_back(moves);
+  moves = 0;
+  list.reserve(3);
+  list.reserve(4);
+  CHECK(moves == 0);
+  list.reserve(100);
+  CHECK(moves == 3);
+}

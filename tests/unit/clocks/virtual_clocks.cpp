@@ -327,3 +327,35 @@ TEST_CASE("messages that are sent before the work ahead of them arrive earlier b
   REQUIRE(out.answers.size() == 1);
   CHECK(out.answers[0].total_ns == 3 + 5 + 20);  // rank 1 sends at 0, rank 0 receives at 3 and sends at 8
 }
+
+TEST_CASE("ranks that write a file together all wait for the last, also in the changed program") {
+  run r(2);
+  for (int rank = 0; rank != 2; ++rank) {
+    r[rank].step("solve", rank == 0 ? 900 : 200);
+    r[rank].collective(mpi_call::File_write_all, rank == 0 ? 900 : 200, 1000);
+    r[rank].end_ns = 1000;
+  }
+  const auto out = r.explain(with_clocks({question("solve", 0.5)}));
+  CHECK(out.total_ns == 1000);
+  REQUIRE(out.answers.size() == 1);
+  CHECK(out.answers[0].total_ns == 550);  // rank 0 comes at 450, then both write for 100
+}
+
+TEST_CASE("in a sparse exchange a rank comes earlier with those ranks only from which it receives") {
+  run r(3);
+  const std::uint64_t enter[] = {100, 600, 200}, leave[] = {1000, 610, 210};
+  for (int i = 0; i != 3; ++i) {
+    r[i].step(i == 1 ? "solve" : "other", enter[i]);
+    sync_record& c =
+        r[i].collective(mpi_call::Alltoallv, enter[i], leave[i], 0, core::sync_flag::contributes | core::sync_flag::sparse);
+    c.tag = 0;
+    c.peer = i == 0 ? 1 : 0;  // rank 0 needs rank 1, the others need no rank
+    r[i].end_ns = static_cast<std::int64_t>(leave[i]);
+  }
+  r[0].locations[0].needs = {1};
+  const auto out = r.explain(with_clocks({question("solve", 0.5), question("other", 0.5)}));
+  CHECK(out.total_ns == 1000);
+  REQUIRE(out.answers.size() == 2);
+  CHECK(out.answers[0].total_ns == 700);  // rank 1 sends at 300, which takes 400 to arrive
+  CHECK(out.answers[1].total_ns == 1000);
+}

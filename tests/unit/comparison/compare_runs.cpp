@@ -269,3 +269,23 @@ TEST_CASE("a file that is no report is refused with its name") {
         "other.json: no time was recorded in this run");
   CHECK_THROWS_WITH(read_run("/nonexistent/run.json"), "cannot read /nonexistent/run.json: No such file or directory");
 }
+
+TEST_CASE("the badge is green from 80 %, yellow from 60 % and red below") {
+  CHECK(detail::efficiency_colour(0.8) == std::string("#2e7d32"));
+  CHECK(detail::efficiency_colour(0.7999) == std::string("#8a6d00"));
+  CHECK(detail::efficiency_colour(0.6) == std::string("#8a6d00"));
+  CHECK(detail::efficiency_colour(0.5999) == std::string("#b71c1c"));
+}
+
+TEST_CASE("sentences that differ in their numbers only are the same") {
+  CHECK(detail::without_numbers("rank 12 waits 3.5 s in a2") == "rank # waits #.# s in a#");
+  CHECK(detail::without_numbers("no number") == "no number");
+  CHECK(detail::without_numbers("2024") == "#");
+  CHECK(detail::without_numbers("rank 3") == detail::without_numbers("rank 417"));
+}
+
+TEST_CASE("an empty line separates the rule of a comparison from what changed") {
+  const std::string text = text_of(whywait::compare(repeated({}, 3), repeated(slower(), 3)));
+  const std::string rule = detail::rule_text(whywait::compare(repeated({}, 3), repeated(slower(), 3)));
+  CHECK(text.find("\n\n    " + rule.substr(0, 20)) != std::string::npos);
+}

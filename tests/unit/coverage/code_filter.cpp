@@ -42,3 +42,13 @@ TEST_CASE("code of users in folders called whywait is kept") {
   CHECK_FALSE(all.keeps("app::f()", "/home/me/whywait/include/whywait/record/region.hpp"));
   CHECK_FALSE(all.keeps("app::f()", "/home/me/whywait/build/../include/whywait//record/./region.hpp"));
 }
+
+TEST_CASE("empty patterns select and exclude nothing") {
+  for (const char* const patterns : {",", "-", ",,-,", "-init*,,-"}) {
+    CAPTURE(patterns);
+    const code_filter one(patterns);
+    CHECK(one.keeps("solve(int)", "/home/user/solve.cpp"));
+    CHECK_FALSE(one.keeps("printf", "/usr/include/stdio.h"));
+  }
+  CHECK_FALSE(code_filter("solve*,,").keeps("init(int)", "/home/user/init.cpp"));
+}

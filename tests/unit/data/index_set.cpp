@@ -56,3 +56,16 @@ TEST_CASE("random unions equal a plain set, in order, disjoint and counted once"
     for (std::uint64_t i = 0; i != 140; ++i) CHECK(s.holds(i) == (plain.count(i) != 0));
   }
 }
+
+TEST_CASE("a loop over ever new adjacent elements keeps few runs while they are added") {
+  data::index_set set;
+  std::size_t most = 0;
+  for (std::uint64_t i = 0; i != 20000; ++i) {
+    set.add({i, 1, 0, 1});
+    most = std::max(most, set.runs().size());
+  }
+  CHECK(most <= 4096);  // then they are merged
+  set.settle();
+  CHECK(set.size() == 20000);
+  CHECK(set.contiguous());
+}

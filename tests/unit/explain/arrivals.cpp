@@ -380,3 +380,34 @@ TEST_CASE("the remote group of an intercommunicator is translated to world ranks
   CHECK(out.waiting_ns == 4);
   CHECK(out.waits.at(0).causers.at(0).rank == 2);
 }
+
+TEST_CASE("the order of messages is that of one thread: late messages of another thread do not count") {
+  run r(3);
+  r[2].send(100, 101, 1, 9);
+  r[1].receive(1, 101, 2, 9);  // the first thread's last wait
+  r[0].send(8, 8, 1, 0);
+  r[0].send(10, 10, 1, 2);
+  r[0].send(20, 20, 1, 1);
+  r[1].locations.emplace_back();
+  const auto receive = [&r](std::uint64_t begin, std::uint64_t leave, int tag) {
+    sync_record& c = r[1].call(mpi_call::Recv, begin, leave, "receive", 1);
+    c.peer = 0;
+    c.tag = tag;
+    c.flags = flag::posts_receive | flag::complete;
+    c.completion = r[1].last(1);
+    c.completed_by = 1;
+  };
+  receive(5, 8, 0);
+  receive(9, 20, 1);
+  receive(21, 22, 2);  // sent at 10, before the message of tag 1
+  const auto out = r.explain();
+  std::int64_t waited_ns = 0, count = 0, wrong_ns = 0;
+  for (const auto& e : out.waits) {
+    waited_ns += e.wait_ns;
+    count += e.wrong_order_count;
+    wrong_ns += e.wrong_order_ns;
+  }
+  CHECK(waited_ns == 99 + 3 + 11);
+  CHECK(count == 1);
+  CHECK(wrong_ns == 11);
+}

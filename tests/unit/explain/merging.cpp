@@ -6,6 +6,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <map>
 #include <random>
 #include <stdexcept>
@@ -398,5 +400,24 @@ TEST_CASE("the distributed leader search of up to three processes equals a plain
       CHECK((found == explain::leader_search::open ? settings.classes_per_key : found) == c.slot);
     }
     CHECK(std::all_of(scratch.parts.begin(), scratch.parts.end(), [](double part) { return part == 0; }));
+  }
+}
+
+TEST_CASE("adding up residual lines adds each of their figures") {
+  constexpr std::size_t figures = sizeof(explain::residual_sums) / sizeof(std::int64_t);
+  CHECK(figures == 11);
+  std::int64_t one[figures], other[figures], sum[figures];
+  for (std::size_t i = 0; i != figures; ++i) {
+    one[i] = std::int64_t(1) << i;
+    other[i] = 1000000 * static_cast<std::int64_t>(i + 1);
+  }
+  explain::residual_sums a, b;
+  std::memcpy(&a, one, sizeof a);
+  std::memcpy(&b, other, sizeof b);
+  a.add(b);
+  std::memcpy(sum, &a, sizeof a);
+  for (std::size_t i = 0; i != figures; ++i) {
+    CAPTURE(i);
+    CHECK(sum[i] == one[i] + other[i]);
   }
 }

@@ -189,3 +189,25 @@ TEST_CASE("of many call sites those with the most time and the most bytes are ke
   CHECK(find(some, 1, traffic_kind::send, peer_class::unknown) != nullptr);
   CHECK(find(some, 11, traffic_kind::send, peer_class::unknown) == nullptr);
 }
+
+TEST_CASE("a collective is as far apart as its farthest members") {
+  const auto found = [](std::uint32_t comm, std::int32_t node_of_last_half) {
+    one_rank r;
+    r.call(mpi_call::Allreduce, 2, 8, flag::contributes | flag::consumes, -1, comm);
+    base::pod_vector<std::int32_t> node(6, 0);
+    for (std::size_t i = 3; i < 6; ++i) node[i] = node_of_last_half;
+    explain::message_traffic traffic;
+    traffic.fold(r.done(), node);
+    const peer_class all[] = {peer_class::self, peer_class::node, peer_class::network, peer_class::unknown};
+    for (const peer_class p : all)
+      if (find(traffic.sums(), 1002, traffic_kind::collective, p) != nullptr) return p;
+    FAIL("the collective is missing");
+    return peer_class::self;
+  };
+  CHECK(found(0, 3) == peer_class::network);
+  CHECK(found(0, 0) == peer_class::node);
+  CHECK(found(0, -1) == peer_class::unknown);
+  CHECK(found(1, 3) == peer_class::network);  // ranks 1 and 4
+  CHECK(found(1, 0) == peer_class::node);
+  CHECK(found(2, 3) == peer_class::self);
+}

@@ -422,3 +422,21 @@ TEST_CASE("a posting during the partner's call and its next entry are one wait f
   REQUIRE(by_rank_2 > 100.0 * ms);
   CHECK(inherited > 0.95 * by_rank_2);
 }
+
+TEST_CASE("a send that waits for a late receiver waits for no progress") {
+  run r(2);
+  std::int64_t now = 1000;
+  for (int step = 0; step != 20; ++step) {
+    // the receiver posts 10 ms after the send began, and both end 20 us later
+    r[1].step("interior", std::uint64_t(10 * ms));
+    r[0].send(std::uint64_t(now), std::uint64_t(now + 10 * ms + 20 * us), 1);
+    r[1].receive(std::uint64_t(now + 10 * ms), std::uint64_t(now + 10 * ms + 20 * us), 0);
+    r[0].locations[0].records.back().bytes = r[1].locations[0].records.back().bytes = 1048576;
+    now += 10 * ms + 30 * us;
+  }
+  for (int i = 0; i != 2; ++i) r[i].end_ns = now;
+  const explain::outcome out = r.explain(usual());
+  CHECK(time_of(out, pattern::late_receiver) == doctest::Approx(20.0 * 10 * ms).epsilon(0.01));
+  CHECK(time_of(out, pattern::wait_for_progress) == 0);
+  CHECK(out.progress.empty());
+}

@@ -273,3 +273,28 @@ TEST_CASE("thousands of ranks share 64 rows") {
   REQUIRE(out.maps.waits.size() == 63);
   CHECK(out.maps.waits[5].to == 62);
 }
+
+TEST_CASE("maps survive the way through bytes, for any number of ranks") {
+  for (const std::int32_t ranks : {1, 2, 100}) {
+    CAPTURE(ranks);
+    explain::run_maps maps;
+    maps.ranks = ranks;
+    maps.first_row = 3;
+    maps.blocks = {7, 9};
+    maps.messages.push_back({1, 2, 3, 4});
+    maps.waits.push_back({5, 6, 7, 8});
+    whywait::base::packet bytes;
+    maps.write(bytes);
+    whywait::base::packet_reader in(bytes.data(), bytes.size());
+    explain::run_maps read;
+    read.read(in);
+    CHECK(in.empty());
+    CHECK(read.ranks == ranks);
+    CHECK(read.first_row == 3);
+    CHECK(read.blocks == maps.blocks);
+    REQUIRE(read.messages.size() == 1);
+    CHECK(read.messages[0].amount == 4);
+    REQUIRE(read.waits.size() == 1);
+    CHECK(read.waits[0].count == 7);
+  }
+}

@@ -138,3 +138,26 @@ TEST_CASE("an end without an open region leaves no trace in the order") {
   CHECK(here.text(0) == "0: 3");
   CHECK(here.order.segments()[0].lost == 0);
 }
+
+TEST_CASE("after the records were taken, segments are counted from the first again") {
+  hand_made here;
+  for (std::uint64_t t = 0; t != 300; t += 100) {
+    here.enter(1, t);
+    here.leave(t + 50);
+    here.call(t + 50, 10);
+  }
+  here.order.flush(here);
+  REQUIRE(here.order.segments().size() == 3);
+  CHECK(here.order.used_bytes() > 0);
+  here.syncs.rewind();
+  here.order.rewind(here);
+  CHECK(here.order.segments().size() == 0);
+  CHECK(here.order.nodes().size() == 0);
+  CHECK(here.order.used_bytes() == 0);
+  here.enter(2, 1000);
+  here.leave(1070);
+  here.call(1070, 10);
+  here.order.flush(here);
+  REQUIRE(here.order.segments().size() == 1);
+  CHECK(here.text(0).substr(0, 4) == "0: 2");
+}

@@ -130,3 +130,28 @@ TEST_CASE("a region's own name may hold a slash") {
   e.residual = {term(500, second, 0)};
   CHECK(reports::assemble(outcome({e}), known, facts()).waits[0].residual[0].block == "io/flush");
 }
+
+TEST_CASE("answers for other speeds of a block are listed by block, the largest saving first and the network last") {
+  explain::outcome o = outcome({late_sender()});
+  o.total_ns = 12 * second;
+  const auto add = [&o](whywait::core::stable_key block, double factor, std::int64_t saving_ns) {
+    explain::what_if_answer a;
+    a.question.changes = {{block, factor}};
+    a.total_ns = o.total_ns - saving_ns;
+    a.saving_ns = saving_ns;
+    o.factors.push_back(a);
+  };
+  add(pack, 0.0, 2 * second);
+  add(pack, 0.5, second);
+  add(explain::network_key(), 0.0, 9 * second);
+  add(compute, 0.0, 8 * second);
+  const auto r = reported(o, names(), facts());
+  REQUIRE(r.maps.speeds.size() == 3);
+  CHECK(r.maps.speeds[0].where.name == "compute_interior");
+  CHECK(r.maps.speeds[1].where.name == "pack_halo");
+  REQUIRE(r.maps.speeds[1].answers.size() == 2);
+  CHECK(r.maps.speeds[1].answers[1].factor == 0.5);
+  CHECK(r.maps.speeds[1].answers[1].seconds == doctest::Approx(11));
+  CHECK(r.maps.speeds[1].answers[1].saving_seconds == doctest::Approx(1));
+  CHECK(r.maps.speeds[2].network);
+}

@@ -262,3 +262,62 @@ TEST_CASE("a page that cannot be written gives the reason and leaves no file") {
   CHECK(::stat(good.c_str(), &facts) == 0);
   CHECK(::stat(missing.c_str(), &facts) != 0);
 }
+
+TEST_CASE("up to 16 ranks are a table of figures, more ranks a picture") {
+  for (const std::int32_t ranks : {16, 17}) {
+    CAPTURE(ranks);
+    reports::result r = page_test::small_run(ranks);
+    r.maps.run.ranks = ranks;
+    r.maps.run.messages.push_back({2, 3, 12345, 1048576});
+    const std::string page = reports::page_of(r);
+    CHECK(contains_text(page, "<table class=\"matrix\">") == (ranks == 16));
+    CHECK(contains_text(page, "<data value=\"12345\">12,345</data>") == (ranks == 16));
+    CHECK(contains_text(page, "aria-label=\"Matrix;") == (ranks == 17));
+  }
+}
+
+TEST_CASE("call sites and regions that are left out are counted on the page") {
+  reports::result r = page_test::small_run();
+  page_test::add_figures(r, 4);
+  CHECK_FALSE(contains_text(reports::page_of(r), "call sites are left out"));
+  r.profile.omitted_messages = 1234;
+  r.profile.omitted_regions = 77;
+  const std::string page = reports::page_of(r);
+  CHECK(contains_text(page, "<data value=\"1234\">1,234</data> call sites are left out"));
+  CHECK(contains_text(page, "<data value=\"77\">77</data> regions are left out"));
+}
+
+TEST_CASE("advice is shown with the description of its problem; a problem without advice is described once") {
+  const auto page_with = [](const std::string& advice) {
+    reports::result r = page_test::small_run();
+    reports::wait_entry w = page_test::wait_at(0, 3, "advect");
+    w.advice.push_back({"late_sender", advice, 2, "messages come late", 3, false, {}});
+    page_test::add_wait(r, w);
+    const std::string page = reports::page_of(r);
+    return page.substr(0, page.find("<script type=\"application/json\""));
+  };
+  const std::string both = page_with("send earlier"), one = page_with("");
+  CHECK(contains_text(both, "<p>send earlier</p>"));
+  CHECK(contains_text(both, "</b> messages come late"));
+  CHECK(contains_text(one, "<p>messages come late</p>"));
+  CHECK_FALSE(contains_text(one, "</b> messages come late"));
+}
+
+TEST_CASE("bars of an explanation fit the longest side and the largest difference, of visits and speed together") {
+  reports::wait_entry w;
+  const auto add = [&w](double causer, double waiter, double visits, double speed) {
+    reports::residual_entry e;
+    e.causer_ns = static_cast<std::int64_t>(causer * 1e9);
+    e.waiter_ns = static_cast<std::int64_t>(waiter * 1e9);
+    e.visits_ns = static_cast<std::int64_t>(visits * 1e9);
+    e.speed_ns = static_cast<std::int64_t>(speed * 1e9);
+    w.residual.push_back(e);
+  };
+  add(4, 2, 3, -1);
+  add(1, 7, -2, 1);
+  const reports::detail::path_scale scale(w);
+  CHECK(scale.side == doctest::Approx(7));
+  CHECK(scale.difference == doctest::Approx(4));
+  w.unexplained_seconds = -9;
+  CHECK(reports::detail::path_scale(w).difference == doctest::Approx(9));
+}

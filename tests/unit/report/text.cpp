@@ -502,3 +502,16 @@ TEST_CASE("a section that only some programs have stands before what if, with or
     CHECK(has(reports::short_text_of(r), "\n  own, briefly, 80 columns\n  12,345 MPI calls"));
   }
 }
+
+TEST_CASE("inherited waiting is named above 1 % of a wait") {
+  explain::explanation e = late_sender();
+  e.indirect_ns = 0;
+  CHECK_FALSE(has(text(outcome({e})), "is inherited"));
+  reports::result r = reported(outcome({late_sender()}), names(), facts());
+  REQUIRE(r.waits.size() == 1);
+  r.waits[0].seconds = 100;
+  r.waits[0].indirect_seconds = 1;
+  CHECK_FALSE(has(reports::text_of(r), "is inherited"));
+  r.waits[0].indirect_seconds = 1.01;
+  CHECK(has(reports::text_of(r), "is inherited"));
+}

@@ -315,3 +315,15 @@ TEST_CASE("sends that come after the same work move together, with what that sav
   o.earlier_sends[0].saving_ns = o.earlier_sends[1].saving_ns = 199 * sample::ms;  // under 2 % of the run
   CHECK_FALSE(contains(sample::evaluate(o).waits[0].list[0].advice, "call MPI_Send"));
 }
+
+TEST_CASE("rules see no top block in a wait to which no block contributed") {
+  const std::string rule = "declare problem for wait when top = '' parameters (name = \"no_top\", duration = duration);";
+  const auto found = [&rule](std::int64_t slower_ms) {
+    const auto w = sample::wait(pattern::late_sender, sample::recv, sample::send,
+                                {term(sample::compute, 0, slower_ms, 5, 5, 1000, 1000)}, 2000);
+    const auto e = sample::evaluate(sample::outcome({w}), rule);
+    return sample::find(e.waits[0].list, "no_top") != nullptr;
+  };
+  CHECK(found(0));
+  CHECK_FALSE(found(1000));
+}

@@ -154,3 +154,19 @@ TEST_CASE("the call sites with the most time are kept") {
   CHECK(calls.kinds[0].kind.call == mpi_call::Barrier);
   CHECK(calls.others.count == 2);
 }
+
+TEST_CASE("merging adds each kind of calls of the other table once, however many kinds that table had before") {
+  const auto two_kinds = [] {
+    sample::rank r(0);
+    for (unsigned i = 0; i < 4; ++i)
+      size(r, r.call(mpi_call::Send, 10 * i, 10 * i + 1, 0, flag::posts_send, 1, 7), i < 2 ? 64 : 65536);
+    return rules::calls_of(r.done());
+  };
+  rules::call_table sum = two_kinds(), one = two_kinds();
+  REQUIRE(sum.kinds.size() == 2);
+  one.kinds.resize(1);
+  sum.merge(one);
+  REQUIRE(sum.kinds.size() == 2);
+  CHECK(sum.kinds[0].count == 4);
+  CHECK(sum.kinds[1].count == 2);
+}

@@ -29,6 +29,9 @@ TEST_CASE("units go with numbers") {
   CHECK(value("5 %") == "0.0500");
   CHECK(value("percent(31 %)") == "31 %");
   CHECK(value("duration + ranks").find("whywait-R041") != std::string::npos);
+  // the literal 0 fits any unit, a sum with it has the unit of the other side
+  CHECK(value("1 s + 0 + 1 B").find("whywait-R041") != std::string::npos);
+  CHECK(value("0 + 1 s + 1 B").find("whywait-R041") != std::string::npos);
 }
 
 TEST_CASE("templates join texts and show numbers") {

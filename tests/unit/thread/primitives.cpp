@@ -274,3 +274,49 @@ TEST_CASE("the types of the standard library's members are the same") {
   CHECK(at_start.try_lock());
   at_start.unlock();
 }
+
+TEST_CASE("a recursive lock that is taken in time is taken once for each call, and released as often") {
+  whywait::recursive_timed_mutex m;
+  const auto others_get_it = [&m] {
+    bool got = false;
+    whywait::thread([&] {
+      got = m.try_lock_for(1ms);
+      if (got) m.unlock();
+    }).join();
+    return got;
+  };
+  CHECK(m.try_lock_for(10s));  // at once
+  CHECK(m.try_lock_until(std::chrono::steady_clock::now() + 10s));
+  CHECK_FALSE(others_get_it());
+  m.unlock();
+  CHECK_FALSE(others_get_it());
+  m.unlock();
+  CHECK(others_get_it());
+}
+
+TEST_CASE("readers wait until the writer has released") {
+  whywait::shared_mutex m;
+  std::atomic<bool> started{false};
+  int value = 0, seen = 0;
+  m.lock();
+  whywait::thread reader([&] {
+    started = true;
+    m.lock_shared();
+    seen = value;
+    m.unlock_shared();
+  });
+  while (!started) std::this_thread::sleep_for(1ms);
+  std::this_thread::sleep_for(20ms);
+  value = 1;
+  m.unlock();
+  reader.join();
+  CHECK(seen == 1);
+}
+
+TEST_CASE("a callback that is registered after the request runs at once, in the thread that registers it") {
+  whywait::stop_source source;
+  CHECK(source.request_stop());
+  int called = 0;
+  const whywait::stop_callback callback(source.get_token(), [&] { ++called; });
+  CHECK(called == 1);
+}

@@ -161,3 +161,38 @@ TEST_CASE("ranks of several threads are refused") {
   log.ranks = {0, 0, 1, 1};
   CHECK(refusal(log, "ranks x2").find("threads") != std::string::npos);
 }
+
+TEST_CASE("a log that would be too long is refused, one of 4 million activities is not") {
+  // refused in both cases, because the only message is not understood
+  run_log log;
+  const std::uint32_t step = log.label("step");
+  for (std::uint32_t r = 0; r != 4; ++r)
+    for (int i = 0; i != 10; ++i) log.add(r, {step, 1.0, 0.0});
+  log.messages.push_back({{1, 0}, {2, 1}, 8.0, 0.01});
+  log.measured_seconds = replay(log).seconds;
+  CHECK(refusal(log, "ranks x100001").find("too long") != std::string::npos);
+  const std::string at_limit = refusal(log, "ranks x100000");
+  CHECK(at_limit != "");
+  CHECK(at_limit.find("too long") == std::string::npos);
+}
+
+TEST_CASE("the interval for other numbers of ranks covers half of what the network takes") {
+  // Each step is 1 s of work and 1 s in the collective call itself, so that the network takes half of the run.
+  run_log log;
+  const std::uint32_t step = log.label("step"), sum = log.label("MPI_Allreduce");
+  for (int i = 0; i != 20; ++i) {
+    sync_edge s{sum, {}, {}, 0.0};
+    for (std::uint32_t r = 0; r != 4; ++r) {
+      const place p = log.add(r, {step, 1.0, 1.0});
+      s.in.push_back(p);
+      s.out.push_back(p);
+    }
+    log.syncs.push_back(s);
+  }
+  log.measured_seconds = replay(log).seconds;
+  const answer a = ask(log, parse_questions("ranks x2")).front();
+  REQUIRE(a.refusal == "");
+  REQUIRE(near(log.measured_seconds, 40.0));
+  CHECK(a.high_seconds - a.seconds >= 0.5 * 0.5 * a.seconds * (1 - 1e-9));
+  CHECK(a.seconds - a.low_seconds >= 0.5 * 0.5 * a.seconds * (1 - 1e-9));
+}

@@ -257,3 +257,34 @@ TEST_CASE("calls after a common time are left out") {
   CHECK(lines[0].dropped == 6);
   CHECK(near(join(lines, name).measured_seconds, 3.95));
 }
+
+TEST_CASE("receives that complete at the sender's next entry depend on it in the log") {
+  // The sender posts at 1 and enters MPI again at 2 to 2.9; the receiver, in MPI from 0.5 on, leaves 0.01 later.
+  written_rank a(0), b(1);
+  double t = 0.0;
+  constexpr int rounds = 8;
+  for (int i = 0; i != rounds; ++i) {
+    const double again = 2.0 + 0.1 * i;
+    core::sync_record& s = a.call(core::mpi_call::Isend, t + 1.0, t + 1.001, 1.0);
+    s.flags = core::sync_flag::posts_send | core::sync_flag::complete;
+    s.posting = static_cast<std::uint32_t>(i + 1);
+    s.completion = static_cast<std::uint32_t>(2 * i + 1);
+    s.peer = 1;
+    s.bytes = 100000;
+    a.call(core::mpi_call::Wait, t + again, t + again + 0.005, again - 1.001);
+    core::sync_record& r = b.call(core::mpi_call::Recv, t + 0.5, t + again + 0.01, 0.5);
+    r.flags = core::sync_flag::posts_receive | core::sync_flag::complete;
+    r.posting = static_cast<std::uint32_t>(i + 1);
+    r.completion = static_cast<std::uint32_t>(i);
+    r.peer = 0;
+    t += again + 0.01;
+  }
+  whywait::base::vector<traced_line> lines = trace(a.history(t)), other = trace(b.history(t));
+  lines.insert(lines.end(), other.begin(), other.end());
+  const run_log log = join(lines, name);
+  REQUIRE(log.messages.size() == rounds);
+  int found = 0;
+  for (const auto& e : log.entries)
+    found += e.to.line == 1 && e.from.line == 0 && log.lines[0][e.from.index].label == log.lines[0][1].label ? 1 : 0;
+  CHECK(found >= rounds);
+}
