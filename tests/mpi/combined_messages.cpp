@@ -1,5 +1,6 @@
 // ranks: 2
 // timeout: 120
+// flags: -O0
 // beside: nothing
 // not: openmpi
 // environment: WHYWAIT_OUTPUT=combined
