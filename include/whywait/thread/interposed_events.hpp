@@ -2,7 +2,6 @@
 #define WHYWAIT_THREAD_INTERPOSED_EVENTS_HPP
 
 #include <whywait/core/mpi_calls.hpp>
-#include <whywait/record/caller.hpp>
 #include <whywait/thread/interposed_call.hpp>
 #include <whywait/thread/next_function.hpp>
 #include <whywait/thread/slow_calls.hpp>
@@ -12,6 +11,7 @@
 #include <semaphore.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <unwind.h>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -143,7 +143,7 @@ struct thread_start {
   void* (*routine)(void*);
   void* argument;
   uint64_t created;
-  const void* created_at;  ///< place_of_thread
+  sync_site place;  ///< place_of_thread
   bool foreign;
 };
 
@@ -152,23 +152,23 @@ inline uint64_t key_of_thread(pthread_t thread) noexcept { return key_of(static_
 /// Records the end of the calling thread, also if it is cancelled or calls pthread_exit.
 class thread_end {
  public:
-  explicit thread_end(const void* created_at) noexcept
-      : created_at_(created_at), watch_(interposed.events.find_or_add(key_of_thread(pthread_self()))) {
+  explicit thread_end(const sync_site& place) noexcept
+      : place_(place), watch_(interposed.events.find_or_add(key_of_thread(pthread_self()))) {
     if (watch_ == nullptr) return;
     __atomic_store_n(&watch_->causes[0], uint64_t(0), __ATOMIC_RELAXED);
     __atomic_store_n(&watch_->waiters, 1u, __ATOMIC_RELAXED);
   }
   ~thread_end() {
-    const sync_site site{core::mpi_call::thread_end, created_at_, __builtin_frame_address(0)};
+    const sync_site site{core::mpi_call::thread_end, place_.address, __builtin_frame_address(0), place_.outer};
     passes_on = false;  // a cancelled thread may have left the recorder at any place
     interposed_call call(site);
-    if (call && watch_ != nullptr) call->end_thread(created_at_, &watch_->causes[0]);
+    if (call && watch_ != nullptr) call->end_thread(site, &watch_->causes[0]);
   }
   thread_end(const thread_end&) = delete;
   thread_end& operator=(const thread_end&) = delete;
 
  private:
-  const void* created_at_;
+  const sync_site place_;
   event_watch* watch_;
 };
 
@@ -179,23 +179,43 @@ inline void* run_thread(void* given) {
     passes_on = true;
     return start.routine(start.argument);
   }
-  const thread_end end(start.created_at);
+  const thread_end end(start.place);
   {
-    const sync_site site{core::mpi_call::thread_begin, start.created_at, __builtin_frame_address(0)};
+    const sync_site site{core::mpi_call::thread_begin, start.place.address, __builtin_frame_address(0), start.place.outer};
     interposed_call call(site);
-    if (call) call->begin_thread(core::mpi_call::thread_begin, start.created, start.created_at);
+    if (call) call->begin_thread(site, start.created);
   }
   return start.routine(start.argument);
 }
 
+/// Two callers of the function that contains `address`.
+struct outer_callers {
+  const void* address;
+  const void* found[2] = {};
+  int passed = -1;  ///< how many, once the function was met
+
+  void find() noexcept { _Unwind_Backtrace(&visit, this); }
+
+ private:
+  static _Unwind_Reason_Code visit(_Unwind_Context* context, void* data) noexcept {
+    outer_callers& of = *static_cast<outer_callers*>(data);
+    const void* const code = reinterpret_cast<const void*>(_Unwind_GetIP(context));
+    if (of.passed >= 0) of.found[of.passed++] = code;
+    else if (code == of.address) of.passed = 0;
+    return of.passed == 2 ? _URC_NORMAL_STOP : _URC_NO_REASON;
+  }
+};
+
 /// What names a thread in reports: its function. That of a std::thread is in the C++ library, so that the place where the program creates it
-/// is better.
-inline const void* place_of_thread(const sync_site& site, void* (*routine)(void*)) noexcept {
+/// is better. Its constructor may be inlined or not.
+inline sync_site place_of_thread(const sync_site& site, void* (*routine)(void*)) noexcept {
   const char* const code = reinterpret_cast<const char*>(routine);
-  if (owner_of(code) != code_owner::cxx_library) return code + 1;  // places of calls are return addresses
-  if (owner_of(site.address) != code_owner::cxx_library) return site.address;
-  const record::found_caller from = record::caller{site.address, site.frame}.find();
-  return from.address != nullptr ? from.address : site.address;
+  if (owner_of(code) != code_owner::cxx_library)
+    return {site.call, code + 1, site.frame};  // places of calls are return addresses
+  if (owner_of(site.address) != code_owner::cxx_library) return site;
+  outer_callers callers{site.address};
+  callers.find();
+  return callers.found[0] != nullptr ? sync_site{site.call, callers.found[0], site.frame, callers.found[1]} : site;
 }
 
 /// `create(routine, argument)` creates a thread.
@@ -204,11 +224,11 @@ int create_thread(const sync_site& site, void* (*routine)(void*), void* argument
   if (recorder() == nullptr) return create(routine, argument);
   auto* const start = static_cast<thread_start*>(malloc(sizeof(thread_start)));
   if (start == nullptr) return create(routine, argument);
-  *start = {routine, argument, 0, site.address, passes_on || is_foreign(site.address)};
+  *start = {routine, argument, 0, site, passes_on || is_foreign(site.address)};
   {
     interposed_call call(site);
     if (call) {
-      start->created_at = place_of_thread(site, routine);
+      start->place = place_of_thread(site, routine);
       call->event(site, start, &start->created);
     }
   }

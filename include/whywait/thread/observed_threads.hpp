@@ -32,7 +32,8 @@ class observed_run {
   template <class F, class... Args>
   void operator()(F&& function, Args&&... args) {
     const slow_calls* const to = recorder();
-    if (to != nullptr) to->begin_thread(core::mpi_call::thread_begin, life_->created, life_->created_at);
+    if (to != nullptr)
+      to->begin_thread({core::mpi_call::thread_begin, life_->created_at, __builtin_frame_address(0)}, life_->created);
     const at_end end{*life_};  // also if the thread is cancelled
     static_cast<void>(std::invoke(std::forward<F>(function), std::forward<Args>(args)...));
   }
@@ -41,7 +42,8 @@ class observed_run {
   struct at_end {
     life& of;
     ~at_end() {
-      if (const slow_calls* const to = recorder()) to->end_thread(of.created_at, &of.ended);
+      if (const slow_calls* const to = recorder())
+        to->end_thread({core::mpi_call::thread_end, of.created_at, __builtin_frame_address(0)}, &of.ended);
     }
   };
   std::shared_ptr<life> life_;

@@ -150,8 +150,7 @@ inline void missed_notification(const void* object) noexcept {
   __atomic_store_n(&last.flags, static_cast<uint16_t>(last.flags | core::thread_flag::missed), __ATOMIC_RELAXED);
 }
 
-inline void begin_thread(core::mpi_call what, uint64_t creator, const void* created_at) noexcept {
-  const sync_site site{what, created_at, __builtin_frame_address(0)};
+inline void begin_thread(const sync_site& site, uint64_t creator) noexcept {
   sync_call call(site);
   if (!call) return;
   call.begin();
@@ -160,9 +159,7 @@ inline void begin_thread(core::mpi_call what, uint64_t creator, const void* crea
   call.set_cause(r, creator);
   call.finish(r);
 }
-inline void end_thread(const void* created_at, uint64_t* ended) noexcept {
-  event({core::mpi_call::thread_end, created_at, __builtin_frame_address(0)}, nullptr, ended);
-}
+inline void end_thread(const sync_site& site, uint64_t* ended) noexcept { event(site, nullptr, ended); }
 
 }  // namespace detail
 }  // namespace threads

@@ -19,6 +19,7 @@ struct sync_site {
   core::mpi_call call;
   const void* address;
   const void* frame;
+  const void* outer = nullptr;  ///< return address of the function that contains `address`, where that is not on the stack
 };
 
 /// The part of a primitive that may block; its result is passed on. It may leave by an exception, for example if its thread is
@@ -52,9 +53,9 @@ struct slow_calls {
   void (*notify)(const sync_site& site, condition_watch& watch, const void* object, bool all) noexcept;
   /// The last wait of the calling thread, for a notification, timed out although its predicate had become true.
   void (*missed_notification)(const void* object) noexcept;
-  /// A thread begins: `creator` is the name of the event that created it, or 0, and `created_at` where that was called. And it ends.
-  void (*begin_thread)(core::mpi_call call, uint64_t creator, const void* created_at) noexcept;
-  void (*end_thread)(const void* created_at, uint64_t* ended) noexcept;
+  /// A thread begins: `creator` is the name of the event that created it, or 0, and `site` names the thread. And it ends.
+  void (*begin_thread)(const sync_site& site, uint64_t creator) noexcept;
+  void (*end_thread)(const sync_site& site, uint64_t* ended) noexcept;
 };
 
 /// The slow paths; null while nothing is recorded. About 1 ns.

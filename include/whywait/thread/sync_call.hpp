@@ -44,6 +44,14 @@ __attribute__((noinline, cold)) inline void decide_least(const core::registry& r
   __atomic_store_n(&run.least_ticks, static_cast<uint64_t>(us * scarce), __ATOMIC_RELAXED);
 }
 
+/// A call site with a caller that is not read from the stack.
+struct known_caller {
+  const void* address;
+  const void* caller;
+  const void* read(const record::call_site::return_slot&) const noexcept { return caller; }
+  record::found_caller find() const noexcept { return {caller, {}}; }
+};
+
 }  // namespace detail
 
 /// One call of a primitive while it is recorded. False: it is not recorded, because nothing is, the call is made inside another
@@ -66,7 +74,9 @@ class sync_call {
     run_ = run;
     at_ = at;
     facts_ = facts;
-    number_ = facts->sites.find_or_add(record::caller{site.address, site.frame}, site.call, at->path);
+    number_ = site.outer == nullptr
+                  ? facts->sites.find_or_add(record::caller{site.address, site.frame}, site.call, at->path)
+                  : facts->sites.find_or_add(detail::known_caller{site.address, site.outer}, site.call, at->path);
   }
   ~sync_call() {
     if (open_) facts_->open.frame = nullptr;  // its thread was cancelled
