@@ -359,3 +359,18 @@ TEST_CASE("in a sparse exchange a rank comes earlier with those ranks only from 
   CHECK(out.answers[0].total_ns == 700);  // rank 1 sends at 300, which takes 400 to arrive
   CHECK(out.answers[1].total_ns == 1000);
 }
+
+TEST_CASE("unmarked code between two calls is the time that no block of the segment took") {
+  run r(2);
+  for (int rank = 0; rank != 2; ++rank) {
+    if (rank == 0) r[rank].step("solve", 600);  // of 900: 300 are unmarked
+    r[rank].call(mpi_call::Barrier, rank == 0 ? 900 : 200, 1000, "meet").flags =
+        core::sync_flag::contributes | core::sync_flag::consumes;
+    r[rank].end_ns = 1000;
+  }
+  what_if between{{change{explain::between_key(0, core::key_of("meet")), 0.5}}};
+  const auto out = r.explain(with_clocks({between, question("solve", 0.5)}));
+  REQUIRE(out.answers.size() == 2);
+  CHECK(out.answers[0].total_ns == 850);
+  CHECK(out.answers[1].total_ns == 700);
+}

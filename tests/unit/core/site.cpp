@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
@@ -86,4 +87,30 @@ TEST_CASE("threads that meet the same new sites agree on their numbers") {
   CHECK(found[0] == found[1]);
   CHECK(found[1] == found[2]);
   CHECK(sites.size() == 2 + count);
+}
+
+TEST_CASE("the copy of a table of a process that is gone has its sites, of every kind") {
+  site_table& there = new_table();
+  const site_kind kinds[] = {site_kind::region, site_kind::step, site_kind::waiting};
+  std::vector<std::uint32_t> ids;
+  for (const site_kind kind : kinds)
+    ids.push_back(there.intern(kind, "name", "dir/file.cpp", 7 + static_cast<std::uint32_t>(ids.size())));
+  auto* const copy = static_cast<site_table*>(map_pages(sizeof(site_table), false));
+  std::memcpy(static_cast<void*>(copy), &there, sizeof(site_table));
+  struct same_memory {
+    std::uint64_t room(const site_info*) const { return 1000; }
+    const site_info* find(const site_info* at, std::uint64_t) const { return at; }
+    const char* text(const char* at) const { return at; }
+  };
+  std::vector<site_info> own;
+  copy->adopt(same_memory(), own);
+  REQUIRE(copy->size() == there.size());
+  for (std::size_t i = 0; i != ids.size(); ++i) {
+    CAPTURE(i);
+    const site_info& read = (*copy)[ids[i]];
+    CHECK(read.kind == kinds[i]);
+    CHECK(std::string(read.name) == "name");
+    CHECK(read.line == 7 + i);
+    CHECK(read.key == there[ids[i]].key);
+  }
 }

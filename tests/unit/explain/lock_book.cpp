@@ -160,3 +160,16 @@ TEST_CASE("the wait for a request of an operation is like a flush, once for each
   }
   CHECK(found == 4 * 390 * 1000);
 }
+
+TEST_CASE("locks of rank 0's memory are like all others") {
+  for (const int target : {0, 2}) {
+    CAPTURE(target);
+    run r(3);
+    hold(r[1], target, 1, 1, 2, 50);
+    hold(r[2 - target], target, 1, 10, 53, 60);
+    const auto out = r.explain();
+    CHECK(out.waiting_ns == 40);
+    REQUIRE(r.notes.waits.size() == 1);
+    CHECK(r.notes.waits[0].causer_rank == 1);
+  }
+}

@@ -15,6 +15,7 @@
 #include <fstream>
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -320,4 +321,31 @@ TEST_CASE("bars of an explanation fit the longest side and the largest differenc
   CHECK(scale.difference == doctest::Approx(4));
   w.unexplained_seconds = -9;
   CHECK(reports::detail::path_scale(w).difference == doctest::Approx(9));
+}
+
+TEST_CASE("elements of a page are closed in the order in which they were opened") {
+  const std::string names = "abcdefghijklmnopqrstuvwxyz0123456789";
+  for (const auto& each : page_test::special_results()) {
+    CAPTURE(each.first);
+    const std::string page = reports::page_of(each.second);
+    std::vector<std::string> open;
+    std::string wrong;
+    for (std::size_t at = page.find('<'); at != std::string::npos && wrong.empty(); at = page.find('<', at + 1)) {
+      if (page[at + 1] == '!') continue;
+      const bool closes = page[at + 1] == '/';
+      const std::size_t begin = at + (closes ? 2 : 1), end = page.find_first_not_of(names, begin), last = page.find('>', end);
+      const std::string name = page.substr(begin, end - begin);
+      if (closes) {
+        if (open.empty() || open.back() != name) wrong = "</" + name + "> at " + page.substr(at < 60 ? 0 : at - 60, 70);
+        else open.pop_back();
+        continue;
+      }
+      if (page[last - 1] == '/' || name == "meta" || name == "link" || name == "input" || name == "br" || name == "hr")
+        continue;
+      open.push_back(name);
+      if (name == "script" || name == "style") at = page.find("</" + name, last) - 1;  // text
+    }
+    CHECK_MESSAGE(wrong.empty(), wrong);
+    CHECK(open.empty());
+  }
 }
