@@ -68,12 +68,12 @@ int main(int argc, char** argv) {
     std::uint64_t calls = 0;
     for (auto* l = whywait::core::the_registry()->locations; l != nullptr; l = l->next) {
       const auto& at = *static_cast<whywait::record::location*>(l);
-      std::uint64_t own = 0, regions = 0;
+      std::uint64_t here = 0, regions = 0;
       for (std::uint64_t i = 0; i < at.syncs.size(); ++i)
-        own += at.syncs.view()[i].call == whywait::core::mpi_call::Alltoall ? 1 : 0;
+        here += at.syncs.view()[i].call == whywait::core::mpi_call::Alltoall ? 1 : 0;
       for (std::uint64_t i = 0; i < at.steps.size(); ++i) regions += at.steps.view()[i].visits;
-      check(regions == own, "regions beside the calls of a location", static_cast<double>(regions), static_cast<double>(own));
-      calls += own;
+      check(regions == here, "regions beside the calls of a location", static_cast<double>(regions), static_cast<double>(here));
+      calls += here;
       check(at.syncs.dropped() + at.steps.dropped() == 0, "lost events", static_cast<double>(at.syncs.dropped()), 0);
     }
     check(calls == first + more, "recorded calls", static_cast<double>(calls), first + more);
