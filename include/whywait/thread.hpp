@@ -14,6 +14,7 @@
 
 #include <whywait/core/version.hpp>
 
+#include <whywait/thread/any_conditions.hpp>
 #include <whywait/thread/barriers.hpp>
 #include <whywait/thread/conditions.hpp>
 #include <whywait/thread/futures.hpp>

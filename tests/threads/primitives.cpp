@@ -166,6 +166,24 @@ void conditions() {
         changed.wait(guard, [] { return full; });
         full = false;
       });
+  static whywait::recursive_mutex any_lock;
+  static whywait::condition_variable_any any_changed;
+  static bool any_full = false;
+  later(
+      "wait with any lock", "condition_variable", "produce for any",
+      [](std::atomic<bool>& ready) {
+        work("produce for any", 25, &ready);
+        {
+          const std::lock_guard<whywait::recursive_mutex> guard(any_lock);
+          any_full = true;
+        }
+        any_changed.notify_one();
+      },
+      [] {
+        std::unique_lock<whywait::recursive_mutex> guard(any_lock);
+        any_changed.wait(guard, [] { return any_full; });
+        any_full = false;
+      });
   // The notifier keeps the mutex, which is a second wait.
   expectation notified{"wait until let in", "condition_variable", {}, {{"prepare", 1.0}}};
   expectation let_in{"wait until let in", "mutex_contention", {}, {{"tidy up", 1.0}}};

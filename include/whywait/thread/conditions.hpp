@@ -120,8 +120,6 @@ inline namespace v0 {
 #else
 inline namespace v0_off {
 #endif
-/// With whywait::mutex the standard's condition_variable_any works as it is; its waits are seen where its own mutex is observed.
-using std::condition_variable_any;
 using std::cv_status;
 #ifndef WHYWAIT_DISABLE
 }  // namespace v0
