@@ -3,8 +3,50 @@
 # why it waited, then runs the corrected variant and prints the speed-up.
 #
 #   examples/quickstart.sh [openmpi|mpich]    default is the installed one, Open MPI first
+#   examples/quickstart.sh threads            examples/bank instead: threads without MPI, only a compiler is needed
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# The programs print "<name>: <variant> <seconds> s, ..." on standard output, whywait its report on standard error.
+seconds_of() {
+  awk -v name="$1:" '$1 == name && $4 ~ /^s,?$/ { seconds = $3 } END { if (seconds == "") exit 1; print seconds }'
+}
+broken() {
+  echo "quickstart: the example ended badly or printed no time:" >&2
+  printf '%s\n' "$1" >&2
+  exit 1
+}
+# Runs the example $1 as it is ($2 says how that is) and corrected, by the function `run`.
+compare() {
+  local told before after
+  told="$(run)" || broken "$told"
+  printf '%s\n' "$told"
+  before="$(printf '%s\n' "$told" | seconds_of "$1")" || broken "$told"
+  echo
+  told="$(WHYWAIT_REPORT=none run --corrected)" || broken "$told"
+  printf '%s\n' "$told"
+  after="$(printf '%s\n' "$told" | seconds_of "$1")" || broken "$told"
+  echo
+  awk -v before="$before" -v after="$after" -v first="$2" 'BEGIN {
+    if (after <= 0) exit 1
+    printf "speed-up: %.2f (%s s %s, %s s corrected)\n", before / after, before, first, after
+  }'
+}
+
+if [ "${1:-}" = threads ]; then
+  scripts/dependencies.sh threads
+  mkdir -p build
+  build=(g++ -std=c++17 -O1 -g -I include examples/bank.cpp -o build/bank -pthread)
+  echo "\$ ${build[*]}" >&2
+  if command -v ccache >/dev/null; then build=(ccache "${build[@]}"); fi
+  "${build[@]}"
+  run() {
+    echo "\$ build/bank $*" >&2
+    timeout 120 build/bank "$@" </dev/null
+  }
+  compare bank "as written"
+  exit
+fi
 
 scripts/dependencies.sh quickstart
 
@@ -42,29 +84,8 @@ if ! { cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_F
 fi
 jacobi="$build/examples/jacobi"
 
-# The program prints "jacobi: <variant> <seconds> s, ..." on standard output, whywait its report on standard error.
 run() {
   echo "\$ $mpi_run -n 4 $jacobi $*" >&2
   timeout 120 "$mpi_run" -n 4 "$jacobi" "$@" </dev/null
 }
-seconds_of() {
-  awk '$1 == "jacobi:" && $4 ~ /^s,?$/ { seconds = $3 } END { if (seconds == "") exit 1; print seconds }'
-}
-broken() {
-  echo "quickstart: jacobi ended badly or printed no time:" >&2
-  printf '%s\n' "$1" >&2
-  exit 1
-}
-
-told="$(run)" || broken "$told"
-printf '%s\n' "$told"
-before="$(printf '%s\n' "$told" | seconds_of)" || broken "$told"
-echo
-told="$(WHYWAIT_REPORT=none run --corrected)" || broken "$told"
-printf '%s\n' "$told"
-after="$(printf '%s\n' "$told" | seconds_of)" || broken "$told"
-echo
-awk -v before="$before" -v after="$after" 'BEGIN {
-  if (after <= 0) exit 1
-  printf "speed-up: %.2f (%s s as in the paper, %s s corrected)\n", before / after, before, after
-}'
+compare jacobi "as in the paper"

@@ -2,6 +2,7 @@
 # Installs the packages of Debian 12 that whywait needs; run by examples/quickstart.sh and tests/run.sh.
 #
 #   scripts/dependencies.sh quickstart    only what the examples need: one MPI, a compiler, Boost
+#   scripts/dependencies.sh threads       what examples without MPI need: a compiler
 #   scripts/dependencies.sh tests         all that the tests need: both MPIs, both compilers
 #   scripts/dependencies.sh peers         other recorders, which benchmarks/compare.py compares ours with
 #
@@ -26,6 +27,9 @@ case "$what" in
     else packages+=(libopenmpi-dev openmpi-bin)
     fi
     ;;
+  threads)
+    packages=(g++ libdw1)
+    ;;
   tests)
     packages=("${common[@]}" libopenmpi-dev openmpi-bin libmpich-dev mpich doctest-dev libbenchmark-dev
               nlohmann-json3-dev libvalijson-dev clang-16 libclang-rt-16-dev clang-format-16 binutils pkg-config ccache
@@ -37,7 +41,7 @@ case "$what" in
               python3 procps)
     ;;
   *)
-    echo "usage: $0 quickstart|tests|peers" >&2
+    echo "usage: $0 quickstart|threads|tests|peers" >&2
     exit 2
     ;;
 esac

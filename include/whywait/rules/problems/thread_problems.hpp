@@ -87,7 +87,8 @@ declare problem for future parameters (
   duration = w.duration,
   saving = w.avoidable );
 
-declare composite event join member ( wait as w ) when w.pattern = 'join';
+# If most of the wait is inherited, the joined thread waited itself: advice for that wait shortens this one.
+declare composite event join member ( wait as w ) when w.pattern = 'join' and 2 * w.top_inherited <= w.top_duration;
 declare problem for join parameters (
   name = "join",
   description = "{w.waiting_ranks} waited in {w.operation} for the end of {w.late_others}.",

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""What the report of an example says about the saving is what following it really saves.
+
+    saving.py PHRASE PROGRAM [ARGUMENT ...] -- [ARGUMENT ...]
+
+Runs the program with the arguments before `--` and with those behind it, the corrected variant. The first verdict of the first
+run must contain the phrase and predict the difference of the times that the program prints ("... 0.123 s").
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from attempts import attempts
+
+
+def seconds(program, arguments, **environment):
+    done = subprocess.run([program, *arguments], env=dict(os.environ, WHYWAIT_REPORT="none", **environment), check=True,
+                          timeout=60, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    return float(re.search(r" ([\d.]+) s\b", done.stdout)[1])
+
+
+def try_once(phrase, program, before, after, folder):
+    written = seconds(program, before, WHYWAIT_OUTPUT=str(folder / "before"))
+    corrected = seconds(program, after, WHYWAIT_OUTPUT=str(folder / "after"))
+    first = json.loads((folder / "before.json").read_text(encoding="utf-8"))["verdict"][0]
+    saved = written - corrected
+    print(f"{written:.3f} s, corrected {corrected:.3f} s: saved {saved:.3f} s, predicted {first['saving_seconds']:.3f} s: "
+          f"{first['text']}", flush=True)
+    if phrase not in first["text"]:
+        return f"the first verdict lacks: {phrase}"
+    if abs(first["saving_seconds"] - saved) > 0.25 * saved:
+        return "the prediction is more than 25 % off"
+    return None
+
+
+def main():
+    phrase, program, *arguments = sys.argv[1:]
+    between = arguments.index("--")
+    for _ in attempts(3):
+        with tempfile.TemporaryDirectory() as folder:
+            failure = try_once(phrase, program, arguments[:between], arguments[between + 1:], pathlib.Path(folder))
+        if failure is None:
+            return
+        print(failure, flush=True)
+    sys.exit(1)
+
+
+main()
