@@ -40,7 +40,7 @@ MAY_INCLUDE = {
 HOT = {"core", "record", "data/marks", "coverage/counters", "mpi", "thread"}
 BOTH = {"finalize", "thread/finalize", "data/finalize", "otf2", "postmortem"}
 # Rooms and umbrellas that need another library: no umbrella includes them, and they compile only where it is installed.
-LEAVES = {"otf2"}
+LEAVES = {"otf2", "ompt"}
 COLD = set(MAY_INCLUDE) - HOT - BOTH
 
 # Umbrella -> rooms (or headers) that it must not reach, directly or indirectly.
@@ -61,6 +61,8 @@ UMBRELLAS = {
     "whatif.hpp": HOT - {"core"} | BOTH,
     "compare.hpp": HOT - {"core"} | BOTH,
     "otf2.hpp": set(),
+    "gomp.hpp": COLD | BOTH | {"mpi"},
+    "ompt.hpp": COLD | BOTH | {"mpi"},
     "kokkos.hpp": COLD | BOTH | {"mpi"},
     "nvtx.hpp": COLD | BOTH | {"mpi"},
     "caliper.hpp": COLD | BOTH | {"mpi"},
@@ -79,7 +81,7 @@ SINGLE_HEADERS = {
     "whywait.hpp": None,                       # the whole: observes MPI, explains, analyses data
     "models.hpp": ["models.hpp"],
 }
-NOT_SINGLE = {"testing.hpp", "benchmark.hpp", "compare.hpp", "otf2.hpp", "kokkos.hpp", "nvtx.hpp", "caliper.hpp", "pthread.hpp"}  # compare.hpp reads files, beside the program
+NOT_SINGLE = {"testing.hpp", "benchmark.hpp", "compare.hpp", "otf2.hpp", "kokkos.hpp", "nvtx.hpp", "caliper.hpp", "pthread.hpp", "gomp.hpp", "ompt.hpp"}  # compare.hpp reads files, beside the program
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CONDITION_OPENS = re.compile(r"^\s*#\s*if")

@@ -49,6 +49,19 @@
   X(sem_post, "sem_post", event, semaphore)                                                                            \
   X(pthread_join, "pthread_join", await, thread)                                                                       \
   X(pthread_create, "pthread_create", event, thread)                                                                   \
+  X(omp_parallel, "omp parallel", event, thread)                                                                       \
+  X(omp_parallel_end, "end of omp parallel", meet, barrier)                                                            \
+  X(omp_barrier, "omp barrier", meet, barrier)                                                                         \
+  X(omp_for_end, "end of omp for", meet, barrier)                                                                      \
+  X(omp_idle, "thread outside omp parallel", await, condition)                                                         \
+  X(omp_critical, "omp critical", take, lock)                                                                          \
+  X(omp_critical_end, "end of omp critical", release, lock)                                                            \
+  X(omp_ordered, "omp ordered", take, lock)                                                                            \
+  X(omp_ordered_end, "end of omp ordered", release, lock)                                                              \
+  X(omp_set_lock, "omp_set_lock", take, lock)                                                                          \
+  X(omp_unset_lock, "omp_unset_lock", release, lock)                                                                   \
+  X(omp_taskwait, "omp taskwait", await, latch)                                                                        \
+  X(omp_task_end, "end of omp task", event, latch)                                                                     \
   X(report, "whywait::report", event, thread)                                                                          \
   X(code, "code", event, thread)
 // clang-format on

@@ -59,12 +59,15 @@ struct known_caller {
 /// `begin` and a record of an event.
 class sync_call {
  public:
-  explicit sync_call(const sync_site& site) noexcept : site_(&site) {
+  explicit sync_call(const sync_site& site) noexcept : sync_call(site, nullptr) {}
+  /// `other`: the location of a thread that the calling one waited for, and that stays out of the program's code meanwhile. Null:
+  /// that of the calling thread.
+  sync_call(const sync_site& site, record::location* other) noexcept : site_(&site) {
     core::registry* const registry = core::the_registry();
     if (registry == nullptr) return;
     record::run_facts* const run = record::run_of(*registry);
     if (run == nullptr || !__atomic_load_n(&run->running, __ATOMIC_RELAXED)) return;
-    record::location* const at = record::this_location();
+    record::location* const at = other != nullptr ? other : record::this_location();
     if (at == nullptr) return;
     record::thread_facts* facts = at->calls;
     if (facts == nullptr) facts = record::open_calls(*registry, *run, *at);
@@ -96,6 +99,14 @@ class sync_call {
     return begin_;
   }
   uint64_t begun() const noexcept { return begin_; }
+  /// A wait that has begun before, at the earliest at the end of the last record.
+  void begin_at(uint64_t ticks) noexcept {
+    begin_ = ticks;
+    if (const uint64_t records = at_->syncs.size()) {
+      const core::sync_record& last = at_->syncs[records - 1];
+      if (last.begin + last.duration > begin_) begin_ = last.begin + last.duration;
+    }
+  }
   /// Shows readers of other threads what this one waits for, until `end`.
   void show_wait() noexcept {
     record::open_call& open = facts_->open;
@@ -108,8 +119,9 @@ class sync_call {
     open_ = true;
   }
   /// Reads the clock. Returns whether the wait is long enough for a record; else it is counted.
-  bool end() noexcept {
-    end_ = core::cycle_clock::now();
+  bool end() noexcept { return end_at(core::cycle_clock::now()); }
+  bool end_at(uint64_t now) noexcept {
+    end_ = now > begin_ ? now : begin_;
     facts_->open.frame = nullptr;
     open_ = false;
     const uint64_t ticks = end_ - begin_;

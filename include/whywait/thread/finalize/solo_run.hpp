@@ -88,9 +88,10 @@ class solo_records {
         const bool ended = __atomic_load_n(&from.finished, __ATOMIC_ACQUIRE) != 0;
         const bool is_main = from.tid == static_cast<std::uint32_t>(registry.pid);
         if (is_main) main = from.index;
-        to.whole = is_main || !ended;
+        const bool idle = !is_main && waits_for_region(from);
+        to.whole = is_main || (!ended && !idle);
         if (to.opened > now) to.opened = now;
-        if (!ended) read_open_segment(from, now, to);
+        if (!ended && !idle) read_open_segment(from, now, to);
       }
     }
     all.rewrite_threads(run.begin_ticks, main);
@@ -103,6 +104,13 @@ class solo_records {
 
  private:
   static constexpr std::uint32_t most_steps = 4096;
+
+  // A thread of OpenMP after its last parallel region: the run has nothing for it to do.
+  static bool waits_for_region(const record::location& from) noexcept {
+    const record::thread_facts* const facts = __atomic_load_n(&from.calls, __ATOMIC_ACQUIRE);
+    return facts != nullptr && __atomic_load_n(&facts->open.frame, __ATOMIC_ACQUIRE) != nullptr &&
+           facts->open.call == core::mpi_call::omp_idle;
+  }
 
   void read_open_segment(const record::location& from, std::uint64_t now, core::location_history& to) {
     base::pod_vector<core::path_step> steps(most_steps);

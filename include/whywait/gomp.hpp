@@ -1,0 +1,191 @@
+#ifndef WHYWAIT_GOMP_HPP
+#define WHYWAIT_GOMP_HPP
+
+/// \file
+/// OpenMP with GCC's runtime (libgomp): include it in one file of a program that is compiled with `g++ -fopenmp`, beside
+/// <whywait/whywait.hpp> or <whywait/mpi.hpp>:
+///
+///     #include <whywait/gomp.hpp>
+///
+/// The calls by which the compiler's code enters the runtime are intercepted in the whole process. Waits at the end of parallel
+/// regions, at barriers (also those of loops, `single` and `sections`), for `critical` and `ordered` and for locks are explained like
+/// those of <whywait/thread.hpp>. Not seen: tasks, reductions and teams of more than 256 threads. docs/how-to/threads.md.
+
+#include <whywait/core/version.hpp>
+
+#include <whywait/core/warning.hpp>
+#include <whywait/thread/observe.hpp>
+#include <whywait/thread/team_locks.hpp>
+#include <whywait/thread/teams.hpp>
+
+#include <dlfcn.h>
+
+#ifndef WHYWAIT_DISABLE
+
+extern "C" {
+__attribute__((weak)) int omp_get_num_threads(void) noexcept;
+__attribute__((weak)) int omp_get_thread_num(void) noexcept;
+}
+
+namespace whywait {
+inline namespace v0 {
+namespace threads {
+namespace gomp {
+
+using body = void (*)(void*);
+
+/// The runtime's own function of a name.
+template <class F>
+F* real(F*& known, const char* name) noexcept {
+  F* found = __atomic_load_n(&known, __ATOMIC_RELAXED);
+  if (found != nullptr) return found;
+  found = reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
+  __atomic_store_n(&known, found, __ATOMIC_RELAXED);
+  return found;
+}
+#define WHYWAIT_DETAIL_GOMP_REAL(name)                   \
+  ([]() noexcept {                                       \
+    static decltype(name)* known = nullptr;              \
+    return ::whywait::threads::gomp::real(known, #name); \
+  }())
+
+/// What the threads of a region run.
+struct region {
+  body function;
+  void* data;
+  team* of;
+};
+
+inline void run_member(void* data) {
+  const region& in = *static_cast<const region*>(data);
+  const uint32_t number = static_cast<uint32_t>(omp_get_thread_num());
+  begin_member(in.of, number, static_cast<uint32_t>(omp_get_num_threads()));
+  in.function(in.data);
+  if (number != 0) end_member();
+  else come_to_barrier(team_site(core::mpi_call::omp_parallel_end, in.of->address));
+}
+
+/// Runs a parallel region: `call(function, data)` is the runtime's.
+template <class Call>
+void run_region(const void* address, body function, void* data, Call call) {
+  team* const t = fork(address);
+  if (t == nullptr) return call(function, data);
+  region in{function, data, t};
+  call(&run_member, static_cast<void*>(&in));
+  join(t);
+}
+
+/// Says once what is not seen.
+inline void tell_about_tasks() noexcept {
+  static bool told = false;
+  if (recorder() == nullptr || __atomic_exchange_n(&told, true, __ATOMIC_RELAXED)) return;
+  core::warn(
+      "tasks of GCC's OpenMP runtime are not observed; time in taskwait counts as work (clang with ompt.hpp observes them)");
+}
+
+/// A named critical section, or the one without name.
+inline team_lock* critical(const void* name) noexcept { return lock_named(reinterpret_cast<uintptr_t>(name) | 1); }
+__attribute__((visibility("hidden"))) inline const uint64_t unnamed = 0;
+
+}  // namespace gomp
+}  // namespace threads
+}  // namespace v0
+}  // namespace whywait
+
+#define WHYWAIT_DETAIL_GOMP extern "C" __attribute__((weak, noinline, visibility("default")))
+
+// --- Parallel regions
+WHYWAIT_DETAIL_GOMP void GOMP_parallel(void (*function)(void*), void* data, unsigned threads, unsigned flags) {
+  auto* const real = WHYWAIT_DETAIL_GOMP_REAL(GOMP_parallel);
+  ::whywait::threads::gomp::run_region(__builtin_return_address(0), function, data,
+                                       [=](::whywait::threads::gomp::body f, void* d) { real(f, d, threads, flags); });
+}
+WHYWAIT_DETAIL_GOMP void GOMP_parallel_sections(void (*function)(void*), void* data, unsigned threads, unsigned count,
+                                                unsigned flags) {
+  auto* const real = WHYWAIT_DETAIL_GOMP_REAL(GOMP_parallel_sections);
+  ::whywait::threads::gomp::run_region(__builtin_return_address(0), function, data,
+                                       [=](::whywait::threads::gomp::body f, void* d) { real(f, d, threads, count, flags); });
+}
+#define WHYWAIT_DETAIL_GOMP_LOOP(name)                                                                                  \
+  WHYWAIT_DETAIL_GOMP void name(void (*function)(void*), void* data, unsigned threads, long begin, long end, long step, \
+                                long chunk, unsigned flags) {                                                           \
+    auto* const real = WHYWAIT_DETAIL_GOMP_REAL(name);                                                                  \
+    ::whywait::threads::gomp::run_region(                                                                               \
+        __builtin_return_address(0), function, data,                                                                    \
+        [=](::whywait::threads::gomp::body f, void* d) { real(f, d, threads, begin, end, step, chunk, flags); });       \
+  }
+WHYWAIT_DETAIL_GOMP_LOOP(GOMP_parallel_loop_static)
+WHYWAIT_DETAIL_GOMP_LOOP(GOMP_parallel_loop_dynamic)
+WHYWAIT_DETAIL_GOMP_LOOP(GOMP_parallel_loop_guided)
+WHYWAIT_DETAIL_GOMP_LOOP(GOMP_parallel_loop_nonmonotonic_dynamic)
+WHYWAIT_DETAIL_GOMP_LOOP(GOMP_parallel_loop_nonmonotonic_guided)
+#undef WHYWAIT_DETAIL_GOMP_LOOP
+#define WHYWAIT_DETAIL_GOMP_LOOP(name)                                                                                  \
+  WHYWAIT_DETAIL_GOMP void name(void (*function)(void*), void* data, unsigned threads, long begin, long end, long step, \
+                                unsigned flags) {                                                                       \
+    auto* const real = WHYWAIT_DETAIL_GOMP_REAL(name);                                                                  \
+    ::whywait::threads::gomp::run_region(                                                                               \
+        __builtin_return_address(0), function, data,                                                                    \
+        [=](::whywait::threads::gomp::body f, void* d) { real(f, d, threads, begin, end, step, flags); });              \
+  }
+WHYWAIT_DETAIL_GOMP_LOOP(GOMP_parallel_loop_runtime)
+WHYWAIT_DETAIL_GOMP_LOOP(GOMP_parallel_loop_nonmonotonic_runtime)
+WHYWAIT_DETAIL_GOMP_LOOP(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
+#undef WHYWAIT_DETAIL_GOMP_LOOP
+
+// --- Barriers
+#define WHYWAIT_DETAIL_GOMP_BARRIER(name, what)                                \
+  WHYWAIT_DETAIL_GOMP void name(void) {                                        \
+    const ::whywait::threads::sync_site site = WHYWAIT_DETAIL_SYNC_SITE(what); \
+    const bool waits = ::whywait::threads::come_to_barrier(site);              \
+    WHYWAIT_DETAIL_GOMP_REAL(name)();                                          \
+    if (waits) ::whywait::threads::leave_barrier(site);                        \
+    WHYWAIT_DETAIL_NO_TAIL_CALL;                                               \
+  }
+WHYWAIT_DETAIL_GOMP_BARRIER(GOMP_barrier, omp_barrier)
+WHYWAIT_DETAIL_GOMP_BARRIER(GOMP_loop_end, omp_for_end)
+WHYWAIT_DETAIL_GOMP_BARRIER(GOMP_sections_end, omp_for_end)
+#undef WHYWAIT_DETAIL_GOMP_BARRIER
+
+// --- Tasks are not seen
+#define WHYWAIT_DETAIL_GOMP_TASKS(name)           \
+  WHYWAIT_DETAIL_GOMP void name(void) {           \
+    ::whywait::threads::gomp::tell_about_tasks(); \
+    WHYWAIT_DETAIL_GOMP_REAL(name)();             \
+  }
+WHYWAIT_DETAIL_GOMP_TASKS(GOMP_taskwait)
+WHYWAIT_DETAIL_GOMP_TASKS(GOMP_taskgroup_end)
+#undef WHYWAIT_DETAIL_GOMP_TASKS
+
+// --- Locks. `key` names the lock.
+#define WHYWAIT_DETAIL_GOMP_LOCK(start, end, parameters, arguments, key, what)           \
+  WHYWAIT_DETAIL_GOMP void start parameters {                                            \
+    const ::whywait::threads::sync_site site = WHYWAIT_DETAIL_SYNC_SITE(what);           \
+    ::whywait::threads::team_lock* const lock = ::whywait::threads::gomp::critical(key); \
+    ::whywait::threads::want_lock(lock);                                                 \
+    WHYWAIT_DETAIL_GOMP_REAL(start) arguments;                                           \
+    ::whywait::threads::have_lock(site, lock);                                           \
+    WHYWAIT_DETAIL_NO_TAIL_CALL;                                                         \
+  }                                                                                      \
+  WHYWAIT_DETAIL_GOMP void end parameters {                                              \
+    const ::whywait::threads::sync_site site = WHYWAIT_DETAIL_SYNC_SITE(what##_end);     \
+    ::whywait::threads::give_up_lock(site, ::whywait::threads::gomp::critical(key));     \
+    WHYWAIT_DETAIL_GOMP_REAL(end) arguments;                                             \
+    WHYWAIT_DETAIL_NO_TAIL_CALL;                                                         \
+  }
+WHYWAIT_DETAIL_GOMP_LOCK(GOMP_critical_start, GOMP_critical_end, (void), (), &::whywait::threads::gomp::unnamed, omp_critical)
+WHYWAIT_DETAIL_GOMP_LOCK(GOMP_critical_name_start, GOMP_critical_name_end, (void** name), (name), name, omp_critical)
+WHYWAIT_DETAIL_GOMP_LOCK(GOMP_ordered_start, GOMP_ordered_end, (void), (), ::whywait::threads::this_thread_in_team().current,
+                         omp_ordered)
+#undef WHYWAIT_DETAIL_GOMP_LOCK
+
+#undef WHYWAIT_DETAIL_GOMP
+#undef WHYWAIT_DETAIL_GOMP_REAL
+
+#endif  // WHYWAIT_DISABLE
+
+#undef WHYWAIT_DETAIL_SYNC_SITE
+#undef WHYWAIT_DETAIL_NO_TAIL_CALL
+#undef WHYWAIT_DETAIL_THREADS_NAMESPACE
+
+#endif

@@ -1,0 +1,229 @@
+#ifndef WHYWAIT_THREAD_TEAMS_HPP
+#define WHYWAIT_THREAD_TEAMS_HPP
+
+#include <whywait/core/pages.hpp>
+#include <whywait/core/thread_record.hpp>
+#include <whywait/thread/look_at_holder.hpp>
+#include <whywait/thread/record_events.hpp>
+#include <whywait/thread/slow_calls.hpp>
+#include <whywait/thread/sync_call.hpp>
+
+#include <stdint.h>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace threads {
+
+// Teams of OpenMP threads. The runtime calls before and after a thread waits (ompt.hpp), or its functions are wrapped (gomp.hpp); here
+// the same records are made of it as of the primitives.
+//
+// The threads of a team wait inside the runtime from the end of a parallel region to the begin of the next. The wait for the end of
+// the region is recorded by the thread that goes on, for all members; the wait for the next one by each thread when it begins.
+
+/// A frame for calls whose caller is known by its address only: nothing is read from it.
+__attribute__((visibility("hidden"))) inline const uintptr_t no_frame[2] = {0, 0};
+
+inline sync_site team_site(core::mpi_call call, const void* address) noexcept { return {call, address, no_frame}; }
+
+/// A parallel region while it runs.
+struct team {
+  static constexpr uint32_t most_members = 256;  ///< of larger teams nothing is recorded
+  struct member {
+    record::location* at;  ///< null: not recorded
+    uint64_t ended;  ///< when it came to the end of the region
+    uint64_t tasks;  ///< name of the record of the last task that ended while the member waited for tasks
+    uint32_t waits_for_tasks;
+    uint32_t last;  ///< it was the last to come to the end
+  };
+  uint32_t members;
+  uint32_t arrived;  ///< arrivals at barriers of the region, of all members together
+  uint64_t forked;  ///< name of the record of its begin
+  uint64_t causes[2];  ///< of the last member at a barrier, by phase
+  const void* address;  ///< where the region begins
+  team* outer;  ///< around a nested one; of an unused team: the next unused
+  uint32_t outer_number;
+  member all[most_members];
+
+  bool counts() const noexcept {
+    const uint32_t n = __atomic_load_n(&members, __ATOMIC_RELAXED);
+    return n > 1 && n <= most_members;
+  }
+};
+
+/// What a thread does in its team.
+struct team_thread {
+  team* current;
+  team* unused;
+  uint32_t number;  ///< of the thread in `current`
+  uint32_t phase;  ///< of the barrier at which it waits
+  uint64_t begun;  ///< when that wait began; 0: it does not wait
+  const void* waiting;  ///< what the wait belongs to, if the thread may run tasks meanwhile
+  uint64_t wanted;  ///< when the thread wanted a lock; 0: it wants none
+  bool looked;  ///< at its holder
+};
+
+/// Zeroed at the start of a thread.
+__attribute__((visibility("hidden"))) inline team_thread& this_thread_in_team() noexcept {
+  static thread_local team_thread here = {};
+  return here;
+}
+
+/// The calling thread begins a parallel region. Null: nothing is recorded.
+inline team* fork(const void* address) noexcept {
+  if (recorder() == nullptr) return nullptr;
+  team_thread& here = this_thread_in_team();
+  team* t = here.unused;
+  if (t != nullptr) here.unused = t->outer;
+  else t = static_cast<team*>(core::map_pages(sizeof(team), true));
+  if (t == nullptr) return nullptr;
+  const uint32_t used = t->members < team::most_members ? t->members : team::most_members;
+  for (uint32_t i = 0; i < used; ++i) t->all[i] = {};
+  t->members = t->arrived = 0;
+  t->forked = t->causes[0] = t->causes[1] = 0;
+  t->address = address;
+  t->outer = here.current;
+  t->outer_number = here.number;
+  detail::event_at(team_site(core::mpi_call::omp_parallel, address), t, -1, -1, &t->forked);
+  return t;
+}
+
+namespace detail {
+
+inline void set_idle(record::location& at, const void* address, uint64_t since) noexcept {
+  record::open_call& open = at.calls->open;
+  open.address = address;
+  open.begin = since;
+  open.call = core::mpi_call::omp_idle;
+  open.peer = open.tag = -1;
+  open.comm = 0;
+  __atomic_store_n(&open.frame, static_cast<const void*>(no_frame), __ATOMIC_RELEASE);
+}
+
+/// Stores the wait that `call` has begun, up to `now`. Returns whether it left a record.
+inline bool store_wait(sync_call& call, uint64_t now, const void* object, int32_t phase, int32_t members,
+                       uint64_t cause) noexcept {
+  if (!call.end_at(now)) return false;
+  core::sync_record* const r = call.store_wait(0);
+  if (r == nullptr) return false;
+  r->bytes = reinterpret_cast<uintptr_t>(object);
+  r->tag = phase;
+  r->peer = members;
+  if (core::record_name::unpack(cause).location != call.where().index) call.set_cause(r, cause);
+  call.finish(r);
+  return true;
+}
+
+}  // namespace detail
+
+/// The calling thread begins its part of a region, as one of `members`.
+inline void begin_member(team* t, uint32_t number, uint32_t members) noexcept {
+  team_thread& here = this_thread_in_team();
+  here.current = t;
+  here.number = number;
+  here.begun = 0;
+  if (t == nullptr) return;
+  __atomic_store_n(&t->members, members, __ATOMIC_RELAXED);
+  if (number == 0 || !t->counts() || recorder() == nullptr) return;
+  record::location* const at = record::this_location();
+  if (at == nullptr) return;
+  record::thread_facts* const facts = at->calls;
+  if (facts == nullptr || facts->open.frame != no_frame) {
+    detail::begin_thread(core::mpi_call::thread_begin, t->forked, t->address);
+    return;
+  }
+  const uint64_t since = facts->open.begin;
+  facts->open.frame = nullptr;
+  sync_call call(team_site(core::mpi_call::omp_idle, facts->open.address));
+  if (!call) return;
+  call.begin_at(since);
+  detail::store_wait(call, core::cycle_clock::now(), t, -1, -1, t->forked);
+}
+
+/// The calling thread comes to a barrier of its team. Returns whether it waits; then it calls `leave_barrier`.
+inline bool come_to_barrier(const sync_site& site) noexcept {
+  team_thread& here = this_thread_in_team();
+  team* const t = here.current;
+  here.begun = 0;
+  if (t == nullptr || !t->counts()) return false;
+  const uint32_t n = __atomic_fetch_add(&t->arrived, 1u, __ATOMIC_ACQ_REL), members = t->members;
+  here.phase = n / members;
+  if (n % members == members - 1) {
+    detail::last_member(site, t, here.phase, members, &t->causes[here.phase & 1]);
+    return false;
+  }
+  here.begun = core::cycle_clock::now();
+  return true;
+}
+inline void leave_barrier(const sync_site& site) noexcept {
+  team_thread& here = this_thread_in_team();
+  team* const t = here.current;
+  if (here.begun == 0 || t == nullptr) return;
+  sync_call call(site);
+  if (call) {
+    call.begin_at(here.begun);
+    detail::store_wait(call, core::cycle_clock::now(), t, static_cast<int32_t>(here.phase & 0x7fffffffu),
+                       static_cast<int32_t>(t->members), __atomic_load_n(&t->causes[here.phase & 1], __ATOMIC_ACQUIRE));
+  }
+  here.begun = 0;
+}
+
+/// A member other than the first comes to the end of the region. It runs no code of the program until the next one.
+inline void end_member() noexcept {
+  team_thread& here = this_thread_in_team();
+  team* const t = here.current;
+  here.current = nullptr;
+  if (t == nullptr || !t->counts() || here.number >= t->members || recorder() == nullptr) return;
+  record::location* const at = record::this_location();
+  if (at == nullptr || at->calls == nullptr) return;
+  here.current = t;
+  const bool waits = come_to_barrier(team_site(core::mpi_call::omp_parallel_end, t->address));
+  here.current = nullptr;
+  team::member& m = t->all[here.number];
+  m.last = waits ? 0 : 1;
+  m.ended = waits ? here.begun : core::cycle_clock::now();
+  __atomic_store_n(&m.at, at, __ATOMIC_RELEASE);
+  here.begun = 0;
+}
+
+/// The first member, which began the region, goes on after it: all members have arrived. It has called come_to_barrier at the end.
+inline void join(team* t) noexcept {
+  if (t == nullptr) return;
+  team_thread& here = this_thread_in_team();
+  const sync_site site = team_site(core::mpi_call::omp_parallel_end, t->address);
+  if (t->counts()) {
+    here.current = t;
+    leave_barrier(site);
+    const uint64_t now = core::cycle_clock::now();
+    const uint32_t phase = t->arrived != 0 ? (t->arrived - 1) / t->members : 0;
+    for (uint32_t i = 1; i < t->members; ++i) {
+      team::member& m = t->all[i];
+      record::location* const at = __atomic_load_n(&m.at, __ATOMIC_ACQUIRE);
+      if (at == nullptr || at->calls == nullptr) continue;
+      bool stored = false;
+      if (m.last == 0) {
+        sync_call call(site, at);
+        if (call) {
+          call.begin_at(m.ended);
+          stored = detail::store_wait(call, now, t, static_cast<int32_t>(phase & 0x7fffffffu), static_cast<int32_t>(t->members),
+                                      t->causes[phase & 1]);
+        }
+      }
+      detail::set_idle(*at, t->address, stored ? now : m.ended);
+    }
+  }
+  here.current = t->outer;
+  here.number = t->outer_number;
+  here.begun = 0;
+  t->outer = here.unused;
+  here.unused = t;
+}
+
+}  // namespace threads
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
