@@ -32,7 +32,7 @@ case "$what" in
     ;;
   tests)
     packages=("${common[@]}" libopenmpi-dev openmpi-bin libmpich-dev mpich doctest-dev libbenchmark-dev
-              nlohmann-json3-dev libvalijson-dev clang-16 libclang-rt-16-dev clang-format-16 binutils pkg-config ccache
+              nlohmann-json3-dev libvalijson-dev clang-16 libclang-rt-16-dev libomp-16-dev clang-format-16 binutils pkg-config ccache
               python3 util-linux gfortran python3-mpi4py
               libotf2-trace-dev otf2-tools)
     ;;

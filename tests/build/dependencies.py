@@ -8,7 +8,7 @@ import tools
 SCRIPT = tools.ROOT / "scripts" / "dependencies.sh"
 QUICKSTART = ["g++", "cmake", "ninja-build", "libboost1.81-dev", "libdw1"]  # and one MPI
 TESTS = QUICKSTART + ["libopenmpi-dev", "openmpi-bin", "libmpich-dev", "mpich", "doctest-dev", "libbenchmark-dev",
-                      "nlohmann-json3-dev", "libvalijson-dev", "clang-16", "libclang-rt-16-dev", "clang-format-16",
+                      "nlohmann-json3-dev", "libvalijson-dev", "clang-16", "libclang-rt-16-dev", "libomp-16-dev", "clang-format-16",
                       "binutils", "pkg-config", "ccache", "python3", "util-linux", "gfortran", "python3-mpi4py",
                       "libotf2-trace-dev", "otf2-tools"]
 # (title, what, user id, installed packages, does apt work) -> (exit code, packages that apt installs, words told)
@@ -20,6 +20,7 @@ CASES = [
      "sudo apt-get install ccache"),
     ("apt fails", "tests", 0, [p for p in TESTS if p != "mpich"], False, 3, ["mpich"], "apt could not install: mpich"),
     ("nothing there", "tests", 0, [], True, 0, TESTS, "installing"),
+    ("a compiler suffices for threads", "threads", 0, ["g++", "libdw1"], True, 0, None, ""),
     ("MPICH will do", "quickstart", 0, QUICKSTART + ["libmpich-dev", "mpich"], True, 0, None, ""),
     ("Open MPI will do", "quickstart", 1000, QUICKSTART + ["libopenmpi-dev", "openmpi-bin"], True, 0, None, ""),
     ("half an MPI will not do", "quickstart", 1000, QUICKSTART + ["libopenmpi-dev", "mpich"], True, 3, None,
