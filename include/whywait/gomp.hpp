@@ -23,6 +23,7 @@
 #ifndef WHYWAIT_DISABLE
 
 extern "C" {
+extern __attribute__((visibility("hidden"))) const char __start_whywait_gomp_text[], __stop_whywait_gomp_text[];
 __attribute__((weak)) int omp_get_num_threads(void) noexcept;
 __attribute__((weak)) int omp_get_thread_num(void) noexcept;
 }
@@ -56,13 +57,23 @@ struct region {
   team* of;
 };
 
-inline void run_member(void* data) {
+// In a section of its own, whose bounds the linker provides.
+__attribute__((noinline, section("whywait_gomp_text"))) inline void run_member(void* data) {
   const region& in = *static_cast<const region*>(data);
   const uint32_t number = static_cast<uint32_t>(omp_get_thread_num());
   begin_member(in.of, number, static_cast<uint32_t>(omp_get_num_threads()));
   in.function(in.data);
   if (number != 0) end_member();
   else come_to_barrier(team_site(core::mpi_call::omp_parallel_end, in.of->address));
+}
+
+/// Where the compiler's code called the runtime. If that was the last it did in a region, the call came back to run_member: then
+/// the place is that of the region.
+inline sync_site place_of(const sync_site& called) noexcept {
+  const char* const at = static_cast<const char*>(called.address);
+  if (at < __start_whywait_gomp_text || at > __stop_whywait_gomp_text) return called;
+  const team* const t = this_thread_in_team().current;
+  return team_site(called.call, t != nullptr ? t->address : nullptr);
 }
 
 /// Runs a parallel region: `call(function, data)` is the runtime's.
@@ -134,13 +145,13 @@ WHYWAIT_DETAIL_GOMP_LOOP(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
 #undef WHYWAIT_DETAIL_GOMP_LOOP
 
 // --- Barriers
-#define WHYWAIT_DETAIL_GOMP_BARRIER(name, what)                                \
-  WHYWAIT_DETAIL_GOMP void name(void) {                                        \
-    const ::whywait::threads::sync_site site = WHYWAIT_DETAIL_SYNC_SITE(what); \
-    const bool waits = ::whywait::threads::come_to_barrier(site);              \
-    WHYWAIT_DETAIL_GOMP_REAL(name)();                                          \
-    if (waits) ::whywait::threads::leave_barrier(site);                        \
-    WHYWAIT_DETAIL_NO_TAIL_CALL;                                               \
+#define WHYWAIT_DETAIL_GOMP_BARRIER(name, what)                                                                    \
+  WHYWAIT_DETAIL_GOMP void name(void) {                                                                            \
+    const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_SYNC_SITE(what)); \
+    const bool waits = ::whywait::threads::come_to_barrier(site);                                                  \
+    WHYWAIT_DETAIL_GOMP_REAL(name)();                                                                              \
+    if (waits) ::whywait::threads::leave_barrier(site);                                                            \
+    WHYWAIT_DETAIL_NO_TAIL_CALL;                                                                                   \
   }
 WHYWAIT_DETAIL_GOMP_BARRIER(GOMP_barrier, omp_barrier)
 WHYWAIT_DETAIL_GOMP_BARRIER(GOMP_loop_end, omp_for_end)
@@ -158,20 +169,20 @@ WHYWAIT_DETAIL_GOMP_TASKS(GOMP_taskgroup_end)
 #undef WHYWAIT_DETAIL_GOMP_TASKS
 
 // --- Locks. `key` names the lock.
-#define WHYWAIT_DETAIL_GOMP_LOCK(start, end, parameters, arguments, key, what)           \
-  WHYWAIT_DETAIL_GOMP void start parameters {                                            \
-    const ::whywait::threads::sync_site site = WHYWAIT_DETAIL_SYNC_SITE(what);           \
-    ::whywait::threads::team_lock* const lock = ::whywait::threads::gomp::critical(key); \
-    ::whywait::threads::want_lock(lock);                                                 \
-    WHYWAIT_DETAIL_GOMP_REAL(start) arguments;                                           \
-    ::whywait::threads::have_lock(site, lock);                                           \
-    WHYWAIT_DETAIL_NO_TAIL_CALL;                                                         \
-  }                                                                                      \
-  WHYWAIT_DETAIL_GOMP void end parameters {                                              \
-    const ::whywait::threads::sync_site site = WHYWAIT_DETAIL_SYNC_SITE(what##_end);     \
-    ::whywait::threads::give_up_lock(site, ::whywait::threads::gomp::critical(key));     \
-    WHYWAIT_DETAIL_GOMP_REAL(end) arguments;                                             \
-    WHYWAIT_DETAIL_NO_TAIL_CALL;                                                         \
+#define WHYWAIT_DETAIL_GOMP_LOCK(start, end, parameters, arguments, key, what)                                           \
+  WHYWAIT_DETAIL_GOMP void start parameters {                                                                            \
+    const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_SYNC_SITE(what));       \
+    ::whywait::threads::team_lock* const lock = ::whywait::threads::gomp::critical(key);                                 \
+    ::whywait::threads::want_lock(lock);                                                                                 \
+    WHYWAIT_DETAIL_GOMP_REAL(start) arguments;                                                                           \
+    ::whywait::threads::have_lock(site, lock);                                                                           \
+    WHYWAIT_DETAIL_NO_TAIL_CALL;                                                                                         \
+  }                                                                                                                      \
+  WHYWAIT_DETAIL_GOMP void end parameters {                                                                              \
+    const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_SYNC_SITE(what##_end)); \
+    ::whywait::threads::give_up_lock(site, ::whywait::threads::gomp::critical(key));                                     \
+    WHYWAIT_DETAIL_GOMP_REAL(end) arguments;                                                                             \
+    WHYWAIT_DETAIL_NO_TAIL_CALL;                                                                                         \
   }
 WHYWAIT_DETAIL_GOMP_LOCK(GOMP_critical_start, GOMP_critical_end, (void), (), &::whywait::threads::gomp::unnamed, omp_critical)
 WHYWAIT_DETAIL_GOMP_LOCK(GOMP_critical_name_start, GOMP_critical_name_end, (void** name), (name), name, omp_critical)
