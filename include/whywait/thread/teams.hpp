@@ -130,7 +130,7 @@ inline void begin_member(team* t, uint32_t number, uint32_t members) noexcept {
   if (at == nullptr) return;
   record::thread_facts* const facts = at->calls;
   if (facts == nullptr || facts->open.frame != no_frame) {
-    detail::begin_thread(core::mpi_call::thread_begin, t->forked, t->address);
+    detail::begin_thread(team_site(core::mpi_call::thread_begin, t->address), t->forked);
     return;
   }
   const uint64_t since = facts->open.begin;
