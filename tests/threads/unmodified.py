@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -86,7 +87,25 @@ def switched_off():
     return [] if report is None and error == "" and "expect" in output else ["recorded with WHYWAIT_ENABLE=0: " + error]
 
 
-for check in (known_waits, exact_counts, no_threads, switched_off):
+def chosen_library():
+    """`whywait run` finds the installed library for a program without MPI, and for an interpreter where there is no other."""
+    if not library:
+        return []
+    installed = folder / "installed"
+    shutil.rmtree(installed, ignore_errors=True)
+    for part in ("bin", "lib/whywait/threads"):
+        (installed / part).mkdir(parents=True)
+    shutil.copy(script, installed / "bin")
+    (installed / "lib/whywait/threads/libwhywait_threads.so").symlink_to(library)
+    problems = []
+    for command in ([program], ["sh", "-c", "true"], ["python3", "x.py"]):
+        done = subprocess.run([installed / "bin/whywait", "run", "--dry-run", "--", *command], capture_output=True, text=True)
+        if "LD_PRELOAD=" + str(installed / "lib/whywait/threads/libwhywait_threads.so") not in done.stdout:
+            problems.append(f"{command}: {done.stdout}{done.stderr}")
+    return problems
+
+
+for check in (known_waits, exact_counts, no_threads, switched_off, chosen_library):
     for attempt in attempts(3):
         problems = check()
         if not problems:
