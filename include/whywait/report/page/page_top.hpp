@@ -51,7 +51,9 @@ inline void run_bar(const page_context& p, const char* name, const std::string& 
 inline void verdicts(const page_context& p) {
   html_writer& out = p.out;
   const result& r = p.r;
-  out.put("<h1>$</h1>", answer(r));
+  const std::string first = answer(r);
+  constexpr std::size_t long_answer = 180;  // bytes
+  out.put("<h1$>$</h1>", as_markup(first.size() > long_answer ? " class=\"long\"" : ""), first);
   if (!r.verdict.empty()) {
     const verdict_entry& v = r.verdict[0];
     const saving_range s = range_of(r, v);
@@ -82,7 +84,10 @@ inline void notices(const page_context& p) {
   if (r.run.unseen_seconds > 0.01 * r.run.seconds)
     note("Of " + base::duration(r.run.seconds) + " " + explained_words(r.run) + " explained.");
   if (shares_processors(r)) note(sharing_words(r) + ".");
-  if (is_weakened(r)) note(unknown_words(r) + ".");
+  if (is_weakened(r)) {
+    const std::string words = unknown_words(r);  // may end with "..."
+    note(words + (!words.empty() && words.back() == '.' ? "" : "."));
+  }
   for (const std::string& words : {files_words(r), other_worlds_words(r)})
     if (!words.empty()) note(words + ".");
 }
