@@ -48,6 +48,10 @@ EXAMPLES = {
         about="Ranks own rows of a matrix and normalise its columns, for which they exchange all of it in each step.",
         changed="Each rank sums its own rows; only the sums are sent (`--rows`), as the line `data:` of the report advises.",
         advised="by the line `data:`, without a time for the run"),
+    "bank": dict(
+        title="A lock that is held too long", ranks=0, after="--corrected",
+        about="A program without MPI: four threads book transfers, and one lock protects all accounts.",
+        changed="The statement is written outside the lock (`--corrected`)."),
     "uneven": dict(
         title="One rank with three times the work", ranks=4,
         about="The program of the README: rank 2 has 900 cells, the others have 300.",
@@ -150,9 +154,10 @@ def examples(options):
                 copy.write_text(text, encoding="utf-8")
                 observer = [] if "whywait/mpi.hpp" in text else [build / "CMakeFiles/whywait_observer_object.dir/cmake/observe.cpp.o"]
                 subprocess.run([mpicxx, "-std=c++17", "-O1", "-g1", f"-I{ROOT / 'include'}", copy, *observer, "-o", changed], check=True)
-            add(dict(about, command=f"mpirun -n {ranks} ./{name} {before}".strip(), sources={f"examples/{name}.cpp": digest(f"examples/{name}.cpp")},
+            start = f"{mpirun} -n {ranks} " if ranks else ""  # 0: threads only
+            add(dict(about, command=f"mpirun -n {ranks} ./{name} {before}".strip() if ranks else f"./{name} {before}".strip(), sources={f"examples/{name}.cpp": digest(f"examples/{name}.cpp")},
                      form=form, link=f"../../examples/{name}.cpp"),
-                name, f"{mpirun} -n {ranks} {program} {before}", f"{mpirun} -n {ranks} {changed} {after}", options.runs)
+                name, f"{start}{program} {before}", f"{start}{changed} {after}", options.runs)
     write()
 
 
