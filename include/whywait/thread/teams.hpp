@@ -42,7 +42,7 @@ struct team {
   uint64_t forked;  ///< name of the record of its begin
   uint64_t causes[2];  ///< of the last member at a barrier, by phase
   const void* address;  ///< where the region begins
-  team* outer;  ///< around a nested one; of an unused team: the next unused
+  team* outer;  ///< around a nested one
   uint32_t outer_number;
   member all[most_members];
 
@@ -55,7 +55,6 @@ struct team {
 /// What a thread does in its team.
 struct team_thread {
   team* current;
-  team* unused;
   uint32_t number;  ///< of the thread in `current`
   uint32_t phase;  ///< of the barrier at which it waits
   uint64_t begun;  ///< when that wait began; 0: it does not wait
@@ -70,13 +69,40 @@ __attribute__((visibility("hidden"))) inline team_thread& this_thread_in_team() 
   return here;
 }
 
+namespace detail {
+
+// Teams that ended, for the next regions of any thread.
+constexpr uint32_t most_free_teams = 64;
+__attribute__((visibility("hidden"))) inline team* free_teams[most_free_teams];
+
+inline uint32_t first_place() noexcept {
+  return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(&this_thread_in_team()) >> 12);  // differs by thread
+}
+inline team* take_team() noexcept {
+  for (uint32_t i = 0, first = first_place(); i != most_free_teams; ++i) {
+    team*& place = free_teams[(first + i) % most_free_teams];
+    if (__atomic_load_n(&place, __ATOMIC_RELAXED) == nullptr) continue;
+    if (team* const t = __atomic_exchange_n(&place, static_cast<team*>(nullptr), __ATOMIC_ACQUIRE)) return t;
+  }
+  return static_cast<team*>(core::map_pages(sizeof(team), true));
+}
+inline void give_team(team* t) noexcept {
+  for (uint32_t i = 0, first = first_place(); i != most_free_teams; ++i) {
+    team* none = nullptr;
+    if (__atomic_compare_exchange_n(&free_teams[(first + i) % most_free_teams], &none, t, false, __ATOMIC_RELEASE,
+                                    __ATOMIC_RELAXED))
+      return;
+  }
+  core::unmap_pages(t, sizeof(team));
+}
+
+}  // namespace detail
+
 /// The calling thread begins a parallel region. Null: nothing is recorded.
 inline team* fork(const void* address) noexcept {
   if (recorder() == nullptr) return nullptr;
   team_thread& here = this_thread_in_team();
-  team* t = here.unused;
-  if (t != nullptr) here.unused = t->outer;
-  else t = static_cast<team*>(core::map_pages(sizeof(team), true));
+  team* const t = detail::take_team();
   if (t == nullptr) return nullptr;
   const uint32_t used = t->members < team::most_members ? t->members : team::most_members;
   for (uint32_t i = 0; i < used; ++i) t->all[i] = {};
@@ -216,8 +242,7 @@ inline void join(team* t) noexcept {
   here.current = t->outer;
   here.number = t->outer_number;
   here.begun = 0;
-  t->outer = here.unused;
-  here.unused = t;
+  detail::give_team(t);
 }
 
 }  // namespace threads
