@@ -255,9 +255,11 @@ class clock_stage final : public explain::rank_clocks {
       slow_.name(b, q - balanced);
       b.visits = balanced_.all_visits(q - balanced);
       // The clocks take the same time for each visit, also where the visits of all ranks vary, which balancing does not change.
-      b.saving_ns = std::min(total_ns_ - ends_[q], b.most_ns - block_balance::mean_ns(b));
+      const std::int64_t evened_ns = total_ns_ - ends_[q];
+      b.saving_ns = std::min(evened_ns, b.most_ns - block_balance::mean_ns(b));
       // the others' share of a block that they do not run yet
       if (b.among > b.ranks) b.saving_ns = std::min(b.saving_ns, total_ns_ - b.others_ns - block_balance::mean_ns(b));
+      else b.moves = 5 * evened_ns > 7 * b.saving_ns;
     }
     base::small_stable_sort(result.balances, [](const explain::balance_answer& a, const explain::balance_answer& b) {
       return a.saving_ns > b.saving_ns;

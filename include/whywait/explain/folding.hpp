@@ -166,6 +166,7 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
       balances, epoch.balances, [](const balance_answer& b) { return b.block; },
       [](balance_answer& a, const balance_answer& b) {
         a.several = a.several || (a.most_ns > 0 && a.rank != b.rank);
+        a.moves = a.moves || b.moves;
         const bool alone = a.ranks == 1 && b.ranks == 1 && a.rank == b.rank;
         a.ranks = std::max(std::max(a.ranks, b.ranks), alone ? 1 : 2);
         if (!alone && a.among > a.ranks) a.among = a.ranks;

@@ -163,9 +163,12 @@ inline std::string sentence(const result& r, const verdict_entry& v) {
   const std::string low = base::duration(s.low, 2), high = base::duration(s.high, 2);
   const bool at_most = !v.predicted || s.low < detail::least_share * r.run.seconds;
   return v.claim + " would shorten the run by " +
-         (at_most       ? "up to " + high
-          : low == high ? (v.problem.empty() ? "about" : predicted_words(r)) + (" " + high)
-                        : low + " to " + high) +
+         (at_most       ? (v.at_least ? "about " : "up to ") + high
+          : low == high ? (v.at_least          ? "at least"
+                           : v.problem.empty() ? "about"
+                                               : predicted_words(r)) +
+                              (" " + high)
+                        : low + " to " + high + (v.at_least ? " or more" : "")) +
          " of " + base::duration(r.run.seconds, 2);
 }
 

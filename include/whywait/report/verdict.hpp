@@ -31,6 +31,7 @@ struct verdict_entry : named_block {
   double ratio = 0;  ///< its time relative to the mean of the other ranks that run the block; 0: no others, or unknown
   double saving_seconds = 0;  ///< the run would be shorter by this if the cause were removed; wall time
   bool predicted = true;      ///< by the virtual clocks; otherwise the saving is an upper bound
+  bool at_least = false;  ///< the imbalance moves, and evening it out saves more
   bool of_pattern = false;    ///< no cause is known beyond the pattern of the waits
   bool after = false;         ///< about all unmarked code after a call
   std::string root;           ///< of the rule's finding
@@ -187,6 +188,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     if ((v.ratio > 0 && v.ratio < least_ratio) || rule_replaces(b, found, said)) continue;
     v.saving_seconds = saving;
     v.predicted = !is_dealt(b, dealt);
+    v.at_least = v.predicted && b.moves;
     v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
     const std::string code = code_text(v.where);
     const std::string name = !unmarked           ? v.block + (code.empty() ? "" : " (" + code + ")")

@@ -130,7 +130,10 @@ class fact_maker {
       return std::max(predicted, program_.shared_processors ? spread.above_mean_ns : std::int64_t{0});
     }
     const explain::critical_block* const path = critical(top.block);
-    return std::min(path != nullptr ? path->imbalance_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns);
+    const bool faster = std::string_view(spread.excess) == "speed";  // less work, not other ranks that do it
+    return std::min(
+        std::min(path != nullptr ? path->imbalance_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns),
+        faster ? INT64_MAX : by_balance());
   }
   bool balance_predicted(const explain::residual_term& top, const code_spread& spread) const noexcept {
     const explain::balance_answer* const b = balance_of(top);
@@ -161,11 +164,22 @@ class fact_maker {
       default: return false;
     }
   }
+  // What another division of the same work saves at most: the ranks compute as long on average.
+  std::int64_t by_balance() const noexcept {
+    if (!program_.useful_known || found_.efficiency.parallel <= 0) return INT64_MAX;
+    const double useful = std::min(1.0, found_.efficiency.parallel) * static_cast<double>(found_.total_ns);
+    const std::int64_t without =
+        program_.shared_processors ? program_.without_processor_ns / std::max<std::int64_t>(1, ranks_) : 0;
+    return std::min(found_.total_ns, found_.total_ns - static_cast<std::int64_t>(useful) + without);
+  }
   // What other times or another order of calls save at most: the rank that computes longest remains.
   std::int64_t by_order() const noexcept {
-    const double computing = found_.efficiency.communication;  // its part of the run
-    if (!program_.useful_known || computing <= 0) return INT64_MAX;
-    return static_cast<std::int64_t>((1 - std::min(1.0, computing)) * static_cast<double>(found_.total_ns));
+    if (!program_.useful_known) return INT64_MAX;
+    std::int64_t computing_ns =
+        static_cast<std::int64_t>(std::min(1.0, found_.efficiency.communication) * static_cast<double>(found_.total_ns));
+    if (program_.shared_processors)  // it computed for less than it was outside MPI
+      computing_ns = program_.code != nullptr ? program_.code->whole.most_ns - program_.code->whole.most_delay_ns : 0;
+    return computing_ns > 0 ? std::max<std::int64_t>(0, found_.total_ns - computing_ns) : INT64_MAX;
   }
 
   void wait(std::size_t index) {

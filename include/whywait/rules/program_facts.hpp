@@ -21,7 +21,8 @@ struct program_facts {
   const code_table* code = nullptr;
   base::pod_vector<sends> sites;  ///< sorted by site
   bool shared_processors = false;  ///< ranks often waited for a processor, so that the virtual clocks see too little saving
-  bool useful_known = false;  ///< time outside MPI is work: no rank waits there, or is ready to run without a processor
+  std::int64_t without_processor_ns = 0;  ///< of all ranks: ready to run, and no processor was free
+  bool useful_known = false;  ///< no rank waits outside MPI: time there is work, or without a processor
 
   /// Own work of a rank before each send of a call site, since it last completed a communication; 0: unknown.
   double mean_ns_before(core::stable_key site) const noexcept {

@@ -107,6 +107,20 @@ TEST_CASE("time that varies on all ranks is not what balancing saves") {
   }
 }
 
+TEST_CASE("imbalance that moves from rank to rank is known to save more than what one rank has above the mean") {
+  const auto best = [](const work& what) {
+    meeting m(4, 40, what, true);
+    const explain::balance_answer b = m.best();
+    CHECK(b.saving_ns <= m.even_ns);
+    CHECK(b.saving_ns <= m.excess_ns());
+    return b;
+  };
+  CHECK(best([](int rank, int k) { return (rank == k % 2 ? 12000 : 4000) * us; }).moves);
+  CHECK(best([](int rank, int k) { return (rank == 1 ? 4000 + 250 * k : rank == 2 ? 14000 - 250 * k : 4000) * us; }).moves);
+  CHECK_FALSE(best([](int rank, int) { return (rank == 1 ? 12000 : 4000) * us; }).moves);
+  CHECK_FALSE(best([](int rank, int k) { return (rank == 1 ? 4000 + 250 * k : 4000) * us; }).moves);
+}
+
 TEST_CASE("the ranks that take nearly as long as the slowest one are known") {
   meeting m(
       8, 40,

@@ -66,6 +66,13 @@ TEST_CASE("the verdict names rank, factor, block and saving") {
         "about 1.5 s of 10 s");
 }
 
+TEST_CASE("what balancing saves is a lower bound where the imbalance moves from rank to rank") {
+  explain::balance_answer b = balance_of(compute, 3, 8, 6, 20, 1.5);
+  b.moves = true;
+  const std::string said = first_sentence(with({b}));
+  CHECK(said.find("shorten the run by at least 1.5 s of 10 s") != std::string::npos);
+}
+
 TEST_CASE("a verdict needs 2 % of the run and 5 % more than the others") {
   CHECK(with({balance_of(compute, 3, 8, 6, 20, 0.2)}).verdict.size() == 1);
   CHECK(with({balance_of(compute, 3, 8, 6, 20, 0.199)}).verdict.size() == 0);

@@ -210,6 +210,66 @@ TEST_CASE("savings are wall time: no more than a rank waited, nor than the block
   CHECK(sample::evaluate(o).waits[0].list.at(0).saving == doctest::Approx(0.5));
 }
 
+TEST_CASE("code of few ranks divided among all saves no more than what the ranks compute less than the run is long") {
+  auto o = sample::outcome({late_sender()});
+  o.total_ns = 10000 * sample::ms;
+  const rules::knowledge known = sample::knowledge();
+  std::int64_t without_processor_ms = 0;
+  const auto saving = [&](double parallel, bool useful_known) {
+    rules::code_table code;
+    for (int rank = 0; rank < 4; ++rank) {
+      base::pod_vector<rules::rank_code> own;
+      if (rank % 2 == 1) own.push_back({sample::compute, 3000 * sample::ms, 900, 0});
+      own.push_back({sample::update, 1000 * sample::ms, 900, 0});
+      code.merge(rules::code_of(rank, own));
+    }
+    rules::program_facts program;
+    program.code = &code;
+    program.useful_known = useful_known;
+    program.without_processor_ns = without_processor_ms * sample::ms;
+    program.shared_processors = without_processor_ms > 0;
+    o.efficiency.parallel = parallel;
+    const auto said =
+        rules::evaluate(known, o, 4, sample::names(), program, [](rules::event_store&, rules::trouble&, auto&) {});
+    const rules::finding& first = said.waits[0].list.at(0);
+    CHECK(contains(first.description, "only 2 of 4 ranks run compute_interior"));
+    return first.saving;
+  };
+  CHECK(saving(0.95, true) == doctest::Approx(0.5));
+  CHECK(saving(0.95, false) > 0.6);  // where time outside MPI may be waiting, nothing is known
+  CHECK(saving(0.2, true) == doctest::Approx(saving(0.2, false)));
+  without_processor_ms = 400;  // of four ranks: they may have computed 0.1 s less each
+  CHECK(saving(0.95, true) == doctest::Approx(0.6));
+}
+
+TEST_CASE("calling something earlier saves no more than the run is longer than what one rank computes") {
+  auto o = sample::outcome({late_sender()});
+  o.total_ns = 10000 * sample::ms;
+  o.efficiency.communication = 0.98;
+  const rules::knowledge known = sample::knowledge();
+  // Rank 0 is outside MPI for `own_ms`, of which it had no processor for `delay_ms`.
+  const auto saving = [&](std::int64_t own_ms, std::int64_t delay_ms, bool shared) {
+    rules::code_table code;
+    for (int rank = 0; rank < 4; ++rank) {
+      const base::pod_vector<rules::rank_code> own = {{sample::compute, (rank == 0 ? own_ms : 9000) * sample::ms, 900, 0}};
+      rules::processor_use processor;
+      processor.own_delay_ns = rank == 0 ? delay_ms * sample::ms : 0;
+      code.merge(rules::code_of(rank, own, processor));
+    }
+    rules::program_facts program;
+    program.code = &code;
+    program.useful_known = true;
+    program.shared_processors = shared;
+    const auto said =
+        rules::evaluate(known, o, 4, sample::names(), program, [](rules::event_store&, rules::trouble&, auto&) {});
+    return said.waits[0].list.at(0).saving;
+  };
+  CHECK(saving(9600, 0, false) == doctest::Approx(0.2));
+  CHECK(saving(9600, 0, true) == doctest::Approx(0.4));
+  CHECK(saving(9600, 100, true) == doctest::Approx(0.5));
+  CHECK(saving(9600, 5000, true) == doctest::Approx(2.0 / 3));  // then the rank that waited most sets the limit
+}
+
 TEST_CASE("the guilty rank is named, not all that were late") {
   auto w = late_sender();
   w.causers = {{3, 0, 1700 * sample::ms}, {2, 0, 300 * sample::ms}};
