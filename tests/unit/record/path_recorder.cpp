@@ -461,3 +461,24 @@ TEST_CASE("a block that would have taken less than no time took none") {
   r->leave();
   CHECK(close(*r.it).at(7).ticks == 0);
 }
+
+TEST_CASE("a timed region that is also visited without a time keeps its time and its work") {
+  opened r;
+  r->enter(5);
+  fake_clock::time += 100;
+  r->leave();
+  CHECK(close(*r.it)[5].ticks == 100);
+  r->enter(1);
+  r->visit(5);
+  r->enter(5);
+  r->work(7);
+  fake_clock::time += 10;
+  r->leave();
+  r->leave();
+  const segment second = close(*r.it);
+  REQUIRE(second.count(5) == 1);
+  CHECK(second.at(5).visits == 2);
+  CHECK(second.at(5).ticks == 10);
+  CHECK(second.at(5).work == 7);
+  CHECK(second.at(5).within == 0);
+}
