@@ -41,7 +41,7 @@ void work() {
   last_end = steady::now();
 }
 
-#define NOT_INLINED __attribute__((noinline, noclone))
+#define NOT_INLINED __attribute__((noinline))
 
 std::mutex plain;
 NOT_INLINED void hold_mutex() {
