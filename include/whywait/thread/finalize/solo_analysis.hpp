@@ -136,7 +136,7 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
   base::names names = names_here.names_of(known);
   names.clear_needless_callers();
   rules::evaluation advice =
-      finalize::advise(registry.config.rules, found, names, std::move(contributions), false, false, facts);
+      finalize::advise(registry.config.rules, found, names, std::move(contributions), false, false, 0, facts);
   reports::result result = reports::assemble(found, names, std::move(facts), advice);
   result.run.locations = result.run.ranks;  // also threads without a record
   reports::weaken(result);
