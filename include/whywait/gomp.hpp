@@ -14,7 +14,7 @@
 #include <whywait/core/version.hpp>
 
 #include <whywait/core/warning.hpp>
-#include <whywait/thread/observe.hpp>
+#include <whywait/thread/slow_calls.hpp>
 #include <whywait/thread/team_locks.hpp>
 #include <whywait/thread/teams.hpp>
 
@@ -44,6 +44,10 @@ F* real(F*& known, const char* name) noexcept {
   __atomic_store_n(&known, found, __ATOMIC_RELAXED);
   return found;
 }
+// observe.hpp has the same for thread.hpp, which undefines them.
+#define WHYWAIT_DETAIL_GOMP_SITE(what) \
+  ::whywait::threads::sync_site { ::whywait::core::mpi_call::what, __builtin_return_address(0), __builtin_frame_address(0) }
+#define WHYWAIT_DETAIL_GOMP_KEPT __asm__ volatile("")
 #define WHYWAIT_DETAIL_GOMP_REAL(name)                   \
   ([]() noexcept {                                       \
     static decltype(name)* known = nullptr;              \
@@ -147,11 +151,11 @@ WHYWAIT_DETAIL_GOMP_LOOP(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
 // --- Barriers
 #define WHYWAIT_DETAIL_GOMP_BARRIER(name, what)                                                                    \
   WHYWAIT_DETAIL_GOMP void name(void) {                                                                            \
-    const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_SYNC_SITE(what)); \
+    const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(what)); \
     const bool waits = ::whywait::threads::come_to_barrier(site);                                                  \
     WHYWAIT_DETAIL_GOMP_REAL(name)();                                                                              \
     if (waits) ::whywait::threads::leave_barrier(site);                                                            \
-    WHYWAIT_DETAIL_NO_TAIL_CALL;                                                                                   \
+    WHYWAIT_DETAIL_GOMP_KEPT;                                                                                      \
   }
 WHYWAIT_DETAIL_GOMP_BARRIER(GOMP_barrier, omp_barrier)
 WHYWAIT_DETAIL_GOMP_BARRIER(GOMP_loop_end, omp_for_end)
@@ -171,18 +175,18 @@ WHYWAIT_DETAIL_GOMP_TASKS(GOMP_taskgroup_end)
 // --- Locks. `key` names the lock.
 #define WHYWAIT_DETAIL_GOMP_LOCK(start, end, parameters, arguments, key, what)                                           \
   WHYWAIT_DETAIL_GOMP void start parameters {                                                                            \
-    const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_SYNC_SITE(what));       \
+    const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(what));       \
     ::whywait::threads::team_lock* const lock = ::whywait::threads::gomp::critical(key);                                 \
     ::whywait::threads::want_lock(lock);                                                                                 \
     WHYWAIT_DETAIL_GOMP_REAL(start) arguments;                                                                           \
     ::whywait::threads::have_lock(site, lock);                                                                           \
-    WHYWAIT_DETAIL_NO_TAIL_CALL;                                                                                         \
+    WHYWAIT_DETAIL_GOMP_KEPT;                                                                                            \
   }                                                                                                                      \
   WHYWAIT_DETAIL_GOMP void end parameters {                                                                              \
-    const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_SYNC_SITE(what##_end)); \
+    const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(what##_end)); \
     ::whywait::threads::give_up_lock(site, ::whywait::threads::gomp::critical(key));                                     \
     WHYWAIT_DETAIL_GOMP_REAL(end) arguments;                                                                             \
-    WHYWAIT_DETAIL_NO_TAIL_CALL;                                                                                         \
+    WHYWAIT_DETAIL_GOMP_KEPT;                                                                                            \
   }
 WHYWAIT_DETAIL_GOMP_LOCK(GOMP_critical_start, GOMP_critical_end, (void), (), &::whywait::threads::gomp::unnamed, omp_critical)
 WHYWAIT_DETAIL_GOMP_LOCK(GOMP_critical_name_start, GOMP_critical_name_end, (void** name), (name), name, omp_critical)
@@ -190,13 +194,11 @@ WHYWAIT_DETAIL_GOMP_LOCK(GOMP_ordered_start, GOMP_ordered_end, (void), (), ::why
                          omp_ordered)
 #undef WHYWAIT_DETAIL_GOMP_LOCK
 
+#undef WHYWAIT_DETAIL_GOMP_SITE
+#undef WHYWAIT_DETAIL_GOMP_KEPT
 #undef WHYWAIT_DETAIL_GOMP
 #undef WHYWAIT_DETAIL_GOMP_REAL
 
 #endif  // WHYWAIT_DISABLE
-
-#undef WHYWAIT_DETAIL_SYNC_SITE
-#undef WHYWAIT_DETAIL_NO_TAIL_CALL
-#undef WHYWAIT_DETAIL_THREADS_NAMESPACE
 
 #endif
