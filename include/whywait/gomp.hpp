@@ -24,8 +24,8 @@
 
 extern "C" {
 extern __attribute__((visibility("hidden"))) const char __start_whywait_gomp_text[], __stop_whywait_gomp_text[];
-__attribute__((weak)) int omp_get_num_threads(void) noexcept;
-__attribute__((weak)) int omp_get_thread_num(void) noexcept;
+int omp_get_num_threads(void) noexcept;  // not weak, so that the linker keeps the runtime
+int omp_get_thread_num(void) noexcept;
 }
 
 namespace whywait {
