@@ -1,59 +1,71 @@
 #!/usr/bin/env python3
 """Changes whywait on purpose, one small change at a time, and prints which changes the tests notice.
 
-    mutants.py choose FOLDER           writes list.txt: every n-th eligible change of each room, by rule
+    mutants.py choose                  writes list.txt: every n-th eligible change of each room, by rule
     mutants.py build FOLDER            copies the sources to FOLDER with all listed changes behind one switch, builds its tests
     mutants.py run FOLDER [ID...]      runs the tests with one change after the other; stops at the first that fails
     mutants.py score                   prints the score of list.txt; exit status 1 below 95 %
 
 All changes are compiled into one build tree. The environment variable MUTANT selects one of them at run time, so that
-the tests that users run are built once. `run` first runs the test that noticed the change before (column `noticed by`), then
-all tests that list.txt names for the room. It rewrites the column. A change that no test notices stays in the list with the
-reason why it cannot matter (`equivalent: ...`), or counts against the score.
+the tests that users run are built once. `run` runs the tests that ROOMS names for the room of the change until one fails, and rewrites
+the column `noticed by`. Without IDs it runs the changes that no test has noticed yet, with --again all of them, first with the test that
+noticed the change before. A test counts if it passes without the change; a program with several processes must fail twice. Tests
+whose programs are not built (`build --targets ...`) are left out. A change that no test notices stays in the list with the reason why
+it cannot matter (`equivalent: ...`), or counts against the score.
 
 The rule: lines of a room in the order of its files are eligible if they hold a condition, a returned or assigned
 expression, or a call as a statement. Of the operators that fit a line, the one that was used least in its room is taken.
 Not eligible are lines that decide nothing at run time (declarations, macros, static_assert, constexpr if), lines about memory only
 (system calls for it, running out of it, reserving and releasing it, prefetching), and the order of accesses between threads (atomic
-operations, locks), which ThreadSanitizer and the exhaustive interleaving tests examine. A change that does not compile is replaced by
-the next eligible line: `build` writes them to FOLDER/excluded.txt, which `choose FOLDER` reads.
+operations, locks), which ThreadSanitizer and the exhaustive interleaving tests examine. `build` replaces a change that does not compile
+by the next eligible line.
 """
 import argparse
+import concurrent.futures
+import json
 import os
 import pathlib
 import re
+import resource
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
 LIST = HERE / "list.txt"
 
-# Room -> (folders below include/whywait, number of changes, tests that must notice them in the order in which they run).
-# Rooms of the hot storey are tested by real MPI programs; the tests of the rooms behind them come last.
+# Room -> (folders below include/whywait, number of changes, tests that must notice them, in the order in which they run; a name
+# stands for all tests that begin with it). Unit tests run first. Of the MPI programs only those of 2 ranks (1, where they need no
+# more) that end soon are run, so that one command answers within the hour; a change that only others notice counts as not noticed.
 COLD_TESTS = ["unit.explain", "unit.clocks", "unit.whatif", "unit.report", "unit.rules", "unit.data", "unit.finalize", "unit.postmortem"]
-MPI_TESTS = ["mpi.calls", "mpi.random_messages", "mpi.communicators", "mpi.errors", "mpi.threads", "mpi.null_pointers", "mpi.large_counts",
-             "mpi.known_causes", "mpi.late_initiations", "mpi.one_sided", "mpi.polls", "mpi.visits", "mpi.sessions", "mpi.paused", "mpi.skewed_clocks",
-             "mpi"]
+MPI_TESTS = ["mpi." + name for name in (
+    "calls.2 communicators.2 random_messages.2 transport.2 errors.2 null_pointers.1 clocks.2 threads.2 large_counts.2 left_calls.2 "
+    "known_causes.2 late_initiations.2 one_sided.2 polls.2 visits.2 files.2 side_by_side.2 unexplained.2 explained_often.2 no_order.2 "
+    "skewed_clocks.2 paused.2 rules_broken.2 profile.2 timeline.2 traced_order.2 wrapped_calls.2 idle_threads.2 locked_threads.2 "
+    "lost_notes.2 little_memory.2 efficiency.2 partly_disabled.2 no_finalize.2 aborted.2 crash.2 killed_rank.2 left_behind.2 "
+    "bad_settings.2 short_callers.2 not_through_c.2 data_report.2 several_programs ending").split()]
 ROOMS = {
     "core": (["core"], 14, ["unit.core", "unit.record", "unit.mpi"] + COLD_TESTS + MPI_TESTS),
     "record": (["record"], 12, ["unit.record", "unit.coverage", "unit.data"] + MPI_TESTS),
     "mpi": (["mpi"], 18, ["unit.mpi"] + MPI_TESTS),
-    "thread": (["thread"], 12, ["unit.thread", "thread"]),
+    "thread": (["thread"], 12, ["unit.thread", "threads"]),
     "base": (["base"], 10, ["unit.base"] + COLD_TESTS),
-    "explain": (["explain"], 26, ["unit.explain", "unit.clocks", "unit.whatif", "unit.finalize", "unit.data"] + MPI_TESTS),
-    "clocks": (["clocks"], 16, ["unit.clocks", "unit.whatif", "unit.explain", "mpi.efficiency", "mpi.overhead"]),
-    "rules": (["rules"], 16, ["unit.rules", "unit.report", "mpi.rules", "mpi.problems"]),
-    "whatif": (["whatif"], 12, ["unit.whatif", "mpi.whatif"]),
+    "explain": (["explain"], 26, ["unit.explain", "unit.clocks", "unit.whatif", "unit.finalize", "unit.data", "unit.report"] + MPI_TESTS),
+    "clocks": (["clocks"], 16, ["unit.clocks", "unit.whatif", "unit.explain", "mpi.efficiency.2"]),
+    "rules": (["rules"], 16, ["unit.rules", "unit.report", "mpi.rules_broken.2", "mpi.rules_of_one_rank.2", "mpi.problems"]),
+    "whatif": (["whatif"], 12, ["unit.whatif", "mpi.whatif.3"]),
     "models": (["models"], 12, ["unit.models"]),
-    "data": (["data/marks", "data/analysis", "data/report", "data/finalize"], 16, ["unit.data", "mpi.data", "example.ocean", "example.transpose"]),
-    "coverage": (["coverage/counters", "coverage/names"], 8, ["unit.coverage", "unit.report", "coverage", "mpi.counted_lines"]),
-    "report": (["report"], 14, ["unit.report", "unit.rules", "mpi", "example"]),
+    "data": (["data/marks", "data/analysis", "data/report", "data/finalize"], 16,
+             ["unit.data", "unit.report", "mpi.data_report.2", "mpi.data_calls.2", "mpi.data_explained.2", "mpi.data_transport.2", "mpi.data_windows.2"]),
+    "coverage": (["coverage/counters", "coverage/names"], 8, ["unit.coverage", "unit.report", "coverage", "mpi.counted_lines.2"]),
+    "report": (["report"], 14, ["unit.report", "unit.rules", "unit.finalize", "mpi.profile.2", "mpi.rules_broken.2"]),
     "comparison": (["comparison"], 8, ["unit.comparison", "compare"]),
-    "finalize": (["finalize"], 16, ["unit.finalize"] + MPI_TESTS + ["example"]),
-    "postmortem": (["postmortem"], 8, ["unit.postmortem", "mpi.left_behind", "mpi.crash", "mpi.killed_rank"]),
+    "finalize": (["finalize"], 16, ["unit.finalize"] + MPI_TESTS),
+    "postmortem": (["postmortem"], 8, ["unit.postmortem", "unit.finalize", "mpi.left_behind.2", "mpi.crash.2", "mpi.killed_rank.2", "mpi.aborted.2"]),
 }
 
 # Operator -> pairs (what it finds outside of strings, what replaces it). The first match of a line is changed.
@@ -176,7 +188,7 @@ def eligible_lines(path):
         yield number, line
 
 
-def sites(room, excluded):
+def sites(room):
     """All changes of a room by its rule, in the order of files and lines."""
     used = dict.fromkeys(OPERATORS, 0)
     found = []
@@ -189,7 +201,6 @@ def sites(room, excluded):
                 if not expression_of(line):
                     continue
                 fitting = [(used[o], i, o) for i, o in enumerate(OPERATORS) if change(line, o) is not None]
-                fitting = [f for f in fitting if (path.relative_to(ROOT).as_posix(), line.strip(), f[2]) not in excluded]
                 if fitting:
                     operator = min(fitting)[2]
                     used[operator] += 1
@@ -231,18 +242,19 @@ def locate(entry):
     return None if changed is None else (number, line, changed)
 
 
-def choose(offset, folder):
+def entry_of(site):
+    return {"room": site.room, "file": site.file, "number": site.number, "operator": site.operator, "noticed": "-", "line": site.line.strip()}
+
+
+def choose(offset):
     entries = []
-    path = folder / "excluded.txt"
-    excluded = {tuple(line.split(" | ", 2)) for line in path.read_text(encoding="utf-8").splitlines()} if path.exists() else set()
-    excluded = {(file, line, operator) for file, operator, line in excluded}
     for room, (_, count, _) in ROOMS.items():
-        all_sites = sites(room, excluded)
+        all_sites = sites(room)
         if not all_sites:
             continue
         step = max(1, len(all_sites) // count)
         for s in all_sites[offset % step::step][:count]:
-            entries.append({"room": room, "file": s.file, "number": s.number, "operator": s.operator, "noticed": "-", "line": s.line.strip()})
+            entries.append(entry_of(s))
         print(f"{room}: {min(count, len(all_sites))} of {len(all_sites)} eligible lines")
     write_list(entries)
     print(f"{len(entries)} changes in {LIST}")
@@ -261,19 +273,27 @@ constexpr bool is(int n) noexcept { return !__builtin_is_constant_evaluated() &&
 """
 
 
-def build(folder, jobs):
-    tree = folder / "tree"
-    tree.mkdir(parents=True, exist_ok=True)
+def replace(entries, numbers):
+    """Puts the next eligible line of the room in place of changes that do not compile."""
+    for number in numbers:
+        old = entries[number - 1]
+        all_sites = sites(old["room"])
+        at = next(i for i, s in enumerate(all_sites) if (s.file, s.number) == (old["file"], locate(old)[0]))
+        listed = {(e["file"], e["line"]) for e in entries}
+        site = next(s for s in all_sites[at + 1:] + all_sites[:at] if (s.file, s.line.strip()) not in listed)
+        entries[number - 1] = entry_of(site)
+        print(f"{number}: {old['file']}:{old['number']} {old['operator']} does not compile; instead {site.file}:{site.number} {site.operator}")
+    write_list(entries)
+
+
+def write_tree(tree):
+    """Copies the sources with the changes of the list. Returns file -> [(number of change, number of line)]."""
     files = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z"], capture_output=True, check=True).stdout.decode().split("\0")
     changed = {}
-    entries = read_list()
-    missing = 0
-    for number, entry in enumerate(entries, 1):
+    for number, entry in enumerate(read_list(), 1):
         place = locate(entry)
         if place is None:
-            print(f"{number}: {entry['file']}:{entry['number']}: this line is not there any more", file=sys.stderr)
-            missing += 1
-            continue
+            sys.exit(f"{number}: {entry['file']}:{entry['number']}: this line is not there any more; choose a new list")
         changed.setdefault(entry["file"], []).append((number, *place))
     for name in filter(None, files):
         source, target = ROOT / name, tree / name
@@ -297,61 +317,160 @@ def build(folder, jobs):
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
             shutil.copymode(source, target)
-    (tree / "mutants_switch.h").write_text(SWITCH, encoding="utf-8")
-    flags = f"-O1 -g1 -Wno-error -w -include {tree}/mutants_switch.h"
-    subprocess.run(["cmake", "--preset", "openmpi", f"-DCMAKE_CXX_FLAGS_RELEASE={flags}", "-DWHYWAIT_PRELOAD=OFF", "-B", str(tree / "build")],
+    switch = tree / "mutants_switch.h"
+    if not switch.exists() or switch.read_text(encoding="utf-8") != SWITCH:
+        switch.write_text(SWITCH, encoding="utf-8")
+    return {name: [(c[0], c[1]) for c in list] for name, list in changed.items()}
+
+
+def not_compiling(log, changed):
+    """Numbers of the changes in lines that a compiler's output names as wrong."""
+    numbers = set()
+    for match in re.finditer(r"(include/whywait/[\w/.]+):(\d+):\d+: error", log):
+        numbers |= {number for number, at in changed.get(match[1], []) if at == int(match[2])}
+    return sorted(numbers)
+
+
+def check(tree):
+    """Compiles all changed headers in one file, and replaces the changes that the compiler refuses, until it refuses none."""
+    while True:
+        changed = write_tree(tree)
+        text = "".join(f"#include <{name.removeprefix('include/')}>\n" for name in sorted(changed))
+        command = ["mpicxx.openmpi", "-std=c++17", "-w", "-fsyntax-only", "-fmax-errors=0", "-include", str(tree / "mutants_switch.h"),
+                   "-I", str(tree / "include"), "-x", "c++", "-"]
+        done = subprocess.run(command, input=text, capture_output=True, text=True)
+        if done.returncode == 0:
+            return
+        refused = not_compiling(done.stderr, changed)
+        if not refused:
+            sys.exit(done.stderr)
+        replace(read_list(), refused)
+
+
+def build(folder, jobs, targets):
+    tree = folder / "tree"
+    tree.mkdir(parents=True, exist_ok=True)
+    check(tree)
+    # tests/CMakeLists.txt finds -O2 and lowers it for unit tests, as in the preset; -O1 compiles the MPI programs faster
+    flags = f"-O2 -O1 -g1 -Wno-error -w -include {tree}/mutants_switch.h"
+    subprocess.run(["cmake", "--preset", "openmpi", f"-DCMAKE_CXX_FLAGS_RELEASE={flags}", "-B", str(tree / "build")],
                    cwd=tree, check=True, stdout=subprocess.DEVNULL)
+    command = ["cmake", "--build", str(tree / "build"), "-j", str(jobs), "--target", *targets, "--", "-k", "0"]
     log = folder / "build.log"
-    with open(log, "w", encoding="utf-8") as out:
-        code = subprocess.run(["cmake", "--build", str(tree / "build"), "-j", str(jobs), "--", "-k", "0"], stdout=out, stderr=subprocess.STDOUT).returncode
-    if code != 0:
-        print(f"errors in {log}; lines of changes that do not compile:", file=sys.stderr)
-        numbers = set()
-        for match in re.finditer(r"tree/(include/whywait/[\w/.]+):(\d+):\d+: error", log.read_text(encoding="utf-8", errors="replace")):
-            for number, at, *_ in changed.get(match[1], []):
-                if at == int(match[2]):
-                    numbers.add(number)
-        with open(folder / "excluded.txt", "a", encoding="utf-8") as out:
-            for number in sorted(numbers):
-                e = entries[number - 1]
-                out.write(f"{e['file']} | {e['operator']} | {e['line']}\n")
-        for number in sorted(numbers):
-            print(f"  {number}: {entries[number - 1]['file']}:{entries[number - 1]['number']} {entries[number - 1]['operator']}", file=sys.stderr)
-        return 1
-    print(f"built {len(entries) - missing} changes")
-    return 1 if missing else 0
+    while True:
+        changed = write_tree(tree)
+        with open(log, "w", encoding="utf-8") as out:
+            if subprocess.run(command, stdout=out, stderr=subprocess.STDOUT).returncode == 0:
+                break
+        refused = not_compiling(log.read_text(encoding="utf-8", errors="replace"), changed)
+        if not refused:
+            print(f"errors in {log}", file=sys.stderr)
+            return 1
+        replace(read_list(), refused)
+    print(f"built {len(read_list())} changes")
+    return 0
 
 
-def ctest(build_tree, pattern, number, seconds):
-    """The first failing test, "" if all pass, None if no test matches."""
-    env = dict(os.environ, MUTANT=str(number))
-    command = ["ctest", "--test-dir", str(build_tree), "-R", pattern, "--stop-on-failure", "--timeout", str(seconds), "-j", "2", "--no-tests=error"]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, errors="replace")
-    failed = re.findall(r"^\s*\d+ - (\S+) \((?!Skipped)[^)]*\)$", done.stdout, re.M)
-    if failed:
-        return failed[0]
-    return None if "No tests were found" in done.stdout + done.stderr else ""
+class Test:
+    """A test as CTest registers it, run without CTest, which would start each test at least 0.1 s late."""
+    def __init__(self, description):
+        properties = {p["name"]: p["value"] for p in description["properties"]}
+        self.name, self.command, self.seconds = description["name"], description["command"], None
+        self.folder = properties.get("WORKING_DIRECTORY")
+        self.environment = dict(pair.split("=", 1) for pair in properties.get("ENVIRONMENT", []))
+        self.unset = [m.split("=")[0] for m in properties.get("ENVIRONMENT_MODIFICATION", []) if m.endswith("=unset:")]
+        self.fails = [re.compile(e) for e in properties.get("FAIL_REGULAR_EXPRESSION", [])]
+        self.skipped = properties.get("SKIP_RETURN_CODE", -1)
+        self.alone = ".unit." not in self.name  # programs with several processes or sleeps disturb each other
+
+    def passes(self, number, limit):
+        """`limit`: seconds of processor time of a process; other programs may slow the test down."""
+        environment = {k: v for k, v in os.environ.items() if k not in self.unset}
+        environment.update(self.environment, MUTANT=str(number))
+        process = subprocess.Popen(self.command, cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, start_new_session=True,
+                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 1)))
+        try:
+            output = process.communicate(timeout=60 + 10 * limit)[0].decode(errors="replace")
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return False
+        if process.returncode == self.skipped:
+            return True
+        return process.returncode == 0 and not any(f.search(output) for f in self.fails)
 
 
-def run(folder, numbers):
+def registered_tests(tree):
+    """Tests whose programs are built, by their name without the prefix."""
+    shown = subprocess.run(["ctest", "--test-dir", str(tree), "--show-only=json-v1"], capture_output=True, check=True).stdout
+    tests = {}
+    for description in json.loads(shown)["tests"]:
+        if "command" in description and all(
+                pathlib.Path(c).exists() for c in description["command"] if c.startswith((f"{tree}/tests/", f"{tree}/examples/"))):
+            test = Test(description)
+            tests[test.name.removeprefix("openmpi.")] = test
+    return tests
+
+
+def tests_of(room, tests, times):
+    """The tests that examine a room: in the order of its list, the fastest of each entry first."""
+    found = []
+    for name in ROOMS[room][2]:
+        fitting = [t for n, t in tests.items() if n == name or n.startswith(name + ".")]
+        found += [t for t in sorted(fitting, key=lambda t: times.get(t.name) or 0) if t not in found]
+    return found
+
+
+def run(folder, numbers, rooms, jobs, again):
+    """Runs the tests of each change until one fails. The changes of `jobs` lines run at the same time if only unit tests are needed."""
     tree = folder / "tree" / "build"
     entries = read_list()
-    began = time.time()
-    for number, entry in enumerate(entries, 1):
-        if numbers and number not in numbers or not numbers and entry["noticed"].startswith("equivalent"):
-            continue
-        noticed = ""
-        known = entry["noticed"]
-        if known not in ("-", "") and not known.startswith("equivalent"):
-            noticed = ctest(tree, f"^{re.escape(known)}$", number, 120) or ""
-        for tests in [] if noticed else ROOMS[entry["room"]][2]:
-            noticed = ctest(tree, rf"^openmpi\.{re.escape(tests)}(\.|$)", number, 60) or ""
+    tests = registered_tests(tree)
+    # Time of every test without a change. Tests that fail without one examine nothing here and are left out.
+    path = folder / "times.json"
+    times = json.loads(path.read_text()) if path.exists() else {}
+    wanted = [(n, e) for n, e in enumerate(entries, 1)
+              if (n in numbers if numbers else not e["noticed"].startswith("equivalent")) and (not rooms or e["room"] in rooms)
+              and (again or numbers or e["noticed"] == "-")]
+    for room in dict.fromkeys(e["room"] for _, e in wanted):
+        for test in tests_of(room, tests, {}):
+            if test.name not in times:
+                began = time.time()
+                times[test.name] = time.time() - began if test.passes(0, 100) else None
+                if times[test.name] is None:
+                    print(f"{test.name} fails without a change; it is not used", flush=True)
+                path.write_text(json.dumps(times, indent=1))
+    wanted.sort(key=lambda w: rooms.index(w[1]["room"]) if rooms else 0)
+    began, lock, mpi = time.time(), threading.Lock(), threading.Lock()
+    hits = {}
+
+    def examine(number, entry):
+        of_room = [t for t in tests_of(entry["room"], tests, times) if times.get(t.name) is not None]
+        unit = sorted((t for t in of_room if not t.alone), key=lambda t: (t.name != entry["noticed"], times[t.name] / (1 + hits.get(t.name, 0))))
+        alone = sorted((t for t in of_room if t.alone), key=lambda t: t.name != entry["noticed"])
+        if alone and alone[0].name == entry["noticed"]:
+            unit, alone = [], alone[:1] + unit + alone[1:]
+        noticed = next((t for t in unit if not t.passes(number, 5 + 8 * times[t.name]) and t.passes(0, 5 + 8 * times[t.name])), None)
+        if not noticed and alone:
+            with mpi:
+                for t in alone:
+                    limit = 10 + 5 * times[t.name]
+                    # disturbances of the machine must not count as noticed
+                    if not t.passes(number, limit) and not t.passes(number, limit) and (not t.alone or t.passes(0, limit)):
+                        noticed = t
+                        break
+        with lock:
             if noticed:
-                break
-        if not (entry["noticed"].startswith("equivalent") and not noticed):
-            entry["noticed"] = noticed or "-"
-        print(f"{number:4d} {time.time() - began:6.0f} s  {entry['noticed']:45s} {entry['file']}:{entry['number']} {entry['operator']}", flush=True)
-        write_list(entries)
+                hits[noticed.name] = hits.get(noticed.name, 0) + 1
+            if noticed or not entry["noticed"].startswith("equivalent"):
+                entry["noticed"] = noticed.name if noticed else "-"
+            print(f"{number:4d} {time.time() - began:6.0f} s  {entry['noticed']:45s} {entry['file']}:{entry['number']} {entry['operator']}", flush=True)
+            write_list(entries)
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for done in [pool.submit(examine, *w) for w in wanted]:
+            done.result()
     return score()
 
 
@@ -374,16 +493,19 @@ def main():
     parser.add_argument("folder", nargs="?", type=pathlib.Path)
     parser.add_argument("numbers", nargs="*", type=int)
     parser.add_argument("--offset", type=int, default=3, help="choose: the first of every n-th line")
+    parser.add_argument("--targets", nargs="+", default=["all"], help="build: these targets only")
+    parser.add_argument("--rooms", nargs="+", default=[], help="run: changes of these rooms only")
+    parser.add_argument("--again", action="store_true", help="run: also the changes that were noticed before")
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
     if arguments.command == "score":
         return score()
+    if arguments.command == "choose":
+        return choose(arguments.offset)
     if arguments.folder is None:
         parser.error("a folder for the build tree is needed")
     folder = arguments.folder.resolve()
-    if arguments.command == "choose":
-        return choose(arguments.offset, folder)
-    return build(folder, arguments.jobs) if arguments.command == "build" else run(folder, set(arguments.numbers))
+    return build(folder, arguments.jobs, arguments.targets) if arguments.command == "build" else run(folder, set(arguments.numbers), arguments.rooms, arguments.jobs, arguments.again)
 
 
 if __name__ == "__main__":
