@@ -107,7 +107,7 @@ __attribute__((visibility("hidden"))) inline const bool interposing = [] {
 }  // namespace v0
 }  // namespace whywait
 
-#define WHYWAIT_DETAIL_SITE(what) \
+#define WHYWAIT_DETAIL_CALLED(what) \
   ::whywait::threads::sync_site { ::whywait::core::mpi_call::what, __builtin_return_address(0), __builtin_frame_address(0) }
 #define WHYWAIT_DETAIL_INTERPOSED __attribute__((weak, visibility("default"), noinline))
 
@@ -118,7 +118,7 @@ WHYWAIT_DETAIL_INTERPOSED int pthread_mutex_lock(pthread_mutex_t* m) noexcept {
   own::count_call();
   const int code = own::next_mutex_trylock.get()(m);
   if (__builtin_expect(code != EBUSY, 1)) return code;
-  return own::wait_for_mutex(WHYWAIT_DETAIL_SITE(pthread_mutex_lock), m, [m] { return own::next_mutex_lock.get()(m); });
+  return own::wait_for_mutex(WHYWAIT_DETAIL_CALLED(pthread_mutex_lock), m, [m] { return own::next_mutex_lock.get()(m); });
 }
 WHYWAIT_DETAIL_INTERPOSED int pthread_mutex_trylock(pthread_mutex_t* m) noexcept {
   namespace own = whywait::threads::detail;
@@ -130,7 +130,7 @@ WHYWAIT_DETAIL_INTERPOSED int pthread_mutex_timedlock(pthread_mutex_t* m, const 
   own::count_call();
   const int code = own::next_mutex_trylock.get()(m);
   if (code != EBUSY) return code;
-  return own::wait_for_mutex(WHYWAIT_DETAIL_SITE(pthread_mutex_timedlock), m,
+  return own::wait_for_mutex(WHYWAIT_DETAIL_CALLED(pthread_mutex_timedlock), m,
                              [&] { return own::next_pthread_mutex_timedlock.get()(m, until); });
 }
 WHYWAIT_DETAIL_INTERPOSED int pthread_mutex_clocklock(pthread_mutex_t* m, clockid_t clock, const timespec* until) noexcept {
@@ -138,61 +138,61 @@ WHYWAIT_DETAIL_INTERPOSED int pthread_mutex_clocklock(pthread_mutex_t* m, clocki
   own::count_call();
   const int code = own::next_mutex_trylock.get()(m);
   if (code != EBUSY) return code;
-  return own::wait_for_mutex(WHYWAIT_DETAIL_SITE(pthread_mutex_timedlock), m,
+  return own::wait_for_mutex(WHYWAIT_DETAIL_CALLED(pthread_mutex_timedlock), m,
                              [&] { return own::next_pthread_mutex_clocklock.get()(m, clock, until); });
 }
 WHYWAIT_DETAIL_INTERPOSED int pthread_mutex_unlock(pthread_mutex_t* m) noexcept {
   namespace own = whywait::threads::detail;
   if (__builtin_expect(own::state_of(m) <= 1, 1)) return own::next_mutex_unlock.get()(m);
-  return own::give_up_mutex(WHYWAIT_DETAIL_SITE(pthread_mutex_unlock), m);
+  return own::give_up_mutex(WHYWAIT_DETAIL_CALLED(pthread_mutex_unlock), m);
 }
 
 WHYWAIT_DETAIL_INTERPOSED int pthread_rwlock_wrlock(pthread_rwlock_t* l) noexcept {
   namespace own = whywait::threads::detail;
   return own::take_rwlock(
-      WHYWAIT_DETAIL_SITE(pthread_rwlock_wrlock), l, [l] { return own::next_pthread_rwlock_trywrlock.get()(l); },
+      WHYWAIT_DETAIL_CALLED(pthread_rwlock_wrlock), l, [l] { return own::next_pthread_rwlock_trywrlock.get()(l); },
       [l] { return own::next_pthread_rwlock_wrlock.get()(l); });
 }
 WHYWAIT_DETAIL_INTERPOSED int pthread_rwlock_rdlock(pthread_rwlock_t* l) noexcept {
   namespace own = whywait::threads::detail;
   return own::take_rwlock(
-      WHYWAIT_DETAIL_SITE(pthread_rwlock_rdlock), l, [l] { return own::next_pthread_rwlock_tryrdlock.get()(l); },
+      WHYWAIT_DETAIL_CALLED(pthread_rwlock_rdlock), l, [l] { return own::next_pthread_rwlock_tryrdlock.get()(l); },
       [l] { return own::next_pthread_rwlock_rdlock.get()(l); });
 }
 WHYWAIT_DETAIL_INTERPOSED int pthread_rwlock_trywrlock(pthread_rwlock_t* l) noexcept {
   namespace own = whywait::threads::detail;
-  return own::try_rwlock(WHYWAIT_DETAIL_SITE(pthread_rwlock_wrlock),
+  return own::try_rwlock(WHYWAIT_DETAIL_CALLED(pthread_rwlock_wrlock),
                          own::interposed.locks.find_or_add(own::key_of(l, own::object_kind::lock)), l,
                          [l] { return own::next_pthread_rwlock_trywrlock.get()(l); });
 }
 WHYWAIT_DETAIL_INTERPOSED int pthread_rwlock_tryrdlock(pthread_rwlock_t* l) noexcept {
   namespace own = whywait::threads::detail;
-  return own::try_rwlock(WHYWAIT_DETAIL_SITE(pthread_rwlock_rdlock),
+  return own::try_rwlock(WHYWAIT_DETAIL_CALLED(pthread_rwlock_rdlock),
                          own::interposed.locks.find_or_add(own::key_of(l, own::object_kind::lock)), l,
                          [l] { return own::next_pthread_rwlock_tryrdlock.get()(l); });
 }
 WHYWAIT_DETAIL_INTERPOSED int pthread_rwlock_timedwrlock(pthread_rwlock_t* l, const timespec* until) noexcept {
   namespace own = whywait::threads::detail;
   return own::take_rwlock(
-      WHYWAIT_DETAIL_SITE(pthread_rwlock_wrlock), l, [l] { return own::next_pthread_rwlock_trywrlock.get()(l); },
+      WHYWAIT_DETAIL_CALLED(pthread_rwlock_wrlock), l, [l] { return own::next_pthread_rwlock_trywrlock.get()(l); },
       [&] { return own::next_pthread_rwlock_timedwrlock.get()(l, until); });
 }
 WHYWAIT_DETAIL_INTERPOSED int pthread_rwlock_timedrdlock(pthread_rwlock_t* l, const timespec* until) noexcept {
   namespace own = whywait::threads::detail;
   return own::take_rwlock(
-      WHYWAIT_DETAIL_SITE(pthread_rwlock_rdlock), l, [l] { return own::next_pthread_rwlock_tryrdlock.get()(l); },
+      WHYWAIT_DETAIL_CALLED(pthread_rwlock_rdlock), l, [l] { return own::next_pthread_rwlock_tryrdlock.get()(l); },
       [&] { return own::next_pthread_rwlock_timedrdlock.get()(l, until); });
 }
 WHYWAIT_DETAIL_INTERPOSED int pthread_rwlock_clockwrlock(pthread_rwlock_t* l, clockid_t clock, const timespec* until) noexcept {
   namespace own = whywait::threads::detail;
   return own::take_rwlock(
-      WHYWAIT_DETAIL_SITE(pthread_rwlock_wrlock), l, [l] { return own::next_pthread_rwlock_trywrlock.get()(l); },
+      WHYWAIT_DETAIL_CALLED(pthread_rwlock_wrlock), l, [l] { return own::next_pthread_rwlock_trywrlock.get()(l); },
       [&] { return own::next_pthread_rwlock_clockwrlock.get()(l, clock, until); });
 }
 WHYWAIT_DETAIL_INTERPOSED int pthread_rwlock_clockrdlock(pthread_rwlock_t* l, clockid_t clock, const timespec* until) noexcept {
   namespace own = whywait::threads::detail;
   return own::take_rwlock(
-      WHYWAIT_DETAIL_SITE(pthread_rwlock_rdlock), l, [l] { return own::next_pthread_rwlock_tryrdlock.get()(l); },
+      WHYWAIT_DETAIL_CALLED(pthread_rwlock_rdlock), l, [l] { return own::next_pthread_rwlock_tryrdlock.get()(l); },
       [&] { return own::next_pthread_rwlock_clockrdlock.get()(l, clock, until); });
 }
 WHYWAIT_DETAIL_INTERPOSED int pthread_rwlock_unlock(pthread_rwlock_t* l) noexcept {
@@ -203,28 +203,28 @@ WHYWAIT_DETAIL_INTERPOSED int pthread_rwlock_unlock(pthread_rwlock_t* l) noexcep
 
 WHYWAIT_DETAIL_INTERPOSED int pthread_cond_wait(pthread_cond_t* c, pthread_mutex_t* m) {
   namespace own = whywait::threads::detail;
-  return own::wait_for_notification(WHYWAIT_DETAIL_SITE(pthread_cond_wait), c, m,
+  return own::wait_for_notification(WHYWAIT_DETAIL_CALLED(pthread_cond_wait), c, m,
                                     [&] { return own::next_pthread_cond_wait.get()(c, m); });
 }
 WHYWAIT_DETAIL_INTERPOSED int pthread_cond_timedwait(pthread_cond_t* c, pthread_mutex_t* m, const timespec* until) {
   namespace own = whywait::threads::detail;
-  return own::wait_for_notification(WHYWAIT_DETAIL_SITE(pthread_cond_timedwait), c, m,
+  return own::wait_for_notification(WHYWAIT_DETAIL_CALLED(pthread_cond_timedwait), c, m,
                                     [&] { return own::next_pthread_cond_timedwait.get()(c, m, until); });
 }
 WHYWAIT_DETAIL_INTERPOSED int pthread_cond_clockwait(pthread_cond_t* c, pthread_mutex_t* m, clockid_t clock,
                                                      const timespec* until) {
   namespace own = whywait::threads::detail;
-  return own::wait_for_notification(WHYWAIT_DETAIL_SITE(pthread_cond_timedwait), c, m,
+  return own::wait_for_notification(WHYWAIT_DETAIL_CALLED(pthread_cond_timedwait), c, m,
                                     [&] { return own::next_pthread_cond_clockwait.get()(c, m, clock, until); });
 }
 WHYWAIT_DETAIL_INTERPOSED int pthread_cond_signal(pthread_cond_t* c) noexcept {
   namespace own = whywait::threads::detail;
-  own::note_notification(WHYWAIT_DETAIL_SITE(pthread_cond_signal), c, false);
+  own::note_notification(WHYWAIT_DETAIL_CALLED(pthread_cond_signal), c, false);
   return own::next_pthread_cond_signal.get()(c);
 }
 WHYWAIT_DETAIL_INTERPOSED int pthread_cond_broadcast(pthread_cond_t* c) noexcept {
   namespace own = whywait::threads::detail;
-  own::note_notification(WHYWAIT_DETAIL_SITE(pthread_cond_broadcast), c, true);
+  own::note_notification(WHYWAIT_DETAIL_CALLED(pthread_cond_broadcast), c, true);
   return own::next_pthread_cond_broadcast.get()(c);
 }
 
@@ -242,43 +242,43 @@ WHYWAIT_DETAIL_INTERPOSED int pthread_barrier_destroy(pthread_barrier_t* b) noex
 }
 WHYWAIT_DETAIL_INTERPOSED int pthread_barrier_wait(pthread_barrier_t* b) noexcept {
   namespace own = whywait::threads::detail;
-  return own::meet(WHYWAIT_DETAIL_SITE(pthread_barrier_wait), b, [b] { return own::next_pthread_barrier_wait.get()(b); });
+  return own::meet(WHYWAIT_DETAIL_CALLED(pthread_barrier_wait), b, [b] { return own::next_pthread_barrier_wait.get()(b); });
 }
 
 WHYWAIT_DETAIL_INTERPOSED int sem_wait(sem_t* s) {
   namespace own = whywait::threads::detail;
   return own::take_semaphore(
-      WHYWAIT_DETAIL_SITE(sem_wait), s, [s] { return own::next_sem_trywait.get()(s); },
+      WHYWAIT_DETAIL_CALLED(sem_wait), s, [s] { return own::next_sem_trywait.get()(s); },
       [s] { return own::next_sem_wait.get()(s); });
 }
 WHYWAIT_DETAIL_INTERPOSED int sem_timedwait(sem_t* s, const timespec* until) {
   namespace own = whywait::threads::detail;
   return own::take_semaphore(
-      WHYWAIT_DETAIL_SITE(sem_timedwait), s, [s] { return own::next_sem_trywait.get()(s); },
+      WHYWAIT_DETAIL_CALLED(sem_timedwait), s, [s] { return own::next_sem_trywait.get()(s); },
       [&] { return own::next_sem_timedwait.get()(s, until); });
 }
 WHYWAIT_DETAIL_INTERPOSED int sem_clockwait(sem_t* s, clockid_t clock, const timespec* until) {
   namespace own = whywait::threads::detail;
   return own::take_semaphore(
-      WHYWAIT_DETAIL_SITE(sem_timedwait), s, [s] { return own::next_sem_trywait.get()(s); },
+      WHYWAIT_DETAIL_CALLED(sem_timedwait), s, [s] { return own::next_sem_trywait.get()(s); },
       [&] { return own::next_sem_clockwait.get()(s, clock, until); });
 }
 WHYWAIT_DETAIL_INTERPOSED int sem_post(sem_t* s) noexcept {
   namespace own = whywait::threads::detail;
-  own::note_post(WHYWAIT_DETAIL_SITE(sem_post), s);
+  own::note_post(WHYWAIT_DETAIL_CALLED(sem_post), s);
   return own::next_sem_post.get()(s);
 }
 
 WHYWAIT_DETAIL_INTERPOSED int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*routine)(void*),
                                              void* argument) noexcept {
   namespace own = whywait::threads::detail;
-  return own::create_thread(WHYWAIT_DETAIL_SITE(pthread_create), routine, argument, [&](void* (*run)(void*), void* with) {
+  return own::create_thread(WHYWAIT_DETAIL_CALLED(pthread_create), routine, argument, [&](void* (*run)(void*), void* with) {
     return own::next_pthread_create.get()(thread, attributes, run, with);
   });
 }
 WHYWAIT_DETAIL_INTERPOSED int pthread_join(pthread_t thread, void** result) {
   namespace own = whywait::threads::detail;
-  return own::join_thread(WHYWAIT_DETAIL_SITE(pthread_join), thread,
+  return own::join_thread(WHYWAIT_DETAIL_CALLED(pthread_join), thread,
                           [&] { return own::next_pthread_join.get()(thread, result); });
 }
 
@@ -288,7 +288,7 @@ WHYWAIT_DETAIL_INTERPOSED bool whywait_value_wait(
 WHYWAIT_DETAIL_INTERPOSED bool whywait_value_wait(void* self, unsigned* word, unsigned value, bool limited, long long seconds,
                                                   long long nanoseconds) {
   namespace own = whywait::threads::detail;
-  return own::wait_for_value(WHYWAIT_DETAIL_SITE(future_wait), word,
+  return own::wait_for_value(WHYWAIT_DETAIL_CALLED(future_wait), word,
                              [&] { return own::next_value_wait.get()(self, word, value, limited, seconds, nanoseconds); });
 }
 WHYWAIT_DETAIL_INTERPOSED bool whywait_value_wait_steady(
@@ -297,14 +297,14 @@ WHYWAIT_DETAIL_INTERPOSED bool whywait_value_wait_steady(
 WHYWAIT_DETAIL_INTERPOSED bool whywait_value_wait_steady(void* self, unsigned* word, unsigned value, bool limited,
                                                          long long seconds, long long nanoseconds) {
   namespace own = whywait::threads::detail;
-  return own::wait_for_value(WHYWAIT_DETAIL_SITE(future_wait), word, [&] {
+  return own::wait_for_value(WHYWAIT_DETAIL_CALLED(future_wait), word, [&] {
     return own::next_value_wait_steady.get()(self, word, value, limited, seconds, nanoseconds);
   });
 }
 WHYWAIT_DETAIL_INTERPOSED void whywait_value_wake(unsigned* word) __asm__(WHYWAIT_DETAIL_VALUE_WAKE);
 WHYWAIT_DETAIL_INTERPOSED void whywait_value_wake(unsigned* word) {
   namespace own = whywait::threads::detail;
-  own::note_value(WHYWAIT_DETAIL_SITE(promise_set), word);
+  own::note_value(WHYWAIT_DETAIL_CALLED(promise_set), word);
   own::next_value_wake.get()(word);
 }
 
@@ -323,7 +323,7 @@ WHYWAIT_DETAIL_INTERPOSED long syscall(long number, ...) noexcept {
 }  // extern "C"
 
 #undef WHYWAIT_DETAIL_INTERPOSED
-#undef WHYWAIT_DETAIL_SITE
+#undef WHYWAIT_DETAIL_CALLED
 #undef WHYWAIT_DETAIL_VALUE_WAIT
 #undef WHYWAIT_DETAIL_VALUE_WAKE
 
