@@ -2433,6 +2433,36 @@ class event_buffer {
   X(thread_create, "thread::thread", event, thread)                                                                    \
   X(thread_begin, "thread start", begin, thread)                                                                       \
   X(thread_end, "thread end", event, thread)                                                                           \
+  X(pthread_mutex_lock, "pthread_mutex_lock", take, lock)                                                              \
+  X(pthread_mutex_timedlock, "pthread_mutex_timedlock", take, lock)                                                    \
+  X(pthread_mutex_unlock, "pthread_mutex_unlock", release, lock)                                                       \
+  X(pthread_rwlock_wrlock, "pthread_rwlock_wrlock", take, lock)                                                        \
+  X(pthread_rwlock_rdlock, "pthread_rwlock_rdlock", take_shared, lock)                                                 \
+  X(pthread_rwlock_unlock, "pthread_rwlock_unlock", release, lock)                                                     \
+  X(pthread_rwlock_unlock_shared, "pthread_rwlock_unlock", release_shared, lock)                                       \
+  X(pthread_cond_wait, "pthread_cond_wait", await_notify, condition)                                                   \
+  X(pthread_cond_timedwait, "pthread_cond_timedwait", await_notify, condition)                                         \
+  X(pthread_cond_signal, "pthread_cond_signal", notify_one, condition)                                                 \
+  X(pthread_cond_broadcast, "pthread_cond_broadcast", notify_all, condition)                                           \
+  X(pthread_barrier_wait, "pthread_barrier_wait", meet, barrier)                                                       \
+  X(sem_wait, "sem_wait", await, semaphore)                                                                            \
+  X(sem_timedwait, "sem_timedwait", await, semaphore)                                                                  \
+  X(sem_post, "sem_post", event, semaphore)                                                                            \
+  X(pthread_join, "pthread_join", await, thread)                                                                       \
+  X(pthread_create, "pthread_create", event, thread)                                                                   \
+  X(omp_parallel, "omp parallel", event, thread)                                                                       \
+  X(omp_parallel_end, "end of omp parallel", meet, barrier)                                                            \
+  X(omp_barrier, "omp barrier", meet, barrier)                                                                         \
+  X(omp_for_end, "end of omp for", meet, barrier)                                                                      \
+  X(omp_idle, "thread outside omp parallel", await, condition)                                                         \
+  X(omp_critical, "omp critical", take, lock)                                                                          \
+  X(omp_critical_end, "end of omp critical", release, lock)                                                            \
+  X(omp_ordered, "omp ordered", take, lock)                                                                            \
+  X(omp_ordered_end, "end of omp ordered", release, lock)                                                              \
+  X(omp_set_lock, "omp_set_lock", take, lock)                                                                          \
+  X(omp_unset_lock, "omp_unset_lock", release, lock)                                                                   \
+  X(omp_taskwait, "omp taskwait", await, latch)                                                                        \
+  X(omp_task_end, "end of omp task", event, latch)                                                                     \
   X(report, "whywait::report", event, thread)                                                                          \
   X(code, "code", event, thread)
 // clang-format on
@@ -3407,6 +3437,14 @@ struct location_base {
   location_base* next_free;  ///< of those that wait for a new thread
 };
 
+/// What an interposer of pthread functions leaves besides records.
+struct interposed_objects {
+  uint32_t active;    ///< 1: there is one
+  uint32_t replaced;  ///< objects that threads had waited for, forgotten because their table was full
+  uint32_t lost;      ///< waits on objects for which the table had no room
+  uint32_t raw_waits; ///< waits in futex calls that no pthread function made
+};
+
 /// What all modules (executable, shared libraries, plugins) of one process share.
 struct registry {
   uint64_t layout;            ///< size of this struct: modules of another layout keep a registry of their own
@@ -3431,6 +3469,7 @@ struct registry {
   void* extension[4];  ///< one per room that keeps state for the whole process: [0] MPI, [1] rules, [2] data, [3] the recorded
       ///< run (record::run_facts); null after fork
   const threads::slow_calls* thread_calls;  ///< the slow paths of thread primitives; null: they are not recorded
+  interposed_objects interposed;
   code_source* sources;  ///< code that the compiler counts, newest first; the list only grows at its head
   uint32_t code_numbers;  ///< how many block numbers, from site_table::capacity on, they have taken
   clock_source clock;  ///< what all of its modules read
@@ -5290,6 +5329,7 @@ struct location : core::location_base {
   mismatch first_mismatch{};                    ///< the first of them
   uint8_t begun[path_recorder::max_depth + 1];  ///< 1 for each level that whywait::begin has opened; zeroed pages
   uint64_t lost_marks = 0;                      ///< in signal handlers that interrupted a first visit
+  uint64_t interposed = 0;                      ///< calls of pthread functions that an interposer saw
   bool looking_up = false;                      ///< the number of a place is being looked up
   details* more = nullptr;                      ///< what WHYWAIT_PATH and WHYWAIT_TIMELINE request; null: nothing
   path_head* decoy = nullptr;                   ///< what marks find if they have to go the slow way; null: `path`

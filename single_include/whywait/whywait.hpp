@@ -430,6 +430,36 @@ inline constexpr size_t most_output_path = 1024;
   X(thread_create, "thread::thread", event, thread)                                                                    \
   X(thread_begin, "thread start", begin, thread)                                                                       \
   X(thread_end, "thread end", event, thread)                                                                           \
+  X(pthread_mutex_lock, "pthread_mutex_lock", take, lock)                                                              \
+  X(pthread_mutex_timedlock, "pthread_mutex_timedlock", take, lock)                                                    \
+  X(pthread_mutex_unlock, "pthread_mutex_unlock", release, lock)                                                       \
+  X(pthread_rwlock_wrlock, "pthread_rwlock_wrlock", take, lock)                                                        \
+  X(pthread_rwlock_rdlock, "pthread_rwlock_rdlock", take_shared, lock)                                                 \
+  X(pthread_rwlock_unlock, "pthread_rwlock_unlock", release, lock)                                                     \
+  X(pthread_rwlock_unlock_shared, "pthread_rwlock_unlock", release_shared, lock)                                       \
+  X(pthread_cond_wait, "pthread_cond_wait", await_notify, condition)                                                   \
+  X(pthread_cond_timedwait, "pthread_cond_timedwait", await_notify, condition)                                         \
+  X(pthread_cond_signal, "pthread_cond_signal", notify_one, condition)                                                 \
+  X(pthread_cond_broadcast, "pthread_cond_broadcast", notify_all, condition)                                           \
+  X(pthread_barrier_wait, "pthread_barrier_wait", meet, barrier)                                                       \
+  X(sem_wait, "sem_wait", await, semaphore)                                                                            \
+  X(sem_timedwait, "sem_timedwait", await, semaphore)                                                                  \
+  X(sem_post, "sem_post", event, semaphore)                                                                            \
+  X(pthread_join, "pthread_join", await, thread)                                                                       \
+  X(pthread_create, "pthread_create", event, thread)                                                                   \
+  X(omp_parallel, "omp parallel", event, thread)                                                                       \
+  X(omp_parallel_end, "end of omp parallel", meet, barrier)                                                            \
+  X(omp_barrier, "omp barrier", meet, barrier)                                                                         \
+  X(omp_for_end, "end of omp for", meet, barrier)                                                                      \
+  X(omp_idle, "thread outside omp parallel", await, condition)                                                         \
+  X(omp_critical, "omp critical", take, lock)                                                                          \
+  X(omp_critical_end, "end of omp critical", release, lock)                                                            \
+  X(omp_ordered, "omp ordered", take, lock)                                                                            \
+  X(omp_ordered_end, "end of omp ordered", release, lock)                                                              \
+  X(omp_set_lock, "omp_set_lock", take, lock)                                                                          \
+  X(omp_unset_lock, "omp_unset_lock", release, lock)                                                                   \
+  X(omp_taskwait, "omp taskwait", await, latch)                                                                        \
+  X(omp_task_end, "end of omp task", event, latch)                                                                     \
   X(report, "whywait::report", event, thread)                                                                          \
   X(code, "code", event, thread)
 // clang-format on
@@ -2123,6 +2153,14 @@ struct location_base {
   location_base* next_free;  ///< of those that wait for a new thread
 };
 
+/// What an interposer of pthread functions leaves besides records.
+struct interposed_objects {
+  uint32_t active;    ///< 1: there is one
+  uint32_t replaced;  ///< objects that threads had waited for, forgotten because their table was full
+  uint32_t lost;      ///< waits on objects for which the table had no room
+  uint32_t raw_waits; ///< waits in futex calls that no pthread function made
+};
+
 /// What all modules (executable, shared libraries, plugins) of one process share.
 struct registry {
   uint64_t layout;            ///< size of this struct: modules of another layout keep a registry of their own
@@ -2147,6 +2185,7 @@ struct registry {
   void* extension[4];  ///< one per room that keeps state for the whole process: [0] MPI, [1] rules, [2] data, [3] the recorded
       ///< run (record::run_facts); null after fork
   const threads::slow_calls* thread_calls;  ///< the slow paths of thread primitives; null: they are not recorded
+  interposed_objects interposed;
   code_source* sources;  ///< code that the compiler counts, newest first; the list only grows at its head
   uint32_t code_numbers;  ///< how many block numbers, from site_table::capacity on, they have taken
   clock_source clock;  ///< what all of its modules read
@@ -3563,27 +3602,33 @@ inline core::stable_key layout_of_facts() noexcept {
 
 #endif
 
-// ---- whywait/mpi/own_delay.hpp
-#ifndef WHYWAIT_MPI_OWN_DELAY_HPP
-#define WHYWAIT_MPI_OWN_DELAY_HPP
+// ---- whywait/mpi/kernel_counts.hpp
+#ifndef WHYWAIT_MPI_KERNEL_COUNTS_HPP
+#define WHYWAIT_MPI_KERNEL_COUNTS_HPP
 
 namespace whywait {
 inline namespace v0 {
 namespace mpi {
 
-/// How long the thread that started MPI was ready to run outside MPI and had no processor. Linux counts how long a thread was
-/// ready (schedstat). The count is read after long calls and after long stretches of code, where long means 512 times a
-/// reading, about 0.5 ms. Code that lost its processor for long is long itself, so that no such time is missed, and readings
-/// take at most 0.4 % of the run. Owned by one thread.
-class own_delay {
+/// What the kernel counted of the thread that started MPI while it ran code outside MPI: time without a processor, time in the
+/// kernel, page faults. The counts are read after long calls and after long stretches of code, where long means 512 times a
+/// reading, about 1 ms. Code that lost its processor for long is long itself, so that no such time is missed, and readings
+/// take at most 0.4 % of the run. What short stretches do in the kernel is not counted. Owned by one thread.
+class kernel_counts {
  public:
-  /// Opens the count of the calling thread, until the process ends. Without it nothing is ever long.
+  struct counts {
+    int64_t delay_ns;   ///< ready to run without a processor (schedstat); 0 where Linux does not count it
+    int64_t system_ns;  ///< in the kernel; Linux samples it with its timer (4 ms at 250 Hz), so that only the sum is right
+    int64_t faults;     ///< page faults
+  };
+
+  /// Opens the counts of the calling thread, until the process ends. Without it nothing is ever long.
   void start() noexcept {
     file_ = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     uint64_t least = ~uint64_t(0);
     for (int i = 0; i < 4; ++i) {
       const uint64_t begin = core::cycle_clock::now();
-      if (!read(last_ns_)) return;
+      last_ = read();
       const uint64_t ticks = core::cycle_clock::now() - begin;
       if (ticks < least) least = ticks;
     }
@@ -3591,34 +3636,44 @@ class own_delay {
   }
   bool is_long(uint64_t ticks) const noexcept { return ticks > long_ticks_; }
 
-  /// Code ends: the time without a processor since the last reading was its own.
+  /// Code ends: what was counted since the last reading is its own.
   __attribute__((noinline, cold)) void end_code() noexcept {
-    const int64_t before = last_ns_;
-    if (read(last_ns_) && last_ns_ > before) own_ns_ += last_ns_ - before;
+    const counts before = last_;
+    last_ = read();
+    add(own_.delay_ns, last_.delay_ns, before.delay_ns);
+    add(own_.system_ns, last_.system_ns, before.system_ns);
+    add(own_.faults, last_.faults, before.faults);
   }
-  /// A long call, or a pause, ends: the time without a processor in it is not counted.
-  __attribute__((noinline, cold)) void end_call() noexcept { read(last_ns_); }
+  /// A long call, or a pause, ends: what was counted in it is not the code's.
+  __attribute__((noinline, cold)) void end_call() noexcept { last_ = read(); }
 
   /// Up to the last call.
-  int64_t ns() const noexcept { return own_ns_; }
+  const counts& own() const noexcept { return own_; }
 
  private:
-  // "<ns on a processor> <ns ready without one> <times>". About 1 us.
-  bool read(int64_t& ready_ns) const noexcept {
-    char text[96];
-    const ssize_t size = pread(file_, text, sizeof text, 0);
+  static void add(int64_t& sum, int64_t now, int64_t before) noexcept { sum += now > before ? now - before : 0; }
+
+  // About 2 us.
+  counts read() const noexcept {
+    counts out = last_;  // what cannot be read did not change
+    rusage used;
+    if (getrusage(RUSAGE_THREAD, &used) == 0) {
+      out.system_ns = int64_t(used.ru_stime.tv_sec) * 1000000000 + int64_t(used.ru_stime.tv_usec) * 1000;
+      out.faults = int64_t(used.ru_minflt) + int64_t(used.ru_majflt);
+    }
+    char text[96];  // "<ns on a processor> <ns ready without one> <times>"
+    const ssize_t size = file_ < 0 ? 0 : pread(file_, text, sizeof text, 0);
     ssize_t i = 0;
     while (i < size && text[i] != ' ') ++i;
-    if (++i >= size) return false;
-    int64_t ns = 0;
-    for (; i < size && text[i] >= '0' && text[i] <= '9'; ++i) ns = 10 * ns + (text[i] - '0');
-    ready_ns = ns;
-    return true;
+    if (++i >= size) return out;
+    out.delay_ns = 0;
+    for (; i < size && text[i] >= '0' && text[i] <= '9'; ++i) out.delay_ns = 10 * out.delay_ns + (text[i] - '0');
+    return out;
   }
 
   uint64_t long_ticks_ = ~uint64_t(0);
-  int64_t last_ns_ = 0;
-  int64_t own_ns_ = 0;
+  counts last_ = {};
+  counts own_ = {};
   int file_ = -1;
 };
 
@@ -5611,6 +5666,7 @@ struct location : core::location_base {
   mismatch first_mismatch{};                    ///< the first of them
   uint8_t begun[path_recorder::max_depth + 1];  ///< 1 for each level that whywait::begin has opened; zeroed pages
   uint64_t lost_marks = 0;                      ///< in signal handlers that interrupted a first visit
+  uint64_t interposed = 0;                      ///< calls of pthread functions that an interposer saw
   bool looking_up = false;                      ///< the number of a place is being looked up
   details* more = nullptr;                      ///< what WHYWAIT_PATH and WHYWAIT_TIMELINE request; null: nothing
   path_head* decoy = nullptr;                   ///< what marks find if they have to go the slow way; null: `path`
@@ -5962,7 +6018,7 @@ struct thread_state : thread_facts {
   uint64_t communicator_handle;  // cache of one look-up
   uint32_t communicator_generation;
   uint32_t communicator_index;
-  own_delay delay;  ///< of the thread that started MPI
+  kernel_counts kernel;  ///< of the thread that started MPI
   uint64_t window_handle;  // the same for windows
   uint32_t window_generation;
   uint32_t window_index;
@@ -6014,7 +6070,7 @@ struct state : process_facts {
   int32_t thread_level;
   clock_sync<core::cycle_clock> clocks;
   calibration calibrated;
-  own_delay* delay;  ///< of the thread that started MPI; null before
+  kernel_counts* kernel;  ///< of the thread that started MPI; null before
   epoch_schedule schedule;
   uint64_t compared_ticks;  ///< spent comparing how full the memory is, with the wait for other ranks there
   void* so_far;  ///< what the hooks keep from epoch to epoch; null: nothing
@@ -6970,7 +7026,7 @@ class call {
     begin_ = core::cycle_clock::now();
     thread_->open.begin = begin_;
     make_room();
-    if (__builtin_expect(thread_->delay.is_long(begin_ - thread_->left), 0)) pause_until(end_code(*thread_));
+    if (__builtin_expect(thread_->kernel.is_long(begin_ - thread_->left), 0)) pause_until(end_code(*thread_));
     if (__builtin_expect(entered_ != 0, 0)) given_ = read_clock();
   }
 
@@ -6987,7 +7043,7 @@ class call {
     const uint64_t now = core::cycle_clock::now();
     duration_ = now - begin_;
     thread_->left = now;
-    if (__builtin_expect(thread_->delay.is_long(duration_), 0)) thread_->delay.end_call();
+    if (__builtin_expect(thread_->kernel.is_long(duration_), 0)) thread_->kernel.end_call();
     where().path.resume(now);
     site_ = thread_->sites.count(from(), what_, where().path, duration_);
   }
@@ -7117,7 +7173,7 @@ class call {
   }
 
   static __attribute__((noinline, cold)) uint64_t end_code(thread_state& thread) noexcept {
-    thread.delay.end_code();
+    thread.kernel.end_code();
     return core::cycle_clock::now();
   }
 
@@ -15123,8 +15179,8 @@ inline void open_state(core::mpi_call what, caller from, start_agreement& agreem
   call first(what, from);
   if (!first) return;
   first.thread().began_run = true;
-  first.thread().delay.start();
-  process->delay = &first.thread().delay;
+  first.thread().kernel.start();
+  process->kernel = &first.thread().kernel;
   first.begin();
   first.leave();
   first.thread().sites[first.site()].ticks = 0;  // its own time was before the recording
@@ -16655,6 +16711,14 @@ struct lock_watch {
   uint32_t taken;       ///< 1 + number of the record with which the holder took it; may be that of an earlier holder
 };
 
+/// Of a semaphore, a barrier or a thread that has no room for it.
+struct event_watch {
+  uint32_t waiters;   ///< of a barrier or a thread: 1 while it exists
+  uint32_t members;   ///< of a barrier: threads that meet
+  uint64_t arrived;   ///< of a barrier: threads that came so far
+  uint64_t causes[2]; ///< core::record_name of the last event; of a barrier: of this phase and the one before it
+};
+
 /// Beside a condition variable.
 struct condition_watch {
   uint32_t waiting;  ///< threads inside wait
@@ -16685,6 +16749,7 @@ struct sync_site {
   core::mpi_call call;
   const void* address;
   const void* frame;
+  const void* outer = nullptr;  ///< return address of the function that contains `address`, where that is not on the stack
 };
 
 /// The part of a primitive that may block; its result is passed on. It may leave by an exception, for example if its thread is
@@ -16718,9 +16783,9 @@ struct slow_calls {
   void (*notify)(const sync_site& site, condition_watch& watch, const void* object, bool all) noexcept;
   /// The last wait of the calling thread, for a notification, timed out although its predicate had become true.
   void (*missed_notification)(const void* object) noexcept;
-  /// A thread begins: `creator` is the name of the event that created it, or 0, and `created_at` where that was called. And it ends.
-  void (*begin_thread)(core::mpi_call call, uint64_t creator, const void* created_at) noexcept;
-  void (*end_thread)(const void* created_at, uint64_t* ended) noexcept;
+  /// A thread begins: `creator` is the name of the event that created it, or 0, and `site` names the thread. And it ends.
+  void (*begin_thread)(const sync_site& site, uint64_t creator) noexcept;
+  void (*end_thread)(const sync_site& site, uint64_t* ended) noexcept;
 };
 
 /// The slow paths; null while nothing is recorded. About 1 ns.
@@ -16780,6 +16845,14 @@ __attribute__((noinline, cold)) inline void decide_least(const core::registry& r
   __atomic_store_n(&run.least_ticks, static_cast<uint64_t>(us * scarce), __ATOMIC_RELAXED);
 }
 
+/// A call site with a caller that is not read from the stack.
+struct known_caller {
+  const void* address;
+  const void* caller;
+  const void* read(const record::call_site::return_slot&) const noexcept { return caller; }
+  record::found_caller find() const noexcept { return {caller, {}}; }
+};
+
 }  // namespace detail
 
 /// One call of a primitive while it is recorded. False: it is not recorded, because nothing is, the call is made inside another
@@ -16787,12 +16860,15 @@ __attribute__((noinline, cold)) inline void decide_least(const core::registry& r
 /// `begin` and a record of an event.
 class sync_call {
  public:
-  explicit sync_call(const sync_site& site) noexcept : site_(&site) {
+  explicit sync_call(const sync_site& site) noexcept : sync_call(site, nullptr) {}
+  /// `other`: the location of a thread that the calling one waited for, and that stays out of the program's code meanwhile. Null:
+  /// that of the calling thread.
+  sync_call(const sync_site& site, record::location* other) noexcept : site_(&site) {
     core::registry* const registry = core::the_registry();
     if (registry == nullptr) return;
     record::run_facts* const run = record::run_of(*registry);
     if (run == nullptr || !__atomic_load_n(&run->running, __ATOMIC_RELAXED)) return;
-    record::location* const at = record::this_location();
+    record::location* const at = other != nullptr ? other : record::this_location();
     if (at == nullptr) return;
     record::thread_facts* facts = at->calls;
     if (facts == nullptr) facts = record::open_calls(*registry, *run, *at);
@@ -16802,7 +16878,9 @@ class sync_call {
     run_ = run;
     at_ = at;
     facts_ = facts;
-    number_ = facts->sites.find_or_add(record::caller{site.address, site.frame}, site.call, at->path);
+    number_ = site.outer == nullptr
+                  ? facts->sites.find_or_add(record::caller{site.address, site.frame}, site.call, at->path)
+                  : facts->sites.find_or_add(detail::known_caller{site.address, site.outer}, site.call, at->path);
   }
   ~sync_call() {
     if (open_) facts_->open.frame = nullptr;  // its thread was cancelled
@@ -16822,6 +16900,14 @@ class sync_call {
     return begin_;
   }
   uint64_t begun() const noexcept { return begin_; }
+  /// A wait that has begun before, at the earliest at the end of the last record.
+  void begin_at(uint64_t ticks) noexcept {
+    begin_ = ticks;
+    if (const uint64_t records = at_->syncs.size()) {
+      const core::sync_record& last = at_->syncs[records - 1];
+      if (last.begin + last.duration > begin_) begin_ = last.begin + last.duration;
+    }
+  }
   /// Shows readers of other threads what this one waits for, until `end`.
   void show_wait() noexcept {
     record::open_call& open = facts_->open;
@@ -16834,8 +16920,9 @@ class sync_call {
     open_ = true;
   }
   /// Reads the clock. Returns whether the wait is long enough for a record; else it is counted.
-  bool end() noexcept {
-    end_ = core::cycle_clock::now();
+  bool end() noexcept { return end_at(core::cycle_clock::now()); }
+  bool end_at(uint64_t now) noexcept {
+    end_ = now > begin_ ? now : begin_;
     facts_->open.frame = nullptr;
     open_ = false;
     const uint64_t ticks = end_ - begin_;
@@ -17312,8 +17399,7 @@ inline void missed_notification(const void* object) noexcept {
   __atomic_store_n(&last.flags, static_cast<uint16_t>(last.flags | core::thread_flag::missed), __ATOMIC_RELAXED);
 }
 
-inline void begin_thread(core::mpi_call what, uint64_t creator, const void* created_at) noexcept {
-  const sync_site site{what, created_at, __builtin_frame_address(0)};
+inline void begin_thread(const sync_site& site, uint64_t creator) noexcept {
   sync_call call(site);
   if (!call) return;
   call.begin();
@@ -17322,9 +17408,7 @@ inline void begin_thread(core::mpi_call what, uint64_t creator, const void* crea
   call.set_cause(r, creator);
   call.finish(r);
 }
-inline void end_thread(const void* created_at, uint64_t* ended) noexcept {
-  event({core::mpi_call::thread_end, created_at, __builtin_frame_address(0)}, nullptr, ended);
-}
+inline void end_thread(const sync_site& site, uint64_t* ended) noexcept { event(site, nullptr, ended); }
 
 }  // namespace detail
 }  // namespace threads
@@ -18909,6 +18993,7 @@ struct balance_answer {
   bool unmarked = false;  ///< code outside any region
   bool after = false;  ///< all unmarked code after one call, to whatever call each rank makes next
   bool several = false;  ///< in some epochs another rank spends most time in it
+  bool moves = false;  ///< the imbalance lies now here, now there, and evening it out saves clearly more than `saving_ns`
   bool region = false;  ///< marked code; neither: start-up, or inside a call
   std::int64_t most_ns = 0;  ///< time of that rank in it
   std::int64_t sum_ns = 0;  ///< time of all ranks in it
@@ -25543,9 +25628,11 @@ class clock_stage final : public explain::rank_clocks {
       slow_.name(b, q - balanced);
       b.visits = balanced_.all_visits(q - balanced);
       // The clocks take the same time for each visit, also where the visits of all ranks vary, which balancing does not change.
-      b.saving_ns = std::min(total_ns_ - ends_[q], b.most_ns - block_balance::mean_ns(b));
+      const std::int64_t evened_ns = total_ns_ - ends_[q];
+      b.saving_ns = std::min(evened_ns, b.most_ns - block_balance::mean_ns(b));
       // the others' share of a block that they do not run yet
       if (b.among > b.ranks) b.saving_ns = std::min(b.saving_ns, total_ns_ - b.others_ns - block_balance::mean_ns(b));
+      else b.moves = 5 * evened_ns > 7 * b.saving_ns;
     }
     base::small_stable_sort(result.balances, [](const explain::balance_answer& a, const explain::balance_answer& b) {
       return a.saving_ns > b.saving_ns;
@@ -27699,6 +27786,7 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
       balances, epoch.balances, [](const balance_answer& b) { return b.block; },
       [](balance_answer& a, const balance_answer& b) {
         a.several = a.several || (a.most_ns > 0 && a.rank != b.rank);
+        a.moves = a.moves || b.moves;
         const bool alone = a.ranks == 1 && b.ranks == 1 && a.rank == b.rank;
         a.ranks = std::max(std::max(a.ranks, b.ranks), alone ? 1 : 2);
         if (!alone && a.among > a.ranks) a.among = a.ranks;
@@ -31925,12 +32013,33 @@ namespace whywait {
 inline namespace v0 {
 namespace base {
 
-/// Whether the ranks of this explanation are the threads of one process without MPI, and texts say so. Of the process: it analyses
-/// runs of one kind only, one after the other.
+namespace detail {
+
 inline bool& ranks_are_threads() noexcept {
-  static bool are = false;
+  static thread_local bool are = false;
   return are;
 }
+
+}  // namespace detail
+
+/// Whether texts call ranks threads (rank_noun_scope).
+inline bool ranks_are_threads() noexcept { return detail::ranks_are_threads(); }
+
+/// While it lives, texts that the calling thread writes call ranks threads, or ranks. Explanations of programs without MPI and
+/// everything that shows a result set it, the latter by run_facts::threads_only.
+class rank_noun_scope {
+ public:
+  explicit rank_noun_scope(bool threads) noexcept : before_(detail::ranks_are_threads()) {
+    detail::ranks_are_threads() = threads;
+  }
+  ~rank_noun_scope() { detail::ranks_are_threads() = before_; }
+  rank_noun_scope(const rank_noun_scope&) = delete;
+  rank_noun_scope& operator=(const rank_noun_scope&) = delete;
+
+ private:
+  bool before_;
+};
+
 /// "rank" or "thread", and the plural.
 inline const char* rank_noun() noexcept { return ranks_are_threads() ? "thread" : "rank"; }
 inline const char* rank_nouns() noexcept { return ranks_are_threads() ? "threads" : "ranks"; }
@@ -32226,15 +32335,18 @@ inline bool polls(const place_total& site) noexcept {
 
 enum class call_sites { all, polls, others };
 
-/// "MPI_Win_fence (win.cpp:12), ...": at most three call sites.
+/// "MPI_Win_fence (win.cpp:12), ...": at most three call sites. One line of source may have several calls, which share a name.
 inline std::string calls_text(const base::vector<place_total>& calls, call_sites which = call_sites::all) {
   constexpr std::size_t most = 3;
+  base::vector<std::string> named;
   std::string text;
-  std::size_t count = 0;
   for (const place_total& site : calls) {
     if (which != call_sites::all && polls(site) != (which == call_sites::polls)) continue;
-    if (++count > most) return text + ", ...";
-    text += (count == 1 ? "" : ", ") + brief_call_text(site.where);
+    std::string name = brief_call_text(site.where);
+    if (std::find(named.begin(), named.end(), name) != named.end()) continue;
+    if (named.size() == most) return text + ", ...";
+    text += (named.empty() ? "" : ", ") + name;
+    named.push_back(std::move(name));
   }
   return text;
 }
@@ -32966,6 +33078,7 @@ struct verdict_entry : named_block {
   double ratio = 0;  ///< its time relative to the mean of the other ranks that run the block; 0: no others, or unknown
   double saving_seconds = 0;  ///< the run would be shorter by this if the cause were removed; wall time
   bool predicted = true;      ///< by the virtual clocks; otherwise the saving is an upper bound
+  bool at_least = false;  ///< the imbalance moves, and evening it out saves more
   bool of_pattern = false;    ///< no cause is known beyond the pattern of the waits
   bool after = false;         ///< about all unmarked code after a call
   std::string root;           ///< of the rule's finding
@@ -33046,7 +33159,7 @@ inline std::string slow_words(const explain::balance_answer& b, const char* one,
   if (b.several) return std::string("now one ") + base::rank_noun() + ", now another " + one;
   if (b.slow_ranks < 2) return base::rank_text(b.rank) + " " + one;
   if (b.slow_ranks > static_cast<std::int32_t>(std::size(b.slow)))
-    return std::to_string(b.slow_ranks) + " of " + std::to_string(b.ranks) + " " + base::rank_nouns() + " " + more;
+    return base::count(b.slow_ranks) + " of " + base::count(b.ranks) + " " + base::rank_nouns() + " " + more;
   base::pod_vector<std::int32_t> ranks;
   for (std::int32_t i = 0; i != b.slow_ranks; ++i) ranks.push_back(b.slow[i]);
   return base::rank_list(ranks) + " " + more;
@@ -33122,6 +33235,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     if ((v.ratio > 0 && v.ratio < least_ratio) || rule_replaces(b, found, said)) continue;
     v.saving_seconds = saving;
     v.predicted = !is_dealt(b, dealt);
+    v.at_least = v.predicted && b.moves;
     v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
     const std::string code = code_text(v.where);
     const std::string name = !unmarked           ? v.block + (code.empty() ? "" : " (" + code + ")")
@@ -33240,6 +33354,7 @@ struct run_facts {
   std::int64_t mpi_calls = 0;       ///< calls seen on all ranks; 0 means that interception did not work
   bool threads_only = false;        ///< one process without MPI: what is called a rank everywhere is one of its threads
   std::int64_t primitives = 0;      ///< thread primitives seen that waited, or ended a wait
+  std::int64_t interposed_calls = 0;  ///< calls of pthread functions that were seen; 0: they were not interposed
   std::int64_t short_waits = 0;     ///< waits for threads that were too short to be recorded
   double short_wait_seconds = 0;    ///< their time; no part of waiting_seconds
   double least_wait_seconds = 0;    ///< shorter waits for threads are not recorded
@@ -35127,18 +35242,24 @@ struct rank_code {
   std::int64_t polls_ns = 0;  ///< of `ns`, between two polls of one call: it may be a loop that waits
 };
 
-/// What the scheduler did to the main thread of a rank.
+/// What the kernel counted of the main thread of a rank.
 struct processor_use {
   std::int64_t ran_ns = 0;        ///< it had a processor
   std::int64_t ran_times = 0;     ///< how often it got one
   std::int64_t delay_ns = 0;      ///< it was ready to run, and had none
   std::int64_t own_delay_ns = 0;  ///< part of it outside MPI
+  std::int64_t own_system_ns = 0, own_faults = 0;  ///< time in the kernel and page faults outside MPI
   std::int32_t processors = 0;    ///< that it may use; 0: unknown
 
   /// What happened after `before`; the processors of now.
   processor_use since(const processor_use& before) const noexcept {
-    return {ran_ns - before.ran_ns, ran_times - before.ran_times, delay_ns - before.delay_ns,
-            own_delay_ns - before.own_delay_ns, processors};
+    return {ran_ns - before.ran_ns,
+            ran_times - before.ran_times,
+            delay_ns - before.delay_ns,
+            own_delay_ns - before.own_delay_ns,
+            own_system_ns - before.own_system_ns,
+            own_faults - before.own_faults,
+            processors};
   }
   /// The part of `delay_ns` that held the rank up. A rank that yields its processor while it waits in MPI is ready all the
   /// time and gets one as soon as it needs it. It runs for microseconds at a time; one that spins, for milliseconds.
@@ -35155,7 +35276,9 @@ struct code_use {
   std::int64_t ns = 0, visits = 0, work = 0;
   std::int64_t most_ns = 0, most_visits = 0, most_work = 0;
   std::int64_t most_whole_ns = 0;  ///< time of that rank in all blocks
+  std::int64_t system_ns = 0, faults = 0;  ///< of these ranks, in all blocks: time in the kernel, page faults
   std::int64_t most_delay_ns = 0;  ///< of its own code: ready to run without a processor
+  std::int64_t most_system_ns = 0, most_faults = 0;
   std::int64_t most_polls_ns = 0;  ///< its time between two polls of one call
   std::int64_t second_ns = 0;      ///< time of the rank with the second most
   std::int32_t ranks = 0, counting_ranks = 0;  ///< ranks that ran it; of these, with units of work
@@ -35169,6 +35292,8 @@ struct code_use {
       most_work = o.most_work;
       most_whole_ns = o.most_whole_ns;
       most_delay_ns = o.most_delay_ns;
+      most_system_ns = o.most_system_ns;
+      most_faults = o.most_faults;
       most_polls_ns = o.most_polls_ns;
       most_processors = o.most_processors;
       most_rank = o.most_rank;
@@ -35176,6 +35301,8 @@ struct code_use {
     ns += o.ns;
     visits += o.visits;
     work += o.work;
+    system_ns += o.system_ns;
+    faults += o.faults;
     ranks += o.ranks;
     counting_ranks += o.counting_ranks;
   }
@@ -35288,6 +35415,8 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
     u.work = u.most_work = c.work;
     u.most_whole_ns = whole_ns;
     u.most_delay_ns = processor.own_delay_ns;
+    u.system_ns = u.most_system_ns = processor.own_system_ns;
+    u.faults = u.most_faults = processor.own_faults;
     u.most_polls_ns = c.polls_ns;
     u.most_processors = processor.processors;
     u.most_rank = rank;
@@ -35328,7 +35457,8 @@ struct program_facts {
   const code_table* code = nullptr;
   base::pod_vector<sends> sites;  ///< sorted by site
   bool shared_processors = false;  ///< ranks often waited for a processor, so that the virtual clocks see too little saving
-  bool useful_known = false;  ///< time outside MPI is work: no rank waits there, or is ready to run without a processor
+  std::int64_t without_processor_ns = 0;  ///< of all ranks: ready to run, and no processor was free
+  bool useful_known = false;  ///< no rank waits outside MPI: time there is work, or without a processor
 
   /// Own work of a rank before each send of a call site, since it last completed a communication; 0: unknown.
   double mean_ns_before(core::stable_key site) const noexcept {
@@ -35344,11 +35474,13 @@ struct code_spread {
   const char* lead = "";  ///< one, several, alone: these ranks have more of it; few: at most half of the ranks run it, evenly;
       ///< even: no rank has more; empty: unknown
   const char* excess = "";  ///< why: units (of work), visits, speed (equal units), both (units and
-      ///< speed), shared (it waited for a processor), unknown
+      ///< speed), shared (it waited for a processor), faults (the kernel gave it memory), system (other time in the kernel),
+      ///< unknown
   std::int32_t rank = -1;  ///< the rank with the most time
   double ratio = 0;  ///< its time to the mean of the others that run it; 0: no others do
   std::int64_t above_mean_ns = INT64_MAX;  ///< its time above the mean of all, which balancing saves at most; not of even
   double units_ratio = 0, visits_ratio = 0;  ///< likewise; 0: unknown
+  std::int64_t more_system_ns = 0, more_faults = 0;  ///< of faults and system: above the mean of the others
 
   bool uneven() const noexcept { return above_mean_ns != INT64_MAX; }
 
@@ -35389,8 +35521,19 @@ struct code_spread {
     if (out.units_ratio > 0)
       out.excess = part(out.units_ratio) > 0.6 ? "units" : part(out.units_ratio) < 0.4 ? "speed" : "both";
     else out.excess = part(out.visits_ratio) > 0.6 ? "visits" : "unknown";
-    if (part(out.units_ratio) <= 0.6 && part(out.visits_ratio) <= 0.6 && 2 * static_cast<double>(use->most_delay_ns) >= excess)
+    if (part(out.units_ratio) > 0.6 || part(out.visits_ratio) > 0.6) return out;
+    // The rank's time in the kernel belongs to no block, so that it must also be enough for the block: half of the excess, and
+    // more than the kernel's clock may be wrong.
+    constexpr double least_system_ns = 40e6, most_ns_of_fault = 50e3;
+    const double system = static_cast<double>(use->most_system_ns) - mean_of_others(whole.system_ns, use->most_system_ns);
+    const double faults = static_cast<double>(use->most_faults) - mean_of_others(whole.faults, use->most_faults);
+    if (2 * static_cast<double>(use->most_delay_ns) >= excess) {
       out.excess = "shared";
+    } else if (2 * system >= excess && system >= least_system_ns) {
+      out.excess = faults * most_ns_of_fault >= system ? "faults" : "system";
+      out.more_system_ns = static_cast<std::int64_t>(system);
+      out.more_faults = static_cast<std::int64_t>(faults);
+    }
     return out;
   }
 };
@@ -35671,7 +35814,10 @@ class fact_maker {
       return std::max(predicted, program_.shared_processors ? spread.above_mean_ns : std::int64_t{0});
     }
     const explain::critical_block* const path = critical(top.block);
-    return std::min(path != nullptr ? path->imbalance_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns);
+    const bool faster = std::string_view(spread.excess) == "speed";  // less work, not other ranks that do it
+    return std::min(
+        std::min(path != nullptr ? path->imbalance_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns),
+        faster ? INT64_MAX : by_balance());
   }
   bool balance_predicted(const explain::residual_term& top, const code_spread& spread) const noexcept {
     const explain::balance_answer* const b = balance_of(top);
@@ -35702,11 +35848,22 @@ class fact_maker {
       default: return false;
     }
   }
+  // What another division of the same work saves at most: the ranks compute as long on average.
+  std::int64_t by_balance() const noexcept {
+    if (!program_.useful_known || found_.efficiency.parallel <= 0) return INT64_MAX;
+    const double useful = std::min(1.0, found_.efficiency.parallel) * static_cast<double>(found_.total_ns);
+    const std::int64_t without =
+        program_.shared_processors ? program_.without_processor_ns / std::max<std::int64_t>(1, ranks_) : 0;
+    return std::min(found_.total_ns, found_.total_ns - static_cast<std::int64_t>(useful) + without);
+  }
   // What other times or another order of calls save at most: the rank that computes longest remains.
   std::int64_t by_order() const noexcept {
-    const double computing = found_.efficiency.communication;  // its part of the run
-    if (!program_.useful_known || computing <= 0) return INT64_MAX;
-    return static_cast<std::int64_t>((1 - std::min(1.0, computing)) * static_cast<double>(found_.total_ns));
+    if (!program_.useful_known) return INT64_MAX;
+    std::int64_t computing_ns =
+        static_cast<std::int64_t>(std::min(1.0, found_.efficiency.communication) * static_cast<double>(found_.total_ns));
+    if (program_.shared_processors)  // it computed for less than it was outside MPI
+      computing_ns = program_.code != nullptr ? program_.code->whole.most_ns - program_.code->whole.most_delay_ns : 0;
+    return computing_ns > 0 ? std::max<std::int64_t>(0, found_.total_ns - computing_ns) : INT64_MAX;
   }
 
   void wait(std::size_t index) {
@@ -35831,6 +35988,7 @@ class fact_maker {
       w.set("code_ranks", use != nullptr ? use->ranks : 0).set("code_ratio", spread.ratio);
       w.set("code_processors", use != nullptr ? use->most_processors : 0);
       w.set("code_delay", seconds(use != nullptr ? use->most_delay_ns : 0));
+      w.set("code_system", seconds(spread.more_system_ns)).set("code_faults", spread.more_faults);
       w.set("units_ratio", spread.units_ratio).set("visits_ratio", spread.visits_ratio);
       w.set("above_mean", seconds(above_mean(top, spread, longest_waiter)));
       w.set("balance_predicted",
@@ -36325,12 +36483,13 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "in_turn top_here "
        "earlier_in_turn earlier_indirect earlier_share blocks_count top_late_amount top_waiting_amount top_ratio top_share "
        "operation_site cause_site ranks code_rank "
-       "code_ranks code_ratio code_processors units_ratio visits_ratio;"
+       "code_ranks code_ratio code_processors code_faults units_ratio visits_ratio;"
        "text: pattern quality operation operation_call operation_region cause cause_call cause_region blocks late_ranks "
        "waiting_ranks top top_kind top_unit top_place lead excess earlier_sends earlier_ranks late_others;"
        "seconds: duration all_shapes longest mean wrong_order_duration indirect unexplained blocks_duration avoidable positive "
        "more slower "
        "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean code_delay "
+       "code_system "
        "earlier_saving;"
        "boolean: nonblocking same_site sends_after_work balance_predicted earlier_known",
        false},
@@ -38929,7 +39088,7 @@ inline const char* balance() noexcept {
 # The ranks do different amounts of the block that made the late side late: the difference is the cause, whatever waits.
 declare composite event uneven member ( wait as w )
   when (w.lead = 'one' or w.lead = 'several') and w.top_kind != 'waiting';
-declare problem for uneven when w.excess != 'speed' and w.excess != 'shared' parameters (
+declare problem for uneven when w.excess != 'speed' and w.excess != 'shared' and w.excess != 'faults' and w.excess != 'system' parameters (
   name = "uneven_work",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
   root = "{w.top} {w.top_place} {w.code_rank}",
@@ -38962,6 +39121,28 @@ declare problem for uneven when w.excess = 'shared' parameters (
                  long as on the others" + if(w.code_processors > 0, "; it may use {plural(w.code_processors, 'processor', 'processors')}.", "."),
   verdict = "rank {w.code_rank} was ready to run for {w.code_delay} without a processor: giving each rank one of its own",
   advice = "give each rank a processor of its own: start fewer ranks on this machine, check the binding, stop what else runs there",
+  duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
+
+# The kernel is the cause: it gave the rank memory, or served other calls.
+declare problem for uneven when w.excess = 'faults' parameters (
+  name = "page_faults",
+  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
+  root = "{w.top} {w.top_place} {w.code_rank}",
+  description = "rank {w.code_rank} spent {w.code_system} more in the kernel than the others, in {plural(w.code_faults, 'more page fault', 'more page faults')},
+                 so that {w.top} took {w.code_ratio} times as long.",
+  verdict = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
+            + " because of page faults: using the same memory again",
+  advice = "use the same memory again on rank {w.code_rank} instead of giving it back to the system: a pool, or M_MMAP_THRESHOLD and
+            M_TRIM_THRESHOLD of mallopt; or touch it once before",
+  duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
+declare problem for uneven when w.excess = 'system' parameters (
+  name = "system_calls",
+  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
+  root = "{w.top} {w.top_place} {w.code_rank}",
+  description = "rank {w.code_rank} spent {w.code_system} more in the kernel than the others, so that {w.top} took {w.code_ratio} times as long.",
+  verdict = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
+            + " because of system calls: making fewer of them",
+  advice = "make fewer system calls on rank {w.code_rank} (strace -c -f counts them): larger buffers, fewer files, no clock or memory calls in loops",
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
 
 # One rank runs the block, or few do, and the others wait: Amdahl's law.
@@ -39480,7 +39661,8 @@ declare problem for future parameters (
   duration = w.duration,
   saving = w.avoidable );
 
-declare composite event join member ( wait as w ) when w.pattern = 'join';
+# If most of the wait is inherited, the joined thread waited itself: advice for that wait shortens this one.
+declare composite event join member ( wait as w ) when w.pattern = 'join' and 2 * w.top_inherited <= w.top_duration;
 declare problem for join parameters (
   name = "join",
   description = "{w.waiting_ranks} waited in {w.operation} for the end of {w.late_others}.",
@@ -40182,7 +40364,8 @@ inline void print_lines(const std::string& text) {
 /// `shared`: whether ranks often waited for a processor. `useful_known`: as in rules::program_facts. Errors in rules are printed and counted in `facts.warnings`; they
 /// change nothing else. For rank 0.
 inline rules::evaluation advise(const char* wanted, const explain::outcome& found, const base::names& names,
-                                rules::contribution&& all, bool shared, bool useful_known, reports::run_facts& facts) {
+                                rules::contribution&& all, bool shared, bool useful_known, std::int64_t without_processor_ns,
+                                reports::run_facts& facts) {
   try {
     const rules::rules_setting setting = rules::rules_setting::parse(wanted);
     const rules::knowledge known = rules::active_rules(setting, all.events, std::move(all.texts));
@@ -40193,6 +40376,7 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
     program.code = &all.code;
     program.shared_processors = shared;
     program.useful_known = useful_known;
+    program.without_processor_ns = without_processor_ns;
     for (const rules::site_use& u : all.uses)
       if (u.what == rules::site_use::kind::send) program.sites.push_back({u.site, u.calls, u.own_before_ns});
     rules::evaluation evaluated = rules::evaluate(known, found, facts.ranks, names, program,
@@ -42020,7 +42204,9 @@ class thread_book {
     // A thread that was notified waits for the lock again.
     if (core::action_of(wait.call).op == core::thread_op::await_notify && !p.causer_is_anchor &&
         is_release(locations_[p.causer_location]->records[p.causer].call))
-      r.call = core::mpi_call::mutex_lock;
+      r.call = wait.call == core::mpi_call::pthread_cond_wait || wait.call == core::mpi_call::pthread_cond_timedwait
+                   ? core::mpi_call::pthread_mutex_lock
+                   : core::mpi_call::mutex_lock;
     if (p.base == thread_part::none) return;
     r.flags = static_cast<std::uint16_t>(r.flags | core::thread_flag::based);
     r.tag = static_cast<std::int32_t>(p.base_is_record ? numbers_[p.causer_location].of_record[p.base] : new_anchor_[p.base]);
@@ -42241,6 +42427,7 @@ struct process_records {
   std::uint64_t lost_steps = 0;
   std::uint64_t lost_orders = 0;   ///< segments whose order did not fit into memory
   std::uint64_t closings = 0;      ///< number of earlier epochs in which memory ran out
+  std::uint64_t interposed = 0;  ///< calls of pthread functions that were seen
   std::uint64_t primitives = 0;  ///< thread primitives that waited, or ended a wait
   std::uint64_t short_waits = 0, short_ticks = 0;  ///< waits for threads that were too short for a record
   std::uint64_t least_ticks = 0;  ///< shorter ones have none
@@ -45149,6 +45336,7 @@ inline void collect_location(record::location& from, const record::run_facts& ru
     to.order = more->order.segments();
     to.order_nodes = more->order.nodes();
   }
+  all.interposed += __atomic_load_n(&from.interposed, __ATOMIC_RELAXED);
   const record::thread_facts* const thread = __atomic_load_n(&from.calls, __ATOMIC_ACQUIRE);
   if (thread == nullptr) return;
   beside.sites = &thread->sites;
@@ -47698,9 +47886,12 @@ inline std::string sentence(const result& r, const verdict_entry& v) {
   const std::string low = base::duration(s.low, 2), high = base::duration(s.high, 2);
   const bool at_most = !v.predicted || s.low < detail::least_share * r.run.seconds;
   return v.claim + " would shorten the run by " +
-         (at_most       ? "up to " + high
-          : low == high ? (v.problem.empty() ? "about" : predicted_words(r)) + (" " + high)
-                        : low + " to " + high) +
+         (at_most       ? (v.at_least ? "about " : "up to ") + high
+          : low == high ? (v.at_least          ? "at least"
+                           : v.problem.empty() ? "about"
+                                               : predicted_words(r)) +
+                              (" " + high)
+                        : low + " to " + high + (v.at_least ? " or more" : "")) +
          " of " + base::duration(r.run.seconds, 2);
 }
 
@@ -47813,6 +48004,7 @@ void write_run(Writer& out, const result& r) {
         .member("short_waits", run.short_waits)
         .member("short_wait_seconds", run.short_wait_seconds)
         .member("least_wait_seconds", run.least_wait_seconds);
+  if (run.interposed_calls > 0) out.member("interposed_calls", run.interposed_calls);
   if (run.unseen_seconds > 0) out.member("unseen_seconds", run.unseen_seconds);
   if (run.other_threads > 0)
     out.member("other_threads", run.other_threads).member("other_thread_seconds", run.other_thread_seconds);
@@ -47924,6 +48116,7 @@ void write_communication(Writer& out, const result& r) {
 /// breaks and, of more than 4,096 ranks, without the figures of each rank.
 template <class Sink>
 void write_json(const result& r, Sink sink, bool for_page = false) {
+  const base::rank_noun_scope noun(r.run.threads_only);
   const bool by_rank = !for_page || r.run.ranks <= 4096;
   json_document out(json_sink(sink), for_page);
   out.begin_object().member("schema", "whywait/1");
@@ -48236,6 +48429,12 @@ inline namespace v0 {
 namespace reports {
 
 /// What all sections of a page use.
+/// A sentence with a capital letter at its begin.
+inline std::string sentence_of(std::string words) {
+  if (!words.empty() && words[0] >= 'a' && words[0] <= 'z') words[0] = static_cast<char>(words[0] - 'a' + 'A');
+  return words;
+}
+
 struct page_context {
   const result& r;
   html_writer& out;
@@ -48281,7 +48480,7 @@ struct page_context {
     } else if (b.kind == "between") {
       out.put("between ");
       if (b.from) call(*b.from);
-      else out.put("<code>MPI_Init</code>");
+      else out.put(base::ranks_are_threads() ? "the start" : "<code>MPI_Init</code>");
       out.put(" and ");
       call(b.where);
     } else {
@@ -48305,7 +48504,7 @@ struct page_context {
         out.put("</ul><details><summary>$ more</summary><ul>", static_cast<std::int64_t>(all.size() - first));
       out.put("<li><span>");
       if (l.rank < 0) out.put("all others");
-      else out.put("rank $", l.rank);
+      else out.put("$", base::rank_text(l.rank));
       if (threads && l.rank >= 0) out.put(" thread $", l.thread);
       out.put("</span>");
       if (l.rank < 0) out.put("<span></span>");
@@ -48556,6 +48755,8 @@ inline std::string quality_words(const run_facts& run) {
   if (!run.threads_only) text += ", " + base::counted(run.unmatched, "message") + " unmatched";
   if (!run.threads_only && run.primitives > 0)
     text += ", " + base::counted(run.primitives, "wait or release of a thread", "waits and releases of threads");
+  if (run.interposed_calls > 0)
+    text += ", " + base::counted(run.interposed_calls, "call of a pthread function", "calls of pthread functions");
   if (run.short_waits > 0)
     text += ", " + base::counted(run.short_waits, "wait") + " for threads of less than " +
             base::duration(run.least_wait_seconds, 2) + " only counted (" + base::duration(run.short_wait_seconds, 2) + ")";
@@ -48668,8 +48869,9 @@ inline void page_critical_path(const page_context& p) {
   constexpr std::size_t first = 8;
   p.section("path", "Critical path",
             "The code that makes the run as long as it is: only less of it makes the run shorter. <em>Above mean</em> is what "
-            "exceeds the mean of all "
-            "ranks; <em>twice as fast</em> is the wall time saved if the block took half the time everywhere.");
+            "exceeds the mean of all " +
+                std::string(base::rank_nouns()) +
+                "; <em>twice as fast</em> is the wall time saved if the block took half the time everywhere.");
   out.put("<div class=\"stack path\" aria-hidden=\"true\">");
   for (std::size_t i = 0; i != std::min(first, ledger.critical_path.size()); ++i)
     out.put("<i class=\"$\" style=\"width:$\"></i>", as_markup(i % 2 == 0 ? "code" : "code odd"),
@@ -48688,7 +48890,7 @@ inline void page_critical_path(const page_context& p) {
           "class=\"late\" style=\"width:$\"></i></span></td><td class=\"n\">$</td><td class=\"n\">",
           as_time(e.seconds), as_width(std::max(0.0, e.seconds - e.imbalance_seconds) / ledger.seconds),
           as_width(e.imbalance_seconds / ledger.seconds), as_time(e.imbalance_seconds));
-      if (e.saving_seconds) out.put("saves $", as_time(*e.saving_seconds));
+      if (e.saving_seconds && *e.saving_seconds > 0) out.put("saves $", as_time(*e.saving_seconds));
       out.put("</td></tr>");
     }
     out.put("</tbody></table></div>");
@@ -48714,21 +48916,23 @@ inline void page_what_if(const page_context& p) {
   if ((m.speeds.empty() && balances == 0 && asked.answers.empty()) || run <= 0) return;
   html_writer& out = p.out;
   p.section("whatif", "What if",
-            "How long the run would have taken with one change, by the virtual clocks: the same messages in the same order. "
-            "One change at a time; "
-            "savings do not add up.");
+            "How long the run would have taken with one change, by the virtual clocks: the same " +
+                std::string(base::ranks_are_threads() ? "events" : "messages") +
+                " in the same order. One change at a time; savings do not add up.");
   if (!m.speeds.empty()) {
     out.put(
-        "<div class=\"scroll\"><table class=\"speeds\"><caption>If a block took less time on all ranks</caption><thead><tr><th "
-        "scope=\"col\">code</th><th scope=\"col\">100 %</th>");
+        "<div class=\"scroll\"><table class=\"speeds\"><caption>If a block took less time on all $</caption><thead><tr><th "
+        "scope=\"col\">code</th><th scope=\"col\">100 %</th>",
+        base::rank_nouns());
     for (std::size_t i = m.speeds[0].answers.size(); i-- != 0;)
       out.put("<th scope=\"col\">$</th>", base::percent(m.speeds[0].answers[i].factor));
     out.put("</tr></thead><tbody>");
     for (const speed_entry& s : m.speeds) {
       out.put("<tr class=\"speed\"><th scope=\"row\">");
       if (s.network)
-        out.put("network: $", as_markup(p.r.files.seconds > 0 ? "time inside MPI, but for files, that is not waiting"
-                                                              : "all time inside MPI that is not waiting"));
+        out.put("$", as_markup(base::ranks_are_threads() ? "all time inside primitives that is not waiting"
+                               : p.r.files.seconds > 0   ? "network: time inside MPI, but for files, that is not waiting"
+                                                         : "network: all time inside MPI that is not waiting"));
       else p.block(s);
       out.put("</th><td class=\"n\" data-factor=\"1\">$</td>", as_time(run));
       for (std::size_t i = s.answers.size(); i-- != 0;) {
@@ -48740,17 +48944,18 @@ inline void page_what_if(const page_context& p) {
   }
   if (balances != 0) {
     out.put(
-        "<div class=\"scroll\"><table class=\"balances\"><caption>If a block were balanced over the ranks that run "
+        "<div class=\"scroll\"><table class=\"balances\"><caption>If a block were balanced over the $ that run "
         "it</caption><thead><tr><th scope=\"col\">code</th><th scope=\"col\">most on</th><th scope=\"col\">run</th><th "
-        "scope=\"col\">saves</th></tr></thead><tbody>");
+        "scope=\"col\">saves</th></tr></thead><tbody>",
+        base::rank_nouns());
     for (std::size_t i = 0; i != balances; ++i) {
       const balance_entry& b = m.balances[i];
       out.put("<tr><th scope=\"row\">$", as_markup(b.unmarked ? "unmarked code, above all " : ""));
       p.block(b);
       out.put(
-          "</th><td>rank $</td><td class=\"n\">$<span class=\"track\" aria-hidden=\"true\"><i class=\"bar\" "
+          "</th><td>$</td><td class=\"n\">$<span class=\"track\" aria-hidden=\"true\"><i class=\"bar\" "
           "style=\"width:$\"></i></span></td><td class=\"n\">$</td></tr>",
-          b.rank, as_time(b.seconds), as_width(b.seconds / run), as_time(b.saving_seconds));
+          base::rank_text(b.rank), as_time(b.seconds), as_width(b.seconds / run), as_time(b.saving_seconds));
     }
     out.put("</tbody></table></div>");
   }
@@ -48771,13 +48976,13 @@ inline void page_what_if(const page_context& p) {
     }
     out.put("</dl>");
   }
-  const std::string caveats = prediction_caveats(p.r);
+  const std::string caveats = sentence_of(prediction_caveats(p.r));
   if (!caveats.empty()) out.put("<p class=\"how\">$.</p>", caveats);
   if (p.r.run.first_comers > 0)
     out.put(
-        "<p class=\"how\">Every rank is assumed to get the same work again, but $ answers went to the first rank that sent a "
+        "<p class=\"how\">Every $ is assumed to get the same work again, but $ answers went to the first one that sent a "
         "request.</p>",
-        as_count(p.r.run.first_comers));
+        base::rank_noun(), as_count(p.r.run.first_comers));
   p.end_section();
 }
 
@@ -48835,9 +49040,10 @@ inline void page_propagation(const page_context& p) {
   if (links.empty() && d.direct_seconds + d.indirect_seconds + d.nobody_seconds <= 0) return;
   html_writer& out = p.out;
   p.section("chain", "How waiting spreads",
-            "A rank that waits comes late itself, and others wait for it. An arrow leads from a wait to the waits that "
-            "inherited it; its length is the "
-            "inherited time.");
+            "A " + std::string(base::rank_noun()) +
+                " that waits comes late itself, and others wait for it. An arrow leads from a wait to the waits that "
+                "inherited it; its length is the "
+                "inherited time.");
   std::size_t first = 0;  // those that matter
   while (first != links.size() && first != 8 && p.share_of_waiting(links[first].seconds) >= 0.01) ++first;
   if (first == 0 && !links.empty()) first = 1;
@@ -48850,7 +49056,8 @@ inline void page_propagation(const page_context& p) {
   detail::share_bar(p, "Where waits come from <small>by proportion, as Scalasca divides them</small>", d.direct_seconds,
                     "the late side ran longer", d.indirect_seconds, "the late side had waited", d.nobody_seconds,
                     "no difference was found");
-  detail::share_bar(p, "What waits lead to", d.terminal_seconds, "delayed no other rank", d.propagating_seconds,
+  detail::share_bar(p, "What waits lead to", d.terminal_seconds,
+                    base::ranks_are_threads() ? "delayed no other thread" : "delayed no other rank", d.propagating_seconds,
                     "made others wait", 0, "");
   const base::vector<delay_entry>& costs = p.r.ledger.delay_costs;
   if (!costs.empty()) {
@@ -48928,10 +49135,9 @@ inline void heat_scale(html_writer& out, const char* least, const char* most) {
   out.put("</svg>$</p>", as_markup(most));
 }
 
-/// "rank 3", "ranks 128-191".
-inline std::string row_words(const explain::rank_rows& rows, std::int32_t row) {
-  const std::int32_t first = rows.first_rank(row), last = rows.last_rank(row);
-  return first == last ? "rank " + std::to_string(first) : "ranks " + std::to_string(first) + "-" + std::to_string(last);
+/// The time inside calls that is not waiting.
+inline const char* calls_words() noexcept {
+  return base::ranks_are_threads() ? "inside primitives, not waiting" : "inside MPI, not waiting";
 }
 
 /// Labels of the rows beside a map: at most nine.
@@ -48976,30 +49182,32 @@ inline void page_time_map(const page_context& p) {
   if (m.ranks == 0 || bins == 0) return;
   html_writer& out = p.out;
   const explain::rank_rows rows(m.ranks);
-  std::string how = "Each row is a rank, from left to right the run. Colour is the share of time.";
+  const std::string noun = base::rank_noun(), nouns = base::rank_nouns();
+  std::string how = "Each row is a " + noun + ", from left to right the run. Colour is the share of time.";
   if (rows.each() > 1)
-    how = "Each row is a group of " + base::counted(rows.each(), "consecutive rank") +
-          ", from left to right the run. Colour is the share of their time. More than 64 ranks are grouped, all groups of the "
-          "same "
-          "size.";
+    how = "Each row is a group of " + base::counted(rows.each(), ("consecutive " + noun).c_str()) +
+          ", from left to right the run. Colour is the share of their time. More than 64 " + nouns +
+          " are grouped, all groups of the same size.";
   p.section("time", "When and where", how);
   out.put("<div class=\"maps\" data-map=\"time\">");
   struct series_name {
     std::size_t series;
     std::string label;
   };
-  base::vector<series_name> shown;
-  shown.push_back({explain::run_maps::waiting, "waiting"});
+  base::vector<series_name> all, shown;
+  all.push_back({explain::run_maps::waiting, "waiting"});
   for (std::size_t b = 0; b != p.r.maps.blocks.size(); ++b) {
     const named_block& block = p.r.maps.blocks[b];
-    shown.push_back({explain::run_maps::first_block + b, html_text(base::shorten_middle(block.block, 48))});
+    all.push_back({explain::run_maps::first_block + b, html_text(base::shorten_middle(block.block, 48))});
   }
-  shown.push_back({explain::run_maps::other, "other code"});
-  shown.push_back({explain::run_maps::calls, "inside MPI, not waiting"});
+  all.push_back({explain::run_maps::other, "other code"});
+  all.push_back({explain::run_maps::calls, detail::calls_words()});
+  for (const series_name& s : all)
+    if (detail::sum_of_series(m, s.series) > 0) shown.push_back(s);
+  if (shown.empty()) shown.push_back(all[0]);
   std::size_t number = 0;
   for (const series_name& s : shown) {
     const double sum = detail::sum_of_series(m, s.series);
-    if (sum <= 0 && s.series != explain::run_maps::waiting) continue;
     detail::map_choice(out, "m", number++,
                        s.label + " <small>" + html_text(base::percent(p.share_of_rank_time(sum))) + "</small>");
   }
@@ -49011,7 +49219,6 @@ inline void page_time_map(const page_context& p) {
       std::max<std::int64_t>(64, std::min<std::int64_t>(384, rows.count() * 22)));
   number = 0;
   for (const series_name& s : shown) {
-    if (detail::sum_of_series(m, s.series) <= 0 && s.series != explain::run_maps::waiting) continue;
     out.put("<div class=\"pane\" id=\"p$\" data-kind=\"$\" data-series=\"$\">", static_cast<std::int64_t>(number++),
             as_markup(s.series == explain::run_maps::waiting ? "waiting"
                       : s.series == explain::run_maps::calls ? "calls"
@@ -49023,7 +49230,7 @@ inline void page_time_map(const page_context& p) {
       const double share = base::seconds_of(m.at(row, s.series)[x]) / room;
       return share < 0.005 ? 0 : detail::heat_level(share);
     };
-    detail::heat_svg(out, bins, m.rows(), level, "share of time by rank and time");
+    detail::heat_svg(out, bins, m.rows(), level, "share of time by " + noun + " and time");
     out.put("</div>");
   }
   out.put("</div>");
@@ -49081,7 +49288,8 @@ inline void matrix(const page_context& p, const base::pod_vector<explain::row_pa
       "<div class=\"stacked\" tabindex=\"0\" role=\"group\" aria-label=\"Matrix; arrow keys move a cursor\" data-kind=\"$\">",
       static_cast<std::int64_t>(kind));
   heat_svg(
-      out, size, size, [&](std::size_t x, std::size_t y) { return heat_level(share(cells[y * size + x])); }, "ranks by ranks");
+      out, size, size, [&](std::size_t x, std::size_t y) { return heat_level(share(cells[y * size + x])); },
+      std::string(base::rank_nouns()) + " by " + base::rank_nouns());
   out.put("</div></div>");
 }
 
@@ -49093,10 +49301,11 @@ inline void page_matrix(const page_context& p) {
   if (m.ranks < 2 || (m.messages.empty() && m.waits.empty())) return;
   html_writer& out = p.out;
   const explain::rank_rows rows(m.ranks);
-  p.section("ranks", "Which ranks waited for which",
-            rows.each() > 1
-                ? "Rows and columns are groups of " + base::count(rows.each()) + " consecutive ranks, named by the first."
-                : std::string("Rows and columns are ranks."));
+  const std::string nouns = base::rank_nouns();
+  p.section("ranks", "Which " + nouns + " waited for which",
+            rows.each() > 1 ? "Rows and columns are groups of " + base::count(rows.each()) + " consecutive " + nouns +
+                                  ", named by the first."
+                            : "Rows and columns are " + nouns + ".");
   out.put("<div class=\"maps\" data-map=\"ranks\">");
   const bool waits = !m.waits.empty(), messages = !m.messages.empty();
   std::size_t number = 0;
@@ -49108,7 +49317,7 @@ inline void page_matrix(const page_context& p) {
   const auto pane = [&] { out.put("<div class=\"pane\" id=\"q$\">", static_cast<std::int64_t>(number++)); };
   if (waits) {
     pane();
-    detail::matrix(p, m.waits, 0, rows, "ranks that waited", "ranks that came late");
+    detail::matrix(p, m.waits, 0, rows, (nouns + " that waited").c_str(), (nouns + " that came late").c_str());
     out.put("</div>");
   }
   for (const std::size_t kind : {std::size_t(1), std::size_t(2)}) {
@@ -49289,10 +49498,10 @@ inline void region_row(const page_context& p, const region_entry& r, double long
   if (r.recursive) out.put(" <small>inside itself: without other regions inside it</small>");
   if (r.threads > 1) out.put(" <small>$ threads of a rank, added up</small>", as_count(r.threads));
   out.put(
-      "</th><td class=\"n\">$</td><td class=\"n\">$</td><td class=\"n\">$</td><td class=\"n\">$ <small>rank $</small><span "
+      "</th><td class=\"n\">$</td><td class=\"n\">$</td><td class=\"n\">$</td><td class=\"n\">$ <small>$</small><span "
       "class=\"track\" aria-hidden=\"true\"><i class=\"code\" style=\"width:$\"></i></span></td><td class=\"n\">$</td>",
       as_count(r.visits), as_time(r.min_seconds), as_time(r.ranks > 0 ? r.seconds / static_cast<double>(r.ranks) : 0),
-      as_time(r.max_seconds), r.max_rank, as_width(longest > 0 ? r.max_seconds / longest : 0),
+      as_time(r.max_seconds), base::rank_text(r.max_rank), as_width(longest > 0 ? r.max_seconds / longest : 0),
       base::percent(r.seconds > 0 ? r.mpi_seconds / r.seconds : 0));
   if (r.efficiency)
     out.put("<td class=\"n\">$ <small>= $ \xc3\x97 $</small></td></tr>",
@@ -49325,6 +49534,95 @@ inline void message_row(const page_context& p, const traffic_entry& t) {
   out.put("<td class=\"n\">$</td></tr>", as_time(t.seconds));
 }
 
+/// What all calls of one size class sent, by operation.
+struct size_row {
+  std::int64_t least_bytes = 0;
+  std::int64_t end_bytes = 1;           ///< the first size of the next row
+  std::int64_t counts[3] = {0, 0, 0};  ///< as in operations_of_sizes
+  std::int64_t bytes = 0;
+  std::int64_t count() const noexcept { return counts[0] + counts[1] + counts[2]; }
+};
+constexpr struct {
+  const char *operation, *style, *words;
+} operations_of_sizes[] = {{"send", "message", "messages"},
+                           {"collective", "collective", "collective calls"},
+                           {"transfer", "window", "one-sided transfers"}};
+
+/// The size classes of all call sites, ascending; empty ones between them are one row.
+inline base::vector<size_row> rows_of_sizes(const profile& all) {
+  base::vector<size_row> rows;
+  for (const traffic_entry& t : all.messages)
+    for (std::size_t o = 0; o != 3; ++o) {
+      if (std::string_view(t.operation) != operations_of_sizes[o].operation) continue;
+      for (const size_class& s : t.sizes) {
+        std::size_t at = 0;
+        while (at != rows.size() && rows[at].least_bytes < s.least_bytes) ++at;
+        if (at == rows.size() || rows[at].least_bytes != s.least_bytes) {
+          size_row row;
+          row.least_bytes = s.least_bytes;
+          row.end_bytes = std::max<std::int64_t>(1, 2 * s.least_bytes);
+          rows.insert(rows.begin() + static_cast<std::ptrdiff_t>(at), row);
+        }
+        rows[at].counts[o] += s.count;
+        rows[at].bytes += s.bytes;
+      }
+    }
+  for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
+    if (rows[i].end_bytes == rows[i + 1].least_bytes) continue;
+    size_row row;
+    row.least_bytes = rows[i].end_bytes;
+    row.end_bytes = rows[i + 1].least_bytes;
+    rows.insert(rows.begin() + static_cast<std::ptrdiff_t>(i + 1), row);
+  }
+  return rows;
+}
+
+/// "512 bytes", "2 KiB" of a power of two.
+inline std::string power_words(std::int64_t bytes) {
+  static const char* const units[] = {" KiB", " MiB", " GiB", " TiB"};
+  if (bytes < 1024) return base::memory(bytes);
+  std::size_t unit = 0;
+  for (bytes /= 1024; bytes >= 1024 && unit != 3; ++unit) bytes /= 1024;
+  return std::to_string(bytes) + units[unit];
+}
+
+/// How many messages of which size were sent, and the bytes in them.
+inline void size_histogram(const page_context& p) {
+  const base::vector<size_row> rows = rows_of_sizes(p.r.profile);
+  if (rows.empty()) return;
+  html_writer& out = p.out;
+  double most = 1, most_bytes = 1;
+  bool used[3] = {false, false, false};
+  for (const size_row& r : rows) {
+    most = std::max(most, static_cast<double>(r.count()));
+    most_bytes = std::max(most_bytes, static_cast<double>(r.bytes));
+    for (std::size_t o = 0; o != 3; ++o) used[o] = used[o] || r.counts[o] > 0;
+  }
+  out.put("<h3>By size</h3><ul class=\"legend\">");
+  for (std::size_t o = 0; o != 3; ++o)
+    if (used[o])
+      out.put("<li><i class=\"$\"></i>$</li>", as_markup(operations_of_sizes[o].style),
+              as_markup(operations_of_sizes[o].words));
+  out.put(
+      "</ul><div class=\"scroll\"><table class=\"sizes\"><thead><tr><th scope=\"col\">each</th><th scope=\"col\">count</th><th "
+      "scope=\"col\"></th><th scope=\"col\">bytes</th><th scope=\"col\"></th></tr></thead><tbody>");
+  for (const size_row& r : rows) {
+    out.put("<tr><th scope=\"row\">$</th><td class=\"n\">$</td><td><span class=\"track\">",
+            r.end_bytes < 3 && r.end_bytes - r.least_bytes == 1
+                ? power_words(r.least_bytes)
+                : power_words(r.least_bytes) + " to " + power_words(r.end_bytes),
+            base::count(r.count()));
+    for (std::size_t o = 0; o != 3; ++o)
+      if (r.counts[o] > 0)
+        out.put("<i class=\"$\" style=\"width:$\"></i>", as_markup(operations_of_sizes[o].style),
+                as_width(static_cast<double>(r.counts[o]) / most));
+    out.put(
+        "</span></td><td class=\"n\">$</td><td><span class=\"track\"><i class=\"rest\" style=\"width:$\"></i></span></td></tr>",
+        base::memory(static_cast<double>(r.bytes)), as_width(static_cast<double>(r.bytes) / most_bytes));
+  }
+  out.put("</tbody></table></div>");
+}
+
 }  // namespace detail
 
 /// Regions and messages in figures.
@@ -49334,10 +49632,10 @@ inline void page_profile(const page_context& p) {
   if (!all.regions.empty()) {
     double longest = 0;
     for (const region_entry& r : all.regions) longest = std::max(longest, r.max_seconds);
-    p.section(
-        "regions", "Regions",
-        "Each marked region from its begin to its end with everything inside: visits of all ranks, time of the ranks that "
-        "ran it. Parallel efficiency is load balance \xc3\x97 communication efficiency, as TALP defines them.");
+    p.section("regions", "Regions",
+              "Each marked region from its begin to its end with everything inside: visits and time of all " +
+                  std::string(base::rank_nouns()) +
+                  " that ran it. Parallel efficiency is load balance \xc3\x97 communication efficiency, as TALP defines them.");
     detail::folded_table(out, "regions",
                          "<th scope=\"col\">region</th><th scope=\"col\" class=\"n\">visits</th><th scope=\"col\" "
                          "class=\"n\">shortest</th><th scope=\"col\" class=\"n\">mean</th><th scope=\"col\" "
@@ -49360,6 +49658,7 @@ inline void page_profile(const page_context& p) {
                          all.messages.size(), [&](std::size_t i) { detail::message_row(p, all.messages[i]); });
     if (all.omitted_messages > 0)
       out.put("<p class=\"how\">$ call sites are left out, because there are too many.</p>", as_count(all.omitted_messages));
+    detail::size_histogram(p);
     p.end_section();
   }
 }
@@ -49386,7 +49685,7 @@ inline constexpr const char* begin[] = {
     "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=devic"
     "e-width,initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"generator\" content=\""
     "whywait\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';style-src 'unsafe-inline';scri"
-    "pt-src 'sha256-+FAqxusL0f4ukBZxojCr3Ef0ltb582/K0ooG9CmF0y0=';img-src data:;base-uri 'none';form-action 'none'\">\n<l"
+    "pt-src 'sha256-kmIvNJt73mTG5WL1vL21i1Y5+6k3ZgS9mXEaXZ8pxFk=';img-src data:;base-uri 'none';form-action 'none'\">\n<l"
     "ink rel=\"icon\" href=\"data:,\">\n<title>",
 };
 inline constexpr const char* style[] = {
@@ -49403,152 +49702,157 @@ inline constexpr const char* style[] = {
     "nk);font:16px/1.5 system-ui,-apple-system,\"Segoe UI\",Roboto,\"Helvetica Neue\",sans-serif;scroll-padding-top:1rem;"
     "-webkit-text-size-adjust:100%}\nbody{margin:0}\nmain{max-width:62rem;margin:0 auto;padding:0 1.25rem 4rem}\nsection,"
     "header{margin:0 0 3.5rem}\nh1{font-size:clamp(1.25rem,1rem + 1.2vw,1.6rem);line-height:1.32;font-weight:620;letter-s"
-    "pacing:-.012em;margin:.6rem 0 1.4rem;max-width:46rem;text-wrap:pretty;overflow-wrap:anywhere}\nh2{font-size:1.3rem;l"
-    "ine-height:1.3;font-weight:650;letter-spacing:-.008em;margin:0 0 .25rem;padding-top:1.5rem;border-top:1px solid var("
-    "--line)}\nh3{font-size:1rem;font-weight:650;margin:1.6rem 0 .5rem}\nh4{font-size:.85rem;font-weight:600;color:var(--"
-    "soft);margin:0 0 .35rem}\nh3 small,h4 small{font-weight:400;color:var(--soft)}\np{margin:.4rem 0;max-width:46rem}\ns"
-    "mall{font-size:.85em;color:var(--soft)}\na{color:var(--link);text-underline-offset:.15em;text-decoration-thickness:1"
-    "px}\ncode,pre,.src{font-family:ui-monospace,\"SF Mono\",\"Cascadia Code\",Menlo,Consolas,\"DejaVu Sans Mono\",monosp"
-    "ace;font-size:.88em;unicode-bidi:isolate;overflow-wrap:anywhere}\nspan.src{color:var(--soft)}\ndata,td,.n{font-varia"
-    "nt-numeric:tabular-nums}\ndata{white-space:nowrap}\n:focus-visible{outline:2px solid var(--link);outline-offset:2px;"
-    "border-radius:2px}\n.how{color:var(--soft);font-size:.92rem;margin-bottom:1rem}\n.how em{font-style:normal;color:var"
-    "(--ink)}\n.skip{position:absolute;left:-99rem}\n.skip:focus{left:.5rem;top:.5rem;background:var(--panel);padding:.4r"
-    "em .8rem;z-index:9}\n.scroll{overflow-x:auto}\ndetails{margin:.6rem 0}\nsummary{cursor:pointer;color:var(--link);wid"
-    "th:max-content;max-width:100%}\n.note{background:var(--note);border-left:3px solid var(--noteline);padding:.5rem .8r"
-    "em;border-radius:0 4px 4px 0;font-size:.95rem}\n.track{display:flex;height:.5rem;background:var(--track);border-radi"
-    "us:2px;overflow:hidden;min-width:4rem}\n.track i{display:block;height:100%;flex:none}\n.bar{background:var(--wait)}"
-    "\ni.late,.late i.bar{background:var(--late)}\ni.code{background:var(--code)}\ni.odd{background:var(--code2)}\ni.call"
-    "s{background:var(--calls)}\ni.rest,i.files{background:var(--rest)}\ni.message{background:var(--message)}\ni.collecti"
-    "ve{background:var(--collective)}\ni.window{background:var(--window)}\ni.thread{background:var(--thread)}\ni.ends{bac"
-    "kground:var(--ends)}\n.stack{display:flex;height:1.15rem;gap:1px;border-radius:3px;overflow:hidden;background:var(--"
-    "paper)}\n.stack i{display:block;height:100%;min-width:0}\n.legend{list-style:none;display:flex;flex-wrap:wrap;gap:.1"
-    "5rem 1.2rem;margin:.45rem 0 0;padding:0;font-size:.88rem;color:var(--soft)}\n.legend b{color:var(--ink);font-weight:"
-    "600;font-variant-numeric:tabular-nums}\n.legend i{display:inline-block;width:.7rem;height:.7rem;border-radius:2px;ma"
-    "rgin-right:.4rem;vertical-align:-.05rem}\n.run{display:flex;flex-wrap:wrap;gap:0 1.1rem;color:var(--soft);font-size:"
-    ".92rem;margin:0;padding-top:1.6rem;max-width:none}\n.run b{color:var(--ink);letter-spacing:.01em}\n.run .partial{col"
-    "or:var(--late);font-weight:600}\n.runs{list-style:none;padding:0;margin:0 0 1.2rem;max-width:46rem;display:grid;grid"
-    "-template-columns:max-content 1fr max-content;gap:.45rem .9rem;align-items:center}\n.runs li{display:contents}\n.run"
-    "s .track{height:1rem;background:none}\n.runs .now .bar{background:var(--code);border-radius:2px}\n.runs .then .bar{b"
-    "ackground:var(--wait);border-radius:2px}\n.runs span:first-child{color:var(--soft);font-size:.92rem}\n.runs data,.ru"
-    "ns span:last-child{font-weight:600;font-variant-numeric:tabular-nums}\n.more{margin:0 0 1rem;padding-left:1.4rem;max"
-    "-width:46rem}\n.more li{margin:.3rem 0;overflow-wrap:anywhere}\n.factors{display:grid;grid-template-columns:repeat(a"
-    "uto-fit,minmax(8.5rem,1fr));gap:1.2rem;margin:0}\n.factor{margin:0}\n.factor dt{font-size:.88rem;color:var(--soft)}"
-    "\n.factor dd{margin:0}\n.factor b{font-size:1.35rem;font-weight:600;letter-spacing:-.01em}\n.factor .track{margin:.2"
-    "rem 0 .3rem}\n.factor small{display:block;line-height:1.35}\n.factor:first-child .bar{background:var(--ink)}\n.facto"
-    "r .bar{background:var(--rest)}\n.advice{list-style:none;padding:0;margin:.8rem 0}\n.advice li{display:grid;grid-temp"
-    "late-columns:9rem 1fr;gap:1.4rem;padding:.8rem 0;border-top:1px solid var(--line)}\n.advice li:first-child{border-to"
-    "p:0}\n.advice p{margin:0 0 .25rem;overflow-wrap:anywhere}\n.advice .why{font-size:.9rem;color:var(--soft)}\n.advice "
-    ".why b{font-weight:600}\n.gain b{display:block;font-size:1.15rem;font-weight:600;line-height:1.3}\n.gain small{displ"
-    "ay:block;line-height:1.3;margin-bottom:.3rem}\n.map{position:relative;aspect-ratio:2.2;margin:1rem 0 1.5rem}\n.op{po"
-    "sition:absolute;display:flex;flex-direction:column;padding:1px;overflow:hidden}\n.op > p{flex:none;margin:0;padding:"
-    "0 .15rem .1rem;font-size:.78rem;line-height:1.35;white-space:nowrap;overflow:hidden;text-overflow:ellipsis;color:var"
-    "(--soft);max-width:none}\n.op > p b{font-weight:600;color:var(--ink)}\n.op > div{position:relative;flex:1;min-height"
-    ":0}\n.tile{position:absolute;overflow:hidden;box-shadow:inset 0 0 0 1px var(--paper);border-radius:4px;font-size:.82"
-    "rem;line-height:1.3;text-decoration:none;color:var(--ink);--c:var(--collective);background:var(--track)}\n.tile::bef"
-    "ore{content:\"\";position:absolute;inset:0;background:var(--c);opacity:.2}\n.tile{container-type:size}\n.tile > span"
-    "{position:relative;display:block;padding:.25rem .45rem}\n@container (max-height:1.8rem) or (max-width:3.2rem){.tile "
-    "> span{display:none}\n}\n@container (max-height:4.4rem){.tile small{display:none}\n}\n.tile.message{--c:var(--messag"
-    "e)}\n.tile.window{--c:var(--window)}\n.tile.thread{--c:var(--thread)}\n.tile.ends,.tile.more{--c:var(--ends)}\n.tile"
-    " b{display:block;font-weight:600}\n.tile small{display:block}\n.tile:hover::before{opacity:.34}\n.tile[aria-current]"
-    "{box-shadow:inset 0 0 0 2px var(--c);z-index:1}\n.tile[aria-current]::before{opacity:.4}\n.tile:focus-visible{z-inde"
-    "x:2;outline-offset:-2px}\n.wait{scroll-margin-top:1rem;padding:1rem 1.2rem 1.2rem;margin:0 0 1.2rem;background:var(-"
-    "-panel);border:1px solid var(--line);border-radius:8px}\n.wait:focus{outline:none}\n.wait:focus-visible{outline:2px "
-    "solid var(--link)}\n.wait h3{margin:0 0 .4rem;font-size:1.1rem}\n.wait h3 .message{color:var(--message)}\n.wait h3 ."
-    "collective{color:var(--collective)}\n.wait h3 .window{color:var(--window)}\n.wait h3 .thread{color:var(--thread)}\n."
-    "wait h3 .ends{color:var(--ends)}\n.sites{max-width:none}\n.sites > .waiter,.sites > .late{border-left:3px solid var("
-    "--wait);padding-left:.5rem}\n.sites > .late{border-color:var(--late)}\n.arrow{color:var(--soft);padding:0 .4rem}\n.t"
-    "rust{font-style:normal;color:var(--late)}\n.try{border-left:3px solid var(--line);padding-left:.7rem}\ntable{border-"
-    "collapse:collapse;width:100%;font-size:.9rem;margin:.6rem 0}\ncaption{text-align:left;color:var(--soft);font-size:.8"
-    "5rem;padding-bottom:.3rem}\nth,td{text-align:left;vertical-align:top;padding:.4rem .6rem .4rem 0;border-top:1px soli",
-    "d var(--line);font-weight:400}\nthead th{color:var(--soft);font-size:.82rem;border-top:0;white-space:nowrap}\n.n{tex"
-    "t-align:right;white-space:nowrap}\n.n .track{margin-top:.25rem}\n.paths th[scope=row]{width:30%;text-align:center}\n"
-    ".paths .side{width:22%}\n.paths .diff{width:26%;padding-right:0}\n.paths thead th{white-space:normal}\n.paths thead "
-    "th:nth-child(2){text-align:center}\n.paths .waiter{text-align:right}\nthead th.waiter{border-bottom:2px solid var(--"
-    "wait)}\nthead th.late{border-bottom:2px solid var(--late)}\n.side.waiter .track{flex-direction:row-reverse}\n.side ."
-    "track{margin:.25rem 0;background:none;height:.7rem}\n.side.waiter{--c:var(--wait)}\n.side.late{--c:var(--late)}\n.bo"
-    "th{background:var(--code2)}\n.own{background:var(--c,var(--late))}\n.none{color:var(--soft);font-size:.85rem}\n.diff"
-    " .track{margin:.25rem 0;background:none}\ni.visits{background:repeating-linear-gradient(135deg,var(--late) 0 2px,var"
-    "(--panel) 2px 4px);outline:1px solid var(--late);outline-offset:-1px}\ni.speed{background:var(--late)}\n.less i.visi"
-    "ts{background:repeating-linear-gradient(135deg,var(--wait) 0 2px,var(--panel) 2px 4px);outline-color:var(--wait)}\n."
-    "less i.speed{background:var(--wait)}\n.diff small{display:block;line-height:1.35}\n.sides{display:grid;grid-template"
-    "-columns:1fr 1fr;gap:2rem;margin-top:1rem}\n.shares ul{list-style:none;margin:0;padding:0;font-size:.88rem}\n.shares"
-    " li{display:grid;grid-template-columns:6rem 1fr 5rem;gap:.6rem;align-items:center}\n.shares data{text-align:right}\n"
-    ".chain{margin-top:1rem;font-size:.92rem}\n.chain ul{margin:0;padding-left:1.1rem}\n.picture td{width:50%;padding-top"
-    ":.2rem;padding-bottom:.2rem}\n.picture tr{border:0}\n.picture .row{display:flex;gap:.8rem;justify-content:space-betw"
-    "een}\n.picture .track{margin:.1rem 0;height:.4rem}\n.picture .fold td{padding:.2rem 0}\nbutton{font:inherit;font-siz"
-    "e:.85rem;color:var(--link);background:none;border:0;padding:.1rem 0;cursor:pointer;text-decoration:underline;text-un"
-    "derline-offset:.15em}\nfigure{margin:.7rem 0}\nfigcaption{font-size:.82rem;color:var(--soft)}\nfigcaption em{color:v"
-    "ar(--late);font-style:normal}\npre{margin:.2rem 0;padding:.5rem 0;background:var(--panel);border:1px solid var(--lin"
-    "e);border-radius:6px;overflow-x:auto;line-height:1.45;tab-size:4;text-align:left}\npre span,pre mark{display:block;w"
-    "hite-space:pre;padding:0 .8rem 0 0;width:max-content;min-width:100%;color:inherit;background:none}\npre mark{backgro"
-    "und:var(--mark)}\npre b{display:inline-block;width:3.4em;padding-right:1em;text-align:right;color:inherit;opacity:.7"
-    "5;font-weight:400;user-select:none}\n.waits .late{color:var(--soft);font-size:.95em}\n.waits .late::before{content:"
-    "\"\\2190\\a0\";color:var(--late)}\n.maps{margin:.8rem 0}\n.maps > input{position:absolute;opacity:0;width:1px;height"
-    ":1px}\n.maps > label{display:inline-block;padding:.2rem .65rem;margin:0 .3rem .4rem 0;border:1px solid var(--line);b"
-    "order-radius:1rem;font-size:.85rem;cursor:pointer;max-width:100%;overflow-wrap:anywhere}\n.maps > input:checked + la"
-    "bel{border-color:var(--ink);background:var(--panel);font-weight:600}\n.maps > input:checked + label small{font-weigh"
-    "t:400}\n.maps > input:focus-visible + label{outline:2px solid var(--link);outline-offset:1px}\n.pane{display:none}\n"
-    "#m0:checked ~ .grid #p0,#m1:checked ~ .grid #p1,#m2:checked ~ .grid #p2,#m3:checked ~ .grid #p3,#m4:checked ~ .grid "
-    "#p4,#m5:checked ~ .grid #p5,#m6:checked ~ .grid #p6,#m7:checked ~ .grid #p7,#m8:checked ~ .grid #p8,#m9:checked ~ .g"
-    "rid #p9,#m10:checked ~ .grid #p10,#x0:checked ~ .panes #q0,#x1:checked ~ .panes #q1,#x2:checked ~ .panes #q2{display"
-    ":block}\n.grid{display:grid;grid-template-columns:3.6rem 1fr;margin-top:.4rem}\n.grid .xaxis{grid-column:2;display:f"
-    "lex;justify-content:space-between}\n.stacked{position:relative;background:var(--panel);border:1px solid var(--line)}"
-    "\n.stacked .pane,.stacked svg{height:100%;width:100%}\n.stacked svg{display:block;shape-rendering:crispEdges}\n.squa"
-    "re .stacked{aspect-ratio:1;max-width:34rem}\n.square{grid-template-columns:3.6rem minmax(0,34rem)}\n.yaxis{position:"
-    "relative}\n.yaxis span{position:absolute;right:.5rem;transform:translateY(-50%)}\n.yaxis,.xaxis,.axes,.scale{font-si"
-    "ze:.78rem;color:var(--soft);font-variant-numeric:tabular-nums}\n.scale{display:flex;align-items:center;gap:.5rem;mar"
-    "gin-left:3.6rem}\n.scale svg{width:8rem;height:.6rem}\npath{fill:var(--wait)}\n[data-kind=code] path{fill:var(--heat"
-    ")}\n[data-kind=calls] path{fill:var(--calls)}\n.l1{fill-opacity:.1}\n.l2{fill-opacity:.2}\n.l3{fill-opacity:.32}\n.l"
-    "4{fill-opacity:.45}\n.l5{fill-opacity:.58}\n.l6{fill-opacity:.72}\n.l7{fill-opacity:.86}\n.l8{fill-opacity:1}\n.regi"
-    "ons th:first-child,.messages th:first-child{min-width:9rem}\n.matrix{width:auto}\n.matrix td,.matrix th{text-align:c"
-    "enter;padding:.45rem .5rem;min-width:3.6rem;border:1px solid var(--paper)}\n.matrix th{color:var(--soft)}\n.matrix t"
-    "head td{border:0}\n.matrix tbody td{position:relative;background:var(--panel)}\n.matrix tbody td::before{content:\""
-    "\";position:absolute;inset:0;background:var(--wait);opacity:0}\n.matrix td.l1::before{opacity:.06}\n.matrix td.l2::b"
-    "efore{opacity:.12}\n.matrix td.l3::before{opacity:.18}\n.matrix td.l4::before{opacity:.24}\n.matrix td.l5::before{op"
-    "acity:.31}\n.matrix td.l6::before{opacity:.38}\n.matrix td.l7::before{opacity:.46}\n.matrix td.l8::before{opacity:.5"
-    "5}\n.matrix data{position:relative}\n.readout{display:block;min-height:1.5em;font-size:.88rem;margin:.3rem 0 0 3.6re"
-    "m}\n.cursor{position:absolute;pointer-events:none;outline:2px solid var(--late);outline-offset:0;z-index:3}\n.path{m"
-    "argin:1rem 0}\n.path th{width:55%}\n.slider{display:grid;grid-template-columns:minmax(10rem,1fr) 10rem 2fr;gap:.4rem"
-    " 1.2rem;align-items:center;padding:.7rem 0;border-top:1px solid var(--line)}\n.slider:first-of-type{border-top:0}\n."
-    "slider label{overflow-wrap:anywhere;font-size:.95rem}\n.slider input{width:100%;accent-color:var(--wait)}\n.slider o"
-    "utput{display:block;font-size:.9rem;font-variant-numeric:tabular-nums}\n.slider .track{height:.8rem}\n.asked > div,."
-    "facts > div{display:grid;grid-template-columns:minmax(8rem,16rem) 1fr;gap:1rem;padding:.25rem 0}\n.asked dd,.facts d"
-    "d{margin:0;overflow-wrap:anywhere}\ndl.facts,dl.asked{margin:.4rem 0;font-size:.92rem}\n.links{list-style:none;paddi"
-    "ng:0;margin:.8rem 0 1.5rem;font-size:.9rem}\n.links li{display:grid;grid-template-columns:1fr 9rem 1fr;gap:.8rem;ali"
-    "gn-items:center;padding:.4rem 0;border-top:1px solid var(--line)}\n.links a,.links .to{padding:.35rem .6rem;border:1"
-    "px solid var(--line);border-radius:6px;background:var(--panel);text-decoration:none;color:var(--ink);overflow-wrap:a"
-    "nywhere}\n.links a b{display:block;font-weight:600;color:var(--link)}\n.links span.to{color:var(--soft);border-style"
-    ":dashed}\n.flow{text-align:center;line-height:1.25}\n.flow i{display:block;height:.5rem;margin:0 auto .2rem;backgrou"
-    "nd:var(--late);min-width:3px;clip-path:polygon(0 0,calc(100% - .4rem) 0,100% 50%,calc(100% - .4rem) 100%,0 100%)}\n."
-    "flow small{display:block}\n.split{margin:1.4rem 0}\n.pair{display:flex;flex-wrap:wrap;gap:1rem 3rem;align-items:cent"
-    "er}\n.pair > .scroll{width:auto}\n.graph{max-width:100%;height:auto}\n.graph text{font:12px system-ui,sans-serif;fil"
-    "l:var(--ink)}\n.defs{position:absolute}\n.head{fill:var(--soft)}\n.graph .edge{fill:none;stroke:var(--soft)}\n.graph"
-    " .node{fill:var(--panel);stroke:var(--wait);stroke-width:1.5}\n.problem{border-left:3px solid var(--late);padding-le"
-    "ft:.7rem}\n#toc{display:none}\n.js #toc{display:block;position:sticky;top:0;z-index:5;background:var(--paper);border"
-    "-bottom:1px solid var(--line);overflow-x:auto;white-space:nowrap;padding:.45rem 1.25rem;font-size:.85rem}\n#toc a{co"
-    "lor:var(--soft);text-decoration:none;margin-right:1.1rem;padding:.15rem 0}\n#toc a[aria-current]{color:var(--ink);fo"
-    "nt-weight:600}\n.js{scroll-padding-top:3rem}\n.js .wait:not(.on){display:none}\n.js .alike:not(.open) tr:not(.fold){"
-    "display:none}\n.js .speeds{display:none}\n@media (min-width:80rem){.js body{display:grid;grid-template-columns:13rem"
-    " minmax(0,1fr)}\n.js #toc{grid-row:1 / 99;height:100vh;border:0;border-right:1px solid var(--line);padding:2rem 1rem",
-    " 1rem 1.5rem;white-space:normal;overflow-y:auto}\n.js #toc a{display:block;margin:0;padding:.25rem 0}\n.js main{padd"
-    "ing-left:3rem;padding-right:3rem}\n.js{scroll-padding-top:1rem}\n}\n@media (max-width:44rem){main{padding:0 1rem 3re"
-    "m}\n.runs{grid-template-columns:1fr;gap:.15rem}\n.runs li > :last-child{margin-bottom:.5rem}\n.factors{grid-template"
-    "-columns:1fr 1fr}\n.advice li{grid-template-columns:1fr;gap:.4rem}\n.map{aspect-ratio:.8}\n.sides{grid-template-colu"
-    "mns:1fr;gap:1rem}\n.wait{padding:.8rem}\n.paths thead{display:none}\n.paths caption{display:block}\n.waits th:nth-ch"
-    "ild(1),.waits td:nth-child(1),.waits th:nth-child(n+5),.waits td:nth-child(n+5){display:none}\n.picture .row{display"
-    ":block}\n.paths,.paths tbody,.paths tr{display:block;width:100%}\n.paths tr{display:grid;grid-template-columns:1fr 1"
-    "fr;gap:.2rem .8rem;padding:.6rem 0;border-top:1px solid var(--line)}\n.paths th,.paths td{border:0;padding:0;width:a"
-    "uto !important}\n.paths th[scope=row]{grid-column:1 / 3;grid-row:1;text-align:left;font-weight:600}\n.paths .diff{gr"
-    "id-column:1 / 3}\n.paths .side::before{display:block;font-size:.78rem;color:var(--soft)}\n.paths .side.waiter::befor"
-    "e{content:\"waited\"}\n.paths .side.late::before{content:\"came late\"}\n.links li{grid-template-columns:1fr;gap:.3r"
-    "em}\n.flow{text-align:left;padding-left:.6rem}\n.flow i{margin-left:0}\n.slider{grid-template-columns:1fr}\n.grid{gr"
-    "id-template-columns:2.4rem 1fr}\n.scale,.readout{margin-left:2.4rem}\n.path th{width:auto}\n.asked > div,.facts > di"
-    "v{grid-template-columns:1fr;gap:0}\n}\n@media print{html{font-size:11px}\n*{print-color-adjust:exact;-webkit-print-c"
-    "olor-adjust:exact}\n#toc,.skip,.readout,.js .slider,button{display:none !important}\n.js .speeds{display:table}\nmai"
-    "n{max-width:none;padding:0}\n.wait,figure,.advice li,tr,.map{break-inside:avoid}\nh2,h3{break-after:avoid}\n.js .wai"
-    "t.printed{display:block}\n.js .alike tr{display:table-row !important}\npre{white-space:pre-wrap}\npre span,pre mark{"
-    "white-space:pre-wrap;width:auto}\n}\n</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the report<"
-    "/a>\n<nav id=\"toc\" aria-label=\"Sections\"></nav>\n<main id=\"main\">\n",
+    "pacing:-.012em;margin:.6rem 0 1.4rem;max-width:46rem;text-wrap:pretty;overflow-wrap:anywhere}\nh1.long{font-size:1.1"
+    "5rem;line-height:1.4}\nh2{font-size:1.3rem;line-height:1.3;font-weight:650;letter-spacing:-.008em;margin:0 0 .25rem;"
+    "padding-top:1.5rem;border-top:1px solid var(--line)}\nh3{font-size:1rem;font-weight:650;margin:1.6rem 0 .5rem}\nh4{f"
+    "ont-size:.85rem;font-weight:600;color:var(--soft);margin:0 0 .35rem}\nh3 small,h4 small{font-weight:400;color:var(--"
+    "soft)}\np{margin:.4rem 0;max-width:46rem}\nsmall{font-size:.85em;color:var(--soft)}\na{color:var(--link);text-underl"
+    "ine-offset:.15em;text-decoration-thickness:1px}\ncode,pre,.src{font-family:ui-monospace,\"SF Mono\",\"Cascadia Code"
+    "\",Menlo,Consolas,\"DejaVu Sans Mono\",monospace;font-size:.88em;unicode-bidi:isolate;overflow-wrap:anywhere}\nspan."
+    "src{color:var(--soft)}\ndata,td,.n{font-variant-numeric:tabular-nums}\ndata{white-space:nowrap}\n:focus-visible{outl"
+    "ine:2px solid var(--link);outline-offset:2px;border-radius:2px}\n.how{color:var(--soft);font-size:.92rem;margin-bott"
+    "om:1rem}\n.how em{font-style:normal;color:var(--ink)}\n.skip{position:absolute;left:-99rem}\n.skip:focus{left:.5rem;"
+    "top:.5rem;background:var(--panel);padding:.4rem .8rem;z-index:9}\n.scroll{overflow-x:auto}\ndetails{margin:.6rem 0}"
+    "\nsummary{cursor:pointer;color:var(--link);width:max-content;max-width:100%}\n.note{background:var(--note);border-le"
+    "ft:3px solid var(--noteline);padding:.5rem .8rem;border-radius:0 4px 4px 0;font-size:.95rem}\n.track{display:flex;he"
+    "ight:.5rem;background:var(--track);border-radius:2px;overflow:hidden;min-width:4rem}\n.track i{display:block;height:"
+    "100%;flex:none}\n.bar{background:var(--wait)}\ni.late,.late i.bar{background:var(--late)}\ni.code{background:var(--c"
+    "ode)}\ni.odd{background:var(--code2)}\ni.calls{background:var(--calls)}\ni.rest,i.files{background:var(--rest)}\ni.m"
+    "essage{background:var(--message)}\ni.collective{background:var(--collective)}\ni.window{background:var(--window)}\ni"
+    ".thread{background:var(--thread)}\ni.ends{background:var(--ends)}\n.stack{display:flex;height:1.15rem;gap:1px;border"
+    "-radius:3px;overflow:hidden;background:var(--paper)}\n.stack i{display:block;height:100%;min-width:0}\n.legend{list-"
+    "style:none;display:flex;flex-wrap:wrap;gap:.15rem 1.2rem;margin:.45rem 0 0;padding:0;font-size:.88rem;color:var(--so"
+    "ft)}\n.legend b{color:var(--ink);font-weight:600;font-variant-numeric:tabular-nums}\n.legend i{display:inline-block;"
+    "width:.7rem;height:.7rem;border-radius:2px;margin-right:.4rem;vertical-align:-.05rem}\n.run{display:flex;flex-wrap:w"
+    "rap;gap:0 1.1rem;color:var(--soft);font-size:.92rem;margin:0;padding-top:1.6rem;max-width:none}\n.run b{color:var(--"
+    "ink);letter-spacing:.01em}\n.run .partial{color:var(--late);font-weight:600}\n.runs{list-style:none;padding:0;margin"
+    ":0 0 1.2rem;max-width:46rem;display:grid;grid-template-columns:max-content 1fr max-content;gap:.45rem .9rem;align-it"
+    "ems:center}\n.runs li{display:contents}\n.runs .track{height:1rem;background:none}\n.runs .now .bar{background:var(-"
+    "-code);border-radius:2px}\n.runs .then .bar{background:var(--wait);border-radius:2px}\n.runs span:first-child{color:"
+    "var(--soft);font-size:.92rem}\n.runs data,.runs span:last-child{font-weight:600;font-variant-numeric:tabular-nums}\n"
+    ".more{margin:0 0 1rem;padding-left:1.4rem;max-width:46rem}\n.more li{margin:.3rem 0;overflow-wrap:anywhere}\n.factor"
+    "s{display:grid;grid-template-columns:repeat(auto-fit,minmax(8.5rem,1fr));gap:1.2rem;margin:0}\n.factor{margin:0}\n.f"
+    "actor dt{font-size:.88rem;color:var(--soft)}\n.factor dd{margin:0}\n.factor b{font-size:1.35rem;font-weight:600;lett"
+    "er-spacing:-.01em}\n.factor .track{margin:.2rem 0 .3rem}\n.factor small{display:block;line-height:1.35}\n.factor:fir"
+    "st-child .bar{background:var(--ink)}\n.factor .bar{background:var(--rest)}\n.advice{list-style:none;padding:0;margin"
+    ":.8rem 0}\n.advice li{display:grid;grid-template-columns:9rem 1fr;gap:1.4rem;padding:.8rem 0;border-top:1px solid va"
+    "r(--line)}\n.advice li:first-child{border-top:0}\n.advice p{margin:0 0 .25rem;overflow-wrap:anywhere}\n.advice .why{"
+    "font-size:.9rem;color:var(--soft)}\n.advice .why b{font-weight:600}\n.gain b{display:block;font-size:1.15rem;font-we"
+    "ight:600;line-height:1.3}\n.gain small{display:block;line-height:1.3;margin-bottom:.3rem}\n.map{position:relative;as"
+    "pect-ratio:2.2;margin:1rem 0 1.5rem}\n.op{position:absolute;display:flex;flex-direction:column;padding:1px;overflow:"
+    "hidden}\n.op > p{flex:none;margin:0;padding:0 .15rem .1rem;font-size:.78rem;line-height:1.35;white-space:nowrap;over"
+    "flow:hidden;text-overflow:ellipsis;color:var(--soft);max-width:none}\n.op > p b{font-weight:600;color:var(--ink)}\n."
+    "op > div{position:relative;flex:1;min-height:0}\n.tile{position:absolute;overflow:hidden;box-shadow:inset 0 0 0 1px "
+    "var(--paper);border-radius:4px;font-size:.82rem;line-height:1.3;text-decoration:none;color:var(--ink);--c:var(--coll"
+    "ective);background:var(--track)}\n.tile::before{content:\"\";position:absolute;inset:0;background:var(--c);opacity:."
+    "2}\n.tile{container-type:size}\n.tile > span{position:relative;display:block;padding:.25rem .45rem}\n.tile small,.ti"
+    "le.more{overflow-wrap:anywhere}\n@container (max-height:1.8rem) or (max-width:4.2rem){.tile > span{display:none}\n}"
+    "\n@container (max-height:4.4rem){.tile small{display:none}\n}\n.tile.message{--c:var(--message)}\n.tile.window{--c:v"
+    "ar(--window)}\n.tile.thread{--c:var(--thread)}\n.tile.ends,.tile.more{--c:var(--ends)}\n.tile b{display:block;font-w"
+    "eight:600}\n.tile small{display:block}\n.tile:hover::before{opacity:.34}\n.tile[aria-current]{box-shadow:inset 0 0 0"
+    " 2px var(--c);z-index:1}\n.tile[aria-current]::before{opacity:.4}\n.tile:focus-visible{z-index:2;outline-offset:-2px"
+    "}\n.wait{scroll-margin-top:1rem;padding:1rem 1.2rem 1.2rem;margin:0 0 1.2rem;background:var(--panel);border:1px soli"
+    "d var(--line);border-radius:8px}\n.wait:focus{outline:none}\n.wait:focus-visible{outline:2px solid var(--link)}\n.wa"
+    "it h3{margin:0 0 .4rem;font-size:1.1rem}\n.wait h3 .message{color:var(--message)}\n.wait h3 .collective{color:var(--"
+    "collective)}\n.wait h3 .window{color:var(--window)}\n.wait h3 .thread{color:var(--thread)}\n.wait h3 .ends{color:var"
+    "(--ends)}\n.sites{max-width:none}\n.sites > .waiter,.sites > .late{border-left:3px solid var(--wait);padding-left:.5"
+    "rem}\n.sites > .late{border-color:var(--late)}\n.arrow{color:var(--soft);padding:0 .4rem}\n.trust{font-style:normal;"
+    "color:var(--late)}\n.try{border-left:3px solid var(--line);padding-left:.7rem}\ntable{border-collapse:collapse;width"
+    ":100%;font-size:.9rem;margin:.6rem 0}\ncaption{text-align:left;color:var(--soft);font-size:.85rem;padding-bottom:.3r",
+    "em}\nth,td{text-align:left;vertical-align:top;padding:.4rem .6rem .4rem 0;border-top:1px solid var(--line);font-weig"
+    "ht:400}\nthead th{color:var(--soft);font-size:.82rem;border-top:0;white-space:nowrap}\n.n{text-align:right;white-spa"
+    "ce:nowrap}\n.waits thead th:nth-child(n+4),.locks thead th:nth-child(n+4),.balances thead th:nth-child(n+3),table.pa"
+    "th thead th:nth-child(n+2),.unknown thead th:nth-child(n+2),.costs thead th:nth-child(n+2),.speeds thead th:nth-chil"
+    "d(n+2),.sizes thead th:nth-child(even){text-align:right}\n.n .track{margin-top:.25rem}\n.paths th[scope=row]{width:3"
+    "0%;text-align:center}\n.paths .side{width:22%}\n.paths .diff{width:26%;padding-right:0}\n.paths thead th{white-space"
+    ":normal}\n.paths thead th:nth-child(2){text-align:center}\n.paths .waiter{text-align:right}\nthead th.waiter{border-"
+    "bottom:2px solid var(--wait)}\nthead th.late{border-bottom:2px solid var(--late)}\n.side.waiter .track{flex-directio"
+    "n:row-reverse}\n.side .track{margin:.25rem 0;background:none;height:.7rem}\n.side.waiter{--c:var(--wait)}\n.side.lat"
+    "e{--c:var(--late)}\n.both{background:var(--code2)}\n.own{background:var(--c,var(--late))}\n.none{color:var(--soft);f"
+    "ont-size:.85rem}\n.diff .track{margin:.25rem 0;background:none}\ni.visits{background:repeating-linear-gradient(135de"
+    "g,var(--late) 0 2px,var(--panel) 2px 4px);outline:1px solid var(--late);outline-offset:-1px}\ni.speed{background:var"
+    "(--late)}\n.less i.visits{background:repeating-linear-gradient(135deg,var(--wait) 0 2px,var(--panel) 2px 4px);outlin"
+    "e-color:var(--wait)}\n.less i.speed{background:var(--wait)}\n.diff small{display:block;line-height:1.35}\n.sides{dis"
+    "play:grid;grid-template-columns:1fr 1fr;gap:2rem;margin-top:1rem}\n.shares ul{list-style:none;margin:0;padding:0;fon"
+    "t-size:.88rem}\n.shares li{display:grid;grid-template-columns:6rem 1fr 5rem;gap:.6rem;align-items:center}\n.shares d"
+    "ata{text-align:right}\n.chain{margin-top:1rem;font-size:.92rem}\n.chain ul{margin:0;padding-left:1.1rem}\n.picture t"
+    "d{width:50%;padding-top:.2rem;padding-bottom:.2rem}\n.picture tr{border:0}\n.picture .row{display:flex;gap:.8rem;jus"
+    "tify-content:space-between}\n.picture .track{margin:.1rem 0;height:.4rem}\n.picture .fold td{padding:.2rem 0}\nbutto"
+    "n{font:inherit;font-size:.85rem;color:var(--link);background:none;border:0;padding:.1rem 0;cursor:pointer;text-decor"
+    "ation:underline;text-underline-offset:.15em}\nfigure{margin:.7rem 0}\nfigcaption{font-size:.82rem;color:var(--soft)}"
+    "\nfigcaption em{color:var(--late);font-style:normal}\npre{margin:.2rem 0;padding:.5rem 0;background:var(--panel);bor"
+    "der:1px solid var(--line);border-radius:6px;overflow-x:auto;line-height:1.45;tab-size:4;text-align:left}\npre span,p"
+    "re mark{display:block;white-space:pre;padding:0 .8rem 0 0;width:max-content;min-width:100%;color:inherit;background:"
+    "none}\npre mark{background:var(--mark)}\npre b{display:inline-block;width:3.4em;padding-right:1em;text-align:right;c"
+    "olor:inherit;opacity:.75;font-weight:400;user-select:none}\n.waits .late{color:var(--soft);font-size:.95em}\n.waits "
+    ".late::before{content:\"\\2190\\a0\";color:var(--late)}\n.maps{margin:.8rem 0}\n.maps > input{position:absolute;opac"
+    "ity:0;width:1px;height:1px}\n.maps > label{display:inline-block;padding:.2rem .65rem;margin:0 .3rem .4rem 0;border:1"
+    "px solid var(--line);border-radius:1rem;font-size:.85rem;cursor:pointer;max-width:100%;overflow-wrap:anywhere}\n.map"
+    "s > input:checked + label{border-color:var(--ink);background:var(--panel);font-weight:600}\n.maps > input:checked + "
+    "label small{font-weight:400}\n.maps > input:focus-visible + label{outline:2px solid var(--link);outline-offset:1px}"
+    "\n.pane{display:none}\n#m0:checked ~ .grid #p0,#m1:checked ~ .grid #p1,#m2:checked ~ .grid #p2,#m3:checked ~ .grid #"
+    "p3,#m4:checked ~ .grid #p4,#m5:checked ~ .grid #p5,#m6:checked ~ .grid #p6,#m7:checked ~ .grid #p7,#m8:checked ~ .gr"
+    "id #p8,#m9:checked ~ .grid #p9,#m10:checked ~ .grid #p10,#x0:checked ~ .panes #q0,#x1:checked ~ .panes #q1,#x2:check"
+    "ed ~ .panes #q2{display:block}\n.grid{display:grid;grid-template-columns:3.6rem 1fr;margin-top:.4rem}\n.grid .xaxis{"
+    "grid-column:2;display:flex;justify-content:space-between}\n.stacked{position:relative;background:var(--panel);border"
+    ":1px solid var(--line)}\n.stacked .pane,.stacked svg{height:100%;width:100%}\n.stacked svg{display:block;shape-rende"
+    "ring:crispEdges}\n.square .stacked{aspect-ratio:1;max-width:34rem}\n.square{grid-template-columns:3.6rem minmax(0,34"
+    "rem)}\n.yaxis{position:relative}\n.yaxis span{position:absolute;right:.5rem;transform:translateY(-50%)}\n.yaxis,.xax"
+    "is,.axes,.scale{font-size:.78rem;color:var(--soft);font-variant-numeric:tabular-nums}\n.scale{display:flex;align-ite"
+    "ms:center;gap:.5rem;margin-left:3.6rem}\n.scale svg{width:8rem;height:.6rem}\npath{fill:var(--wait)}\n[data-kind=cod"
+    "e] path{fill:var(--heat)}\n[data-kind=calls] path{fill:var(--calls)}\n.l1{fill-opacity:.1}\n.l2{fill-opacity:.2}\n.l"
+    "3{fill-opacity:.32}\n.l4{fill-opacity:.45}\n.l5{fill-opacity:.58}\n.l6{fill-opacity:.72}\n.l7{fill-opacity:.86}\n.l8"
+    "{fill-opacity:1}\n.regions th:first-child,.messages th:first-child{min-width:9rem}\n.sizes td:nth-child(3),.sizes td"
+    ":nth-child(5){width:28%;vertical-align:middle}\n.sizes th,.sizes td{padding-top:.15rem;padding-bottom:.15rem;border-"
+    "top:0}\n.sizes th{white-space:nowrap;font-variant-numeric:tabular-nums}\n.matrix{width:auto}\n.matrix td,.matrix th{"
+    "text-align:center;padding:.45rem .5rem;min-width:3.6rem;border:1px solid var(--paper)}\n.matrix th{color:var(--soft)"
+    "}\n.matrix thead td{border:0}\n.matrix tbody td{position:relative;background:var(--panel)}\n.matrix tbody td::before"
+    "{content:\"\";position:absolute;inset:0;background:var(--wait);opacity:0}\n.matrix td.l1::before{opacity:.06}\n.matr"
+    "ix td.l2::before{opacity:.12}\n.matrix td.l3::before{opacity:.18}\n.matrix td.l4::before{opacity:.24}\n.matrix td.l5"
+    "::before{opacity:.31}\n.matrix td.l6::before{opacity:.38}\n.matrix td.l7::before{opacity:.46}\n.matrix td.l8::before"
+    "{opacity:.55}\n.matrix data{position:relative}\n.readout{display:block;min-height:1.5em;font-size:.88rem;margin:.3re"
+    "m 0 0 3.6rem}\n.cursor{position:absolute;pointer-events:none;outline:2px solid var(--late);outline-offset:0;z-index:"
+    "3}\n.path{margin:1rem 0}\n.path th{width:55%}\n.slider{display:grid;grid-template-columns:minmax(10rem,1fr) 10rem 2f"
+    "r;gap:.4rem 1.2rem;align-items:center;padding:.7rem 0;border-top:1px solid var(--line)}\n.slider:first-of-type{borde"
+    "r-top:0}\n.slider label{overflow-wrap:anywhere;font-size:.95rem}\n.slider input{width:100%;accent-color:var(--wait)}"
+    "\n.slider output{display:block;font-size:.9rem;font-variant-numeric:tabular-nums}\n.slider .track{height:.8rem}\n.as"
+    "ked > div,.facts > div{display:grid;grid-template-columns:minmax(8rem,16rem) 1fr;gap:1rem;padding:.25rem 0}\n.asked "
+    "dd,.facts dd{margin:0;overflow-wrap:anywhere}\ndl.facts,dl.asked{margin:.4rem 0;font-size:.92rem}\n.links{list-style"
+    ":none;padding:0;margin:.8rem 0 1.5rem;font-size:.9rem}\n.links li{display:grid;grid-template-columns:1fr 9rem 1fr;ga"
+    "p:.8rem;align-items:center;padding:.4rem 0;border-top:1px solid var(--line)}\n.links a,.links .to{padding:.35rem .6r"
+    "em;border:1px solid var(--line);border-radius:6px;background:var(--panel);text-decoration:none;color:var(--ink);over"
+    "flow-wrap:anywhere}\n.links a b{display:block;font-weight:600;color:var(--link)}\n.links span.to{color:var(--soft);b"
+    "order-style:dashed}\n.flow{text-align:center;line-height:1.25}\n.flow i{display:block;height:.5rem;margin:0 auto .2r"
+    "em;background:var(--late);min-width:3px;clip-path:polygon(0 0,calc(100% - .4rem) 0,100% 50%,calc(100% - .4rem) 100%,"
+    "0 100%)}\n.flow small{display:block}\n.split{margin:1.4rem 0}\n.pair{display:flex;flex-wrap:wrap;gap:1rem 3rem;align"
+    "-items:center}\n.pair > .scroll{width:auto}\n.graph{max-width:100%;height:auto}\n.graph text{font:12px system-ui,san"
+    "s-serif;fill:var(--ink)}\n.defs{position:absolute}\n.head{fill:var(--soft)}\n.graph .edge{fill:none;stroke:var(--sof"
+    "t)}\n.graph .node{fill:var(--panel);stroke:var(--wait);stroke-width:1.5}\n.problem{border-left:3px solid var(--late)"
+    ";padding-left:.7rem}\n#toc{display:none}\n.js #toc{display:block;position:sticky;top:0;z-index:5;background:var(--pa",
+    "per);border-bottom:1px solid var(--line);overflow-x:auto;white-space:nowrap;padding:.45rem 1.25rem;font-size:.85rem}"
+    "\n#toc a{color:var(--soft);text-decoration:none;margin-right:1.1rem;padding:.15rem 0}\n#toc a[aria-current]{color:va"
+    "r(--ink);font-weight:600}\n.js{scroll-padding-top:3rem}\n.js .wait:not(.on){display:none}\n.js .alike:not(.open) tr:"
+    "not(.fold){display:none}\n.js .speeds{display:none}\n@media (min-width:80rem){.js body{display:grid;grid-template-co"
+    "lumns:13rem minmax(0,1fr)}\n.js #toc{grid-row:1 / 99;height:100vh;border:0;border-right:1px solid var(--line);paddin"
+    "g:2rem 1rem 1rem 1.5rem;white-space:normal;overflow-y:auto}\n.js #toc a{display:block;margin:0;padding:.25rem 0}\n.j"
+    "s main{padding-left:3rem;padding-right:3rem}\n.js{scroll-padding-top:1rem}\n}\n@media (max-width:44rem){main{padding"
+    ":0 1rem 3rem}\n.runs{grid-template-columns:1fr;gap:.15rem}\n.runs li > :last-child{margin-bottom:.5rem}\n.factors{gr"
+    "id-template-columns:1fr 1fr}\n.advice li{grid-template-columns:1fr;gap:.4rem}\n.map{aspect-ratio:.8}\n.sides{grid-te"
+    "mplate-columns:1fr;gap:1rem}\n.wait{padding:.8rem}\n.paths thead{display:none}\n.paths caption{display:block}\n.wait"
+    "s th:nth-child(1),.waits td:nth-child(1),.waits th:nth-child(n+5),.waits td:nth-child(n+5){display:none}\n.picture ."
+    "row{display:block}\n.paths,.paths tbody,.paths tr{display:block;width:100%}\n.paths tr{display:grid;grid-template-co"
+    "lumns:1fr 1fr;gap:.2rem .8rem;padding:.6rem 0;border-top:1px solid var(--line)}\n.paths th,.paths td{border:0;paddin"
+    "g:0;width:auto !important}\n.paths th[scope=row]{grid-column:1 / 3;grid-row:1;text-align:left;font-weight:600}\n.pat"
+    "hs .diff{grid-column:1 / 3}\n.paths .side::before{display:block;font-size:.78rem;color:var(--soft)}\n.paths .side.wa"
+    "iter::before{content:\"waited\"}\n.paths .side.late::before{content:\"came late\"}\n.links li{grid-template-columns:"
+    "1fr;gap:.3rem}\n.flow{text-align:left;padding-left:.6rem}\n.flow i{margin-left:0}\n.slider{grid-template-columns:1fr"
+    "}\n.grid{grid-template-columns:2.4rem 1fr}\n.scale,.readout{margin-left:2.4rem}\n.path th{width:auto}\n.asked > div,"
+    ".facts > div{grid-template-columns:1fr;gap:0}\n}\n@media print{html{font-size:11px}\n*{print-color-adjust:exact;-web"
+    "kit-print-color-adjust:exact}\n#toc,.skip,.readout,.js .slider,button{display:none !important}\n.js .speeds{display:"
+    "table}\nmain{max-width:none;padding:0}\n.wait,figure,.advice li,tr,.map{break-inside:avoid}\nh2,h3{break-after:avoid"
+    "}\n.js .wait.printed{display:block}\n.js .alike tr{display:table-row !important}\npre{white-space:pre-wrap}\npre spa"
+    "n,pre mark{white-space:pre-wrap;width:auto}\n}\n</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to "
+    "the report</a>\n<nav id=\"toc\" aria-label=\"Sections\"></nav>\n<main id=\"main\">\n",
 };
 inline constexpr const char* data[] = {
     "</main>\n<script type=\"application/json\" id=\"data\">\n",
@@ -49602,31 +49906,32 @@ inline constexpr const char* script[] = {
     "ata').textContent)); }\nfunction time(s) {\nvar units = [[1, 's'], [1e-3, 'ms'], [1e-6, 'us'], [1e-9, 'ns']];\nfor ("
     "var i = 0; i < 3; ++i) if (s >= units[i][0] * 0.9995) break;\nreturn s > 0 ? Number((s / units[i][0]).toPrecision(3)"
     ") + ' ' + units[i][1] : '0 s';\n}\nfunction ranks(map, row) {\nvar first = row * map.ranks_per_row, last = Math.min("
-    "first + map.ranks_per_row, json().run.ranks) - 1;\nreturn first === last ? 'rank ' + first : 'ranks ' + first + '-' "
-    "+ last;\n}\nfunction reading(stacked, x, y) {\nif (stacked.closest('[data-map]').dataset.map === 'time') {\nvar map "
-    "= json().time_map, series = Number(visible(stacked).dataset.series);\nvar rows = [map.waiting, map.calls, map.other]"
-    ".concat(map.blocks.map(function (b) { return b.seconds; }))[series];\nvar size = Math.min(map.ranks_per_row, json()."
-    "run.ranks - y * map.ranks_per_row);\nreturn ranks(map, y) + ', ' + time(x * map.bin_seconds) + ' to ' + time((x + 1)"
-    " * map.bin_seconds) + ': ' + time(rows[y][x]) +\n' (' + Math.round(100 * rows[y][x] / map.bin_seconds / size) + ' %)"
-    "';\n}\nvar matrix = json().rank_matrix, kind = Number(stacked.dataset.kind), found = [0, 0, 0, 0];\n(kind ? matrix.m"
-    "essages : matrix.waits).forEach(function (e) { if (e[0] === y && e[1] === x) found = e; });\nreturn kind ? ranks(mat"
-    "rix, y) + ' to ' + ranks(matrix, x) + ': ' + found[2].toLocaleString('en') + ' messages, ' + found[3].toLocaleString"
-    "('en') + ' bytes'\n: ranks(matrix, y) + ' waited for ' + ranks(matrix, x) + ': ' + time(found[3]) + ' in ' + found[2"
-    "].toLocaleString('en') + ' waits';\n}\nfunction visible(stacked) {\nreturn all('.pane', stacked).filter(function (p)"
-    " { return p.offsetParent; })[0] || stacked;\n}\nall('.stacked').forEach(function (stacked) {\nvar cursor = make('div"
-    "', '', stacked), x = 0, y = 0, output = one('.readout', stacked.closest('.maps'));\ncursor.className = 'cursor';\ncu"
-    "rsor.hidden = true;\nfunction size() { return one('svg', visible(stacked)).viewBox.baseVal; }\nfunction read() {\nva"
-    "r s = size();\nx = Math.max(0, Math.min(s.width - 1, x));\ny = Math.max(0, Math.min(s.height - 1, y));\ncursor.hidde"
-    "n = false;\ncursor.style.cssText = 'left:' + 100 * x / s.width + '%;top:' + 100 * y / s.height + '%;width:' + 100 / "
-    "s.width + '%;height:' + 100 / s.height + '%';\noutput.textContent = reading(stacked, x, y);\n}\nstacked.addEventList"
-    "ener('pointermove', function (e) {\nvar box = stacked.getBoundingClientRect(), s = size();\nx = Math.floor((e.client"
-    "X - box.left) / box.width * s.width);\ny = Math.floor((e.clientY - box.top) / box.height * s.height);\nread();\n});"
-    "\nstacked.addEventListener('keydown', function (e) {\nvar move = {ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown:"
-    " [0, 1], ArrowUp: [0, -1]}[e.key];\nif (!move) return;\ne.preventDefault();\nx += move[0];\ny += move[1];\nread();\n"
-    "});\nstacked.addEventListener('focus', read);\n});\nwindow.addEventListener('beforeprint', function () {\nwaits.slic",
-    "e(0, 10).forEach(function (w) { add_sources(w); w.classList.add('printed'); });\nall('details').forEach(function (d)"
-    " { d.dataset.was = d.open ? '1' : ''; d.open = true; });\n});\nwindow.addEventListener('afterprint', function () {\n"
-    "all('details').forEach(function (d) { d.open = !!d.dataset.was; });\n});\n})();\n</script>\n</body>\n</html>\n",
+    "first + map.ranks_per_row, json().run.ranks) - 1;\nvar noun = json().run.threads_only ? 'thread' : 'rank';\nreturn f"
+    "irst === last ? noun + ' ' + first : noun + 's ' + first + '-' + last;\n}\nfunction reading(stacked, x, y) {\nif (st"
+    "acked.closest('[data-map]').dataset.map === 'time') {\nvar map = json().time_map, series = Number(visible(stacked).d"
+    "ataset.series);\nvar rows = [map.waiting, map.calls, map.other].concat(map.blocks.map(function (b) { return b.second"
+    "s; }))[series];\nvar size = Math.min(map.ranks_per_row, json().run.ranks - y * map.ranks_per_row);\nreturn ranks(map"
+    ", y) + ', ' + time(x * map.bin_seconds) + ' to ' + time((x + 1) * map.bin_seconds) + ': ' + time(rows[y][x]) +\n' ('"
+    " + Math.round(100 * rows[y][x] / map.bin_seconds / size) + ' %)';\n}\nvar matrix = json().rank_matrix, kind = Number"
+    "(stacked.dataset.kind), found = [0, 0, 0, 0];\n(kind ? matrix.messages : matrix.waits).forEach(function (e) { if (e["
+    "0] === y && e[1] === x) found = e; });\nreturn kind ? ranks(matrix, y) + ' to ' + ranks(matrix, x) + ': ' + found[2]"
+    ".toLocaleString('en') + ' messages, ' + found[3].toLocaleString('en') + ' bytes'\n: ranks(matrix, y) + ' waited for "
+    "' + ranks(matrix, x) + ': ' + time(found[3]) + ' in ' + found[2].toLocaleString('en') + ' waits';\n}\nfunction visib"
+    "le(stacked) {\nreturn all('.pane', stacked).filter(function (p) { return p.offsetParent; })[0] || stacked;\n}\nall('"
+    ".stacked').forEach(function (stacked) {\nvar cursor = make('div', '', stacked), x = 0, y = 0, output = one('.readout"
+    "', stacked.closest('.maps'));\ncursor.className = 'cursor';\ncursor.hidden = true;\nfunction size() { return one('sv"
+    "g', visible(stacked)).viewBox.baseVal; }\nfunction read() {\nvar s = size();\nx = Math.max(0, Math.min(s.width - 1, "
+    "x));\ny = Math.max(0, Math.min(s.height - 1, y));\ncursor.hidden = false;\ncursor.style.cssText = 'left:' + 100 * x "
+    "/ s.width + '%;top:' + 100 * y / s.height + '%;width:' + 100 / s.width + '%;height:' + 100 / s.height + '%';\noutput"
+    ".textContent = reading(stacked, x, y);\n}\nstacked.addEventListener('pointermove', function (e) {\nvar box = stacked"
+    ".getBoundingClientRect(), s = size();\nx = Math.floor((e.clientX - box.left) / box.width * s.width);\ny = Math.floor"
+    "((e.clientY - box.top) / box.height * s.height);\nread();\n});\nstacked.addEventListener('keydown', function (e) {\n"
+    "var move = {ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1]}[e.key];\nif (!move) return;"
+    "\ne.preventDefault();\nx += move[0];\ny += move[1];\nread();\n});\nstacked.addEventListener('focus', read);\n});\nwi",
+    "ndow.addEventListener('beforeprint', function () {\nwaits.slice(0, 10).forEach(function (w) { add_sources(w); w.clas"
+    "sList.add('printed'); });\nall('details').forEach(function (d) { d.dataset.was = d.open ? '1' : ''; d.open = true; }"
+    ");\n});\nwindow.addEventListener('afterprint', function () {\nall('details').forEach(function (d) { d.open = !!d.dat"
+    "aset.was; });\n});\n})();\n</script>\n</body>\n</html>\n",
 };
 // clang-format on
 
@@ -49710,16 +50015,15 @@ namespace detail {
 /// The first sentence of a page: the verdict, or why there is none.
 inline std::string answer(const result& r) {
   const run_facts& run = r.run;
-  if (run.mpi_calls <= 0) return "No MPI calls were seen, so waits cannot be explained.";
+  if (run.mpi_calls <= 0 && !run.threads_only) return "No MPI calls were seen, so waits cannot be explained.";
   if (!r.verdict.empty()) {
-    std::string words = sentence(r, r.verdict[0]) + ".";
-    if (words[0] >= 'a' && words[0] <= 'z') words[0] = static_cast<char>(words[0] - 'a' + 'A');
-    return words;
+    return sentence_of(sentence(r, r.verdict[0]) + ".");
   }
   const text_options usual;
   if (is_quiet(r, usual)) return quiet_words(r, usual);
   if (run.unseen_seconds > 0.1 * run.seconds) return hardly_seen(run, waiting_share(run));
-  const std::string waiting = base::percent(waiting_share(run)) + " of rank time is waiting", none = no_verdict_words(r);
+  const std::string waiting = base::percent(waiting_share(run)) + " of " + base::rank_time() + " is waiting",
+                    none = no_verdict_words(r);
   if (!none.empty()) return waiting + "; " + none + ".";
   const objection why = first_objection(r);
   return waiting + (why == objection::waiting ? "." : instead_words(why));
@@ -49738,7 +50042,9 @@ inline void run_bar(const page_context& p, const char* name, const std::string& 
 inline void verdicts(const page_context& p) {
   html_writer& out = p.out;
   const result& r = p.r;
-  out.put("<h1>$</h1>", answer(r));
+  const std::string first = answer(r);
+  constexpr std::size_t long_answer = 180;  // bytes
+  out.put("<h1$>$</h1>", as_markup(first.size() > long_answer ? " class=\"long\"" : ""), first);
   if (!r.verdict.empty()) {
     const verdict_entry& v = r.verdict[0];
     const saving_range s = range_of(r, v);
@@ -49763,13 +50069,16 @@ inline void verdicts(const page_context& p) {
 inline void notices(const page_context& p) {
   const result& r = p.r;
   const auto note = [&](const std::string& words) {
-    if (!words.empty()) p.out.put("<p class=\"note\" role=\"note\">$</p>", words);
+    if (!words.empty()) p.out.put("<p class=\"note\" role=\"note\">$</p>", sentence_of(words));
   };
   if (r.run.partial) note("Partial: the program did not finish; the report covers what was recorded until its end.");
   if (r.run.unseen_seconds > 0.01 * r.run.seconds)
     note("Of " + base::duration(r.run.seconds) + " " + explained_words(r.run) + " explained.");
   if (shares_processors(r)) note(sharing_words(r) + ".");
-  if (is_weakened(r)) note(unknown_words(r) + ".");
+  if (is_weakened(r)) {
+    const std::string words = unknown_words(r);  // may end with "..."
+    note(words + (!words.empty() && words.back() == '.' ? "" : "."));
+  }
   for (const std::string& words : {files_words(r), other_worlds_words(r)})
     if (!words.empty()) note(words + ".");
 }
@@ -49811,12 +50120,13 @@ inline void rank_time(const page_context& p) {
   if (maps.ranks != 0) {
     const double files = std::min(r.files.seconds, calls);
     if (files > 0) parts.push_back({"files", "input and output", files});
-    parts.push_back({"calls", "inside MPI, not waiting", calls - files});
+    parts.push_back({"calls", calls_words(), calls - files});
   }
   parts.push_back({"code", maps.ranks != 0 ? "code of the program" : "everything else",
                    std::max(0.0, r.run.location_seconds - r.run.waiting_seconds - calls)});
-  out.put("<div class=\"split\"><h3>Rank time <small>$$</small></h3><div class=\"stack\" aria-hidden=\"true\">",
-          base::counted(r.run.locations, r.run.locations > r.run.ranks ? "thread" : "rank") + ", together ",
+  out.put("<div class=\"split\"><h3>$ <small>$$</small></h3><div class=\"stack\" aria-hidden=\"true\">",
+          base::ranks_are_threads() ? "Thread time" : "Rank time",
+          base::counted(r.run.locations, r.run.locations > r.run.ranks ? "thread" : base::rank_noun()) + ", together ",
           as_time(r.run.location_seconds));
   for (const time_part& t : parts)
     out.put("<i class=\"$\" style=\"width:$\"></i>", as_markup(t.name.c_str()), as_width(p.share_of_rank_time(t.seconds)));
@@ -49833,9 +50143,11 @@ inline void efficiency_part(const page_context& p, const char* words, const char
                             const efficiency_ranges::range* limits) {
   html_writer& out = p.out;
   out.put("<div class=\"factor\"><dt>$</dt><dd>", as_markup(words));
-  if (limits != nullptr && limits->most - limits->least > 0.005)
-    out.put("<b>$</b>", base::percent(limits->least) + " to " + base::percent(limits->most));
-  else out.put("<b>$</b>", as_figure(value, base::percent(value)));
+  if (limits != nullptr && limits->most - limits->least > 0.005) {
+    std::string least = base::percent(limits->least);
+    least.resize(least.size() - 2);  // " %"
+    out.put("<b>$-$</b>", least, base::percent(limits->most));
+  } else out.put("<b>$</b>", as_figure(value, base::percent(value)));
   out.put(
       "<span class=\"track\" aria-hidden=\"true\"><i class=\"bar\" style=\"width:$\"></i></span><small>$</small></dd></div>",
       as_width(value), as_markup(meaning));
@@ -49851,8 +50163,14 @@ inline void efficiency(const page_context& p) {
   p.out.put(
       "<div class=\"eff\"><h3>Efficiency <small>100 % is best; the first is the product of the others</small></h3><dl "
       "class=\"factors\">");
-  efficiency_part(p, "parallel efficiency", "mean time outside MPI \xc3\xb7 the run", e.parallel, limits(ranges.parallel));
-  efficiency_part(p, "load balance", "mean \xc3\xb7 longest time outside MPI", e.load_balance, limits(ranges.load_balance));
+  efficiency_part(
+      p, "parallel efficiency",
+      base::ranks_are_threads() ? "mean time outside primitives \xc3\xb7 the run" : "mean time outside MPI \xc3\xb7 the run",
+      e.parallel, limits(ranges.parallel));
+  efficiency_part(
+      p, "load balance",
+      base::ranks_are_threads() ? "mean \xc3\xb7 longest time outside primitives" : "mean \xc3\xb7 longest time outside MPI",
+      e.load_balance, limits(ranges.load_balance));
   const bool files = e.files > 0 && e.files < 0.995;
   efficiency_part(
       p, "serialisation",
@@ -49880,11 +50198,12 @@ inline void page_top(const page_context& p) {
   out.put("<header id=\"answer\"><p class=\"run\"><b>whywait</b>");
   const std::string program = program_name(run.origin);
   if (!program.empty()) out.put("<span>$</span>", base::shorten_middle(program, 60));
-  out.put("<span>$</span>", base::counted(run.ranks, "rank"));
+  out.put("<span>$</span>", base::counted(run.ranks, base::rank_noun()));
   if (run.locations > run.ranks) out.put("<span>$</span>", base::counted(run.locations, "thread"));
   out.put("<span>$</span>", as_time(run.seconds));
-  if (run.mpi_calls > 0)
-    out.put("<span>$</span>", base::percent(p.share_of_rank_time(run.waiting_seconds)) + " of rank time is waiting");
+  if (run.mpi_calls > 0 || run.threads_only)
+    out.put("<span>$</span>",
+            base::percent(p.share_of_rank_time(run.waiting_seconds)) + " of " + base::rank_time() + " is waiting");
   if (run.origin.date.size() >= 16) out.put("<span>$ $</span>", run.origin.date.substr(0, 10), run.origin.date.substr(11, 5));
   if (run.partial) out.put("<span class=\"partial\">partial</span>");
   out.put("</p>");
@@ -49942,8 +50261,9 @@ namespace detail {
 inline void unknown_time(const page_context& p) {
   const not_understood& n = p.r.not_understood;
   html_writer& out = p.out;
+  if (base::ranks_are_threads() && n.seconds <= 0) return;
   out.put(
-      "<h3>Not understood</h3><p><b>$</b> of rank time, $$", as_time(n.seconds),
+      "<h3>Not understood</h3><p><b>$</b> of $, $$", as_time(n.seconds), base::rank_time(),
       as_figure(understood_by(p.r, false), base::percent(understood_by(p.r, false))),
       as_markup(
           n.calls.empty()
@@ -49976,10 +50296,11 @@ inline void cost_of_measuring(const page_context& p) {
   out.put("<h3>Cost of measuring</h3><p>");
   if (o.calibrated) {
     out.put(
-        "It made the run longer by at most <b>$</b>, give or take $; without it the run would have taken $, of which ranks "
-        "would have waited $ of rank time. All ranks together spent $ on it.",
-        as_time(o.bound_seconds), as_time(o.error_seconds), as_time(o.without_seconds), as_time(o.waiting_without_seconds),
-        as_time(o.seconds));
+        "It made the run longer by at most <b>$</b>, give or take $; without it the run would have taken $. Summed over $, it "
+        "took "
+        "$, and without it they would have waited $.",
+        as_time(o.bound_seconds), as_time(o.error_seconds), as_time(o.without_seconds), base::rank_nouns(), as_time(o.seconds),
+        as_time(o.waiting_without_seconds));
   } else {
     out.put("The cost of calls is not known for this run.");
   }
@@ -50041,11 +50362,12 @@ inline void page_trust(const page_context& p) {
   for (const std::string& word : o.arguments) command += " " + word;
   fact("program", base::shorten_middle(command, 400));
   fact("began", o.date);
-  fact("host of rank 0", o.host);
+  fact(run.threads_only ? "host" : "host of rank 0", o.host);
   if (o.nodes > 0) fact("nodes", std::to_string(o.nodes));
   fact("whywait", o.version);
   fact("compiler", o.compiler);
-  out.put("<div><dt>MPI</dt><dd>$</dd></div><div><dt>clock</dt><dd>$</dd></div>", run.mpi, run.clock);
+  fact("MPI", run.mpi);
+  fact("clock", run.clock);
   for (const auto& [name, value] : run.settings)
     out.put("<div><dt><code>$</code></dt><dd><code>$</code></dd></div>", name, value);
   out.put("</dl>");
@@ -50114,7 +50436,7 @@ inline void picture_table(const page_context& p, const picture& shown) {
     for (const auto* c : {&row.waiter, &row.causer})
       if (*c) longest = std::fmax(longest, (*c)->seconds);
   const auto rank = [&](const location_seconds& l) {
-    out.put("rank $", l.rank);
+    out.put("$", base::rank_text(l.rank));
     if (l.thread != 0) out.put(" thread $", l.thread);
   };
   out.put(
@@ -50318,7 +50640,7 @@ inline void page_wait(const page_context& p, std::size_t number) {
   p.call(w.operation);
   out.put("</span> <span class=\"arrow\" aria-label=\"waited for\">\xe2\x86\x90</span> <span class=\"late\">");
   p.call(w.cause);
-  out.put("</span></p><p>$.", who_waited(w));
+  out.put("</span></p><p>$.", sentence_of(who_waited(w)));
   if (w.wrong_order) {
     out.put(" $ received in another order than sent ($).", as_count(w.wrong_order_count), as_time(w.wrong_order_seconds));
   }
@@ -50549,10 +50871,10 @@ inline void page_waits(const page_context& p) {
   if (p.r.waits.empty()) return;
   constexpr std::size_t first = 8;
   const std::size_t all = p.r.waits.size();
-  p.section(
-      "waits", "Why it waited",
-      "Area is time, summed over ranks. Each box is an operation that waited, each tile in it a reason; choose a tile to see "
-      "what the late side ran and the waiting side did not.");
+  p.section("waits", "Why it waited",
+            "Area is time, summed over " + std::string(base::rank_nouns()) +
+                ". Each box is an operation that waited, each tile in it a reason; choose a tile to see "
+                "what the late side ran and the waiting side did not.");
   detail::map_of_waits(p);
   p.out.put("<div class=\"chosen\" id=\"chosen\">");
   for (std::size_t i = 0; i != all; ++i) page_wait(p, i);
@@ -50601,11 +50923,13 @@ inline void write_island(const result& r, html_writer& out) {
 /// the executable, beside which sources are looked for. O(size of the result); reads the sources that the report names.
 template <class Sink>
 void write_page(const result& r, Sink sink, const char* program = "/proc/self/exe") {
+  const base::rank_noun_scope noun(r.run.threads_only);
   html_writer out{json_sink(sink)};
   source_book sources(program);
   const page_context p{r, out, sources};
   for (const char* piece : page_template::begin) out.raw(piece);
-  out.put("$", base::counted(r.run.ranks, "rank") + " \xc2\xb7 " + base::duration(r.run.seconds) + " \xc2\xb7 whywait");
+  out.put("$",
+          base::counted(r.run.ranks, base::rank_noun()) + " \xc2\xb7 " + base::duration(r.run.seconds) + " \xc2\xb7 whywait");
   for (const char* piece : page_template::style) out.raw(piece);
   page_top(p);
   page_advice(p);
@@ -51844,6 +52168,7 @@ class text_writer {
 
 /// The report as UTF-8 text, most costly waits first. Lines have at most `columns` where names permit.
 inline std::string text_of(const result& r, const text_options& options = {}) {
+  const base::rank_noun_scope noun(r.run.threads_only);
   return options.full ? detail::text_writer(r, options)() : short_text_of(r, options);
 }
 
@@ -52004,6 +52329,7 @@ class kept_result final : public whywait::result_printer {
 
 /// The result as programs read it (<whywait/result.hpp>). O(size of the result).
 inline whywait::result plain(result all) {
+  const base::rank_noun_scope noun(all.run.threads_only);
   whywait::result out;
   const run_facts& run = all.run;
   out.reason.clear();
@@ -52461,8 +52787,8 @@ namespace finalize {
 
 #ifndef WHYWAIT_DISABLE
 /// How long the main thread of this process had a processor and was ready to run without one, which Linux counts
-/// (/proc/self/schedstat; zeros where it does not), and the number of processors that it may use. Called inside an MPI call: no
-/// time between the begin of that call and the return from here is delay outside MPI.
+/// (/proc/self/schedstat; zeros where it does not), what it did in the kernel outside MPI, and the number of processors that it
+/// may use. Called inside an MPI call: nothing between the begin of that call and the return from here counts as outside MPI.
 inline rules::processor_use processor_use_of_process(mpi::state& process) noexcept {
   rules::processor_use out;
   if (std::FILE* const file = std::fopen("/proc/self/schedstat", "r")) {
@@ -52474,9 +52800,12 @@ inline rules::processor_use processor_use_of_process(mpi::state& process) noexce
     }
     std::fclose(file);
   }
-  if (process.delay != nullptr) {
-    process.delay->end_call();
-    out.own_delay_ns = process.delay->ns();
+  if (process.kernel != nullptr) {
+    process.kernel->end_call();
+    const mpi::kernel_counts::counts own = process.kernel->own();
+    out.own_delay_ns = own.delay_ns;
+    out.own_system_ns = own.system_ns;
+    out.own_faults = own.faults;
   }
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) out.processors = CPU_COUNT(&allowed);
@@ -57143,8 +57472,9 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   rules::evaluation advice;
   if (process.rank == 0) {
     const bool shared = reports::shares_processors(unknown, base::seconds_of(found.location_ns));
-    const bool useful_known = !shared && !reports::polls_matter(unknown, base::seconds_of(found.location_ns));
-    advice = advise(process.registry->config.rules, found, names, std::move(contributions), shared, useful_known, facts);
+    const bool useful_known = !reports::polls_matter(unknown, base::seconds_of(found.location_ns));
+    advice = advise(process.registry->config.rules, found, names, std::move(contributions), shared, useful_known,
+                    static_cast<std::int64_t>(1e9 * unknown.sharing.seconds), facts);
   }
   reports::result result = reports::assemble(found, names, std::move(facts), advice);
   result.unseen = named(unseen, names);
@@ -57189,7 +57519,7 @@ inline reports::result partial_result(mpi::state& process, const finalize::team&
   uses.calls = so_far.calls_by_kind;
   uses.code = so_far.code_of_all;
   const rules::evaluation advice =
-      advise(process.registry->config.rules, so_far.found, names, std::move(uses), false, false, facts);
+      advise(process.registry->config.rules, so_far.found, names, std::move(uses), false, false, 0, facts);
   return reports::assemble(so_far.found, names, std::move(facts), advice);
 }
 
@@ -57571,7 +57901,7 @@ reports::result explain_at(MPI_Comm comm, const mpi::caller& from, Also&& also) 
   }
   if (several != 0) return refuse("several threads call MPI or wait for each other; no result before MPI_Finalize");
   if (process->failed) return refuse(process->failed.text);
-  if (process->delay != nullptr) process->delay->end_code();
+  if (process->kernel != nullptr) process->kernel->end_code();
   const rules::processor_use used = processor_use_of_process(*process);
   const mpi::meeting_point end{here.begun_at(), here.begun_at() + here.duration(), here.site()};
   reports::result result;
@@ -58558,6 +58888,7 @@ class dead_job {
       histories.push_back(p->records().history);
     }
     explain::options settings;
+    settings.maps = true;
     settings.clock_error_ns = static_cast<std::int64_t>(facts.clock_error_seconds * 1e9);
     settings.threshold_ns = std::max(settings.threshold_ns, 2 * settings.clock_error_ns);
     explain::simulated_transport transport(static_cast<std::int32_t>(histories.size()));
@@ -67328,41 +67659,6 @@ class problem {
 
 #endif
 
-// ---- whywait/thread/futex.hpp
-#ifndef WHYWAIT_THREAD_FUTEX_HPP
-#define WHYWAIT_THREAD_FUTEX_HPP
-
-namespace whywait {
-#ifdef WHYWAIT_DISABLE
-inline namespace v0_off {
-#else
-inline namespace v0 {
-#endif
-namespace threads {
-
-/// Sleeps while `word` has this value, at most until an instant of CLOCK_MONOTONIC (or CLOCK_REALTIME); null: without limit.
-/// Returns ETIMEDOUT, or 0 after a wake-up, also a spurious one, and if the value is another one.
-inline int futex_wait(const uint32_t* word, uint32_t value, const timespec* until = nullptr, bool real_time = false) noexcept {
-  const int what = FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | (real_time ? FUTEX_CLOCK_REALTIME : 0);
-  const int kept_errno = errno;
-  const long result = syscall(SYS_futex, word, what, value, until, nullptr, FUTEX_BITSET_MATCH_ANY);
-  const bool timed_out = result != 0 && errno == ETIMEDOUT;
-  errno = kept_errno;
-  return timed_out ? ETIMEDOUT : 0;
-}
-/// Wakes up to `count` threads that sleep on `word`, which may have been freed meanwhile.
-inline void futex_wake(const uint32_t* word, int count = INT_MAX) noexcept {
-  const int kept_errno = errno;
-  syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, nullptr, nullptr, 0);
-  errno = kept_errno;
-}
-
-}  // namespace threads
-}  // inline namespace
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/thread/observe.hpp
 #ifndef WHYWAIT_THREAD_OBSERVE_HPP
 #define WHYWAIT_THREAD_OBSERVE_HPP
@@ -67431,104 +67727,6 @@ inline void observe_member(const sync_site&, const void*, uint32_t, uint32_t, ui
 #endif
 
 }  // namespace threads
-}  // namespace WHYWAIT_DETAIL_THREADS_NAMESPACE
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/thread/barriers.hpp
-#ifndef WHYWAIT_THREAD_BARRIERS_HPP
-#define WHYWAIT_THREAD_BARRIERS_HPP
-
-namespace whywait {
-inline namespace WHYWAIT_DETAIL_THREADS_NAMESPACE {
-namespace threads {
-
-/// The default completion of a barrier.
-struct no_completion {
-  void operator()() const noexcept {}
-};
-
-}  // namespace threads
-
-/// C++20's std::barrier, for C++17 as well. A wait is explained by the thread that comes last, up to the end of the completion
-/// function, which that thread runs.
-template <class Completion = threads::no_completion>
-class barrier {
- public:
-  /// A phase of the barrier.
-  class arrival_token {
-   public:
-    arrival_token(arrival_token&&) noexcept = default;
-    arrival_token& operator=(arrival_token&&) noexcept = default;
-
-   private:
-    friend barrier;
-    explicit arrival_token(uint32_t phase) noexcept : phase_(phase) {}
-    uint32_t phase_;
-  };
-
-  constexpr explicit barrier(ptrdiff_t expected, Completion completion = Completion())
-      : left_(static_cast<uint32_t>(expected)),
-        expected_(static_cast<uint32_t>(expected)),
-        completion_(std::move(completion)) {}
-  barrier(const barrier&) = delete;
-  barrier& operator=(const barrier&) = delete;
-  static constexpr ptrdiff_t max() noexcept { return INT_MAX; }
-
-  [[nodiscard]] __attribute__((noinline)) arrival_token arrive(ptrdiff_t update = 1) {
-    const uint32_t phase = __atomic_load_n(&phase_, __ATOMIC_RELAXED), all = members();
-    if (!come(WHYWAIT_DETAIL_SYNC_SITE(barrier_wait), phase, update))
-      threads::observe_member(WHYWAIT_DETAIL_SYNC_SITE(barrier_arrive), this, phase, all, nullptr);
-    return arrival_token(phase);
-  }
-  __attribute__((noinline)) void wait(arrival_token&& arrival) const {
-    block(WHYWAIT_DETAIL_SYNC_SITE(barrier_wait), arrival.phase_);
-  }
-  __attribute__((noinline)) void arrive_and_wait() {
-    const uint32_t phase = __atomic_load_n(&phase_, __ATOMIC_RELAXED);
-    const threads::sync_site site = WHYWAIT_DETAIL_SYNC_SITE(barrier_wait);
-    if (!come(site, phase, 1)) block(site, phase);
-  }
-  __attribute__((noinline)) void arrive_and_drop() {
-    __atomic_fetch_add(&dropped_, 1u, __ATOMIC_RELAXED);
-    const uint32_t phase = __atomic_load_n(&phase_, __ATOMIC_RELAXED), all = members();
-    if (!come(WHYWAIT_DETAIL_SYNC_SITE(barrier_wait), phase, 1))
-      threads::observe_member(WHYWAIT_DETAIL_SYNC_SITE(barrier_arrive), this, phase, all, nullptr);
-  }
-
- private:
-  uint32_t members() const noexcept { return __atomic_load_n(&expected_, __ATOMIC_RELAXED); }
-
-  // Returns whether this thread was the last and has begun the next phase.
-  bool come(const threads::sync_site& site, uint32_t phase, ptrdiff_t update) {
-    const uint32_t count = static_cast<uint32_t>(update);
-    if (__atomic_fetch_sub(&left_, count, __ATOMIC_ACQ_REL) != count) return false;
-    completion_();
-    threads::observe_member(site, this, phase, members(), &causes_[phase & 1]);
-    const uint32_t expected = members() - __atomic_exchange_n(&dropped_, 0u, __ATOMIC_RELAXED);
-    __atomic_store_n(&expected_, expected, __ATOMIC_RELAXED);
-    __atomic_store_n(&left_, expected, __ATOMIC_RELAXED);
-    __atomic_store_n(&phase_, phase + 1, __ATOMIC_RELEASE);
-    threads::futex_wake(&phase_);
-    return true;
-  }
-  void block(const threads::sync_site& site, uint32_t phase) const {
-    if (__atomic_load_n(&phase_, __ATOMIC_ACQUIRE) != phase) return;
-    threads::observe_meeting(site, this, phase, members(), &causes_[phase & 1], [this, phase] {
-      while (__atomic_load_n(&phase_, __ATOMIC_ACQUIRE) == phase) threads::futex_wait(&phase_, phase);
-      return 0;
-    });
-  }
-
-  uint32_t left_;  // how many are still missing in this phase
-  uint32_t phase_ = 0;
-  uint32_t expected_;
-  uint32_t dropped_ = 0;
-  uint64_t causes_[2] = {};  // of this phase and the one before it
-  Completion completion_;
-};
-
 }  // namespace WHYWAIT_DETAIL_THREADS_NAMESPACE
 }  // namespace whywait
 
@@ -67965,8 +68163,6 @@ inline namespace v0 {
 #else
 inline namespace v0_off {
 #endif
-/// With whywait::mutex the standard's condition_variable_any works as it is; its waits are seen where its own mutex is observed.
-using std::condition_variable_any;
 using std::cv_status;
 #ifndef WHYWAIT_DISABLE
 }  // namespace v0
@@ -67974,6 +68170,231 @@ using std::cv_status;
 }  // namespace v0_off
 #endif
 
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/thread/any_conditions.hpp
+#ifndef WHYWAIT_THREAD_ANY_CONDITIONS_HPP
+#define WHYWAIT_THREAD_ANY_CONDITIONS_HPP
+
+namespace whywait {
+#ifndef WHYWAIT_DISABLE
+inline namespace v0 {
+
+/// std::condition_variable_any, for any lock. A wait is explained by the thread that notified; afterwards the thread may wait for the
+/// lock, which that explains. Without the overloads of C++20 that take a stop token.
+class condition_variable_any {
+ public:
+  condition_variable_any() : mutex_(std::make_shared<mutex>()) {}
+  condition_variable_any(const condition_variable_any&) = delete;
+  condition_variable_any& operator=(const condition_variable_any&) = delete;
+
+  __attribute__((noinline)) void notify_one() noexcept {
+    const std::lock_guard<mutex> guard(*mutex_);
+    condition_.notify_one();
+  }
+  __attribute__((noinline)) void notify_all() noexcept {
+    const std::lock_guard<mutex> guard(*mutex_);
+    condition_.notify_all();
+  }
+
+  template <class Lock>
+  __attribute__((noinline)) void wait(Lock& lock) {
+    without(lock, [this](std::unique_lock<mutex>& own) { condition_.wait(own); });
+  }
+  template <class Lock, class Predicate>
+  __attribute__((noinline)) void wait(Lock& lock, Predicate predicate) {
+    while (!predicate()) without(lock, [this](std::unique_lock<mutex>& own) { condition_.wait(own); });
+  }
+  template <class Lock, class Clock, class Duration>
+  __attribute__((noinline)) std::cv_status wait_until(Lock& lock, const std::chrono::time_point<Clock, Duration>& time) {
+    return without(lock, [&](std::unique_lock<mutex>& own) { return condition_.wait_until(own, time); });
+  }
+  template <class Lock, class Clock, class Duration, class Predicate>
+  __attribute__((noinline)) bool wait_until(Lock& lock, const std::chrono::time_point<Clock, Duration>& time,
+                                            Predicate predicate) {
+    while (!predicate())
+      if (without(lock, [&](std::unique_lock<mutex>& own) { return condition_.wait_until(own, time); }) ==
+          std::cv_status::timeout)
+        return predicate();
+    return true;
+  }
+  template <class Lock, class Rep, class Period>
+  __attribute__((noinline)) std::cv_status wait_for(Lock& lock, const std::chrono::duration<Rep, Period>& time) {
+    return without(lock, [&](std::unique_lock<mutex>& own) { return condition_.wait_for(own, time); });
+  }
+  template <class Lock, class Rep, class Period, class Predicate>
+  __attribute__((noinline)) bool wait_for(Lock& lock, const std::chrono::duration<Rep, Period>& time, Predicate predicate) {
+    const auto until = std::chrono::steady_clock::now() + time;
+    while (!predicate())
+      if (without(lock, [&](std::unique_lock<mutex>& own) { return condition_.wait_until(own, until); }) ==
+          std::cv_status::timeout)
+        return predicate();
+    return true;
+  }
+
+ private:
+  template <class Lock>
+  struct taken_again {
+    Lock& lock;
+    ~taken_again() noexcept(false) { lock.lock(); }
+  };
+
+  // Own mutex first: a thread that holds `lock` cannot notify in between. Given up before `lock` is taken again.
+  template <class Lock, class Wait>
+  __attribute__((always_inline)) auto without(Lock& lock, Wait wait) {
+    const std::shared_ptr<mutex> kept = mutex_;  // a notified thread may outlive this object
+    std::unique_lock<mutex> first(*kept);
+    lock.unlock();
+    const taken_again<Lock> after{lock};
+    std::unique_lock<mutex> own(std::move(first));
+    return wait(own);
+  }
+
+  std::shared_ptr<mutex> mutex_;
+  condition_variable condition_;
+};
+
+}  // namespace v0
+#else
+inline namespace v0_off {
+using std::condition_variable_any;
+}  // namespace v0_off
+#endif
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/thread/futex.hpp
+#ifndef WHYWAIT_THREAD_FUTEX_HPP
+#define WHYWAIT_THREAD_FUTEX_HPP
+
+namespace whywait {
+#ifdef WHYWAIT_DISABLE
+inline namespace v0_off {
+#else
+inline namespace v0 {
+#endif
+namespace threads {
+
+/// Sleeps while `word` has this value, at most until an instant of CLOCK_MONOTONIC (or CLOCK_REALTIME); null: without limit.
+/// Returns ETIMEDOUT, or 0 after a wake-up, also a spurious one, and if the value is another one.
+inline int futex_wait(const uint32_t* word, uint32_t value, const timespec* until = nullptr, bool real_time = false) noexcept {
+  const int what = FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | (real_time ? FUTEX_CLOCK_REALTIME : 0);
+  const int kept_errno = errno;
+  const long result = syscall(SYS_futex, word, what, value, until, nullptr, FUTEX_BITSET_MATCH_ANY);
+  const bool timed_out = result != 0 && errno == ETIMEDOUT;
+  errno = kept_errno;
+  return timed_out ? ETIMEDOUT : 0;
+}
+/// Wakes up to `count` threads that sleep on `word`, which may have been freed meanwhile.
+inline void futex_wake(const uint32_t* word, int count = INT_MAX) noexcept {
+  const int kept_errno = errno;
+  syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, nullptr, nullptr, 0);
+  errno = kept_errno;
+}
+
+}  // namespace threads
+}  // inline namespace
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/thread/barriers.hpp
+#ifndef WHYWAIT_THREAD_BARRIERS_HPP
+#define WHYWAIT_THREAD_BARRIERS_HPP
+
+namespace whywait {
+inline namespace WHYWAIT_DETAIL_THREADS_NAMESPACE {
+namespace threads {
+
+/// The default completion of a barrier.
+struct no_completion {
+  void operator()() const noexcept {}
+};
+
+}  // namespace threads
+
+/// C++20's std::barrier, for C++17 as well. A wait is explained by the thread that comes last, up to the end of the completion
+/// function, which that thread runs.
+template <class Completion = threads::no_completion>
+class barrier {
+ public:
+  /// A phase of the barrier.
+  class arrival_token {
+   public:
+    arrival_token(arrival_token&&) noexcept = default;
+    arrival_token& operator=(arrival_token&&) noexcept = default;
+
+   private:
+    friend barrier;
+    explicit arrival_token(uint32_t phase) noexcept : phase_(phase) {}
+    uint32_t phase_;
+  };
+
+  constexpr explicit barrier(ptrdiff_t expected, Completion completion = Completion())
+      : left_(static_cast<uint32_t>(expected)),
+        expected_(static_cast<uint32_t>(expected)),
+        completion_(std::move(completion)) {}
+  barrier(const barrier&) = delete;
+  barrier& operator=(const barrier&) = delete;
+  static constexpr ptrdiff_t max() noexcept { return INT_MAX; }
+
+  [[nodiscard]] __attribute__((noinline)) arrival_token arrive(ptrdiff_t update = 1) {
+    const uint32_t phase = __atomic_load_n(&phase_, __ATOMIC_RELAXED), all = members();
+    if (!come(WHYWAIT_DETAIL_SYNC_SITE(barrier_wait), phase, update))
+      threads::observe_member(WHYWAIT_DETAIL_SYNC_SITE(barrier_arrive), this, phase, all, nullptr);
+    return arrival_token(phase);
+  }
+  __attribute__((noinline)) void wait(arrival_token&& arrival) const {
+    block(WHYWAIT_DETAIL_SYNC_SITE(barrier_wait), arrival.phase_);
+  }
+  __attribute__((noinline)) void arrive_and_wait() {
+    const uint32_t phase = __atomic_load_n(&phase_, __ATOMIC_RELAXED);
+    const threads::sync_site site = WHYWAIT_DETAIL_SYNC_SITE(barrier_wait);
+    if (!come(site, phase, 1)) block(site, phase);
+  }
+  __attribute__((noinline)) void arrive_and_drop() {
+    __atomic_fetch_add(&dropped_, 1u, __ATOMIC_RELAXED);
+    const uint32_t phase = __atomic_load_n(&phase_, __ATOMIC_RELAXED), all = members();
+    if (!come(WHYWAIT_DETAIL_SYNC_SITE(barrier_wait), phase, 1))
+      threads::observe_member(WHYWAIT_DETAIL_SYNC_SITE(barrier_arrive), this, phase, all, nullptr);
+  }
+
+ private:
+  uint32_t members() const noexcept { return __atomic_load_n(&expected_, __ATOMIC_RELAXED); }
+
+  // Returns whether this thread was the last and has begun the next phase.
+  bool come(const threads::sync_site& site, uint32_t phase, ptrdiff_t update) {
+    const uint32_t count = static_cast<uint32_t>(update);
+    if (__atomic_fetch_sub(&left_, count, __ATOMIC_ACQ_REL) != count) return false;
+    completion_();
+    threads::observe_member(site, this, phase, members(), &causes_[phase & 1]);
+    const uint32_t expected = members() - __atomic_exchange_n(&dropped_, 0u, __ATOMIC_RELAXED);
+    __atomic_store_n(&expected_, expected, __ATOMIC_RELAXED);
+    __atomic_store_n(&left_, expected, __ATOMIC_RELAXED);
+    __atomic_store_n(&phase_, phase + 1, __ATOMIC_RELEASE);
+    threads::futex_wake(&phase_);
+    return true;
+  }
+  void block(const threads::sync_site& site, uint32_t phase) const {
+    if (__atomic_load_n(&phase_, __ATOMIC_ACQUIRE) != phase) return;
+    threads::observe_meeting(site, this, phase, members(), &causes_[phase & 1], [this, phase] {
+      while (__atomic_load_n(&phase_, __ATOMIC_ACQUIRE) == phase) threads::futex_wait(&phase_, phase);
+      return 0;
+    });
+  }
+
+  uint32_t left_;  // how many are still missing in this phase
+  uint32_t phase_ = 0;
+  uint32_t expected_;
+  uint32_t dropped_ = 0;
+  uint64_t causes_[2] = {};  // of this phase and the one before it
+  Completion completion_;
+};
+
+}  // namespace WHYWAIT_DETAIL_THREADS_NAMESPACE
 }  // namespace whywait
 
 #endif
@@ -68660,7 +69081,8 @@ class observed_run {
   template <class F, class... Args>
   void operator()(F&& function, Args&&... args) {
     const slow_calls* const to = recorder();
-    if (to != nullptr) to->begin_thread(core::mpi_call::thread_begin, life_->created, life_->created_at);
+    if (to != nullptr)
+      to->begin_thread({core::mpi_call::thread_begin, life_->created_at, __builtin_frame_address(0)}, life_->created);
     const at_end end{*life_};  // also if the thread is cancelled
     static_cast<void>(std::invoke(std::forward<F>(function), std::forward<Args>(args)...));
   }
@@ -68669,7 +69091,8 @@ class observed_run {
   struct at_end {
     life& of;
     ~at_end() {
-      if (const slow_calls* const to = recorder()) to->end_thread(of.created_at, &of.ended);
+      if (const slow_calls* const to = recorder())
+        to->end_thread({core::mpi_call::thread_end, of.created_at, __builtin_frame_address(0)}, &of.ended);
     }
   };
   std::shared_ptr<life> life_;
@@ -69174,9 +69597,10 @@ class solo_records {
         const bool ended = __atomic_load_n(&from.finished, __ATOMIC_ACQUIRE) != 0;
         const bool is_main = from.tid == static_cast<std::uint32_t>(registry.pid);
         if (is_main) main = from.index;
-        to.whole = is_main || !ended;
+        const bool idle = !is_main && waits_for_region(from);
+        to.whole = is_main || (!ended && !idle);
         if (to.opened > now) to.opened = now;
-        if (!ended) read_open_segment(from, now, to);
+        if (!ended && !idle) read_open_segment(from, now, to);
       }
     }
     all.rewrite_threads(run.begin_ticks, main);
@@ -69189,6 +69613,13 @@ class solo_records {
 
  private:
   static constexpr std::uint32_t most_steps = 4096;
+
+  // A thread of OpenMP after its last parallel region: the run has nothing for it to do.
+  static bool waits_for_region(const record::location& from) noexcept {
+    const record::thread_facts* const facts = __atomic_load_n(&from.calls, __ATOMIC_ACQUIRE);
+    return facts != nullptr && __atomic_load_n(&facts->open.frame, __ATOMIC_ACQUIRE) != nullptr &&
+           facts->open.call == core::mpi_call::omp_idle;
+  }
 
   void read_open_segment(const record::location& from, std::uint64_t now, core::location_history& to) {
     base::pod_vector<core::path_step> steps(most_steps);
@@ -69226,6 +69657,28 @@ namespace whywait {
 inline namespace v0 {
 namespace threads {
 
+/// What an interposer of pthread functions did not see.
+inline void warn_of_interposing(const core::registry& registry, reports::run_facts& facts) {
+  const auto of = [](const std::uint32_t& count) {
+    return static_cast<std::int64_t>(__atomic_load_n(&count, __ATOMIC_RELAXED));
+  };
+  const std::int64_t raw = of(registry.interposed.raw_waits), lost = of(registry.interposed.lost),
+                     replaced = of(registry.interposed.replaced);
+  if (raw > 0)
+    facts.warnings.push_back(
+        base::counted(raw, "wait") +
+        " of the program in futex calls (std::latch, barrier, counting_semaphore or atomic::wait) not explained; " +
+        "the primitives of <whywait/thread.hpp> are");
+  if (lost > 0)
+    facts.warnings.push_back("no room to observe the objects of " +
+                             base::counted(lost, "call of a pthread function", "calls of pthread functions") +
+                             "; their waits are not explained");
+  if (replaced > 0)
+    facts.warnings.push_back("too many locks for the table of observed ones, so that " +
+                             base::counted(replaced, "of them was", "of them were") +
+                             " forgotten; causes of waits for these may be missing");
+}
+
 /// Facts about the run that the explanation does not contain.
 inline reports::run_facts facts_of(const core::registry& registry, const solo_records& records) {
   const finalize::process_records& all = records.all;
@@ -69237,12 +69690,14 @@ inline reports::run_facts facts_of(const core::registry& registry, const solo_re
   facts.seconds = static_cast<double>(clock(all.last_ticks) - clock(all.begin_ticks)) * 1e-9;
   facts.unseen_seconds = static_cast<double>(clock(all.last_ticks) - clock(all.end_ticks)) * 1e-9;
   facts.primitives = static_cast<std::int64_t>(all.primitives);
+  facts.interposed_calls = static_cast<std::int64_t>(all.interposed);
   facts.dropped_events = static_cast<std::int64_t>(all.lost_records + all.lost_steps);
   facts.clock = core::cycle_clock::used() != core::clock_source::monotonic ? "cycle counter" : "CLOCK_MONOTONIC";
   facts.short_waits = static_cast<std::int64_t>(all.short_waits);
   facts.short_wait_seconds = static_cast<double>(all.short_ticks) * clock.ns_per_tick * 1e-9;
   facts.least_wait_seconds = static_cast<double>(all.least_ticks) * clock.ns_per_tick * 1e-9;
   reports::add_settings(facts);
+  warn_of_interposing(registry, facts);
   if (all.first_closed_ticks != 0)
     facts.warnings.push_back(
         "the record buffer was full after " +
@@ -69251,9 +69706,9 @@ inline reports::run_facts facts_of(const core::registry& registry, const solo_re
   return facts;
 }
 
-/// Analyses the run of a process without MPI so far, thread by thread. Throws std::bad_alloc and what the explanation throws.
-inline reports::result analyse(core::registry& registry, solo_run& run) {
-  base::ranks_are_threads() = true;
+/// Analyses the run of a process without MPI so far, thread by thread. `maps`: with those of the page. Throws std::bad_alloc and what the explanation throws.
+inline reports::result analyse(core::registry& registry, solo_run& run, bool maps = false) {
+  const base::rank_noun_scope threads(true);
   solo_records records(registry, run);
   reports::run_facts facts = facts_of(registry, records);
   const base::pod_vector<std::uint32_t> ran = finalize::code_that_ran(records.all);
@@ -69266,6 +69721,7 @@ inline reports::result analyse(core::registry& registry, solo_run& run) {
   explain::options settings;
   settings.clocks = &clocks::virtual_clocks;
   settings.functions = &names_here;
+  settings.maps = maps;
   explain::simulated_transport transport(static_cast<std::int32_t>(histories.size()));
   const explain::outcome found = explain::explain(transport, histories, settings);
   rules::contribution contributions;
@@ -69294,11 +69750,18 @@ inline reports::result analyse(core::registry& registry, solo_run& run) {
   base::names names = names_here.names_of(known);
   names.clear_needless_callers();
   rules::evaluation advice =
-      finalize::advise(registry.config.rules, found, names, std::move(contributions), false, false, facts);
+      finalize::advise(registry.config.rules, found, names, std::move(contributions), false, false, 0, facts);
   reports::result result = reports::assemble(found, names, std::move(facts), advice);
   result.run.locations = result.run.ranks;  // also threads without a record
   reports::weaken(result);
   return result;
+}
+
+/// Whether pthread functions are interposed in a process that has no second thread: `whywait run` observes all processes that a program
+/// starts, for example those of a shell script.
+inline bool is_without_threads(core::registry& registry) {
+  finalize::locked guard(registry.mutex);
+  return registry.interposed.active != 0 && registry.location_count <= 1;
 }
 
 /// At the end of the program: prints and writes what the settings request.
@@ -69311,10 +69774,11 @@ inline void report_at_exit() noexcept {
   const core::settings& wanted = registry->config;
   if (wanted.help) reports::print_settings(stderr);
   if (!wanted.report && wanted.output == nullptr && wanted.fail == nullptr) return;
+  if (is_without_threads(*registry)) return;
   bool printed = false;
   try {
     finalize::expect_check(wanted);
-    const reports::result result = analyse(*registry, *run);
+    const reports::result result = analyse(*registry, *run, wanted.output != nullptr);
     if (wanted.report) {
       reports::text_options length;
       length.full = wanted.full_report;
@@ -69340,7 +69804,8 @@ inline void explain_now(record::run_facts& run, void* into, const void* address,
   sync_call call(site);  // the time that follows is not that of the program
   if (call) call.begin();
   try {
-    result = reports::plain(analyse(*core::the_registry(), static_cast<solo_run&>(run)));
+    core::registry& registry = *core::the_registry();
+    result = reports::plain(analyse(registry, static_cast<solo_run&>(run), registry.config.output != nullptr));
   } catch (const std::exception& problem) {
     result = whywait::result();
     result.reason = std::string("the analysis failed: ") + problem.what();
