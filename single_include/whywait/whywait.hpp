@@ -58924,7 +58924,9 @@ class dead_job {
       for (std::uint32_t level = 0; t.path_is_there && level < std::min(t.where.path.depth(), 64u); ++level)
         e.regions += (level == 0 ? "" : "/") + std::string(p.sites()[t.where.path.open_region(level)].name);
       if (t.calls_mpi) {
-        for (std::uint64_t n : t.calls.calls) e.mpi_calls += static_cast<std::int64_t>(n);
+        std::uint64_t calls = 0;  // of a damaged file it may be too large for a signed number
+        for (std::uint64_t n : t.calls.calls) calls += n;
+        e.mpi_calls = static_cast<std::int64_t>(calls);
         e.records = static_cast<std::int64_t>(p.records().history.locations[i].records.size());
       }
       const record::open_call& open = t.calls.open;
