@@ -162,6 +162,21 @@ TEST_CASE("time in the kernel that all ranks spend makes none of them slow") {
   CHECK(spread.more_faults == 0);
 }
 
+TEST_CASE("time in the kernel is compared with all other ranks, also where few run the block") {
+  rules::code_table code;
+  for (int rank = 0; rank < 4; ++rank) {
+    rules::processor_use kernel;
+    kernel.own_system_ns = (rank == 2 ? 700 : 200) * sample::ms, kernel.own_faults = rank == 2 ? 70000 : 20000;
+    const base::pod_vector<rules::rank_code> own = {
+        {rank < 2 ? sample::pack : sample::compute, (rank == 2 ? 2 : 1) * 1000 * sample::ms, 900, 0}};
+    code.merge(rules::code_of(rank, own, kernel));
+  }
+  const auto spread = rules::code_spread::of(code.find(sample::compute), code.whole, 2, 1000 * sample::ms);
+  CHECK(std::string(spread.excess) == "faults");
+  CHECK(spread.more_system_ns == 500 * sample::ms);
+  CHECK(spread.more_faults == 50000);
+}
+
 TEST_CASE("a rank is compared with the others that run the block; code of few ranks is not uneven but theirs alone") {
   const auto spread = [](std::initializer_list<std::int64_t> times_ms) {
     rules::code_table code;
