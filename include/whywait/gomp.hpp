@@ -14,11 +14,10 @@
 #include <whywait/core/version.hpp>
 
 #include <whywait/core/warning.hpp>
+#include <whywait/thread/next_function.hpp>
 #include <whywait/thread/slow_calls.hpp>
 #include <whywait/thread/team_locks.hpp>
 #include <whywait/thread/teams.hpp>
-
-#include <dlfcn.h>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -35,23 +34,15 @@ namespace gomp {
 
 using body = void (*)(void*);
 
-/// The runtime's own function of a name.
-template <class F>
-F* real(F*& known, const char* name) noexcept {
-  F* found = __atomic_load_n(&known, __ATOMIC_RELAXED);
-  if (found != nullptr) return found;
-  found = reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
-  __atomic_store_n(&known, found, __ATOMIC_RELAXED);
-  return found;
-}
 // observe.hpp has the same for thread.hpp, which undefines them.
 #define WHYWAIT_DETAIL_GOMP_SITE(what) \
   ::whywait::threads::sync_site { ::whywait::core::mpi_call::what, __builtin_return_address(0), __builtin_frame_address(0) }
 #define WHYWAIT_DETAIL_GOMP_KEPT __asm__ volatile("")
-#define WHYWAIT_DETAIL_GOMP_REAL(name)                   \
-  ([]() noexcept {                                       \
-    static decltype(name)* known = nullptr;              \
-    return ::whywait::threads::gomp::real(known, #name); \
+// The runtime's own function of a name.
+#define WHYWAIT_DETAIL_GOMP_REAL(name)                                    \
+  ([]() noexcept {                                                        \
+    static ::whywait::threads::next_function<decltype(name)> next(#name); \
+    return next.get();                                                    \
   }())
 
 /// What the threads of a region run.
@@ -90,10 +81,10 @@ void run_region(const void* address, body function, void* data, Call call) {
   join(t);
 }
 
-/// Says once what is not seen.
-inline void tell_about_tasks() noexcept {
-  static bool told = false;
-  if (recorder() == nullptr || __atomic_exchange_n(&told, true, __ATOMIC_RELAXED)) return;
+/// Warns once of what is not observed.
+inline void warn_of_tasks() noexcept {
+  static bool warned = false;
+  if (recorder() == nullptr || __atomic_exchange_n(&warned, true, __ATOMIC_RELAXED)) return;
   core::warn(
       "tasks of GCC's OpenMP runtime are not observed; time in taskwait counts as work (clang with ompt.hpp observes them)");
 }
@@ -163,10 +154,10 @@ WHYWAIT_DETAIL_GOMP_BARRIER(GOMP_sections_end, omp_for_end)
 #undef WHYWAIT_DETAIL_GOMP_BARRIER
 
 // --- Tasks are not seen
-#define WHYWAIT_DETAIL_GOMP_TASKS(name)           \
-  WHYWAIT_DETAIL_GOMP void name(void) {           \
-    ::whywait::threads::gomp::tell_about_tasks(); \
-    WHYWAIT_DETAIL_GOMP_REAL(name)();             \
+#define WHYWAIT_DETAIL_GOMP_TASKS(name)        \
+  WHYWAIT_DETAIL_GOMP void name(void) {        \
+    ::whywait::threads::gomp::warn_of_tasks(); \
+    WHYWAIT_DETAIL_GOMP_REAL(name)();          \
   }
 WHYWAIT_DETAIL_GOMP_TASKS(GOMP_taskwait)
 WHYWAIT_DETAIL_GOMP_TASKS(GOMP_taskgroup_end)

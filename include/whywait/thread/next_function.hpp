@@ -12,7 +12,7 @@ namespace whywait {
 inline namespace v0 {
 namespace threads {
 
-/// The function that an interposed one hides: that of the C library, or of another interposer behind this one. Looked up at the first
+/// The function that an interposed one hides: that of the C library, of a run-time library, or of another interposer behind this one. Looked up at the first
 /// call, which may come before any constructor has run. The lookup of a function that exists allocates nothing and calls no
 /// interposed function.
 template <class Function>
@@ -39,7 +39,7 @@ class next_function {
   __attribute__((noinline, cold)) Function* find() noexcept {
     void* const found = search();
     if (found == nullptr) {
-      core::warn("the C library has no ", name_, ", which <whywait/pthread.hpp> calls; is the program linked statically?");
+      core::warn("no library has ", name_, ", which whywait observes and passes on; is the program linked statically?");
       abort();
     }
     store(found);
