@@ -28,6 +28,7 @@ struct team_lock {
 namespace detail {
 
 constexpr uint32_t most_team_locks = 1024;
+constexpr uint64_t most_ticks_if_free = 2000;  ///< that taking a free lock needs: about 1 us
 __attribute__((visibility("hidden"))) inline team_lock team_locks[most_team_locks];
 
 /// What the calling thread saw of the holder when it began to wait.
@@ -71,13 +72,13 @@ inline void have_lock(const sync_site& site, team_lock* lock) noexcept {
   lock_watch& watch = lock->watch;
   const uint64_t begun = here.wanted;
   here.wanted = 0;
-  // A runtime may tell of the release after the next thread has the lock.
+  // A runtime may report a release after the next thread has the lock.
   for (int spins = 0; __atomic_load_n(&lock->held, __ATOMIC_ACQUIRE) != 0 && spins != 10000; ++spins) __asm__ volatile("");
   __atomic_store_n(&lock->held, 1u, __ATOMIC_RELAXED);
   const uint32_t waiters = __atomic_fetch_sub(&watch.waiters, 1u, __ATOMIC_RELAXED);
   detail::set(watch.holder, record::detail::here());
   const uint64_t now = core::cycle_clock::now();
-  if (!here.looked && now - begun < 2000) {  // it was free
+  if (!here.looked && now - begun < detail::most_ticks_if_free) {  // it was free
     if (waiters > 1) detail::took(site, watch, lock);
     return;
   }

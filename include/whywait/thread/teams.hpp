@@ -21,6 +21,8 @@ namespace threads {
 //
 // The threads of a team wait inside the runtime from the end of a parallel region to the begin of the next. The wait for the end of
 // the region is recorded by the thread that goes on, for all members; the wait for the next one by each thread when it begins.
+// Members of a nested team may end, or serve another team, before the thread goes on that began the region. It must not write for
+// them: they are idle from their own end of the region.
 
 /// A frame for calls whose caller is known by its address only: nothing is read from it.
 __attribute__((visibility("hidden"))) inline const uintptr_t no_frame[2] = {0, 0};
@@ -31,7 +33,7 @@ inline sync_site team_site(core::mpi_call call, const void* address) noexcept { 
 struct team {
   static constexpr uint32_t most_members = 256;  ///< of larger teams nothing is recorded
   struct member {
-    record::location* at;  ///< null: not recorded
+    record::location* at;  ///< null: not recorded, or by the member alone
     uint64_t ended;  ///< when it came to the end of the region
     uint64_t tasks;  ///< name of the record of the last task that ended while the member waited for tasks
     uint32_t waits_for_tasks;
@@ -206,11 +208,13 @@ inline void end_member() noexcept {
   here.current = t;
   const bool waits = come_to_barrier(team_site(core::mpi_call::omp_parallel_end, t->address));
   here.current = nullptr;
+  const uint64_t ended = waits ? here.begun : core::cycle_clock::now();
+  here.begun = 0;
+  if (t->outer != nullptr) return detail::set_idle(*at, t->address, ended);
   team::member& m = t->all[here.number];
   m.last = waits ? 0 : 1;
-  m.ended = waits ? here.begun : core::cycle_clock::now();
+  m.ended = ended;
   __atomic_store_n(&m.at, at, __ATOMIC_RELEASE);
-  here.begun = 0;
 }
 
 /// The first member, which began the region, goes on after it: all members have arrived. It has called come_to_barrier at the end.
