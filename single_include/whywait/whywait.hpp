@@ -35522,11 +35522,14 @@ struct code_spread {
       out.excess = part(out.units_ratio) > 0.6 ? "units" : part(out.units_ratio) < 0.4 ? "speed" : "both";
     else out.excess = part(out.visits_ratio) > 0.6 ? "visits" : "unknown";
     if (part(out.units_ratio) > 0.6 || part(out.visits_ratio) > 0.6) return out;
-    // The rank's time in the kernel belongs to no block, so that it must also be enough for the block: half of the excess, and
-    // more than the kernel's clock may be wrong.
+    // A rank's time in the kernel belongs to no block. So it must be above the mean of all other ranks by half of the excess, and
+    // by more than the kernel's clock may be wrong.
     constexpr double least_system_ns = 40e6, most_ns_of_fault = 50e3;
-    const double system = static_cast<double>(use->most_system_ns) - mean_of_others(whole.system_ns, use->most_system_ns);
-    const double faults = static_cast<double>(use->most_faults) - mean_of_others(whole.faults, use->most_faults);
+    const auto above_others = [&whole](std::int64_t all, std::int64_t mine) {
+      return static_cast<double>(mine) - static_cast<double>(all - mine) / std::max(1, whole.ranks - 1);
+    };
+    const double system = above_others(whole.system_ns, use->most_system_ns);
+    const double faults = above_others(whole.faults, use->most_faults);
     if (2 * static_cast<double>(use->most_delay_ns) >= excess) {
       out.excess = "shared";
     } else if (2 * system >= excess && system >= least_system_ns) {
