@@ -86,8 +86,8 @@ class thread_parts {
   base::pod_vector<thread_anchor> anchors;  ///< each once per part that needs it
 
  private:
-  static constexpr std::size_t most_holders = 32;
-  static constexpr int most_steps = 64;  ///< back along a chain of records that name the one before
+  static constexpr std::uint32_t most_holders = 32;
+  static constexpr std::uint32_t most_steps = 64;  ///< back along a chain of records that name the one before
 
   struct notification {
     std::uint64_t object, ticks;
@@ -179,7 +179,7 @@ class thread_parts {
   // An event that followed the end of the wait may have replaced the one that ended it, which it names.
   void add_event_wait(std::uint16_t l, std::uint32_t i, const core::sync_record& r) {
     const core::sync_record* names = &r;
-    for (int step = 0; step != most_steps && names->has(core::thread_flag::caused); ++step) {
+    for (std::uint32_t step = 0; step != most_steps && names->has(core::thread_flag::caused); ++step) {
       const std::uint32_t location = names->completed_by, number = names->completion;
       if (!exists(location, number)) break;
       const core::sync_record& cause = record(static_cast<std::uint16_t>(location), number);
@@ -215,16 +215,23 @@ class thread_parts {
     std::uint16_t location;
   };
 
+  static bool take_one(std::uint32_t& budget) noexcept {
+    if (budget == 0) return false;
+    --budget;
+    return true;
+  }
+
   // `begin`: when the lock was wanted. `notified_by`: the notification that was waited for before, else none.
   void add_lock_wait(std::uint16_t l, std::uint32_t i, const core::sync_record& r, std::uint64_t begin, std::uint32_t cut,
                      std::uint32_t notified_by) {
     const bool known = notified_by != thread_part::none;
-    hold holds[most_holders];
-    std::size_t count = 0;
+    holds_.clear();
     bool more = r.has(core::thread_flag::caused) && !r.has(core::thread_flag::timed_out);
     std::uint32_t next = r.completion, location = r.completed_by;
     std::uint64_t until = end_of(r);
-    for (int step = 0; more && count != most_holders && step != most_steps && exists(location, next); ++step) {
+    for (std::uint32_t step = 0; more && exists(location, next); ++step) {
+      if (holds_.size() >= most_holders && !take_one(more_holders_)) break;
+      if (step >= most_steps && !take_one(more_steps_)) break;
       const core::sync_record& release = record(static_cast<std::uint16_t>(location), next);
       if (!core::is_of_threads(release.call)) break;
       const core::thread_op op = core::action_of(release.call).op;
@@ -232,20 +239,20 @@ class thread_parts {
       if (!known && release.bytes != r.bytes) break;
       if (release.begin <= begin) break;
       if (release.begin <= until) {  // else of a reader beside this one
-        holds[count++] = {next, static_cast<std::uint16_t>(location)};
+        holds_.push_back({next, static_cast<std::uint16_t>(location)});
         until = release.begin;
       }
       more = release.has(core::thread_flag::caused);
       next = release.completion;
       location = release.completed_by;
     }
-    if (count == 0) {
+    if (holds_.empty()) {
       if (!known) add_without_release(l, i, r, cut);
       return;
     }
     std::uint64_t start = begin;
-    for (std::size_t h = count; h-- != 0;)
-      start = add_hold(l, i, r, start, holds[h], start == begin ? cut : thread_anchor::none,
+    for (std::size_t h = holds_.size(); h-- != 0;)
+      start = add_hold(l, i, r, start, holds_[h], start == begin ? cut : thread_anchor::none,
                        start == begin ? notified_by : thread_part::none);
   }
 
@@ -343,6 +350,10 @@ class thread_parts {
   base::pod_vector<notification> notifications_;
   base::pod_vector<notified> notified_;
   std::size_t next_notified_ = 0;
+  base::pod_vector<hold> holds_;  ///< of one wait, the last one first
+  // Beyond most_holders and most_steps of each wait, for all waits together: a writer may wait for thousands of readers, but memory
+  // and time stay bounded.
+  std::uint32_t more_holders_ = std::uint32_t{1} << 18, more_steps_ = std::uint32_t{1} << 24;
 };
 
 }  // namespace explain

@@ -131,6 +131,26 @@ TEST_CASE("each holder of a lock gets the part of a wait in which it held it") {
   }
 }
 
+TEST_CASE("a wait for many holders of a lock is divided among all of them") {
+  // Thread t arrives at t and holds the lock for 100 + t: the last one waits for all others.
+  constexpr int threads = 100;
+  std::vector<program> programs;
+  for (int t = 0; t != threads; ++t)
+    programs.push_back({compute("before", 1 + t), lock(0), compute("held", 100 + t), unlock(0)});
+  simulation s(programs, threads, 0);
+  REQUIRE(s.run());
+  const explained e(s.history(), true);
+  std::map<int, ns> by_causer;
+  for (const auto& w : e.notes.waits) {
+    if (w.rank != threads - 1) continue;
+    by_causer[w.causer_rank] += w.wait_ns;
+    CHECK(total(w.terms, "held") == w.wait_ns);
+  }
+  CHECK(by_causer.size() == threads - 1);
+  for (const auto& [causer, waited] : by_causer) CHECK(waited == (causer == 0 ? 100 - (threads - 1) : 100 + causer));
+  check_against_truth(s, true, {"before", "held"});
+}
+
 TEST_CASE("a thread that waits while it holds a lock passes its cause on") {
   // T2 waits for T1 in a future while it holds the lock that T3 wants.
   simulation s({{compute("slow", 50), {op::set, 0}},
