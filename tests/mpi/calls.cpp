@@ -210,6 +210,21 @@ void persistent() {
   for (int i = 0; i < 2; ++i) MPI_Request_free(&twins[i]);
 }
 
+/// A persistent request of a library that calls PMPI functions, started together with one that is known.
+void foreign_requests() {
+  int a = 1, b = 0;
+  MPI_Request requests[2];
+  PMPI_Send_init(&a, 1, MPI_INT, MPI_PROC_NULL, 1, comm, &requests[0]);
+  MPI_Recv_init(&b, 1, MPI_INT, MPI_PROC_NULL, 1, comm, &requests[1]);
+  const auto before = records().size();
+  MPI_Startall(2, requests);
+  CHECK(records().size() == before + 1 && last().has(flag::posts_receive));
+  PMPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+  MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+  PMPI_Request_free(&requests[0]);
+  MPI_Request_free(&requests[1]);
+}
+
 void completions() {
   int in[3] = {0, 0, 0}, out[3] = {rank, rank + 100, rank + 200};
   char room[1000];
@@ -478,8 +493,11 @@ void windows() {
   MPI_Group_free(&from);
   MPI_Group_free(&to);
   MPI_Group_free(&all);
+  const std::uint64_t freed = whywait::mpi::handle_of(window);
+  CHECK(process().groups->find(freed) != nullptr);  // of the last epochs
   MPI_Win_free(&window);
   CHECK(window == MPI_WIN_NULL && since(before, mpi_call::Win_free, made) == 1 && last().posting != 0);
+  CHECK(process().groups->find(freed) == nullptr);
   // The handle may be used again.
   MPI_Win_create_dynamic(MPI_INFO_NULL, comm, &window);
   MPI_Win_fence(0, window);
@@ -497,6 +515,7 @@ int main(int argc, char** argv) {
   MPI_Initialized(&flag_);
   CHECK(flag_ == 0);
   CHECK(MPI_Init(&argc, &argv) == MPI_SUCCESS);
+  CHECK(records().size() == 1 && last().call == mpi_call::Init);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -523,6 +542,7 @@ int main(int argc, char** argv) {
     CHECK(r.site != 0);
   }
   CHECK(postings.size() == process().last_posting && *postings.rbegin() == process().last_posting);
+  foreign_requests();  // leaves a gap in the ordinals
   MPI_Comm_free(&comm);
   const whywait::core::shared_clock clock = whywait::finalize::finish_clock(process());
   const auto all = whywait::finalize::collect(process(), clock);

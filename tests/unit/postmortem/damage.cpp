@@ -66,6 +66,17 @@ TEST_CASE("a file of another version is named and stays") {
   CHECK(here.files().size() == 1);
 }
 
+// Only the sanitized presets notice an overflow of a signed number.
+TEST_CASE("counts of a damaged file may have a sum that is too large for a signed number") {
+  temporary_folder here;
+  run("damaged counts", here.path, "0");
+  run("rank", here.path, "1");
+  left_behind_options options;
+  options.text = nullptr;
+  const std::string said = said_by([&] { CHECK(report_left_behind(here.path, options) == 1); });
+  CHECK(said.empty());
+}
+
 TEST_CASE("reading damaged files never fails and reports unreadable parts in clear lines") {
   std::random_device device;
   const char* const given = std::getenv("KEPT_TEST_SEED");

@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <new>
 #include <string>
 #include <thread>
@@ -52,8 +54,9 @@ struct scenario_call {
 };
 
 /// One rank of a program with two ranks, without MPI. Rank 0 computes for 20 ms, then sends; rank 1 receives at once.
-/// Then both enter a barrier, which rank 0 never leaves because it is killed. Times are artificial.
-void rank(int number) {
+/// Then both enter a barrier, which rank 0 never leaves because it is killed. Times are artificial. Returns the facts of its
+/// thread.
+calls::thread_facts& rank(int number) {
   core::registry& registry = *core::the_registry();
   core::kept_file& kept = registry.kept;
   core::kept_header& header = *kept.header();
@@ -117,6 +120,7 @@ void rank(int number) {
   header.first = core::clock_anchor{zero, 1'000, 1};
   header.last = core::clock_anchor{zero + 2'000'000'000, 1'000'001'000, 1};  // 2 ticks are a nanosecond
   header.boot = 1;  // another machine, so that the rate follows from these readings
+  return *thread;
 }
 
 int scenario() {
@@ -127,6 +131,12 @@ int scenario() {
   record::listen();
   if (what == "rank") {
     rank(std::atoi(argument.c_str()));
+    kill_self();
+  }
+  if (what == "damaged counts") {  // the largest signed numbers, whose sum is none
+    calls::thread_facts& facts = rank(std::atoi(argument.c_str()));
+    for (const core::mpi_call call : {core::mpi_call::Send, core::mpi_call::Isend, core::mpi_call::Recv})
+      facts.calls[static_cast<std::size_t>(call)] = ~std::uint64_t(0) >> 1;
     kill_self();
   }
   if (what == "thread") {

@@ -1,0 +1,156 @@
+// What thread primitives record, called in an order that is known.
+#include <whywait/record/listen.hpp>
+#include <whywait/thread.hpp>
+#include <whywait/thread/finalize/solo_run.hpp>
+#include <whywait/thread/look_at_holder.hpp>
+#include <whywait/thread/record_events.hpp>
+#include <whywait/thread/record_locks.hpp>
+#include <whywait/thread/record_threads.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <exception>
+#include <initializer_list>
+#include <thread>
+
+using namespace whywait;
+using core::mpi_call;
+
+namespace {
+
+threads::sync_site site_of(mpi_call call) { return {call, __builtin_return_address(0), __builtin_frame_address(0)}; }
+
+template <class Test>
+void on_new_thread(Test test) {
+  std::exception_ptr failure;
+  std::thread([&] {
+    try {
+      test();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }).join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+/// Runs a test on a thread of its own, in a run without MPI: test(location, number of its records so far).
+template <class Test>
+void on_recorded_thread(Test test) {
+  record::listen();
+  threads::listen();
+  on_new_thread([&test] {
+    threads::begin_solo_run();
+    REQUIRE(record::run_of(*core::the_registry()) != nullptr);
+    record::location* const own = record::this_location();
+    REQUIRE(own != nullptr);
+    threads::detail::event(site_of(mpi_call::promise_set), own, nullptr);  // it may continue the records of a thread that ended
+    REQUIRE(own->syncs.size() != 0);
+    test(*own, std::uint64_t(own->syncs.size()));
+  });
+}
+
+int give_up(threads::lock_watch& watch, std::uint32_t& lock) {
+  auto part = [] { return 0; };
+  return threads::detail::release(site_of(mpi_call::mutex_unlock), watch, &lock, threads::as_part(part));
+}
+
+}  // namespace
+
+TEST_CASE("a thread that drops out of a barrier records that it came") {
+  on_recorded_thread([](record::location& own, std::uint64_t before) {
+    whywait::barrier<> meeting(2);
+    const std::uint64_t begun = core::cycle_clock::now();
+    meeting.arrive_and_drop();
+    REQUIRE(own.syncs.size() == before + 1);
+    CHECK(own.syncs[before].call == mpi_call::barrier_arrive);
+    CHECK(own.syncs[before].peer == 2);
+    CHECK(own.syncs[before].tag == 0);
+    CHECK(own.syncs[before].bytes == reinterpret_cast<std::uintptr_t>(&meeting));
+    CHECK(own.syncs[before].begin >= begun);
+    CHECK(own.syncs[before].begin <= core::cycle_clock::now());
+    meeting.arrive_and_drop();  // the last one, which ends the waits of all others
+    REQUIRE(own.syncs.size() == before + 2);
+    CHECK(own.syncs[before + 1].call == mpi_call::barrier_wait);
+  });
+}
+
+TEST_CASE("a notification lets as many threads want the lock as it wakes") {
+  on_recorded_thread([](record::location&, std::uint64_t) {
+    const auto notify = [](threads::condition_watch& watch, bool all) {
+      threads::detail::notify(site_of(all ? mpi_call::condition_notify_all : mpi_call::condition_notify_one), watch, &watch,
+                              all);
+    };
+    threads::lock_watch lock{};
+    threads::condition_watch watch{};
+    watch.lock = &lock;
+    for (const bool all : {false, true}) {
+      notify(watch, all);  // no thread waits
+      CHECK(watch.credits == 0);
+      CHECK(lock.waiters == 0);
+    }
+    watch.waiting = 5;
+    for (std::uint32_t woken = 1; woken != 3; ++woken) {
+      notify(watch, false);
+      CHECK(watch.credits == woken);
+      CHECK(lock.waiters == woken);
+    }
+    for (const bool all : {true, true, false}) {
+      notify(watch, all);
+      CHECK(watch.credits == 5);
+      CHECK(lock.waiters == 5);
+    }
+  });
+}
+
+TEST_CASE("a release names the record with which its thread took the lock, and only that one") {
+  on_recorded_thread([](record::location& own, std::uint64_t before) {
+    threads::lock_watch watch{};
+    std::uint32_t lock = 0;
+    const std::uint64_t begun = core::cycle_clock::now();
+    threads::detail::took(site_of(mpi_call::mutex_lock), watch, &lock);
+    REQUIRE(own.syncs.size() == before + 1);
+    CHECK(own.syncs[before].call == mpi_call::mutex_lock);
+    CHECK(own.syncs[before].begin >= begun);
+    CHECK(own.syncs[before].begin <= core::cycle_clock::now());
+    CHECK(own.syncs[before].duration == 0);
+    give_up(watch, lock);
+    REQUIRE(own.syncs.size() == before + 2);
+    CHECK(own.syncs[before + 1].call == mpi_call::mutex_unlock);
+    CHECK(own.syncs[before + 1].peer == 1);  // one record before
+    watch.event = 0;  // as if the next hold, which began without a record, had been a long one
+    give_up(watch, lock);
+    REQUIRE(own.syncs.size() == before + 3);
+    CHECK(own.syncs[before + 2].peer == -1);
+  });
+}
+
+TEST_CASE("of a holder's open segment as many blocks are seen as there is room for") {
+  for (const bool fits : {true, false}) {
+    CAPTURE(fits);
+    on_recorded_thread([fits](record::location& holder, std::uint64_t) {
+      constexpr std::uint32_t room = threads::holder_view::room;
+      core::path_step seen[room];
+      const auto blocks = [&] { return holder.path.glimpse(core::cycle_clock::now(), seen, room); };
+      for (std::uint32_t block = 2000; blocks() < room; ++block) holder.path.visit(block);
+      if (!fits) holder.path.visit(1999);
+      CHECK(blocks() == room + (fits ? 0 : 1));
+      on_new_thread([&] {
+        threads::sync_call call(site_of(mpi_call::mutex_lock));
+        REQUIRE(call);
+        record::location& own = call.where();
+        REQUIRE(&own != &holder);
+        const std::uint64_t before = own.cuts.is_open() ? own.cuts.size() : 0;
+        threads::holder_view view;
+        view.look(&holder.path.head(), call.begin());
+        view.keep(call);
+        REQUIRE(own.cuts.is_open());
+        REQUIRE(own.cuts.size() == before + 1);
+        CHECK(own.cuts[before].location == holder.index);
+        CHECK(own.cuts[before].whole == (fits ? 1 : 0));
+        CHECK(own.cuts[before].steps == (fits ? room : 0));
+        CHECK(own.cut_steps.size() >= (fits ? room : 0));
+      });
+    });
+  }
+}
