@@ -19,12 +19,21 @@
 
 #include <whywait/thread/interposed_events.hpp>
 #include <whywait/thread/interposed_locks.hpp>
+#include <whywait/thread/interposed_outside.hpp>
 #include <whywait/thread/interposed_words.hpp>
 
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #if defined(WHYWAIT_DISABLE) || defined(__SANITIZE_THREAD__)
 #define WHYWAIT_DETAIL_NOT_INTERPOSED
@@ -78,6 +87,12 @@ WHYWAIT_DETAIL_NEXT(sem_timedwait, int(sem_t*, const timespec*));
 WHYWAIT_DETAIL_NEXT(sem_clockwait, int(sem_t*, clockid_t, const timespec*));
 WHYWAIT_DETAIL_NEXT(sem_post, int(sem_t*));
 WHYWAIT_DETAIL_NEXT(syscall, long(long, ...));
+#define WHYWAIT_DETAIL_OUTSIDE(call, result, name, parameters, arguments, descriptor) \
+  WHYWAIT_DETAIL_NEXT(name, result parameters);
+WHYWAIT_OUTSIDE_CALLS(WHYWAIT_DETAIL_OUTSIDE)
+WHYWAIT_SIGNAL_CALLS(WHYWAIT_DETAIL_OUTSIDE)
+WHYWAIT_DETAIL_NEXT(pthread_kill, int(pthread_t, int));
+#undef WHYWAIT_DETAIL_OUTSIDE
 #undef WHYWAIT_DETAIL_NEXT
 #undef WHYWAIT_DETAIL_NEXT_OF
 
@@ -92,12 +107,17 @@ __attribute__((visibility("hidden"))) inline next_function<value_wait> next_valu
     WHYWAIT_DETAIL_VALUE_WAIT("26_M_futex_wait_until_steady"));
 __attribute__((visibility("hidden"))) inline next_function<void(unsigned*)> next_value_wake(WHYWAIT_DETAIL_VALUE_WAKE);
 
-// sem_post may be called by signal handlers, where functions must not be looked up.
+// Signal handlers may call sem_post and many of those that wait for something outside; there functions must not be looked up.
 __attribute__((visibility("hidden"))) inline const bool interposing = [] {
   next_mutex_lock.look_up();
   next_mutex_trylock.look_up();
   next_mutex_unlock.look_up();
   next_sem_post.look_up();
+#define WHYWAIT_DETAIL_OUTSIDE(call, result, name, parameters, arguments, descriptor) next_##name.look_up();
+  WHYWAIT_OUTSIDE_CALLS(WHYWAIT_DETAIL_OUTSIDE)
+  WHYWAIT_SIGNAL_CALLS(WHYWAIT_DETAIL_OUTSIDE)
+  next_pthread_kill.look_up();
+#undef WHYWAIT_DETAIL_OUTSIDE
   if (core::registry* const registry = core::the_registry()) registry->interposed.active = 1;
   return true;
 }();
@@ -308,6 +328,27 @@ WHYWAIT_DETAIL_INTERPOSED void whywait_value_wake(unsigned* word) {
   own::next_value_wake.get()(word);
 }
 
+// Other names in C++: the headers have inline functions of these names with _FORTIFY_SOURCE.
+#define WHYWAIT_DETAIL_OUTSIDE_BY(wait, call, result, name, parameters, arguments, descriptor)                   \
+  WHYWAIT_DETAIL_INTERPOSED result whywait_outside_##name parameters __asm__(#name);                             \
+  WHYWAIT_DETAIL_INTERPOSED result whywait_outside_##name parameters {                                           \
+    namespace own = whywait::threads::detail;                                                                    \
+    return own::wait(WHYWAIT_DETAIL_CALLED(call), descriptor, [&] { return own::next_##name.get() arguments; }); \
+  }
+#define WHYWAIT_DETAIL_OUTSIDE(...) WHYWAIT_DETAIL_OUTSIDE_BY(wait_outside, __VA_ARGS__)
+WHYWAIT_OUTSIDE_CALLS(WHYWAIT_DETAIL_OUTSIDE)
+#undef WHYWAIT_DETAIL_OUTSIDE
+#define WHYWAIT_DETAIL_OUTSIDE(...) WHYWAIT_DETAIL_OUTSIDE_BY(wait_for_signal, __VA_ARGS__)
+WHYWAIT_SIGNAL_CALLS(WHYWAIT_DETAIL_OUTSIDE)
+#undef WHYWAIT_DETAIL_OUTSIDE
+#undef WHYWAIT_DETAIL_OUTSIDE_BY
+
+WHYWAIT_DETAIL_INTERPOSED int pthread_kill(pthread_t thread, int signal) noexcept {
+  namespace own = whywait::threads::detail;
+  own::note_signal(WHYWAIT_DETAIL_CALLED(pthread_kill), thread);
+  return own::next_pthread_kill.get()(thread, signal);
+}
+
 // A call of a system call takes at most six arguments, which the C library passes on whether the caller gave them or not.
 WHYWAIT_DETAIL_INTERPOSED long syscall(long number, ...) noexcept {
   namespace own = whywait::threads::detail;
@@ -329,6 +370,8 @@ WHYWAIT_DETAIL_INTERPOSED long syscall(long number, ...) noexcept {
 
 #endif
 
+#undef WHYWAIT_OUTSIDE_CALLS
+#undef WHYWAIT_SIGNAL_CALLS
 #undef WHYWAIT_DETAIL_NOT_INTERPOSED
 
 #endif

@@ -71,6 +71,35 @@ def known_waits():
     return problems
 
 
+def waits_outside():
+    """Time in which a thread waits for something outside of the process is that of the call, and no work."""
+    output, _, report = run("outside", "outside")
+    problems = list(consistent.contradictions(report))
+    lines = [line.split() for line in output.splitlines()]
+    took = {line[1]: float(line[2]) for line in lines if line[0] == "outside"}
+    assert len(took) == 9, output
+    inside = {}
+    for block in report["critical_path"]:
+        if block["kind"] == "call":
+            function = short(block.get("function") or "")
+            inside[function] = inside.get(function, 0) + block["seconds"]
+    read_file = took.pop("read_file")
+    if "read_file" in inside:
+        problems.append("reading a file is work")
+    signal = took.pop("wait_for_signal")
+    sent = sum(w["seconds"] for w in report["waits"] if w["cause"]["call"] == "pthread_kill")
+    if not abs(sent - signal) <= 0.03 * signal + 0.001:
+        problems.append(f"wait_for_signal: waited {signal:.4f} s, {sent:.4f} s because of pthread_kill")
+    for function, seconds in took.items():
+        if not abs(inside.get(function, 0) - seconds) <= 0.03 * seconds + 0.001:
+            problems.append(f"{function}: took {seconds:.4f} s, reported {inside.get(function, 0):.4f} s")
+    worked = sum(float(line[1]) for line in lines if line[0] == "worked") + read_file
+    useful = report["efficiency"]["parallel"] * report["run"]["ranks"] * report["run"]["seconds"]
+    if not 0.9 * worked <= useful <= 1.03 * worked + 0.010:
+        problems.append(f"threads worked {worked:.4f} s, but {useful:.4f} s are useful")
+    return problems
+
+
 def exact_counts():
     """Two threads that take a lock 500 times each, and the same without the locks: 1000 of 1000 are seen."""
     seen = [run("counted", "count", str(each))[2]["run"]["interposed_calls"] for each in (500, 0)]
@@ -105,7 +134,7 @@ def chosen_library():
     return problems
 
 
-for check in (known_waits, exact_counts, no_threads, switched_off, chosen_library):
+for check in (known_waits, waits_outside, exact_counts, no_threads, switched_off, chosen_library):
     for attempt in attempts(3):
         problems = check()
         if not problems:

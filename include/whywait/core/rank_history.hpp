@@ -40,7 +40,10 @@ struct location_history {
   chunked_view<const thread_cut> cuts;      ///< where threads were that this one began to wait for, by record
   chunked_view<const path_step> cut_steps;  ///< what they had done since their last record, in the order of the cuts
   chunked_view<const path_step> open_steps; ///< what it has done since its last record, if it still runs
-  std::uint64_t absent = 0;                 ///< clock ticks in which its thread did not exist (thread_book)
+  std::uint64_t open_wait = 0;  ///< when the wait began in which it is at the end, for a thread or something outside; 0: none
+  std::uint32_t open_site = 0;  ///< sync_record::site of that call
+  mpi_call open_call = mpi_call::none;
+  std::uint64_t absent = 0;  ///< clock ticks in which its thread did not exist (thread_book)
   std::uint64_t opened = 0;  ///< when the thread began, if it left no record of that; clock ticks, 0: not known
   std::vector<stable_key> call_sites;  ///< meaning of sync_record::site
   chunked_view<const order_segment> order;  ///< with WHYWAIT_PATH=order, by record

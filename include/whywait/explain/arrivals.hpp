@@ -215,7 +215,8 @@ class arrival_rule {
   static pattern pattern_of(core::thread_object object) noexcept {
     switch (object) {
       case core::thread_object::lock: return pattern::mutex_contention;
-      case core::thread_object::condition: return pattern::condition_variable;
+      case core::thread_object::condition:
+      case core::thread_object::outside: return pattern::condition_variable;
       case core::thread_object::barrier: return pattern::thread_barrier;
       case core::thread_object::latch: return pattern::latch;
       case core::thread_object::semaphore: return pattern::semaphore;

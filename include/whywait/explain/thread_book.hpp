@@ -24,7 +24,8 @@ namespace explain {
 ///    whose beginning ended it. With thread_flag::based the causer's record `tag` is where the causer was when the part began: the
 ///    part is explained by what it ran from there on;
 ///  * anchors are records of the call `code` without duration, with the steps that the location had made by then;
-///  * the record of a thread's begin lasts from the end of the thread before it, whose location it uses.
+///  * the record of a thread's begin lasts from the end of the thread before it, whose location it uses;
+///  * a wait in which a thread is at the end is a record without a cause, up to `end`.
 ///
 /// Numbers of completing records in other records are adapted. Owns what the views of the locations show afterwards.
 class thread_book {
@@ -33,15 +34,18 @@ class thread_book {
 
   /// Whether there is anything to rewrite.
   static bool needed(const base::pod_vector<core::location_history*>& locations) {
-    for (const core::location_history* const l : locations)
+    for (const core::location_history* const l : locations) {
+      if (l->open_wait != 0) return true;
       for (std::uint64_t i = l->carried; i < l->records.size(); ++i)
         if (core::is_of_threads(l->records[i].call)) return true;
+    }
     return false;
   }
 
-  /// `begin`: of the run, ticks. `main`: the location that is taken to have created threads of which that was not seen.
-  thread_book(const base::pod_vector<core::location_history*>& locations, std::uint64_t begin, std::uint32_t main)
-      : locations_(locations), begin_(begin) {
+  /// `begin`, `end`: of the run, ticks. `main`: the location that is taken to have created threads of which that was not seen.
+  thread_book(const base::pod_vector<core::location_history*>& locations, std::uint64_t begin, std::uint64_t end,
+              std::uint32_t main)
+      : locations_(locations), begin_(begin), end_(end) {
     for (core::location_history* const l : locations_) reading_.push_back(l);
     thread_parts found(reading_);
     found.find();
@@ -67,6 +71,7 @@ class thread_book {
       if (!w.order.empty()) to.order = {&w.order_chunk, 63, w.order.size()};
       to.absent = w.absent;
       to.open_steps = {};
+      to.open_wait = 0;
       to.cuts = {};
       to.cut_steps = {};
     }
@@ -177,6 +182,7 @@ class thread_book {
     }
     for (; step < from.steps.size(); ++step) w.steps.push_back(from.steps[step]);
     for (std::uint64_t s = 0; s != from.open_steps.size(); ++s) w.steps.push_back(from.open_steps[s]);
+    if (from.open_wait != 0 && from.open_wait < end_) add_open_wait(w, from);
     for (; order < from.order.size(); ++order) {
       w.order.push_back(from.order[order]);
       w.order.back().record = static_cast<std::uint32_t>(w.records.size());
@@ -197,6 +203,18 @@ class thread_book {
     r.completed_by = a.location;
     r.flags = core::thread_flag::caused | core::thread_flag::merged;
     w.absent += r.duration;
+    w.records.push_back(r);
+  }
+
+  void add_open_wait(written& w, const core::location_history& from) const {
+    core::sync_record r{};
+    r.begin = from.open_wait;
+    if (!w.records.empty()) r.begin = std::min(std::max(r.begin, end_of(w.records.back())), end_);
+    r.duration = end_ - r.begin;
+    r.call = from.open_call;
+    r.site = from.open_site;
+    r.peer = r.tag = -1;
+    r.steps = static_cast<std::uint32_t>(w.steps.size());
     w.records.push_back(r);
   }
 
@@ -341,7 +359,7 @@ class thread_book {
 
   base::pod_vector<core::location_history*> locations_;
   base::pod_vector<const core::location_history*> reading_;
-  std::uint64_t begin_;
+  std::uint64_t begin_, end_;
   base::pod_vector<thread_part> parts_;
   base::pod_vector<thread_anchor> anchors_;
   base::pod_vector<std::uint32_t> firsts_;  ///< by location: the anchor that created its thread, or none

@@ -56,7 +56,7 @@ struct process_records {
     base::pod_vector<core::location_history*> locations;
     for (core::location_history& l : history.locations) locations.push_back(&l);
     if (!explain::thread_book::needed(locations)) return;
-    book.reset(new explain::thread_book(locations, begin, main));
+    book.reset(new explain::thread_book(locations, begin, end_ticks, main));
     book->show();
   }
 

@@ -27,6 +27,7 @@ struct open_call {
   int32_t peer;  ///< of calls that name one: rank in `comm`; negative: any or none
   int32_t tag;
   core::mpi_call call;
+  uint32_t site;  ///< of thread primitives: sync_record::site
 };
 
 /// What a thread's calls left besides its records: location::calls.

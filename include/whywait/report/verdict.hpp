@@ -187,7 +187,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     v.ratio = divided ? 0 : slow_ratio(b);
     if ((v.ratio > 0 && v.ratio < least_ratio) || rule_replaces(b, found, said)) continue;
     v.saving_seconds = saving;
-    v.predicted = !is_dealt(b, dealt);
+    v.predicted = !is_dealt(b, dealt) && !b.bounded;
     v.at_least = v.predicted && b.moves;
     v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
     const std::string code = code_text(v.where);

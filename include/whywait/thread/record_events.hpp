@@ -8,6 +8,7 @@
 #include <whywait/thread/watches.hpp>
 
 #include <stdint.h>
+#include <sys/stat.h>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -36,6 +37,26 @@ inline int await_at(const sync_site& site, const void* object, int32_t phase, in
 }
 inline int await(const sync_site& site, const void* object, const uint64_t* cause, blocking_part block) {
   return await_at(site, object, -1, -1, cause, block);
+}
+/// Code that reads a file does so while others use the processor, or copies pages that are in memory: no thread can hasten it.
+__attribute__((noinline, cold)) inline bool is_file(int descriptor) noexcept {
+  struct stat about;
+  return fstat(descriptor, &about) == 0 && (S_ISREG(about.st_mode) || S_ISBLK(about.st_mode) || S_ISDIR(about.st_mode));
+}
+inline int await_outside(const sync_site& site, int descriptor, blocking_part block) {
+  sync_call call(site);
+  if (!call) return block.run(block.self);
+  call.begin();
+  call.show_wait();
+  const int result = block.run(block.self);
+  const uint64_t now = core::cycle_clock::now();
+  if (descriptor >= 0 && now > call.begun() + call.least_ticks() && is_file(descriptor)) {
+    call.withdraw();
+    return result;
+  }
+  if (!call.end_at(now)) return result;
+  if (core::sync_record* const r = call.store_wait(0)) call.finish(r);
+  return result;
 }
 inline int await_members(const sync_site& site, const void* object, uint32_t phase, uint32_t members, const uint64_t* cause,
                          blocking_part block) {

@@ -15,9 +15,9 @@ namespace threads {
 namespace detail {
 
 __attribute__((visibility("hidden"))) inline constexpr slow_calls recorded_calls = {
-    &take,         &took,          &release,      &await,  &event,
-    &last_member,  &await_members, &await_notify, &notify, &missed_notification,
-    &begin_thread, &end_thread};
+    &take,        &took,          &release,      &await,  &await_outside,       &event,
+    &last_member, &await_members, &await_notify, &notify, &missed_notification, &begin_thread,
+    &end_thread};
 
 }  // namespace detail
 

@@ -40,6 +40,9 @@ struct slow_calls {
   int (*release)(const sync_site& site, lock_watch& watch, const void* object, blocking_part give_up);
   /// Waits for one event. Afterwards `cause` (if not null) holds the name of its record.
   int (*await)(const sync_site& site, const void* object, const uint64_t* cause, blocking_part block);
+  /// Waits for something outside of the process. `descriptor`: what it reads, or -1; the time that a read of a file takes belongs
+  /// to the code around it.
+  int (*await_outside)(const sync_site& site, int descriptor, blocking_part block);
   /// An event that may end waits. Stores the name of its record in `cause`; 0: none. The record names the one before it.
   void (*event)(const sync_site& site, const void* object, uint64_t* cause) noexcept;
   /// One of `members` threads comes to a meeting and does not wait. If it is the last one, which is the event, the name is stored

@@ -82,7 +82,7 @@ class sync_call {
                   : facts->sites.find_or_add(detail::known_caller{site.address, site.outer}, site.call, at->path);
   }
   ~sync_call() {
-    if (open_) facts_->open.frame = nullptr;  // its thread was cancelled
+    if (open_) withdraw();  // its thread was cancelled
   }
   sync_call(const sync_call&) = delete;
   sync_call& operator=(const sync_call&) = delete;
@@ -110,20 +110,26 @@ class sync_call {
   /// Shows readers of other threads what this one waits for, until `end`.
   void show_wait() noexcept {
     record::open_call& open = facts_->open;
+    core::mpi_call name = site_->call;
     open.address = site_->address;
-    open.begin = begin_;
-    open.call = site_->call;
+    __atomic_store_n(&open.begin, begin_, __ATOMIC_RELAXED);
+    __atomic_store(&open.call, &name, __ATOMIC_RELAXED);
+    __atomic_store_n(&open.site, number_, __ATOMIC_RELAXED);
     open.peer = open.tag = -1;
     open.comm = 0;
-    open.frame = site_->frame;
+    __atomic_store_n(&open.frame, site_->frame, __ATOMIC_RELEASE);
     open_ = true;
+  }
+  /// Ends what `show_wait` began; without `end` the time of the call is that of the code around it.
+  void withdraw() noexcept {
+    __atomic_store_n(&facts_->open.frame, static_cast<const void*>(nullptr), __ATOMIC_RELEASE);
+    open_ = false;
   }
   /// Reads the clock. Returns whether the wait is long enough for a record; else it is counted.
   bool end() noexcept { return end_at(core::cycle_clock::now()); }
   bool end_at(uint64_t now) noexcept {
     end_ = now > begin_ ? now : begin_;
-    facts_->open.frame = nullptr;
-    open_ = false;
+    withdraw();
     const uint64_t ticks = end_ - begin_;
     record::call_site& site = facts_->sites[number_];
     ++site.count;

@@ -6,8 +6,14 @@
 // the waits in FUNCTION: seconds that its calls took, those up to the instants at which what they waited for had happened, their number,
 // and the function that made them long.
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,7 +36,11 @@ using steady = std::chrono::steady_clock;
 double seconds_between(steady::time_point a, steady::time_point b) {
   return std::max(0.0, std::chrono::duration<double>(b - a).count());
 }
-void nap(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+// Stands for work, so that it must not be seen as a sleep.
+void nap(int ms) {
+  const timespec time = {0, ms * 1000000L};
+  syscall(SYS_nanosleep, &time, nullptr);
+}
 
 std::atomic<bool> ready;  // the other thread has what this one will wait for
 std::atomic<steady::time_point> last_end;  // when it had done its work
@@ -218,6 +228,14 @@ void lifecycle() {
   if (result != PTHREAD_CANCELED || pthread_mutex_trylock(&held) != 0) std::abort();
   pthread_mutex_unlock(&held);
 
+  pthread_t asleep_for_ever;
+  pthread_create(
+      &asleep_for_ever, nullptr, [](void*) -> void* { return sleep(1000), nullptr; }, nullptr);
+  nap(3);
+  pthread_cancel(asleep_for_ever);
+  pthread_join(asleep_for_ever, &result);
+  if (result != PTHREAD_CANCELED) std::abort();
+
   pthread_t left;
   pthread_create(
       &left, nullptr, [](void*) -> void* { pthread_exit(nullptr); }, nullptr);
@@ -233,6 +251,94 @@ void lifecycle() {
     }).detach();
 }
 
+// --- waits for something outside of the process
+
+NOT_INLINED void asleep() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
+NOT_INLINED void asleep_short() { usleep(20000); }
+NOT_INLINED void polled() { poll(nullptr, 0, 20); }
+NOT_INLINED void selected() {
+  timeval limit = {0, 20000};
+  select(0, nullptr, nullptr, nullptr, &limit);
+}
+int to_reader[2];
+NOT_INLINED void read_pipe() {
+  char byte = 0;
+  if (read(to_reader[0], &byte, 1) != 1 || byte != 'x') std::abort();
+}
+sigset_t signals;
+NOT_INLINED void wait_for_signal() {
+  int number = 0;
+  if (sigwait(&signals, &number) != 0 || number != SIGUSR1) std::abort();
+}
+NOT_INLINED void wait_for_no_signal() {
+  const timespec limit = {0, 20000000};
+  if (sigtimedwait(&signals, nullptr, &limit) != -1 || errno != EAGAIN) std::abort();
+}
+NOT_INLINED void wait_for_child() {
+  const pid_t child = fork();
+  if (child == 0) {
+    nap(20);
+    _exit(3);
+  }
+  int status = 0;
+  if (waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 3) std::abort();
+}
+NOT_INLINED void read_file() {  // work
+  const int file = open("/proc/self/exe", O_RDONLY);
+  char* const into = new char[1 << 20];
+  while (read(file, into, 1 << 20) > 0) {
+  }
+  delete[] into;
+  close(file);
+}
+
+NOT_INLINED void wait_for_signals() { pause(); }
+pthread_mutex_t never_mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t never_notified = PTHREAD_COND_INITIALIZER;
+NOT_INLINED void wait_without_end() {
+  pthread_mutex_lock(&never_mutex);
+  for (;;) pthread_cond_wait(&never_notified, &never_mutex);
+}
+
+std::atomic<int> at_case{0};
+// Prints the time that a thread spent in each of these functions while two threads wait for ever, and for how long main worked.
+void outside() {
+  const steady::time_point begin = steady::now();
+  if (pipe(to_reader) != 0) std::abort();
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  for (const auto for_ever : {wait_for_signals, wait_without_end}) std::thread(for_ever).detach();
+  static const struct {
+    const char* name;
+    void (*call)();
+  } cases[] = {{"wait_for_signal", wait_for_signal},
+               {"read_pipe", read_pipe},
+               {"asleep", asleep},
+               {"asleep_short", asleep_short},
+               {"polled", polled},
+               {"selected", selected},
+               {"wait_for_no_signal", wait_for_no_signal},
+               {"wait_for_child", wait_for_child},
+               {"read_file", read_file}};
+  std::thread sleeper([] {
+    for (const auto& each : cases) {
+      const steady::time_point start = steady::now();
+      ++at_case;
+      each.call();
+      std::printf("outside %s %.6f\n", each.name, seconds_between(start, steady::now()));
+    }
+  });
+  while (at_case != 1) nap(1);
+  nap(20);
+  pthread_kill(sleeper.native_handle(), SIGUSR1);
+  while (at_case != 2) nap(1);
+  nap(20);
+  if (write(to_reader[1], "x", 1) != 1) std::abort();
+  std::printf("worked %.6f\n", seconds_between(begin, steady::now()));
+  sleeper.join();
+}
+
 struct at_exit {
   ~at_exit() {
     const std::lock_guard<std::mutex> guard(plain);
@@ -244,6 +350,10 @@ struct at_exit {
 
 int main(int argc, char** argv) {
   if (argc > 1 && argv[1][0] == 'n') return 0;
+  if (argc > 1 && argv[1][0] == 'o') {
+    outside();
+    return 0;
+  }
   if (argc > 2) {
     count(std::atoi(argv[2]));
     return 0;

@@ -17,11 +17,19 @@ using whywait::explain::thread_book;
 
 namespace {
 
+std::uint64_t end_of_all(const whywait::base::pod_vector<core::location_history*>& locations) {
+  std::uint64_t end = 0;
+  for (const core::location_history* const l : locations)
+    if (l->records.size() != 0)
+      end = std::max(end, l->records[l->records.size() - 1].begin + l->records[l->records.size() - 1].duration);
+  return end;
+}
+
 /// One process of threads, explained as one rank with many locations, or thread by thread.
 struct explained {
   explained(core::rank_history history, bool as_ranks, bool clocks = false) : all(std::move(history)) {
     for (core::location_history& l : all.locations) locations.push_back(&l);
-    book.reset(new thread_book(locations, 0, thread_book::no_main));
+    book.reset(new thread_book(locations, 0, end_of_all(locations), thread_book::no_main));
     book->show();
     explain::options settings = histories::run::exact();
     settings.watch = &notes;
@@ -98,6 +106,30 @@ std::size_t check_against_truth(simulation& s, bool as_ranks, const std::vector<
 }
 
 }  // namespace
+
+TEST_CASE("a wait in which a thread is at the end of the run is no work") {
+  simulation s({{compute("a", 10)}, {compute("b", 3), lock(0), unlock(0)}}, 2, 0);
+  REQUIRE(s.run());
+  core::rank_history history = s.history();
+  core::location_history& waiter = history.locations[1];
+  const std::uint64_t records = waiter.records.size();
+  waiter.open_wait = 5;
+  waiter.open_call = core::mpi_call::sigwait;
+  waiter.open_site = 0;
+  whywait::base::pod_vector<core::location_history*> locations;
+  for (core::location_history& l : history.locations) locations.push_back(&l);
+  CHECK(thread_book::needed(locations));
+  thread_book book(locations, 0, 12, thread_book::no_main);
+  book.show();
+  REQUIRE(waiter.records.size() == records + 1);
+  const core::sync_record& last = waiter.records[records];
+  CHECK(last.begin == 5);
+  CHECK(last.duration == 7);
+  CHECK(last.call == core::mpi_call::sigwait);
+  CHECK_FALSE(last.has(core::thread_flag::caused));
+  CHECK(last.steps == waiter.steps.size());
+  CHECK(history.locations[0].records.size() == 0);
+}
 
 TEST_CASE("each holder of a lock gets the part of a wait in which it held it") {
   // docs/method.md 1.6: T1 holds from 0 to 5, T2 arrives at 2 and holds to 9, T3 arrives at 3.

@@ -26,6 +26,7 @@
 #include <whywait/report/settings_help.hpp>
 #include <whywait/report/text.hpp>
 #include <whywait/report/trust.hpp>
+#include <whywait/thread/finalize/processor_bound.hpp>
 #include <whywait/thread/finalize/solo_run.hpp>
 #include <whywait/thread/sync_call.hpp>
 
@@ -95,6 +96,8 @@ inline reports::run_facts facts_of(const core::registry& registry, const solo_re
 /// Analyses the run of a process without MPI so far, thread by thread. `maps`: with those of the page. Throws std::bad_alloc and what the explanation throws.
 inline reports::result analyse(core::registry& registry, solo_run& run, bool maps = false) {
   const base::rank_noun_scope threads(true);
+  processor_time used = processor_time::of_process();
+  used.ns -= run.analysis_ns;
   solo_records records(registry, run);
   reports::run_facts facts = facts_of(registry, records);
   const base::pod_vector<std::uint32_t> ran = finalize::code_that_ran(records.all);
@@ -109,7 +112,8 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
   settings.functions = &names_here;
   settings.maps = maps;
   explain::simulated_transport transport(static_cast<std::int32_t>(histories.size()));
-  const explain::outcome found = explain::explain(transport, histories, settings);
+  explain::outcome found = explain::explain(transport, histories, settings);
+  bound_balances(found, used);
   rules::contribution contributions;
   for (const core::rank_history& h : histories) {
     rules::contribution one;
@@ -189,6 +193,7 @@ inline void explain_now(record::run_facts& run, void* into, const void* address,
   const sync_site site{core::mpi_call::report, address, frame};
   sync_call call(site);  // the time that follows is not that of the program
   if (call) call.begin();
+  const processor_time before = processor_time::of_process();
   try {
     core::registry& registry = *core::the_registry();
     result = reports::plain(analyse(registry, static_cast<solo_run&>(run), registry.config.output != nullptr));
@@ -196,6 +201,7 @@ inline void explain_now(record::run_facts& run, void* into, const void* address,
     result = whywait::result();
     result.reason = std::string("the analysis failed: ") + problem.what();
   }
+  static_cast<solo_run&>(run).analysis_ns += processor_time::of_process().ns - before.ns;
   if (!call) return;
   static_cast<void>(call.end());
   if (core::sync_record* const r = call.store_wait(0)) call.finish(r);

@@ -31,7 +31,9 @@ inline namespace v0 {
 namespace threads {
 
 /// The run of a process without MPI: from the start of the program to its exit.
-struct solo_run : record::run_facts {};
+struct solo_run : record::run_facts {
+  std::int64_t analysis_ns;  ///< processor time of the analyses so far, and of other threads meanwhile
+};
 
 /// Begins it, unless a run is recorded already or recording is off. For the start of the program.
 inline void begin_solo_run() noexcept {
@@ -91,7 +93,7 @@ class solo_records {
         const bool idle = !is_main && waits_for_region(from);
         to.whole = is_main || (!ended && !idle);
         if (to.opened > now) to.opened = now;
-        if (!ended && !idle) read_open_segment(from, now, to);
+        if (!ended && !idle) read_open_segment(from, read_open_wait(from, all.end_ticks, to), to);
       }
     }
     all.rewrite_threads(run.begin_ticks, main);
@@ -110,6 +112,23 @@ class solo_records {
     const record::thread_facts* const facts = __atomic_load_n(&from.calls, __ATOMIC_ACQUIRE);
     return facts != nullptr && __atomic_load_n(&facts->open.frame, __ATOMIC_ACQUIRE) != nullptr &&
            facts->open.call == core::mpi_call::omp_idle;
+  }
+
+  // A thread that waits now may have waited for long: that is no work. Returns until when its open segment lasts.
+  static std::uint64_t read_open_wait(const record::location& from, std::uint64_t now, core::location_history& to) noexcept {
+    const record::thread_facts* const facts = __atomic_load_n(&from.calls, __ATOMIC_ACQUIRE);
+    if (facts == nullptr || __atomic_load_n(&facts->open.frame, __ATOMIC_ACQUIRE) == nullptr) return now;
+    const std::uint64_t begin = __atomic_load_n(&facts->open.begin, __ATOMIC_ACQUIRE);
+    core::mpi_call call;
+    __atomic_load(&facts->open.call, &call, __ATOMIC_ACQUIRE);
+    const std::uint32_t site = __atomic_load_n(&facts->open.site, __ATOMIC_ACQUIRE);
+    const bool still = __atomic_load_n(&facts->open.frame, __ATOMIC_RELAXED) != nullptr &&
+                       __atomic_load_n(&facts->open.begin, __ATOMIC_RELAXED) == begin && from.syncs.size() == to.records.size();
+    if (!still || begin >= now || core::role_of(call) != core::call_role::thread_wait) return now;
+    to.open_wait = begin;
+    to.open_call = call;
+    to.open_site = site;
+    return begin;
   }
 
   void read_open_segment(const record::location& from, std::uint64_t now, core::location_history& to) {
