@@ -67,7 +67,7 @@ ROOMS = {
     "report": (["report"], 14, ["unit.report", "unit.rules", "unit.finalize", "mpi.profile.2", "mpi.rules_broken.2"]),
     "comparison": (["comparison"], 8, ["unit.comparison", "compare"]),
     "finalize": (["finalize"], 16, ["unit.finalize"] + MPI_TESTS),
-    "postmortem": (["postmortem"], 8, ["unit.postmortem", "unit.finalize", "mpi.left_behind.2", "mpi.crash.2", "mpi.killed_rank.2", "mpi.aborted.2"]),
+    "postmortem": (["postmortem"], 8, ["unit.postmortem", "unit.finalize", "mpi.left_behind.2", "mpi.crash.2", "mpi.killed_rank.2", "mpi.aborted.2", "mpi.aborted_full.1"]),
 }
 
 # Operator -> pairs (what it finds outside of strings, what replaces it). The first match of a line is changed.
@@ -267,8 +267,11 @@ SWITCH = """#pragma once
 #include <stdlib.h>
 namespace mutants {
 inline int selected() noexcept { const char* text = getenv("MUTANT"); return text != nullptr ? atoi(text) : 0; }
-inline const int number = selected();
-inline bool on(int n) noexcept { return number == n; }
+inline int number = -1;  // constructors of modules may run before this is initialised dynamically
+inline bool on(int n) noexcept {
+  if (number < 0) number = selected();
+  return number == n;
+}
 constexpr bool is(int n) noexcept { return !__builtin_is_constant_evaluated() && on(n); }
 }
 #endif
