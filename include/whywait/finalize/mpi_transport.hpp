@@ -65,7 +65,8 @@ class mpi_transport {
   }
 
   /// Message-driven scheduling. Posted data is buffered per destination and sent when this rank cannot advance or the
-  /// buffer reaches `flush_bytes`, to ranks of the same machine through shared memory. A rank is finished when no message
+  /// buffer reaches `flush_bytes`, to ranks of the same machine through shared memory. What follows the receipt of data that this
+  /// rank had to wait for is sent at once, because others may wait for it in turn. A rank is finished when no message
   /// to it is pending. A rank that fails sends an empty message to all others. All ranks then leave the loop, and pending
   /// messages are received and dropped.
   template <class Advance, class Receive>
@@ -116,6 +117,7 @@ class mpi_transport {
 
  private:
   static constexpr std::size_t flush_bytes = shared_rings::largest_packet / 2;
+  static constexpr unsigned most_at_once = 4;
   static constexpr int forward_tag = 1, large_tag = 4;  // the tags of the team are 2 and 3
 
   // The packets of one round, indexed by rank.
@@ -189,6 +191,10 @@ class mpi_transport {
 
   void post(std::int32_t to, const packet& data) {
     packet& out = pending_[static_cast<std::size_t>(to)];
+    if (out.empty() && at_once_ != 0 && rings_->reaches(to) && data.size() <= flush_bytes) {
+      --at_once_;
+      if (rings_->write(to, data.data(), data.size())) return;
+    }
     if (out.empty()) waiting_.push_back(to);  // may list a rank twice if its packet was full and sent
     out.append(data.data(), data.size());
     if (out.size() >= flush_bytes) send(to, out);
@@ -258,10 +264,13 @@ class mpi_transport {
         receive_large(source);
         take(source, in_.data(), in_.size());
       };
-      if (rings_->read(in_, take, take_large) && !sends) return true;
+      if (rings_->read(in_, take, take_large) && !sends) {
+        at_once_ = most_at_once;
+        return true;
+      }
       // With rings a message is rare: from another machine, or of a rank that failed.
       if (*rings_ && tries % 4 == 3) core::spin_lock::relax();
-      if (tries++ % (rings_->reaches_all() ? 64 : *rings_ ? 16 : 1) == 0) {
+      if (++tries % (rings_->reaches_all() ? 64 : *rings_ ? 16 : 1) == 0) {
         bool any = false;
         if (!receive_messages(take, any)) return false;
         if (any && !sends) return true;
@@ -333,6 +342,7 @@ class mpi_transport {
   int ranks_ = 1;
   bool shares_memory_ = true;
   std::optional<shared_rings> rings_;  ///< from the first forward() on
+  unsigned at_once_ = 0;  ///< number of packets that are not buffered
   packet in_;
   base::pod_vector<std::uint64_t> sent_, received_, expected_;  ///< forward() messages by rank
   std::unique_ptr<packet[]> pending_;  ///< unsent data by rank

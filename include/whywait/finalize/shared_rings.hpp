@@ -36,7 +36,7 @@ class shared_rings {
   /// Collective. `any`: false on all ranks makes none. Throws what team::agree throws.
   shared_rings(const team& all, bool any) {
     const auto n = static_cast<std::size_t>(all.size());
-    to_.assign(n, nullptr);
+    to_.assign(n, {});
     if (!any || n == 1) return;
     base::pod_vector<card> cards;
     cards.resize(n);
@@ -58,19 +58,20 @@ class shared_rings {
     all.agree();  // now all files have their size
     for (std::uint32_t i = 0; inbox_ != nullptr && i != here_.size(); ++i)
       if (here_[i] != all.rank())
-        to_[static_cast<std::size_t>(here_[i])] = open_ring(cards[static_cast<std::size_t>(here_[i])], all);
+        to_[static_cast<std::size_t>(here_[i])].to = open_ring(cards[static_cast<std::size_t>(here_[i])], all);
+      else own_ = i;
     all.agree();  // no file is needed any more
   }
   shared_rings(const shared_rings&) = delete;
   shared_rings& operator=(const shared_rings&) = delete;
   ~shared_rings() {
-    for (ring* const r : to_)
-      if (r != nullptr) munmap(r, sizeof(ring));
+    for (const writer& w : to_)
+      if (w.to != nullptr) munmap(w.to, sizeof(ring));
     if (inbox_ != nullptr) munmap(inbox_, here_.size() * sizeof(ring));
   }
 
   /// Whether this rank has a ring to rank `to`.
-  bool reaches(std::int32_t to) const noexcept { return to_[static_cast<std::size_t>(to)] != nullptr; }
+  bool reaches(std::int32_t to) const noexcept { return to_[static_cast<std::size_t>(to)].to != nullptr; }
   /// Whether packets may come from here.
   explicit operator bool() const noexcept { return inbox_ != nullptr; }
   /// Whether all other ranks have a ring to this one.
@@ -79,7 +80,7 @@ class shared_rings {
   /// Appends a packet of at most `largest_packet` bytes. Returns false if the ring is full.
   bool write(std::int32_t to, const unsigned char* data, std::size_t size) noexcept { return put(to, data, size, size); }
   /// Whether there is room for a notice. Only `write` and `write_notice` take room.
-  bool has_room(std::int32_t to) noexcept { return has_room(*to_[static_cast<std::size_t>(to)], sizeof notice); }
+  bool has_room(std::int32_t to) noexcept { return has_room(to_[static_cast<std::size_t>(to)], sizeof notice); }
   /// Appends the notice that the next packet comes as an MPI message, where there is room.
   void write_notice(std::int32_t to) noexcept { put(to, nullptr, 0, notice); }
 
@@ -89,6 +90,7 @@ class shared_rings {
   bool read(packet& in, Take&& take, Notified&& notified) {
     bool any = false;
     for (std::size_t i = 0; inbox_ != nullptr && i != here_.size(); ++i) {
+      if (i == own_) continue;
       ring& r = inbox_[i];
       std::uint64_t at = r.read;
       while (at != __atomic_load_n(&r.written, __ATOMIC_ACQUIRE)) {
@@ -138,9 +140,15 @@ class shared_rings {
   // Zeroed memory is an empty ring. The counters never wrap; writer and reader have cache lines of their own.
   struct ring {
     alignas(64) std::uint64_t written;
-    std::uint64_t seen;  // the writer's: how much was read when it looked last
     alignas(64) std::uint64_t read;
     alignas(4096) unsigned char bytes[capacity];
+  };
+  // The writing end of a ring. A reader that polls takes the shared counters out of the writer's cache, which therefore has its
+  // own copies.
+  struct writer {
+    ring* to = nullptr;
+    std::uint64_t written = 0;
+    std::uint64_t seen = 0;  ///< how much was read at the last look
   };
   // What a rank needs of another to open its file.
   struct card {
@@ -156,16 +164,17 @@ class shared_rings {
 
   static std::uint64_t whole_words(std::uint64_t size) noexcept { return (size + 7) & ~std::uint64_t{7}; }
 
-  static bool has_room(ring& r, std::uint64_t bytes) noexcept {
-    if (r.written + bytes - r.seen <= capacity) return true;
-    r.seen = __atomic_load_n(&r.read, __ATOMIC_ACQUIRE);
-    return r.written + bytes - r.seen <= capacity;
+  static bool has_room(writer& w, std::uint64_t bytes) noexcept {
+    if (w.written + bytes - w.seen <= capacity) return true;
+    w.seen = __atomic_load_n(&w.to->read, __ATOMIC_ACQUIRE);
+    return w.written + bytes - w.seen <= capacity;
   }
   bool put(std::int32_t to, const unsigned char* data, std::size_t size, std::uint64_t head) noexcept {
-    ring& r = *to_[static_cast<std::size_t>(to)];
+    writer& w = to_[static_cast<std::size_t>(to)];
     const std::uint64_t bytes = sizeof head + whole_words(size);
-    if (!has_room(r, bytes)) return false;
-    std::uint64_t at = r.written;
+    if (!has_room(w, bytes)) return false;
+    ring& r = *w.to;
+    std::uint64_t at = w.written;
     const std::uint64_t end = at + bytes;
     std::memcpy(r.bytes + (at & (capacity - 1)), &head, sizeof head);
     at += sizeof head;
@@ -174,6 +183,7 @@ class shared_rings {
       std::memcpy(r.bytes + from, data, static_cast<std::size_t>(first));
       std::memcpy(r.bytes, data + first, size - static_cast<std::size_t>(first));
     }
+    w.written = end;
     __atomic_store_n(&r.written, end, __ATOMIC_RELEASE);
     return true;
   }
@@ -219,8 +229,9 @@ class shared_rings {
     return pages != MAP_FAILED ? static_cast<ring*>(pages) : nullptr;
   }
 
-  base::pod_vector<ring*> to_;           ///< by rank; null: no ring
+  base::pod_vector<writer> to_;  ///< by rank; null: no ring
   base::pod_vector<std::int32_t> here_;  ///< ranks of this machine in order; each has a ring in `inbox_`, this one included
+  std::size_t own_ = 0;  ///< the place of this rank in `here_`
   ring* inbox_ = nullptr;
 };
 
