@@ -225,7 +225,11 @@ class clock_pass {
       return true;
     }
     bool needs() const noexcept { return l.need != l.needs_end && l.need->record == l.clocks.record(); }
-    bool ready() const noexcept { return !needs() || l.need->received == l.need->count; }
+    bool ready() {
+      if (!needs() || l.need->received == l.need->count) return true;
+      l.clocks.prepare();
+      return false;
+    }
     void finish() {
       const bool needed = needs();
       pass.finish(l, number, needed ? l.need : nullptr);

@@ -25,32 +25,46 @@ class location_clocks {
 
   /// Goes to the beginning of the next record. At the end it enters the last steps and returns false.
   bool begin_next() {
-    const bool last = legs_.at_last();
+    const bool last = prepared_ ? ends_ : legs_.at_last();
     if (last) last_delay_ = delay_;
-    legs_.next([this](std::uint32_t clock, std::int64_t ns) {
-      if ((clock & clock_plan::moves_bit) == 0) delay_[clock] += ns;
-      else ahead_[clock & ~clock_plan::moves_bit] += ns;
-    });
-    now_ns_ = legs_.leg().begin_ns;
-    const clock_legs::overhead& o = legs_.own();
-    spend(o.before_ns, 0);
-    error_ns_ += o.error_ns;
-    spend(o.inside_ns, o.uncertain);
-    now_ns_ += o.inside_ns;
+    if (prepared_) {
+      for (std::size_t h = 0; h != clocks_; ++h) delay_[h] += more_[h];
+      for (const std::uint32_t h : plan_->moving()) ahead_[h] += more_ahead_[h];
+    } else {
+      enter(delay_, ahead_);
+    }
+    prepared_ = false;
+    leg_ = legs_.leg();
+    own_ = legs_.own();
+    record_ = legs_.record();
+    now_ns_ = leg_.begin_ns;
+    spend(own_.before_ns, 0);
+    error_ns_ += own_.error_ns;
+    spend(own_.inside_ns, own_.uncertain);
+    now_ns_ += own_.inside_ns;
     return !last;
+  }
+  /// Reads the record that follows while the current one waits for stamps.
+  void prepare() {
+    if (prepared_) return;
+    prepared_ = true;
+    ends_ = legs_.at_last();
+    for (std::size_t h = 0; h != clocks_; ++h) more_[h] = 0;
+    for (const std::uint32_t h : plan_->moving()) more_ahead_[h] = 0;
+    enter(more_, more_ahead_);
   }
 
   /// Time from the beginning of the current call to MPI's start.
-  std::int64_t inside_ns() const noexcept { return legs_.own().inside_ns; }
-  std::uint32_t record() const noexcept { return legs_.record(); }
+  std::int64_t inside_ns() const noexcept { return own_.inside_ns; }
+  std::uint32_t record() const noexcept { return record_; }
 
   void stamp(clock_stamp& s) const noexcept {
-    const std::int64_t ahead_ns = legs_.own().ahead_ns;
+    const std::int64_t ahead_ns = own_.ahead_ns;
     s.ready_ns = now_ns_ + ahead_ns;
     s.bound_ns = bound_ns_ + ahead_ns;
     s.error_ns = error_ns();
     for (std::size_t h = 0; h != clocks_; ++h) s.at[h] = without(now_ns_, delay_[h]);
-    if (!legs_.leg().sends) return;
+    if (!leg_.sends) return;
     for (const std::uint32_t h : plan_->moving()) s.at[h] -= ahead_[h];
   }
 
@@ -64,7 +78,7 @@ class location_clocks {
   /// go on.
   template <class Late>
   blocked finish_record(const clock_stamp* needed, std::int64_t measured_ns, Late&& late_ns) {
-    const clock_leg& leg = legs_.leg();
+    const clock_leg& leg = leg_;
     blocked waited{measured_ns, measured_ns};  // without a known cause the wait stays as measured
     if (needed != nullptr) {
       const std::int64_t go_ns = std::max(now_ns_, std::min(needed->ready_ns, leg.leave_ns)), wait_ns = go_ns - now_ns_;
@@ -95,7 +109,7 @@ class location_clocks {
     }
     if (leg.brings_data)
       for (const std::uint32_t h : plan_->moving()) ahead_[h] = 0;
-    spend(std::min(legs_.own().back_ns, tail_ns), legs_.own().uncertain);
+    spend(std::min(own_.back_ns, tail_ns), own_.uncertain);
     now_ns_ = leg.leave_ns;
     return waited;
   }
@@ -116,6 +130,14 @@ class location_clocks {
   std::int64_t useful_ns() const noexcept { return legs_.useful_ns(); }
 
  private:
+  // Enters what the clocks save before the next record.
+  void enter(clock_bank<most_clocks>& delay, clock_bank<most_clocks>& ahead) {
+    legs_.next([&delay, &ahead](std::uint32_t clock, std::int64_t ns) {
+      if ((clock & clock_plan::moves_bit) == 0) delay[clock] += ns;
+      else ahead[clock & ~clock_plan::moves_bit] += ns;
+    });
+  }
+
   // Enters overhead with the possible relative error `uncertain`.
   void spend(std::int64_t ns, double uncertain) noexcept {
     if (ns <= 0) return;
@@ -125,13 +147,18 @@ class location_clocks {
     if (plan_->compensates()) delay_[0] += ns;
   }
 
-  clock_legs legs_;
+  clock_legs legs_;  ///< at the current record, or at the one that is prepared
+  clock_leg leg_{};  ///< the current record
+  clock_legs::overhead own_;
+  std::uint32_t record_ = 0;
+  bool prepared_ = false, ends_ = false;  ///< ends_: what is prepared is the end of recording
   std::int64_t now_ns_, bound_ns_ = 0, executed_ns_ = 0;
   double error_ns_ = 0;
   const clock_plan* plan_;
   std::size_t clocks_;
   clock_bank<most_clocks> delay_, last_delay_;
   clock_bank<most_clocks> ahead_;  ///< since the location last received anything: work before which a clock moves sends
+  clock_bank<most_clocks> more_, more_ahead_;  ///< what is prepared
 };
 
 }  // namespace clocks
