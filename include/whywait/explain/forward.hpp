@@ -202,6 +202,7 @@ class forward_pass {
         const auto waiter = static_cast<std::uint16_t>(s.waiter_location & ~unsigned{second_wait});
         what.caused.push_back({s.record, links_[s.link].rank, waiter});
       }
+      lanes_[l].services.release();  // before the clocks take as much for themselves
       lanes_[l].path.report(what);
       clocks.add_explained_location(static_cast<std::uint16_t>(l), std::move(what));
     }

@@ -192,6 +192,8 @@ class message_book {
 
   /// Adds a match that did not come from the exchange of postings.
   void add_match(const message_match& m) { answers_.push_back(m); }
+  /// The number of matches of sends, of earlier epochs and of those that were added.
+  std::size_t answers() const noexcept { return answers_.size(); }
 
   /// Frees the memory.
   void release() noexcept {

@@ -51,7 +51,8 @@ class time_not_understood {
   void fold(const core::rank_history& history, std::int64_t ranks_here, const finalize::team& all) {
     ranks_here_ = ranks_here;
     explain::plausible_time now;
-    each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, reason why, std::size_t) {
+    const completed done(history);
+    each(history, done, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, reason why, std::size_t) {
       if (why != reason::file) now.add(r.call, bytes, ns);
     });
     auto& counts = now.counts();
@@ -70,7 +71,7 @@ class time_not_understood {
       std::uint64_t bytes = 0;
       std::int64_t ns = 0;
     } bounds[8];  // of the last calls: most are like one of these
-    each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, reason why, std::size_t place) {
+    each(history, done, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, reason why, std::size_t place) {
       site_sum& sum = sums[place];
       if (why == reason::file) return files_.add(sum.key, ns);
       if (core::of_other_worlds(r.call)) return other_worlds_.add(sum.key, ns);
@@ -267,32 +268,46 @@ class time_not_understood {
     return comm.inter || core::is_collective(r.call) || explain::world_rank(comm, r.peer) < 0;
   }
 
+  /// What the calls completed that others began, by location and record.
+  struct completed {
+    static constexpr std::uint64_t none = ~std::uint64_t(0);
+
+    explicit completed(const core::rank_history& history)
+        : of_files(explain::calls_on_files(history)), bytes(history.locations.size()), outside(history.locations.size()) {
+      for (const core::communicator& c : history.communicators) worlds = worlds || c.outside;
+      for (std::size_t l = 0; l != bytes.size(); ++l) {
+        const auto records = static_cast<std::size_t>(history.locations[l].records.size());
+        if (worlds) outside[l].assign(records, false);
+        bytes[l].assign(records, none);
+      }
+      for (const core::location_history& from : history.locations)
+        for (std::uint64_t i = 0; i != from.records.size(); ++i) {
+          const core::sync_record& r = from.records[i];
+          const bool posts = r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive) || core::initiates(r.call) ||
+                             core::role_of(r.call) == core::call_role::transfer || core::is_of_files(r.call);
+          if (!posts || !r.has(core::sync_flag::complete)) continue;
+          if (r.completed_by >= bytes.size() || r.completion >= bytes[r.completed_by].size()) continue;
+          std::uint64_t& sum = bytes[r.completed_by][r.completion];
+          sum = (sum == none ? 0 : sum) + r.bytes;
+          if (worlds && leaves_world(history, r)) outside[r.completed_by][r.completion] = true;
+        }
+    }
+
+    base::vector<base::vector<bool>> of_files;
+    base::vector<base::pod_vector<std::uint64_t>> bytes;
+    base::vector<base::pod_vector<bool>> outside;  ///< messages of another world
+    bool worlds = false;
+  };
+
   /// Calls use(record, bytes, ns beyond its explained wait, reason, place of its call site) for each call that can block and
   /// has a role.
   template <class Use>
-  void each(const core::rank_history& history, Use&& use) const {
-    constexpr std::uint64_t none = ~std::uint64_t(0);
-    const base::vector<base::vector<bool>> of_files = explain::calls_on_files(history);
-    base::vector<base::pod_vector<std::uint64_t>> bytes(history.locations.size());
-    base::vector<base::pod_vector<bool>> outside(history.locations.size());
-    bool worlds = false;
-    for (const core::communicator& c : history.communicators) worlds = worlds || c.outside;
-    if (worlds)
-      for (std::size_t l = 0; l != outside.size(); ++l)
-        outside[l].assign(static_cast<std::size_t>(history.locations[l].records.size()), false);
-    for (std::size_t l = 0; l != bytes.size(); ++l)
-      bytes[l].assign(static_cast<std::size_t>(history.locations[l].records.size()), none);
-    for (const core::location_history& from : history.locations)
-      for (std::uint64_t i = 0; i != from.records.size(); ++i) {
-        const core::sync_record& r = from.records[i];
-        const bool posts = r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive) || core::initiates(r.call) ||
-                           core::role_of(r.call) == core::call_role::transfer || core::is_of_files(r.call);
-        if (!posts || !r.has(core::sync_flag::complete)) continue;
-        if (r.completed_by >= bytes.size() || r.completion >= bytes[r.completed_by].size()) continue;
-        std::uint64_t& sum = bytes[r.completed_by][r.completion];
-        sum = (sum == none ? 0 : sum) + r.bytes;
-        if (worlds && leaves_world(history, r)) outside[r.completed_by][r.completion] = true;
-      }
+  void each(const core::rank_history& history, const completed& done, Use&& use) const {
+    constexpr std::uint64_t none = completed::none;
+    const auto& of_files = done.of_files;
+    const auto& bytes = done.bytes;
+    const auto& outside = done.outside;
+    const bool worlds = done.worlds;
     std::size_t place = 0;
     for (std::size_t l = 0; l != bytes.size(); ++l) {
       const core::location_history& here = history.locations[l];
