@@ -1,6 +1,7 @@
 // timeout: 60
 // stderr ~ whywait · threads_\w+ · \d+ threads
 // stderr ~ mutex contention
+// stderr ~ divide\s+[\w ]+\s+among\s+the\s+threads
 // tries 3
 //
 // Every primitive makes a thread wait for a known time because of a known block. The program measures its own waits, and
