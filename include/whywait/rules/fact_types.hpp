@@ -66,6 +66,10 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
       {"barrier_use", "number: site calls before_collective after_collective idle; text: place region; seconds: duration",
        false},
       {"completion", "number: late_exits ranks; text: site call region; seconds: duration longest mean", false},
+      {"notified",
+       "number: waits ranks in_vain missed; text: site call region; seconds: duration in_vain_duration missed_duration "
+       "most_missed",
+       false},
       {"point_to_point",
        "number: wait count; seconds: send_start_time send_wait_start_time recv_start_time recv_wait_start_time", false},
   };

@@ -20,7 +20,7 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Totals of one call site on one rank: messages sent, uses of a barrier, late exits from a collective. Trivially
+/// Totals of one call site on one rank: messages sent, uses of a barrier, late exits from a collective, waits for notifications. Trivially
 /// copyable, so that ranks can send it as bytes.
 struct site_use {
   core::stable_key site = 0;
@@ -28,19 +28,24 @@ struct site_use {
   std::int64_t bytes = 0;
   std::int64_t largest_bytes = 0;
   std::int64_t duration_ns = 0;
-  std::int64_t own_before_ns = 0;       ///< own work between a send and the completing call before it
-  std::int64_t batched = 0;             ///< sends directly after another send to the same rank
+  std::int64_t own_before_ns = 0;  ///< own work between a send and the completing call before it
+  std::int64_t batched = 0;  ///< sends directly after another send to the same rank
   std::int64_t batched_ns = 0;
-  std::int64_t runs = 0;                ///< sequences of such sends
-  std::int64_t before_collective = 0;   ///< barriers followed by a call that synchronises the same ranks
-  std::int64_t after_collective = 0;    ///< barriers preceded by such a call
-  std::int64_t idle = 0;                ///< barriers without communication since the previous one
+  std::int64_t runs = 0;  ///< sequences of such sends
+  std::int64_t before_collective = 0;  ///< barriers followed by a call that synchronises the same ranks
+  std::int64_t after_collective = 0;  ///< barriers preceded by such a call
+  std::int64_t idle = 0;  ///< barriers without communication since the previous one
   std::int64_t ranks = 1;
-  std::uint32_t call = 0;               ///< core::mpi_call
-  std::int64_t late_exits = 0;          ///< exits from a collective after the first rank left and all had arrived
+  std::uint32_t call = 0;  ///< core::mpi_call
+  std::int64_t late_exits = 0;  ///< exits from a collective after the first rank left and all had arrived
   std::int64_t late_exit_ns = 0;
   std::int64_t longest_late_exit_ns = 0;
-  enum class kind : std::uint32_t { send, barrier, collective } what = kind::send;
+  std::int64_t in_vain = 0;  ///< waits for a notification that follow one after which the condition was still false
+  std::int64_t in_vain_ns = 0;  ///< from the end of that one to the wait
+  std::int64_t missed = 0;  ///< such waits that timed out although the condition had become true
+  std::int64_t missed_ns = 0;
+  std::int64_t most_missed_ns = 0;  ///< of one rank
+  enum class kind : std::uint32_t { send, barrier, collective, notified } what = kind::send;
 };
 static_assert(std::is_trivially_copyable<site_use>::value, "sent between ranks as bytes");
 
@@ -50,6 +55,29 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
   return role == core::call_role::barrier ||
          (role == core::call_role::all_to_all && r.bytes > 0 && !r.has(core::sync_flag::sparse));
 }
+
+namespace detail {
+
+// `notified`: when the last wait of the thread for a notification ended; what follows is a wait for the lock.
+inline void add_notified(site_use& use, const core::sync_record& r, std::uint64_t notified, double ns_per_tick) {
+  const auto ns_of = [ns_per_tick](std::uint64_t ticks) {
+    return static_cast<std::int64_t>(static_cast<double>(ticks) * ns_per_tick);
+  };
+  use.call = static_cast<std::uint32_t>(r.call);
+  use.what = site_use::kind::notified;
+  ++use.calls;
+  use.duration_ns += ns_of(r.duration);
+  if (r.has(core::thread_flag::in_vain)) {
+    ++use.in_vain;
+    if (notified != 0 && r.begin > notified) use.in_vain_ns += ns_of(r.begin - notified);
+  }
+  if (!r.has(core::thread_flag::missed)) return;
+  ++use.missed;
+  use.missed_ns += ns_of(r.duration);
+  use.most_missed_ns += ns_of(r.duration);
+}
+
+}  // namespace detail
 
 /// The uses of all send sites and barriers of one rank, sorted by site. O(records). A barrier counts under its first
 /// applicable reason only, so that the three counts add up to at most its calls.
@@ -73,7 +101,7 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
     };
     bool communicated = true;
     std::int64_t own_ns = 0;  // since the last call that completed something
-    std::uint64_t left = 0;
+    std::uint64_t left = 0, notified = 0;
     const core::sync_record none{};
     const core::sync_record *before = &none, *second = &none;  // the records before, without polls that found nothing
     const auto pass = [&](const core::sync_record& r) {
@@ -102,6 +130,10 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
           if (!second->has(core::sync_flag::posts_send) || second->peer != r.peer || second->site != r.site) ++use.runs;
         }
         communicated = true;
+      } else if (core::is_of_threads(r.call) && core::action_of(r.call).op == core::thread_op::await_notify) {
+        site_use& use = at(r.site);
+        detail::add_notified(use, r, notified, ns_per_tick);
+        notified = r.begin + r.duration;
       } else if (core::role_of(r.call) == core::call_role::barrier) {
         site_use& use = at(r.site);
         use.call = static_cast<std::uint32_t>(r.call);
@@ -160,6 +192,11 @@ inline void merge_uses(base::pod_vector<site_use>& into, const base::pod_vector<
     sum.late_exits += more.late_exits;
     sum.late_exit_ns += more.late_exit_ns;
     sum.longest_late_exit_ns = std::max(sum.longest_late_exit_ns, more.longest_late_exit_ns);
+    sum.in_vain += more.in_vain;
+    sum.in_vain_ns += more.in_vain_ns;
+    sum.missed += more.missed;
+    sum.missed_ns += more.missed_ns;
+    sum.most_missed_ns = std::max(sum.most_missed_ns, more.most_missed_ns);
     sum.what = std::min(sum.what, more.what);  // a receiving rank may lack the kind
   }
 }
@@ -177,7 +214,7 @@ inline void keep_most_costly(base::pod_vector<site_use>& uses, std::size_t most)
   uses.resize(kept);
 }
 
-/// Adds `traffic`, `barrier_use` and `completion` facts; `facts` is the fact_maker of the same store and numbers call
+/// Adds `traffic`, `barrier_use`, `completion` and `notified` facts; `facts` is the fact_maker of the same store and numbers call
 /// sites.
 inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses, const base::names& names, fact_maker& facts) {
   for (const site_use& u : uses) {
@@ -208,6 +245,22 @@ inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses,
       continue;
     }
     if (u.calls == 0) continue;
+    if (u.what == site_use::kind::notified) {
+      row_writer(store, "notified")
+          .set("site", detail::call_of(p))
+          .set("call", store.action_of(place).call)
+          .set("region", store.action_of(place).region)
+          .set("waits", u.calls)
+          .set("ranks", u.ranks)
+          .set("in_vain", u.in_vain)
+          .set("in_vain_duration", static_cast<double>(u.in_vain_ns) / 1e9)
+          .set("missed", u.missed)
+          .set("missed_duration", static_cast<double>(u.missed_ns) / 1e9)
+          .set("most_missed", static_cast<double>(u.most_missed_ns) / 1e9)
+          .set("duration", static_cast<double>(u.duration_ns) / 1e9)
+          .actions(place);
+      continue;
+    }
     const auto calls = static_cast<double>(u.calls);
     row_writer(store, "traffic")
         .set("site", detail::call_of(p))

@@ -161,6 +161,25 @@ whywait::base::vector<scenario> scenarios() {
                        .set("longest", 0.02)
                        .set("duration", nearly ? 0.39 : 0.9);
                  }});
+  all.push_back({"lost_wakeup", [](rules::event_store& s, rules::trouble&, bool nearly) {
+                   rules::row_writer(s, "notified")
+                       .set("site", "condition_variable::wait_for (queue.cpp:20)")
+                       .set("waits", 40)
+                       .set("ranks", 1)
+                       .set("missed", nearly ? 0 : 12)
+                       .set("missed_duration", nearly ? 0 : 1.2)
+                       .set("most_missed", nearly ? 0 : 1.2)
+                       .set("duration", 2.0);
+                 }});
+  all.push_back({"needless_wakeups", [](rules::event_store& s, rules::trouble&, bool nearly) {
+                   rules::row_writer(s, "notified")
+                       .set("site", "condition_variable::wait (queue.cpp:20)")
+                       .set("waits", 1000)
+                       .set("ranks", 4)
+                       .set("in_vain", nearly ? 500 : 750)
+                       .set("in_vain_duration", 0.8)
+                       .set("duration", 2.0);
+                 }});
   const auto spread = [](rules::event_store& s, const char* lead, const char* excess, double here = 1) {
     rules::row_writer w = wait_fact(s, "late_sender");
     w.set("lead", lead)

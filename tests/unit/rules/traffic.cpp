@@ -100,3 +100,32 @@ TEST_CASE("uses of several ranks add up site by site") {
   CHECK(all[0].ranks == 2);
   CHECK(all[0].duration_ns == 3000000);
 }
+
+TEST_CASE("waits for notifications that were lost or came in vain are counted") {
+  namespace thread_flag = sample::core::thread_flag;
+  rank r(0);
+  for (unsigned i = 0; i < 10; ++i) {
+    r.call(mpi_call::condition_wait, 100 * i, 100 * i + 20, 1, i % 2 == 1 ? unsigned{thread_flag::in_vain} : 0u);
+    r.call(mpi_call::mutex_lock, 100 * i + 20, 100 * i + 50, 0);  // before it returns
+  }
+  r.call(mpi_call::condition_wait_for, 1000, 1030, 2, thread_flag::timed_out | thread_flag::missed);
+  r.call(mpi_call::condition_wait_for, 1040, 1050, 2, thread_flag::timed_out);
+  auto uses = rules::uses_of(r.done());
+  REQUIRE(uses.size() == 2);
+  const rules::site_use& woken = uses[0].calls == 10 ? uses[0] : uses[1];
+  const rules::site_use& limited = uses[0].calls == 10 ? uses[1] : uses[0];
+  CHECK(woken.in_vain == 5);
+  const std::int64_t unit = limited.missed_ns / 30;  // of the sample's clock
+  CHECK(unit > 0);
+  CHECK(woken.in_vain_ns == 5 * 80 * unit);
+  CHECK(woken.missed == 0);
+  CHECK(limited.calls == 2);
+  CHECK(limited.missed == 1);
+  CHECK(limited.in_vain == 0);
+  const whywait::base::pod_vector<rules::site_use> others = uses;
+  rules::merge_uses(uses, others);
+  const rules::site_use& both = uses[0].calls == 20 ? uses[1] : uses[0];
+  CHECK(both.missed == 2);
+  CHECK(both.missed_ns == 60 * unit);
+  CHECK(both.most_missed_ns == 30 * unit);
+}

@@ -48,6 +48,24 @@ declare problem for condition_variable parameters (
   duration = w.duration,
   saving = w.avoidable );
 
+# The notification is missing, or comes before the condition is true: the thread goes on only because its time runs out.
+declare problem for notified when missed_duration > 0 s parameters (
+  name = "lost_wakeup",
+  description = "{plural(missed, 'wait', 'waits')} in {site} ran to the time limit ({missed_duration}) although the condition had become true meanwhile:
+                 no notification came after that.",
+  verdict = "{plural(missed, 'wait', 'waits')} in {site} ran to the time limit although the condition had become true: notifying then",
+  advice = "notify after each change that makes the condition of {site} true, and change it under the mutex",
+  duration = missed_duration, saving = most_missed );
+
+# Threads are woken for nothing: a notification of all, of which one can go on, or one condition variable for several conditions.
+declare problem for notified when in_vain >= 100 and 2 * in_vain > waits parameters (
+  name = "needless_wakeups",
+  description = "{percent(in_vain / waits)} of the waits in {site} follow a wake-up after which the condition was still false; threads were awake
+                 for {in_vain_duration} for that.",
+  verdict = "{percent(in_vain / waits)} of the waits in {site} follow a needless wake-up: waking only threads that can go on",
+  advice = "notify one thread where one can go on (notify_one), and use a condition variable for each condition of {site}",
+  duration = in_vain_duration, saving = in_vain_duration / max(1, ranks) );
+
 declare composite event thread_barrier member ( wait as w ) when w.pattern = 'thread_barrier';
 declare problem for thread_barrier parameters (
   name = "thread_barrier",
