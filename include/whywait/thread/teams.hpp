@@ -3,6 +3,7 @@
 
 #include <whywait/core/pages.hpp>
 #include <whywait/core/thread_record.hpp>
+#include <whywait/core/warning.hpp>
 #include <whywait/thread/look_at_holder.hpp>
 #include <whywait/thread/record_events.hpp>
 #include <whywait/thread/slow_calls.hpp>
@@ -145,6 +146,16 @@ inline bool store_wait(sync_call& call, uint64_t now, const void* object, int32_
 
 }  // namespace detail
 
+namespace detail {
+
+__attribute__((noinline, cold)) inline void warn_of_large_team() noexcept {
+  static bool warned = false;
+  if (!__atomic_exchange_n(&warned, true, __ATOMIC_RELAXED))
+    core::warn("OpenMP teams of more than 256 threads are not observed; waits in their regions count as work");
+}
+
+}  // namespace detail
+
 /// The calling thread begins its part of a region, as one of `members`.
 inline void begin_member(team* t, uint32_t number, uint32_t members) noexcept {
   team_thread& here = this_thread_in_team();
@@ -153,6 +164,7 @@ inline void begin_member(team* t, uint32_t number, uint32_t members) noexcept {
   here.begun = 0;
   if (t == nullptr) return;
   __atomic_store_n(&t->members, members, __ATOMIC_RELAXED);
+  if (members > team::most_members && number == 0) detail::warn_of_large_team();
   if (number == 0 || !t->counts() || recorder() == nullptr) return;
   record::location* const at = record::this_location();
   if (at == nullptr) return;
