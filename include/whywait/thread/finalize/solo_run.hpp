@@ -110,8 +110,10 @@ class solo_records {
   // A thread of OpenMP after its last parallel region: the run has nothing for it to do.
   static bool waits_for_region(const record::location& from) noexcept {
     const record::thread_facts* const facts = __atomic_load_n(&from.calls, __ATOMIC_ACQUIRE);
-    return facts != nullptr && __atomic_load_n(&facts->open.frame, __ATOMIC_ACQUIRE) != nullptr &&
-           facts->open.call == core::mpi_call::omp_idle;
+    if (facts == nullptr || __atomic_load_n(&facts->open.frame, __ATOMIC_ACQUIRE) == nullptr) return false;
+    core::mpi_call call;
+    __atomic_load(&facts->open.call, &call, __ATOMIC_RELAXED);
+    return call == core::mpi_call::omp_idle;
   }
 
   // A thread that waits now may have waited for long: that is no work. Returns until when its open segment lasts.
