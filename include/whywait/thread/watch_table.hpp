@@ -12,14 +12,27 @@ namespace whywait {
 inline namespace v0 {
 namespace threads {
 
+/// The atomic operations of a watch_table: those of the machine. Tests put a scheduler in their place to try every interleaving.
+struct table_machine {
+  template <class Word>
+  static Word load(const Word* from) noexcept {
+    return __atomic_load_n(from, __ATOMIC_ACQUIRE);
+  }
+  static bool exchange_if(uint64_t* at, uint64_t& expected, uint64_t value) noexcept {
+    return __atomic_compare_exchange_n(at, &expected, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  }
+  static void store(uint32_t* to, uint32_t value) noexcept { __atomic_store_n(to, value, __ATOMIC_RELAXED); }
+};
+
 /// Watches of objects that have no room for one, such as a pthread_mutex_t: found by their address. Lock-free, without allocation,
 /// and of fixed size. An entry stays until another object needs its place and no thread waits for the first one.
 ///
 /// A thread may still use the watch of an object whose entry was given to another one. Watches never decide what a primitive does,
-/// and counts are decremented where they were incremented, so that such a thread can only make a cause wrong. Both are counted.
+/// and counts are decremented where they were incremented, so that such a thread can only make a cause wrong. Both are counted. The same
+/// holds for two threads that replace different entries by one object at the same instant: the first in the table is found afterwards.
 ///
 /// `Watch` begins with a uint32_t that is not 0 while the entry must stay. Zeroed memory is the initial state.
-template <class Watch, uint32_t Size>
+template <class Watch, uint32_t Size, class Machine = table_machine>
 class watch_table {
   static_assert((Size & (Size - 1)) == 0, "a power of two");
 
@@ -27,7 +40,7 @@ class watch_table {
   /// Null: there is none. About 2 ns.
   __attribute__((always_inline)) Watch* find(uint64_t key) noexcept {
     for (uint32_t i = first(key), left = ways; left != 0; i = (i + 1) & (Size - 1), --left) {
-      const uint64_t known = __atomic_load_n(&entries_[i].key, __ATOMIC_ACQUIRE);
+      const uint64_t known = Machine::load(&entries_[i].key);
       if (known == key) return &entries_[i].watch;
       if (known == 0) return nullptr;
     }
@@ -52,21 +65,23 @@ class watch_table {
   __attribute__((noinline, cold)) Watch* add(uint64_t key) noexcept {
     const uint32_t begin = first(key);
     for (uint32_t i = begin, left = ways; left != 0; i = (i + 1) & (Size - 1), --left) {
-      uint64_t known = __atomic_load_n(&entries_[i].key, __ATOMIC_ACQUIRE);
-      if (known == 0 && __atomic_compare_exchange_n(&entries_[i].key, &known, key, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        return &entries_[i].watch;
+      uint64_t known = Machine::load(&entries_[i].key);
+      if (known == 0 && Machine::exchange_if(&entries_[i].key, known, key)) return &entries_[i].watch;
       if (known == key) return &entries_[i].watch;
     }
     core::registry* const registry = core::the_registry();
     const uint32_t turn = registry != nullptr ? __atomic_load_n(&registry->interposed.replaced, __ATOMIC_RELAXED) : 0;
     for (uint32_t k = 0; k != ways; ++k) {
       entry& e = entries_[(begin + (turn + k) % ways) & (Size - 1)];
-      uint64_t known = __atomic_load_n(&e.key, __ATOMIC_ACQUIRE);
+      uint64_t known = Machine::load(&e.key);
       if (known == key) return &e.watch;
-      if (__atomic_load_n(&pinned(e), __ATOMIC_RELAXED) != 0) continue;
-      if (!__atomic_compare_exchange_n(&e.key, &known, key, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) continue;
+      if (Machine::load(&pinned(e)) != 0) continue;
+      if (!Machine::exchange_if(&e.key, known, key)) {
+        if (known == key) return &e.watch;  // another thread added the same object meanwhile
+        continue;
+      }
       uint32_t* const words = &pinned(e);
-      for (uint32_t w = 1; w != sizeof(Watch) / sizeof(uint32_t); ++w) __atomic_store_n(&words[w], 0u, __ATOMIC_RELAXED);
+      for (uint32_t w = 1; w != sizeof(Watch) / sizeof(uint32_t); ++w) Machine::store(&words[w], 0u);
       if (registry != nullptr) __atomic_fetch_add(&registry->interposed.replaced, 1u, __ATOMIC_RELAXED);
       return &e.watch;
     }
