@@ -8,8 +8,8 @@
 ///     #include <whywait/gomp.hpp>
 ///
 /// The calls by which the compiler's code enters the runtime are intercepted in the whole process. Waits at the end of parallel
-/// regions, at barriers (also those of loops, `single` and `sections`), for `critical` and `ordered` and for locks are explained like
-/// those of <whywait/thread.hpp>. Not seen: tasks, reductions and teams of more than 256 threads. docs/how-to/threads.md.
+/// regions, at barriers (also those of loops, `single` and `sections`), for `critical` and `ordered` and for locks (`omp_set_lock`) are explained
+/// like those of <whywait/thread.hpp>. Not seen: nested locks, tasks, reductions and teams of more than 256 threads. docs/how-to/threads.md.
 
 #include <whywait/core/version.hpp>
 
@@ -184,6 +184,36 @@ WHYWAIT_DETAIL_GOMP_LOCK(GOMP_critical_name_start, GOMP_critical_name_end, (void
 WHYWAIT_DETAIL_GOMP_LOCK(GOMP_ordered_start, GOMP_ordered_end, (void), (), ::whywait::threads::this_thread_in_team().current,
                          omp_ordered)
 #undef WHYWAIT_DETAIL_GOMP_LOCK
+
+// Locks of the program, named by their address. Other names in C++: omp.h declares these functions for its own type, and the runtime
+// has two versions of them.
+#define WHYWAIT_DETAIL_GOMP_OWN_LOCK(result, name)                                  \
+  WHYWAIT_DETAIL_GOMP result whywait_gomp_##name(void* of) noexcept __asm__(#name); \
+  WHYWAIT_DETAIL_GOMP result whywait_gomp_##name(void* of) noexcept
+WHYWAIT_DETAIL_GOMP_OWN_LOCK(void, omp_set_lock) {
+  static ::whywait::threads::next_function<void(void*)> next("omp_set_lock", "OMP_3.0");
+  const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_set_lock));
+  ::whywait::threads::team_lock* const lock = ::whywait::threads::lock_named(reinterpret_cast<uintptr_t>(of));
+  ::whywait::threads::want_lock(lock);
+  next.get()(of);
+  ::whywait::threads::have_lock(site, lock);
+  WHYWAIT_DETAIL_GOMP_KEPT;
+}
+WHYWAIT_DETAIL_GOMP_OWN_LOCK(int, omp_test_lock) {
+  static ::whywait::threads::next_function<int(void*)> next("omp_test_lock", "OMP_3.0");
+  const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_set_lock));
+  const int taken = next.get()(of);
+  if (taken != 0) ::whywait::threads::have_free_lock(site, ::whywait::threads::lock_named(reinterpret_cast<uintptr_t>(of)));
+  return taken;
+}
+WHYWAIT_DETAIL_GOMP_OWN_LOCK(void, omp_unset_lock) {
+  static ::whywait::threads::next_function<void(void*)> next("omp_unset_lock", "OMP_3.0");
+  const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_unset_lock));
+  ::whywait::threads::give_up_lock(site, ::whywait::threads::lock_named(reinterpret_cast<uintptr_t>(of)));
+  next.get()(of);
+  WHYWAIT_DETAIL_GOMP_KEPT;
+}
+#undef WHYWAIT_DETAIL_GOMP_OWN_LOCK
 
 #undef WHYWAIT_DETAIL_GOMP_SITE
 #undef WHYWAIT_DETAIL_GOMP_KEPT

@@ -17,6 +17,7 @@
 #include <omp.h>
 
 #include <atomic>
+#include <cstdlib>
 
 namespace {
 
@@ -133,6 +134,41 @@ void critical_section() {
   all.push_back(e);
 }
 
+// The same with a lock, which the holder takes in turn by waiting and by trying.
+void explicit_lock() {
+  expectation e{"wants lock", "mutex_contention", {}, {{"locked", 1.0}}};
+  e.waited.until = 0;
+  omp_lock_t lock;
+  omp_init_lock(&lock);
+  std::atomic<int> holds{-1};
+  std::atomic<time_point> released[rounds];
+#pragma omp parallel num_threads(2)
+  for (int i = 0; i != rounds; ++i) {
+    if (omp_get_thread_num() == late) {
+      if (i != 1) omp_set_lock(&lock);
+      else if (!omp_test_lock(&lock)) std::abort();
+      {
+        const whywait::region inside("locked");
+        holds = i;
+        nap(30);
+        released[i] = clock::now();
+      }
+      omp_unset_lock(&lock);
+    } else {
+      while (holds != i) nap(1);
+      nap(3);
+      const whywait::region inside("wants lock");
+      const time_point begin = clock::now();
+      e.waited([&] { omp_set_lock(&lock); });
+      omp_unset_lock(&lock);
+      e.waited.until += seconds(begin, released[i]);
+    }
+#pragma omp barrier
+  }
+  omp_destroy_lock(&lock);
+  all.push_back(e);
+}
+
 // Iterations in order: each waits until the one before has left the ordered part.
 void ordered_loop() {
   expectation e{"wants its turn", "mutex_contention", {}, {{"in order", 1.0}}};
@@ -196,6 +232,7 @@ int main() {
   explicit_barrier();
   uneven_loop();
   critical_section();
+  explicit_lock();
   ordered_loop();
 #ifdef __clang__
   task_wait();

@@ -96,6 +96,15 @@ inline void have_lock(const sync_site& site, team_lock* lock) noexcept {
   call.finish(r);
 }
 
+/// It took the lock, which it had not waited for.
+inline void have_free_lock(const sync_site& site, team_lock* lock) noexcept {
+  if (lock == nullptr || recorder() == nullptr) return;
+  for (int spins = 0; __atomic_load_n(&lock->held, __ATOMIC_ACQUIRE) != 0 && spins != 10000; ++spins) __asm__ volatile("");
+  __atomic_store_n(&lock->held, 1u, __ATOMIC_RELAXED);
+  detail::set(lock->watch.holder, record::detail::here());
+  if (detail::get(lock->watch.waiters) != 0) detail::took(site, lock->watch, lock);
+}
+
 /// It gives the lock up, or has just done so.
 inline void give_up_lock(const sync_site& site, team_lock* lock) noexcept {
   if (lock == nullptr) return;
