@@ -13,6 +13,7 @@ import collections
 import json
 import os
 import pathlib
+import re
 import shlex
 import statistics
 import subprocess
@@ -79,6 +80,8 @@ TABLE = [
     ("memory of a thread that has ended", alone("thread_kib"), "KiB", None, 0.01),
     ("mappings of a thread that has ended", alone("thread_mappings"), "", None, 0.01),
     ("memory of such a thread with a call", alone("alltoall_kib"), "KiB", None, 0.5),
+    (".bss of a library with marks", alone("bss_kib"), "KiB", None, 64),
+    ("stripped executable that observes itself", alone("stripped_kib"), "KiB", None, 800),
 ]
 RUNS = [([], "bench_record", ["--rounds=301"]), (["-n", "2"], "bench_mpi", ["--rounds=301"]),
         (["-n", "1"], "bench_mpi", ["--threads", "--rounds=41"])]
@@ -109,8 +112,19 @@ def measure_jobs(folder, environment, name):
     return found
 
 
+def measure_sizes(folder):
+    """KiB of zeroed data that each module with marks has, and of a small program that contains the recorder and the analysis."""
+    sections = subprocess.run(["size", "-A", str(folder / "libbench_record_linked.so")], check=True, capture_output=True, text=True)
+    bss = sum(int(line.split()[1]) for line in sections.stdout.splitlines() if re.match(r"\.t?bss\s", line))
+    with tempfile.TemporaryDirectory() as name:
+        stripped = pathlib.Path(name) / "stripped"
+        subprocess.run(["strip", "-o", str(stripped), str(folder / "bench_finalize")], check=True)
+        size = stripped.stat().st_size
+    return {key: {"min": value / 1024, "median": value / 1024} for key, value in (("bss_kib", bss), ("stripped_kib", size))}
+
+
 def measure(folder):
-    found = {}
+    found = measure_sizes(folder)
     environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                        OMPI_MCA_rmaps_base_oversubscribe="1", WHYWAIT_REPORT="none")
     with tempfile.TemporaryDirectory() as name:
