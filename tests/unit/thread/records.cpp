@@ -1,7 +1,8 @@
 // What thread primitives record, called in an order that is known.
+#include <whywait/core/pages.hpp>
+#include <whywait/record/call_facts.hpp>
 #include <whywait/record/listen.hpp>
 #include <whywait/thread.hpp>
-#include <whywait/thread/finalize/solo_run.hpp>
 #include <whywait/thread/look_at_holder.hpp>
 #include <whywait/thread/record_events.hpp>
 #include <whywait/thread/record_locks.hpp>
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <exception>
 #include <initializer_list>
+#include <new>
 #include <thread>
 
 using namespace whywait;
@@ -39,9 +41,12 @@ template <class Test>
 void on_recorded_thread(Test test) {
   record::listen();
   threads::listen();
+  void*& run = core::the_registry()->extension[3];
+  if (run == nullptr) {
+    run = new (core::map_pages(sizeof(record::run_facts), true)) record::run_facts();
+    static_cast<record::run_facts*>(run)->running = true;
+  }
   on_new_thread([&test] {
-    threads::begin_solo_run();
-    REQUIRE(record::run_of(*core::the_registry()) != nullptr);
     record::location* const own = record::this_location();
     REQUIRE(own != nullptr);
     threads::detail::event(site_of(mpi_call::promise_set), own, nullptr);  // it may continue the records of a thread that ended
