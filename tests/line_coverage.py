@@ -2,7 +2,7 @@
 """Prints which lines of include/ the tests run: unit tests, programs with MPI, programs with threads.
 
     line_coverage.py FOLDER                      all of the following
-    line_coverage.py FOLDER build [TARGET...]    compiles the tests in FOLDER/build with clang, which counts (all of them: 40 minutes)
+    line_coverage.py FOLDER build [TARGET...]    compiles the tests in FOLDER/build with clang, which counts
     line_coverage.py FOLDER run [REGEX]          runs the tests that are built and whose names match, and adds up what they counted
     line_coverage.py FOLDER report               prints the share of each room; FOLDER/not_covered.txt has the lines without a count
 

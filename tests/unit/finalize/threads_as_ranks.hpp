@@ -1,7 +1,7 @@
 #ifndef WHYWAIT_TESTS_UNIT_FINALIZE_THREADS_AS_RANKS_HPP
 #define WHYWAIT_TESTS_UNIT_FINALIZE_THREADS_AS_RANKS_HPP
 
-// An MPI library whose ranks are threads of this process, with the functions that finalize::team and its users call. For inclusion in one file.
+// An MPI library whose ranks are threads of this process, with the functions that finalize::team and its users call.
 // Nonblocking calls return when they are complete. A call that waits for longer than 10 s ends the job: `stuck`.
 #include <whywait/mpi/mpi_header.hpp>
 
@@ -88,19 +88,20 @@ void run(int size, Rank rank) {
 }  // namespace threads_as_ranks
 
 extern "C" {
-int PMPI_Comm_rank(MPI_Comm, int* rank) {
+[[gnu::weak]] int PMPI_Comm_rank(MPI_Comm, int* rank) {
   *rank = threads_as_ranks::own_rank;
   return MPI_SUCCESS;
 }
-int PMPI_Comm_size(MPI_Comm, int* size) {
+[[gnu::weak]] int PMPI_Comm_size(MPI_Comm, int* size) {
   *size = threads_as_ranks::running->size;
   return MPI_SUCCESS;
 }
-int PMPI_Test(MPI_Request*, int* over, MPI_Status*) {
+[[gnu::weak]] int PMPI_Test(MPI_Request*, int* over, MPI_Status*) {
   *over = 1;
   return MPI_SUCCESS;
 }
-int PMPI_Iallreduce(const void* own, void* result, int count, MPI_Datatype type, MPI_Op op, MPI_Comm, MPI_Request*) {
+[[gnu::weak]] int PMPI_Iallreduce(const void* own, void* result, int count, MPI_Datatype type, MPI_Op op, MPI_Comm,
+                                  MPI_Request*) {
   using namespace threads_as_ranks;
   CHECK(type == MPI_INT64_T);
   CHECK(op == MPI_MAX);
@@ -117,13 +118,14 @@ int PMPI_Iallreduce(const void* own, void* result, int count, MPI_Datatype type,
     }
   });
 }
-int PMPI_Ibcast(void* data, int count, MPI_Datatype, int root, MPI_Comm, MPI_Request*) {
+[[gnu::weak]] int PMPI_Ibcast(void* data, int count, MPI_Datatype, int root, MPI_Comm, MPI_Request*) {
   using namespace threads_as_ranks;
   return collective(data, own_rank == root ? static_cast<std::size_t>(count) : 0, [&](const std::vector<bytes>& all) {
     std::memcpy(data, all[static_cast<std::size_t>(root)].data(), static_cast<std::size_t>(count));
   });
 }
-int PMPI_Igather(const void* own, int count, MPI_Datatype type, void* to, int, MPI_Datatype, int root, MPI_Comm, MPI_Request*) {
+[[gnu::weak]] int PMPI_Igather(const void* own, int count, MPI_Datatype type, void* to, int, MPI_Datatype, int root, MPI_Comm,
+                               MPI_Request*) {
   using namespace threads_as_ranks;
   const std::size_t size = static_cast<std::size_t>(count) * (type == MPI_UINT64_T ? sizeof(std::uint64_t) : 1);
   return collective(own, size, [&](const std::vector<bytes>& all) {
@@ -131,14 +133,15 @@ int PMPI_Igather(const void* own, int count, MPI_Datatype type, void* to, int, M
       std::memcpy(static_cast<unsigned char*>(to) + r * size, all[r].data(), size);
   });
 }
-int PMPI_Iallgather(const void* own, int count, MPI_Datatype, void* to, int, MPI_Datatype, MPI_Comm, MPI_Request*) {
+[[gnu::weak]] int PMPI_Iallgather(const void* own, int count, MPI_Datatype, void* to, int, MPI_Datatype, MPI_Comm,
+                                  MPI_Request*) {
   using namespace threads_as_ranks;
   const auto size = static_cast<std::size_t>(count);
   return collective(own, size, [&](const std::vector<bytes>& all) {
     for (std::size_t r = 0; r != all.size(); ++r) std::memcpy(static_cast<unsigned char*>(to) + r * size, all[r].data(), size);
   });
 }
-int PMPI_Isend(const void* data, int count, MPI_Datatype, int to, int tag, MPI_Comm, MPI_Request*) {
+[[gnu::weak]] int PMPI_Isend(const void* data, int count, MPI_Datatype, int to, int tag, MPI_Comm, MPI_Request*) {
   using namespace threads_as_ranks;
   const auto* const from = static_cast<const unsigned char*>(data);
   const std::lock_guard<std::mutex> lock(running->mutex);
@@ -146,7 +149,7 @@ int PMPI_Isend(const void* data, int count, MPI_Datatype, int to, int tag, MPI_C
   running->changed.notify_all();
   return MPI_SUCCESS;
 }
-int PMPI_Irecv(void* data, int count, MPI_Datatype, int from, int tag, MPI_Comm, MPI_Request*) {
+[[gnu::weak]] int PMPI_Irecv(void* data, int count, MPI_Datatype, int from, int tag, MPI_Comm, MPI_Request*) {
   using namespace threads_as_ranks;
   std::unique_lock<std::mutex> lock(running->mutex);
   std::deque<bytes>& channel = running->messages[{from, own_rank, tag}];
