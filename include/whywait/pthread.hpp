@@ -82,6 +82,7 @@ WHYWAIT_DETAIL_NEXT(pthread_barrier_wait, int(pthread_barrier_t*));
 WHYWAIT_DETAIL_NEXT(pthread_barrier_destroy, int(pthread_barrier_t*));
 WHYWAIT_DETAIL_NEXT(pthread_join, int(pthread_t, void**));
 WHYWAIT_DETAIL_NEXT(pthread_create, int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*));
+WHYWAIT_DETAIL_NEXT(pthread_once, int(pthread_once_t*, void (*)()));
 WHYWAIT_DETAIL_NEXT(sem_wait, int(sem_t*));
 WHYWAIT_DETAIL_NEXT(sem_trywait, int(sem_t*));
 WHYWAIT_DETAIL_NEXT(sem_timedwait, int(sem_t*, const timespec*));
@@ -91,6 +92,7 @@ WHYWAIT_DETAIL_NEXT(syscall, long(long, ...));
 #define WHYWAIT_DETAIL_OUTSIDE(call, result, name, parameters, arguments, descriptor) \
   WHYWAIT_DETAIL_NEXT(name, result parameters);
 WHYWAIT_OUTSIDE_CALLS(WHYWAIT_DETAIL_OUTSIDE)
+WHYWAIT_SLEEP_CALLS(WHYWAIT_DETAIL_OUTSIDE)
 WHYWAIT_SIGNAL_CALLS(WHYWAIT_DETAIL_OUTSIDE)
 WHYWAIT_DETAIL_NEXT(pthread_kill, int(pthread_t, int));
 #undef WHYWAIT_DETAIL_OUTSIDE
@@ -116,6 +118,7 @@ __attribute__((visibility("hidden"))) inline const bool interposing = [] {
   next_sem_post.look_up();
 #define WHYWAIT_DETAIL_OUTSIDE(call, result, name, parameters, arguments, descriptor) next_##name.look_up();
   WHYWAIT_OUTSIDE_CALLS(WHYWAIT_DETAIL_OUTSIDE)
+  WHYWAIT_SLEEP_CALLS(WHYWAIT_DETAIL_OUTSIDE)
   WHYWAIT_SIGNAL_CALLS(WHYWAIT_DETAIL_OUTSIDE)
   next_pthread_kill.look_up();
 #undef WHYWAIT_DETAIL_OUTSIDE
@@ -303,6 +306,12 @@ WHYWAIT_DETAIL_INTERPOSED int pthread_join(pthread_t thread, void** result) {
                           [&] { return own::next_pthread_join.get()(thread, result); });
 }
 
+WHYWAIT_DETAIL_INTERPOSED int pthread_once(pthread_once_t* once, void (*routine)()) {
+  namespace own = whywait::threads::detail;
+  return own::run_once(WHYWAIT_DETAIL_CALLED(pthread_once), once, routine,
+                       [](pthread_once_t* o, void (*r)()) { return own::next_pthread_once.get()(o, r); });
+}
+
 WHYWAIT_DETAIL_INTERPOSED bool whywait_value_wait(
     void* self, unsigned* word, unsigned value, bool limited, long long seconds,
     long long nanoseconds) __asm__(WHYWAIT_DETAIL_VALUE_WAIT("19_M_futex_wait_until"));
@@ -339,6 +348,9 @@ WHYWAIT_DETAIL_INTERPOSED void whywait_value_wake(unsigned* word) {
 #define WHYWAIT_DETAIL_OUTSIDE(...) WHYWAIT_DETAIL_OUTSIDE_BY(wait_outside, __VA_ARGS__)
 WHYWAIT_OUTSIDE_CALLS(WHYWAIT_DETAIL_OUTSIDE)
 #undef WHYWAIT_DETAIL_OUTSIDE
+#define WHYWAIT_DETAIL_OUTSIDE(...) WHYWAIT_DETAIL_OUTSIDE_BY(count_sleep, __VA_ARGS__)
+WHYWAIT_SLEEP_CALLS(WHYWAIT_DETAIL_OUTSIDE)
+#undef WHYWAIT_DETAIL_OUTSIDE
 #define WHYWAIT_DETAIL_OUTSIDE(...) WHYWAIT_DETAIL_OUTSIDE_BY(wait_for_signal, __VA_ARGS__)
 WHYWAIT_SIGNAL_CALLS(WHYWAIT_DETAIL_OUTSIDE)
 #undef WHYWAIT_DETAIL_OUTSIDE
@@ -372,6 +384,7 @@ WHYWAIT_DETAIL_INTERPOSED long syscall(long number, ...) noexcept {
 #endif
 
 #undef WHYWAIT_OUTSIDE_CALLS
+#undef WHYWAIT_SLEEP_CALLS
 #undef WHYWAIT_SIGNAL_CALLS
 #undef WHYWAIT_DETAIL_NOT_INTERPOSED
 

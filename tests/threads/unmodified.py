@@ -61,7 +61,7 @@ def known_waits():
     output, error, report = run("slept", plugin)
     problems = list(consistent.contradictions(report))
     expected = [line.split()[1:] for line in output.splitlines() if line.startswith("expect ")]
-    assert len(expected) == 10, output
+    assert len(expected) == 11, output
     for each in expected:
         problems += compare(each, report)
     if not any("in futex calls" in text for text in report["run"]["warnings"]):
@@ -72,7 +72,7 @@ def known_waits():
 
 
 def waits_outside():
-    """Time in which a thread waits for something outside of the process is that of the call, and no work."""
+    """Time in which a thread waits for something outside of the process is that of the call, and no work; sleep is code."""
     output, _, report = run("outside", "outside")
     problems = list(consistent.contradictions(report))
     lines = [line.split() for line in output.splitlines()]
@@ -86,6 +86,16 @@ def waits_outside():
     read_file = took.pop("read_file")
     if "read_file" in inside:
         problems.append("reading a file is work")
+    asleep = {}
+    for call in report["asleep"]["calls"]:
+        function = short(call.get("function") or "")
+        asleep[function] = asleep.get(function, 0) + call["seconds"]
+    slept = {function: took.pop(function) for function in ("asleep", "asleep_short")}
+    for function, seconds in slept.items():
+        if not abs(asleep.get(function, 0) - seconds) <= 0.03 * seconds + 0.001:
+            problems.append(f"{function}: slept {seconds:.4f} s, reported {asleep.get(function, 0):.4f} s")
+        if function in inside:
+            problems.append(f"{function} is code")
     signal = took.pop("wait_for_signal")
     sent = sum(w["seconds"] for w in report["waits"] if w["cause"]["call"] == "pthread_kill")
     if not abs(sent - signal) <= 0.03 * signal + 0.001:
@@ -93,7 +103,7 @@ def waits_outside():
     for function, seconds in took.items():
         if not abs(inside.get(function, 0) - seconds) <= 0.03 * seconds + 0.001:
             problems.append(f"{function}: took {seconds:.4f} s, reported {inside.get(function, 0):.4f} s")
-    worked = sum(float(line[1]) for line in lines if line[0] == "worked") + read_file
+    worked = sum(float(line[1]) for line in lines if line[0] == "worked") + read_file + sum(slept.values())
     useful = report["efficiency"]["parallel"] * report["run"]["ranks"] * report["run"]["seconds"]
     if not 0.9 * worked <= useful <= 1.03 * worked + 0.010:
         problems.append(f"threads worked {worked:.4f} s, but {useful:.4f} s are useful")

@@ -66,6 +66,8 @@
   X(clock_nanosleep, "clock_nanosleep", await, outside)                                                                \
   X(usleep, "usleep", await, outside)                                                                                  \
   X(sleep, "sleep", await, outside)                                                                                    \
+  X(pthread_once, "pthread_once", await, latch)                                                                        \
+  X(pthread_once_end, "end of pthread_once", event, latch)                                                             \
   X(poll, "poll", await, outside)                                                                                      \
   X(ppoll, "ppoll", await, outside)                                                                                    \
   X(select, "select", await, outside)                                                                                  \

@@ -225,6 +225,7 @@ void write_json(const result& r, Sink sink, bool for_page = false) {
   detail::write_advice(out, "problems", r.problems);
   detail::write_not_understood(out, r, by_rank);
   detail::write_mpi_time(out, "files", r.files, r.run.location_seconds, by_rank);
+  if (r.asleep.seconds > 0) detail::write_mpi_time(out, "asleep", r.asleep, r.run.location_seconds, by_rank);
   detail::write_mpi_time(out, "other_worlds", r.other_worlds, r.run.location_seconds, by_rank);
   const efficiency_ranges limits = ranges_of(r.ledger.efficiency, r.not_understood, r.ledger.seconds);
   detail::write_ledger(out, r.ledger, is_weakened(r) ? &limits : nullptr);

@@ -87,7 +87,8 @@ class short_writer {
     if (quiet) add(all, quiet_words(r_, o_), "  ", nothing_worth_changing(r_, o_) ? o_.green() : "");
     else add(all, no_verdict_words(r_), "  ");
     add(all, is_weakened(r_) ? unknown_words(r_) : std::string(), "  ", o_.red());
-    for (const std::string& words : {other_worlds_words(r_), files_words(r_)}) add(all, words, "  ", o_.bold());
+    for (const std::string& words : {other_worlds_words(r_), files_words(r_), asleep_words(r_)})
+      add(all, words, "  ", o_.bold());
     add(all, efficiency(quiet), "  ");
     const base::vector<wait_group> groups = group_shapes(r_.waits);
     const base::vector<finding> found = findings_of(r_, groups);

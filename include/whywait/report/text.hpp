@@ -59,7 +59,7 @@ class text_writer {
     for (const verdict_entry& v : r_.verdict) paragraph(base::printable(sentence(r_, v)), "  ", o_.bold());
     if (!quiet) paragraph(no_verdict_words(r_), "  ");
     if (is_weakened(r_)) paragraph(unknown_words(r_), "  ", o_.red(), 2);
-    for (const std::string& words : {other_worlds_words(r_), files_words(r_)})
+    for (const std::string& words : {other_worlds_words(r_), files_words(r_), asleep_words(r_)})
       if (!words.empty()) paragraph(words, "  ", o_.bold(), 2);
     const bool parallel = run.locations > 1 && r_.ledger.efficiency.parallel > 0;
     if (quiet) {

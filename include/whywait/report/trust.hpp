@@ -49,11 +49,11 @@ inline void weaken(result& r) {
 constexpr double least_efficiency = 0.9;
 
 /// What stands against the statement that nothing is worth changing; the first of them counts.
-enum class objection { none, not_explained, partial, waiting, not_understood, other_worlds, files, efficiency };
+enum class objection { none, not_explained, partial, waiting, not_understood, other_worlds, files, asleep, efficiency };
 
 /// The one place that decides. A run is fine if it was explained as a whole, less than `quiet_below` of its rank time was
 /// waiting (or less than `quiet_seconds` in all), less than 1 % is not understood or waits for another world, less than 10 % is
-/// input and output, and its efficiency is at least 90 %.
+/// input and output, or sleep of threads, and its efficiency is at least 90 %.
 /// A program of one rank and one thread has no efficiency.
 inline objection first_objection(const result& r, const text_options& o = {}) noexcept {
   const run_facts& run = r.run;
@@ -65,6 +65,7 @@ inline objection first_objection(const result& r, const text_options& o = {}) no
   if (is_weakened(r)) return objection::not_understood;
   if (share_of(r.other_worlds, run.location_seconds) >= least_mpi_time) return objection::other_worlds;
   if (share_of(r.files, run.location_seconds) > 1 - least_efficiency) return objection::files;
+  if (share_of(r.asleep, run.location_seconds) > 1 - least_efficiency) return objection::asleep;
   if (run.locations > 1 && !(r.ledger.efficiency.parallel >= least_efficiency))
     return r.ledger.efficiency.parallel > 0 ? objection::efficiency : objection::not_explained;
   return objection::none;
@@ -81,6 +82,7 @@ inline const char* instead_words(objection o) noexcept {
     case objection::not_understood: return ", as far as the run is understood.";
     case objection::other_worlds: return ": ranks wait for processes of another world, not for each other.";
     case objection::files: return ": the ranks hardly wait for each other, but for files.";
+    case objection::asleep: return ": the threads hardly wait for each other, but sleep.";
     case objection::efficiency:
       return base::ranks_are_threads() ? ": the threads hardly wait, but the run is not efficient."
                                        : ": the ranks hardly wait, but the run is not efficient.";
@@ -114,6 +116,14 @@ inline std::string files_words(const result& r) {
   if (share < least_mpi_time) return {};
   return base::percent(share) + " of rank time (" + base::duration(r.files.seconds) +
          ") is input and output: " + calls_text(r.files.calls);
+}
+
+/// "96 % of thread time (0.3 s) is asleep, which counts as code: usleep in backoff (app.cpp:12), ..."; empty below 1 %.
+inline std::string asleep_words(const result& r) {
+  const double share = share_of(r.asleep, r.run.location_seconds);
+  if (share < least_mpi_time) return {};
+  return base::percent(share) + " of " + base::rank_time() + " (" + base::duration(r.asleep.seconds) +
+         ") is asleep, which counts as code: " + calls_text(r.asleep.calls);
 }
 
 /// "33 % of rank time (0.3 s) waits for processes of another world, ...: MPI_Recv (spawn.cpp:12), ..."; empty below 1 %.

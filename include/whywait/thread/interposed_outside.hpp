@@ -14,11 +14,6 @@
 // call with _FORTIFY_SOURCE.
 // clang-format off
 #define WHYWAIT_OUTSIDE_CALLS(X)                                                                                              \
-  X(nanosleep, int, nanosleep, (const timespec* time, timespec* left), (time, left), -1)                                      \
-  X(clock_nanosleep, int, clock_nanosleep, (clockid_t clock, int flags, const timespec* time, timespec* left),                \
-    (clock, flags, time, left), -1)                                                                                           \
-  X(usleep, int, usleep, (useconds_t time), (time), -1)                                                                       \
-  X(sleep, unsigned, sleep, (unsigned time), (time), -1)                                                                      \
   X(poll, int, poll, (pollfd* fds, nfds_t count, int limit), (fds, count, limit), -1)                                         \
   X(poll, int, __poll_chk, (pollfd* fds, nfds_t count, int limit, size_t room), (fds, count, limit, room), -1)                \
   X(ppoll, int, ppoll, (pollfd* fds, nfds_t count, const timespec* limit, const sigset_t* mask),                              \
@@ -46,6 +41,13 @@
   X(waitpid, pid_t, waitpid, (pid_t process, int* status, int options), (process, status, options), -1)                       \
   X(wait4, pid_t, wait4, (pid_t process, int* status, int options, rusage* used), (process, status, options, used), -1)       \
   X(waitid, int, waitid, (idtype_t kind, id_t id, siginfo_t* about, int options), (kind, id, about, options), -1)
+// Those in which it only sleeps.
+#define WHYWAIT_SLEEP_CALLS(X)                                                                                                \
+  X(nanosleep, int, nanosleep, (const timespec* time, timespec* left), (time, left), -1)                                      \
+  X(clock_nanosleep, int, clock_nanosleep, (clockid_t clock, int flags, const timespec* time, timespec* left),                \
+    (clock, flags, time, left), -1)                                                                                           \
+  X(usleep, int, usleep, (useconds_t time), (time), -1)                                                                       \
+  X(sleep, unsigned, sleep, (unsigned time), (time), -1)
 // Those that pthread_kill may end.
 #define WHYWAIT_SIGNAL_CALLS(X)                                                                                               \
   X(sigwait, int, sigwait, (const sigset_t* set, int* number), (set, number), -1)                                             \
@@ -82,6 +84,13 @@ auto wait_outside(const sync_site& site, int descriptor, Wait wait) -> decltype(
   else part();
   call.fail(error);
   return result;
+}
+
+/// `sleep` lets time pass. That is code, because it often stands for work or paces it; but it is counted, because it may also be a loop
+/// that waits.
+template <class Sleep>
+auto count_sleep(const sync_site& site, int, Sleep sleep) -> decltype(sleep()) {
+  return wait_outside(site, only_counted, sleep);
 }
 
 /// The same for a signal, which another thread may send with pthread_kill: then that is the cause.

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <stdint.h>
 
 #ifndef WHYWAIT_DISABLE
@@ -42,6 +43,57 @@ inline void note_value(const sync_site& site, unsigned* word) noexcept {
   if (watch == nullptr || __atomic_load_n(&watch->waiters, __ATOMIC_RELAXED) == 0) return;
   interposed_call call(site);
   if (call) call->event(site, word, &watch->causes[0]);
+}
+
+// pthread_once, and with it std::call_once: the end of the routine is the event that ends the waits of the other threads.
+
+/// The routine that a thread runs in pthread_once; of nested ones the innermost.
+struct routine_of_once {
+  sync_site site;
+  pthread_once_t* once;
+  event_watch* watch;
+  void (*routine)();
+};
+__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local routine_of_once* own_routine = nullptr;
+
+/// Runs it; may leave by an exception, and is run again then.
+inline void run_routine() {
+  const routine_of_once own = *own_routine;
+  own.routine();
+  if (__atomic_load_n(&own.watch->waiters, __ATOMIC_SEQ_CST) == 0) return;
+  interposed_call call(own.site);
+  if (call) call->event(own.site, own.once, &own.watch->causes[0]);
+}
+
+/// The word of a routine that was run: 2 in the C library of GNU; its lowest bit is set while one runs it.
+template <class Once>
+int run_once(const sync_site& site, pthread_once_t* once, void (*routine)(), Once next) {
+  static_assert(sizeof *once == sizeof(int), "the C library of GNU");
+  const int state = __atomic_load_n(once, __ATOMIC_ACQUIRE);
+  if (__builtin_expect((state & 2) != 0 || recorder() == nullptr || passes_on, 1)) return next(once, routine);
+  count_call();
+  event_watch* const watch = interposed.events.find_or_add(key_of(once, object_kind::word));
+  if (watch == nullptr) return next(once, routine);
+  if ((state & 1) != 0) {
+    interposed_call call(site);
+    if (!call) return next(once, routine);
+    uint64_t cause = 0;
+    auto block = [&] {
+      const semaphore_waiter waits(*watch);
+      const int result = next(once, routine);
+      cause = __atomic_load_n(&watch->causes[0], __ATOMIC_ACQUIRE);
+      return result;
+    };
+    return call->await(site, once, &cause, as_part(block));
+  }
+  struct running {
+    explicit running(routine_of_once* now) noexcept : before(own_routine) { own_routine = now; }
+    ~running() { own_routine = before; }
+    routine_of_once* before;
+  };
+  routine_of_once own{{core::mpi_call::pthread_once_end, site.address, site.frame}, once, watch, routine};
+  const running now(&own);
+  return next(once, &run_routine);
 }
 
 /// Counts a futex call that may wait, made by the program itself.

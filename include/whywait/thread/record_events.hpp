@@ -47,9 +47,13 @@ inline int await_outside(const sync_site& site, int descriptor, blocking_part bl
   sync_call call(site);
   if (!call) return block.run(block.self);
   call.begin();
-  call.show_wait();
+  if (descriptor != only_counted) call.show_wait();
   const int result = block.run(block.self);
   const uint64_t now = core::cycle_clock::now();
+  if (descriptor == only_counted) {
+    call.count(now);
+    return result;
+  }
   if (descriptor >= 0 && now > call.begun() + call.least_ticks() && is_file(descriptor)) {
     call.withdraw();
     return result;

@@ -29,6 +29,9 @@ struct blocking_part {
   void* self;
 };
 
+/// In place of a descriptor: the call is only counted.
+constexpr int only_counted = -2;
+
 /// The slow paths of primitives, in the module that contains the recorder. A primitive takes one where a thread waits, or where
 /// it may end the wait of a thread. `object` identifies what the threads share.
 struct slow_calls {
@@ -41,7 +44,7 @@ struct slow_calls {
   /// Waits for one event. Afterwards `cause` (if not null) holds the name of its record.
   int (*await)(const sync_site& site, const void* object, const uint64_t* cause, blocking_part block);
   /// Waits for something outside of the process. `descriptor`: what it reads, or -1; the time that a read of a file takes belongs
-  /// to the code around it.
+  /// to the code around it. only_counted: so does all of it, and the call site counts it.
   int (*await_outside)(const sync_site& site, int descriptor, blocking_part block);
   /// An event that may end waits. Stores the name of its record in `cause`; 0: none. The record names the one before it.
   void (*event)(const sync_site& site, const void* object, uint64_t* cause) noexcept;

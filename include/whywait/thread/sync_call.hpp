@@ -139,6 +139,12 @@ class sync_call {
     detail::count(facts_->short_ticks, ticks);
     return false;
   }
+  /// The call site counts the time since `begin`, which stays that of the code around it.
+  void count(uint64_t now) noexcept {
+    record::call_site& site = facts_->sites[number_];
+    ++site.count;
+    site.ticks += now > begin_ ? now - begin_ : 0;
+  }
   uint64_t ended() const noexcept { return end_; }
 
   /// Number that the next record will have, and its name for other threads.

@@ -13,7 +13,6 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <sys/select.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,11 +35,7 @@ using steady = std::chrono::steady_clock;
 double seconds_between(steady::time_point a, steady::time_point b) {
   return std::max(0.0, std::chrono::duration<double>(b - a).count());
 }
-// Stands for work, so that it must not be seen as a sleep.
-void nap(int ms) {
-  const timespec time = {0, ms * 1000000L};
-  syscall(SYS_nanosleep, &time, nullptr);
-}
+void nap(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
 std::atomic<bool> ready;  // the other thread has what this one will wait for
 std::atomic<steady::time_point> last_end;  // when it had done its work
@@ -134,6 +129,11 @@ NOT_INLINED void wait_for_answer() {
   if (answer.get_future().get() != 42) std::abort();
   answer = std::promise<int>();
 }
+
+std::once_flag flags[3];
+std::atomic<int> flag_number{0};
+NOT_INLINED void initialise() { std::call_once(flags[flag_number], work); }
+NOT_INLINED void wait_for_initialised() { std::call_once(flags[flag_number++], std::abort); }
 
 NOT_INLINED void run_long() { work(); }
 std::thread* to_join;
@@ -370,6 +370,7 @@ int main(int argc, char** argv) {
   one_case("wait_for_slot", "semaphore", wait_for_slot, "refill", refill);
   one_case("wait_for_others", "thread_barrier", wait_for_others, "come_late", come_late);
   one_case("wait_for_answer", "future", wait_for_answer, "give_answer", give_answer);
+  one_case("wait_for_initialised", "latch", wait_for_initialised, "initialise", initialise);
   one_case("wait_for_end", "join", wait_for_end, "one_case", run_long);  // names a std::thread by its creation
   if (argc > 1) closed_library(argv[1]);
   lifecycle();

@@ -63,6 +63,21 @@ TEST_CASE("an efficiency below 90 %, or none, is not fine") {
   CHECK(judge(r) == objection::not_explained);
 }
 
+TEST_CASE("threads that mostly sleep are not fine, and the report says where they sleep") {
+  reports::result r = fine();
+  r.run.threads_only = true;
+  r.asleep.seconds = 0.099 * r.run.location_seconds;
+  CHECK(judge(r) == objection::none);
+  r.asleep.seconds = 0.11 * r.run.location_seconds;
+  whywait::base::place where;
+  where.name = "usleep in backoff (app.cpp:12)";
+  r.asleep.calls.push_back({where, 5, r.asleep.seconds, 0});
+  CHECK(judge(r) == objection::asleep);
+  CHECK(contains(reports::text_of(r), "11 % of thread time"));
+  CHECK(contains(reports::text_of(r), "is asleep, which counts as code: "));
+  CHECK(contains(reports::json_of(r), "\"asleep\": {"));
+}
+
 TEST_CASE("calls that share a name are named once, and count as one of three") {
   reports::result r = fine();
   const auto site = [](const char* name, int line) {

@@ -28,6 +28,7 @@
 #include <whywait/report/trust.hpp>
 #include <whywait/thread/finalize/processor_bound.hpp>
 #include <whywait/thread/finalize/solo_run.hpp>
+#include <whywait/thread/finalize/thread_time.hpp>
 #include <whywait/thread/sync_call.hpp>
 
 #include <algorithm>
@@ -133,7 +134,11 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
     }
     contributions.merge(std::move(one));
   }
-  const base::vector<core::stable_key> keys = keys_to_name(found, finalize::keys_of(contributions));
+  const thread_time asleep = time_asleep(records.all),
+                    without_cause = time_without_cause(records.all.history, records.all.end_ticks);
+  base::vector<core::stable_key> keys = keys_to_name(found, finalize::keys_of(contributions));
+  asleep.add_keys(keys);
+  without_cause.add_keys(keys);
   base::vector<core::stable_key> known;
   for (const core::stable_key key : keys)
     if (names_here.contains(key)) known.push_back(key);
@@ -143,6 +148,8 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
       finalize::advise(registry.config.rules, found, names, std::move(contributions), false, false, 0, facts);
   reports::result result = reports::assemble(found, names, std::move(facts), advice);
   result.run.locations = result.run.ranks;  // also threads without a record
+  asleep.tell(result.asleep, names);
+  without_cause.tell(result.not_understood, names);
   reports::weaken(result);
   return result;
 }

@@ -1,0 +1,120 @@
+#ifndef WHYWAIT_THREAD_FINALIZE_THREAD_TIME_HPP
+#define WHYWAIT_THREAD_FINALIZE_THREAD_TIME_HPP
+
+#include <whywait/base/places.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
+#include <whywait/core/mpi_calls.hpp>
+#include <whywait/core/rank_history.hpp>
+#include <whywait/core/sync_record.hpp>
+#include <whywait/core/thread_record.hpp>
+#include <whywait/finalize/process_records.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace threads {
+
+/// Time of the threads of a process in calls of one kind, by thread and call site.
+class thread_time {
+ public:
+  void add(std::size_t thread, core::stable_key site, std::int64_t ns, std::int64_t calls) {
+    if (ns <= 0) return;
+    if (by_thread_.size() <= thread) by_thread_.resize(thread + 1, 0);
+    by_thread_[thread] += ns;
+    sites_.push_back({site, ns, calls});
+  }
+  /// Orders the call sites by their time; to be called once, when all is added.
+  void close() {
+    base::sort_and_join(
+        sites_, [](const site_sum& a, const site_sum& b) { return a.key < b.key; },
+        [](site_sum& to, const site_sum& s) {
+          to.ns += s.ns;
+          to.calls += s.calls;
+        });
+    base::small_stable_sort(sites_, [](const site_sum& a, const site_sum& b) { return a.ns > b.ns; });
+    sites_.resize(std::min(sites_.size(), most_listed));
+  }
+  void add_keys(base::vector<core::stable_key>& to) const {
+    for (const site_sum& s : sites_) to.push_back(s.key);
+  }
+  /// `to`: reports::mpi_time or reports::not_understood, where threads are ranks.
+  template <class Time>
+  void tell(Time& to, const base::names& names) const {
+    for (std::size_t t = 0; t != by_thread_.size(); ++t) {
+      const double seconds = static_cast<double>(by_thread_[t]) * 1e-9;
+      to.ranks.push_back({static_cast<std::int32_t>(t), 0, seconds});
+      to.seconds += seconds;
+    }
+    for (const site_sum& s : sites_)
+      if (const base::place* const where = names.find(s.key))
+        to.calls.push_back({*where, s.calls, static_cast<double>(s.ns) * 1e-9, 0});
+  }
+
+ private:
+  static constexpr std::size_t most_listed = 16;
+  struct site_sum {
+    core::stable_key key;
+    std::int64_t ns, calls;
+  };
+  base::pod_vector<std::int64_t> by_thread_;
+  base::pod_vector<site_sum> sites_;
+};
+
+/// Time in calls that only sleep (interposed_outside.hpp).
+inline thread_time time_asleep(const finalize::process_records& all) {
+  thread_time asleep;
+  for (std::size_t t = 0; t != all.threads.size(); ++t) {
+    const record::call_site_table* const sites = all.threads[t].sites;
+    const auto& keys = all.history.locations[t].call_sites;
+    for (std::uint32_t i = 1; sites != nullptr && i < sites->size() && i < keys.size(); ++i) {
+      const record::call_site& site = (*sites)[i];
+      if (site.call != core::mpi_call::nanosleep && site.call != core::mpi_call::clock_nanosleep &&
+          site.call != core::mpi_call::usleep && site.call != core::mpi_call::sleep) {
+        continue;
+      }
+      asleep.add(t, keys[i], static_cast<std::int64_t>(static_cast<double>(site.ticks) * all.history.clock.ns_per_tick),
+                 static_cast<std::int64_t>(site.count));
+    }
+  }
+  asleep.close();
+  return asleep;
+}
+
+/// Time in waits for other threads that nothing is known to have ended: neither a thread that was seen nor a time limit, nor the end of
+/// the run. `all`: rewritten by a thread_book.
+inline thread_time time_without_cause(const core::rank_history& all, std::uint64_t end_ticks) {
+  thread_time out;
+  for (std::size_t t = 0; t != all.locations.size(); ++t) {
+    const core::location_history& here = all.locations[t];
+    for (std::uint64_t i = here.carried; i != here.records.size(); ++i) {
+      const core::sync_record& r = here.records[i];
+      if (core::role_of(r.call) != core::call_role::thread_wait ||
+          r.has(core::thread_flag::caused | core::thread_flag::timed_out) || r.begin + r.duration >= end_ticks) {
+        continue;
+      }
+      const core::thread_action& action = core::action_of(r.call);
+      if (action.object == core::thread_object::outside || action.op == core::thread_op::begin ||
+          r.call == core::mpi_call::omp_idle)
+        continue;
+      const core::stable_key site = r.site < here.call_sites.size() ? here.call_sites[r.site] : 0;
+      out.add(t, site, static_cast<std::int64_t>(static_cast<double>(r.duration) * all.clock.ns_per_tick), 1);
+    }
+  }
+  out.close();
+  return out;
+}
+
+}  // namespace threads
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
