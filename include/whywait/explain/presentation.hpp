@@ -101,7 +101,7 @@ inline base::vector<explanation> present(base::vector<merged_class>& merged, con
       if (merged[i].sum.count == 0) continue;
       explanation& e = merged[i].sum;
       merge_same_code(e, meanings);
-      join_directions(e.residual);
+      join_directions(e.residual, e.count);
       cut_residual(e, settings);
       bound_shares(e.waiters, settings.listed_locations);
       bound_shares(e.causers, settings.listed_locations);

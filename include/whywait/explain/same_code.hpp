@@ -18,8 +18,9 @@ namespace explain {
 
 /// Adds the sums of the waits in which a block differs in one direction to those of the other direction. The times add
 /// up. The visits, work and times of the two sides are those of the more frequent direction if the other one has less
-/// than a third of its difference: a few waits in the opposite direction would distort their ratio.
-inline void add_direction(residual_sums& into, const residual_sums& other) noexcept {
+/// than a third of its difference: a few waits in the opposite direction would distort their ratio. `single`: both are of one
+/// wait, whose sides are what they are.
+inline void add_direction(residual_sums& into, const residual_sums& other, bool single = false) noexcept {
   const auto size = [](const residual_sums& s) {
     const std::int64_t visits = std::abs(s.causer_visits - s.waiter_visits);
     return visits != 0 ? visits : std::abs(s.causer_work - s.waiter_work);
@@ -28,7 +29,7 @@ inline void add_direction(residual_sums& into, const residual_sums& other) noexc
   const std::int64_t a = by_visits ? std::abs(into.causer_visits - into.waiter_visits) : size(into);
   const std::int64_t b = by_visits ? std::abs(other.causer_visits - other.waiter_visits) : size(other);
   const residual_sums sides = a >= b ? into : other;
-  const bool apart = std::min(a, b) * 3 < std::max(a, b);
+  const bool apart = !single && std::min(a, b) * 3 < std::max(a, b);
   into.add(other);
   if (!apart) return;
   into.causer_visits = sides.causer_visits;
@@ -40,10 +41,24 @@ inline void add_direction(residual_sums& into, const residual_sums& other) noexc
   into.lead_visits = sides.lead_visits;
 }
 
-/// Joins the two directions of each block of a residual sorted by `residual_term::before`.
-inline void join_directions(base::vector<residual_term>& residual) {
+/// Leads of parts that cancel have moved no visits, but time from one side to the other: puts it back, so that the sides differ by
+/// the total.
+inline void restore_sides(residual_sums& sums) noexcept {
+  const std::int64_t moved = sums.total_ns - (sums.causer_ns - sums.waiter_ns);
+  if (sums.lead_visits != 0 || moved == 0) return;
+  sums.waiter_ns -= moved;  // a lead was taken from the waiting side
+  if (sums.waiter_ns >= 0) return;
+  sums.causer_ns -= sums.waiter_ns;
+  sums.waiter_ns = 0;
+}
+
+/// Joins the two directions of each block of a residual sorted by `residual_term::before`. `count`: waits.
+inline void join_directions(base::vector<residual_term>& residual, std::int64_t count) {
   base::join_neighbours(
-      residual, [](const residual_term& a, const residual_term& b) { return a.same_block(b); }, add_direction);
+      residual, [](const residual_term& a, const residual_term& b) { return a.same_block(b); },
+      [count](residual_term& a, const residual_term& b) { add_direction(a, b, count == 1); });
+  if (count != 1) return;
+  for (residual_term& t : residual) restore_sides(t);
 }
 
 namespace detail {
@@ -128,6 +143,7 @@ inline void merge_same_code(explanation& e, const base::vector<block_meaning>& m
     merged.total_ns = sums.total_ns;
     merged.speed_ns = sums.total_ns - merged.visits_ns;
     merged.inherited_ns = std::max<std::int64_t>(0, std::min(sums.total_ns, sums.inherited_ns));
+    merged.lead_visits += sums.lead_visits;
     for (const detail::one_sided_code& c : all) {
       if (c.group == g && &e.residual[c.term] != name) gone.push_back(c.term);
     }

@@ -168,3 +168,46 @@ TEST_CASE("a few waits in the opposite direction do not distort the visits, but 
   CHECK(noise.causer_visits == 201);
   CHECK(noise.waiter_visits == 201);
 }
+
+TEST_CASE("a single wait whose parts have leads that cancel names sides that differ by its time") {
+  explain::explanation e;
+  e.count = 1;
+  whywait::base::vector<explain::block_meaning> meanings;
+  const auto add = [&](const char* second, explain::residual_sums s, std::int64_t lead, std::int64_t lead_ns) {
+    explain::residual_term t;
+    s.lead_visits = lead;
+    s.total_ns -= lead_ns;
+    s.visits_ns = s.total_ns;
+    static_cast<explain::residual_sums&>(t) = s;
+    t.block = explain::between_key(key_of_site("a"), key_of_site(second));
+    e.residual.push_back(t);
+    meanings.push_back({t.block, explain::block_kind::between, key_of_site("a"), key_of_site(second)});
+  };
+  add("x", sums(10, 500, 0, 0), -1, -20);
+  add("y", sums(0, 0, 10, 300), 1, 50);
+  std::sort(meanings.begin(), meanings.end(), [](const auto& x, const auto& y) { return x.key < y.key; });
+  explain::merge_same_code(e, meanings);
+  explain::join_directions(e.residual, e.count);
+  REQUIRE(e.residual.size() == 1);
+  const explain::residual_term& t = e.residual[0];
+  CHECK(t.lead_visits == 0);
+  CHECK(t.total_ns == 500 + 20 - 300 - 50);
+  CHECK(t.causer_ns == 500);
+  CHECK(t.waiter_ns == 330);
+  CHECK(t.visits_ns == 0);
+  CHECK(t.speed_ns == t.total_ns);
+}
+
+TEST_CASE("both parts of a single wait count, also where one has fewer visits") {
+  whywait::base::vector<explain::residual_term> one(2), several;
+  static_cast<explain::residual_sums&>(one[0]) = sums(10, 100, 1, 10);
+  static_cast<explain::residual_sums&>(one[1]) = sums(1, 10, 2, 30);
+  several = one;
+  explain::join_directions(one, 1);
+  REQUIRE(one.size() == 1);
+  CHECK(one[0].total_ns == 70);
+  CHECK(one[0].causer_ns - one[0].waiter_ns == 70);
+  CHECK(one[0].causer_visits == 11);
+  explain::join_directions(several, 2);
+  CHECK(several[0].causer_visits == 10);
+}
