@@ -6,6 +6,7 @@
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/clocks/clock_stamp.hpp>
+#include <whywait/core/nearest.hpp>
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/walk.hpp>
@@ -164,14 +165,17 @@ class need_book {
   void add_call(std::uint16_t location, std::uint32_t record, core::call_role role, const explain::message_match* first,
                 const explain::message_match* last, const explain::arrival* cause, const explain::location_walk& walk) {
     const explain::message_match* earliest = nullptr;
-    bool buffered = false;
+    bool buffered = false, waited = false;
     const bool any = role == core::call_role::complete_any;
     for (const explain::message_match* m = first; m != last; ++m) {
       const bool sure = m->receiving || m->progress || (m->partner.flags & explain::endpoint_flag::synchronous) != 0;
       const bool blamed = cause != nullptr && cause->causer_rank == m->rank && cause->causer_record == m->partner.record &&
                           cause->causer_location == m->partner.location &&
                           m->partner.begin_ns > given_at(rank_->locations[location], record, walk);
-      if (m->partner.begin_ns > walk.leave_ns()) continue;  // the clocks disagree: judged without it
+      // The clocks disagree, or the receive was posted after MPI had sent: judged without it.
+      if (m->partner.begin_ns > (m->receiving ? walk.leave_ns() : returned_at(rank_->locations[location], record, walk)))
+        continue;
+      waited = waited || blamed;
       if (!sure && !blamed && size(*m) < least_waiting_) {
         buffered = true;
       } else if (!any) {
@@ -181,8 +185,9 @@ class need_book {
         earliest = m;  // the partner's entry comes after the posting
       }
     }
-    // A send that needed its partner's progress was not complete at once, although its receive did not hold it up.
-    if (earliest != nullptr && (!buffered || earliest->progress)) add_request(location, record, *earliest);
+    // A send that needed its partner's progress was not complete at once, although its receive did not hold it up. Nor was a
+    // send complete in a call that waited for a message.
+    if (earliest != nullptr && (!buffered || earliest->progress || waited)) add_request(location, record, *earliest);
   }
 
   void add_request(std::uint16_t location, std::uint32_t record, const explain::message_match& m) {
@@ -201,6 +206,13 @@ class need_book {
   static std::int64_t given_at(const explain::location_history& here, std::uint32_t record,
                                const explain::location_walk& walk) {
     return walk.begin_ns() + std::llround(overhead_of(here, here.records[record].call).inside_ns);
+  }
+
+  // The time at which MPI returned: a partner that came later was not needed.
+  static std::int64_t returned_at(const explain::location_history& here, std::uint32_t record,
+                                  const explain::location_walk& walk) {
+    const std::int64_t back_ns = core::nearest(overhead_of(here, here.records[record].call).back_ns);
+    return std::max(walk.begin_ns(), walk.leave_ns() - std::max<std::int64_t>(0, back_ns));
   }
 
   static constexpr unsigned no_size = 64;
@@ -229,7 +241,7 @@ class need_book {
       if ((before != 0 && other(before - 1)) || (after != count && other(after))) continue;
       for (; at <= of.record; ++at) walk.step(here.records[at]);
       while (a != arrivals.size() && arrivals[a].record < of.record) ++a;
-      if (of.partner.begin_ns > walk.leave_ns()) {
+      if (of.partner.begin_ns > returned_at(here, of.record, walk)) {
         most_buffered = std::max(most_buffered, size(of));
       } else if (a != arrivals.size() && arrivals[a].record == of.record && arrivals[a].has(explain::arrival_flag::adopt) &&
                  arrivals[a].why == explain::pattern::late_receiver && of.partner.begin_ns > given_at(here, of.record, walk)) {

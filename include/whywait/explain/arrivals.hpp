@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_ARRIVALS_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/core/nearest.hpp>
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/epoch_postings.hpp>
 #include <whywait/explain/history.hpp>
@@ -85,6 +86,11 @@ class arrival_rule {
   }
 
  private:
+  // From MPI's return to the end of the call.
+  std::int64_t back_ns(core::mpi_call call) const noexcept {
+    return std::max<std::int64_t>(0, core::nearest(overhead_of(rank_->locations[here_], call).back_ns));
+  }
+
   static bool earlier_rank(const message_match& a, const message_match& b) noexcept {
     return a.rank != b.rank ? a.rank < b.rank : a.partner.location < b.partner.location;
   }
@@ -129,8 +135,8 @@ class arrival_rule {
         continue;
       }
       if ((m->partner.flags & endpoint_flag::operation) != 0) continue;
-      // A receive that was posted after the send had returned did not block it: the message was buffered.
-      const bool matters = m->receiving || t < walk.leave_ns();
+      // A receive that was posted after MPI had sent did not block it: the message was buffered.
+      const bool matters = m->receiving || t < walk.leave_ns() - back_ns(r.call);
       if (!matters || t <= walk.begin_ns()) {
         at_once = true;
         continue;

@@ -257,3 +257,27 @@ TEST_CASE("imbalance that grows between exchanges is balanced where it is") {
   CHECK(out.balances[0].rank == 3);
   CHECK(double(out.total_ns - out.balances[0].saving_ns) == doctest::Approx(double(even_ns)).epsilon(0.02));
 }
+
+TEST_CASE("a Waitsome that waits for a message needs it, although it completes sends as well") {
+  run r(2);
+  std::uint64_t now = 1000;
+  constexpr std::uint64_t short_ns = 4000 * us, long_ns = 10000 * us;
+  for (int k = 0; k != 20; ++k) {
+    for (int rank = 0; rank != 2; ++rank) {
+      const std::uint64_t at = now + (rank == 0 ? short_ns : long_ns);
+      r[rank].step("work", rank == 0 ? short_ns : long_ns);
+      const std::uint32_t received = r[rank].post_receive(at, at, 1 - rank), sent = r[rank].post_send(at, at, 1 - rank);
+      r[rank].call(mpi_call::Waitsome, at, now + long_ns + 10);
+      r[rank].completes(received);
+      r[rank].completes(sent);
+    }
+    now += long_ns + 10;
+  }
+  r[0].end_ns = r[1].end_ns = static_cast<std::int64_t>(now);
+  explain::options settings = run::exact();
+  settings.clocks = &clocks::virtual_clocks;
+  const explain::outcome out = r.explain(settings);
+  CHECK(out.waiting_ns == 20 * static_cast<std::int64_t>(long_ns - short_ns));
+  REQUIRE_FALSE(out.balances.empty());
+  CHECK(double(out.balances[0].saving_ns) == doctest::Approx(20.0 * double(long_ns - short_ns) / 2).epsilon(0.01));
+}

@@ -90,7 +90,8 @@ TEST_CASE("compensation of random programs equals the run without overhead, to t
 
 TEST_CASE("compensation of wrapper and mark costs before, inside and after calls equals the run without overhead") {
   std::int64_t inflation = 0, changed = 0, unclear = 0;
-  for (std::uint64_t seed = 1; seed <= programs(300); ++seed) {
+  for (std::uint64_t n = 0; n != programs(300); ++n) {
+    const std::uint64_t seed = n != 0 ? n : 2227;  // a receiver comes when MPI has returned and the wrapper has not
     CAPTURE(seed);
     reference::shape shape = random_shape(seed);
     reference::program truth(seed, shape);
