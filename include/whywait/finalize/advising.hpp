@@ -48,11 +48,11 @@ inline void print_lines(const std::string& text) {
 }  // namespace detail
 
 /// Evaluates the built-in rules, the rules of the program and those of the files that `wanted` (WHYWAIT_RULES) names.
-/// `shared`: whether ranks often waited for a processor. `useful_known`: as in rules::program_facts. Errors in rules are printed and counted in `facts.warnings`; they
+/// `shared`: whether ranks often waited for a processor, as `sharing` tells. `useful_known`: as in rules::program_facts. Errors in rules are printed and counted in `facts.warnings`; they
 /// change nothing else. For rank 0.
 inline rules::evaluation advise(const char* wanted, const explain::outcome& found, const base::names& names,
-                                rules::contribution&& all, bool shared, bool useful_known, std::int64_t without_processor_ns,
-                                reports::run_facts& facts) {
+                                rules::contribution&& all, bool shared, bool useful_known,
+                                const reports::processor_sharing& sharing, reports::run_facts& facts) {
   try {
     const rules::rules_setting setting = rules::rules_setting::parse(wanted);
     const rules::knowledge known = rules::active_rules(setting, all.events, std::move(all.texts));
@@ -63,7 +63,9 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
     program.code = &all.code;
     program.shared_processors = shared;
     program.useful_known = useful_known;
-    program.without_processor_ns = without_processor_ns;
+    program.without_processor_ns = static_cast<std::int64_t>(1e9 * sharing.seconds);
+    program.noise.all_ns = static_cast<std::int64_t>(1e9 * sharing.code_seconds);
+    for (const rules::code_use& u : all.code.blocks) program.noise.add(u.most_rank, u.most_delay_ns);
     for (const rules::site_use& u : all.uses)
       if (u.what == rules::site_use::kind::send) program.sites.push_back({u.site, u.calls, u.own_before_ns});
     rules::evaluation evaluated = rules::evaluate(known, found, facts.ranks, names, program,

@@ -65,7 +65,7 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
     const bool shared = reports::shares_processors(unknown, base::seconds_of(found.location_ns));
     const bool useful_known = !reports::polls_matter(unknown, base::seconds_of(found.location_ns));
     advice = advise(process.registry->config.rules, found, names, std::move(contributions), shared, useful_known,
-                    static_cast<std::int64_t>(1e9 * unknown.sharing.seconds), facts);
+                    unknown.sharing, facts);
   }
   reports::result result = reports::assemble(found, names, std::move(facts), advice);
   result.unseen = named(unseen, names);
@@ -110,7 +110,7 @@ inline reports::result partial_result(mpi::state& process, const finalize::team&
   uses.calls = so_far.calls_by_kind;
   uses.code = so_far.code_of_all;
   const rules::evaluation advice =
-      advise(process.registry->config.rules, so_far.found, names, std::move(uses), false, false, 0, facts);
+      advise(process.registry->config.rules, so_far.found, names, std::move(uses), false, false, {}, facts);
   return reports::assemble(so_far.found, names, std::move(facts), advice);
 }
 

@@ -47,6 +47,7 @@ inline base::vector<advice_entry> advice_of(const base::vector<rules::finding>& 
   base::vector<advice_entry> out;
   for (const rules::finding& f : findings) {
     out.push_back({f.problem, f.advice, f.saving, f.description, f.seconds, f.predicted});
+    out.back().at_least = f.at_least;
     for (const rules::action& a : f.actions) out.back().actions.push_back(a.text);
   }
   return out;

@@ -89,6 +89,7 @@ struct advice_entry {
   double seconds = 0;  ///< cost according to the rule
   bool predicted = false;  ///< the saving is that of the changed run by the virtual clocks, not an upper bound
   base::vector<std::string> actions = {};  ///< calls or blocks that cause it: "MPI_Send in calculate (jacobi.cpp:96)"
+  bool at_least = false;  ///< it saves more: what is uneven moves from rank to rank
 };
 
 /// One side of a row of a picture.

@@ -68,7 +68,7 @@ void members(Io& io, whywait::result::cause& c) {
 }
 template <class Io>
 void members(Io& io, whywait::result::advice& a) {
-  detail::pass_all(io, a.problem, a.text, a.description, a.saving_seconds, a.predicted);
+  detail::pass_all(io, a.problem, a.text, a.description, a.saving_seconds, a.predicted, a.at_least);
 }
 template <class Io>
 void members(Io& io, whywait::result::wait& w) {

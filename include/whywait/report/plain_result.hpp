@@ -45,7 +45,8 @@ inline std::vector<whywait::result::location> plain(const base::vector<location_
 
 inline std::vector<whywait::result::advice> plain(const base::vector<advice_entry>& all) {
   std::vector<whywait::result::advice> out;
-  for (const advice_entry& a : all) out.push_back({a.problem, a.text, a.description, a.saving_seconds, a.predicted});
+  for (const advice_entry& a : all)
+    out.push_back({a.problem, a.text, a.description, a.saving_seconds, a.predicted, a.at_least});
   return out;
 }
 

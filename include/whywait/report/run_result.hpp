@@ -76,6 +76,7 @@ struct result {
     std::string description;  ///< what was found
     double saving_seconds = 0;  ///< of the run; at most, or as predicted
     bool predicted = false;  ///< the saving is that of a predicted run, not an upper bound
+    bool at_least = false;  ///< it saves more than `saving_seconds`
   };
 
   /// All waits of one pattern at one call because of one late call. Causes and unexplained_seconds sum to `seconds`.

@@ -235,8 +235,7 @@ class short_writer {
     const advice_entry& a = *f.advice;
     std::string saving;
     if (a.saving_seconds > 0)
-      saving = std::string(" (saves ") + (a.predicted ? predicted_words(r_) : "at most") + " " +
-               base::duration(a.saving_seconds, 2) + ")";
+      saving = std::string(" (saves ") + saving_bound_words(r_, a) + " " + base::duration(a.saving_seconds, 2) + ")";
     add(out, "try: " + base::printable(a.text) + saving, "    ", "", 5, most_of_advice());
   }
 

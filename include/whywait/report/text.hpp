@@ -184,8 +184,7 @@ class text_writer {
   }
 
   std::string saving_words(const advice_entry& a, const base::duration_scale& scale) const {
-    return std::string("  (saves ") + (a.predicted ? predicted_words(r_) : "at most") + " " +
-           scale_or_own(scale, a.saving_seconds) + ")";
+    return std::string("  (saves ") + saving_bound_words(r_, a) + " " + scale_or_own(scale, a.saving_seconds) + ")";
   }
 
   /// Problems that belong to no single wait.

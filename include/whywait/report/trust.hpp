@@ -153,6 +153,12 @@ inline std::string sharing_words(const result& r) {
 /// working, which the change ends as well.
 inline const char* predicted_words(const result& r) noexcept { return shares_processors(r) ? "at least" : "about"; }
 
+/// What stands before the saving of an advice.
+inline const char* saving_bound_words(const result& r, const advice_entry& a) noexcept {
+  if (!a.predicted) return a.at_least ? "about" : "at most";
+  return a.at_least ? "at least" : predicted_words(r);
+}
+
 /// What a verdict by the virtual clocks saves at least and at most.
 struct saving_range {
   double low, high;

@@ -67,9 +67,9 @@ inline core::stable_key top_block(const rules::finding& f, const explain::outcom
 }
 
 /// The verdicts of rules that save enough, each once: those about causes, or those about the patterns of waits. A block that is to
-/// be balanced has no other verdict that saves less. `covering`: findings whose root, a rank, has a verdict of its own.
+/// be balanced has no other verdict that saves less. A pattern counts if it saves more than `noise` seconds. `covering`: findings whose root, a rank, has a verdict of its own.
 inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<rules::finding>& findings,
-                         const explain::outcome& found, double run, bool of_pattern,
+                         const explain::outcome& found, double run, bool of_pattern, double noise,
                          const base::vector<rules::finding>& covering = {}) {
   const auto covered = [&](const rules::finding& f) {  // a part of what is wrong with a rank, or with a block
     const core::stable_key top = top_block(f, found);
@@ -83,6 +83,7 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
   for (const rules::finding& f : findings) {
     if (covered(f)) continue;
     if (f.verdict.empty() || !f.matters || f.of_pattern != of_pattern || f.saving < least_share * run) continue;
+    if (of_pattern && f.saving < noise) continue;
     if (std::any_of(all.begin(), all.end(), [&f](const verdict_entry& v) { return v.claim == f.verdict; })) continue;
     verdict_entry v;
     v.problem = f.problem;
@@ -146,13 +147,16 @@ inline base::vector<explain::balance_answer> balances_of(const explain::outcome&
 /// The blocks whose balancing would shorten the run by at least `least_share`, and what rules say, largest saving first. Time
 /// inside MPI and start-up cannot be balanced. Of unmarked code all of it is named if balancing that saves clearly more than
 /// any part, and not mostly for the sake of code that only one rank runs; else the parts, each once. If nothing is known about
-/// causes, the pattern of the waits whose removal saves most. `dealt`: as in `balances_of`.
+/// causes, the pattern of the waits whose removal saves most. What the kernel may have caused (`said.noise`) has no verdict. `dealt`:
+/// as in `balances_of`.
 inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, const name_resolver& resolve,
                                               const rules::evaluation& said, std::int64_t dealt) {
   const base::vector<explain::balance_answer> balances = balances_of(found, dealt);
   constexpr double least_ratio = 1.05, clearly_more = 1.1;
   base::vector<verdict_entry> all;
   const double run = base::seconds_of(found.total_ns != 0 ? found.total_ns : found.longest_ns);
+  const double noise = rules::processor_noise::least_effect(said.noise.all_ns, run);
+  bool drowned = false;
   std::int64_t all_ns = 0, part_ns = 0, alone_ns = 0;
   std::int32_t all_rank = -1;
   for (const explain::balance_answer& b : balances) {
@@ -186,6 +190,10 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     v.rank = b.rank;
     v.ratio = divided ? 0 : slow_ratio(b);
     if ((v.ratio > 0 && v.ratio < least_ratio) || rule_replaces(b, found, said)) continue;
+    if (!divided && saving < rules::processor_noise::least_effect(said.noise.of(b.rank), run)) {
+      drowned = true;
+      continue;
+    }
     v.saving_seconds = saving;
     v.predicted = !is_dealt(b, dealt) && !b.bounded;
     v.at_least = v.predicted && b.moves;
@@ -205,11 +213,11 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     all.push_back(std::move(v));
   }
   for (const bool of_pattern : {false, true}) {
-    if (of_pattern &&
-        (!all.empty() || static_cast<double>(found.waiting_ns) < least_waiting * static_cast<double>(found.location_ns)))
+    if (of_pattern && (!all.empty() || drowned ||
+                       static_cast<double>(found.waiting_ns) < least_waiting * static_cast<double>(found.location_ns)))
       break;
-    add_verdicts(all, said.problems, found, run, of_pattern);
-    for (const rules::wait_advice& w : said.waits) add_verdicts(all, w.list, found, run, of_pattern, said.problems);
+    add_verdicts(all, said.problems, found, run, of_pattern, noise);
+    for (const rules::wait_advice& w : said.waits) add_verdicts(all, w.list, found, run, of_pattern, noise, said.problems);
     base::small_stable_sort(all,
                             [](const verdict_entry& a, const verdict_entry& b) { return a.saving_seconds > b.saving_seconds; });
     base::vector<verdict_entry> kept;

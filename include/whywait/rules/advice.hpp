@@ -104,6 +104,7 @@ evaluation evaluate(const knowledge& known, const explain::outcome& found, std::
   findings all = evaluator(store).evaluate();
 
   evaluation out;
+  out.noise = program.noise;
   out.waits.resize(found.waits.size());
   for (finding& f : all.list) {
     if (f.wait < 0) {

@@ -179,9 +179,12 @@ class evaluator {
     out.advice = text(rule.advice, rows, extras);
     out.verdict = text(rule.verdict, rows, extras);
     out.root = text(rule.root, rows, extras);
-    double predicted = 0;
-    out.predicted =
-        !rule.predicted.empty() && log_.value(rule.predicted, rows, extras, store_.texts(), predicted) && predicted != 0;
+    const auto holds = [&](const program& condition) {
+      double value = 0;
+      return !condition.empty() && log_.value(condition, rows, extras, store_.texts(), value) && value != 0;
+    };
+    out.predicted = holds(rule.predicted);
+    out.at_least = holds(rule.at_least);
     out.saves = rule.saving.empty() || found.saving >= least_saving * store_.run_time;
     return out;
   }

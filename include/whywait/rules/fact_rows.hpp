@@ -271,6 +271,7 @@ class fact_maker {
     if (used > 0 && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
     if (!spreads_work(e.why)) avoidable = std::min(avoidable, by_order());
     w.set("avoidable", seconds(avoidable)).set("ranks", ranks_);
+    w.set("noise", processor_noise::least_effect(program_.noise.all_ns, seconds(found_.longest_ns)));
     // Without facts about the program it may work before its sends.
     w.set("sends_after_work",
           program_.code == nullptr || (e.count > 0 && 2 * program_.mean_ns_before(e.cause) * static_cast<double>(e.count) >=
@@ -309,6 +310,7 @@ class fact_maker {
       w.set("above_mean", seconds(above_mean(top, spread, longest_waiter)));
       w.set("balance_predicted",
             balance_predicted(top, spread) && !program_.shared_processors);  // then `above_mean` is a bound
+      w.set("balance_moves", balance_predicted(top, spread) && balance_of(top)->moves);
       set_earlier_sends(w, found_, names_, program_, e, top.block);
       w.set("top_waiting_amount", work ? top.waiter_work : top.waiter_visits)
           .set("top_unit", work ? "units of work" : "visits");

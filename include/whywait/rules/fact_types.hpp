@@ -48,10 +48,10 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "waiting_ranks top top_kind top_unit top_place lead excess earlier_sends earlier_ranks late_others;"
        "seconds: duration all_shapes longest mean wrong_order_duration indirect unexplained blocks_duration avoidable positive "
        "more slower "
-       "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean code_delay "
+       "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean noise code_delay "
        "code_system "
        "earlier_saving;"
-       "boolean: nonblocking same_site sends_after_work balance_predicted earlier_known",
+       "boolean: nonblocking same_site sends_after_work balance_predicted balance_moves earlier_known",
        false},
       {"block",
        "number: wait late_rank late_visits waiting_visits ratio share wait_share ranks;"

@@ -1,8 +1,10 @@
 #ifndef WHYWAIT_RULES_FINDING_HPP
 #define WHYWAIT_RULES_FINDING_HPP
 
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/base/vector.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -57,6 +59,7 @@ struct finding {
   bool matters = true;      ///< whether it reaches the threshold
   bool saves = true;        ///< whether `saving` is worth reporting
   bool predicted = false;   ///< `saving` is a prediction for the changed run, not an upper bound
+  bool at_least = false;    ///< the changed run saves more than `saving`
   bool of_pattern = false;  ///< it describes the pattern of the wait, not its cause
   std::uint32_t rule = 0;   ///< index in knowledge::problems
 
@@ -75,11 +78,39 @@ struct wait_advice {
   base::vector<finding> list;  ///< most saving first
 };
 
+/// What the kernel took from the ranks: time in which their own code was ready to run and had no processor. A smaller effect is no
+/// evidence against the code.
+struct processor_noise {
+  struct share {
+    std::int32_t rank;
+    std::int64_t ns;
+  };
+  /// Above this part of the run an effect counts in any case: ranks that share processors do not stop to be uneven.
+  static constexpr double most_of_run = 0.1;
+
+  std::int64_t all_ns = 0;  ///< of all ranks
+  base::pod_vector<share> ranks;  ///< of the ranks that take longest in some block
+
+  /// In seconds; at most a part of the run.
+  static double least_effect(std::int64_t ns, double run_seconds) noexcept {
+    return std::min(static_cast<double>(ns) * 1e-9, most_of_run * run_seconds);
+  }
+  std::int64_t of(std::int32_t rank) const noexcept {
+    for (const share& s : ranks)
+      if (s.rank == rank) return s.ns;
+    return 0;
+  }
+  void add(std::int32_t rank, std::int64_t ns) {
+    if (rank >= 0 && ns > 0 && of(rank) == 0) ranks.push_back({rank, ns});
+  }
+};
+
 /// The result of all rules for one run.
 struct evaluation {
-  base::vector<wait_advice> waits;     ///< one per entry of outcome::waits, in order; empty: no rules ran
-  base::vector<finding> problems;      ///< findings that belong to no single wait, largest saving first
+  base::vector<wait_advice> waits;  ///< one per entry of outcome::waits, in order; empty: no rules ran
+  base::vector<finding> problems;  ///< findings that belong to no single wait, largest saving first
   base::vector<std::string> messages;  ///< run-time errors of rules, ready to print
+  processor_noise noise;
 };
 
 }  // namespace rules

@@ -118,6 +118,7 @@ struct problem_rule {
   program advice;
   program verdict;          ///< text: what would shorten the run, for the first lines of a report; empty: not said there
   program predicted;        ///< boolean: `saving` is a prediction for the changed run, not an upper bound; empty: no
+  program at_least;         ///< boolean: the changed run saves more than `saving`; empty: no
   program root;             ///< text of the root cause: findings of one cause are one; empty: none
   double threshold = -1;    ///< least share of the run that is reported; negative: the threshold of the knowledge
   bool built_in = false;

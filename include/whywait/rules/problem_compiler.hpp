@@ -60,8 +60,8 @@ class problem_compiler {
         if (!what.is(type::kind::wrong) && !(what.is(type::kind::number) && what.same_unit(type::duration())))
           out_.log.report(code::not_seconds, n.where, {"'", field, "' must be a duration in seconds, this is ", what.words()});
         good = good && what.is(type::kind::number) && what.same_unit(type::duration());
-      } else if (field == "predicted") {
-        const type what = expressions.compile(p.value, names, rule.predicted);
+      } else if (field == "predicted" || field == "at_least") {
+        const type what = expressions.compile(p.value, names, field == "predicted" ? rule.predicted : rule.at_least);
         if (!what.is(type::kind::wrong) && !what.is(type::kind::boolean))
           out_.log.report(code::wrong_type, n.where, {"'", field, "' must be a condition, this is ", what.words()});
         good = good && what.is(type::kind::boolean);
@@ -78,8 +78,8 @@ class problem_compiler {
         good = good && what.is(type::kind::text);
       } else {
         detail::nearest_name near(field);
-        for (const char* known :
-             {"name", "description", "advice", "duration", "saving", "predicted", "threshold", "instead_of", "root", "verdict"})
+        for (const char* known : {"name", "description", "advice", "duration", "saving", "predicted", "at_least", "threshold",
+                                  "instead_of", "root", "verdict"})
           near.offer(known);
         out_.log.report(code::unknown_field, p.name.where, {"a problem has no field '", field, "'"}, near);
         good = false;

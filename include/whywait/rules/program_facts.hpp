@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/explain/explanation.hpp>
+#include <whywait/rules/finding.hpp>
 #include <whywait/rules/own_code.hpp>
 
 #include <algorithm>
@@ -22,6 +23,7 @@ struct program_facts {
   base::pod_vector<sends> sites;  ///< sorted by site
   bool shared_processors = false;  ///< ranks often waited for a processor, so that the virtual clocks see too little saving
   std::int64_t without_processor_ns = 0;  ///< of all ranks: ready to run, and no processor was free
+  processor_noise noise;
   bool useful_known = false;  ///< no rank waits outside MPI: time there is work, or without a processor
 
   /// Own work of a rank before each send of a call site, since it last completed a communication; 0: unknown.

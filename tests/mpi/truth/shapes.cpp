@@ -81,6 +81,33 @@ void persistent() {
   }
   for (MPI_Request& r : requests) MPI_Request_free(&r);
 }
+// Sends of persistent requests complete when their receiver calls MPI, together with the message that the rank waits for.
+void some() {
+  double edges[4] = {};
+  MPI_Request requests[4];
+  const int left = (rank + ranks - 1) % ranks, right = (rank + 1) % ranks;
+  MPI_Recv_init(edges, 1, MPI_DOUBLE, left, 0, MPI_COMM_WORLD, requests);
+  MPI_Recv_init(edges + 1, 1, MPI_DOUBLE, right, 1, MPI_COMM_WORLD, requests + 1);
+  MPI_Send_init(edges + 2, 1, MPI_DOUBLE, right, 0, MPI_COMM_WORLD, requests + 2);
+  MPI_Send_init(edges + 3, 1, MPI_DOUBLE, left, 1, MPI_COMM_WORLD, requests + 3);
+  for (int i = 0; i < steps / 2; ++i) {
+    solve(uneven(2, 10, 4));
+    CALL(MPI_Startall, 4, requests);
+    for (int open = 4, done = 0, which[4]; open > 0; open -= done)
+      CALL(MPI_Waitsome, 4, requests, &done, which, MPI_STATUSES_IGNORE);
+  }
+  for (MPI_Request& r : requests) MPI_Request_free(&r);
+}
+// Only the holder of the token works, so that nothing is gained by dividing the work in another way, or into pieces.
+void token() {
+  constexpr int rounds = 10;
+  for (int i = 0; i < rounds; ++i) {
+    if (i > 0 || rank > 0)
+      CALL(MPI_Recv, &out, 1, MPI_DOUBLE, (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    solve(uneven(1, 8, 3));
+    if (i + 1 < rounds || rank + 1 < ranks) CALL(MPI_Send, &in, 1, MPI_DOUBLE, (rank + 1) % ranks, 0, MPI_COMM_WORLD);
+  }
+}
 void growing() {
   for (int i = 0; i < steps; ++i) {
     solve(uneven(3, 3 + 0.2 * i, 3));
@@ -293,6 +320,8 @@ constexpr named shapes[] = {{"allreduce", allreduce},
                             {"alltoall", alltoall},
                             {"ring", ring},
                             {"persistent", persistent},
+                            {"some", some},
+                            {"token", token},
                             {"growing", growing},
                             {"particles", particles},
                             {"bursts", bursts},

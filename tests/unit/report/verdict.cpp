@@ -231,3 +231,47 @@ TEST_CASE("where ranks share processors, balancing saves a range") {
   CHECK(first_sentence_if(0.4).find("would shorten the run by up to 3.5 s of 10 s") != std::string::npos);
   CHECK(first_sentence_if(0.0499).find("by about 1.5 s") != std::string::npos);
 }
+
+TEST_CASE("what the kernel may have caused has no verdict") {
+  rules::evaluation said;
+  said.noise.all_ns = second;
+  said.noise.add(3, 600000000);
+  CHECK(with({balance_of(compute, 3, 8, 6, 20, 0.5)}, said).verdict.size() == 0);
+  CHECK(with({balance_of(compute, 3, 8, 6, 20, 0.7)}, said).verdict.size() == 1);
+  CHECK(with({balance_of(compute, 2, 8, 6, 20, 0.5)}, said).verdict.size() == 1);  // another rank had no processor
+  said.noise.ranks.clear();
+  said.noise.add(3, 5 * second);
+  CHECK(with({balance_of(compute, 3, 8, 6, 20, 0.9)}, said).verdict.size() == 0);
+  CHECK(with({balance_of(compute, 3, 8, 6, 20, 1.1)}, said).verdict.size() == 1);  // more than 10 % of the run
+  // neither has a pattern of waits that saves less, nor one instead of what has no verdict
+  said.noise.ranks.clear();
+  said.waits.resize(1);
+  said.waits[0].list.push_back(finding_of("ranks 0-2 waited: sending earlier", 0.9, {}, "late_sender"));
+  said.waits[0].list[0].of_pattern = true;
+  CHECK(with({}, said).verdict.size() == 0);
+  said.waits[0].list[0].saving = 1.1;
+  CHECK(with({}, said).verdict.size() == 1);
+  said.noise.add(3, 600000000);
+  CHECK(with({balance_of(compute, 3, 8, 6, 20, 0.5)}, said).verdict.size() == 0);
+}
+
+TEST_CASE("advice about an imbalance that moves states the bound of its verdict") {
+  reports::result r = with({});
+  reports::advice_entry a;
+  CHECK(std::string(reports::saving_bound_words(r, a)) == "at most");
+  a.predicted = true;
+  CHECK(std::string(reports::saving_bound_words(r, a)) == "about");
+  a.at_least = true;
+  CHECK(std::string(reports::saving_bound_words(r, a)) == "at least");
+  a.predicted = false;
+  CHECK(std::string(reports::saving_bound_words(r, a)) == "about");
+  rules::evaluation said;
+  said.waits.resize(1);
+  said.waits[0].known = true;
+  said.waits[0].list.push_back(finding_of("", 0.5, {}, "uneven_work"));
+  said.waits[0].list[0].predicted = said.waits[0].list[0].at_least = true;
+  r = with({}, said);
+  REQUIRE(r.waits.size() == 1);
+  REQUIRE(r.waits[0].advice.size() == 1);
+  CHECK(r.waits[0].advice[0].at_least);
+}

@@ -331,3 +331,45 @@ TEST_CASE("removing the text of a rule removes its finding") {
     CHECK(sample::find(run(known, s, false).list, s.problem) == nullptr);
   }
 }
+
+TEST_CASE("what a message in a circle holds is not known, so that smaller pieces are no certain advice") {
+  const scenario circle = {"serialised_pipeline", [](rules::event_store& s, rules::trouble&, bool) {
+                             wait_fact(s, "late_sender")
+                                 .set("indirect", 1.6)
+                                 .set("late_ranks", "ranks 0-3")
+                                 .set("late_others", "one another")
+                                 .set("in_turn", 1.0)
+                                 .set("late_ranks_count", 4);
+                           }};
+  const rules::findings found = run(built_in(), circle, false);
+  const rules::finding* const f = sample::find(found.list, "serialised_pipeline");
+  REQUIRE(f != nullptr);
+  CHECK(
+      f->verdict.find("if a rank can begin with a part of what it waits for, which is not known, handing on smaller pieces") !=
+      std::string::npos);
+  CHECK(f->advice.find("make compute_interior shorter; if a rank can begin") == 0);
+}
+
+TEST_CASE("ranks that are late in turn by less than the kernel took from them have no verdict") {
+  for (const double noise : {0.5, 0.7}) {
+    CAPTURE(noise);
+    const scenario turns = {"slow_block", [noise](rules::event_store& s, rules::trouble&, bool) {
+                              wait_fact(s, "late_sender")
+                                  .set("lead", "even")
+                                  .set("top", "compute_interior")
+                                  .set("top_kind", "region")
+                                  .set("top_duration", 1.8)
+                                  .set("above_mean", 0.6)
+                                  .set("noise", noise)
+                                  .set("late_share", 0.4)
+                                  .set("in_turn", 0.8)
+                                  .set("top_here", 1.0)
+                                  .set("late_ranks_count", 3);
+                            }};
+    const rules::findings found = run(built_in(), turns, false);
+    const rules::finding* const f = sample::find(found.list, "slow_block");
+    REQUIRE(f != nullptr);
+    CHECK(f->verdict.empty() == (noise > 0.6));
+    CHECK((f->advice.find("give each rank a processor of its own, or measure where nothing else runs") == 0) == (noise > 0.6));
+  }
+}

@@ -60,6 +60,7 @@ inline void verdicts(const page_context& p) {
     const double left = std::max(0.0, r.run.seconds - s.high);
     const std::string about = s.low < s.high ? base::duration(left) + " to " + base::duration(r.run.seconds - s.low)
                               : !v.predicted ? base::duration(left) + " at best"
+                              : v.at_least   ? base::duration(left) + " or less"
                               : v.problem.empty() || !shares_processors(r) ? "about " + base::duration(left)
                                                                            : base::duration(left) + " or less";
     out.put("<ul class=\"runs\" aria-label=\"Wall time\">");

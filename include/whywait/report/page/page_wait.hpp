@@ -119,7 +119,7 @@ inline void wait_advice(const page_context& p, const wait_entry& w) {
     if (a.text.empty()) continue;
     out.put("<p class=\"try\"><b>Try</b> $", a.text);
     if (a.saving_seconds > 0) {
-      out.put(" <small>saves $ $</small>", a.predicted ? predicted_words(p.r) : "at most", as_time(a.saving_seconds));
+      out.put(" <small>saves $ $</small>", saving_bound_words(p.r, a), as_time(a.saving_seconds));
     }
     out.put("</p>");
   }

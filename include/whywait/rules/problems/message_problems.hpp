@@ -32,9 +32,9 @@ declare problem for send_after_work parameters (
   instead_of = "late_sender, wrong_order, serialised_pipeline, slow_block, work_in_turn",
   root = "{w.top} {w.top_place}",
   description = "{w.earlier_ranks} waited for messages that are sent only after {w.top}: {w.earlier_sends}.",
-  verdict = "{w.earlier_ranks} waited for messages that are sent only after {w.top}"
+  verdict = if(w.earlier_saving < w.noise, "", "{w.earlier_ranks} waited for messages that are sent only after {w.top}"
             + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
-            + ": calling {w.earlier_sends} ahead of it, if the messages do not depend on it,",
+            + ": calling {w.earlier_sends} ahead of it, if the messages do not depend on it,"),
   advice = "call {w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + " if the messages do not depend on it",
   duration = w.duration, saving = w.earlier_saving, predicted = true );
 
@@ -76,7 +76,8 @@ declare problem for wrong_order parameters (
   duration = w.wrong_order_duration, saving = w.wrong_order_duration / max(1, w.waiting_ranks_count) );
 
 # The late rank was itself held up by others for most of the wait: each rank starts when the one before it has ended.
-# Where one rank has more to do than the others, that is the cause (uneven_work).
+# Where one rank has more to do than the others, that is the cause (uneven_work). If all wait for one another in a circle, the run
+# does not show whether a rank needs all of what it waits for, as with a token, or could begin with a part.
 declare composite event pipeline member ( wait as w )
   when w.pattern = 'late_sender' and w.indirect > 50 % * w.duration and w.late_ranks_count > 1 and w.blocks_count > 0
        and w.in_turn >= 30 %;
@@ -86,8 +87,10 @@ declare problem for pipeline parameters (
   root = "{w.top} {w.top_place}",
   description = "{percent(w.indirect / w.duration)} of this wait was handed on: {w.late_ranks} had waited in the same way before
                  they could call {w.cause}.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, which had waited in the same way: handing on smaller pieces of {w.blocks}",
-  advice = "cut {w.blocks} into smaller pieces and call {w.cause} after each, so that {w.waiting_ranks} can begin while
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, which had waited in the same way: "
+            + if(w.late_others = 'one another', "if a rank can begin with a part of what it waits for, which is not known, ", "")
+            + "handing on smaller pieces of {w.blocks}",
+  advice = if(w.late_others = 'one another', "make {w.blocks} shorter; if a rank can begin with a part of what it waits for (not if it is a token), ", "") + "cut {w.blocks} into smaller pieces and call {w.cause} after each, so that {w.waiting_ranks} can begin while
             {w.late_ranks} still work",
   duration = w.duration, saving = min(w.indirect, w.avoidable) );
 

@@ -145,7 +145,7 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
   base::names names = names_here.names_of(known);
   names.clear_needless_callers();
   rules::evaluation advice =
-      finalize::advise(registry.config.rules, found, names, std::move(contributions), false, false, 0, facts);
+      finalize::advise(registry.config.rules, found, names, std::move(contributions), false, false, {}, facts);
   reports::result result = reports::assemble(found, names, std::move(facts), advice);
   result.run.locations = result.run.ranks;  // also threads without a record
   asleep.tell(result.asleep, names);
