@@ -108,6 +108,15 @@ inline bool rule_replaces(const explain::balance_answer& b, const explain::outco
   return std::any_of(said.problems.begin(), said.problems.end(), replaces);
 }
 
+/// Whether the rank of an answer also takes longer in all, by half of what it has more of the block: if not, it may run elsewhere what
+/// the others run there.
+inline bool computes_more(const explain::balance_answer& b, const rules::evaluation& said) noexcept {
+  const std::int64_t excess_ns = b.most_ns - b.sum_ns / std::max(1, b.among);
+  return std::none_of(said.whole.begin(), said.whole.end(), [&](const rules::evaluation::whole_time& w) {
+    return w.rank == b.rank && 2 * w.above_mean_ns < excess_ns;
+  });
+}
+
 /// The ranks that take nearly as long as the slowest one, with a verb: "rank 1 takes", "ranks 2 and 3 take", "12 of 64 ranks take".
 inline std::string slow_words(const explain::balance_answer& b, const char* one, const char* more) {
   if (b.several) return std::string("now one ") + base::rank_noun() + ", now another " + one;
@@ -194,6 +203,8 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
       drowned = true;
       continue;
     }
+    const bool nearly_all = v.ratio <= 0 || v.ratio >= 100;
+    if (b.after && nearly_all && !computes_more(b, said)) continue;
     v.saving_seconds = saving;
     v.predicted = !is_dealt(b, dealt) && !b.bounded;
     v.at_least = v.predicted && b.moves;
@@ -203,7 +214,6 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                              : b.after && v.from ? "the code after " + base::brief_call_text(*v.from)
                              : b.pieces > 1      ? "unmarked code, above all " + between_text(v)
                                                  : "the code " + between_text(v);
-    const bool nearly_all = v.ratio <= 0 || v.ratio >= 100;
     const bool one_other = b.ranks - std::max(b.slow_ranks, 1) == 1;
     const std::string uneven = nearly_all ? slow_words(b, "does", "do") + " nearly all of "
                                           : slow_words(b, "takes", "take") + " " + base::fixed(v.ratio, v.ratio < 10 ? 1 : 0) +

@@ -111,6 +111,12 @@ struct evaluation {
   base::vector<finding> problems;  ///< findings that belong to no single wait, largest saving first
   base::vector<std::string> messages;  ///< run-time errors of rules, ready to print
   processor_noise noise;
+  /// Time of a rank in all code, above the mean of all ranks.
+  struct whole_time {
+    std::int32_t rank;
+    std::int64_t above_mean_ns;
+  };
+  base::pod_vector<whole_time> whole;  ///< of the ranks that take longest in some block
 };
 
 }  // namespace rules

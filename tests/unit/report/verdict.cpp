@@ -255,6 +255,19 @@ TEST_CASE("what the kernel may have caused has no verdict") {
   CHECK(with({balance_of(compute, 3, 8, 6, 20, 0.5)}, said).verdict.size() == 0);
 }
 
+TEST_CASE("code after a call that one rank alone passes is no verdict if the rank takes no longer in all") {
+  explain::balance_answer b = balance_of(compute, 3, 8, 6, 6, 3);
+  b.block = b.piece = between_key;
+  b.region = false;
+  b.unmarked = b.after = true;
+  rules::evaluation said;
+  for (const double above : {2.7, 2.5}) {
+    said.whole.clear();
+    said.whole.push_back({3, static_cast<std::int64_t>(above * second)});
+    CHECK(with({b}, said).verdict.size() == (above > 2.6 ? 1 : 0));
+  }
+}
+
 TEST_CASE("advice about an imbalance that moves states the bound of its verdict") {
   reports::result r = with({});
   reports::advice_entry a;

@@ -87,9 +87,10 @@ declare problem for pipeline parameters (
   root = "{w.top} {w.top_place}",
   description = "{percent(w.indirect / w.duration)} of this wait was handed on: {w.late_ranks} had waited in the same way before
                  they could call {w.cause}.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, which had waited in the same way: "
-            + if(w.late_others = 'one another', "if a rank can begin with a part of what it waits for, which is not known, ", "")
-            + "handing on smaller pieces of {w.blocks}",
+  verdict = if(w.late_others = 'one another' and min(w.indirect, w.avoidable) < w.noise, "",
+               "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, which had waited in the same way: "
+               + if(w.late_others = 'one another', "if a rank can begin with a part of what it waits for, which is not known, ", "")
+               + "handing on smaller pieces of {w.blocks}"),
   advice = if(w.late_others = 'one another', "make {w.blocks} shorter; if a rank can begin with a part of what it waits for (not if it is a token), ", "") + "cut {w.blocks} into smaller pieces and call {w.cause} after each, so that {w.waiting_ranks} can begin while
             {w.late_ranks} still work",
   duration = w.duration, saving = min(w.indirect, w.avoidable) );
