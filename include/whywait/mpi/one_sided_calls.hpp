@@ -115,7 +115,9 @@ inline void store_postings(call& here, MPI_Win window, bool targets, unsigned fl
   }
 }
 
-inline core::sync_record* store_whole(call& here, MPI_Win window, int target = -1, uint64_t bytes = 0,
+constexpr int whole_window = INT32_MIN;  ///< a target that no MPI library uses; in MPICH -1 is MPI_PROC_NULL
+
+inline core::sync_record* store_whole(call& here, MPI_Win window, int target = whole_window, uint64_t bytes = 0,
                                       int32_t tag = -1) noexcept {
   core::sync_record* const r = here.store(target == MPI_PROC_NULL ? flag::proc_null : 0, 0);
   if (r == nullptr) return nullptr;
@@ -275,7 +277,7 @@ inline int sync_window(core::mpi_call what, caller from, passed_call& pass) {
 }
 
 /// MPI_Win_lock to MPI_Win_flush_local_all. `target`: -1: all.
-inline int lock_window(core::mpi_call what, caller from, passed_call& pass, MPI_Win window, int target,
+inline int lock_window(core::mpi_call what, caller from, passed_call& pass, MPI_Win window, int target = detail::whole_window,
                        bool exclusive = false) {
   call here(what, from);
   if (!here) return pass();

@@ -59,13 +59,13 @@
   X(Win_test, (MPI_Win win, int* flag), (win, flag), test_epoch, (, win, flag))                                        \
   X(Win_lock, (int kind, int rank, int assertion, MPI_Win win), (kind, rank, assertion, win), lock_window, (, win,     \
     rank, kind == MPI_LOCK_EXCLUSIVE))                                                                                 \
-  X(Win_lock_all, (int assertion, MPI_Win win), (assertion, win), lock_window, (, win, -1))                            \
+  X(Win_lock_all, (int assertion, MPI_Win win), (assertion, win), lock_window, (, win))                                \
   X(Win_unlock, (int rank, MPI_Win win), (rank, win), lock_window, (, win, rank))                                      \
-  X(Win_unlock_all, (MPI_Win win), (win), lock_window, (, win, -1))                                                    \
+  X(Win_unlock_all, (MPI_Win win), (win), lock_window, (, win))                                                        \
   X(Win_flush, (int rank, MPI_Win win), (rank, win), lock_window, (, win, rank))                                       \
-  X(Win_flush_all, (MPI_Win win), (win), lock_window, (, win, -1))                                                     \
+  X(Win_flush_all, (MPI_Win win), (win), lock_window, (, win))                                                         \
   X(Win_flush_local, (int rank, MPI_Win win), (rank, win), lock_window, (, win, rank))                                 \
-  X(Win_flush_local_all, (MPI_Win win), (win), lock_window, (, win, -1))                                               \
+  X(Win_flush_local_all, (MPI_Win win), (win), lock_window, (, win))                                                   \
   X(Fetch_and_op, (const void* origin, void* result, MPI_Datatype type, int rank, MPI_Aint displacement, MPI_Op        \
     op, MPI_Win win), (origin, result, type, rank, displacement, op, win), transfer, (, 1, type, rank, win))           \
   X(Compare_and_swap, (const void* origin, const void* compare, void* result, MPI_Datatype type, int rank,             \
