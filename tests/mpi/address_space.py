@@ -1,25 +1,35 @@
 #!/usr/bin/env python3
 """Runs a program with ever less address space (ulimit -v): whywait reports, or one line says why there is no report.
 
-    address_space.py PROGRAM -- LAUNCHER [OPTION ...] -n
+    address_space.py PROGRAM WITHOUT -- LAUNCHER [OPTION ...] -n
 
-Below some limit the program cannot start without whywait either."""
+Below some limit WITHOUT, the same program without whywait, cannot run either."""
 import resource
 import subprocess
 import sys
 
 LINE = "memory or address space does not suffice (ulimit -v); no rank records and there is no report"
-program, launcher = sys.argv[1], sys.argv[3:]
+program, without, launcher = *sys.argv[1:3], sys.argv[4:]
+OF_WHYWAIT = 48  # MiB, for its code and data
 reports = lines = 0
-for mib in (150, 200, 225, 250, 275, 300, 350, 450, 700, 2000):
+
+
+def run(what, mib):
     limit = mib << 20
-    done = subprocess.run([*launcher, "1", program], capture_output=True, text=True, timeout=60,
+    return subprocess.run([*launcher, "1", what], capture_output=True, text=True, timeout=60,
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+
+
+for mib in (150, 200, 225, *range(240, 341, 7), 350, 450, 700, 2000):
+    done = run(program, mib)
     if "rank 0 finished\n" not in done.stdout:
+        if run(without, mib - OF_WHYWAIT).returncode == 0:
+            sys.exit(f"{mib} MiB: exit code {done.returncode}, {done.stdout} {done.stderr}")
         continue  # the MPI library has no room
     report, line = " · 1 rank" in done.stderr, LINE in done.stderr
+    failed = "whywait: the analysis failed, waits are not explained: rank 0: std::bad_alloc\n" in done.stderr
     print(f"{mib} MiB: exit code {done.returncode}, {'report' if report else 'line' if line else done.stderr!r}")
-    if done.returncode != 0 or done.stderr.count("no report") > 1 or report == line:
+    if done.returncode != 0 or done.stderr.count("no report") > 1 or (report and line) or not (report or line or failed):
         sys.exit(done.stderr)
     reports += report
     lines += line

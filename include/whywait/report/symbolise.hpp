@@ -9,8 +9,10 @@
 #include <whywait/report/module_list.hpp>
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -80,7 +82,7 @@ class symboliser {
     const module_offset where = modules_ != nullptr ? modules_->offset_of(instruction) : module_offset_of(instruction);
     out.module = where.module;
     out.offset = where.offset + (reinterpret_cast<std::uintptr_t>(address) - inside);
-    if (open()) {
+    if (open() && has_room()) {
       if (detail::dwfl_module* const module = dw_.addrmodule(session_, inside)) {
         if (const char* const name = dw_.module_addrname(module, inside)) out.function = base::demangle(name);
         const char* file = nullptr;
@@ -114,7 +116,7 @@ class symboliser {
     if (library_ == nullptr) return session_ != nullptr;
     const char* const library = library_;
     library_ = nullptr;  // no second attempt
-    if (!dw_.load(library)) return false;
+    if (!has_room() || !dw_.load(library)) return false;
     callbacks_ = {dw_.find_elf, dw_.find_debuginfo, dw_.section_address, nullptr};
     session_ = dw_.begin(&callbacks_);
     if (session_ == nullptr) return false;
@@ -123,6 +125,16 @@ class symboliser {
       session_ = nullptr;
     }
     return session_ != nullptr;
+  }
+
+  /// libdw ends the process if memory is exhausted, so that it is not called where little address space is left
+  /// (tests/mpi/address_space.py).
+  static bool has_room() noexcept {
+    constexpr std::size_t bytes = std::size_t(64) << 20;
+    void* const room = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED) return false;
+    ::munmap(room, bytes);
+    return true;
   }
 
   bool report_modules() {
