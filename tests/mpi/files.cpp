@@ -8,7 +8,8 @@
 // json files.json
 //
 // Calls on files. Rank 1 comes late to the collective ones: where the library holds up the others, they wait for it. The rest of
-// the time in these calls, and all time in independent ones, is input and output, which the report names.
+// the time in these calls, and all time in independent ones, is input and output, which the report names. With the argument
+// "every" all calls on files are made.
 #include "slept_cases.hpp"
 
 #include <fstream>
@@ -41,7 +42,7 @@ void nothing() {}
 
 /// The file exists before: Open MPI 4.1 lets ranks open it while rank 0 has not created it yet, and hangs. Another one each time,
 /// because a rank may still be closing the last one.
-constexpr int most_files = 80;
+constexpr int most_files = 120;
 int opened;
 std::string name_of(int number) { return "files." + std::to_string(ranks) + "." + std::to_string(number); }
 void open_now() {
@@ -90,6 +91,63 @@ void iwrite() {
 void write_ordered() {
   timed([] { MPI_File_write_ordered(file, &rank, 1, MPI_INT, MPI_STATUS_IGNORE); });
 }
+
+// The collective calls that only the argument "every" makes: their name, that of the call that waits, and what they do.
+struct collective {
+  const char *name, *waits;
+  void (*call)();
+};
+int word;
+#define ONCE(...) [] { timed([] { __VA_ARGS__; }); }
+#define SPLIT(Name, ...)                                                    \
+  {                                                                         \
+    #Name "_begin", "MPI_File_" #Name "_begin", [] {                        \
+      timed([] { MPI_File_##Name##_begin(file, __VA_ARGS__); });            \
+      timed([] { MPI_File_##Name##_end(file, &word, MPI_STATUS_IGNORE); }); \
+    }                                                                       \
+  }
+#define REQUESTED(Name, ...)                                       \
+  {                                                                \
+    #Name, "MPI_Wait", [] {                                        \
+      timed([] { MPI_File_##Name(file, __VA_ARGS__, &request); }); \
+      wait();                                                      \
+    }                                                              \
+  }
+const collective others[] = {
+    {"set_info", "MPI_File_set_info", ONCE(MPI_File_set_info(file, MPI_INFO_NULL))},
+    {"set_atomicity", "MPI_File_set_atomicity", ONCE(MPI_File_set_atomicity(file, 0))},
+    {"seek_shared", "MPI_File_seek_shared", ONCE(MPI_File_seek_shared(file, 0, MPI_SEEK_SET))},
+    {"write_all", "MPI_File_write_all", ONCE(MPI_File_write_all(file, &word, 1, MPI_INT, MPI_STATUS_IGNORE))},
+    {"read_at_all", "MPI_File_read_at_all", ONCE(MPI_File_read_at_all(file, rank, &word, 1, MPI_INT, MPI_STATUS_IGNORE))},
+    {"read_ordered", "MPI_File_read_ordered", ONCE(MPI_File_read_ordered(file, &word, 1, MPI_INT, MPI_STATUS_IGNORE))},
+    SPLIT(read_all, &word, 1, MPI_INT),
+    SPLIT(write_all, &word, 1, MPI_INT),
+    SPLIT(read_at_all, rank, &word, 1, MPI_INT),
+    SPLIT(read_ordered, &word, 1, MPI_INT),
+    SPLIT(write_ordered, &word, 1, MPI_INT),
+    REQUESTED(iread_all, &word, 1, MPI_INT),
+    REQUESTED(iwrite_all, &word, 1, MPI_INT),
+    REQUESTED(iread_at_all, rank, &word, 1, MPI_INT),
+};
+#undef SPLIT
+#undef REQUESTED
+/// Independent ones.
+void each_alone(std::vector<stamp>&) {
+  MPI_Offset offset = 0;
+  ONCE(MPI_File_seek(file, 0, MPI_SEEK_SET))();
+  timed([&] { MPI_File_get_size(file, &offset); });
+  timed([&] { MPI_File_get_position_shared(file, &offset); });
+  ONCE(MPI_File_write(file, &word, 1, MPI_INT, MPI_STATUS_IGNORE))();
+  ONCE(MPI_File_read(file, &word, 1, MPI_INT, MPI_STATUS_IGNORE))();
+  ONCE(MPI_File_write_shared(file, &word, 1, MPI_INT, MPI_STATUS_IGNORE))();
+  ONCE(MPI_File_read_shared(file, &word, 1, MPI_INT, MPI_STATUS_IGNORE))();
+  ONCE(MPI_File_iread(file, &word, 1, MPI_INT, &request))(), wait();
+  ONCE(MPI_File_iwrite(file, &word, 1, MPI_INT, &request))(), wait();
+  ONCE(MPI_File_iread_at(file, rank, &word, 1, MPI_INT, &request))(), wait();
+  ONCE(MPI_File_iread_shared(file, &word, 1, MPI_INT, &request))(), wait();
+  ONCE(MPI_File_iwrite_shared(file, &word, 1, MPI_INT, &request))(), wait();
+}
+#undef ONCE
 
 /// `call` in each round, to which rank 1 comes late; `before` and `after` are not part of it.
 std::function<void(std::vector<stamp>&)> late_call(std::function<void()> call, std::function<void()> before = nothing,
@@ -173,7 +231,8 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  for (int i = 0; rank == 0 && i != most_files; ++i) std::ofstream(name_of(i)) << "data";
+  for (int i = 0; rank == 0 && i != most_files; ++i)
+    std::ofstream(name_of(i)) << std::string(4096, ' ');  // Open MPI 4.1 hangs in MPI_File_read_all_end at the end of a file
   PMPI_Barrier(MPI_COMM_WORLD);
   const char *const makes = "wait_at_create", *const all = "wait_at_nxn", *const later = "nonblocking_collective";
 
@@ -217,6 +276,16 @@ int main(int argc, char** argv) {
     cases.back().least = 1e-9;
   };
   with_data("own_data", own_data);
+  const bool every = argc > 1 && std::string(argv[1]) == "every";
+  for (const collective& c : others) {
+    if (!every) break;
+    const std::string waits = c.waits;
+    with_file(c.name, c.waits, waits == "MPI_Wait" ? later : all, c.call);
+#ifdef OPEN_MPI  // a broadcast of rank 0, in which rank 1 holds up only the ranks below it in the tree: input and output
+    if (ranks > 2 && waits == "MPI_File_set_atomicity") cases.back().truth = for_no_rank;
+#endif
+  }
+  if (every) with_data("each_alone", each_alone);
   if (!writing_synchronises()) with_data("side_by_side", side_by_side);
 
   const whywait::result r = run(cases, explained, 0.97, 2);

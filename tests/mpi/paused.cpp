@@ -2,7 +2,7 @@
 // ranks of mpich: 2
 // timeout: 60
 // beside: nothing
-// with: observer
+// with: observer yielding.cpp
 // environment: WHYWAIT_OUTPUT=paused
 // json paused.json
 // file paused.json ~ "paused_seconds": [0-9.]+,
@@ -18,11 +18,7 @@ namespace {
 using namespace slept;
 
 constexpr int rounds = 3, late = 30;
-#ifdef MPICH_VERSION
-constexpr double explained = 0.6;  // ranks spin, so that rank 1 wakes up late as well
-#else
 constexpr double explained = 0.95;
-#endif
 double paused_since, paused_seconds;
 
 void suspend() {
