@@ -40,8 +40,8 @@ class arrival_rule {
 
   /// `matches`: those completed at this location. Both inputs are sorted by record. The result is a buffer of the
   /// scratch.
-  const base::pod_vector<arrival>& operator()(const message_match* matches, std::size_t match_count,
-                                              const base::pod_vector<arrival>& collectives) {
+  base::pod_vector<arrival>& operator()(const message_match* matches, std::size_t match_count,
+                                        const base::pod_vector<arrival>& collectives) {
     forget();
     result_.clear();
     const location_history& location = rank_->locations[here_];

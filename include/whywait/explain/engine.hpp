@@ -223,7 +223,8 @@ class rank_engine {
       base::pod_vector<arrival>& answers = answers_[l];
       if (!std::is_sorted(answers.begin(), answers.end(), earlier)) small_stable_sort(answers, earlier);
       arrival_rule rule(*rank_, static_cast<std::uint16_t>(l), *settings_, paused_, s.rule);
-      const base::pod_vector<arrival>& arrivals = rule(s.matches.data() + first, last - first, answers);
+      base::pod_vector<arrival>& arrivals = rule(s.matches.data() + first, last - first, answers);
+      answers.release();
       for (const arrival& a : arrivals) totals_.clock_violations += a.has(arrival_flag::violation) ? 1 : 0;
       if (clocks_ != nullptr) {
         clocks_->add_messages(static_cast<std::uint16_t>(l), s.matches.data() + first, last - first, arrivals);

@@ -52,10 +52,12 @@ class forward_pass {
     }
   }
 
-  /// Sets the causers of one location's records. Call before `send_snapshot_requests`.
-  void set_arrivals(std::uint16_t location, const base::pod_vector<arrival>& arrivals) {
+  /// Sets the causers of one location's records. Call before `send_snapshot_requests`. Long lists are taken, not copied.
+  void set_arrivals(std::uint16_t location, base::pod_vector<arrival>& arrivals) {
+    static constexpr std::size_t worth_taking = 1 << 16;
     lane& l = lanes_[location];
-    l.arrivals = arrivals;
+    if (arrivals.size() < worth_taking) l.arrivals = arrivals;
+    else l.arrivals = std::move(arrivals);
     l.path.set_arrivals(l.arrivals);
   }
 
