@@ -41,8 +41,9 @@ double for_rank_0(const stamps& all) { return for_rank(all, 0); }
 double of_rank_0(const stamps& all) {
   return until_last(all, [](int p, int q) { return p == 0 && q == 1; });
 }
+/// Ranks in a line: each needs the one before it and the one behind it.
 double of_neighbours(const stamps& all) {
-  return until_last(all, [](int p, int q) { return (p == 0 || p == 2) && q == 1; });
+  return until_last(all, [](int p, int q) { return p - q == 1 || q - p == 1; });
 }
 double of_even(const stamps& all) {
   return until_last(all, [](int p, int q) { return p % 2 == 0 && q == p + 1; });
