@@ -2463,6 +2463,35 @@ class event_buffer {
   X(omp_unset_lock, "omp_unset_lock", release, lock)                                                                   \
   X(omp_taskwait, "omp taskwait", await, latch)                                                                        \
   X(omp_task_end, "end of omp task", event, latch)                                                                     \
+  X(nanosleep, "nanosleep", await, outside)                                                                            \
+  X(clock_nanosleep, "clock_nanosleep", await, outside)                                                                \
+  X(usleep, "usleep", await, outside)                                                                                  \
+  X(sleep, "sleep", await, outside)                                                                                    \
+  X(pthread_once, "pthread_once", await, latch)                                                                        \
+  X(pthread_once_end, "end of pthread_once", event, latch)                                                             \
+  X(poll, "poll", await, outside)                                                                                      \
+  X(ppoll, "ppoll", await, outside)                                                                                    \
+  X(select, "select", await, outside)                                                                                  \
+  X(pselect, "pselect", await, outside)                                                                                \
+  X(epoll_wait, "epoll_wait", await, outside)                                                                          \
+  X(epoll_pwait, "epoll_pwait", await, outside)                                                                        \
+  X(pause, "pause", await, outside)                                                                                    \
+  X(sigsuspend, "sigsuspend", await, outside)                                                                          \
+  X(sigwait, "sigwait", await, outside)                                                                                \
+  X(sigwaitinfo, "sigwaitinfo", await, outside)                                                                        \
+  X(sigtimedwait, "sigtimedwait", await, outside)                                                                      \
+  X(read, "read", await, outside)                                                                                      \
+  X(recv, "recv", await, outside)                                                                                      \
+  X(recvfrom, "recvfrom", await, outside)                                                                              \
+  X(recvmsg, "recvmsg", await, outside)                                                                                \
+  X(accept, "accept", await, outside)                                                                                  \
+  X(accept4, "accept4", await, outside)                                                                                \
+  X(connect, "connect", await, outside)                                                                                \
+  X(wait, "wait", await, outside)                                                                                      \
+  X(waitpid, "waitpid", await, outside)                                                                                \
+  X(wait4, "wait4", await, outside)                                                                                    \
+  X(waitid, "waitid", await, outside)                                                                                  \
+  X(pthread_kill, "pthread_kill", event, outside)                                                                      \
   X(report, "whywait::report", event, thread)                                                                          \
   X(code, "code", event, thread)
 // clang-format on
@@ -2472,7 +2501,7 @@ inline namespace v0 {
 namespace core {
 
 /// What a thread primitive does to the order of events. Records of waits name their causer, the record at whose beginning they
-/// ended (thread_record.hpp), except await_notify.
+/// ended (thread_record.hpp), except await_notify, and awaits of something outside of the process.
 enum class thread_op : uint8_t {
   take,            ///< takes a lock: waits for its holders, one after the other
   take_shared,     ///< the same beside other readers
@@ -2489,7 +2518,16 @@ enum class thread_op : uint8_t {
 };
 
 /// The kind of object that threads share.
-enum class thread_object : uint8_t { lock, condition, barrier, latch, semaphore, future, thread };
+enum class thread_object : uint8_t {
+  lock,
+  condition,
+  barrier,
+  latch,
+  semaphore,
+  future,
+  thread,
+  outside  ///< no thread of the process need end the wait: time, signals, files, connections, processes
+};
 
 }  // namespace core
 }  // namespace v0

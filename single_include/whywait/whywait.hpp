@@ -460,6 +460,35 @@ inline constexpr size_t most_output_path = 1024;
   X(omp_unset_lock, "omp_unset_lock", release, lock)                                                                   \
   X(omp_taskwait, "omp taskwait", await, latch)                                                                        \
   X(omp_task_end, "end of omp task", event, latch)                                                                     \
+  X(nanosleep, "nanosleep", await, outside)                                                                            \
+  X(clock_nanosleep, "clock_nanosleep", await, outside)                                                                \
+  X(usleep, "usleep", await, outside)                                                                                  \
+  X(sleep, "sleep", await, outside)                                                                                    \
+  X(pthread_once, "pthread_once", await, latch)                                                                        \
+  X(pthread_once_end, "end of pthread_once", event, latch)                                                             \
+  X(poll, "poll", await, outside)                                                                                      \
+  X(ppoll, "ppoll", await, outside)                                                                                    \
+  X(select, "select", await, outside)                                                                                  \
+  X(pselect, "pselect", await, outside)                                                                                \
+  X(epoll_wait, "epoll_wait", await, outside)                                                                          \
+  X(epoll_pwait, "epoll_pwait", await, outside)                                                                        \
+  X(pause, "pause", await, outside)                                                                                    \
+  X(sigsuspend, "sigsuspend", await, outside)                                                                          \
+  X(sigwait, "sigwait", await, outside)                                                                                \
+  X(sigwaitinfo, "sigwaitinfo", await, outside)                                                                        \
+  X(sigtimedwait, "sigtimedwait", await, outside)                                                                      \
+  X(read, "read", await, outside)                                                                                      \
+  X(recv, "recv", await, outside)                                                                                      \
+  X(recvfrom, "recvfrom", await, outside)                                                                              \
+  X(recvmsg, "recvmsg", await, outside)                                                                                \
+  X(accept, "accept", await, outside)                                                                                  \
+  X(accept4, "accept4", await, outside)                                                                                \
+  X(connect, "connect", await, outside)                                                                                \
+  X(wait, "wait", await, outside)                                                                                      \
+  X(waitpid, "waitpid", await, outside)                                                                                \
+  X(wait4, "wait4", await, outside)                                                                                    \
+  X(waitid, "waitid", await, outside)                                                                                  \
+  X(pthread_kill, "pthread_kill", event, outside)                                                                      \
   X(report, "whywait::report", event, thread)                                                                          \
   X(code, "code", event, thread)
 // clang-format on
@@ -469,7 +498,7 @@ inline namespace v0 {
 namespace core {
 
 /// What a thread primitive does to the order of events. Records of waits name their causer, the record at whose beginning they
-/// ended (thread_record.hpp), except await_notify.
+/// ended (thread_record.hpp), except await_notify, and awaits of something outside of the process.
 enum class thread_op : uint8_t {
   take,            ///< takes a lock: waits for its holders, one after the other
   take_shared,     ///< the same beside other readers
@@ -486,7 +515,16 @@ enum class thread_op : uint8_t {
 };
 
 /// The kind of object that threads share.
-enum class thread_object : uint8_t { lock, condition, barrier, latch, semaphore, future, thread };
+enum class thread_object : uint8_t {
+  lock,
+  condition,
+  barrier,
+  latch,
+  semaphore,
+  future,
+  thread,
+  outside  ///< no thread of the process need end the wait: time, signals, files, connections, processes
+};
 
 }  // namespace core
 }  // namespace v0
@@ -3508,6 +3546,7 @@ struct open_call {
   int32_t peer;  ///< of calls that name one: rank in `comm`; negative: any or none
   int32_t tag;
   core::mpi_call call;
+  uint32_t site;  ///< of thread primitives: sync_record::site
 };
 
 /// What a thread's calls left besides its records: location::calls.
@@ -15546,7 +15585,9 @@ inline void store_postings(call& here, MPI_Win window, bool targets, unsigned fl
   }
 }
 
-inline core::sync_record* store_whole(call& here, MPI_Win window, int target = -1, uint64_t bytes = 0,
+constexpr int whole_window = INT32_MIN;  ///< a target that no MPI library uses; in MPICH -1 is MPI_PROC_NULL
+
+inline core::sync_record* store_whole(call& here, MPI_Win window, int target = whole_window, uint64_t bytes = 0,
                                       int32_t tag = -1) noexcept {
   core::sync_record* const r = here.store(target == MPI_PROC_NULL ? flag::proc_null : 0, 0);
   if (r == nullptr) return nullptr;
@@ -15706,7 +15747,7 @@ inline int sync_window(core::mpi_call what, caller from, passed_call& pass) {
 }
 
 /// MPI_Win_lock to MPI_Win_flush_local_all. `target`: -1: all.
-inline int lock_window(core::mpi_call what, caller from, passed_call& pass, MPI_Win window, int target,
+inline int lock_window(core::mpi_call what, caller from, passed_call& pass, MPI_Win window, int target = detail::whole_window,
                        bool exclusive = false) {
   call here(what, from);
   if (!here) return pass();
@@ -15785,13 +15826,13 @@ inline int lock_window(core::mpi_call what, caller from, passed_call& pass, MPI_
   X(Win_test, (MPI_Win win, int* flag), (win, flag), test_epoch, (, win, flag))                                        \
   X(Win_lock, (int kind, int rank, int assertion, MPI_Win win), (kind, rank, assertion, win), lock_window, (, win,     \
     rank, kind == MPI_LOCK_EXCLUSIVE))                                                                                 \
-  X(Win_lock_all, (int assertion, MPI_Win win), (assertion, win), lock_window, (, win, -1))                            \
+  X(Win_lock_all, (int assertion, MPI_Win win), (assertion, win), lock_window, (, win))                                \
   X(Win_unlock, (int rank, MPI_Win win), (rank, win), lock_window, (, win, rank))                                      \
-  X(Win_unlock_all, (MPI_Win win), (win), lock_window, (, win, -1))                                                    \
+  X(Win_unlock_all, (MPI_Win win), (win), lock_window, (, win))                                                        \
   X(Win_flush, (int rank, MPI_Win win), (rank, win), lock_window, (, win, rank))                                       \
-  X(Win_flush_all, (MPI_Win win), (win), lock_window, (, win, -1))                                                     \
+  X(Win_flush_all, (MPI_Win win), (win), lock_window, (, win))                                                         \
   X(Win_flush_local, (int rank, MPI_Win win), (rank, win), lock_window, (, win, rank))                                 \
-  X(Win_flush_local_all, (MPI_Win win), (win), lock_window, (, win, -1))                                               \
+  X(Win_flush_local_all, (MPI_Win win), (win), lock_window, (, win))                                                   \
   X(Fetch_and_op, (const void* origin, void* result, MPI_Datatype type, int rank, MPI_Aint displacement, MPI_Op        \
     op, MPI_Win win), (origin, result, type, rank, displacement, op, win), transfer, (, 1, type, rank, win))           \
   X(Compare_and_swap, (const void* origin, const void* compare, void* result, MPI_Datatype type, int rank,             \
@@ -16759,6 +16800,9 @@ struct blocking_part {
   void* self;
 };
 
+/// In place of a descriptor: the call is only counted.
+constexpr int only_counted = -2;
+
 /// The slow paths of primitives, in the module that contains the recorder. A primitive takes one where a thread waits, or where
 /// it may end the wait of a thread. `object` identifies what the threads share.
 struct slow_calls {
@@ -16770,6 +16814,9 @@ struct slow_calls {
   int (*release)(const sync_site& site, lock_watch& watch, const void* object, blocking_part give_up);
   /// Waits for one event. Afterwards `cause` (if not null) holds the name of its record.
   int (*await)(const sync_site& site, const void* object, const uint64_t* cause, blocking_part block);
+  /// Waits for something outside of the process. `descriptor`: what it reads, or -1; the time that a read of a file takes belongs
+  /// to the code around it. only_counted: so does all of it, and the call site counts it.
+  int (*await_outside)(const sync_site& site, int descriptor, blocking_part block);
   /// An event that may end waits. Stores the name of its record in `cause`; 0: none. The record names the one before it.
   void (*event)(const sync_site& site, const void* object, uint64_t* cause) noexcept;
   /// One of `members` threads comes to a meeting and does not wait. If it is the last one, which is the event, the name is stored
@@ -16883,7 +16930,7 @@ class sync_call {
                   : facts->sites.find_or_add(detail::known_caller{site.address, site.outer}, site.call, at->path);
   }
   ~sync_call() {
-    if (open_) facts_->open.frame = nullptr;  // its thread was cancelled
+    if (open_) withdraw();  // its thread was cancelled
   }
   sync_call(const sync_call&) = delete;
   sync_call& operator=(const sync_call&) = delete;
@@ -16911,20 +16958,26 @@ class sync_call {
   /// Shows readers of other threads what this one waits for, until `end`.
   void show_wait() noexcept {
     record::open_call& open = facts_->open;
+    core::mpi_call name = site_->call;
     open.address = site_->address;
-    open.begin = begin_;
-    open.call = site_->call;
+    __atomic_store_n(&open.begin, begin_, __ATOMIC_RELAXED);
+    __atomic_store(&open.call, &name, __ATOMIC_RELAXED);
+    __atomic_store_n(&open.site, number_, __ATOMIC_RELAXED);
     open.peer = open.tag = -1;
     open.comm = 0;
-    open.frame = site_->frame;
+    __atomic_store_n(&open.frame, site_->frame, __ATOMIC_RELEASE);
     open_ = true;
+  }
+  /// Ends what `show_wait` began; without `end` the time of the call is that of the code around it.
+  void withdraw() noexcept {
+    __atomic_store_n(&facts_->open.frame, static_cast<const void*>(nullptr), __ATOMIC_RELEASE);
+    open_ = false;
   }
   /// Reads the clock. Returns whether the wait is long enough for a record; else it is counted.
   bool end() noexcept { return end_at(core::cycle_clock::now()); }
   bool end_at(uint64_t now) noexcept {
     end_ = now > begin_ ? now : begin_;
-    facts_->open.frame = nullptr;
-    open_ = false;
+    withdraw();
     const uint64_t ticks = end_ - begin_;
     record::call_site& site = facts_->sites[number_];
     ++site.count;
@@ -16933,6 +16986,12 @@ class sync_call {
     detail::count(facts_->short_waits, 1);
     detail::count(facts_->short_ticks, ticks);
     return false;
+  }
+  /// The call site counts the time since `begin`, which stays that of the code around it.
+  void count(uint64_t now) noexcept {
+    record::call_site& site = facts_->sites[number_];
+    ++site.count;
+    site.ticks += now > begin_ ? now - begin_ : 0;
   }
   uint64_t ended() const noexcept { return end_; }
 
@@ -17286,6 +17345,30 @@ inline int await_at(const sync_site& site, const void* object, int32_t phase, in
 inline int await(const sync_site& site, const void* object, const uint64_t* cause, blocking_part block) {
   return await_at(site, object, -1, -1, cause, block);
 }
+/// Code that reads a file does so while others use the processor, or copies pages that are in memory: no thread can hasten it.
+__attribute__((noinline, cold)) inline bool is_file(int descriptor) noexcept {
+  struct stat about;
+  return fstat(descriptor, &about) == 0 && (S_ISREG(about.st_mode) || S_ISBLK(about.st_mode) || S_ISDIR(about.st_mode));
+}
+inline int await_outside(const sync_site& site, int descriptor, blocking_part block) {
+  sync_call call(site);
+  if (!call) return block.run(block.self);
+  call.begin();
+  if (descriptor != only_counted) call.show_wait();
+  const int result = block.run(block.self);
+  const uint64_t now = core::cycle_clock::now();
+  if (descriptor == only_counted) {
+    call.count(now);
+    return result;
+  }
+  if (descriptor >= 0 && now > call.begun() + call.least_ticks() && is_file(descriptor)) {
+    call.withdraw();
+    return result;
+  }
+  if (!call.end_at(now)) return result;
+  if (core::sync_record* const r = call.store_wait(0)) call.finish(r);
+  return result;
+}
 inline int await_members(const sync_site& site, const void* object, uint32_t phase, uint32_t members, const uint64_t* cause,
                          blocking_part block) {
   return await_at(site, object, static_cast<int32_t>(phase & 0x7fffffffu), static_cast<int32_t>(members & 0x7fffffffu), cause,
@@ -17431,9 +17514,9 @@ namespace threads {
 namespace detail {
 
 __attribute__((visibility("hidden"))) inline constexpr slow_calls recorded_calls = {
-    &take,         &took,          &release,      &await,  &event,
-    &last_member,  &await_members, &await_notify, &notify, &missed_notification,
-    &begin_thread, &end_thread};
+    &take,        &took,          &release,      &await,  &await_outside,       &event,
+    &last_member, &await_members, &await_notify, &notify, &missed_notification, &begin_thread,
+    &end_thread};
 
 }  // namespace detail
 
@@ -18782,7 +18865,10 @@ struct location_history {
   chunked_view<const thread_cut> cuts;      ///< where threads were that this one began to wait for, by record
   chunked_view<const path_step> cut_steps;  ///< what they had done since their last record, in the order of the cuts
   chunked_view<const path_step> open_steps; ///< what it has done since its last record, if it still runs
-  std::uint64_t absent = 0;                 ///< clock ticks in which its thread did not exist (thread_book)
+  std::uint64_t open_wait = 0;  ///< when the wait began in which it is at the end, for a thread or something outside; 0: none
+  std::uint32_t open_site = 0;  ///< sync_record::site of that call
+  mpi_call open_call = mpi_call::none;
+  std::uint64_t absent = 0;  ///< clock ticks in which its thread did not exist (thread_book)
   std::uint64_t opened = 0;  ///< when the thread began, if it left no record of that; clock ticks, 0: not known
   std::vector<stable_key> call_sites;  ///< meaning of sync_record::site
   chunked_view<const order_segment> order;  ///< with WHYWAIT_PATH=order, by record
@@ -18994,6 +19080,7 @@ struct balance_answer {
   bool after = false;  ///< all unmarked code after one call, to whatever call each rank makes next
   bool several = false;  ///< in some epochs another rank spends most time in it
   bool moves = false;  ///< the imbalance lies now here, now there, and evening it out saves clearly more than `saving_ns`
+  bool bounded = false;  ///< `saving_ns` is at most that: all processors are busy then
   bool region = false;  ///< marked code; neither: start-up, or inside a call
   std::int64_t most_ns = 0;  ///< time of that rank in it
   std::int64_t sum_ns = 0;  ///< time of all ranks in it
@@ -21663,32 +21750,46 @@ class location_clocks {
 
   /// Goes to the beginning of the next record. At the end it enters the last steps and returns false.
   bool begin_next() {
-    const bool last = legs_.at_last();
+    const bool last = prepared_ ? ends_ : legs_.at_last();
     if (last) last_delay_ = delay_;
-    legs_.next([this](std::uint32_t clock, std::int64_t ns) {
-      if ((clock & clock_plan::moves_bit) == 0) delay_[clock] += ns;
-      else ahead_[clock & ~clock_plan::moves_bit] += ns;
-    });
-    now_ns_ = legs_.leg().begin_ns;
-    const clock_legs::overhead& o = legs_.own();
-    spend(o.before_ns, 0);
-    error_ns_ += o.error_ns;
-    spend(o.inside_ns, o.uncertain);
-    now_ns_ += o.inside_ns;
+    if (prepared_) {
+      for (std::size_t h = 0; h != clocks_; ++h) delay_[h] += more_[h];
+      for (const std::uint32_t h : plan_->moving()) ahead_[h] += more_ahead_[h];
+    } else {
+      enter(delay_, ahead_);
+    }
+    prepared_ = false;
+    leg_ = legs_.leg();
+    own_ = legs_.own();
+    record_ = legs_.record();
+    now_ns_ = leg_.begin_ns;
+    spend(own_.before_ns, 0);
+    error_ns_ += own_.error_ns;
+    spend(own_.inside_ns, own_.uncertain);
+    now_ns_ += own_.inside_ns;
     return !last;
+  }
+  /// Reads the record that follows while the current one waits for stamps.
+  void prepare() {
+    if (prepared_) return;
+    prepared_ = true;
+    ends_ = legs_.at_last();
+    for (std::size_t h = 0; h != clocks_; ++h) more_[h] = 0;
+    for (const std::uint32_t h : plan_->moving()) more_ahead_[h] = 0;
+    enter(more_, more_ahead_);
   }
 
   /// Time from the beginning of the current call to MPI's start.
-  std::int64_t inside_ns() const noexcept { return legs_.own().inside_ns; }
-  std::uint32_t record() const noexcept { return legs_.record(); }
+  std::int64_t inside_ns() const noexcept { return own_.inside_ns; }
+  std::uint32_t record() const noexcept { return record_; }
 
   void stamp(clock_stamp& s) const noexcept {
-    const std::int64_t ahead_ns = legs_.own().ahead_ns;
+    const std::int64_t ahead_ns = own_.ahead_ns;
     s.ready_ns = now_ns_ + ahead_ns;
     s.bound_ns = bound_ns_ + ahead_ns;
     s.error_ns = error_ns();
     for (std::size_t h = 0; h != clocks_; ++h) s.at[h] = without(now_ns_, delay_[h]);
-    if (!legs_.leg().sends) return;
+    if (!leg_.sends) return;
     for (const std::uint32_t h : plan_->moving()) s.at[h] -= ahead_[h];
   }
 
@@ -21702,7 +21803,7 @@ class location_clocks {
   /// go on.
   template <class Late>
   blocked finish_record(const clock_stamp* needed, std::int64_t measured_ns, Late&& late_ns) {
-    const clock_leg& leg = legs_.leg();
+    const clock_leg& leg = leg_;
     blocked waited{measured_ns, measured_ns};  // without a known cause the wait stays as measured
     if (needed != nullptr) {
       const std::int64_t go_ns = std::max(now_ns_, std::min(needed->ready_ns, leg.leave_ns)), wait_ns = go_ns - now_ns_;
@@ -21733,7 +21834,7 @@ class location_clocks {
     }
     if (leg.brings_data)
       for (const std::uint32_t h : plan_->moving()) ahead_[h] = 0;
-    spend(std::min(legs_.own().back_ns, tail_ns), legs_.own().uncertain);
+    spend(std::min(own_.back_ns, tail_ns), own_.uncertain);
     now_ns_ = leg.leave_ns;
     return waited;
   }
@@ -21754,6 +21855,14 @@ class location_clocks {
   std::int64_t useful_ns() const noexcept { return legs_.useful_ns(); }
 
  private:
+  // Enters what the clocks save before the next record.
+  void enter(clock_bank<most_clocks>& delay, clock_bank<most_clocks>& ahead) {
+    legs_.next([&delay, &ahead](std::uint32_t clock, std::int64_t ns) {
+      if ((clock & clock_plan::moves_bit) == 0) delay[clock] += ns;
+      else ahead[clock & ~clock_plan::moves_bit] += ns;
+    });
+  }
+
   // Enters overhead with the possible relative error `uncertain`.
   void spend(std::int64_t ns, double uncertain) noexcept {
     if (ns <= 0) return;
@@ -21763,13 +21872,18 @@ class location_clocks {
     if (plan_->compensates()) delay_[0] += ns;
   }
 
-  clock_legs legs_;
+  clock_legs legs_;  ///< at the current record, or at the one that is prepared
+  clock_leg leg_{};  ///< the current record
+  clock_legs::overhead own_;
+  std::uint32_t record_ = 0;
+  bool prepared_ = false, ends_ = false;  ///< ends_: what is prepared is the end of recording
   std::int64_t now_ns_, bound_ns_ = 0, executed_ns_ = 0;
   double error_ns_ = 0;
   const clock_plan* plan_;
   std::size_t clocks_;
   clock_bank<most_clocks> delay_, last_delay_;
   clock_bank<most_clocks> ahead_;  ///< since the location last received anything: work before which a clock moves sends
+  clock_bank<most_clocks> more_, more_ahead_;  ///< what is prepared
 };
 
 }  // namespace clocks
@@ -22766,14 +22880,17 @@ class need_book {
   void add_call(std::uint16_t location, std::uint32_t record, core::call_role role, const explain::message_match* first,
                 const explain::message_match* last, const explain::arrival* cause, const explain::location_walk& walk) {
     const explain::message_match* earliest = nullptr;
-    bool buffered = false;
+    bool buffered = false, waited = false;
     const bool any = role == core::call_role::complete_any;
     for (const explain::message_match* m = first; m != last; ++m) {
       const bool sure = m->receiving || m->progress || (m->partner.flags & explain::endpoint_flag::synchronous) != 0;
       const bool blamed = cause != nullptr && cause->causer_rank == m->rank && cause->causer_record == m->partner.record &&
                           cause->causer_location == m->partner.location &&
                           m->partner.begin_ns > given_at(rank_->locations[location], record, walk);
-      if (m->partner.begin_ns > walk.leave_ns()) continue;  // the clocks disagree: judged without it
+      // The clocks disagree, or the receive was posted after MPI had sent: judged without it.
+      if (m->partner.begin_ns > (m->receiving ? walk.leave_ns() : returned_at(rank_->locations[location], record, walk)))
+        continue;
+      waited = waited || blamed;
       if (!sure && !blamed && size(*m) < least_waiting_) {
         buffered = true;
       } else if (!any) {
@@ -22783,8 +22900,9 @@ class need_book {
         earliest = m;  // the partner's entry comes after the posting
       }
     }
-    // A send that needed its partner's progress was not complete at once, although its receive did not hold it up.
-    if (earliest != nullptr && (!buffered || earliest->progress)) add_request(location, record, *earliest);
+    // A send that needed its partner's progress was not complete at once, although its receive did not hold it up. Nor was a
+    // send complete in a call that waited for a message.
+    if (earliest != nullptr && (!buffered || earliest->progress || waited)) add_request(location, record, *earliest);
   }
 
   void add_request(std::uint16_t location, std::uint32_t record, const explain::message_match& m) {
@@ -22803,6 +22921,13 @@ class need_book {
   static std::int64_t given_at(const explain::location_history& here, std::uint32_t record,
                                const explain::location_walk& walk) {
     return walk.begin_ns() + std::llround(overhead_of(here, here.records[record].call).inside_ns);
+  }
+
+  // The time at which MPI returned: a partner that came later was not needed.
+  static std::int64_t returned_at(const explain::location_history& here, std::uint32_t record,
+                                  const explain::location_walk& walk) {
+    const std::int64_t back_ns = core::nearest(overhead_of(here, here.records[record].call).back_ns);
+    return std::max(walk.begin_ns(), walk.leave_ns() - std::max<std::int64_t>(0, back_ns));
   }
 
   static constexpr unsigned no_size = 64;
@@ -22831,7 +22956,7 @@ class need_book {
       if ((before != 0 && other(before - 1)) || (after != count && other(after))) continue;
       for (; at <= of.record; ++at) walk.step(here.records[at]);
       while (a != arrivals.size() && arrivals[a].record < of.record) ++a;
-      if (of.partner.begin_ns > walk.leave_ns()) {
+      if (of.partner.begin_ns > returned_at(here, of.record, walk)) {
         most_buffered = std::max(most_buffered, size(of));
       } else if (a != arrivals.size() && arrivals[a].record == of.record && arrivals[a].has(explain::arrival_flag::adopt) &&
                  arrivals[a].why == explain::pattern::late_receiver && of.partner.begin_ns > given_at(here, of.record, walk)) {
@@ -23375,7 +23500,11 @@ class clock_pass {
       return true;
     }
     bool needs() const noexcept { return l.need != l.needs_end && l.need->record == l.clocks.record(); }
-    bool ready() const noexcept { return !needs() || l.need->received == l.need->count; }
+    bool ready() {
+      if (!needs() || l.need->received == l.need->count) return true;
+      l.clocks.prepare();
+      return false;
+    }
     void finish() {
       const bool needed = needs();
       pass.finish(l, number, needed ? l.need : nullptr);
@@ -26319,8 +26448,8 @@ class arrival_rule {
 
   /// `matches`: those completed at this location. Both inputs are sorted by record. The result is a buffer of the
   /// scratch.
-  const base::pod_vector<arrival>& operator()(const message_match* matches, std::size_t match_count,
-                                              const base::pod_vector<arrival>& collectives) {
+  base::pod_vector<arrival>& operator()(const message_match* matches, std::size_t match_count,
+                                        const base::pod_vector<arrival>& collectives) {
     forget();
     result_.clear();
     const location_history& location = rank_->locations[here_];
@@ -26365,6 +26494,11 @@ class arrival_rule {
   }
 
  private:
+  // From MPI's return to the end of the call.
+  std::int64_t back_ns(core::mpi_call call) const noexcept {
+    return std::max<std::int64_t>(0, core::nearest(overhead_of(rank_->locations[here_], call).back_ns));
+  }
+
   static bool earlier_rank(const message_match& a, const message_match& b) noexcept {
     return a.rank != b.rank ? a.rank < b.rank : a.partner.location < b.partner.location;
   }
@@ -26409,8 +26543,8 @@ class arrival_rule {
         continue;
       }
       if ((m->partner.flags & endpoint_flag::operation) != 0) continue;
-      // A receive that was posted after the send had returned did not block it: the message was buffered.
-      const bool matters = m->receiving || t < walk.leave_ns();
+      // A receive that was posted after MPI had sent did not block it: the message was buffered.
+      const bool matters = m->receiving || t < walk.leave_ns() - back_ns(r.call);
       if (!matters || t <= walk.begin_ns()) {
         at_once = true;
         continue;
@@ -26495,7 +26629,8 @@ class arrival_rule {
   static pattern pattern_of(core::thread_object object) noexcept {
     switch (object) {
       case core::thread_object::lock: return pattern::mutex_contention;
-      case core::thread_object::condition: return pattern::condition_variable;
+      case core::thread_object::condition:
+      case core::thread_object::outside: return pattern::condition_variable;
       case core::thread_object::barrier: return pattern::thread_barrier;
       case core::thread_object::latch: return pattern::latch;
       case core::thread_object::semaphore: return pattern::semaphore;
@@ -27539,6 +27674,8 @@ class message_book {
 
   /// Adds a match that did not come from the exchange of postings.
   void add_match(const message_match& m) { answers_.push_back(m); }
+  /// The number of matches of sends, of earlier epochs and of those that were added.
+  std::size_t answers() const noexcept { return answers_.size(); }
 
   /// Frees the memory.
   void release() noexcept {
@@ -29291,10 +29428,12 @@ class forward_pass {
     }
   }
 
-  /// Sets the causers of one location's records. Call before `send_snapshot_requests`.
-  void set_arrivals(std::uint16_t location, const base::pod_vector<arrival>& arrivals) {
+  /// Sets the causers of one location's records. Call before `send_snapshot_requests`. Long lists are taken, not copied.
+  void set_arrivals(std::uint16_t location, base::pod_vector<arrival>& arrivals) {
+    static constexpr std::size_t worth_taking = 1 << 16;
     lane& l = lanes_[location];
-    l.arrivals = arrivals;
+    if (arrivals.size() < worth_taking) l.arrivals = arrivals;
+    else l.arrivals = std::move(arrivals);
     l.path.set_arrivals(l.arrivals);
   }
 
@@ -29441,6 +29580,7 @@ class forward_pass {
         const auto waiter = static_cast<std::uint16_t>(s.waiter_location & ~unsigned{second_wait});
         what.caused.push_back({s.record, links_[s.link].rank, waiter});
       }
+      lanes_[l].services.release();  // before the clocks take as much for themselves
       lanes_[l].path.report(what);
       clocks.add_explained_location(static_cast<std::uint16_t>(l), std::move(what));
     }
@@ -30094,8 +30234,9 @@ namespace explain {
 
 /// Adds the sums of the waits in which a block differs in one direction to those of the other direction. The times add
 /// up. The visits, work and times of the two sides are those of the more frequent direction if the other one has less
-/// than a third of its difference: a few waits in the opposite direction would distort their ratio.
-inline void add_direction(residual_sums& into, const residual_sums& other) noexcept {
+/// than a third of its difference: a few waits in the opposite direction would distort their ratio. `single`: both are of one
+/// wait, whose sides are what they are.
+inline void add_direction(residual_sums& into, const residual_sums& other, bool single = false) noexcept {
   const auto size = [](const residual_sums& s) {
     const std::int64_t visits = std::abs(s.causer_visits - s.waiter_visits);
     return visits != 0 ? visits : std::abs(s.causer_work - s.waiter_work);
@@ -30104,7 +30245,7 @@ inline void add_direction(residual_sums& into, const residual_sums& other) noexc
   const std::int64_t a = by_visits ? std::abs(into.causer_visits - into.waiter_visits) : size(into);
   const std::int64_t b = by_visits ? std::abs(other.causer_visits - other.waiter_visits) : size(other);
   const residual_sums sides = a >= b ? into : other;
-  const bool apart = std::min(a, b) * 3 < std::max(a, b);
+  const bool apart = !single && std::min(a, b) * 3 < std::max(a, b);
   into.add(other);
   if (!apart) return;
   into.causer_visits = sides.causer_visits;
@@ -30116,10 +30257,24 @@ inline void add_direction(residual_sums& into, const residual_sums& other) noexc
   into.lead_visits = sides.lead_visits;
 }
 
-/// Joins the two directions of each block of a residual sorted by `residual_term::before`.
-inline void join_directions(base::vector<residual_term>& residual) {
+/// Leads of parts that cancel have moved no visits, but time from one side to the other: puts it back, so that the sides differ by
+/// the total.
+inline void restore_sides(residual_sums& sums) noexcept {
+  const std::int64_t moved = sums.total_ns - (sums.causer_ns - sums.waiter_ns);
+  if (sums.lead_visits != 0 || moved == 0) return;
+  sums.waiter_ns -= moved;  // a lead was taken from the waiting side
+  if (sums.waiter_ns >= 0) return;
+  sums.causer_ns -= sums.waiter_ns;
+  sums.waiter_ns = 0;
+}
+
+/// Joins the two directions of each block of a residual sorted by `residual_term::before`. `count`: waits.
+inline void join_directions(base::vector<residual_term>& residual, std::int64_t count) {
   base::join_neighbours(
-      residual, [](const residual_term& a, const residual_term& b) { return a.same_block(b); }, add_direction);
+      residual, [](const residual_term& a, const residual_term& b) { return a.same_block(b); },
+      [count](residual_term& a, const residual_term& b) { add_direction(a, b, count == 1); });
+  if (count != 1) return;
+  for (residual_term& t : residual) restore_sides(t);
 }
 
 namespace detail {
@@ -30204,6 +30359,7 @@ inline void merge_same_code(explanation& e, const base::vector<block_meaning>& m
     merged.total_ns = sums.total_ns;
     merged.speed_ns = sums.total_ns - merged.visits_ns;
     merged.inherited_ns = std::max<std::int64_t>(0, std::min(sums.total_ns, sums.inherited_ns));
+    merged.lead_visits += sums.lead_visits;
     for (const detail::one_sided_code& c : all) {
       if (c.group == g && &e.residual[c.term] != name) gone.push_back(c.term);
     }
@@ -30320,7 +30476,7 @@ inline base::vector<explanation> present(base::vector<merged_class>& merged, con
       if (merged[i].sum.count == 0) continue;
       explanation& e = merged[i].sum;
       merge_same_code(e, meanings);
-      join_directions(e.residual);
+      join_directions(e.residual, e.count);
       cut_residual(e, settings);
       bound_shares(e.waiters, settings.listed_locations);
       bound_shares(e.causers, settings.listed_locations);
@@ -30806,6 +30962,8 @@ class rank_engine {
     base::key_map communicators;
     base::pod_vector<std::uint32_t> places;
     base::pod_vector<message_match> matches;
+    const rank_engine* matched = nullptr;  ///< whose they are
+    std::size_t answers = 0;               ///< its message_book::answers() at that time
     arrival_rule::scratch rule;
   };
 
@@ -30922,7 +31080,7 @@ class rank_engine {
 
   // Between stages 3 and 4.
   void find_blocked(scratch& s) {
-    messages_.matches(s.places, s.matches);
+    list_matches(s);
     progress_.find_blocked(messages_.postings(), s.matches, s.places);
   }
   template <class Outbox>
@@ -30949,7 +31107,7 @@ class rank_engine {
     if (rank_->continues) memory_->carried = messages_.carried();
     if (rank_->continues) memory_->collectives = collectives_.counts();
     totals_.unmatched = messages_.unmatched();
-    messages_.matches(s.places, s.matches);
+    list_matches(s);
     messages_.release();
     make_answers();
     forward_.reset(new forward_pass(*rank_, *settings_, earliest_ns, memory_->blocks, memory_->classes, *scratch_));
@@ -30965,7 +31123,8 @@ class rank_engine {
       base::pod_vector<arrival>& answers = answers_[l];
       if (!std::is_sorted(answers.begin(), answers.end(), earlier)) small_stable_sort(answers, earlier);
       arrival_rule rule(*rank_, static_cast<std::uint16_t>(l), *settings_, paused_, s.rule);
-      const base::pod_vector<arrival>& arrivals = rule(s.matches.data() + first, last - first, answers);
+      base::pod_vector<arrival>& arrivals = rule(s.matches.data() + first, last - first, answers);
+      answers.release();
       for (const arrival& a : arrivals) totals_.clock_violations += a.has(arrival_flag::violation) ? 1 : 0;
       if (clocks_ != nullptr) {
         clocks_->add_messages(static_cast<std::uint16_t>(l), s.matches.data() + first, last - first, arrivals);
@@ -31077,6 +31236,14 @@ class rank_engine {
     std::int32_t rank;
     std::size_t end;  ///< end of the reply in reply_bytes_
   };
+
+  // Lists the matches of this rank, unless they are listed already.
+  void list_matches(scratch& s) {
+    if (s.matched == this && s.answers == messages_.answers()) return;
+    messages_.matches(s.places, s.matches);
+    s.matched = this;
+    s.answers = messages_.answers();
+  }
 
   // Makes one list for each location.
   void make_answers() {
@@ -33031,6 +33198,7 @@ struct finding {
   bool matters = true;      ///< whether it reaches the threshold
   bool saves = true;        ///< whether `saving` is worth reporting
   bool predicted = false;   ///< `saving` is a prediction for the changed run, not an upper bound
+  bool at_least = false;    ///< the changed run saves more than `saving`
   bool of_pattern = false;  ///< it describes the pattern of the wait, not its cause
   std::uint32_t rule = 0;   ///< index in knowledge::problems
 
@@ -33049,11 +33217,45 @@ struct wait_advice {
   base::vector<finding> list;  ///< most saving first
 };
 
+/// What the kernel took from the ranks: time in which their own code was ready to run and had no processor. A smaller effect is no
+/// evidence against the code.
+struct processor_noise {
+  struct share {
+    std::int32_t rank;
+    std::int64_t ns;
+  };
+  /// Above this part of the run an effect counts in any case: ranks that share processors do not stop to be uneven.
+  static constexpr double most_of_run = 0.1;
+
+  std::int64_t all_ns = 0;  ///< of all ranks
+  base::pod_vector<share> ranks;  ///< of the ranks that take longest in some block
+
+  /// In seconds; at most a part of the run.
+  static double least_effect(std::int64_t ns, double run_seconds) noexcept {
+    return std::min(static_cast<double>(ns) * 1e-9, most_of_run * run_seconds);
+  }
+  std::int64_t of(std::int32_t rank) const noexcept {
+    for (const share& s : ranks)
+      if (s.rank == rank) return s.ns;
+    return 0;
+  }
+  void add(std::int32_t rank, std::int64_t ns) {
+    if (rank >= 0 && ns > 0 && of(rank) == 0) ranks.push_back({rank, ns});
+  }
+};
+
 /// The result of all rules for one run.
 struct evaluation {
-  base::vector<wait_advice> waits;     ///< one per entry of outcome::waits, in order; empty: no rules ran
-  base::vector<finding> problems;      ///< findings that belong to no single wait, largest saving first
+  base::vector<wait_advice> waits;  ///< one per entry of outcome::waits, in order; empty: no rules ran
+  base::vector<finding> problems;  ///< findings that belong to no single wait, largest saving first
   base::vector<std::string> messages;  ///< run-time errors of rules, ready to print
+  processor_noise noise;
+  /// Time of a rank in all code, above the mean of all ranks.
+  struct whole_time {
+    std::int32_t rank;
+    std::int64_t above_mean_ns;
+  };
+  base::pod_vector<whole_time> whole;  ///< of the ranks that take longest in some block
 };
 
 }  // namespace rules
@@ -33114,9 +33316,9 @@ inline core::stable_key top_block(const rules::finding& f, const explain::outcom
 }
 
 /// The verdicts of rules that save enough, each once: those about causes, or those about the patterns of waits. A block that is to
-/// be balanced has no other verdict that saves less. `covering`: findings whose root, a rank, has a verdict of its own.
+/// be balanced has no other verdict that saves less. A pattern counts if it saves more than `noise` seconds. `covering`: findings whose root, a rank, has a verdict of its own.
 inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<rules::finding>& findings,
-                         const explain::outcome& found, double run, bool of_pattern,
+                         const explain::outcome& found, double run, bool of_pattern, double noise,
                          const base::vector<rules::finding>& covering = {}) {
   const auto covered = [&](const rules::finding& f) {  // a part of what is wrong with a rank, or with a block
     const core::stable_key top = top_block(f, found);
@@ -33130,6 +33332,7 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
   for (const rules::finding& f : findings) {
     if (covered(f)) continue;
     if (f.verdict.empty() || !f.matters || f.of_pattern != of_pattern || f.saving < least_share * run) continue;
+    if (of_pattern && f.saving < noise) continue;
     if (std::any_of(all.begin(), all.end(), [&f](const verdict_entry& v) { return v.claim == f.verdict; })) continue;
     verdict_entry v;
     v.problem = f.problem;
@@ -33152,6 +33355,15 @@ inline bool rule_replaces(const explain::balance_answer& b, const explain::outco
   for (const rules::wait_advice& w : said.waits)
     if (std::any_of(w.list.begin(), w.list.end(), replaces)) return true;
   return std::any_of(said.problems.begin(), said.problems.end(), replaces);
+}
+
+/// Whether the rank of an answer also takes longer in all, by half of what it has more of the block: if not, it may run elsewhere what
+/// the others run there.
+inline bool computes_more(const explain::balance_answer& b, const rules::evaluation& said) noexcept {
+  const std::int64_t excess_ns = b.most_ns - b.sum_ns / std::max(1, b.among);
+  return std::none_of(said.whole.begin(), said.whole.end(), [&](const rules::evaluation::whole_time& w) {
+    return w.rank == b.rank && 2 * w.above_mean_ns < excess_ns;
+  });
 }
 
 /// The ranks that take nearly as long as the slowest one, with a verb: "rank 1 takes", "ranks 2 and 3 take", "12 of 64 ranks take".
@@ -33193,13 +33405,16 @@ inline base::vector<explain::balance_answer> balances_of(const explain::outcome&
 /// The blocks whose balancing would shorten the run by at least `least_share`, and what rules say, largest saving first. Time
 /// inside MPI and start-up cannot be balanced. Of unmarked code all of it is named if balancing that saves clearly more than
 /// any part, and not mostly for the sake of code that only one rank runs; else the parts, each once. If nothing is known about
-/// causes, the pattern of the waits whose removal saves most. `dealt`: as in `balances_of`.
+/// causes, the pattern of the waits whose removal saves most. What the kernel may have caused (`said.noise`) has no verdict. `dealt`:
+/// as in `balances_of`.
 inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, const name_resolver& resolve,
                                               const rules::evaluation& said, std::int64_t dealt) {
   const base::vector<explain::balance_answer> balances = balances_of(found, dealt);
   constexpr double least_ratio = 1.05, clearly_more = 1.1;
   base::vector<verdict_entry> all;
   const double run = base::seconds_of(found.total_ns != 0 ? found.total_ns : found.longest_ns);
+  const double noise = rules::processor_noise::least_effect(said.noise.all_ns, run);
+  bool drowned = false;
   std::int64_t all_ns = 0, part_ns = 0, alone_ns = 0;
   std::int32_t all_rank = -1;
   for (const explain::balance_answer& b : balances) {
@@ -33233,8 +33448,14 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     v.rank = b.rank;
     v.ratio = divided ? 0 : slow_ratio(b);
     if ((v.ratio > 0 && v.ratio < least_ratio) || rule_replaces(b, found, said)) continue;
+    if (!divided && saving < rules::processor_noise::least_effect(said.noise.of(b.rank), run)) {
+      drowned = true;
+      continue;
+    }
+    const bool nearly_all = v.ratio <= 0 || v.ratio >= 100;
+    if (b.after && nearly_all && !computes_more(b, said)) continue;
     v.saving_seconds = saving;
-    v.predicted = !is_dealt(b, dealt);
+    v.predicted = !is_dealt(b, dealt) && !b.bounded;
     v.at_least = v.predicted && b.moves;
     v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
     const std::string code = code_text(v.where);
@@ -33242,7 +33463,6 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                              : b.after && v.from ? "the code after " + base::brief_call_text(*v.from)
                              : b.pieces > 1      ? "unmarked code, above all " + between_text(v)
                                                  : "the code " + between_text(v);
-    const bool nearly_all = v.ratio <= 0 || v.ratio >= 100;
     const bool one_other = b.ranks - std::max(b.slow_ranks, 1) == 1;
     const std::string uneven = nearly_all ? slow_words(b, "does", "do") + " nearly all of "
                                           : slow_words(b, "takes", "take") + " " + base::fixed(v.ratio, v.ratio < 10 ? 1 : 0) +
@@ -33252,11 +33472,11 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     all.push_back(std::move(v));
   }
   for (const bool of_pattern : {false, true}) {
-    if (of_pattern &&
-        (!all.empty() || static_cast<double>(found.waiting_ns) < least_waiting * static_cast<double>(found.location_ns)))
+    if (of_pattern && (!all.empty() || drowned ||
+                       static_cast<double>(found.waiting_ns) < least_waiting * static_cast<double>(found.location_ns)))
       break;
-    add_verdicts(all, said.problems, found, run, of_pattern);
-    for (const rules::wait_advice& w : said.waits) add_verdicts(all, w.list, found, run, of_pattern, said.problems);
+    add_verdicts(all, said.problems, found, run, of_pattern, noise);
+    for (const rules::wait_advice& w : said.waits) add_verdicts(all, w.list, found, run, of_pattern, noise, said.problems);
     base::small_stable_sort(all,
                             [](const verdict_entry& a, const verdict_entry& b) { return a.saving_seconds > b.saving_seconds; });
     base::vector<verdict_entry> kept;
@@ -33407,6 +33627,7 @@ struct advice_entry {
   double seconds = 0;  ///< cost according to the rule
   bool predicted = false;  ///< the saving is that of the changed run by the virtual clocks, not an upper bound
   base::vector<std::string> actions = {};  ///< calls or blocks that cause it: "MPI_Send in calculate (jacobi.cpp:96)"
+  bool at_least = false;  ///< it saves more: what is uneven moves from rank to rank
 };
 
 /// One side of a row of a picture.
@@ -33482,6 +33703,7 @@ struct result {
   reports::not_understood not_understood;  ///< MPI time without an explanation
   reports::profile profile;  ///< regions, messages and ranks of the whole run
   mpi_time files;         ///< input and output
+  mpi_time asleep;        ///< of threads in a program without MPI: calls that only sleep, which count as code
   mpi_time other_worlds;  ///< waiting for processes outside of MPI_COMM_WORLD
   run_ledger ledger;  ///< efficiencies, cost of measuring, critical path, delay costs
   maps_section maps;  ///< ranks by time, ranks by ranks, propagation, other speeds; empty without WHYWAIT_OUTPUT
@@ -34242,6 +34464,7 @@ struct problem_rule {
   program advice;
   program verdict;          ///< text: what would shorten the run, for the first lines of a report; empty: not said there
   program predicted;        ///< boolean: `saving` is a prediction for the changed run, not an upper bound; empty: no
+  program at_least;         ///< boolean: the changed run saves more than `saving`; empty: no
   program root;             ///< text of the root cause: findings of one cause are one; empty: none
   double threshold = -1;    ///< least share of the run that is reported; negative: the threshold of the knowledge
   bool built_in = false;
@@ -35176,9 +35399,12 @@ class evaluator {
     out.advice = text(rule.advice, rows, extras);
     out.verdict = text(rule.verdict, rows, extras);
     out.root = text(rule.root, rows, extras);
-    double predicted = 0;
-    out.predicted =
-        !rule.predicted.empty() && log_.value(rule.predicted, rows, extras, store_.texts(), predicted) && predicted != 0;
+    const auto holds = [&](const program& condition) {
+      double value = 0;
+      return !condition.empty() && log_.value(condition, rows, extras, store_.texts(), value) && value != 0;
+    };
+    out.predicted = holds(rule.predicted);
+    out.at_least = holds(rule.at_least);
     out.saves = rule.saving.empty() || found.saving >= least_saving * store_.run_time;
     return out;
   }
@@ -35458,6 +35684,7 @@ struct program_facts {
   base::pod_vector<sends> sites;  ///< sorted by site
   bool shared_processors = false;  ///< ranks often waited for a processor, so that the virtual clocks see too little saving
   std::int64_t without_processor_ns = 0;  ///< of all ranks: ready to run, and no processor was free
+  processor_noise noise;
   bool useful_known = false;  ///< no rank waits outside MPI: time there is work, or without a processor
 
   /// Own work of a rank before each send of a call site, since it last completed a communication; 0: unknown.
@@ -35958,6 +36185,7 @@ class fact_maker {
     if (used > 0 && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
     if (!spreads_work(e.why)) avoidable = std::min(avoidable, by_order());
     w.set("avoidable", seconds(avoidable)).set("ranks", ranks_);
+    w.set("noise", processor_noise::least_effect(program_.noise.all_ns, seconds(found_.longest_ns)));
     // Without facts about the program it may work before its sends.
     w.set("sends_after_work",
           program_.code == nullptr || (e.count > 0 && 2 * program_.mean_ns_before(e.cause) * static_cast<double>(e.count) >=
@@ -35996,6 +36224,7 @@ class fact_maker {
       w.set("above_mean", seconds(above_mean(top, spread, longest_waiter)));
       w.set("balance_predicted",
             balance_predicted(top, spread) && !program_.shared_processors);  // then `above_mean` is a bound
+      w.set("balance_moves", balance_predicted(top, spread) && balance_of(top)->moves);
       set_earlier_sends(w, found_, names_, program_, e, top.block);
       w.set("top_waiting_amount", work ? top.waiter_work : top.waiter_visits)
           .set("top_unit", work ? "units of work" : "visits");
@@ -36171,6 +36400,7 @@ evaluation evaluate(const knowledge& known, const explain::outcome& found, std::
   findings all = evaluator(store).evaluate();
 
   evaluation out;
+  out.noise = program.noise;
   out.waits.resize(found.waits.size());
   for (finding& f : all.list) {
     if (f.wait < 0) {
@@ -36491,10 +36721,10 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "waiting_ranks top top_kind top_unit top_place lead excess earlier_sends earlier_ranks late_others;"
        "seconds: duration all_shapes longest mean wrong_order_duration indirect unexplained blocks_duration avoidable positive "
        "more slower "
-       "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean code_delay "
+       "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean noise code_delay "
        "code_system "
        "earlier_saving;"
-       "boolean: nonblocking same_site sends_after_work balance_predicted earlier_known",
+       "boolean: nonblocking same_site sends_after_work balance_predicted balance_moves earlier_known",
        false},
       {"block",
        "number: wait late_rank late_visits waiting_visits ratio share wait_share ranks;"
@@ -36509,6 +36739,10 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
       {"barrier_use", "number: site calls before_collective after_collective idle; text: place region; seconds: duration",
        false},
       {"completion", "number: late_exits ranks; text: site call region; seconds: duration longest mean", false},
+      {"notified",
+       "number: waits ranks in_vain missed; text: site call region; seconds: duration in_vain_duration missed_duration "
+       "most_missed",
+       false},
       {"point_to_point",
        "number: wait count; seconds: send_start_time send_wait_start_time recv_start_time recv_wait_start_time", false},
   };
@@ -38633,8 +38867,8 @@ class problem_compiler {
         if (!what.is(type::kind::wrong) && !(what.is(type::kind::number) && what.same_unit(type::duration())))
           out_.log.report(code::not_seconds, n.where, {"'", field, "' must be a duration in seconds, this is ", what.words()});
         good = good && what.is(type::kind::number) && what.same_unit(type::duration());
-      } else if (field == "predicted") {
-        const type what = expressions.compile(p.value, names, rule.predicted);
+      } else if (field == "predicted" || field == "at_least") {
+        const type what = expressions.compile(p.value, names, field == "predicted" ? rule.predicted : rule.at_least);
         if (!what.is(type::kind::wrong) && !what.is(type::kind::boolean))
           out_.log.report(code::wrong_type, n.where, {"'", field, "' must be a condition, this is ", what.words()});
         good = good && what.is(type::kind::boolean);
@@ -38651,8 +38885,8 @@ class problem_compiler {
         good = good && what.is(type::kind::text);
       } else {
         detail::nearest_name near(field);
-        for (const char* known :
-             {"name", "description", "advice", "duration", "saving", "predicted", "threshold", "instead_of", "root", "verdict"})
+        for (const char* known : {"name", "description", "advice", "duration", "saving", "predicted", "at_least", "threshold",
+                                  "instead_of", "root", "verdict"})
           near.offer(known);
         out_.log.report(code::unknown_field, p.name.where, {"a problem has no field '", field, "'"}, near);
         good = false;
@@ -39103,7 +39337,7 @@ declare problem for uneven when w.excess != 'speed' and w.excess != 'shared' and
   advice = if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', "that code", "{w.top}") + " on rank {w.code_rank} to the other ranks: balance it by cost, not by count",
               "balance " + if(w.top_kind = 'between', "that code", "{w.top}") + " over the ranks, by cost and not by count")
            + if(w.excess = 'unknown', "; if it is the same work on all ranks (WHYWAIT_WORK would tell), find what makes it slower there", ""),
-  duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted );
+  duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted, at_least = w.balance_moves );
 declare problem for uneven when w.excess = 'speed' parameters (
   name = "slower_visits",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
@@ -39189,9 +39423,10 @@ declare problem for varying_block when w.top_here >= 50 % parameters (
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_fence, early_wait, condition_variable, thread_barrier, latch, semaphore, future, join",
   root = "{w.top} {w.top_place}",
   description = "{w.waiting_ranks} are late in turn because {w.top} takes longer now on one, now on another; in total all ranks spend
-                 about as much time in it.",
-  verdict = "{w.waiting_ranks} are late in turn, by how long {w.top} takes: evening it out",
-  advice = if(w.top_kind = 'between', "even out that code", "even out {w.top}") + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})") + " from visit to visit; or let
+                 about as much time in it." + if(w.above_mean < w.noise, " They were ready to run without a processor for as long, which may be the reason.", ""),
+  verdict = if(w.above_mean < w.noise, "", "{w.waiting_ranks} are late in turn, by how long {w.top} takes: evening it out"),
+  advice = if(w.above_mean < w.noise, "give each rank a processor of its own, or measure where nothing else runs; if it stays, ", "")
+            + if(w.top_kind = 'between', "even out that code", "even out {w.top}") + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})") + " from visit to visit; or let
             a rank go on without the late one: receive later, do more work between two messages, or synchronise less often",
   duration = w.duration, saving = w.above_mean );
 declare problem for varying_block when w.top_here < 50 % parameters (
@@ -39414,9 +39649,9 @@ declare problem for send_after_work parameters (
   instead_of = "late_sender, wrong_order, serialised_pipeline, slow_block, work_in_turn",
   root = "{w.top} {w.top_place}",
   description = "{w.earlier_ranks} waited for messages that are sent only after {w.top}: {w.earlier_sends}.",
-  verdict = "{w.earlier_ranks} waited for messages that are sent only after {w.top}"
+  verdict = if(w.earlier_saving < w.noise, "", "{w.earlier_ranks} waited for messages that are sent only after {w.top}"
             + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
-            + ": calling {w.earlier_sends} ahead of it, if the messages do not depend on it,",
+            + ": calling {w.earlier_sends} ahead of it, if the messages do not depend on it,"),
   advice = "call {w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + " if the messages do not depend on it",
   duration = w.duration, saving = w.earlier_saving, predicted = true );
 
@@ -39458,7 +39693,8 @@ declare problem for wrong_order parameters (
   duration = w.wrong_order_duration, saving = w.wrong_order_duration / max(1, w.waiting_ranks_count) );
 
 # The late rank was itself held up by others for most of the wait: each rank starts when the one before it has ended.
-# Where one rank has more to do than the others, that is the cause (uneven_work).
+# Where one rank has more to do than the others, that is the cause (uneven_work). If all wait for one another in a circle, the run
+# does not show whether a rank needs all of what it waits for, as with a token, or could begin with a part.
 declare composite event pipeline member ( wait as w )
   when w.pattern = 'late_sender' and w.indirect > 50 % * w.duration and w.late_ranks_count > 1 and w.blocks_count > 0
        and w.in_turn >= 30 %;
@@ -39468,8 +39704,11 @@ declare problem for pipeline parameters (
   root = "{w.top} {w.top_place}",
   description = "{percent(w.indirect / w.duration)} of this wait was handed on: {w.late_ranks} had waited in the same way before
                  they could call {w.cause}.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, which had waited in the same way: handing on smaller pieces of {w.blocks}",
-  advice = "cut {w.blocks} into smaller pieces and call {w.cause} after each, so that {w.waiting_ranks} can begin while
+  verdict = if(w.late_others = 'one another' and min(w.indirect, w.avoidable) < w.noise, "",
+               "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, which had waited in the same way: "
+               + if(w.late_others = 'one another', "if a rank can begin with a part of what it waits for, which is not known, ", "")
+               + "handing on smaller pieces of {w.blocks}"),
+  advice = if(w.late_others = 'one another', "make {w.blocks} shorter; if a rank can begin with a part of what it waits for (not if it is a token), ", "") + "cut {w.blocks} into smaller pieces and call {w.cause} after each, so that {w.waiting_ranks} can begin while
             {w.late_ranks} still work",
   duration = w.duration, saving = min(w.indirect, w.avoidable) );
 
@@ -39624,6 +39863,24 @@ declare problem for condition_variable parameters (
            + "give {w.waiting_ranks} other work meanwhile",
   duration = w.duration,
   saving = w.avoidable );
+
+# The notification is missing, or comes before the condition is true: the thread goes on only because its time runs out.
+declare problem for notified when missed_duration > 0 s parameters (
+  name = "lost_wakeup",
+  description = "{plural(missed, 'wait', 'waits')} in {site} ran to the time limit ({missed_duration}) although the condition had become true meanwhile:
+                 no notification came after that.",
+  verdict = "{plural(missed, 'wait', 'waits')} in {site} ran to the time limit although the condition had become true: notifying then",
+  advice = "notify after each change that makes the condition of {site} true, and change it under the mutex",
+  duration = missed_duration, saving = most_missed );
+
+# Threads are woken for nothing: a notification of all, of which one can go on, or one condition variable for several conditions.
+declare problem for notified when in_vain >= 100 and 2 * in_vain > waits parameters (
+  name = "needless_wakeups",
+  description = "{percent(in_vain / waits)} of the waits in {site} follow a wake-up after which the condition was still false; threads were awake
+                 for {in_vain_duration} for that.",
+  verdict = "{percent(in_vain / waits)} of the waits in {site} follow a needless wake-up: waking only threads that can go on",
+  advice = "notify one thread where one can go on (notify_one), and use a condition variable for each condition of {site}",
+  duration = in_vain_duration, saving = in_vain_duration / max(1, ranks) );
 
 declare composite event thread_barrier member ( wait as w ) when w.pattern = 'thread_barrier';
 declare problem for thread_barrier parameters (
@@ -40020,7 +40277,7 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// Totals of one call site on one rank: messages sent, uses of a barrier, late exits from a collective. Trivially
+/// Totals of one call site on one rank: messages sent, uses of a barrier, late exits from a collective, waits for notifications. Trivially
 /// copyable, so that ranks can send it as bytes.
 struct site_use {
   core::stable_key site = 0;
@@ -40028,19 +40285,24 @@ struct site_use {
   std::int64_t bytes = 0;
   std::int64_t largest_bytes = 0;
   std::int64_t duration_ns = 0;
-  std::int64_t own_before_ns = 0;       ///< own work between a send and the completing call before it
-  std::int64_t batched = 0;             ///< sends directly after another send to the same rank
+  std::int64_t own_before_ns = 0;  ///< own work between a send and the completing call before it
+  std::int64_t batched = 0;  ///< sends directly after another send to the same rank
   std::int64_t batched_ns = 0;
-  std::int64_t runs = 0;                ///< sequences of such sends
-  std::int64_t before_collective = 0;   ///< barriers followed by a call that synchronises the same ranks
-  std::int64_t after_collective = 0;    ///< barriers preceded by such a call
-  std::int64_t idle = 0;                ///< barriers without communication since the previous one
+  std::int64_t runs = 0;  ///< sequences of such sends
+  std::int64_t before_collective = 0;  ///< barriers followed by a call that synchronises the same ranks
+  std::int64_t after_collective = 0;  ///< barriers preceded by such a call
+  std::int64_t idle = 0;  ///< barriers without communication since the previous one
   std::int64_t ranks = 1;
-  std::uint32_t call = 0;               ///< core::mpi_call
-  std::int64_t late_exits = 0;          ///< exits from a collective after the first rank left and all had arrived
+  std::uint32_t call = 0;  ///< core::mpi_call
+  std::int64_t late_exits = 0;  ///< exits from a collective after the first rank left and all had arrived
   std::int64_t late_exit_ns = 0;
   std::int64_t longest_late_exit_ns = 0;
-  enum class kind : std::uint32_t { send, barrier, collective } what = kind::send;
+  std::int64_t in_vain = 0;  ///< waits for a notification that follow one after which the condition was still false
+  std::int64_t in_vain_ns = 0;  ///< from the end of that one to the wait
+  std::int64_t missed = 0;  ///< such waits that timed out although the condition had become true
+  std::int64_t missed_ns = 0;
+  std::int64_t most_missed_ns = 0;  ///< of one rank
+  enum class kind : std::uint32_t { send, barrier, collective, notified } what = kind::send;
 };
 static_assert(std::is_trivially_copyable<site_use>::value, "sent between ranks as bytes");
 
@@ -40050,6 +40312,29 @@ inline bool holds_all_ranks(const core::sync_record& r) noexcept {
   return role == core::call_role::barrier ||
          (role == core::call_role::all_to_all && r.bytes > 0 && !r.has(core::sync_flag::sparse));
 }
+
+namespace detail {
+
+// `notified`: when the last wait of the thread for a notification ended; what follows is a wait for the lock.
+inline void add_notified(site_use& use, const core::sync_record& r, std::uint64_t notified, double ns_per_tick) {
+  const auto ns_of = [ns_per_tick](std::uint64_t ticks) {
+    return static_cast<std::int64_t>(static_cast<double>(ticks) * ns_per_tick);
+  };
+  use.call = static_cast<std::uint32_t>(r.call);
+  use.what = site_use::kind::notified;
+  ++use.calls;
+  use.duration_ns += ns_of(r.duration);
+  if (r.has(core::thread_flag::in_vain)) {
+    ++use.in_vain;
+    if (notified != 0 && r.begin > notified) use.in_vain_ns += ns_of(r.begin - notified);
+  }
+  if (!r.has(core::thread_flag::missed)) return;
+  ++use.missed;
+  use.missed_ns += ns_of(r.duration);
+  use.most_missed_ns += ns_of(r.duration);
+}
+
+}  // namespace detail
 
 /// The uses of all send sites and barriers of one rank, sorted by site. O(records). A barrier counts under its first
 /// applicable reason only, so that the three counts add up to at most its calls.
@@ -40073,7 +40358,7 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
     };
     bool communicated = true;
     std::int64_t own_ns = 0;  // since the last call that completed something
-    std::uint64_t left = 0;
+    std::uint64_t left = 0, notified = 0;
     const core::sync_record none{};
     const core::sync_record *before = &none, *second = &none;  // the records before, without polls that found nothing
     const auto pass = [&](const core::sync_record& r) {
@@ -40102,6 +40387,10 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
           if (!second->has(core::sync_flag::posts_send) || second->peer != r.peer || second->site != r.site) ++use.runs;
         }
         communicated = true;
+      } else if (core::is_of_threads(r.call) && core::action_of(r.call).op == core::thread_op::await_notify) {
+        site_use& use = at(r.site);
+        detail::add_notified(use, r, notified, ns_per_tick);
+        notified = r.begin + r.duration;
       } else if (core::role_of(r.call) == core::call_role::barrier) {
         site_use& use = at(r.site);
         use.call = static_cast<std::uint32_t>(r.call);
@@ -40160,6 +40449,11 @@ inline void merge_uses(base::pod_vector<site_use>& into, const base::pod_vector<
     sum.late_exits += more.late_exits;
     sum.late_exit_ns += more.late_exit_ns;
     sum.longest_late_exit_ns = std::max(sum.longest_late_exit_ns, more.longest_late_exit_ns);
+    sum.in_vain += more.in_vain;
+    sum.in_vain_ns += more.in_vain_ns;
+    sum.missed += more.missed;
+    sum.missed_ns += more.missed_ns;
+    sum.most_missed_ns = std::max(sum.most_missed_ns, more.most_missed_ns);
     sum.what = std::min(sum.what, more.what);  // a receiving rank may lack the kind
   }
 }
@@ -40177,7 +40471,7 @@ inline void keep_most_costly(base::pod_vector<site_use>& uses, std::size_t most)
   uses.resize(kept);
 }
 
-/// Adds `traffic`, `barrier_use` and `completion` facts; `facts` is the fact_maker of the same store and numbers call
+/// Adds `traffic`, `barrier_use`, `completion` and `notified` facts; `facts` is the fact_maker of the same store and numbers call
 /// sites.
 inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses, const base::names& names, fact_maker& facts) {
   for (const site_use& u : uses) {
@@ -40208,6 +40502,22 @@ inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses,
       continue;
     }
     if (u.calls == 0) continue;
+    if (u.what == site_use::kind::notified) {
+      row_writer(store, "notified")
+          .set("site", detail::call_of(p))
+          .set("call", store.action_of(place).call)
+          .set("region", store.action_of(place).region)
+          .set("waits", u.calls)
+          .set("ranks", u.ranks)
+          .set("in_vain", u.in_vain)
+          .set("in_vain_duration", static_cast<double>(u.in_vain_ns) / 1e9)
+          .set("missed", u.missed)
+          .set("missed_duration", static_cast<double>(u.missed_ns) / 1e9)
+          .set("most_missed", static_cast<double>(u.most_missed_ns) / 1e9)
+          .set("duration", static_cast<double>(u.duration_ns) / 1e9)
+          .actions(place);
+      continue;
+    }
     const auto calls = static_cast<double>(u.calls);
     row_writer(store, "traffic")
         .set("site", detail::call_of(p))
@@ -40364,11 +40674,11 @@ inline void print_lines(const std::string& text) {
 }  // namespace detail
 
 /// Evaluates the built-in rules, the rules of the program and those of the files that `wanted` (WHYWAIT_RULES) names.
-/// `shared`: whether ranks often waited for a processor. `useful_known`: as in rules::program_facts. Errors in rules are printed and counted in `facts.warnings`; they
+/// `shared`: whether ranks often waited for a processor, as `sharing` tells. `useful_known`: as in rules::program_facts. Errors in rules are printed and counted in `facts.warnings`; they
 /// change nothing else. For rank 0.
 inline rules::evaluation advise(const char* wanted, const explain::outcome& found, const base::names& names,
-                                rules::contribution&& all, bool shared, bool useful_known, std::int64_t without_processor_ns,
-                                reports::run_facts& facts) {
+                                rules::contribution&& all, bool shared, bool useful_known,
+                                const reports::processor_sharing& sharing, reports::run_facts& facts) {
   try {
     const rules::rules_setting setting = rules::rules_setting::parse(wanted);
     const rules::knowledge known = rules::active_rules(setting, all.events, std::move(all.texts));
@@ -40379,7 +40689,9 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
     program.code = &all.code;
     program.shared_processors = shared;
     program.useful_known = useful_known;
-    program.without_processor_ns = without_processor_ns;
+    program.without_processor_ns = static_cast<std::int64_t>(1e9 * sharing.seconds);
+    program.noise.all_ns = static_cast<std::int64_t>(1e9 * sharing.code_seconds);
+    for (const rules::code_use& u : all.code.blocks) program.noise.add(u.most_rank, u.most_delay_ns);
     for (const rules::site_use& u : all.uses)
       if (u.what == rules::site_use::kind::send) program.sites.push_back({u.site, u.calls, u.own_before_ns});
     rules::evaluation evaluated = rules::evaluate(known, found, facts.ranks, names, program,
@@ -40389,6 +40701,8 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
                                                     for (std::size_t i = 0; i < all.events.size(); ++i)
                                                       rules::add_own_events(all.events[i], all.ranks[i], store);
                                                   });
+    const std::int64_t mean_ns = all.code.whole.ns / std::max<std::int64_t>(1, facts.ranks);
+    for (const rules::code_use& u : all.code.blocks) evaluated.whole.push_back({u.most_rank, u.most_whole_ns - mean_ns});
     const base::vector<rules::diagnostic>& errors = known.log.list();
     for (const rules::diagnostic& error : errors) detail::print_lines(error.text());
     for (const std::string& message : evaluated.messages) detail::print_lines(message);
@@ -41311,7 +41625,7 @@ class symboliser {
     const module_offset where = modules_ != nullptr ? modules_->offset_of(instruction) : module_offset_of(instruction);
     out.module = where.module;
     out.offset = where.offset + (reinterpret_cast<std::uintptr_t>(address) - inside);
-    if (open()) {
+    if (open() && has_room()) {
       if (detail::dwfl_module* const module = dw_.addrmodule(session_, inside)) {
         if (const char* const name = dw_.module_addrname(module, inside)) out.function = base::demangle(name);
         const char* file = nullptr;
@@ -41345,7 +41659,7 @@ class symboliser {
     if (library_ == nullptr) return session_ != nullptr;
     const char* const library = library_;
     library_ = nullptr;  // no second attempt
-    if (!dw_.load(library)) return false;
+    if (!has_room() || !dw_.load(library)) return false;
     callbacks_ = {dw_.find_elf, dw_.find_debuginfo, dw_.section_address, nullptr};
     session_ = dw_.begin(&callbacks_);
     if (session_ == nullptr) return false;
@@ -41354,6 +41668,16 @@ class symboliser {
       session_ = nullptr;
     }
     return session_ != nullptr;
+  }
+
+  /// libdw ends the process if memory is exhausted, so that it is not called where little address space is left
+  /// (tests/mpi/address_space.py).
+  static bool has_room() noexcept {
+    constexpr std::size_t bytes = std::size_t(64) << 20;
+    void* const room = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED) return false;
+    ::munmap(room, bytes);
+    return true;
   }
 
   bool report_modules() {
@@ -41639,8 +41963,8 @@ class thread_parts {
   base::pod_vector<thread_anchor> anchors;  ///< each once per part that needs it
 
  private:
-  static constexpr std::size_t most_holders = 32;
-  static constexpr int most_steps = 64;  ///< back along a chain of records that name the one before
+  static constexpr std::uint32_t most_holders = 32;
+  static constexpr std::uint32_t most_steps = 64;  ///< back along a chain of records that name the one before
 
   struct notification {
     std::uint64_t object, ticks;
@@ -41732,7 +42056,7 @@ class thread_parts {
   // An event that followed the end of the wait may have replaced the one that ended it, which it names.
   void add_event_wait(std::uint16_t l, std::uint32_t i, const core::sync_record& r) {
     const core::sync_record* names = &r;
-    for (int step = 0; step != most_steps && names->has(core::thread_flag::caused); ++step) {
+    for (std::uint32_t step = 0; step != most_steps && names->has(core::thread_flag::caused); ++step) {
       const std::uint32_t location = names->completed_by, number = names->completion;
       if (!exists(location, number)) break;
       const core::sync_record& cause = record(static_cast<std::uint16_t>(location), number);
@@ -41768,16 +42092,23 @@ class thread_parts {
     std::uint16_t location;
   };
 
+  static bool take_one(std::uint32_t& budget) noexcept {
+    if (budget == 0) return false;
+    --budget;
+    return true;
+  }
+
   // `begin`: when the lock was wanted. `notified_by`: the notification that was waited for before, else none.
   void add_lock_wait(std::uint16_t l, std::uint32_t i, const core::sync_record& r, std::uint64_t begin, std::uint32_t cut,
                      std::uint32_t notified_by) {
     const bool known = notified_by != thread_part::none;
-    hold holds[most_holders];
-    std::size_t count = 0;
+    holds_.clear();
     bool more = r.has(core::thread_flag::caused) && !r.has(core::thread_flag::timed_out);
     std::uint32_t next = r.completion, location = r.completed_by;
     std::uint64_t until = end_of(r);
-    for (int step = 0; more && count != most_holders && step != most_steps && exists(location, next); ++step) {
+    for (std::uint32_t step = 0; more && exists(location, next); ++step) {
+      if (holds_.size() >= most_holders && !take_one(more_holders_)) break;
+      if (step >= most_steps && !take_one(more_steps_)) break;
       const core::sync_record& release = record(static_cast<std::uint16_t>(location), next);
       if (!core::is_of_threads(release.call)) break;
       const core::thread_op op = core::action_of(release.call).op;
@@ -41785,20 +42116,20 @@ class thread_parts {
       if (!known && release.bytes != r.bytes) break;
       if (release.begin <= begin) break;
       if (release.begin <= until) {  // else of a reader beside this one
-        holds[count++] = {next, static_cast<std::uint16_t>(location)};
+        holds_.push_back({next, static_cast<std::uint16_t>(location)});
         until = release.begin;
       }
       more = release.has(core::thread_flag::caused);
       next = release.completion;
       location = release.completed_by;
     }
-    if (count == 0) {
+    if (holds_.empty()) {
       if (!known) add_without_release(l, i, r, cut);
       return;
     }
     std::uint64_t start = begin;
-    for (std::size_t h = count; h-- != 0;)
-      start = add_hold(l, i, r, start, holds[h], start == begin ? cut : thread_anchor::none,
+    for (std::size_t h = holds_.size(); h-- != 0;)
+      start = add_hold(l, i, r, start, holds_[h], start == begin ? cut : thread_anchor::none,
                        start == begin ? notified_by : thread_part::none);
   }
 
@@ -41896,6 +42227,10 @@ class thread_parts {
   base::pod_vector<notification> notifications_;
   base::pod_vector<notified> notified_;
   std::size_t next_notified_ = 0;
+  base::pod_vector<hold> holds_;  ///< of one wait, the last one first
+  // Beyond most_holders and most_steps of each wait, for all waits together: a writer may wait for thousands of readers, but memory
+  // and time stay bounded.
+  std::uint32_t more_holders_ = std::uint32_t{1} << 18, more_steps_ = std::uint32_t{1} << 24;
 };
 
 }  // namespace explain
@@ -41919,7 +42254,8 @@ namespace explain {
 ///    whose beginning ended it. With thread_flag::based the causer's record `tag` is where the causer was when the part began: the
 ///    part is explained by what it ran from there on;
 ///  * anchors are records of the call `code` without duration, with the steps that the location had made by then;
-///  * the record of a thread's begin lasts from the end of the thread before it, whose location it uses.
+///  * the record of a thread's begin lasts from the end of the thread before it, whose location it uses;
+///  * a wait in which a thread is at the end is a record without a cause, up to `end`.
 ///
 /// Numbers of completing records in other records are adapted. Owns what the views of the locations show afterwards.
 class thread_book {
@@ -41928,15 +42264,18 @@ class thread_book {
 
   /// Whether there is anything to rewrite.
   static bool needed(const base::pod_vector<core::location_history*>& locations) {
-    for (const core::location_history* const l : locations)
+    for (const core::location_history* const l : locations) {
+      if (l->open_wait != 0) return true;
       for (std::uint64_t i = l->carried; i < l->records.size(); ++i)
         if (core::is_of_threads(l->records[i].call)) return true;
+    }
     return false;
   }
 
-  /// `begin`: of the run, ticks. `main`: the location that is taken to have created threads of which that was not seen.
-  thread_book(const base::pod_vector<core::location_history*>& locations, std::uint64_t begin, std::uint32_t main)
-      : locations_(locations), begin_(begin) {
+  /// `begin`, `end`: of the run, ticks. `main`: the location that is taken to have created threads of which that was not seen.
+  thread_book(const base::pod_vector<core::location_history*>& locations, std::uint64_t begin, std::uint64_t end,
+              std::uint32_t main)
+      : locations_(locations), begin_(begin), end_(end) {
     for (core::location_history* const l : locations_) reading_.push_back(l);
     thread_parts found(reading_);
     found.find();
@@ -41962,6 +42301,7 @@ class thread_book {
       if (!w.order.empty()) to.order = {&w.order_chunk, 63, w.order.size()};
       to.absent = w.absent;
       to.open_steps = {};
+      to.open_wait = 0;
       to.cuts = {};
       to.cut_steps = {};
     }
@@ -42072,6 +42412,7 @@ class thread_book {
     }
     for (; step < from.steps.size(); ++step) w.steps.push_back(from.steps[step]);
     for (std::uint64_t s = 0; s != from.open_steps.size(); ++s) w.steps.push_back(from.open_steps[s]);
+    if (from.open_wait != 0 && from.open_wait < end_) add_open_wait(w, from);
     for (; order < from.order.size(); ++order) {
       w.order.push_back(from.order[order]);
       w.order.back().record = static_cast<std::uint32_t>(w.records.size());
@@ -42092,6 +42433,18 @@ class thread_book {
     r.completed_by = a.location;
     r.flags = core::thread_flag::caused | core::thread_flag::merged;
     w.absent += r.duration;
+    w.records.push_back(r);
+  }
+
+  void add_open_wait(written& w, const core::location_history& from) const {
+    core::sync_record r{};
+    r.begin = from.open_wait;
+    if (!w.records.empty()) r.begin = std::min(std::max(r.begin, end_of(w.records.back())), end_);
+    r.duration = end_ - r.begin;
+    r.call = from.open_call;
+    r.site = from.open_site;
+    r.peer = r.tag = -1;
+    r.steps = static_cast<std::uint32_t>(w.steps.size());
     w.records.push_back(r);
   }
 
@@ -42236,7 +42589,7 @@ class thread_book {
 
   base::pod_vector<core::location_history*> locations_;
   base::pod_vector<const core::location_history*> reading_;
-  std::uint64_t begin_;
+  std::uint64_t begin_, end_;
   base::pod_vector<thread_part> parts_;
   base::pod_vector<thread_anchor> anchors_;
   base::pod_vector<std::uint32_t> firsts_;  ///< by location: the anchor that created its thread, or none
@@ -42444,7 +42797,7 @@ struct process_records {
     base::pod_vector<core::location_history*> locations;
     for (core::location_history& l : history.locations) locations.push_back(&l);
     if (!explain::thread_book::needed(locations)) return;
-    book.reset(new explain::thread_book(locations, begin, main));
+    book.reset(new explain::thread_book(locations, begin, end_ticks, main));
     book->show();
   }
 
@@ -45688,7 +46041,7 @@ class shared_rings {
   /// Collective. `any`: false on all ranks makes none. Throws what team::agree throws.
   shared_rings(const team& all, bool any) {
     const auto n = static_cast<std::size_t>(all.size());
-    to_.assign(n, nullptr);
+    to_.assign(n, {});
     if (!any || n == 1) return;
     base::pod_vector<card> cards;
     cards.resize(n);
@@ -45710,19 +46063,20 @@ class shared_rings {
     all.agree();  // now all files have their size
     for (std::uint32_t i = 0; inbox_ != nullptr && i != here_.size(); ++i)
       if (here_[i] != all.rank())
-        to_[static_cast<std::size_t>(here_[i])] = open_ring(cards[static_cast<std::size_t>(here_[i])], all);
+        to_[static_cast<std::size_t>(here_[i])].to = open_ring(cards[static_cast<std::size_t>(here_[i])], all);
+      else own_ = i;
     all.agree();  // no file is needed any more
   }
   shared_rings(const shared_rings&) = delete;
   shared_rings& operator=(const shared_rings&) = delete;
   ~shared_rings() {
-    for (ring* const r : to_)
-      if (r != nullptr) munmap(r, sizeof(ring));
+    for (const writer& w : to_)
+      if (w.to != nullptr) munmap(w.to, sizeof(ring));
     if (inbox_ != nullptr) munmap(inbox_, here_.size() * sizeof(ring));
   }
 
   /// Whether this rank has a ring to rank `to`.
-  bool reaches(std::int32_t to) const noexcept { return to_[static_cast<std::size_t>(to)] != nullptr; }
+  bool reaches(std::int32_t to) const noexcept { return to_[static_cast<std::size_t>(to)].to != nullptr; }
   /// Whether packets may come from here.
   explicit operator bool() const noexcept { return inbox_ != nullptr; }
   /// Whether all other ranks have a ring to this one.
@@ -45731,7 +46085,7 @@ class shared_rings {
   /// Appends a packet of at most `largest_packet` bytes. Returns false if the ring is full.
   bool write(std::int32_t to, const unsigned char* data, std::size_t size) noexcept { return put(to, data, size, size); }
   /// Whether there is room for a notice. Only `write` and `write_notice` take room.
-  bool has_room(std::int32_t to) noexcept { return has_room(*to_[static_cast<std::size_t>(to)], sizeof notice); }
+  bool has_room(std::int32_t to) noexcept { return has_room(to_[static_cast<std::size_t>(to)], sizeof notice); }
   /// Appends the notice that the next packet comes as an MPI message, where there is room.
   void write_notice(std::int32_t to) noexcept { put(to, nullptr, 0, notice); }
 
@@ -45741,6 +46095,7 @@ class shared_rings {
   bool read(packet& in, Take&& take, Notified&& notified) {
     bool any = false;
     for (std::size_t i = 0; inbox_ != nullptr && i != here_.size(); ++i) {
+      if (i == own_) continue;
       ring& r = inbox_[i];
       std::uint64_t at = r.read;
       while (at != __atomic_load_n(&r.written, __ATOMIC_ACQUIRE)) {
@@ -45790,9 +46145,15 @@ class shared_rings {
   // Zeroed memory is an empty ring. The counters never wrap; writer and reader have cache lines of their own.
   struct ring {
     alignas(64) std::uint64_t written;
-    std::uint64_t seen;  // the writer's: how much was read when it looked last
     alignas(64) std::uint64_t read;
     alignas(4096) unsigned char bytes[capacity];
+  };
+  // The writing end of a ring. A reader that polls takes the shared counters out of the writer's cache, which therefore has its
+  // own copies.
+  struct writer {
+    ring* to = nullptr;
+    std::uint64_t written = 0;
+    std::uint64_t seen = 0;  ///< how much was read at the last look
   };
   // What a rank needs of another to open its file.
   struct card {
@@ -45808,16 +46169,17 @@ class shared_rings {
 
   static std::uint64_t whole_words(std::uint64_t size) noexcept { return (size + 7) & ~std::uint64_t{7}; }
 
-  static bool has_room(ring& r, std::uint64_t bytes) noexcept {
-    if (r.written + bytes - r.seen <= capacity) return true;
-    r.seen = __atomic_load_n(&r.read, __ATOMIC_ACQUIRE);
-    return r.written + bytes - r.seen <= capacity;
+  static bool has_room(writer& w, std::uint64_t bytes) noexcept {
+    if (w.written + bytes - w.seen <= capacity) return true;
+    w.seen = __atomic_load_n(&w.to->read, __ATOMIC_ACQUIRE);
+    return w.written + bytes - w.seen <= capacity;
   }
   bool put(std::int32_t to, const unsigned char* data, std::size_t size, std::uint64_t head) noexcept {
-    ring& r = *to_[static_cast<std::size_t>(to)];
+    writer& w = to_[static_cast<std::size_t>(to)];
     const std::uint64_t bytes = sizeof head + whole_words(size);
-    if (!has_room(r, bytes)) return false;
-    std::uint64_t at = r.written;
+    if (!has_room(w, bytes)) return false;
+    ring& r = *w.to;
+    std::uint64_t at = w.written;
     const std::uint64_t end = at + bytes;
     std::memcpy(r.bytes + (at & (capacity - 1)), &head, sizeof head);
     at += sizeof head;
@@ -45826,6 +46188,7 @@ class shared_rings {
       std::memcpy(r.bytes + from, data, static_cast<std::size_t>(first));
       std::memcpy(r.bytes, data + first, size - static_cast<std::size_t>(first));
     }
+    w.written = end;
     __atomic_store_n(&r.written, end, __ATOMIC_RELEASE);
     return true;
   }
@@ -45871,8 +46234,9 @@ class shared_rings {
     return pages != MAP_FAILED ? static_cast<ring*>(pages) : nullptr;
   }
 
-  base::pod_vector<ring*> to_;           ///< by rank; null: no ring
+  base::pod_vector<writer> to_;  ///< by rank; null: no ring
   base::pod_vector<std::int32_t> here_;  ///< ranks of this machine in order; each has a ring in `inbox_`, this one included
+  std::size_t own_ = 0;  ///< the place of this rank in `here_`
   ring* inbox_ = nullptr;
 };
 
@@ -45932,7 +46296,8 @@ class mpi_transport {
   }
 
   /// Message-driven scheduling. Posted data is buffered per destination and sent when this rank cannot advance or the
-  /// buffer reaches `flush_bytes`, to ranks of the same machine through shared memory. A rank is finished when no message
+  /// buffer reaches `flush_bytes`, to ranks of the same machine through shared memory. What follows the receipt of data that this
+  /// rank had to wait for is sent at once, because others may wait for it in turn. A rank is finished when no message
   /// to it is pending. A rank that fails sends an empty message to all others. All ranks then leave the loop, and pending
   /// messages are received and dropped.
   template <class Advance, class Receive>
@@ -45983,6 +46348,7 @@ class mpi_transport {
 
  private:
   static constexpr std::size_t flush_bytes = shared_rings::largest_packet / 2;
+  static constexpr unsigned most_at_once = 4;
   static constexpr int forward_tag = 1, large_tag = 4;  // the tags of the team are 2 and 3
 
   // The packets of one round, indexed by rank.
@@ -46056,6 +46422,10 @@ class mpi_transport {
 
   void post(std::int32_t to, const packet& data) {
     packet& out = pending_[static_cast<std::size_t>(to)];
+    if (out.empty() && at_once_ != 0 && rings_->reaches(to) && data.size() <= flush_bytes) {
+      --at_once_;
+      if (rings_->write(to, data.data(), data.size())) return;
+    }
     if (out.empty()) waiting_.push_back(to);  // may list a rank twice if its packet was full and sent
     out.append(data.data(), data.size());
     if (out.size() >= flush_bytes) send(to, out);
@@ -46125,10 +46495,13 @@ class mpi_transport {
         receive_large(source);
         take(source, in_.data(), in_.size());
       };
-      if (rings_->read(in_, take, take_large) && !sends) return true;
+      if (rings_->read(in_, take, take_large) && !sends) {
+        at_once_ = most_at_once;
+        return true;
+      }
       // With rings a message is rare: from another machine, or of a rank that failed.
       if (*rings_ && tries % 4 == 3) core::spin_lock::relax();
-      if (tries++ % (rings_->reaches_all() ? 64 : *rings_ ? 16 : 1) == 0) {
+      if (++tries % (rings_->reaches_all() ? 64 : *rings_ ? 16 : 1) == 0) {
         bool any = false;
         if (!receive_messages(take, any)) return false;
         if (any && !sends) return true;
@@ -46200,6 +46573,7 @@ class mpi_transport {
   int ranks_ = 1;
   bool shares_memory_ = true;
   std::optional<shared_rings> rings_;  ///< from the first forward() on
+  unsigned at_once_ = 0;  ///< number of packets that are not buffered
   packet in_;
   base::pod_vector<std::uint64_t> sent_, received_, expected_;  ///< forward() messages by rank
   std::unique_ptr<packet[]> pending_;  ///< unsent data by rank
@@ -46543,6 +46917,7 @@ struct result {
     std::string description;  ///< what was found
     double saving_seconds = 0;  ///< of the run; at most, or as predicted
     bool predicted = false;  ///< the saving is that of a predicted run, not an upper bound
+    bool at_least = false;  ///< it saves more than `saving_seconds`
   };
 
   /// All waits of one pattern at one call because of one late call. Causes and unexplained_seconds sum to `seconds`.
@@ -47775,11 +48150,11 @@ inline void weaken(result& r) {
 constexpr double least_efficiency = 0.9;
 
 /// What stands against the statement that nothing is worth changing; the first of them counts.
-enum class objection { none, not_explained, partial, waiting, not_understood, other_worlds, files, efficiency };
+enum class objection { none, not_explained, partial, waiting, not_understood, other_worlds, files, asleep, efficiency };
 
 /// The one place that decides. A run is fine if it was explained as a whole, less than `quiet_below` of its rank time was
 /// waiting (or less than `quiet_seconds` in all), less than 1 % is not understood or waits for another world, less than 10 % is
-/// input and output, and its efficiency is at least 90 %.
+/// input and output, or sleep of threads, and its efficiency is at least 90 %.
 /// A program of one rank and one thread has no efficiency.
 inline objection first_objection(const result& r, const text_options& o = {}) noexcept {
   const run_facts& run = r.run;
@@ -47791,6 +48166,7 @@ inline objection first_objection(const result& r, const text_options& o = {}) no
   if (is_weakened(r)) return objection::not_understood;
   if (share_of(r.other_worlds, run.location_seconds) >= least_mpi_time) return objection::other_worlds;
   if (share_of(r.files, run.location_seconds) > 1 - least_efficiency) return objection::files;
+  if (share_of(r.asleep, run.location_seconds) > 1 - least_efficiency) return objection::asleep;
   if (run.locations > 1 && !(r.ledger.efficiency.parallel >= least_efficiency))
     return r.ledger.efficiency.parallel > 0 ? objection::efficiency : objection::not_explained;
   return objection::none;
@@ -47807,6 +48183,7 @@ inline const char* instead_words(objection o) noexcept {
     case objection::not_understood: return ", as far as the run is understood.";
     case objection::other_worlds: return ": ranks wait for processes of another world, not for each other.";
     case objection::files: return ": the ranks hardly wait for each other, but for files.";
+    case objection::asleep: return ": the threads hardly wait for each other, but sleep.";
     case objection::efficiency:
       return base::ranks_are_threads() ? ": the threads hardly wait, but the run is not efficient."
                                        : ": the ranks hardly wait, but the run is not efficient.";
@@ -47842,6 +48219,14 @@ inline std::string files_words(const result& r) {
          ") is input and output: " + calls_text(r.files.calls);
 }
 
+/// "96 % of thread time (0.3 s) is asleep, which counts as code: usleep in backoff (app.cpp:12), ..."; empty below 1 %.
+inline std::string asleep_words(const result& r) {
+  const double share = share_of(r.asleep, r.run.location_seconds);
+  if (share < least_mpi_time) return {};
+  return base::percent(share) + " of " + base::rank_time() + " (" + base::duration(r.asleep.seconds) +
+         ") is asleep, which counts as code: " + calls_text(r.asleep.calls);
+}
+
 /// "33 % of rank time (0.3 s) waits for processes of another world, ...: MPI_Recv (spawn.cpp:12), ..."; empty below 1 %.
 inline std::string other_worlds_words(const result& r) {
   const double share = share_of(r.other_worlds, r.run.location_seconds);
@@ -47868,6 +48253,12 @@ inline std::string sharing_words(const result& r) {
 /// What stands before a saving that the virtual clocks predict. Where ranks share processors, those that wait keep others from
 /// working, which the change ends as well.
 inline const char* predicted_words(const result& r) noexcept { return shares_processors(r) ? "at least" : "about"; }
+
+/// What stands before the saving of an advice.
+inline const char* saving_bound_words(const result& r, const advice_entry& a) noexcept {
+  if (!a.predicted) return a.at_least ? "about" : "at most";
+  return a.at_least ? "at least" : predicted_words(r);
+}
 
 /// What a verdict by the virtual clocks saves at least and at most.
 struct saving_range {
@@ -48140,6 +48531,7 @@ void write_json(const result& r, Sink sink, bool for_page = false) {
   detail::write_advice(out, "problems", r.problems);
   detail::write_not_understood(out, r, by_rank);
   detail::write_mpi_time(out, "files", r.files, r.run.location_seconds, by_rank);
+  if (r.asleep.seconds > 0) detail::write_mpi_time(out, "asleep", r.asleep, r.run.location_seconds, by_rank);
   detail::write_mpi_time(out, "other_worlds", r.other_worlds, r.run.location_seconds, by_rank);
   const efficiency_ranges limits = ranges_of(r.ledger.efficiency, r.not_understood, r.ledger.seconds);
   detail::write_ledger(out, r.ledger, is_weakened(r) ? &limits : nullptr);
@@ -48803,7 +49195,7 @@ inline void advice_item(const page_context& p, const listed_advice& l) {
   if (a.saving_seconds > 0) {
     out.put(
         "<b>$</b><small>$$</small><span class=\"track\" aria-hidden=\"true\"><i class=\"bar\" style=\"width:$\"></i></span>",
-        as_time(a.saving_seconds), a.predicted ? predicted_words(p.r) : "at most",
+        as_time(a.saving_seconds), saving_bound_words(p.r, a),
         ", " + base::percent(p.share_of_run(a.saving_seconds)) + " of the run", as_width(p.share_of_run(a.saving_seconds)));
   } else {
     out.put("<small>saving unknown</small>");
@@ -50054,6 +50446,7 @@ inline void verdicts(const page_context& p) {
     const double left = std::max(0.0, r.run.seconds - s.high);
     const std::string about = s.low < s.high ? base::duration(left) + " to " + base::duration(r.run.seconds - s.low)
                               : !v.predicted ? base::duration(left) + " at best"
+                              : v.at_least   ? base::duration(left) + " or less"
                               : v.problem.empty() || !shares_processors(r) ? "about " + base::duration(left)
                                                                            : base::duration(left) + " or less";
     out.put("<ul class=\"runs\" aria-label=\"Wall time\">");
@@ -50082,7 +50475,7 @@ inline void notices(const page_context& p) {
     const std::string words = unknown_words(r);  // may end with "..."
     note(words + (!words.empty() && words.back() == '.' ? "" : "."));
   }
-  for (const std::string& words : {files_words(r), other_worlds_words(r)})
+  for (const std::string& words : {files_words(r), other_worlds_words(r), asleep_words(r)})
     if (!words.empty()) note(words + ".");
 }
 
@@ -50590,7 +50983,7 @@ inline void wait_advice(const page_context& p, const wait_entry& w) {
     if (a.text.empty()) continue;
     out.put("<p class=\"try\"><b>Try</b> $", a.text);
     if (a.saving_seconds > 0) {
-      out.put(" <small>saves $ $</small>", a.predicted ? predicted_words(p.r) : "at most", as_time(a.saving_seconds));
+      out.put(" <small>saves $ $</small>", saving_bound_words(p.r, a), as_time(a.saving_seconds));
     }
     out.put("</p>");
   }
@@ -51489,7 +51882,8 @@ class short_writer {
     if (quiet) add(all, quiet_words(r_, o_), "  ", nothing_worth_changing(r_, o_) ? o_.green() : "");
     else add(all, no_verdict_words(r_), "  ");
     add(all, is_weakened(r_) ? unknown_words(r_) : std::string(), "  ", o_.red());
-    for (const std::string& words : {other_worlds_words(r_), files_words(r_)}) add(all, words, "  ", o_.bold());
+    for (const std::string& words : {other_worlds_words(r_), files_words(r_), asleep_words(r_)})
+      add(all, words, "  ", o_.bold());
     add(all, efficiency(quiet), "  ");
     const base::vector<wait_group> groups = group_shapes(r_.waits);
     const base::vector<finding> found = findings_of(r_, groups);
@@ -51636,8 +52030,7 @@ class short_writer {
     const advice_entry& a = *f.advice;
     std::string saving;
     if (a.saving_seconds > 0)
-      saving = std::string(" (saves ") + (a.predicted ? predicted_words(r_) : "at most") + " " +
-               base::duration(a.saving_seconds, 2) + ")";
+      saving = std::string(" (saves ") + saving_bound_words(r_, a) + " " + base::duration(a.saving_seconds, 2) + ")";
     add(out, "try: " + base::printable(a.text) + saving, "    ", "", 5, most_of_advice());
   }
 
@@ -51873,7 +52266,7 @@ class text_writer {
     for (const verdict_entry& v : r_.verdict) paragraph(base::printable(sentence(r_, v)), "  ", o_.bold());
     if (!quiet) paragraph(no_verdict_words(r_), "  ");
     if (is_weakened(r_)) paragraph(unknown_words(r_), "  ", o_.red(), 2);
-    for (const std::string& words : {other_worlds_words(r_), files_words(r_)})
+    for (const std::string& words : {other_worlds_words(r_), files_words(r_), asleep_words(r_)})
       if (!words.empty()) paragraph(words, "  ", o_.bold(), 2);
     const bool parallel = run.locations > 1 && r_.ledger.efficiency.parallel > 0;
     if (quiet) {
@@ -51998,8 +52391,7 @@ class text_writer {
   }
 
   std::string saving_words(const advice_entry& a, const base::duration_scale& scale) const {
-    return std::string("  (saves ") + (a.predicted ? predicted_words(r_) : "at most") + " " +
-           scale_or_own(scale, a.saving_seconds) + ")";
+    return std::string("  (saves ") + saving_bound_words(r_, a) + " " + scale_or_own(scale, a.saving_seconds) + ")";
   }
 
   /// Problems that belong to no single wait.
@@ -52235,7 +52627,8 @@ inline std::vector<whywait::result::location> plain(const base::vector<location_
 
 inline std::vector<whywait::result::advice> plain(const base::vector<advice_entry>& all) {
   std::vector<whywait::result::advice> out;
-  for (const advice_entry& a : all) out.push_back({a.problem, a.text, a.description, a.saving_seconds, a.predicted});
+  for (const advice_entry& a : all)
+    out.push_back({a.problem, a.text, a.description, a.saving_seconds, a.predicted, a.at_least});
   return out;
 }
 
@@ -55556,7 +55949,8 @@ class time_not_understood {
   void fold(const core::rank_history& history, std::int64_t ranks_here, const finalize::team& all) {
     ranks_here_ = ranks_here;
     explain::plausible_time now;
-    each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, reason why, std::size_t) {
+    const completed done(history);
+    each(history, done, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, reason why, std::size_t) {
       if (why != reason::file) now.add(r.call, bytes, ns);
     });
     auto& counts = now.counts();
@@ -55575,7 +55969,7 @@ class time_not_understood {
       std::uint64_t bytes = 0;
       std::int64_t ns = 0;
     } bounds[8];  // of the last calls: most are like one of these
-    each(history, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, reason why, std::size_t place) {
+    each(history, done, [&](const core::sync_record& r, std::uint64_t bytes, std::int64_t ns, reason why, std::size_t place) {
       site_sum& sum = sums[place];
       if (why == reason::file) return files_.add(sum.key, ns);
       if (core::of_other_worlds(r.call)) return other_worlds_.add(sum.key, ns);
@@ -55772,32 +56166,46 @@ class time_not_understood {
     return comm.inter || core::is_collective(r.call) || explain::world_rank(comm, r.peer) < 0;
   }
 
+  /// What the calls completed that others began, by location and record.
+  struct completed {
+    static constexpr std::uint64_t none = ~std::uint64_t(0);
+
+    explicit completed(const core::rank_history& history)
+        : of_files(explain::calls_on_files(history)), bytes(history.locations.size()), outside(history.locations.size()) {
+      for (const core::communicator& c : history.communicators) worlds = worlds || c.outside;
+      for (std::size_t l = 0; l != bytes.size(); ++l) {
+        const auto records = static_cast<std::size_t>(history.locations[l].records.size());
+        if (worlds) outside[l].assign(records, false);
+        bytes[l].assign(records, none);
+      }
+      for (const core::location_history& from : history.locations)
+        for (std::uint64_t i = 0; i != from.records.size(); ++i) {
+          const core::sync_record& r = from.records[i];
+          const bool posts = r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive) || core::initiates(r.call) ||
+                             core::role_of(r.call) == core::call_role::transfer || core::is_of_files(r.call);
+          if (!posts || !r.has(core::sync_flag::complete)) continue;
+          if (r.completed_by >= bytes.size() || r.completion >= bytes[r.completed_by].size()) continue;
+          std::uint64_t& sum = bytes[r.completed_by][r.completion];
+          sum = (sum == none ? 0 : sum) + r.bytes;
+          if (worlds && leaves_world(history, r)) outside[r.completed_by][r.completion] = true;
+        }
+    }
+
+    base::vector<base::vector<bool>> of_files;
+    base::vector<base::pod_vector<std::uint64_t>> bytes;
+    base::vector<base::pod_vector<bool>> outside;  ///< messages of another world
+    bool worlds = false;
+  };
+
   /// Calls use(record, bytes, ns beyond its explained wait, reason, place of its call site) for each call that can block and
   /// has a role.
   template <class Use>
-  void each(const core::rank_history& history, Use&& use) const {
-    constexpr std::uint64_t none = ~std::uint64_t(0);
-    const base::vector<base::vector<bool>> of_files = explain::calls_on_files(history);
-    base::vector<base::pod_vector<std::uint64_t>> bytes(history.locations.size());
-    base::vector<base::pod_vector<bool>> outside(history.locations.size());
-    bool worlds = false;
-    for (const core::communicator& c : history.communicators) worlds = worlds || c.outside;
-    if (worlds)
-      for (std::size_t l = 0; l != outside.size(); ++l)
-        outside[l].assign(static_cast<std::size_t>(history.locations[l].records.size()), false);
-    for (std::size_t l = 0; l != bytes.size(); ++l)
-      bytes[l].assign(static_cast<std::size_t>(history.locations[l].records.size()), none);
-    for (const core::location_history& from : history.locations)
-      for (std::uint64_t i = 0; i != from.records.size(); ++i) {
-        const core::sync_record& r = from.records[i];
-        const bool posts = r.has(core::sync_flag::posts_send | core::sync_flag::posts_receive) || core::initiates(r.call) ||
-                           core::role_of(r.call) == core::call_role::transfer || core::is_of_files(r.call);
-        if (!posts || !r.has(core::sync_flag::complete)) continue;
-        if (r.completed_by >= bytes.size() || r.completion >= bytes[r.completed_by].size()) continue;
-        std::uint64_t& sum = bytes[r.completed_by][r.completion];
-        sum = (sum == none ? 0 : sum) + r.bytes;
-        if (worlds && leaves_world(history, r)) outside[r.completed_by][r.completion] = true;
-      }
+  void each(const core::rank_history& history, const completed& done, Use&& use) const {
+    constexpr std::uint64_t none = completed::none;
+    const auto& of_files = done.of_files;
+    const auto& bytes = done.bytes;
+    const auto& outside = done.outside;
+    const bool worlds = done.worlds;
     std::size_t place = 0;
     for (std::size_t l = 0; l != bytes.size(); ++l) {
       const core::location_history& here = history.locations[l];
@@ -57317,6 +57725,7 @@ inline base::vector<advice_entry> advice_of(const base::vector<rules::finding>& 
   base::vector<advice_entry> out;
   for (const rules::finding& f : findings) {
     out.push_back({f.problem, f.advice, f.saving, f.description, f.seconds, f.predicted});
+    out.back().at_least = f.at_least;
     for (const rules::action& a : f.actions) out.back().actions.push_back(a.text);
   }
   return out;
@@ -57477,7 +57886,7 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
     const bool shared = reports::shares_processors(unknown, base::seconds_of(found.location_ns));
     const bool useful_known = !reports::polls_matter(unknown, base::seconds_of(found.location_ns));
     advice = advise(process.registry->config.rules, found, names, std::move(contributions), shared, useful_known,
-                    static_cast<std::int64_t>(1e9 * unknown.sharing.seconds), facts);
+                    unknown.sharing, facts);
   }
   reports::result result = reports::assemble(found, names, std::move(facts), advice);
   result.unseen = named(unseen, names);
@@ -57522,7 +57931,7 @@ inline reports::result partial_result(mpi::state& process, const finalize::team&
   uses.calls = so_far.calls_by_kind;
   uses.code = so_far.code_of_all;
   const rules::evaluation advice =
-      advise(process.registry->config.rules, so_far.found, names, std::move(uses), false, false, 0, facts);
+      advise(process.registry->config.rules, so_far.found, names, std::move(uses), false, false, {}, facts);
   return reports::assemble(so_far.found, names, std::move(facts), advice);
 }
 
@@ -57758,7 +58167,7 @@ void members(Io& io, whywait::result::cause& c) {
 }
 template <class Io>
 void members(Io& io, whywait::result::advice& a) {
-  detail::pass_all(io, a.problem, a.text, a.description, a.saving_seconds, a.predicted);
+  detail::pass_all(io, a.problem, a.text, a.description, a.saving_seconds, a.predicted, a.at_least);
 }
 template <class Io>
 void members(Io& io, whywait::result::wait& w) {
@@ -69534,6 +69943,50 @@ inline base::vector<core::rank_history> threads_as_ranks(const core::rank_histor
 
 #endif
 
+// ---- whywait/thread/finalize/processor_bound.hpp
+#ifndef WHYWAIT_THREAD_FINALIZE_PROCESSOR_BOUND_HPP
+#define WHYWAIT_THREAD_FINALIZE_PROCESSOR_BOUND_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace threads {
+
+/// What the threads of this process used of processors so far, and how many they may use.
+struct processor_time {
+  std::int64_t ns = 0;
+  std::int64_t processors = 0;  ///< 0: not known
+
+  static processor_time of_process() noexcept {
+    processor_time out;
+    const auto ns_of = [](const timeval& t) { return std::int64_t(t.tv_sec) * 1000000000 + std::int64_t(t.tv_usec) * 1000; };
+    rusage used;
+    cpu_set_t allowed;
+    if (getrusage(RUSAGE_SELF, &used) != 0 || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return out;
+    out.ns = ns_of(used.ru_utime) + ns_of(used.ru_stime);
+    out.processors = CPU_COUNT(&allowed);
+    return out;
+  }
+};
+
+/// More even work of the same amount cannot make a run shorter than its processor time on all processors. Bounds the answers about
+/// balanced blocks where that is less than the clocks say, which know nothing of processors.
+inline void bound_balances(explain::outcome& found, const processor_time& used) {
+  if (used.processors <= 0) return;
+  const std::int64_t most_ns = std::max<std::int64_t>(0, found.total_ns - used.ns / used.processors);
+  for (explain::balance_answer& b : found.balances) {
+    if (b.saving_ns <= most_ns) continue;
+    b.saving_ns = most_ns;
+    b.bounded = true;
+    b.moves = false;
+  }
+}
+
+}  // namespace threads
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/thread/finalize/solo_run.hpp
 #ifndef WHYWAIT_THREAD_FINALIZE_SOLO_RUN_HPP
 #define WHYWAIT_THREAD_FINALIZE_SOLO_RUN_HPP
@@ -69545,7 +69998,9 @@ inline namespace v0 {
 namespace threads {
 
 /// The run of a process without MPI: from the start of the program to its exit.
-struct solo_run : record::run_facts {};
+struct solo_run : record::run_facts {
+  std::int64_t analysis_ns;  ///< processor time of the analyses so far, and of other threads meanwhile
+};
 
 /// Begins it, unless a run is recorded already or recording is off. For the start of the program.
 inline void begin_solo_run() noexcept {
@@ -69605,7 +70060,7 @@ class solo_records {
         const bool idle = !is_main && waits_for_region(from);
         to.whole = is_main || (!ended && !idle);
         if (to.opened > now) to.opened = now;
-        if (!ended && !idle) read_open_segment(from, now, to);
+        if (!ended && !idle) read_open_segment(from, read_open_wait(from, all.end_ticks, to), to);
       }
     }
     all.rewrite_threads(run.begin_ticks, main);
@@ -69622,8 +70077,27 @@ class solo_records {
   // A thread of OpenMP after its last parallel region: the run has nothing for it to do.
   static bool waits_for_region(const record::location& from) noexcept {
     const record::thread_facts* const facts = __atomic_load_n(&from.calls, __ATOMIC_ACQUIRE);
-    return facts != nullptr && __atomic_load_n(&facts->open.frame, __ATOMIC_ACQUIRE) != nullptr &&
-           facts->open.call == core::mpi_call::omp_idle;
+    if (facts == nullptr || __atomic_load_n(&facts->open.frame, __ATOMIC_ACQUIRE) == nullptr) return false;
+    core::mpi_call call;
+    __atomic_load(&facts->open.call, &call, __ATOMIC_RELAXED);
+    return call == core::mpi_call::omp_idle;
+  }
+
+  // A thread that waits now may have waited for long: that is no work. Returns until when its open segment lasts.
+  static std::uint64_t read_open_wait(const record::location& from, std::uint64_t now, core::location_history& to) noexcept {
+    const record::thread_facts* const facts = __atomic_load_n(&from.calls, __ATOMIC_ACQUIRE);
+    if (facts == nullptr || __atomic_load_n(&facts->open.frame, __ATOMIC_ACQUIRE) == nullptr) return now;
+    const std::uint64_t begin = __atomic_load_n(&facts->open.begin, __ATOMIC_ACQUIRE);
+    core::mpi_call call;
+    __atomic_load(&facts->open.call, &call, __ATOMIC_ACQUIRE);
+    const std::uint32_t site = __atomic_load_n(&facts->open.site, __ATOMIC_ACQUIRE);
+    const bool still = __atomic_load_n(&facts->open.frame, __ATOMIC_RELAXED) != nullptr &&
+                       __atomic_load_n(&facts->open.begin, __ATOMIC_RELAXED) == begin && from.syncs.size() == to.records.size();
+    if (!still || begin >= now || core::role_of(call) != core::call_role::thread_wait) return now;
+    to.open_wait = begin;
+    to.open_call = call;
+    to.open_site = site;
+    return begin;
   }
 
   void read_open_segment(const record::location& from, std::uint64_t now, core::location_history& to) {
@@ -69643,6 +70117,114 @@ class solo_records {
   base::vector<std::unique_ptr<const core::path_step*>> chunks_;
   std::uint32_t main_ = explain::thread_book::no_main;
 };
+
+}  // namespace threads
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/thread/finalize/thread_time.hpp
+#ifndef WHYWAIT_THREAD_FINALIZE_THREAD_TIME_HPP
+#define WHYWAIT_THREAD_FINALIZE_THREAD_TIME_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace threads {
+
+/// Time of the threads of a process in calls of one kind, by thread and call site.
+class thread_time {
+ public:
+  void add(std::size_t thread, core::stable_key site, std::int64_t ns, std::int64_t calls) {
+    if (ns <= 0) return;
+    if (by_thread_.size() <= thread) by_thread_.resize(thread + 1, 0);
+    by_thread_[thread] += ns;
+    sites_.push_back({site, ns, calls});
+  }
+  /// Orders the call sites by their time; to be called once, when all is added.
+  void close() {
+    base::sort_and_join(
+        sites_, [](const site_sum& a, const site_sum& b) { return a.key < b.key; },
+        [](site_sum& to, const site_sum& s) {
+          to.ns += s.ns;
+          to.calls += s.calls;
+        });
+    base::small_stable_sort(sites_, [](const site_sum& a, const site_sum& b) { return a.ns > b.ns; });
+    sites_.resize(std::min(sites_.size(), most_listed));
+  }
+  void add_keys(base::vector<core::stable_key>& to) const {
+    for (const site_sum& s : sites_) to.push_back(s.key);
+  }
+  /// `to`: reports::mpi_time or reports::not_understood, where threads are ranks.
+  template <class Time>
+  void tell(Time& to, const base::names& names) const {
+    for (std::size_t t = 0; t != by_thread_.size(); ++t) {
+      const double seconds = static_cast<double>(by_thread_[t]) * 1e-9;
+      to.ranks.push_back({static_cast<std::int32_t>(t), 0, seconds});
+      to.seconds += seconds;
+    }
+    for (const site_sum& s : sites_)
+      if (const base::place* const where = names.find(s.key))
+        to.calls.push_back({*where, s.calls, static_cast<double>(s.ns) * 1e-9, 0});
+  }
+
+ private:
+  static constexpr std::size_t most_listed = 16;
+  struct site_sum {
+    core::stable_key key;
+    std::int64_t ns, calls;
+  };
+  base::pod_vector<std::int64_t> by_thread_;
+  base::pod_vector<site_sum> sites_;
+};
+
+/// Time in calls that only sleep (interposed_outside.hpp).
+inline thread_time time_asleep(const finalize::process_records& all) {
+  thread_time asleep;
+  for (std::size_t t = 0; t != all.threads.size(); ++t) {
+    const record::call_site_table* const sites = all.threads[t].sites;
+    const auto& keys = all.history.locations[t].call_sites;
+    for (std::uint32_t i = 1; sites != nullptr && i < sites->size() && i < keys.size(); ++i) {
+      const record::call_site& site = (*sites)[i];
+      if (site.call != core::mpi_call::nanosleep && site.call != core::mpi_call::clock_nanosleep &&
+          site.call != core::mpi_call::usleep && site.call != core::mpi_call::sleep) {
+        continue;
+      }
+      asleep.add(t, keys[i], static_cast<std::int64_t>(static_cast<double>(site.ticks) * all.history.clock.ns_per_tick),
+                 static_cast<std::int64_t>(site.count));
+    }
+  }
+  asleep.close();
+  return asleep;
+}
+
+/// Time in waits for other threads that nothing is known to have ended: neither a thread that was seen nor a time limit, nor the end of
+/// the run. `all`: rewritten by a thread_book.
+inline thread_time time_without_cause(const core::rank_history& all, std::uint64_t end_ticks) {
+  thread_time out;
+  for (std::size_t t = 0; t != all.locations.size(); ++t) {
+    const core::location_history& here = all.locations[t];
+    for (std::uint64_t i = here.carried; i != here.records.size(); ++i) {
+      const core::sync_record& r = here.records[i];
+      if (core::role_of(r.call) != core::call_role::thread_wait ||
+          r.has(core::thread_flag::caused | core::thread_flag::timed_out) || r.begin + r.duration >= end_ticks) {
+        continue;
+      }
+      const core::thread_action& action = core::action_of(r.call);
+      if (action.object == core::thread_object::outside || action.op == core::thread_op::begin ||
+          r.call == core::mpi_call::omp_idle)
+        continue;
+      const core::stable_key site = r.site < here.call_sites.size() ? here.call_sites[r.site] : 0;
+      out.add(t, site, static_cast<std::int64_t>(static_cast<double>(r.duration) * all.clock.ns_per_tick), 1);
+    }
+  }
+  out.close();
+  return out;
+}
 
 }  // namespace threads
 }  // namespace v0
@@ -69714,6 +70296,8 @@ inline reports::run_facts facts_of(const core::registry& registry, const solo_re
 /// Analyses the run of a process without MPI so far, thread by thread. `maps`: with those of the page. Throws std::bad_alloc and what the explanation throws.
 inline reports::result analyse(core::registry& registry, solo_run& run, bool maps = false) {
   const base::rank_noun_scope threads(true);
+  processor_time used = processor_time::of_process();
+  used.ns -= run.analysis_ns;
   solo_records records(registry, run);
   reports::run_facts facts = facts_of(registry, records);
   const base::pod_vector<std::uint32_t> ran = finalize::code_that_ran(records.all);
@@ -69728,7 +70312,8 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
   settings.functions = &names_here;
   settings.maps = maps;
   explain::simulated_transport transport(static_cast<std::int32_t>(histories.size()));
-  const explain::outcome found = explain::explain(transport, histories, settings);
+  explain::outcome found = explain::explain(transport, histories, settings);
+  bound_balances(found, used);
   rules::contribution contributions;
   for (const core::rank_history& h : histories) {
     rules::contribution one;
@@ -69748,16 +70333,22 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
     }
     contributions.merge(std::move(one));
   }
-  const base::vector<core::stable_key> keys = keys_to_name(found, finalize::keys_of(contributions));
+  const thread_time asleep = time_asleep(records.all),
+                    without_cause = time_without_cause(records.all.history, records.all.end_ticks);
+  base::vector<core::stable_key> keys = keys_to_name(found, finalize::keys_of(contributions));
+  asleep.add_keys(keys);
+  without_cause.add_keys(keys);
   base::vector<core::stable_key> known;
   for (const core::stable_key key : keys)
     if (names_here.contains(key)) known.push_back(key);
   base::names names = names_here.names_of(known);
   names.clear_needless_callers();
   rules::evaluation advice =
-      finalize::advise(registry.config.rules, found, names, std::move(contributions), false, false, 0, facts);
+      finalize::advise(registry.config.rules, found, names, std::move(contributions), false, false, {}, facts);
   reports::result result = reports::assemble(found, names, std::move(facts), advice);
   result.run.locations = result.run.ranks;  // also threads without a record
+  asleep.tell(result.asleep, names);
+  without_cause.tell(result.not_understood, names);
   reports::weaken(result);
   return result;
 }
@@ -69808,6 +70399,7 @@ inline void explain_now(record::run_facts& run, void* into, const void* address,
   const sync_site site{core::mpi_call::report, address, frame};
   sync_call call(site);  // the time that follows is not that of the program
   if (call) call.begin();
+  const processor_time before = processor_time::of_process();
   try {
     core::registry& registry = *core::the_registry();
     result = reports::plain(analyse(registry, static_cast<solo_run&>(run), registry.config.output != nullptr));
@@ -69815,6 +70407,7 @@ inline void explain_now(record::run_facts& run, void* into, const void* address,
     result = whywait::result();
     result.reason = std::string("the analysis failed: ") + problem.what();
   }
+  static_cast<solo_run&>(run).analysis_ns += processor_time::of_process().ns - before.ns;
   if (!call) return;
   static_cast<void>(call.end());
   if (core::sync_record* const r = call.store_wait(0)) call.finish(r);
