@@ -16,7 +16,7 @@ namespace {
 using interleaving::scheduler;
 using whywait::threads::event_watch;
 
-struct stepping_machine {
+struct table_machine {
   static void step() {
     if (scheduler::current != nullptr) scheduler::current->point();
   }
@@ -40,7 +40,7 @@ struct stepping_machine {
   }
 };
 constexpr uint32_t places = 8;  // one row
-using table = whywait::threads::watch_table<event_watch, places, stepping_machine>;
+using table = whywait::threads::watch_table<event_watch, places, table_machine>;
 
 // All schedules with at most `preemptions` in which each thread adds one of `keys` to a table that `fill` has prepared. Returns
 // whether `good(table, watches)` held in all of them.
