@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs programs whose waits are known (slept_cases.hpp, known_causes.cpp) with all calls and all numbers of ranks.
 
-    known_waits.py FOLDER --ranks 2 4 8 [--only WORD] [--seconds S] PROGRAM=SOURCE ... -- launcher -n
+    known_waits.py FOLDER PROGRAM=SOURCE ... --ranks 2 4 8 [--only WORD] [--seconds S] -- launcher -n
 
 Each run prints one line, and what failed if it fails in all tries."""
 import argparse
