@@ -3,8 +3,8 @@
 
 /// \file
 /// Observes the pthread functions by which threads wait for each other, and with them std::mutex, std::condition_variable, std::thread::join
-/// and std::future of all code of the process, without a change of that. It also observes the calls in which threads sleep or wait for
-/// signals, input and processes (thread/interposed_outside.hpp), so that these do not count as work:
+/// and std::future of all code of the process, without a change of that. It also observes the calls in which threads wait for signals,
+/// input and processes (thread/interposed_outside.hpp), so that these do not count as work, and how long threads sleep:
 ///
 ///     #include <whywait/pthread.hpp>  // in one file of an executable (in more it does no harm)
 ///     #include <whywait/whywait.hpp>  // reports at exit; with MPI <whywait/mpi.hpp> instead

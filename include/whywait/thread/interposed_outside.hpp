@@ -9,7 +9,7 @@
 
 #ifndef WHYWAIT_DISABLE
 
-// Functions of the C library in which a thread waits for time, signals, input, connections or processes: the call in reports, result,
+// Functions of the C library in which a thread waits for signals, input, connections or processes, or sleeps: the call in reports, result,
 // symbol, parameters, arguments, and the descriptor whose kind decides (-1: none does). Those with _chk are what the headers
 // call with _FORTIFY_SOURCE.
 // clang-format off

@@ -66,37 +66,38 @@ void ring() {
          MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
 }
-void persistent() {
-  double edges[4] = {};
-  MPI_Request requests[4];
-  const int left = (rank + ranks - 1) % ranks, right = (rank + 1) % ranks;
-  MPI_Recv_init(edges, 1, MPI_DOUBLE, left, 0, MPI_COMM_WORLD, requests);
-  MPI_Recv_init(edges + 1, 1, MPI_DOUBLE, right, 1, MPI_COMM_WORLD, requests + 1);
-  MPI_Send_init(edges + 2, 1, MPI_DOUBLE, right, 0, MPI_COMM_WORLD, requests + 2);
-  MPI_Send_init(edges + 3, 1, MPI_DOUBLE, left, 1, MPI_COMM_WORLD, requests + 3);
-  for (int i = 0; i < steps; ++i) {
-    CALL(MPI_Startall, 4, requests);
-    solve(uneven(2, 10, 4));
-    CALL(MPI_Waitall, 4, requests, MPI_STATUSES_IGNORE);
+/// Persistent requests for one number from and to each neighbour in a ring.
+struct edge_requests {
+  edge_requests() {
+    const int left = (rank + ranks - 1) % ranks, right = (rank + 1) % ranks;
+    MPI_Recv_init(numbers, 1, MPI_DOUBLE, left, 0, MPI_COMM_WORLD, requests);
+    MPI_Recv_init(numbers + 1, 1, MPI_DOUBLE, right, 1, MPI_COMM_WORLD, requests + 1);
+    MPI_Send_init(numbers + 2, 1, MPI_DOUBLE, right, 0, MPI_COMM_WORLD, requests + 2);
+    MPI_Send_init(numbers + 3, 1, MPI_DOUBLE, left, 1, MPI_COMM_WORLD, requests + 3);
   }
-  for (MPI_Request& r : requests) MPI_Request_free(&r);
+  ~edge_requests() {
+    for (MPI_Request& r : requests) MPI_Request_free(&r);
+  }
+  double numbers[4] = {};
+  MPI_Request requests[4];
+};
+void persistent() {
+  edge_requests edges;
+  for (int i = 0; i < steps; ++i) {
+    CALL(MPI_Startall, 4, edges.requests);
+    solve(uneven(2, 10, 4));
+    CALL(MPI_Waitall, 4, edges.requests, MPI_STATUSES_IGNORE);
+  }
 }
 // Sends of persistent requests complete when their receiver calls MPI, together with the message that the rank waits for.
 void some() {
-  double edges[4] = {};
-  MPI_Request requests[4];
-  const int left = (rank + ranks - 1) % ranks, right = (rank + 1) % ranks;
-  MPI_Recv_init(edges, 1, MPI_DOUBLE, left, 0, MPI_COMM_WORLD, requests);
-  MPI_Recv_init(edges + 1, 1, MPI_DOUBLE, right, 1, MPI_COMM_WORLD, requests + 1);
-  MPI_Send_init(edges + 2, 1, MPI_DOUBLE, right, 0, MPI_COMM_WORLD, requests + 2);
-  MPI_Send_init(edges + 3, 1, MPI_DOUBLE, left, 1, MPI_COMM_WORLD, requests + 3);
+  edge_requests edges;
   for (int i = 0; i < steps / 2; ++i) {
     solve(uneven(2, 10, 4));
-    CALL(MPI_Startall, 4, requests);
+    CALL(MPI_Startall, 4, edges.requests);
     for (int open = 4, done = 0, which[4]; open > 0; open -= done)
-      CALL(MPI_Waitsome, 4, requests, &done, which, MPI_STATUSES_IGNORE);
+      CALL(MPI_Waitsome, 4, edges.requests, &done, which, MPI_STATUSES_IGNORE);
   }
-  for (MPI_Request& r : requests) MPI_Request_free(&r);
 }
 // Only the holder of the token works, so that nothing is gained by dividing the work in another way, or into pieces.
 void token() {
@@ -148,22 +149,15 @@ void halves() {
 }
 // A persistent halo, unpacked as it comes. With Open MPI a persistent send completes only when its receiver calls MPI.
 void as_it_comes() {
-  double edges[4] = {};
-  MPI_Request requests[4];
-  const int left = (rank + ranks - 1) % ranks, right = (rank + 1) % ranks;
-  MPI_Recv_init(edges, 1, MPI_DOUBLE, left, 0, MPI_COMM_WORLD, requests);
-  MPI_Recv_init(edges + 1, 1, MPI_DOUBLE, right, 1, MPI_COMM_WORLD, requests + 1);
-  MPI_Send_init(edges + 2, 1, MPI_DOUBLE, right, 0, MPI_COMM_WORLD, requests + 2);
-  MPI_Send_init(edges + 3, 1, MPI_DOUBLE, left, 1, MPI_COMM_WORLD, requests + 3);
+  edge_requests edges;
   for (int i = 0; i < steps; ++i) {
-    CALL(MPI_Startall, 4, requests);
+    CALL(MPI_Startall, 4, edges.requests);
     solve(uneven(3, 10, 4));
     for (int n = 0, index = 0; n < 4; ++n) {
-      CALL(MPI_Waitany, 4, requests, &index, MPI_STATUS_IGNORE);
+      CALL(MPI_Waitany, 4, edges.requests, &index, MPI_STATUS_IGNORE);
       if (index < 2) unpack(0.5);
     }
   }
-  for (MPI_Request& r : requests) MPI_Request_free(&r);
 }
 
 // One rank does something for all.
