@@ -225,6 +225,19 @@ void communicator(std::uint64_t times) {
 constexpr int side = 64;
 double cells[2][side + 2][side + 2];
 
+// A function of its own, one for all rows: inlined, the same loop takes up to a quarter longer in one row than in another,
+// because g++ has other registers for it.
+__attribute__((noinline)) double relax(const double (&from)[side + 2][side + 2], double (&to)[side + 2][side + 2]) {
+  double change = 0;
+  for (int y = 1; y <= side; ++y)
+    for (int x = 1; x <= side; ++x) {
+      to[y][x] = 0.25 * (from[y - 1][x] + from[y + 1][x] + from[y][x - 1] + from[y][x + 1]);
+      const double by = to[y][x] - from[y][x];
+      change += by * by;
+    }
+  return change;
+}
+
 template <class C, bool Marked>
 void jacobi(std::uint64_t times) {
   const int peer = 1 - rank;
@@ -238,24 +251,16 @@ void jacobi(std::uint64_t times) {
       C::Waitall(2, r, MPI_STATUSES_IGNORE);
     };
     double change = 0, all = 0;
-    const auto relax = [&] {
-      for (int y = 1; y <= side; ++y)
-        for (int x = 1; x <= side; ++x) {
-          to[y][x] = 0.25 * (from[y - 1][x] + from[y + 1][x] + from[y][x - 1] + from[y][x + 1]);
-          const double by = to[y][x] - from[y][x];
-          change += by * by;
-        }
-    };
     if (Marked) {
       {
         WHYWAIT_REGION("exchange");
         exchange();
       }
       WHYWAIT_REGION("relax");
-      relax();
+      change = relax(from, to);
     } else {
       exchange();
-      relax();
+      change = relax(from, to);
     }
     C::Allreduce(&change, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     harness::keep(all);
