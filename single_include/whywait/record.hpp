@@ -2491,6 +2491,21 @@ class event_buffer {
   X(waitpid, "waitpid", await, outside)                                                                                \
   X(wait4, "wait4", await, outside)                                                                                    \
   X(waitid, "waitid", await, outside)                                                                                  \
+  X(readv, "readv", await, outside)                                                                                    \
+  X(write, "write", await, outside)                                                                                    \
+  X(writev, "writev", await, outside)                                                                                  \
+  X(send, "send", await, outside)                                                                                      \
+  X(sendto, "sendto", await, outside)                                                                                  \
+  X(sendmsg, "sendmsg", await, outside)                                                                                \
+  X(flock, "flock", await, outside)                                                                                    \
+  X(semop, "semop", await, outside)                                                                                    \
+  X(semtimedop, "semtimedop", await, outside)                                                                          \
+  X(msgrcv, "msgrcv", await, outside)                                                                                  \
+  X(msgsnd, "msgsnd", await, outside)                                                                                  \
+  X(mq_receive, "mq_receive", await, outside)                                                                          \
+  X(mq_timedreceive, "mq_timedreceive", await, outside)                                                                \
+  X(mq_send, "mq_send", await, outside)                                                                                \
+  X(mq_timedsend, "mq_timedsend", await, outside)                                                                      \
   X(pthread_kill, "pthread_kill", event, outside)                                                                      \
   X(report, "whywait::report", event, thread)                                                                          \
   X(code, "code", event, thread)

@@ -488,6 +488,21 @@ inline constexpr size_t most_output_path = 1024;
   X(waitpid, "waitpid", await, outside)                                                                                \
   X(wait4, "wait4", await, outside)                                                                                    \
   X(waitid, "waitid", await, outside)                                                                                  \
+  X(readv, "readv", await, outside)                                                                                    \
+  X(write, "write", await, outside)                                                                                    \
+  X(writev, "writev", await, outside)                                                                                  \
+  X(send, "send", await, outside)                                                                                      \
+  X(sendto, "sendto", await, outside)                                                                                  \
+  X(sendmsg, "sendmsg", await, outside)                                                                                \
+  X(flock, "flock", await, outside)                                                                                    \
+  X(semop, "semop", await, outside)                                                                                    \
+  X(semtimedop, "semtimedop", await, outside)                                                                          \
+  X(msgrcv, "msgrcv", await, outside)                                                                                  \
+  X(msgsnd, "msgsnd", await, outside)                                                                                  \
+  X(mq_receive, "mq_receive", await, outside)                                                                          \
+  X(mq_timedreceive, "mq_timedreceive", await, outside)                                                                \
+  X(mq_send, "mq_send", await, outside)                                                                                \
+  X(mq_timedsend, "mq_timedsend", await, outside)                                                                      \
   X(pthread_kill, "pthread_kill", event, outside)                                                                      \
   X(report, "whywait::report", event, thread)                                                                          \
   X(code, "code", event, thread)
@@ -17350,6 +17365,8 @@ __attribute__((noinline, cold)) inline bool is_file(int descriptor) noexcept {
   struct stat about;
   return fstat(descriptor, &about) == 0 && (S_ISREG(about.st_mode) || S_ISBLK(about.st_mode) || S_ISDIR(about.st_mode));
 }
+/// A call of less than eight times the least wait (8 us) did not wait: a thread that sleeps in the kernel takes about that long to
+/// come back, and copying data or a look at what is ready is work of the code around it.
 inline int await_outside(const sync_site& site, int descriptor, blocking_part block) {
   sync_call call(site);
   if (!call) return block.run(block.self);
@@ -17361,7 +17378,7 @@ inline int await_outside(const sync_site& site, int descriptor, blocking_part bl
     call.count(now);
     return result;
   }
-  if (descriptor >= 0 && now > call.begun() + call.least_ticks() && is_file(descriptor)) {
+  if (now < call.begun() + 8 * call.least_ticks() || (descriptor >= 0 && is_file(descriptor))) {
     call.withdraw();
     return result;
   }

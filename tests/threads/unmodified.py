@@ -77,7 +77,7 @@ def waits_outside():
     problems = list(consistent.contradictions(report))
     lines = [line.split() for line in output.splitlines()]
     took = {line[1]: float(line[2]) for line in lines if line[0] == "outside"}
-    assert len(took) == 9, output
+    assert len(took) == 11, output
     inside = {}
     for block in report["critical_path"]:
         if block["kind"] == "call":

@@ -9,9 +9,9 @@
 
 #ifndef WHYWAIT_DISABLE
 
-// Functions of the C library in which a thread waits for signals, input, connections or processes, or sleeps: the call in reports, result,
-// symbol, parameters, arguments, and the descriptor whose kind decides (-1: none does). Those with _chk are what the headers
-// call with _FORTIFY_SOURCE.
+// Functions of the C library in which a thread waits for signals, input, room for output, connections, processes, or locks and
+// queues that it shares with processes, or sleeps: the call in reports, result, symbol, parameters, arguments, and the
+// descriptor whose kind decides (-1: none does). Those with _chk are what the headers call with _FORTIFY_SOURCE.
 // clang-format off
 #define WHYWAIT_OUTSIDE_CALLS(X)                                                                                              \
   X(poll, int, poll, (pollfd* fds, nfds_t count, int limit), (fds, count, limit), -1)                                         \
@@ -40,7 +40,28 @@
   X(wait, pid_t, wait, (int* status), (status), -1)                                                                           \
   X(waitpid, pid_t, waitpid, (pid_t process, int* status, int options), (process, status, options), -1)                       \
   X(wait4, pid_t, wait4, (pid_t process, int* status, int options, rusage* used), (process, status, options, used), -1)       \
-  X(waitid, int, waitid, (idtype_t kind, id_t id, siginfo_t* about, int options), (kind, id, about, options), -1)
+  X(waitid, int, waitid, (idtype_t kind, id_t id, siginfo_t* about, int options), (kind, id, about, options), -1)             \
+  X(readv, ssize_t, readv, (int fd, const iovec* parts, int count), (fd, parts, count), fd)                                   \
+  X(write, ssize_t, write, (int fd, const void* from, size_t size), (fd, from, size), fd)                                     \
+  X(writev, ssize_t, writev, (int fd, const iovec* parts, int count), (fd, parts, count), fd)                                 \
+  X(send, ssize_t, send, (int fd, const void* from, size_t size, int flags), (fd, from, size, flags), -1)                     \
+  X(sendto, ssize_t, sendto, (int fd, const void* from, size_t size, int flags, const sockaddr* to, socklen_t length),        \
+    (fd, from, size, flags, to, length), -1)                                                                                  \
+  X(sendmsg, ssize_t, sendmsg, (int fd, const msghdr* message, int flags), (fd, message, flags), -1)                          \
+  X(flock, int, flock, (int fd, int operation), (fd, operation), -1)                                                          \
+  X(semop, int, semop, (int set, sembuf* operations, size_t count), (set, operations, count), -1)                             \
+  X(semtimedop, int, semtimedop, (int set, sembuf* operations, size_t count, const timespec* limit),                          \
+    (set, operations, count, limit), -1)                                                                                      \
+  X(msgrcv, ssize_t, msgrcv, (int queue, void* to, size_t size, long kind, int flags), (queue, to, size, kind, flags), -1)    \
+  X(msgsnd, int, msgsnd, (int queue, const void* from, size_t size, int flags), (queue, from, size, flags), -1)               \
+  X(mq_receive, ssize_t, mq_receive, (mqd_t queue, char* to, size_t size, unsigned* priority),                                \
+    (queue, to, size, priority), -1)                                                                                          \
+  X(mq_timedreceive, ssize_t, mq_timedreceive, (mqd_t queue, char* to, size_t size, unsigned* priority, const timespec* limit),\
+    (queue, to, size, priority, limit), -1)                                                                                   \
+  X(mq_send, int, mq_send, (mqd_t queue, const char* from, size_t size, unsigned priority),                                   \
+    (queue, from, size, priority), -1)                                                                                        \
+  X(mq_timedsend, int, mq_timedsend, (mqd_t queue, const char* from, size_t size, unsigned priority, const timespec* limit),  \
+    (queue, from, size, priority, limit), -1)
 // Those in which it only sleeps.
 #define WHYWAIT_SLEEP_CALLS(X)                                                                                                \
   X(nanosleep, int, nanosleep, (const timespec* time, timespec* left), (time, left), -1)                                      \

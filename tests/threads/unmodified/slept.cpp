@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/select.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -265,6 +266,14 @@ NOT_INLINED void read_pipe() {
   char byte = 0;
   if (read(to_reader[0], &byte, 1) != 1 || byte != 'x') std::abort();
 }
+int from_writer[2];
+NOT_INLINED void write_pipe() {  // it is full
+  if (write(from_writer[1], "x", 1) != 1) std::abort();
+}
+int locked_file, same_file;
+NOT_INLINED void take_file_lock() {
+  if (flock(same_file, LOCK_EX) != 0 || flock(same_file, LOCK_UN) != 0) std::abort();
+}
 sigset_t signals;
 NOT_INLINED void wait_for_signal() {
   int number = 0;
@@ -304,7 +313,15 @@ std::atomic<int> at_case{0};
 // Prints the time that a thread spent in each of these functions while two threads wait for ever, and for how long main worked.
 void outside() {
   const steady::time_point begin = steady::now();
-  if (pipe(to_reader) != 0) std::abort();
+  if (pipe(to_reader) != 0 || pipe(from_writer) != 0) std::abort();
+  static char page[4096];
+  fcntl(from_writer[1], F_SETFL, O_NONBLOCK);
+  while (write(from_writer[1], page, sizeof page) > 0) {
+  }
+  fcntl(from_writer[1], F_SETFL, 0);
+  locked_file = open("locked_file", O_RDWR | O_CREAT, 0600);
+  same_file = open("locked_file", O_RDWR);
+  if (flock(locked_file, LOCK_EX) != 0) std::abort();
   sigemptyset(&signals);
   sigaddset(&signals, SIGUSR1);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
@@ -314,6 +331,8 @@ void outside() {
     void (*call)();
   } cases[] = {{"wait_for_signal", wait_for_signal},
                {"read_pipe", read_pipe},
+               {"write_pipe", write_pipe},
+               {"take_file_lock", take_file_lock},
                {"asleep", asleep},
                {"asleep_short", asleep_short},
                {"polled", polled},
@@ -335,6 +354,12 @@ void outside() {
   while (at_case != 2) nap(1);
   nap(20);
   if (write(to_reader[1], "x", 1) != 1) std::abort();
+  while (at_case != 3) nap(1);
+  nap(20);
+  if (read(from_writer[0], page, sizeof page) != sizeof page) std::abort();
+  while (at_case != 4) nap(1);
+  nap(20);
+  flock(locked_file, LOCK_UN);
   std::printf("worked %.6f\n", seconds_between(begin, steady::now()));
   sleeper.join();
 }
