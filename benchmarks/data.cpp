@@ -6,6 +6,7 @@
 //   lookup_in_set/n    the same lookup with Boost.Intrusive's set, without the lock that it requires
 //   reads_event        WHYWAIT_READS of one range
 //   sync_event         WHYWAIT_SYNC
+//   lock_events        lock and unlock of a whywait::mutex while an array is registered: two events
 //   register           WHYWAIT_DATA of a known array among 1000
 //   copy, stencil, update, gather (+ _one_by_one, _tracked, _unregistered)
 //                      a plain loop over an array in the L1 cache, which the compiler vectorises or makes one copy;
@@ -22,7 +23,10 @@
 
 #include <whywait/data.hpp>
 #include <whywait/record.hpp>
+#include <whywait/record/call_facts.hpp>
 #include <whywait/record/listen.hpp>
+#include <whywait/thread.hpp>
+#include <whywait/thread/record_threads.hpp>
 
 #include <benchmark/benchmark.h>
 #include <boost/intrusive/set.hpp>
@@ -37,7 +41,14 @@ namespace {
 
 namespace data = whywait::data;
 
-const bool listening = (whywait::record::listen(), true);
+whywait::record::run_facts run;
+const bool listening = [] {
+  whywait::record::listen();
+  whywait::threads::listen();
+  run.running = true;
+  whywait::core::the_registry()->extension[3] = &run;  // thread primitives record in a run only
+  return true;
+}();
 
 constexpr int rows = 32, columns = 64;
 double in[rows * columns], out[rows * columns], other_in[rows * columns], other_out[rows * columns];
@@ -118,6 +129,18 @@ void sync_event(benchmark::State& state) {
   for (auto _ : state) WHYWAIT_SYNC("thing");
 }
 BENCHMARK(sync_event)->Iterations(150000);
+
+void lock_events(benchmark::State& state) {
+  WHYWAIT_DATA("in", in, rows, columns);
+  forget_records();
+  whywait::mutex mutex;
+  for (auto _ : state) {
+    mutex.lock();
+    benchmark::ClobberMemory();
+    mutex.unlock();
+  }
+}
+BENCHMARK(lock_events)->Iterations(75000);
 
 void register_known(benchmark::State& state) {
   std::deque<whywait::registered_array> kept;

@@ -15,7 +15,7 @@ MAY_INCLUDE = {
     "data/marks": {"core", "record"},
     "coverage/counters": {"core", "record"},
     "mpi": {"core", "record", "data/marks", "coverage/counters"},
-    "thread": {"core", "record"},
+    "thread": {"core", "record", "data/marks"},
     # cold storey, which runs afterwards on plain records
     "base": {"core"},
     "explain": {"core", "base"},

@@ -145,33 +145,38 @@ extern "C" {
 WHYWAIT_DETAIL_INTERPOSED int pthread_mutex_lock(pthread_mutex_t* m) noexcept {
   namespace own = whywait::threads::detail;
   own::count_call();
-  const int code = own::next_mutex_trylock.get()(m);
-  if (__builtin_expect(code != EBUSY, 1)) return code;
-  return own::wait_for_mutex(WHYWAIT_DETAIL_CALLED(pthread_mutex_lock), m, [m] { return own::next_mutex_lock.get()(m); });
+  int code = own::next_mutex_trylock.get()(m);
+  if (__builtin_expect(code == EBUSY, 0))
+    code = own::wait_for_mutex(WHYWAIT_DETAIL_CALLED(pthread_mutex_lock), m, [m] { return own::next_mutex_lock.get()(m); });
+  return whywait::threads::orders_data() ? own::order_taken(WHYWAIT_DETAIL_CALLED(pthread_mutex_lock), m, code) : code;
 }
 WHYWAIT_DETAIL_INTERPOSED int pthread_mutex_trylock(pthread_mutex_t* m) noexcept {
   namespace own = whywait::threads::detail;
   own::count_call();
-  return own::next_mutex_trylock.get()(m);
+  const int code = own::next_mutex_trylock.get()(m);
+  return whywait::threads::orders_data() ? own::order_taken(WHYWAIT_DETAIL_CALLED(pthread_mutex_lock), m, code) : code;
 }
 WHYWAIT_DETAIL_INTERPOSED int pthread_mutex_timedlock(pthread_mutex_t* m, const timespec* until) noexcept {
   namespace own = whywait::threads::detail;
   own::count_call();
-  const int code = own::next_mutex_trylock.get()(m);
-  if (code != EBUSY) return code;
-  return own::wait_for_mutex(WHYWAIT_DETAIL_CALLED(pthread_mutex_timedlock), m,
-                             [&] { return own::next_pthread_mutex_timedlock.get()(m, until); });
+  int code = own::next_mutex_trylock.get()(m);
+  if (code == EBUSY)
+    code = own::wait_for_mutex(WHYWAIT_DETAIL_CALLED(pthread_mutex_timedlock), m,
+                               [&] { return own::next_pthread_mutex_timedlock.get()(m, until); });
+  return whywait::threads::orders_data() ? own::order_taken(WHYWAIT_DETAIL_CALLED(pthread_mutex_timedlock), m, code) : code;
 }
 WHYWAIT_DETAIL_INTERPOSED int pthread_mutex_clocklock(pthread_mutex_t* m, clockid_t clock, const timespec* until) noexcept {
   namespace own = whywait::threads::detail;
   own::count_call();
-  const int code = own::next_mutex_trylock.get()(m);
-  if (code != EBUSY) return code;
-  return own::wait_for_mutex(WHYWAIT_DETAIL_CALLED(pthread_mutex_timedlock), m,
-                             [&] { return own::next_pthread_mutex_clocklock.get()(m, clock, until); });
+  int code = own::next_mutex_trylock.get()(m);
+  if (code == EBUSY)
+    code = own::wait_for_mutex(WHYWAIT_DETAIL_CALLED(pthread_mutex_timedlock), m,
+                               [&] { return own::next_pthread_mutex_clocklock.get()(m, clock, until); });
+  return whywait::threads::orders_data() ? own::order_taken(WHYWAIT_DETAIL_CALLED(pthread_mutex_timedlock), m, code) : code;
 }
 WHYWAIT_DETAIL_INTERPOSED int pthread_mutex_unlock(pthread_mutex_t* m) noexcept {
   namespace own = whywait::threads::detail;
+  if (whywait::threads::orders_data()) return own::give_up_in_order(WHYWAIT_DETAIL_CALLED(pthread_mutex_unlock), m);
   if (__builtin_expect(own::state_of(m) <= 1, 1)) return own::next_mutex_unlock.get()(m);
   return own::give_up_mutex(WHYWAIT_DETAIL_CALLED(pthread_mutex_unlock), m);
 }

@@ -511,8 +511,16 @@ struct module_card {
   registry* shared;  ///< the registry of the process; null until this module has looked for it
   intptr_t here;  ///< where a thread stores its path_head*, from the thread pointer; 0: inert
   const record::mark_functions* functions;  ///< the slow paths of marks; valid once `here` is not 0
-  uint32_t loaded;  ///< 1 once the module has looked for a recorder
+  uint32_t loaded;  ///< module_state bits
 };
+
+/// Bits of module_card::loaded.
+namespace module_state {
+enum : uint32_t {
+  looked = 1,      ///< the module has looked for a recorder
+  orders_data = 2  ///< arrays are registered, so that thread primitives record how they order threads
+};
+}
 
 constexpr uint32_t packed_version() noexcept {
   return (WHYWAIT_VERSION_MAJOR * 1000u + WHYWAIT_VERSION_MINOR) * 1000u + WHYWAIT_VERSION_PATCH;
@@ -589,8 +597,8 @@ __attribute__((visibility("hidden"))) inline bool attach_through(card_search&, m
 // Runs when the module is loaded, once for each of its files. If the recorder came before this module it is attached
 // here. If this module came first, the recorder attaches it when it starts.
 __attribute__((constructor(101), visibility("hidden"))) inline void attach_this_module() noexcept {
-  if (whywait_v0_module.loaded != 0) return;
-  whywait_v0_module.loaded = 1;
+  if ((whywait_v0_module.loaded & module_state::looked) != 0) return;
+  __atomic_fetch_or(&whywait_v0_module.loaded, module_state::looked, __ATOMIC_RELAXED);
   card_search recorder{&attach_through};
   recorder.run();
 }
@@ -1089,7 +1097,7 @@ enum class data_op : uint8_t {
   copy_from,  ///< packed or unpacked: the source; the next record of this location is the `copy_to`
   copy_to,  ///< the destination
   iterations,  ///< a block ran the iterations [begin, end) with step `stride` of its loop (`object` is 0)
-  synchronise  ///< a thread synchronised with others at `site`, on the thing numbered `object`; see data_flag::everyone
+  synchronise  ///< a thread synchronised with others at `site`, on the thing numbered `object`; see data_flag::everyone, acquires
 };
 
 /// Facts about a data record. Bits may be combined.
@@ -1101,8 +1109,13 @@ enum : uint8_t {
   everyone = 1u << 0,
   /// With `everyone`: member i gets (brings) the i-th of equal contiguous parts; alltoall, scatter, gather, allgather.
   parted = 1u << 1,
+  /// `synchronise` on a primitive that whywait observes, whose address is `begin`; `site` is the call. The thread sees what others
+  /// did before they released it. With `everyone`, at the end of the phase `order`.
+  acquires = 1u << 1,
   /// Receiver of a reduction: what arrives is combined into something new.
   combines = 1u << 2,
+  /// The same: what the thread did so far becomes visible to those that acquire the primitive later.
+  releases = 1u << 2,
   /// The message of a collective: `order` counts the collectives of the group.
   collective = 1u << 3,
   /// The region is only the bounds of what was touched (datatype of too many irregular pieces, indices in arrays).
@@ -1140,6 +1153,8 @@ struct data_record {
   uint8_t flags = 0;  ///< data_flag bits
 
   bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
+  /// Whether threads synchronised on a primitive that whywait observes.
+  bool of_primitive() const noexcept { return op == data_op::synchronise && has(data_flag::acquires | data_flag::releases); }
   /// The pieces of an irregular region, from `begin` on, as far as they lie before `end`; null: it is a regular one.
   const byte_list* list() const noexcept {
     const bool moved = op == data_op::send || op == data_op::receive || op == data_op::copy_from || op == data_op::copy_to;
@@ -4137,6 +4152,12 @@ namespace detail {
 inline constexpr unsigned state_slot = 2;   // index in core::registry::extension
 inline constexpr unsigned thread_slot = 1;  // index in record::location::extension
 
+inline bool order_in_module(core::card_search&, core::module_card& card) noexcept {
+  if (core::detail::same_version(card) && __atomic_load_n(&card.here, __ATOMIC_SEQ_CST) != 0)
+    __atomic_fetch_or(&card.loaded, core::module_state::orders_data, __ATOMIC_RELAXED);
+  return false;
+}
+
 __attribute__((noinline, cold)) inline data_state* make_state(core::registry& registry) noexcept {
   pthread_mutex_lock(&registry.mutex);
   data_state* known = static_cast<data_state*>(registry.extension[state_slot]);
@@ -4149,7 +4170,7 @@ __attribute__((noinline, cold)) inline data_state* make_state(core::registry& re
       made->memory.limit(quarter);
       registry.memory.limit(registry.memory.limit() > quarter ? registry.memory.limit() - quarter : 0);
       known = made;
-      __atomic_store_n(&registry.extension[state_slot], static_cast<void*>(made), __ATOMIC_RELEASE);
+      __atomic_store_n(&registry.extension[state_slot], static_cast<void*>(made), __ATOMIC_SEQ_CST);
     } else {
       core::warn(
           "cannot reserve address space for registered data; it is not recorded; raise the limit of virtual memory "
@@ -4157,6 +4178,10 @@ __attribute__((noinline, cold)) inline data_state* make_state(core::registry& re
     }
   }
   pthread_mutex_unlock(&registry.mutex);
+  if (known != nullptr) {  // modules that come later read the slot (record/listen.hpp)
+    core::card_search all{&order_in_module};
+    all.run();
+  }
   return known;
 }
 }  // namespace detail
@@ -5883,6 +5908,17 @@ class data_thread {
     }
     append(r, core::cycle_clock::now());
   }
+  /// Records a synchronisation on a primitive. `site` is the call, and `how` data_flag::acquires, releases or both. `phase` is that
+  /// of a barrier, with data_flag::everyone.
+  __attribute__((noinline)) void synchronise(const void* primitive, uint32_t site, unsigned how, uint32_t phase) noexcept {
+    core::data_record r;
+    r.op = core::data_op::synchronise;
+    r.begin = reinterpret_cast<uintptr_t>(primitive);
+    r.site = site;
+    r.order = phase;
+    r.flags = static_cast<uint8_t>(how);
+    append(r, core::cycle_clock::now());
+  }
 
  private:
   struct turn {
@@ -5945,7 +5981,11 @@ __attribute__((noinline, cold)) inline data_thread* open_thread(record::location
   void* const pages = core::map_pages(sizeof(data_thread), false);
   if (pages == nullptr) return nullptr;
   data_thread* const made = new (pages) data_thread();
-  if (!made->open(*process, *at)) return nullptr;
+  if (!made->open(*process, *at)) {
+    made->records.release();
+    core::unmap_pages(pages, sizeof(data_thread));
+    return nullptr;
+  }
   __atomic_store_n(&at->extension[thread_slot], static_cast<void*>(made), __ATOMIC_RELEASE);
   return made;
 }

@@ -1700,8 +1700,16 @@ struct module_card {
   registry* shared;  ///< the registry of the process; null until this module has looked for it
   intptr_t here;  ///< where a thread stores its path_head*, from the thread pointer; 0: inert
   const record::mark_functions* functions;  ///< the slow paths of marks; valid once `here` is not 0
-  uint32_t loaded;  ///< 1 once the module has looked for a recorder
+  uint32_t loaded;  ///< module_state bits
 };
+
+/// Bits of module_card::loaded.
+namespace module_state {
+enum : uint32_t {
+  looked = 1,      ///< the module has looked for a recorder
+  orders_data = 2  ///< arrays are registered, so that thread primitives record how they order threads
+};
+}
 
 constexpr uint32_t packed_version() noexcept {
   return (WHYWAIT_VERSION_MAJOR * 1000u + WHYWAIT_VERSION_MINOR) * 1000u + WHYWAIT_VERSION_PATCH;
@@ -1778,8 +1786,8 @@ __attribute__((visibility("hidden"))) inline bool attach_through(card_search&, m
 // Runs when the module is loaded, once for each of its files. If the recorder came before this module it is attached
 // here. If this module came first, the recorder attaches it when it starts.
 __attribute__((constructor(101), visibility("hidden"))) inline void attach_this_module() noexcept {
-  if (whywait_v0_module.loaded != 0) return;
-  whywait_v0_module.loaded = 1;
+  if ((whywait_v0_module.loaded & module_state::looked) != 0) return;
+  __atomic_fetch_or(&whywait_v0_module.loaded, module_state::looked, __ATOMIC_RELAXED);
   card_search recorder{&attach_through};
   recorder.run();
 }
@@ -7355,7 +7363,7 @@ enum class data_op : uint8_t {
   copy_from,  ///< packed or unpacked: the source; the next record of this location is the `copy_to`
   copy_to,  ///< the destination
   iterations,  ///< a block ran the iterations [begin, end) with step `stride` of its loop (`object` is 0)
-  synchronise  ///< a thread synchronised with others at `site`, on the thing numbered `object`; see data_flag::everyone
+  synchronise  ///< a thread synchronised with others at `site`, on the thing numbered `object`; see data_flag::everyone, acquires
 };
 
 /// Facts about a data record. Bits may be combined.
@@ -7367,8 +7375,13 @@ enum : uint8_t {
   everyone = 1u << 0,
   /// With `everyone`: member i gets (brings) the i-th of equal contiguous parts; alltoall, scatter, gather, allgather.
   parted = 1u << 1,
+  /// `synchronise` on a primitive that whywait observes, whose address is `begin`; `site` is the call. The thread sees what others
+  /// did before they released it. With `everyone`, at the end of the phase `order`.
+  acquires = 1u << 1,
   /// Receiver of a reduction: what arrives is combined into something new.
   combines = 1u << 2,
+  /// The same: what the thread did so far becomes visible to those that acquire the primitive later.
+  releases = 1u << 2,
   /// The message of a collective: `order` counts the collectives of the group.
   collective = 1u << 3,
   /// The region is only the bounds of what was touched (datatype of too many irregular pieces, indices in arrays).
@@ -7406,6 +7419,8 @@ struct data_record {
   uint8_t flags = 0;  ///< data_flag bits
 
   bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
+  /// Whether threads synchronised on a primitive that whywait observes.
+  bool of_primitive() const noexcept { return op == data_op::synchronise && has(data_flag::acquires | data_flag::releases); }
   /// The pieces of an irregular region, from `begin` on, as far as they lie before `end`; null: it is a regular one.
   const byte_list* list() const noexcept {
     const bool moved = op == data_op::send || op == data_op::receive || op == data_op::copy_from || op == data_op::copy_to;
@@ -7832,6 +7847,12 @@ namespace detail {
 inline constexpr unsigned state_slot = 2;   // index in core::registry::extension
 inline constexpr unsigned thread_slot = 1;  // index in record::location::extension
 
+inline bool order_in_module(core::card_search&, core::module_card& card) noexcept {
+  if (core::detail::same_version(card) && __atomic_load_n(&card.here, __ATOMIC_SEQ_CST) != 0)
+    __atomic_fetch_or(&card.loaded, core::module_state::orders_data, __ATOMIC_RELAXED);
+  return false;
+}
+
 __attribute__((noinline, cold)) inline data_state* make_state(core::registry& registry) noexcept {
   pthread_mutex_lock(&registry.mutex);
   data_state* known = static_cast<data_state*>(registry.extension[state_slot]);
@@ -7844,7 +7865,7 @@ __attribute__((noinline, cold)) inline data_state* make_state(core::registry& re
       made->memory.limit(quarter);
       registry.memory.limit(registry.memory.limit() > quarter ? registry.memory.limit() - quarter : 0);
       known = made;
-      __atomic_store_n(&registry.extension[state_slot], static_cast<void*>(made), __ATOMIC_RELEASE);
+      __atomic_store_n(&registry.extension[state_slot], static_cast<void*>(made), __ATOMIC_SEQ_CST);
     } else {
       core::warn(
           "cannot reserve address space for registered data; it is not recorded; raise the limit of virtual memory "
@@ -7852,6 +7873,10 @@ __attribute__((noinline, cold)) inline data_state* make_state(core::registry& re
     }
   }
   pthread_mutex_unlock(&registry.mutex);
+  if (known != nullptr) {  // modules that come later read the slot (record/listen.hpp)
+    core::card_search all{&order_in_module};
+    all.run();
+  }
   return known;
 }
 }  // namespace detail
@@ -8665,6 +8690,17 @@ class data_thread {
     }
     append(r, core::cycle_clock::now());
   }
+  /// Records a synchronisation on a primitive. `site` is the call, and `how` data_flag::acquires, releases or both. `phase` is that
+  /// of a barrier, with data_flag::everyone.
+  __attribute__((noinline)) void synchronise(const void* primitive, uint32_t site, unsigned how, uint32_t phase) noexcept {
+    core::data_record r;
+    r.op = core::data_op::synchronise;
+    r.begin = reinterpret_cast<uintptr_t>(primitive);
+    r.site = site;
+    r.order = phase;
+    r.flags = static_cast<uint8_t>(how);
+    append(r, core::cycle_clock::now());
+  }
 
  private:
   struct turn {
@@ -8727,7 +8763,11 @@ __attribute__((noinline, cold)) inline data_thread* open_thread(record::location
   void* const pages = core::map_pages(sizeof(data_thread), false);
   if (pages == nullptr) return nullptr;
   data_thread* const made = new (pages) data_thread();
-  if (!made->open(*process, *at)) return nullptr;
+  if (!made->open(*process, *at)) {
+    made->records.release();
+    core::unmap_pages(pages, sizeof(data_thread));
+    return nullptr;
+  }
   __atomic_store_n(&at->extension[thread_slot], static_cast<void*>(made), __ATOMIC_RELEASE);
   return made;
 }
@@ -15001,7 +15041,9 @@ __attribute__((cold, visibility("hidden"))) inline void attach_module(core::modu
   if (!core::detail::same_version(card)) return core::detail::warn_of_version(card);
   if (__atomic_load_n(&card.here, __ATOMIC_RELAXED) != 0) return;
   card.functions = registry->functions;
-  __atomic_store_n(&card.here, registry->here, __ATOMIC_RELEASE);
+  __atomic_store_n(&card.here, registry->here, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&registry->extension[2], __ATOMIC_SEQ_CST) != nullptr)  // arrays are registered
+    __atomic_fetch_or(&card.loaded, core::module_state::orders_data, __ATOMIC_RELAXED);
 }
 __attribute__((visibility("hidden"))) inline bool attach_found(core::card_search&, core::module_card& card) noexcept {
   attach_module(card);
@@ -16848,6 +16890,9 @@ struct slow_calls {
   /// A thread begins: `creator` is the name of the event that created it, or 0, and `site` names the thread. And it ends.
   void (*begin_thread)(const sync_site& site, uint64_t creator) noexcept;
   void (*end_thread)(const sync_site& site, uint64_t* ended) noexcept;
+  /// For registered data: the thread synchronises on `object`, as `how` states (core::data_flag: acquires, releases, everyone). `phase`:
+  /// of a barrier. Releases come before the primitive, acquisitions behind it.
+  void (*order)(const sync_site& site, const void* object, unsigned how, uint32_t phase) noexcept;
 };
 
 /// The slow paths; null while nothing is recorded. About 1 ns.
@@ -16855,6 +16900,12 @@ __attribute__((visibility("hidden"), always_inline)) inline const slow_calls* re
   if (__builtin_expect(record::detail::here_offset() == 0, 0)) return nullptr;
   const core::registry* const registry = core::the_registry();
   return registry != nullptr ? __atomic_load_n(&registry->thread_calls, __ATOMIC_ACQUIRE) : nullptr;
+}
+
+/// Whether arrays are registered, so that primitives call slow_calls::order also where no thread waits. Less than 1 ns.
+__attribute__((visibility("hidden"), always_inline)) inline bool orders_data() noexcept {
+  return __builtin_expect((__atomic_load_n(&whywait_v0_module.loaded, __ATOMIC_RELAXED) & core::module_state::orders_data) != 0,
+                          0);
 }
 
 /// Makes a callable object with a result of type int a blocking_part; it must outlive that.
@@ -17009,6 +17060,8 @@ class sync_call {
     site.ticks += now > begin_ ? now - begin_ : 0;
   }
   uint64_t ended() const noexcept { return end_; }
+  /// Number of the call site in the location.
+  uint32_t site_number() const noexcept { return number_; }
 
   /// Number that the next record will have, and its name for other threads.
   uint64_t next_index() const noexcept { return at_->syncs.size(); }
@@ -17519,6 +17572,44 @@ inline void end_thread(const sync_site& site, uint64_t* ended) noexcept { event(
 
 #endif
 
+// ---- whywait/thread/record_order.hpp
+#ifndef WHYWAIT_THREAD_RECORD_ORDER_HPP
+#define WHYWAIT_THREAD_RECORD_ORDER_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace threads {
+namespace detail {
+
+// The sharing graph of registered data needs all synchronisations, also those for which no thread waits. While arrays are
+// registered, each primitive therefore leaves a data record, as WHYWAIT_SYNC does: 64 bytes, about 80 ns.
+
+/// Whether `object` is a lock of the recorder itself, which an interposer of pthread functions sees as well.
+inline bool is_own(const void* object, const void* begin, uint64_t bytes) noexcept {
+  return reinterpret_cast<uintptr_t>(object) - reinterpret_cast<uintptr_t>(begin) < bytes;
+}
+
+/// slow_calls::order.
+inline void order(const sync_site& site, const void* object, unsigned how, uint32_t phase) noexcept {
+  const core::registry* const registry = core::the_registry();
+  const data::data_state* const arrays = registry != nullptr ? data::state_of(*registry) : nullptr;
+  if (arrays == nullptr || is_own(object, registry, sizeof *registry) || is_own(object, arrays, sizeof *arrays)) return;
+  const sync_call call(site);
+  if (!call) return;
+  if (data::data_thread* const here = data::this_thread()) here->synchronise(object, call.site_number(), how, phase);
+}
+
+}  // namespace detail
+}  // namespace threads
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
 // ---- whywait/thread/record_threads.hpp
 #ifndef WHYWAIT_THREAD_RECORD_THREADS_HPP
 #define WHYWAIT_THREAD_RECORD_THREADS_HPP
@@ -17533,7 +17624,7 @@ namespace detail {
 __attribute__((visibility("hidden"))) inline constexpr slow_calls recorded_calls = {
     &take,        &took,          &release,      &await,  &await_outside,       &event,
     &last_member, &await_members, &await_notify, &notify, &missed_notification, &begin_thread,
-    &end_thread};
+    &end_thread,  &order};
 
 }  // namespace detail
 
@@ -56230,8 +56321,8 @@ class time_not_understood {
         const core::sync_record& r = here.records[i];
         const core::call_role role = core::role_of(r.call);
         if (r.duration == 0 || role == core::call_role::local || role == core::call_role::initialise ||
-            role == core::call_role::unexplained)
-          continue;
+            role == core::call_role::unexplained || r.call == core::mpi_call::thread_begin)
+          continue;  // before its begin there was no thread
         const auto at = static_cast<std::size_t>(i);
         const reason why = !of_files.empty() && of_files[l][at]                     ? reason::file
                            : completes(r) && bytes[l][at] == none                   ? reason::unknown
@@ -63559,27 +63650,40 @@ class thread_order {
   /// The thread synchronised. `site` is where.
   void synchronise(std::size_t t, const core::data_record& r, core::stable_key site) {
     thread& me = threads_[t];
+    const bool primitive = r.of_primitive(), acquires = !primitive || r.has(core::data_flag::acquires),
+               releases = !primitive || r.has(core::data_flag::releases);
     const auto fresh = static_cast<std::uint32_t>(things_.size());
-    const std::uint32_t number = numbers_.intern(static_cast<std::uint64_t>(r.object) + 1, fresh);
+    const std::uint64_t name = primitive ? r.begin | std::uint64_t(1) << 63 : static_cast<std::uint64_t>(r.object) + 1;
+    const std::uint32_t number = numbers_.intern(name, fresh);
     if (number == fresh) things_.emplace_back();
     const bool barrier = r.has(core::data_flag::everyone);
     shared_clock& with = things_[number].turn[barrier ? r.order & 1 : 0];
     if (with.clock.at.empty()) with.clock.at.resize(threads_.size(), 0);
     if (barrier) {
       if (with.order != r.order) {
+        if (!releases) return;
         with.clock = {base::pod_vector<std::uint32_t>(threads_.size(), 0), 0};
         with.order = r.order;
       }
-      join(with.clock, me.clock);
-      with.clock.epoch = std::max(with.clock.epoch, me.clock.epoch);
-      me.barrier = number;
-      me.order = r.order;
-      me.site = site;
+      if (releases) {
+        join(with.clock, me.clock);
+        with.clock.epoch = std::max(with.clock.epoch, me.clock.epoch);
+      }
+      if (acquires) {
+        me.barrier = number;
+        me.order = r.order;
+        me.site = site;
+      }
     } else {
-      me.clock.epoch = with.clock.epoch = std::max(with.clock.epoch, me.clock.epoch) + 1;
-      join(me.clock, with.clock);
-      with.clock.at = me.clock.at;
-      learned(me, site);
+      if (acquires) {
+        me.clock.epoch = std::max(me.clock.epoch, with.clock.epoch);
+        join(me.clock, with.clock);
+        learned(me, site);
+      }
+      if (releases) {
+        with.clock.epoch = std::max(++me.clock.epoch, with.clock.epoch);
+        join(with.clock, me.clock);
+      }
     }
     ++me.clock.at[t];  // later writes are not visible to any thread yet
   }
@@ -64370,7 +64474,7 @@ class data_history {
     const std::uint64_t begin = thread.taken, before = begin >> buffer::shift << buffer::shift, size = records.size();
     // Of another thread: what names something newer than this part, or is the first half of a copy, is left for the
     // next.
-    for (end = begin; end != size && (still || is_known(records[end], part)); ++end) {
+    for (end = begin; end != size && (still || is_known(records[end], part, calls)); ++end) {
     }
     if (!still && end != begin && records[end - 1].op == core::data_op::copy_from) --end;
     calls_[at.index].resize(calls.call_sites.size(), 0);
@@ -64381,18 +64485,21 @@ class data_history {
     to.first = begin - before;
   }
 
-  bool is_known(const core::data_record& r, const explain::rank_history& part) const noexcept {
+  bool is_known(const core::data_record& r, const explain::rank_history& part,
+                const explain::location_history& calls) const noexcept {
+    if (r.of_primitive()) return r.site < calls.call_sites.size();
     return (r.op == core::data_op::synchronise || r.object < all_.objects.size()) &&
            (is_of_call(r) || r.site < part.blocks.size());
   }
   static bool is_of_call(const core::data_record& r) noexcept {
-    return r.op == core::data_op::send || r.op == core::data_op::receive || r.has(core::data_flag::collective);
+    return r.op == core::data_op::send || r.op == core::data_op::receive || r.has(core::data_flag::collective) ||
+           r.of_primitive();
   }
   void settle(core::data_record& r, base::pod_vector<std::uint32_t>& numbers, const std::vector<core::stable_key>& call_sites,
               const std::vector<core::stable_key>& blocks) {
     const bool copy = r.op == core::data_op::copy_from || r.op == core::data_op::copy_to, of_call = is_of_call(r);
     r.site = of_call ? number_of(numbers, call_sites, r.site) : number_of(blocks_, blocks, r.site);
-    if (!of_call || copy || (r.order = orders_[r.order]) != 0) return;
+    if (!of_call || copy || r.of_primitive() || (r.order = orders_[r.order]) != 0) return;
     r.site = ~std::uint32_t{0};  // names nothing: the analysis leaves it out
     ++unordered_;
   }
@@ -64476,6 +64583,7 @@ class node_sharing {
       if (r.site >= own.sites.size()) continue;
       event e{r, own.sites[r.site], 0};
       e.what.time = static_cast<std::uint64_t>(calls.clock(r.time));
+      if (r.of_primitive()) continue;  // of the threads of one process
       if (r.op == core::data_op::synchronise) {
         const std::uint32_t group = r.object - core::site_table::capacity;  // of a collective
         if (!r.has(core::data_flag::collective)) e.object = r.object < calls.blocks.size() ? calls.blocks[r.object] : 0;
@@ -68136,6 +68244,30 @@ inline void observe_member(const sync_site& site, const void* object, uint32_t p
                            uint64_t* cause) noexcept {
   if (const slow_calls* const to = recorder()) to->last_member(site, object, phase, members, cause);
 }
+/// For registered data: see slow_calls::order. A test while no array is registered; else about 80 ns.
+__attribute__((noinline, cold)) inline void order_data(const sync_site& site, const void* object, unsigned how,
+                                                       uint32_t phase = 0) noexcept {
+  if (const slow_calls* const to = recorder()) to->order(site, object, how, phase);
+}
+__attribute__((always_inline)) inline void observe_acquire(const sync_site& site, const void* object) noexcept {
+  if (orders_data()) order_data(site, object, core::data_flag::acquires);
+}
+__attribute__((always_inline)) inline void observe_release(const sync_site& site, const void* object) noexcept {
+  if (orders_data()) order_data(site, object, core::data_flag::releases);
+}
+/// A thread comes to a barrier; if it `stays`, its next access comes behind the end of the phase.
+__attribute__((always_inline)) inline void observe_arrival(const sync_site& site, const void* object, uint32_t phase,
+                                                           bool stays) noexcept {
+  if (orders_data())
+    order_data(site, object,
+               core::data_flag::everyone | core::data_flag::releases | (stays ? unsigned{core::data_flag::acquires} : 0u),
+               phase);
+}
+/// A thread that has come before has waited for the end of the phase.
+__attribute__((always_inline)) inline void observe_phase_end(const sync_site& site, const void* object,
+                                                             uint32_t phase) noexcept {
+  if (orders_data()) order_data(site, object, core::data_flag::everyone | core::data_flag::acquires, phase);
+}
 
 #else
 
@@ -68154,6 +68286,11 @@ int observe_meeting(const sync_site&, const void*, uint32_t, uint32_t, const uin
 }
 inline void observe_event(const sync_site&, const void*, uint64_t&) noexcept {}
 inline void observe_member(const sync_site&, const void*, uint32_t, uint32_t, uint64_t*) noexcept {}
+constexpr bool orders_data() noexcept { return false; }
+inline void observe_acquire(const sync_site&, const void*) noexcept {}
+inline void observe_release(const sync_site&, const void*) noexcept {}
+inline void observe_arrival(const sync_site&, const void*, uint32_t, bool) noexcept {}
+inline void observe_phase_end(const sync_site&, const void*, uint32_t) noexcept {}
 
 #endif
 
@@ -68350,19 +68487,19 @@ class mutex {
 
   /// Throws std::system_error where std::mutex does.
   __attribute__((always_inline)) void lock() {
-    if (__builtin_expect(!lock_.take_at_once(), 0)) {
-      wait();
-      WHYWAIT_DETAIL_NO_TAIL_CALL;
-      return;
-    }
-    if (lock_.took_before_others()) note_taken();
+    if (__builtin_expect(!lock_.take_at_once(), 0)) wait();
+    else if (lock_.took_before_others()) note_taken();
+    if (threads::orders_data()) order_taken();
+    WHYWAIT_DETAIL_NO_TAIL_CALL;
   }
   __attribute__((always_inline)) bool try_lock() noexcept {
     if (!lock_.take_at_once()) return false;
     if (lock_.took_before_others()) note_taken();
+    if (threads::orders_data()) order_taken();
     return true;
   }
   __attribute__((always_inline)) void unlock() {
+    if (threads::orders_data()) order_released();
     if (!lock_.release_is_examined()) return lock_.release();
     release();
     WHYWAIT_DETAIL_NO_TAIL_CALL;
@@ -68374,8 +68511,10 @@ class mutex {
 
  protected:
   __attribute__((noinline)) bool wait_until(const threads::deadline& until) {
-    const int code = lock_.wait_until(WHYWAIT_DETAIL_SYNC_SITE(mutex_try_lock_for), until);
-    return code == 0;
+    const threads::sync_site site = WHYWAIT_DETAIL_SYNC_SITE(mutex_try_lock_for);
+    if (lock_.wait_until(site, until) != 0) return false;
+    threads::observe_acquire(site, lock_.native());
+    return true;
   }
 
  private:
@@ -68385,6 +68524,12 @@ class mutex {
   }
   __attribute__((noinline, cold)) void note_taken() noexcept { lock_.note_taken(WHYWAIT_DETAIL_SYNC_SITE(mutex_lock)); }
   __attribute__((noinline)) void release() { lock_.release(WHYWAIT_DETAIL_SYNC_SITE(mutex_unlock)); }
+  __attribute__((noinline, cold)) void order_taken() noexcept {
+    threads::order_data(WHYWAIT_DETAIL_SYNC_SITE(mutex_lock), lock_.native(), core::data_flag::acquires);
+  }
+  __attribute__((noinline, cold)) void order_released() noexcept {
+    threads::order_data(WHYWAIT_DETAIL_SYNC_SITE(mutex_unlock), lock_.native(), core::data_flag::releases);
+  }
 
   threads::observed_mutex lock_;
 };
@@ -68414,20 +68559,21 @@ class recursive_mutex {
 
   /// Throws std::system_error if the thread holds it too often.
   __attribute__((always_inline)) void lock() {
-    if (__builtin_expect(!lock_.take_at_once(), 0)) {
-      wait();
-      WHYWAIT_DETAIL_NO_TAIL_CALL;
-      return;
-    }
-    if (depth_++ == 0 && lock_.took_before_others()) note_taken();
+    if (__builtin_expect(!lock_.take_at_once(), 0)) wait();
+    else if (depth_++ == 0 && lock_.took_before_others()) note_taken();
+    if (threads::orders_data() && depth_ == 1) order_taken();
+    WHYWAIT_DETAIL_NO_TAIL_CALL;
   }
   __attribute__((always_inline)) bool try_lock() noexcept {
     if (!lock_.take_at_once()) return false;
     if (depth_++ == 0 && lock_.took_before_others()) note_taken();
+    if (threads::orders_data() && depth_ == 1) order_taken();
     return true;
   }
   __attribute__((always_inline)) void unlock() {
-    if (--depth_ != 0 || !lock_.release_is_examined()) return lock_.release();
+    --depth_;
+    if (threads::orders_data() && depth_ == 0) order_released();
+    if (depth_ != 0 || !lock_.release_is_examined()) return lock_.release();
     release();
     WHYWAIT_DETAIL_NO_TAIL_CALL;
   }
@@ -68435,8 +68581,10 @@ class recursive_mutex {
 
  protected:
   __attribute__((noinline)) bool wait_until(const threads::deadline& until) {
-    if (lock_.wait_until(WHYWAIT_DETAIL_SYNC_SITE(mutex_try_lock_for), until) != 0) return false;
+    const threads::sync_site site = WHYWAIT_DETAIL_SYNC_SITE(mutex_try_lock_for);
+    if (lock_.wait_until(site, until) != 0) return false;
     ++depth_;
+    threads::observe_acquire(site, lock_.native());
     return true;
   }
 
@@ -68450,6 +68598,12 @@ class recursive_mutex {
     lock_.note_taken(WHYWAIT_DETAIL_SYNC_SITE(recursive_mutex_lock));
   }
   __attribute__((noinline)) void release() { lock_.release(WHYWAIT_DETAIL_SYNC_SITE(recursive_mutex_unlock)); }
+  __attribute__((noinline, cold)) void order_taken() noexcept {
+    threads::order_data(WHYWAIT_DETAIL_SYNC_SITE(recursive_mutex_lock), lock_.native(), core::data_flag::acquires);
+  }
+  __attribute__((noinline, cold)) void order_released() noexcept {
+    threads::order_data(WHYWAIT_DETAIL_SYNC_SITE(recursive_mutex_unlock), lock_.native(), core::data_flag::releases);
+  }
 
   threads::observed_mutex lock_;
   uint32_t depth_ = 0;
@@ -68575,7 +68729,11 @@ class condition_variable {
     };
     const threads::slow_calls* const to = threads::recorder();
     if (to == nullptr) return block();
-    return to->await_notify(site, watch_, lock.watch(), &native_, lock.native_handle(), again, threads::as_part(block));
+    threads::observe_release(site, lock.native_handle());
+    const int code =
+        to->await_notify(site, watch_, lock.watch(), &native_, lock.native_handle(), again, threads::as_part(block));
+    threads::observe_acquire(site, lock.native_handle());
+    return code;
   }
 
   pthread_cond_t native_ = PTHREAD_COND_INITIALIZER;
@@ -68774,21 +68932,26 @@ class barrier {
 
   [[nodiscard]] __attribute__((noinline)) arrival_token arrive(ptrdiff_t update = 1) {
     const uint32_t phase = __atomic_load_n(&phase_, __ATOMIC_RELAXED), all = members();
+    threads::observe_arrival(WHYWAIT_DETAIL_SYNC_SITE(barrier_arrive), this, phase, false);
     if (!come(WHYWAIT_DETAIL_SYNC_SITE(barrier_wait), phase, update))
       threads::observe_member(WHYWAIT_DETAIL_SYNC_SITE(barrier_arrive), this, phase, all, nullptr);
     return arrival_token(phase);
   }
   __attribute__((noinline)) void wait(arrival_token&& arrival) const {
-    block(WHYWAIT_DETAIL_SYNC_SITE(barrier_wait), arrival.phase_);
+    const threads::sync_site site = WHYWAIT_DETAIL_SYNC_SITE(barrier_wait);
+    block(site, arrival.phase_);
+    threads::observe_phase_end(site, this, arrival.phase_);
   }
   __attribute__((noinline)) void arrive_and_wait() {
     const uint32_t phase = __atomic_load_n(&phase_, __ATOMIC_RELAXED);
     const threads::sync_site site = WHYWAIT_DETAIL_SYNC_SITE(barrier_wait);
+    threads::observe_arrival(site, this, phase, true);
     if (!come(site, phase, 1)) block(site, phase);
   }
   __attribute__((noinline)) void arrive_and_drop() {
     __atomic_fetch_add(&dropped_, 1u, __ATOMIC_RELAXED);
     const uint32_t phase = __atomic_load_n(&phase_, __ATOMIC_RELAXED), all = members();
+    threads::observe_arrival(WHYWAIT_DETAIL_SYNC_SITE(barrier_arrive), this, phase, false);
     if (!come(WHYWAIT_DETAIL_SYNC_SITE(barrier_wait), phase, 1))
       threads::observe_member(WHYWAIT_DETAIL_SYNC_SITE(barrier_arrive), this, phase, all, nullptr);
   }
@@ -68869,6 +69032,7 @@ class future_state {
   void store_exception(std::exception_ptr e) noexcept { exception_ = std::move(e); }
   /// Lets the waiters go on. `site`: of the call that stored the result.
   void make_ready(const sync_site& site) noexcept {
+    observe_release(site, this);
     if ((__atomic_load_n(&status_, __ATOMIC_RELAXED) & waited_for) != 0) observe_event(site, this, cause_);
     if ((__atomic_fetch_or(&status_, ready, __ATOMIC_ACQ_REL) & waited_for) != 0) futex_wake(&status_);
   }
@@ -68884,7 +69048,11 @@ class future_state {
   static constexpr uint32_t ready = 1, waited_for = 2, claimed = 4;
 
   bool wait(const sync_site& site, const timespec* until, bool real_time) const {
-    if (is_ready()) return true;
+    if (!is_ready() && !wait_until(site, until, real_time)) return false;
+    observe_acquire(site, this);
+    return true;
+  }
+  bool wait_until(const sync_site& site, const timespec* until, bool real_time) const {
     return observe_wait(site, this, &cause_, [&] {
              for (;;) {
                const uint32_t status = __atomic_fetch_or(&status_, waited_for, __ATOMIC_ACQ_REL) | waited_for;
@@ -69257,6 +69425,7 @@ class latch {
 
   __attribute__((noinline)) void count_down(ptrdiff_t update = 1) {
     const uint32_t less = static_cast<uint32_t>(update);
+    threads::observe_release(WHYWAIT_DETAIL_SYNC_SITE(latch_count_down), this);
     uint32_t count = __atomic_load_n(&count_, __ATOMIC_RELAXED);
     bool noted = false;
     do {
@@ -69266,10 +69435,14 @@ class latch {
     } while (!__atomic_compare_exchange_n(&count_, &count, count - less, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
     if (count == less) threads::futex_wake(&count_);
   }
-  bool try_wait() const noexcept { return __atomic_load_n(&count_, __ATOMIC_ACQUIRE) == 0; }
+  __attribute__((always_inline)) bool try_wait() const noexcept {
+    if (!is_over()) return false;
+    if (threads::orders_data()) order_waited();
+    return true;
+  }
   __attribute__((always_inline)) void wait() const {
-    if (__builtin_expect(try_wait(), 1)) return;
-    block();
+    if (__builtin_expect(!is_over(), 0)) block();
+    if (threads::orders_data()) order_waited();
     WHYWAIT_DETAIL_NO_TAIL_CALL;
   }
   __attribute__((always_inline)) void arrive_and_wait(ptrdiff_t update = 1) {
@@ -69278,6 +69451,10 @@ class latch {
   }
 
  private:
+  bool is_over() const noexcept { return __atomic_load_n(&count_, __ATOMIC_ACQUIRE) == 0; }
+  __attribute__((noinline)) void order_waited() const noexcept {
+    threads::observe_acquire(WHYWAIT_DETAIL_SYNC_SITE(latch_wait), this);
+  }
   __attribute__((noinline)) void block() const {
     threads::observe_wait(WHYWAIT_DETAIL_SYNC_SITE(latch_wait), this, &cause_, [this] {
       for (uint32_t count = __atomic_load_n(&count_, __ATOMIC_ACQUIRE); count != 0;
@@ -69514,6 +69691,7 @@ class observed_run {
     const slow_calls* const to = recorder();
     if (to != nullptr)
       to->begin_thread({core::mpi_call::thread_begin, life_->created_at, __builtin_frame_address(0)}, life_->created);
+    observe_acquire({core::mpi_call::thread_begin, life_->created_at, __builtin_frame_address(0)}, life_.get());
     const at_end end{*life_};  // also if the thread is cancelled
     static_cast<void>(std::invoke(std::forward<F>(function), std::forward<Args>(args)...));
   }
@@ -69522,8 +69700,9 @@ class observed_run {
   struct at_end {
     life& of;
     ~at_end() {
-      if (const slow_calls* const to = recorder())
-        to->end_thread({core::mpi_call::thread_end, of.created_at, __builtin_frame_address(0)}, &of.ended);
+      const sync_site site{core::mpi_call::thread_end, of.created_at, __builtin_frame_address(0)};
+      observe_release(site, &of);
+      if (const slow_calls* const to = recorder()) to->end_thread(site, &of.ended);
     }
   };
   std::shared_ptr<life> life_;
@@ -69542,6 +69721,7 @@ class thread {
   __attribute__((noinline)) explicit thread(F&& function, Args&&... args) : life_(std::make_shared<threads::life>()) {
     const threads::sync_site site = WHYWAIT_DETAIL_SYNC_SITE(thread_create);
     life_->created_at = site.address;
+    threads::observe_release(site, life_.get());
     threads::observe_event(site, life_.get(), life_->created);
     thread_ = std::thread(threads::observed_run(life_), std::forward<F>(function), std::forward<Args>(args)...);
   }
@@ -69551,10 +69731,12 @@ class thread {
   bool joinable() const noexcept { return thread_.joinable(); }
   __attribute__((noinline)) void join() {
     if (life_ == nullptr) return thread_.join();  // throws
-    threads::observe_wait(WHYWAIT_DETAIL_SYNC_SITE(thread_join), life_.get(), &life_->ended, [this] {
+    const threads::sync_site site = WHYWAIT_DETAIL_SYNC_SITE(thread_join);
+    threads::observe_wait(site, life_.get(), &life_->ended, [this] {
       thread_.join();
       return 0;
     });
+    threads::observe_acquire(site, life_.get());
     life_.reset();
   }
   void detach() {
@@ -69738,20 +69920,25 @@ class counting_semaphore {
   static constexpr ptrdiff_t max() noexcept { return LeastMax; }
 
   __attribute__((always_inline)) void acquire() noexcept(false) {
-    if (__builtin_expect(word_.try_acquire(), 1)) return;
-    wait();
+    if (__builtin_expect(!word_.try_acquire(), 0)) wait();
+    if (threads::orders_data()) order_acquired();
     WHYWAIT_DETAIL_NO_TAIL_CALL;
   }
-  bool try_acquire() noexcept { return word_.try_acquire(); }
+  __attribute__((always_inline)) bool try_acquire() noexcept {
+    if (!word_.try_acquire()) return false;
+    if (threads::orders_data()) order_acquired();
+    return true;
+  }
   template <class Rep, class Period>
   bool try_acquire_for(const std::chrono::duration<Rep, Period>& time) {
-    return word_.try_acquire() || wait_until(threads::deadline::after(time));
+    return try_acquire() || wait_until(threads::deadline::after(time));
   }
   template <class Clock, class Duration>
   bool try_acquire_until(const std::chrono::time_point<Clock, Duration>& time) {
-    return word_.try_acquire() || wait_until(threads::deadline::of(time));
+    return try_acquire() || wait_until(threads::deadline::of(time));
   }
   __attribute__((always_inline)) void release(ptrdiff_t update = 1) {
+    if (threads::orders_data()) order_released();
     if (word_.is_wanted()) note_release();
     word_.release(static_cast<uint32_t>(update));
   }
@@ -69761,7 +69948,16 @@ class counting_semaphore {
     static_cast<void>(wait(WHYWAIT_DETAIL_SYNC_SITE(semaphore_acquire), nullptr, false));
   }
   __attribute__((noinline)) bool wait_until(const threads::deadline& until) {
-    return wait(WHYWAIT_DETAIL_SYNC_SITE(semaphore_acquire), &until.at, until.clock == CLOCK_REALTIME) == 0;
+    const threads::sync_site site = WHYWAIT_DETAIL_SYNC_SITE(semaphore_acquire);
+    if (wait(site, &until.at, until.clock == CLOCK_REALTIME) != 0) return false;
+    threads::observe_acquire(site, this);
+    return true;
+  }
+  __attribute__((noinline)) void order_acquired() noexcept {
+    threads::observe_acquire(WHYWAIT_DETAIL_SYNC_SITE(semaphore_acquire), this);
+  }
+  __attribute__((noinline)) void order_released() noexcept {
+    threads::observe_release(WHYWAIT_DETAIL_SYNC_SITE(semaphore_release), this);
   }
   // The cause is read while there is a count: later releases do not replace it until that is taken.
   int wait(const threads::sync_site& site, const timespec* until, bool real_time) {
@@ -69805,37 +70001,37 @@ class shared_mutex {
 
   /// Throws std::system_error where std::shared_mutex does.
   __attribute__((always_inline)) void lock() {
-    if (__builtin_expect(pthread_rwlock_trywrlock(&native_) != 0, 0)) {
-      wait();
-      WHYWAIT_DETAIL_NO_TAIL_CALL;
-      return;
-    }
-    if (threads::took_before_others(watch_)) note_taken();
+    if (__builtin_expect(pthread_rwlock_trywrlock(&native_) != 0, 0)) wait();
+    else if (threads::took_before_others(watch_)) note_taken();
+    if (threads::orders_data()) order_taken();
+    WHYWAIT_DETAIL_NO_TAIL_CALL;
   }
   __attribute__((always_inline)) bool try_lock() noexcept {
     if (pthread_rwlock_trywrlock(&native_) != 0) return false;
     if (threads::took_before_others(watch_)) note_taken();
+    if (threads::orders_data()) order_taken();
     return true;
   }
   __attribute__((always_inline)) void unlock() {
+    if (threads::orders_data()) order_released();
     if (!threads::release_is_examined(watch_)) return static_cast<void>(pthread_rwlock_unlock(&native_));
     release();
     WHYWAIT_DETAIL_NO_TAIL_CALL;
   }
   __attribute__((always_inline)) void lock_shared() {
-    if (__builtin_expect(pthread_rwlock_tryrdlock(&native_) != 0, 0)) {
-      wait_shared();
-      WHYWAIT_DETAIL_NO_TAIL_CALL;
-      return;
-    }
-    if (threads::took_before_others(watch_)) note_read();
+    if (__builtin_expect(pthread_rwlock_tryrdlock(&native_) != 0, 0)) wait_shared();
+    else if (threads::took_before_others(watch_)) note_read();
+    if (threads::orders_data()) order_read();
+    WHYWAIT_DETAIL_NO_TAIL_CALL;
   }
   __attribute__((always_inline)) bool try_lock_shared() noexcept {
     if (pthread_rwlock_tryrdlock(&native_) != 0) return false;
     if (threads::took_before_others(watch_)) note_read();
+    if (threads::orders_data()) order_read();
     return true;
   }
   __attribute__((always_inline)) void unlock_shared() {
+    if (threads::orders_data()) order_left();
     if (!threads::release_is_examined(watch_)) return static_cast<void>(pthread_rwlock_unlock(&native_));
     release_shared();
     WHYWAIT_DETAIL_NO_TAIL_CALL;
@@ -69861,6 +70057,23 @@ class shared_mutex {
   __attribute__((noinline, cold)) void note_read() noexcept { note_taken(WHYWAIT_DETAIL_SYNC_SITE(shared_mutex_lock_shared)); }
   __attribute__((noinline)) void release() { release(WHYWAIT_DETAIL_SYNC_SITE(shared_mutex_unlock)); }
   __attribute__((noinline)) void release_shared() { release(WHYWAIT_DETAIL_SYNC_SITE(shared_mutex_unlock_shared)); }
+
+  // Readers follow writers. A writer follows both: what readers release has a name of its own.
+  const void* left_by_readers() const noexcept { return reinterpret_cast<const char*>(&native_) + 1; }
+  __attribute__((noinline, cold)) void order_taken() noexcept {
+    const threads::sync_site site = WHYWAIT_DETAIL_SYNC_SITE(shared_mutex_lock);
+    threads::order_data(site, &native_, core::data_flag::acquires);
+    threads::order_data(site, left_by_readers(), core::data_flag::acquires);
+  }
+  __attribute__((noinline, cold)) void order_read() noexcept {
+    threads::order_data(WHYWAIT_DETAIL_SYNC_SITE(shared_mutex_lock_shared), &native_, core::data_flag::acquires);
+  }
+  __attribute__((noinline, cold)) void order_released() noexcept {
+    threads::order_data(WHYWAIT_DETAIL_SYNC_SITE(shared_mutex_unlock), &native_, core::data_flag::releases);
+  }
+  __attribute__((noinline, cold)) void order_left() noexcept {
+    threads::order_data(WHYWAIT_DETAIL_SYNC_SITE(shared_mutex_unlock_shared), left_by_readers(), core::data_flag::releases);
+  }
 
   int wait(const threads::sync_site& site, threads::blocking_part block) {
     const threads::slow_calls* const to = threads::recorder();

@@ -42,7 +42,7 @@ enum class data_op : uint8_t {
   copy_from,  ///< packed or unpacked: the source; the next record of this location is the `copy_to`
   copy_to,  ///< the destination
   iterations,  ///< a block ran the iterations [begin, end) with step `stride` of its loop (`object` is 0)
-  synchronise  ///< a thread synchronised with others at `site`, on the thing numbered `object`; see data_flag::everyone
+  synchronise  ///< a thread synchronised with others at `site`, on the thing numbered `object`; see data_flag::everyone, acquires
 };
 
 /// Facts about a data record. Bits may be combined.
@@ -54,8 +54,13 @@ enum : uint8_t {
   everyone = 1u << 0,
   /// With `everyone`: member i gets (brings) the i-th of equal contiguous parts; alltoall, scatter, gather, allgather.
   parted = 1u << 1,
+  /// `synchronise` on a primitive that whywait observes, whose address is `begin`; `site` is the call. The thread sees what others
+  /// did before they released it. With `everyone`, at the end of the phase `order`.
+  acquires = 1u << 1,
   /// Receiver of a reduction: what arrives is combined into something new.
   combines = 1u << 2,
+  /// The same: what the thread did so far becomes visible to those that acquire the primitive later.
+  releases = 1u << 2,
   /// The message of a collective: `order` counts the collectives of the group.
   collective = 1u << 3,
   /// The region is only the bounds of what was touched (datatype of too many irregular pieces, indices in arrays).
@@ -93,6 +98,8 @@ struct data_record {
   uint8_t flags = 0;  ///< data_flag bits
 
   bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
+  /// Whether threads synchronised on a primitive that whywait observes.
+  bool of_primitive() const noexcept { return op == data_op::synchronise && has(data_flag::acquires | data_flag::releases); }
   /// The pieces of an irregular region, from `begin` on, as far as they lie before `end`; null: it is a regular one.
   const byte_list* list() const noexcept {
     const bool moved = op == data_op::send || op == data_op::receive || op == data_op::copy_from || op == data_op::copy_to;

@@ -37,8 +37,16 @@ struct module_card {
   registry* shared;  ///< the registry of the process; null until this module has looked for it
   intptr_t here;  ///< where a thread stores its path_head*, from the thread pointer; 0: inert
   const record::mark_functions* functions;  ///< the slow paths of marks; valid once `here` is not 0
-  uint32_t loaded;  ///< 1 once the module has looked for a recorder
+  uint32_t loaded;  ///< module_state bits
 };
+
+/// Bits of module_card::loaded.
+namespace module_state {
+enum : uint32_t {
+  looked = 1,      ///< the module has looked for a recorder
+  orders_data = 2  ///< arrays are registered, so that thread primitives record how they order threads
+};
+}
 
 constexpr uint32_t packed_version() noexcept {
   return (WHYWAIT_VERSION_MAJOR * 1000u + WHYWAIT_VERSION_MINOR) * 1000u + WHYWAIT_VERSION_PATCH;
@@ -115,8 +123,8 @@ __attribute__((visibility("hidden"))) inline bool attach_through(card_search&, m
 // Runs when the module is loaded, once for each of its files. If the recorder came before this module it is attached
 // here. If this module came first, the recorder attaches it when it starts.
 __attribute__((constructor(101), visibility("hidden"))) inline void attach_this_module() noexcept {
-  if (whywait_v0_module.loaded != 0) return;
-  whywait_v0_module.loaded = 1;
+  if ((whywait_v0_module.loaded & module_state::looked) != 0) return;
+  __atomic_fetch_or(&whywait_v0_module.loaded, module_state::looked, __ATOMIC_RELAXED);
   card_search recorder{&attach_through};
   recorder.run();
 }

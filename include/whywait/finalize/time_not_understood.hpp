@@ -315,8 +315,8 @@ class time_not_understood {
         const core::sync_record& r = here.records[i];
         const core::call_role role = core::role_of(r.call);
         if (r.duration == 0 || role == core::call_role::local || role == core::call_role::initialise ||
-            role == core::call_role::unexplained)
-          continue;
+            role == core::call_role::unexplained || r.call == core::mpi_call::thread_begin)
+          continue;  // before its begin there was no thread
         const auto at = static_cast<std::size_t>(i);
         const reason why = !of_files.empty() && of_files[l][at]                     ? reason::file
                            : completes(r) && bytes[l][at] == none                   ? reason::unknown

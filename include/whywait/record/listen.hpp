@@ -29,7 +29,9 @@ __attribute__((cold, visibility("hidden"))) inline void attach_module(core::modu
   if (!core::detail::same_version(card)) return core::detail::warn_of_version(card);
   if (__atomic_load_n(&card.here, __ATOMIC_RELAXED) != 0) return;
   card.functions = registry->functions;
-  __atomic_store_n(&card.here, registry->here, __ATOMIC_RELEASE);
+  __atomic_store_n(&card.here, registry->here, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&registry->extension[2], __ATOMIC_SEQ_CST) != nullptr)  // arrays are registered
+    __atomic_fetch_or(&card.loaded, core::module_state::orders_data, __ATOMIC_RELAXED);
 }
 __attribute__((visibility("hidden"))) inline bool attach_found(core::card_search&, core::module_card& card) noexcept {
   attach_module(card);

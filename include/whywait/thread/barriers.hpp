@@ -48,21 +48,26 @@ class barrier {
 
   [[nodiscard]] __attribute__((noinline)) arrival_token arrive(ptrdiff_t update = 1) {
     const uint32_t phase = __atomic_load_n(&phase_, __ATOMIC_RELAXED), all = members();
+    threads::observe_arrival(WHYWAIT_DETAIL_SYNC_SITE(barrier_arrive), this, phase, false);
     if (!come(WHYWAIT_DETAIL_SYNC_SITE(barrier_wait), phase, update))
       threads::observe_member(WHYWAIT_DETAIL_SYNC_SITE(barrier_arrive), this, phase, all, nullptr);
     return arrival_token(phase);
   }
   __attribute__((noinline)) void wait(arrival_token&& arrival) const {
-    block(WHYWAIT_DETAIL_SYNC_SITE(barrier_wait), arrival.phase_);
+    const threads::sync_site site = WHYWAIT_DETAIL_SYNC_SITE(barrier_wait);
+    block(site, arrival.phase_);
+    threads::observe_phase_end(site, this, arrival.phase_);
   }
   __attribute__((noinline)) void arrive_and_wait() {
     const uint32_t phase = __atomic_load_n(&phase_, __ATOMIC_RELAXED);
     const threads::sync_site site = WHYWAIT_DETAIL_SYNC_SITE(barrier_wait);
+    threads::observe_arrival(site, this, phase, true);
     if (!come(site, phase, 1)) block(site, phase);
   }
   __attribute__((noinline)) void arrive_and_drop() {
     __atomic_fetch_add(&dropped_, 1u, __ATOMIC_RELAXED);
     const uint32_t phase = __atomic_load_n(&phase_, __ATOMIC_RELAXED), all = members();
+    threads::observe_arrival(WHYWAIT_DETAIL_SYNC_SITE(barrier_arrive), this, phase, false);
     if (!come(WHYWAIT_DETAIL_SYNC_SITE(barrier_wait), phase, 1))
       threads::observe_member(WHYWAIT_DETAIL_SYNC_SITE(barrier_arrive), this, phase, all, nullptr);
   }

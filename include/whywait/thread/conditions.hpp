@@ -101,7 +101,11 @@ class condition_variable {
     };
     const threads::slow_calls* const to = threads::recorder();
     if (to == nullptr) return block();
-    return to->await_notify(site, watch_, lock.watch(), &native_, lock.native_handle(), again, threads::as_part(block));
+    threads::observe_release(site, lock.native_handle());
+    const int code =
+        to->await_notify(site, watch_, lock.watch(), &native_, lock.native_handle(), again, threads::as_part(block));
+    threads::observe_acquire(site, lock.native_handle());
+    return code;
   }
 
   pthread_cond_t native_ = PTHREAD_COND_INITIALIZER;

@@ -51,6 +51,7 @@ class future_state {
   void store_exception(std::exception_ptr e) noexcept { exception_ = std::move(e); }
   /// Lets the waiters go on. `site`: of the call that stored the result.
   void make_ready(const sync_site& site) noexcept {
+    observe_release(site, this);
     if ((__atomic_load_n(&status_, __ATOMIC_RELAXED) & waited_for) != 0) observe_event(site, this, cause_);
     if ((__atomic_fetch_or(&status_, ready, __ATOMIC_ACQ_REL) & waited_for) != 0) futex_wake(&status_);
   }
@@ -66,7 +67,11 @@ class future_state {
   static constexpr uint32_t ready = 1, waited_for = 2, claimed = 4;
 
   bool wait(const sync_site& site, const timespec* until, bool real_time) const {
-    if (is_ready()) return true;
+    if (!is_ready() && !wait_until(site, until, real_time)) return false;
+    observe_acquire(site, this);
+    return true;
+  }
+  bool wait_until(const sync_site& site, const timespec* until, bool real_time) const {
     return observe_wait(site, this, &cause_, [&] {
              for (;;) {
                const uint32_t status = __atomic_fetch_or(&status_, waited_for, __ATOMIC_ACQ_REL) | waited_for;

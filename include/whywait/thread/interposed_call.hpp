@@ -114,6 +114,19 @@ class interposed_call {
   int error_;
 };
 
+/// For registered data: see slow_calls::order. Only if orders_data() is true.
+__attribute__((noinline, cold)) inline void note_order(const sync_site& site, const void* object, unsigned how,
+                                                       uint32_t phase = 0) noexcept {
+  interposed_call call(site);
+  if (call) call->order(site, object, how, phase);
+}
+__attribute__((always_inline)) inline void note_acquired(const sync_site& site, const void* object) noexcept {
+  if (orders_data()) note_order(site, object, core::data_flag::acquires);
+}
+__attribute__((always_inline)) inline void note_released(const sync_site& site, const void* object) noexcept {
+  if (orders_data()) note_order(site, object, core::data_flag::releases);
+}
+
 /// What the marks of a thread find, by the kernel's number of the thread: the C library stores that of the holder in a lock. Null: the
 /// thread is not recorded. About 2 ns per thread.
 inline const record::path_head* marks_of(int tid) noexcept {

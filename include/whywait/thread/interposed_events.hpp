@@ -31,7 +31,10 @@ int wait_for_notification(const sync_site& site, pthread_cond_t* c, pthread_mute
   condition_watch* const watch = interposed.conditions.find_or_add(key_of(c, object_kind::condition));
   lock_watch* const lock = interposed.locks.find_or_add(key_of(m, object_kind::lock));
   if (watch == nullptr || lock == nullptr) return block();
-  return call->await_notify(site, *watch, *lock, c, m, false, as_part(block));
+  if (orders_data()) call->order(site, m, core::data_flag::releases, 0);
+  const int code = call->await_notify(site, *watch, *lock, c, m, false, as_part(block));
+  if (orders_data()) call->order(site, m, core::data_flag::acquires, 0);
+  return code;
 }
 
 /// Before a notification.
@@ -65,7 +68,10 @@ __attribute__((always_inline)) inline int take_semaphore(const sync_site& site, 
   const int error = errno;
   pthread_testcancel();
   count_call();
-  if (attempt() == 0) return 0;
+  if (attempt() == 0) {
+    note_acquired(site, s);
+    return 0;
+  }
   errno = error;
   interposed_call call(site);
   event_watch* const watch = call ? interposed.events.find_or_add(key_of(s, object_kind::semaphore)) : nullptr;
@@ -82,7 +88,10 @@ __attribute__((always_inline)) inline int take_semaphore(const sync_site& site, 
     return code;
   };
   const int code = call->await(site, s, &cause, as_part(block));
-  if (code == 0) return 0;
+  if (code == 0) {
+    if (orders_data()) call->order(site, s, core::data_flag::acquires, 0);
+    return 0;
+  }
   call.fail(code);
   return -1;
 }
@@ -90,6 +99,7 @@ __attribute__((always_inline)) inline int take_semaphore(const sync_site& site, 
 /// Before a semaphore is incremented: whether a thread waits for that.
 __attribute__((always_inline)) inline void note_post(const sync_site& site, sem_t* s) noexcept {
   count_call();
+  note_released(site, s);
   event_watch* const watch = interposed.events.find(key_of(s, object_kind::semaphore));
   if (__builtin_expect(watch == nullptr || __atomic_load_n(&watch->waiters, __ATOMIC_RELAXED) == 0, 1)) return;
   int value = 0;
@@ -123,6 +133,8 @@ int meet(const sync_site& site, pthread_barrier_t* b, Block block) noexcept {
   uint64_t& cause = watch->causes[phase & 1];
   interposed_call call(site);
   if (!call) return block();
+  if (orders_data())
+    call->order(site, b, core::data_flag::everyone | core::data_flag::releases | core::data_flag::acquires, phase);
   if (number % members == members - 1) {
     call->last_member(site, b, phase, members, &cause);
     return block();
@@ -147,6 +159,9 @@ struct thread_start {
   bool foreign;
 };
 
+inline const void* name_of_thread(pthread_t thread) noexcept {
+  return reinterpret_cast<const void*>(static_cast<uintptr_t>(thread));
+}
 inline uint64_t key_of_thread(pthread_t thread) noexcept { return key_of(static_cast<uint64_t>(thread), object_kind::thread); }
 
 /// Records the end of the calling thread, also if it is cancelled or calls pthread_exit.
@@ -162,6 +177,7 @@ class thread_end {
     const sync_site site{core::mpi_call::thread_end, place_.address, __builtin_frame_address(0), place_.outer};
     passes_on = false;  // a cancelled thread may have left the recorder at any place
     interposed_call call(site);
+    if (call && orders_data()) call->order(site, name_of_thread(pthread_self()), core::data_flag::releases, 0);
     if (call && watch_ != nullptr) call->end_thread(site, &watch_->causes[0]);
   }
   thread_end(const thread_end&) = delete;
@@ -174,8 +190,8 @@ class thread_end {
 
 inline void* run_thread(void* given) {
   const thread_start start = *static_cast<thread_start*>(given);
-  free(given);
   if (start.foreign) {
+    free(given);
     passes_on = true;
     return start.routine(start.argument);
   }
@@ -184,7 +200,9 @@ inline void* run_thread(void* given) {
     const sync_site site{core::mpi_call::thread_begin, start.place.address, __builtin_frame_address(0), start.place.outer};
     interposed_call call(site);
     if (call) call->begin_thread(site, start.created);
+    if (call && orders_data()) call->order(site, given, core::data_flag::acquires, 0);
   }
+  free(given);
   return start.routine(start.argument);
 }
 
@@ -229,6 +247,7 @@ int create_thread(const sync_site& site, void* (*routine)(void*), void* argument
     interposed_call call(site);
     if (call) {
       start->place = place_of_thread(site, routine);
+      if (orders_data()) call->order(site, start, core::data_flag::releases, 0);
       call->event(site, start, &start->created);
     }
   }
@@ -253,7 +272,9 @@ int join_thread(const sync_site& site, pthread_t thread, Block block) {
     }
     return code;
   };
-  return call->await(site, reinterpret_cast<const void*>(static_cast<uintptr_t>(thread)), &cause, as_part(part));
+  const int code = call->await(site, name_of_thread(thread), &cause, as_part(part));
+  if (orders_data() && code == 0) call->order(site, name_of_thread(thread), core::data_flag::acquires, 0);
+  return code;
 }
 
 }  // namespace detail

@@ -44,6 +44,12 @@ int wait_for_mutex(const sync_site& site, pthread_mutex_t* m, Block block) noexc
   return call->take(site, *watch, m, as_part(block));
 }
 
+/// The mutex was taken, if `code` is 0. For registered data.
+__attribute__((noinline, cold)) inline int order_taken(const sync_site& site, pthread_mutex_t* m, int code) noexcept {
+  if (code == 0 && !is_held_again(m)) note_order(site, m, core::data_flag::acquires);
+  return code;
+}
+
 /// Threads wait for the mutex.
 __attribute__((noinline)) inline int give_up_mutex(const sync_site& site, pthread_mutex_t* m) noexcept {
   auto give_up = [m] { return next_mutex_unlock.get()(m); };
@@ -52,6 +58,22 @@ __attribute__((noinline)) inline int give_up_mutex(const sync_site& site, pthrea
   interposed_call call(site);
   if (!call) return give_up();
   return call->release(site, *watch, m, as_part(give_up));
+}
+
+/// The mutex is given up while arrays are registered.
+__attribute__((noinline, cold)) inline int give_up_in_order(const sync_site& site, pthread_mutex_t* m) noexcept {
+  if (!is_held_again(m)) note_order(site, m, core::data_flag::releases);
+  return state_of(m) <= 1 ? next_mutex_unlock.get()(m) : give_up_mutex(site, m);
+}
+
+// Readers follow writers. A writer follows both: what readers release has a name of its own.
+inline const void* left_by_readers(const pthread_rwlock_t* l) noexcept { return reinterpret_cast<const char*>(l) + 1; }
+__attribute__((always_inline)) inline int rwlock_taken(const sync_site& site, const pthread_rwlock_t* l, int code) noexcept {
+  if (orders_data() && code == 0) {
+    note_order(site, l, core::data_flag::acquires);
+    if (core::action_of(site.call).op == core::thread_op::take) note_order(site, left_by_readers(l), core::data_flag::acquires);
+  }
+  return code;
 }
 
 /// Takes a read-write lock if that is free.
@@ -64,15 +86,10 @@ __attribute__((always_inline)) inline int try_rwlock(const sync_site& site, lock
     interposed_call call(site);
     if (call) call->took(site, *watch, l);
   }
-  return code;
+  return rwlock_taken(site, l, code);
 }
-/// Takes a read-write lock at once or waits. `attempt` is the call that does not wait.
-template <class Attempt, class Block>
-__attribute__((always_inline)) inline int take_rwlock(const sync_site& site, pthread_rwlock_t* l, Attempt attempt,
-                                                      Block block) noexcept {
-  lock_watch* const watch = interposed.locks.find_or_add(key_of(l, object_kind::lock));
-  const int code = try_rwlock(site, watch, l, attempt);
-  if (__builtin_expect(code != EBUSY, 1)) return code;
+template <class Block>
+int wait_for_rwlock(const sync_site& site, lock_watch* watch, pthread_rwlock_t* l, Block block) noexcept {
   interposed_call call(site);
   if (!call || watch == nullptr) return block();
   if (const int writer = __atomic_load_n(&l->__data.__cur_writer, __ATOMIC_RELAXED))
@@ -80,14 +97,26 @@ __attribute__((always_inline)) inline int take_rwlock(const sync_site& site, pth
   return call->take(site, *watch, l, as_part(block));
 }
 
+/// Takes a read-write lock at once or waits. `attempt` is the call that does not wait.
+template <class Attempt, class Block>
+__attribute__((always_inline)) inline int take_rwlock(const sync_site& site, pthread_rwlock_t* l, Attempt attempt,
+                                                      Block block) noexcept {
+  lock_watch* const watch = interposed.locks.find_or_add(key_of(l, object_kind::lock));
+  const int code = try_rwlock(site, watch, l, attempt);
+  if (__builtin_expect(code != EBUSY, 1)) return code;
+  return rwlock_taken(site, l, wait_for_rwlock(site, watch, l, block));
+}
+
 template <class Plain>
 __attribute__((always_inline)) inline int give_up_rwlock(const void* address, const void* frame, pthread_rwlock_t* l,
                                                          Plain plain) noexcept {
   lock_watch* const watch = interposed.locks.find(key_of(l, object_kind::lock));
-  if (__builtin_expect(watch == nullptr || !release_is_examined(*watch), 1)) return plain();
+  if (__builtin_expect((watch == nullptr || !release_is_examined(*watch)) && !orders_data(), 1)) return plain();
   const bool wrote = __atomic_load_n(&l->__data.__cur_writer, __ATOMIC_RELAXED) != 0;
   const sync_site site{wrote ? core::mpi_call::pthread_rwlock_unlock : core::mpi_call::pthread_rwlock_unlock_shared, address,
                        frame};
+  note_released(site, wrote ? l : left_by_readers(l));
+  if (watch == nullptr || __atomic_load_n(&watch->waiters, __ATOMIC_RELAXED) == 0) return plain();
   interposed_call call(site);
   return call ? call->release(site, *watch, l, as_part(plain)) : plain();
 }

@@ -33,7 +33,9 @@ bool wait_for_value(const sync_site& site, unsigned* word, Wait wait) {
     cause = __atomic_load_n(&watch->causes[0], __ATOMIC_ACQUIRE);
     return in_time ? 0 : ETIMEDOUT;
   };
-  return call->await(site, word, &cause, as_part(block)) == 0;
+  if (call->await(site, word, &cause, as_part(block)) != 0) return false;
+  if (orders_data()) call->order(site, word, core::data_flag::acquires, 0);
+  return true;
 }
 
 /// Threads wait for a value that was stored; the word may be gone already.
@@ -42,7 +44,9 @@ inline void note_value(const sync_site& site, unsigned* word) noexcept {
   event_watch* const watch = interposed.events.find(key_of(word, object_kind::word));
   if (watch == nullptr || __atomic_load_n(&watch->waiters, __ATOMIC_RELAXED) == 0) return;
   interposed_call call(site);
-  if (call) call->event(site, word, &watch->causes[0]);
+  if (!call) return;
+  if (orders_data()) call->order(site, word, core::data_flag::releases, 0);
+  call->event(site, word, &watch->causes[0]);
 }
 
 // pthread_once, and with it std::call_once: the end of the routine is the event that ends the waits of the other threads.
@@ -60,6 +64,7 @@ __attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_l
 inline void run_routine() {
   const routine_of_once own = *own_routine;
   own.routine();
+  note_released(own.site, own.once);
   if (__atomic_load_n(&own.watch->waiters, __ATOMIC_SEQ_CST) == 0) return;
   interposed_call call(own.site);
   if (call) call->event(own.site, own.once, &own.watch->causes[0]);
@@ -67,7 +72,7 @@ inline void run_routine() {
 
 /// The word of a routine that was run: 2 in the C library of GNU; its lowest bit is set while one runs it.
 template <class Once>
-int run_once(const sync_site& site, pthread_once_t* once, void (*routine)(), Once next) {
+int run_or_wait_once(const sync_site& site, pthread_once_t* once, void (*routine)(), Once next) {
   static_assert(sizeof *once == sizeof(int), "the C library of GNU");
   const int state = __atomic_load_n(once, __ATOMIC_ACQUIRE);
   if (__builtin_expect((state & 2) != 0 || recorder() == nullptr || passes_on, 1)) return next(once, routine);
@@ -94,6 +99,13 @@ int run_once(const sync_site& site, pthread_once_t* once, void (*routine)(), Onc
   routine_of_once own{{core::mpi_call::pthread_once_end, site.address, site.frame}, once, watch, routine};
   const running now(&own);
   return next(once, &run_routine);
+}
+
+template <class Once>
+int run_once(const sync_site& site, pthread_once_t* once, void (*routine)(), Once next) {
+  const int code = run_or_wait_once(site, once, routine, next);
+  note_acquired(site, once);
+  return code;
 }
 
 /// Counts a futex call that may wait, made by the program itself.

@@ -21,6 +21,7 @@ class latch {
 
   __attribute__((noinline)) void count_down(ptrdiff_t update = 1) {
     const uint32_t less = static_cast<uint32_t>(update);
+    threads::observe_release(WHYWAIT_DETAIL_SYNC_SITE(latch_count_down), this);
     uint32_t count = __atomic_load_n(&count_, __ATOMIC_RELAXED);
     bool noted = false;
     do {
@@ -30,10 +31,14 @@ class latch {
     } while (!__atomic_compare_exchange_n(&count_, &count, count - less, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
     if (count == less) threads::futex_wake(&count_);
   }
-  bool try_wait() const noexcept { return __atomic_load_n(&count_, __ATOMIC_ACQUIRE) == 0; }
+  __attribute__((always_inline)) bool try_wait() const noexcept {
+    if (!is_over()) return false;
+    if (threads::orders_data()) order_waited();
+    return true;
+  }
   __attribute__((always_inline)) void wait() const {
-    if (__builtin_expect(try_wait(), 1)) return;
-    block();
+    if (__builtin_expect(!is_over(), 0)) block();
+    if (threads::orders_data()) order_waited();
     WHYWAIT_DETAIL_NO_TAIL_CALL;
   }
   __attribute__((always_inline)) void arrive_and_wait(ptrdiff_t update = 1) {
@@ -42,6 +47,10 @@ class latch {
   }
 
  private:
+  bool is_over() const noexcept { return __atomic_load_n(&count_, __ATOMIC_ACQUIRE) == 0; }
+  __attribute__((noinline)) void order_waited() const noexcept {
+    threads::observe_acquire(WHYWAIT_DETAIL_SYNC_SITE(latch_wait), this);
+  }
   __attribute__((noinline)) void block() const {
     threads::observe_wait(WHYWAIT_DETAIL_SYNC_SITE(latch_wait), this, &cause_, [this] {
       for (uint32_t count = __atomic_load_n(&count_, __ATOMIC_ACQUIRE); count != 0;

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_THREAD_MUTEXES_HPP
 #define WHYWAIT_THREAD_MUTEXES_HPP
 
+#include <whywait/thread/observe.hpp>
 #include <whywait/thread/observed_lock.hpp>
 
 #include <errno.h>
@@ -26,19 +27,19 @@ class mutex {
 
   /// Throws std::system_error where std::mutex does.
   __attribute__((always_inline)) void lock() {
-    if (__builtin_expect(!lock_.take_at_once(), 0)) {
-      wait();
-      WHYWAIT_DETAIL_NO_TAIL_CALL;
-      return;
-    }
-    if (lock_.took_before_others()) note_taken();
+    if (__builtin_expect(!lock_.take_at_once(), 0)) wait();
+    else if (lock_.took_before_others()) note_taken();
+    if (threads::orders_data()) order_taken();
+    WHYWAIT_DETAIL_NO_TAIL_CALL;
   }
   __attribute__((always_inline)) bool try_lock() noexcept {
     if (!lock_.take_at_once()) return false;
     if (lock_.took_before_others()) note_taken();
+    if (threads::orders_data()) order_taken();
     return true;
   }
   __attribute__((always_inline)) void unlock() {
+    if (threads::orders_data()) order_released();
     if (!lock_.release_is_examined()) return lock_.release();
     release();
     WHYWAIT_DETAIL_NO_TAIL_CALL;
@@ -50,8 +51,10 @@ class mutex {
 
  protected:
   __attribute__((noinline)) bool wait_until(const threads::deadline& until) {
-    const int code = lock_.wait_until(WHYWAIT_DETAIL_SYNC_SITE(mutex_try_lock_for), until);
-    return code == 0;
+    const threads::sync_site site = WHYWAIT_DETAIL_SYNC_SITE(mutex_try_lock_for);
+    if (lock_.wait_until(site, until) != 0) return false;
+    threads::observe_acquire(site, lock_.native());
+    return true;
   }
 
  private:
@@ -61,6 +64,12 @@ class mutex {
   }
   __attribute__((noinline, cold)) void note_taken() noexcept { lock_.note_taken(WHYWAIT_DETAIL_SYNC_SITE(mutex_lock)); }
   __attribute__((noinline)) void release() { lock_.release(WHYWAIT_DETAIL_SYNC_SITE(mutex_unlock)); }
+  __attribute__((noinline, cold)) void order_taken() noexcept {
+    threads::order_data(WHYWAIT_DETAIL_SYNC_SITE(mutex_lock), lock_.native(), core::data_flag::acquires);
+  }
+  __attribute__((noinline, cold)) void order_released() noexcept {
+    threads::order_data(WHYWAIT_DETAIL_SYNC_SITE(mutex_unlock), lock_.native(), core::data_flag::releases);
+  }
 
   threads::observed_mutex lock_;
 };
@@ -90,20 +99,21 @@ class recursive_mutex {
 
   /// Throws std::system_error if the thread holds it too often.
   __attribute__((always_inline)) void lock() {
-    if (__builtin_expect(!lock_.take_at_once(), 0)) {
-      wait();
-      WHYWAIT_DETAIL_NO_TAIL_CALL;
-      return;
-    }
-    if (depth_++ == 0 && lock_.took_before_others()) note_taken();
+    if (__builtin_expect(!lock_.take_at_once(), 0)) wait();
+    else if (depth_++ == 0 && lock_.took_before_others()) note_taken();
+    if (threads::orders_data() && depth_ == 1) order_taken();
+    WHYWAIT_DETAIL_NO_TAIL_CALL;
   }
   __attribute__((always_inline)) bool try_lock() noexcept {
     if (!lock_.take_at_once()) return false;
     if (depth_++ == 0 && lock_.took_before_others()) note_taken();
+    if (threads::orders_data() && depth_ == 1) order_taken();
     return true;
   }
   __attribute__((always_inline)) void unlock() {
-    if (--depth_ != 0 || !lock_.release_is_examined()) return lock_.release();
+    --depth_;
+    if (threads::orders_data() && depth_ == 0) order_released();
+    if (depth_ != 0 || !lock_.release_is_examined()) return lock_.release();
     release();
     WHYWAIT_DETAIL_NO_TAIL_CALL;
   }
@@ -111,8 +121,10 @@ class recursive_mutex {
 
  protected:
   __attribute__((noinline)) bool wait_until(const threads::deadline& until) {
-    if (lock_.wait_until(WHYWAIT_DETAIL_SYNC_SITE(mutex_try_lock_for), until) != 0) return false;
+    const threads::sync_site site = WHYWAIT_DETAIL_SYNC_SITE(mutex_try_lock_for);
+    if (lock_.wait_until(site, until) != 0) return false;
     ++depth_;
+    threads::observe_acquire(site, lock_.native());
     return true;
   }
 
@@ -126,6 +138,12 @@ class recursive_mutex {
     lock_.note_taken(WHYWAIT_DETAIL_SYNC_SITE(recursive_mutex_lock));
   }
   __attribute__((noinline)) void release() { lock_.release(WHYWAIT_DETAIL_SYNC_SITE(recursive_mutex_unlock)); }
+  __attribute__((noinline, cold)) void order_taken() noexcept {
+    threads::order_data(WHYWAIT_DETAIL_SYNC_SITE(recursive_mutex_lock), lock_.native(), core::data_flag::acquires);
+  }
+  __attribute__((noinline, cold)) void order_released() noexcept {
+    threads::order_data(WHYWAIT_DETAIL_SYNC_SITE(recursive_mutex_unlock), lock_.native(), core::data_flag::releases);
+  }
 
   threads::observed_mutex lock_;
   uint32_t depth_ = 0;

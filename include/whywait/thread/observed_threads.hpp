@@ -34,6 +34,7 @@ class observed_run {
     const slow_calls* const to = recorder();
     if (to != nullptr)
       to->begin_thread({core::mpi_call::thread_begin, life_->created_at, __builtin_frame_address(0)}, life_->created);
+    observe_acquire({core::mpi_call::thread_begin, life_->created_at, __builtin_frame_address(0)}, life_.get());
     const at_end end{*life_};  // also if the thread is cancelled
     static_cast<void>(std::invoke(std::forward<F>(function), std::forward<Args>(args)...));
   }
@@ -42,8 +43,9 @@ class observed_run {
   struct at_end {
     life& of;
     ~at_end() {
-      if (const slow_calls* const to = recorder())
-        to->end_thread({core::mpi_call::thread_end, of.created_at, __builtin_frame_address(0)}, &of.ended);
+      const sync_site site{core::mpi_call::thread_end, of.created_at, __builtin_frame_address(0)};
+      observe_release(site, &of);
+      if (const slow_calls* const to = recorder()) to->end_thread(site, &of.ended);
     }
   };
   std::shared_ptr<life> life_;
@@ -62,6 +64,7 @@ class thread {
   __attribute__((noinline)) explicit thread(F&& function, Args&&... args) : life_(std::make_shared<threads::life>()) {
     const threads::sync_site site = WHYWAIT_DETAIL_SYNC_SITE(thread_create);
     life_->created_at = site.address;
+    threads::observe_release(site, life_.get());
     threads::observe_event(site, life_.get(), life_->created);
     thread_ = std::thread(threads::observed_run(life_), std::forward<F>(function), std::forward<Args>(args)...);
   }
@@ -71,10 +74,12 @@ class thread {
   bool joinable() const noexcept { return thread_.joinable(); }
   __attribute__((noinline)) void join() {
     if (life_ == nullptr) return thread_.join();  // throws
-    threads::observe_wait(WHYWAIT_DETAIL_SYNC_SITE(thread_join), life_.get(), &life_->ended, [this] {
+    const threads::sync_site site = WHYWAIT_DETAIL_SYNC_SITE(thread_join);
+    threads::observe_wait(site, life_.get(), &life_->ended, [this] {
       thread_.join();
       return 0;
     });
+    threads::observe_acquire(site, life_.get());
     life_.reset();
   }
   void detach() {

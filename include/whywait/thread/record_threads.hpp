@@ -5,6 +5,7 @@
 #include <whywait/record/listen.hpp>
 #include <whywait/thread/record_events.hpp>
 #include <whywait/thread/record_locks.hpp>
+#include <whywait/thread/record_order.hpp>
 #include <whywait/thread/slow_calls.hpp>
 
 #ifndef WHYWAIT_DISABLE
@@ -17,7 +18,7 @@ namespace detail {
 __attribute__((visibility("hidden"))) inline constexpr slow_calls recorded_calls = {
     &take,        &took,          &release,      &await,  &await_outside,       &event,
     &last_member, &await_members, &await_notify, &notify, &missed_notification, &begin_thread,
-    &end_thread};
+    &end_thread,  &order};
 
 }  // namespace detail
 

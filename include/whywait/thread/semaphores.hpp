@@ -26,20 +26,25 @@ class counting_semaphore {
   static constexpr ptrdiff_t max() noexcept { return LeastMax; }
 
   __attribute__((always_inline)) void acquire() noexcept(false) {
-    if (__builtin_expect(word_.try_acquire(), 1)) return;
-    wait();
+    if (__builtin_expect(!word_.try_acquire(), 0)) wait();
+    if (threads::orders_data()) order_acquired();
     WHYWAIT_DETAIL_NO_TAIL_CALL;
   }
-  bool try_acquire() noexcept { return word_.try_acquire(); }
+  __attribute__((always_inline)) bool try_acquire() noexcept {
+    if (!word_.try_acquire()) return false;
+    if (threads::orders_data()) order_acquired();
+    return true;
+  }
   template <class Rep, class Period>
   bool try_acquire_for(const std::chrono::duration<Rep, Period>& time) {
-    return word_.try_acquire() || wait_until(threads::deadline::after(time));
+    return try_acquire() || wait_until(threads::deadline::after(time));
   }
   template <class Clock, class Duration>
   bool try_acquire_until(const std::chrono::time_point<Clock, Duration>& time) {
-    return word_.try_acquire() || wait_until(threads::deadline::of(time));
+    return try_acquire() || wait_until(threads::deadline::of(time));
   }
   __attribute__((always_inline)) void release(ptrdiff_t update = 1) {
+    if (threads::orders_data()) order_released();
     if (word_.is_wanted()) note_release();
     word_.release(static_cast<uint32_t>(update));
   }
@@ -49,7 +54,16 @@ class counting_semaphore {
     static_cast<void>(wait(WHYWAIT_DETAIL_SYNC_SITE(semaphore_acquire), nullptr, false));
   }
   __attribute__((noinline)) bool wait_until(const threads::deadline& until) {
-    return wait(WHYWAIT_DETAIL_SYNC_SITE(semaphore_acquire), &until.at, until.clock == CLOCK_REALTIME) == 0;
+    const threads::sync_site site = WHYWAIT_DETAIL_SYNC_SITE(semaphore_acquire);
+    if (wait(site, &until.at, until.clock == CLOCK_REALTIME) != 0) return false;
+    threads::observe_acquire(site, this);
+    return true;
+  }
+  __attribute__((noinline)) void order_acquired() noexcept {
+    threads::observe_acquire(WHYWAIT_DETAIL_SYNC_SITE(semaphore_acquire), this);
+  }
+  __attribute__((noinline)) void order_released() noexcept {
+    threads::observe_release(WHYWAIT_DETAIL_SYNC_SITE(semaphore_release), this);
   }
   // The cause is read while there is a count: later releases do not replace it until that is taken.
   int wait(const threads::sync_site& site, const timespec* until, bool real_time) {

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_THREAD_SHARED_MUTEXES_HPP
 #define WHYWAIT_THREAD_SHARED_MUTEXES_HPP
 
+#include <whywait/thread/observe.hpp>
 #include <whywait/thread/observed_lock.hpp>
 
 #include <errno.h>
@@ -24,37 +25,37 @@ class shared_mutex {
 
   /// Throws std::system_error where std::shared_mutex does.
   __attribute__((always_inline)) void lock() {
-    if (__builtin_expect(pthread_rwlock_trywrlock(&native_) != 0, 0)) {
-      wait();
-      WHYWAIT_DETAIL_NO_TAIL_CALL;
-      return;
-    }
-    if (threads::took_before_others(watch_)) note_taken();
+    if (__builtin_expect(pthread_rwlock_trywrlock(&native_) != 0, 0)) wait();
+    else if (threads::took_before_others(watch_)) note_taken();
+    if (threads::orders_data()) order_taken();
+    WHYWAIT_DETAIL_NO_TAIL_CALL;
   }
   __attribute__((always_inline)) bool try_lock() noexcept {
     if (pthread_rwlock_trywrlock(&native_) != 0) return false;
     if (threads::took_before_others(watch_)) note_taken();
+    if (threads::orders_data()) order_taken();
     return true;
   }
   __attribute__((always_inline)) void unlock() {
+    if (threads::orders_data()) order_released();
     if (!threads::release_is_examined(watch_)) return static_cast<void>(pthread_rwlock_unlock(&native_));
     release();
     WHYWAIT_DETAIL_NO_TAIL_CALL;
   }
   __attribute__((always_inline)) void lock_shared() {
-    if (__builtin_expect(pthread_rwlock_tryrdlock(&native_) != 0, 0)) {
-      wait_shared();
-      WHYWAIT_DETAIL_NO_TAIL_CALL;
-      return;
-    }
-    if (threads::took_before_others(watch_)) note_read();
+    if (__builtin_expect(pthread_rwlock_tryrdlock(&native_) != 0, 0)) wait_shared();
+    else if (threads::took_before_others(watch_)) note_read();
+    if (threads::orders_data()) order_read();
+    WHYWAIT_DETAIL_NO_TAIL_CALL;
   }
   __attribute__((always_inline)) bool try_lock_shared() noexcept {
     if (pthread_rwlock_tryrdlock(&native_) != 0) return false;
     if (threads::took_before_others(watch_)) note_read();
+    if (threads::orders_data()) order_read();
     return true;
   }
   __attribute__((always_inline)) void unlock_shared() {
+    if (threads::orders_data()) order_left();
     if (!threads::release_is_examined(watch_)) return static_cast<void>(pthread_rwlock_unlock(&native_));
     release_shared();
     WHYWAIT_DETAIL_NO_TAIL_CALL;
@@ -80,6 +81,23 @@ class shared_mutex {
   __attribute__((noinline, cold)) void note_read() noexcept { note_taken(WHYWAIT_DETAIL_SYNC_SITE(shared_mutex_lock_shared)); }
   __attribute__((noinline)) void release() { release(WHYWAIT_DETAIL_SYNC_SITE(shared_mutex_unlock)); }
   __attribute__((noinline)) void release_shared() { release(WHYWAIT_DETAIL_SYNC_SITE(shared_mutex_unlock_shared)); }
+
+  // Readers follow writers. A writer follows both: what readers release has a name of its own.
+  const void* left_by_readers() const noexcept { return reinterpret_cast<const char*>(&native_) + 1; }
+  __attribute__((noinline, cold)) void order_taken() noexcept {
+    const threads::sync_site site = WHYWAIT_DETAIL_SYNC_SITE(shared_mutex_lock);
+    threads::order_data(site, &native_, core::data_flag::acquires);
+    threads::order_data(site, left_by_readers(), core::data_flag::acquires);
+  }
+  __attribute__((noinline, cold)) void order_read() noexcept {
+    threads::order_data(WHYWAIT_DETAIL_SYNC_SITE(shared_mutex_lock_shared), &native_, core::data_flag::acquires);
+  }
+  __attribute__((noinline, cold)) void order_released() noexcept {
+    threads::order_data(WHYWAIT_DETAIL_SYNC_SITE(shared_mutex_unlock), &native_, core::data_flag::releases);
+  }
+  __attribute__((noinline, cold)) void order_left() noexcept {
+    threads::order_data(WHYWAIT_DETAIL_SYNC_SITE(shared_mutex_unlock_shared), left_by_readers(), core::data_flag::releases);
+  }
 
   int wait(const threads::sync_site& site, threads::blocking_part block) {
     const threads::slow_calls* const to = threads::recorder();

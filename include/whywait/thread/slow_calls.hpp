@@ -1,6 +1,8 @@
 #ifndef WHYWAIT_THREAD_SLOW_CALLS_HPP
 #define WHYWAIT_THREAD_SLOW_CALLS_HPP
 
+#include <whywait/core/data_record.hpp>
+#include <whywait/core/module.hpp>
 #include <whywait/core/mpi_calls.hpp>
 #include <whywait/core/registry.hpp>
 #include <whywait/record/marks.hpp>
@@ -62,6 +64,9 @@ struct slow_calls {
   /// A thread begins: `creator` is the name of the event that created it, or 0, and `site` names the thread. And it ends.
   void (*begin_thread)(const sync_site& site, uint64_t creator) noexcept;
   void (*end_thread)(const sync_site& site, uint64_t* ended) noexcept;
+  /// For registered data: the thread synchronises on `object`, as `how` states (core::data_flag: acquires, releases, everyone). `phase`:
+  /// of a barrier. Releases come before the primitive, acquisitions behind it.
+  void (*order)(const sync_site& site, const void* object, unsigned how, uint32_t phase) noexcept;
 };
 
 /// The slow paths; null while nothing is recorded. About 1 ns.
@@ -69,6 +74,12 @@ __attribute__((visibility("hidden"), always_inline)) inline const slow_calls* re
   if (__builtin_expect(record::detail::here_offset() == 0, 0)) return nullptr;
   const core::registry* const registry = core::the_registry();
   return registry != nullptr ? __atomic_load_n(&registry->thread_calls, __ATOMIC_ACQUIRE) : nullptr;
+}
+
+/// Whether arrays are registered, so that primitives call slow_calls::order also where no thread waits. Less than 1 ns.
+__attribute__((visibility("hidden"), always_inline)) inline bool orders_data() noexcept {
+  return __builtin_expect((__atomic_load_n(&whywait_v0_module.loaded, __ATOMIC_RELAXED) & core::module_state::orders_data) != 0,
+                          0);
 }
 
 /// Makes a callable object with a result of type int a blocking_part; it must outlive that.

@@ -146,6 +146,8 @@ class sync_call {
     site.ticks += now > begin_ ? now - begin_ : 0;
   }
   uint64_t ended() const noexcept { return end_; }
+  /// Number of the call site in the location.
+  uint32_t site_number() const noexcept { return number_; }
 
   /// Number that the next record will have, and its name for other threads.
   uint64_t next_index() const noexcept { return at_->syncs.size(); }

@@ -4,6 +4,7 @@
 #include <whywait/core/thread_record.hpp>
 #include <whywait/thread/observed_lock.hpp>
 #include <whywait/thread/record_locks.hpp>
+#include <whywait/thread/record_order.hpp>
 #include <whywait/thread/teams.hpp>
 #include <whywait/thread/watches.hpp>
 
@@ -75,6 +76,7 @@ inline void have_lock(const sync_site& site, team_lock* lock) noexcept {
   // A runtime may report a release after the next thread has the lock.
   for (int spins = 0; __atomic_load_n(&lock->held, __ATOMIC_ACQUIRE) != 0 && spins != 10000; ++spins) __asm__ volatile("");
   __atomic_store_n(&lock->held, 1u, __ATOMIC_RELAXED);
+  if (orders_data()) detail::order(site, lock, core::data_flag::acquires, 0);
   const uint32_t waiters = __atomic_fetch_sub(&watch.waiters, 1u, __ATOMIC_RELAXED);
   detail::set(watch.holder, record::detail::here());
   const uint64_t now = core::cycle_clock::now();
@@ -101,6 +103,7 @@ inline void have_free_lock(const sync_site& site, team_lock* lock) noexcept {
   if (lock == nullptr || recorder() == nullptr) return;
   for (int spins = 0; __atomic_load_n(&lock->held, __ATOMIC_ACQUIRE) != 0 && spins != 10000; ++spins) __asm__ volatile("");
   __atomic_store_n(&lock->held, 1u, __ATOMIC_RELAXED);
+  if (orders_data()) detail::order(site, lock, core::data_flag::acquires, 0);
   detail::set(lock->watch.holder, record::detail::here());
   if (detail::get(lock->watch.waiters) != 0) detail::took(site, lock->watch, lock);
 }
@@ -108,6 +111,7 @@ inline void have_free_lock(const sync_site& site, team_lock* lock) noexcept {
 /// It gives the lock up, or has just done so.
 inline void give_up_lock(const sync_site& site, team_lock* lock) noexcept {
   if (lock == nullptr) return;
+  if (orders_data()) detail::order(site, lock, core::data_flag::releases, 0);
   if (recorder() == nullptr || !release_is_examined(lock->watch)) {
     __atomic_store_n(&lock->held, 0u, __ATOMIC_RELEASE);
     return;

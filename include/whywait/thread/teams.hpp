@@ -6,6 +6,7 @@
 #include <whywait/core/warning.hpp>
 #include <whywait/thread/look_at_holder.hpp>
 #include <whywait/thread/record_events.hpp>
+#include <whywait/thread/record_order.hpp>
 #include <whywait/thread/slow_calls.hpp>
 #include <whywait/thread/sync_call.hpp>
 
@@ -114,6 +115,7 @@ inline team* fork(const void* address) noexcept {
   t->address = address;
   t->outer = here.current;
   t->outer_number = here.number;
+  if (orders_data()) detail::order(team_site(core::mpi_call::omp_parallel, address), &t->forked, core::data_flag::releases, 0);
   detail::event_at(team_site(core::mpi_call::omp_parallel, address), t, -1, -1, &t->forked);
   return t;
 }
@@ -156,16 +158,10 @@ __attribute__((noinline, cold)) inline void warn_of_large_team() noexcept {
 
 }  // namespace detail
 
-/// The calling thread begins its part of a region, as one of `members`.
-inline void begin_member(team* t, uint32_t number, uint32_t members) noexcept {
-  team_thread& here = this_thread_in_team();
-  here.current = t;
-  here.number = number;
-  here.begun = 0;
-  if (t == nullptr) return;
-  __atomic_store_n(&t->members, members, __ATOMIC_RELAXED);
-  if (members > team::most_members && number == 0) detail::warn_of_large_team();
-  if (number == 0 || !t->counts() || recorder() == nullptr) return;
+namespace detail {
+
+/// Records the begin of a member other than the first, or the end of its wait for the region.
+inline void begin_part(team* t) noexcept {
   record::location* const at = record::this_location();
   if (at == nullptr) return;
   record::thread_facts* const facts = at->calls;
@@ -181,6 +177,23 @@ inline void begin_member(team* t, uint32_t number, uint32_t members) noexcept {
   detail::store_wait(call, core::cycle_clock::now(), t, -1, -1, t->forked);
 }
 
+}  // namespace detail
+
+/// The calling thread begins its part of a region, as one of `members`.
+inline void begin_member(team* t, uint32_t number, uint32_t members) noexcept {
+  team_thread& here = this_thread_in_team();
+  here.current = t;
+  here.number = number;
+  here.begun = 0;
+  if (t == nullptr) return;
+  __atomic_store_n(&t->members, members, __ATOMIC_RELAXED);
+  if (members > team::most_members && number == 0) detail::warn_of_large_team();
+  if (number == 0 || !t->counts() || recorder() == nullptr) return;
+  detail::begin_part(t);
+  if (orders_data())
+    detail::order(team_site(core::mpi_call::omp_parallel, t->address), &t->forked, core::data_flag::acquires, 0);
+}
+
 /// The calling thread comes to a barrier of its team. Returns whether it waits; then it calls `leave_barrier`.
 inline bool come_to_barrier(const sync_site& site) noexcept {
   team_thread& here = this_thread_in_team();
@@ -189,6 +202,13 @@ inline bool come_to_barrier(const sync_site& site) noexcept {
   if (t == nullptr || !t->counts()) return false;
   const uint32_t n = __atomic_fetch_add(&t->arrived, 1u, __ATOMIC_ACQ_REL), members = t->members;
   here.phase = n / members;
+  if (orders_data()) {
+    // The next access of a member that is not the first comes behind the begin of another region.
+    const bool stays = here.number == 0 || site.call != core::mpi_call::omp_parallel_end;
+    detail::order(site, t,
+                  core::data_flag::everyone | core::data_flag::releases | (stays ? unsigned{core::data_flag::acquires} : 0u),
+                  here.phase);
+  }
   if (n % members == members - 1) {
     detail::last_member(site, t, here.phase, members, &t->causes[here.phase & 1]);
     return false;

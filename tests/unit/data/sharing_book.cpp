@@ -188,6 +188,55 @@ TEST_CASE("a write is a miss for another thread only after both have synchronise
   CHECK(r.nodes.back().invalidation == key("second mark"));
 }
 
+TEST_CASE("a primitive makes writes visible from a release to a later acquisition, and in no other way") {
+  const auto misses_after = [](unsigned first, unsigned second, std::uint64_t other = 0) {
+    threads t(2);
+    const auto primitive = [&t](std::size_t thread, unsigned how, std::uint64_t address) {
+      t.add(thread, core::data_op::synchronise, "call", address, 0, how).object = 0;
+    };
+    t.read(1, "get", 0, 8);
+    t.write(0, "put", 0, 8);
+    primitive(0, first, 0x1000);
+    primitive(1, second, 0x1000 + other);
+    t.read(1, "get", 0, 8);
+    const auto r = t.report();
+    REQUIRE(r.groups.size() == 1);
+    return r.groups[0].graph.misses();
+  };
+  CHECK(misses_after(flag::releases, flag::acquires) == 3);
+  CHECK(misses_after(flag::releases, flag::releases) == 2);
+  CHECK(misses_after(flag::acquires, flag::acquires) == 2);
+  CHECK(misses_after(flag::releases, flag::acquires, 64) == 2);  // another primitive
+  // A barrier of which the first thread only arrives, and whose end the second one waits for.
+  CHECK(misses_after(flag::everyone | flag::releases, flag::everyone | flag::acquires) == 3);
+  CHECK(misses_after(flag::everyone | flag::releases, flag::everyone | flag::releases) == 2);
+}
+
+TEST_CASE("locks that are seen give the graph that marks around them give") {
+  data::sharing_report found[2];
+  for (const bool marks : {true, false}) {
+    threads t(3);
+    const auto lock = [&](std::size_t thread, unsigned how) {
+      if (marks) t.mark(thread, how == flag::acquires ? "lock" : "unlock");
+      else t.add(thread, core::data_op::synchronise, how == flag::acquires ? "lock" : "unlock", 0x1000, 0, how).object = 0;
+    };
+    for (std::size_t i = 0; i != 9; ++i) {
+      lock(i % 3, flag::acquires);
+      t.read(i % 3, "get", 0, 8), t.write(i % 3, "put", 0, 8);
+      lock(i % 3, flag::releases);
+      t.write(i % 3, "own", 16 * (i % 3 + 1), 16 * (i % 3 + 2));
+    }
+    found[marks ? 0 : 1] = t.report();
+  }
+  CHECK(found[0].nodes.size() == found[1].nodes.size());
+  REQUIRE(found[0].groups.size() == found[1].groups.size());
+  for (std::size_t g = 0; g != found[0].groups.size(); ++g) {
+    CHECK(found[0].groups[g].pattern == found[1].groups[g].pattern);
+    CHECK(found[0].groups[g].graph.misses() == found[1].groups[g].graph.misses());
+    CHECK(distance(found[0].groups[g].graph, found[1].groups[g].graph) == 0);
+  }
+}
+
 TEST_CASE("granules that are shared alike are one group") {
   threads t(2);
   for (int i = 0; i != 5; ++i) {

@@ -1,5 +1,6 @@
 // What thread primitives record, called in an order that is known.
 #include <whywait/core/pages.hpp>
+#include <whywait/data.hpp>
 #include <whywait/record/call_facts.hpp>
 #include <whywait/record/listen.hpp>
 #include <whywait/thread.hpp>
@@ -15,6 +16,7 @@
 #include <initializer_list>
 #include <new>
 #include <thread>
+#include <utility>
 
 using namespace whywait;
 using core::mpi_call;
@@ -158,4 +160,78 @@ TEST_CASE("of a holder's open segment as many blocks are seen as there is room f
       });
     });
   }
+}
+
+namespace {
+
+/// What primitives recorded of the order of threads since the last look: objects and data_flag bits.
+class order_of_thread {
+ public:
+  order_of_thread() : thread_(data::this_thread()), next_(thread_ != nullptr ? thread_->records.size() : 0) {}
+  bool is(std::initializer_list<std::pair<const void*, unsigned>> expected) {
+    if (thread_ == nullptr || thread_->records.size() != next_ + expected.size()) return false;
+    bool same = true;
+    for (const auto& e : expected) {
+      const core::data_record& r = thread_->records[next_++];
+      same = same && r.of_primitive() && r.begin == reinterpret_cast<std::uintptr_t>(e.first) && r.flags == e.second;
+    }
+    return same;
+  }
+
+ private:
+  data::data_thread* thread_;
+  std::uint64_t next_;
+};
+
+}  // namespace
+
+TEST_CASE("primitives record the order of threads while arrays are registered, also if no thread waits") {
+  using namespace core::data_flag;
+  on_recorded_thread([](record::location& own, std::uint64_t before) {
+    double values[8] = {};
+    WHYWAIT_DATA("values", values, 8);
+    REQUIRE(threads::orders_data());
+    order_of_thread left;
+
+    whywait::mutex mutex;
+    mutex.lock();
+    CHECK(left.is({{mutex.native_handle(), acquires}}));
+    CHECK_FALSE(mutex.try_lock());
+    CHECK(left.is({}));
+    mutex.unlock();
+    CHECK(left.is({{mutex.native_handle(), releases}}));
+    CHECK(mutex.try_lock());
+    mutex.unlock();
+    CHECK(left.is({{mutex.native_handle(), acquires}, {mutex.native_handle(), releases}}));
+
+    whywait::recursive_mutex again;  // only the outermost hold orders threads
+    again.lock(), again.lock(), again.unlock(), again.unlock();
+    CHECK(left.is({{again.native_handle(), acquires}, {again.native_handle(), releases}}));
+
+    whywait::shared_mutex shared;
+    const void* const writers = shared.native_handle();
+    const void* const readers = static_cast<const char*>(writers) + 1;
+    shared.lock(), shared.unlock();
+    CHECK(left.is({{writers, acquires}, {readers, acquires}, {writers, releases}}));
+    shared.lock_shared(), shared.unlock_shared();
+    CHECK(left.is({{writers, acquires}, {readers, releases}}));
+
+    whywait::counting_semaphore<> semaphore(0);
+    CHECK_FALSE(semaphore.try_acquire());
+    semaphore.release(), semaphore.acquire();
+    CHECK(left.is({{&semaphore, releases}, {&semaphore, acquires}}));
+
+    whywait::latch latch(1);
+    CHECK_FALSE(latch.try_wait());
+    latch.count_down(), latch.wait();
+    CHECK(left.is({{&latch, releases}, {&latch, acquires}}));
+
+    whywait::barrier<> barrier(1);
+    barrier.arrive_and_wait();
+    CHECK(left.is({{&barrier, everyone | releases | acquires}}));
+    barrier.wait(barrier.arrive());
+    CHECK(left.is({{&barrier, everyone | releases}, {&barrier, everyone | acquires}}));
+
+    CHECK(own.syncs.size() == before + 3);  // the end of the latch and of two phases, as without arrays
+  });
 }

@@ -53,27 +53,40 @@ class thread_order {
   /// The thread synchronised. `site` is where.
   void synchronise(std::size_t t, const core::data_record& r, core::stable_key site) {
     thread& me = threads_[t];
+    const bool primitive = r.of_primitive(), acquires = !primitive || r.has(core::data_flag::acquires),
+               releases = !primitive || r.has(core::data_flag::releases);
     const auto fresh = static_cast<std::uint32_t>(things_.size());
-    const std::uint32_t number = numbers_.intern(static_cast<std::uint64_t>(r.object) + 1, fresh);
+    const std::uint64_t name = primitive ? r.begin | std::uint64_t(1) << 63 : static_cast<std::uint64_t>(r.object) + 1;
+    const std::uint32_t number = numbers_.intern(name, fresh);
     if (number == fresh) things_.emplace_back();
     const bool barrier = r.has(core::data_flag::everyone);
     shared_clock& with = things_[number].turn[barrier ? r.order & 1 : 0];
     if (with.clock.at.empty()) with.clock.at.resize(threads_.size(), 0);
     if (barrier) {
       if (with.order != r.order) {
+        if (!releases) return;
         with.clock = {base::pod_vector<std::uint32_t>(threads_.size(), 0), 0};
         with.order = r.order;
       }
-      join(with.clock, me.clock);
-      with.clock.epoch = std::max(with.clock.epoch, me.clock.epoch);
-      me.barrier = number;
-      me.order = r.order;
-      me.site = site;
+      if (releases) {
+        join(with.clock, me.clock);
+        with.clock.epoch = std::max(with.clock.epoch, me.clock.epoch);
+      }
+      if (acquires) {
+        me.barrier = number;
+        me.order = r.order;
+        me.site = site;
+      }
     } else {
-      me.clock.epoch = with.clock.epoch = std::max(with.clock.epoch, me.clock.epoch) + 1;
-      join(me.clock, with.clock);
-      with.clock.at = me.clock.at;
-      learned(me, site);
+      if (acquires) {
+        me.clock.epoch = std::max(me.clock.epoch, with.clock.epoch);
+        join(me.clock, with.clock);
+        learned(me, site);
+      }
+      if (releases) {
+        with.clock.epoch = std::max(++me.clock.epoch, with.clock.epoch);
+        join(with.clock, me.clock);
+      }
     }
     ++me.clock.at[t];  // later writes are not visible to any thread yet
   }

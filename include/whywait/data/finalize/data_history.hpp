@@ -131,7 +131,7 @@ class data_history {
     const std::uint64_t begin = thread.taken, before = begin >> buffer::shift << buffer::shift, size = records.size();
     // Of another thread: what names something newer than this part, or is the first half of a copy, is left for the
     // next.
-    for (end = begin; end != size && (still || is_known(records[end], part)); ++end) {
+    for (end = begin; end != size && (still || is_known(records[end], part, calls)); ++end) {
     }
     if (!still && end != begin && records[end - 1].op == core::data_op::copy_from) --end;
     calls_[at.index].resize(calls.call_sites.size(), 0);
@@ -142,18 +142,21 @@ class data_history {
     to.first = begin - before;
   }
 
-  bool is_known(const core::data_record& r, const explain::rank_history& part) const noexcept {
+  bool is_known(const core::data_record& r, const explain::rank_history& part,
+                const explain::location_history& calls) const noexcept {
+    if (r.of_primitive()) return r.site < calls.call_sites.size();
     return (r.op == core::data_op::synchronise || r.object < all_.objects.size()) &&
            (is_of_call(r) || r.site < part.blocks.size());
   }
   static bool is_of_call(const core::data_record& r) noexcept {
-    return r.op == core::data_op::send || r.op == core::data_op::receive || r.has(core::data_flag::collective);
+    return r.op == core::data_op::send || r.op == core::data_op::receive || r.has(core::data_flag::collective) ||
+           r.of_primitive();
   }
   void settle(core::data_record& r, base::pod_vector<std::uint32_t>& numbers, const std::vector<core::stable_key>& call_sites,
               const std::vector<core::stable_key>& blocks) {
     const bool copy = r.op == core::data_op::copy_from || r.op == core::data_op::copy_to, of_call = is_of_call(r);
     r.site = of_call ? number_of(numbers, call_sites, r.site) : number_of(blocks_, blocks, r.site);
-    if (!of_call || copy || (r.order = orders_[r.order]) != 0) return;
+    if (!of_call || copy || r.of_primitive() || (r.order = orders_[r.order]) != 0) return;
     r.site = ~std::uint32_t{0};  // names nothing: the analysis leaves it out
     ++unordered_;
   }

@@ -67,6 +67,7 @@ class node_sharing {
       if (r.site >= own.sites.size()) continue;
       event e{r, own.sites[r.site], 0};
       e.what.time = static_cast<std::uint64_t>(calls.clock(r.time));
+      if (r.of_primitive()) continue;  // of the threads of one process
       if (r.op == core::data_op::synchronise) {
         const std::uint32_t group = r.object - core::site_table::capacity;  // of a collective
         if (!r.has(core::data_flag::collective)) e.object = r.object < calls.blocks.size() ? calls.blocks[r.object] : 0;

@@ -27,6 +27,12 @@ namespace detail {
 inline constexpr unsigned state_slot = 2;   // index in core::registry::extension
 inline constexpr unsigned thread_slot = 1;  // index in record::location::extension
 
+inline bool order_in_module(core::card_search&, core::module_card& card) noexcept {
+  if (core::detail::same_version(card) && __atomic_load_n(&card.here, __ATOMIC_SEQ_CST) != 0)
+    __atomic_fetch_or(&card.loaded, core::module_state::orders_data, __ATOMIC_RELAXED);
+  return false;
+}
+
 __attribute__((noinline, cold)) inline data_state* make_state(core::registry& registry) noexcept {
   pthread_mutex_lock(&registry.mutex);
   data_state* known = static_cast<data_state*>(registry.extension[state_slot]);
@@ -39,7 +45,7 @@ __attribute__((noinline, cold)) inline data_state* make_state(core::registry& re
       made->memory.limit(quarter);
       registry.memory.limit(registry.memory.limit() > quarter ? registry.memory.limit() - quarter : 0);
       known = made;
-      __atomic_store_n(&registry.extension[state_slot], static_cast<void*>(made), __ATOMIC_RELEASE);
+      __atomic_store_n(&registry.extension[state_slot], static_cast<void*>(made), __ATOMIC_SEQ_CST);
     } else {
       core::warn(
           "cannot reserve address space for registered data; it is not recorded; raise the limit of virtual memory "
@@ -47,6 +53,10 @@ __attribute__((noinline, cold)) inline data_state* make_state(core::registry& re
     }
   }
   pthread_mutex_unlock(&registry.mutex);
+  if (known != nullptr) {  // modules that come later read the slot (record/listen.hpp)
+    core::card_search all{&order_in_module};
+    all.run();
+  }
   return known;
 }
 }  // namespace detail

@@ -120,6 +120,17 @@ class data_thread {
     }
     append(r, core::cycle_clock::now());
   }
+  /// Records a synchronisation on a primitive. `site` is the call, and `how` data_flag::acquires, releases or both. `phase` is that
+  /// of a barrier, with data_flag::everyone.
+  __attribute__((noinline)) void synchronise(const void* primitive, uint32_t site, unsigned how, uint32_t phase) noexcept {
+    core::data_record r;
+    r.op = core::data_op::synchronise;
+    r.begin = reinterpret_cast<uintptr_t>(primitive);
+    r.site = site;
+    r.order = phase;
+    r.flags = static_cast<uint8_t>(how);
+    append(r, core::cycle_clock::now());
+  }
 
  private:
   struct turn {
@@ -182,7 +193,11 @@ __attribute__((noinline, cold)) inline data_thread* open_thread(record::location
   void* const pages = core::map_pages(sizeof(data_thread), false);
   if (pages == nullptr) return nullptr;
   data_thread* const made = new (pages) data_thread();
-  if (!made->open(*process, *at)) return nullptr;
+  if (!made->open(*process, *at)) {
+    made->records.release();
+    core::unmap_pages(pages, sizeof(data_thread));
+    return nullptr;
+  }
   __atomic_store_n(&at->extension[thread_slot], static_cast<void*>(made), __ATOMIC_RELEASE);
   return made;
 }
