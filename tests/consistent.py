@@ -143,6 +143,14 @@ class checker:
         # of several waits some may have more visits and others fewer
         self.expect(count > 1 or not equal or close(r["visits_seconds"], 0, size), place, r["visits_seconds"],
                     "s for visits, of which there are equally many")
+        if "speed" in r:
+            why = r["speed"]
+            parts = [v for name, v in why.items() if name not in ("memory_seconds", "more_page_faults")]
+            self.expect(close(sum(parts), r["speed_seconds"], size), place, "the parts of speed", sum(parts), "are not",
+                        r["speed_seconds"])
+            of_memory = sorted((0, why.get("cycles_seconds", 0)))
+            self.expect(most(of_memory[0], why.get("memory_seconds", 0)) and most(why.get("memory_seconds", 0), of_memory[1]), place,
+                        why.get("memory_seconds"), "s on memory of", why.get("cycles_seconds"), "s of cycles")
 
     def advice(self, place, a):
         self.expect(most(a["saving_seconds"], self.run["seconds"]), place, a["problem"], "saves", a["saving_seconds"],
@@ -479,7 +487,7 @@ FREE = re.compile(r"""
            |pid|thread|causer_visits|waiter_visits|causer_work|waiter_work|inherited_seconds|wrong_order_count
            |undescribed_waits|clock_error_seconds|unchanged_error|bytes|unchanged_bytes|moved_bytes|least_bytes|calls|pairs
            |fan_out|most_hops|inversions|records|ranks|rank|extent|element_bytes|granule_bytes|granules|first_granule
-           |granules_of_array|misses|writers|readers|lead_visits|ratio|other_threads|other_thread_seconds)$
+           |granules_of_array|misses|writers|readers|lead_visits|ratio|other_threads|other_thread_seconds|more_page_faults)$
     |(^|\.)(settings|picture|unseen|last_words|engines|shares|calls)\.
     |^overhead\.(waiting_without_seconds|error_seconds|seconds|pause_seconds|poll_seconds)$ |^not_understood\.scheduler_seconds$
     |\.compensated_seconds$ |^rank_matrix\.messages$ |^run\.(unseen|paused)_seconds$""", re.VERBOSE)

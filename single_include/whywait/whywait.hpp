@@ -48,6 +48,8 @@
 #include <unistd.h>
 #include <unwind.h>
 #include <linux/futex.h>
+#include <linux/perf_event.h>
+#include <linux/version.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -2212,6 +2214,7 @@ struct location_base {
   uint32_t finished;    ///< 1 once its thread has ended; 2 once it waits for a new one
   uint64_t end_ticks;   ///< clock at that moment; valid once `finished` is 1
   location_base* next_free;  ///< of those that wait for a new thread
+  uint64_t processor_ns;  ///< processor time of its threads that have ended
 };
 
 /// What an interposer of pthread functions leaves besides records.
@@ -2220,6 +2223,7 @@ struct interposed_objects {
   uint32_t replaced;  ///< objects that threads had waited for, forgotten because their table was full
   uint32_t lost;      ///< waits on objects for which the table had no room
   uint32_t raw_waits; ///< waits in futex calls that no pthread function made
+  uint32_t large_teams;  ///< 1: there were OpenMP teams that are too large to be recorded
 };
 
 /// What all modules (executable, shared libraries, plugins) of one process share.
@@ -2305,6 +2309,9 @@ struct registry_search : card_search {
 __attribute__((visibility("hidden"))) inline void end_of_thread(void* location) noexcept {
   location_base* const ended = static_cast<location_base*>(location);
   ended->end_ticks = cycle_clock::now();
+  timespec used;
+  if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0)
+    ended->processor_ns += static_cast<uint64_t>(used.tv_sec) * 1000000000u + static_cast<uint64_t>(used.tv_nsec);
   __atomic_store_n(&ended->finished, 1u, __ATOMIC_RELEASE);
   registry& own = *whywait_v0_module.shared;
   if (own.end_location != nullptr) own.end_location(own, *ended);
@@ -3549,6 +3556,476 @@ class call_site_table {
 
 #endif
 
+// ---- whywait/core/code_count.hpp
+#ifndef WHYWAIT_CORE_CODE_COUNT_HPP
+#define WHYWAIT_CORE_CODE_COUNT_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// What is counted of code besides its time. The first four come from the kernel, the others from the processor, and only in
+/// user space.
+enum class code_count : uint32_t {
+  delay_ns,      ///< ready to run without a processor
+  system_ns,     ///< in the kernel; Linux samples it with its timer, so that only sums are right
+  faults,        ///< page faults
+  preemptions,   ///< how often the kernel gave the processor to others
+  counted_ns,    ///< time in user space in which the following were counted
+  instructions,
+  cycles,
+  stalled,       ///< of the cycles, those that waited for memory
+  count_
+};
+constexpr size_t code_counts_size = static_cast<size_t>(code_count::count_);
+
+/// The counts of some code.
+struct code_counts {
+  int64_t values[code_counts_size];
+
+  int64_t operator[](code_count what) const noexcept { return values[static_cast<size_t>(what)]; }
+  int64_t& operator[](code_count what) noexcept { return values[static_cast<size_t>(what)]; }
+  bool nothing() const noexcept {
+    int64_t all = 0;
+    for (const int64_t v : values) all |= v;
+    return all == 0;
+  }
+  void add(const code_counts& o) noexcept {
+    for (size_t i = 0; i != code_counts_size; ++i) values[i] += o.values[i];
+  }
+};
+
+/// A reading of the counts is some steps at the end of the segment after which it was made: what was counted since the last
+/// one, two counts a step, as visits and work. Their numbers are beyond those of all places.
+namespace counted_step {
+constexpr uint32_t first = 0xffffff00u;
+constexpr uint32_t restart = first + 0x80;  ///< from here on: what was counted before belongs to no code
+
+inline bool is(const path_step& s) noexcept { return s.block >= first; }
+constexpr uint32_t steps = (code_counts_size + 1) / 2;
+
+/// Adds what a step holds.
+inline void add(const path_step& s, code_counts& to) noexcept {
+  const size_t at = size_t(2) * (s.block - first);
+  if (s.block < first || at + 1 >= code_counts_size + 1) return;
+  to.values[at] += static_cast<int64_t>(s.visits);
+  if (at + 1 < code_counts_size) to.values[at + 1] += static_cast<int64_t>(s.work);
+}
+/// Calls keep(step) for the steps of a reading.
+template <class Keep>
+void write(const code_counts& from, Keep&& keep) noexcept {
+  for (uint32_t i = 0; i != steps; ++i) {
+    const size_t at = size_t(2) * i;
+    const uint64_t a = static_cast<uint64_t>(from.values[at]);
+    const uint64_t b = at + 1 < code_counts_size ? static_cast<uint64_t>(from.values[at + 1]) : 0;
+    if ((a | b) != 0) keep(path_step{first + i, 0, a, 0, b});
+  }
+}
+}// namespace counted_step
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/record/processor_counters.hpp
+#ifndef WHYWAIT_RECORD_PROCESSOR_COUNTERS_HPP
+#define WHYWAIT_RECORD_PROCESSOR_COUNTERS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace record {
+
+/// Instructions, cycles and stalled cycles of the calling thread in user space, from perf_event_open. Read in user space where
+/// the kernel permits that (x86-64, AArch64 with kernel.perf_user_access), else with one read(2) for all. System calls are made
+/// directly: functions of the C library are cancellation points, and may be interposed. Owned by one thread; zeroed memory is a
+/// valid start. Each thread has its own files; none reaches a child of exec.
+class processor_counters {
+ public:
+  static constexpr uint32_t events = 3;  // instructions, cycles, stalled
+
+  struct values {
+    uint64_t enabled, running;  ///< ns in which they should have been counted, and were
+    uint64_t counted[events];
+
+    /// What was counted since `before`, of which `system_ns` were spent in the kernel. Counters that shared the hardware with
+    /// others are scaled up; those that did not run at all, or were set back, counted nothing.
+    void since(const values& before, int64_t system_ns, core::code_counts& out) const noexcept {
+      if (enabled <= before.enabled || running <= before.running) return;
+      const auto should = static_cast<double>(enabled - before.enabled), was = static_cast<double>(running - before.running);
+      for (uint32_t i = 0; i != events; ++i)
+        if (counted[i] < before.counted[i]) return;
+      const double scale = should > was ? should / was : 1;
+      const int64_t user_ns = static_cast<int64_t>(should) - system_ns;
+      if (user_ns <= 0) return;
+      out[core::code_count::counted_ns] = user_ns;
+      for (uint32_t i = 0; i != events; ++i)
+        out.values[static_cast<uint32_t>(core::code_count::instructions) + i] =
+            static_cast<int64_t>(scale * static_cast<double>(counted[i] - before.counted[i]) + 0.5);
+    }
+  };
+
+  void open() noexcept {
+    refused_ = 0;
+    count_ = 0;
+    leader_ = open_event(PERF_COUNT_HW_INSTRUCTIONS, -1);
+    if (leader_ < 0) return refuse();
+    if (open_event(PERF_COUNT_HW_CPU_CYCLES, leader_) < 0) {
+      refuse();
+      close_files();
+      count_ = 0;
+      return;
+    }
+    open_event(PERF_COUNT_HW_STALLED_CYCLES_BACKEND, leader_);  // many processors have no such counter
+  }
+  void close_files() const noexcept {
+    for (uint32_t i = 0; i != count_; ++i) {
+      if (pages_[i] != nullptr) munmap(pages_[i], page_bytes());
+      if (is_own(i)) syscall(SYS_close, files_[i]);
+    }
+  }
+
+  /// Leaves `out` as it is where nothing can be read.
+  void read(values& out) const noexcept {
+    if (count_ == 0 || read_pages(out) || !is_own(0)) return;
+    uint64_t text[3 + events] = {};  // PERF_FORMAT_GROUP: number, enabled, running, one each
+    const long size = syscall(SYS_read, files_[0], text, sizeof text);
+    if (size < static_cast<long>(sizeof(uint64_t) * (3 + count_)) || text[0] != count_) return;
+    out.enabled = text[1];
+    out.running = text[2];
+    for (uint32_t i = 0; i != count_; ++i) out.counted[i] = text[3 + i];
+  }
+
+  /// A bit for each core::code_count.
+  uint32_t offered() const noexcept {
+    uint32_t bits = count_ != 0 ? 1u << static_cast<uint32_t>(core::code_count::counted_ns) : 0u;
+    for (uint32_t i = 0; i != count_; ++i) bits |= 1u << (static_cast<uint32_t>(core::code_count::instructions) + i);
+    return bits;
+  }
+  int32_t refused() const noexcept { return refused_; }
+  /// Whether the last reading needed no system call.
+  bool in_user_space() const noexcept {
+    values ignored;
+    return count_ != 0 && read_pages(ignored);
+  }
+
+ private:
+  static size_t page_bytes() noexcept { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
+  void refuse() noexcept { refused_ = errno; }
+  // A program may have closed all files, ours included, and have opened its own with the same numbers.
+  bool is_own(uint32_t i) const noexcept {
+    uint64_t id = 0;
+    return ioctl(files_[i], PERF_EVENT_IOC_ID, &id) == 0 && id == ids_[i];
+  }
+
+  int open_event(uint64_t event, int leader) noexcept {
+    perf_event_attr attributes;
+    memset(&attributes, 0, sizeof attributes);
+    attributes.type = PERF_TYPE_HARDWARE;
+    attributes.size = sizeof attributes;
+    attributes.config = event;
+    attributes.exclude_kernel = 1;  // what users may count with kernel.perf_event_paranoid=2
+    attributes.exclude_hv = 1;
+    attributes.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+#if defined(__aarch64__)
+    attributes.config1 = 2;  // readable in user space
+#endif
+    const int file = static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, leader, PERF_FLAG_FD_CLOEXEC));
+    if (file < 0) return file;
+    ids_[count_] = 0;
+    ioctl(file, PERF_EVENT_IOC_ID, &ids_[count_]);
+    void* const page = mmap(nullptr, page_bytes(), PROT_READ, MAP_SHARED, file, 0);
+    pages_[count_] = page != MAP_FAILED ? static_cast<perf_event_mmap_page*>(page) : nullptr;
+    files_[count_++] = file;
+    return file;
+  }
+
+#if defined(__x86_64__)
+  static uint64_t read_register(uint32_t number) noexcept {
+    uint32_t low, high;
+    __asm__ volatile("rdpmc" : "=a"(low), "=d"(high) : "c"(number));
+    return low | uint64_t(high) << 32;
+  }
+  static uint64_t read_clock() noexcept { return __builtin_ia32_rdtsc(); }
+  static constexpr bool has_registers = true;
+#elif defined(__aarch64__)
+  // The number of a counter is part of the instruction.
+  static uint64_t read_register(uint32_t number) noexcept {
+    uint64_t value = 0;
+// clang-format off
+#define WHYWAIT_READ(n) case n: __asm__ volatile("mrs %0, pmevcntr" #n "_el0" : "=r"(value)); break;
+    switch (number) {
+      WHYWAIT_READ(0) WHYWAIT_READ(1) WHYWAIT_READ(2) WHYWAIT_READ(3) WHYWAIT_READ(4) WHYWAIT_READ(5) WHYWAIT_READ(6)
+      WHYWAIT_READ(7) WHYWAIT_READ(8) WHYWAIT_READ(9) WHYWAIT_READ(10) WHYWAIT_READ(11) WHYWAIT_READ(12) WHYWAIT_READ(13)
+      WHYWAIT_READ(14) WHYWAIT_READ(15) WHYWAIT_READ(16) WHYWAIT_READ(17) WHYWAIT_READ(18) WHYWAIT_READ(19) WHYWAIT_READ(20)
+      WHYWAIT_READ(21) WHYWAIT_READ(22) WHYWAIT_READ(23) WHYWAIT_READ(24) WHYWAIT_READ(25) WHYWAIT_READ(26) WHYWAIT_READ(27)
+      WHYWAIT_READ(28) WHYWAIT_READ(29) WHYWAIT_READ(30)
+      case 31: __asm__ volatile("mrs %0, pmccntr_el0" : "=r"(value)); break;
+      default: break;
+    }
+// clang-format on
+#undef WHYWAIT_READ
+    return value;
+  }
+  static uint64_t read_clock() noexcept {
+    uint64_t now;
+    __asm__ volatile("isb; mrs %0, cntvct_el0" : "=r"(now));
+    return now;
+  }
+  static constexpr bool has_registers = true;
+#else
+  static uint64_t read_register(uint32_t) noexcept { return 0; }
+  static uint64_t read_clock() noexcept { return 0; }
+  static constexpr bool has_registers = false;
+#endif
+
+  // Where the clock has fewer than 64 bits, the kernel gives a reading that it knew.
+  static void widen(const volatile perf_event_mmap_page& page, uint64_t& cycles) noexcept {
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 12, 0)
+    if (page.cap_user_time_short != 0) {
+      const uint64_t known = page.time_cycles;
+      cycles = known + ((cycles - known) & page.time_mask);
+    }
+#else
+    static_cast<void>(page), static_cast<void>(cycles);
+#endif
+  }
+  // The kernel changes a page only on this thread's processor, which the counter of changes shows (perf_event_open(2)).
+  bool read_pages(values& out) const noexcept {
+    if (!has_registers) return false;
+    values now{};
+    for (uint32_t i = 0; i != count_; ++i) {
+      const volatile perf_event_mmap_page* const page = pages_[i];
+      if (page == nullptr) return false;
+      uint32_t changes;
+      do {
+        changes = page->lock;
+        __asm__ volatile("" ::: "memory");
+        const uint32_t index = page->index;
+        if (page->cap_user_rdpmc == 0 || page->cap_user_time == 0 || index == 0) return false;
+        uint64_t value = read_register(index - 1);
+        const uint32_t unused = 64u - page->pmc_width;
+        value = static_cast<uint64_t>(static_cast<int64_t>(value << unused) >> unused);
+        now.counted[i] = value + static_cast<uint64_t>(page->offset);
+        if (i == 0) {
+          uint64_t cycles = read_clock();
+          widen(*page, cycles);
+          const uint32_t shift = page->time_shift;
+          const uint64_t mult = page->time_mult, part = cycles & ((uint64_t(1) << shift) - 1);
+          const uint64_t since = page->time_offset + (cycles >> shift) * mult + ((part * mult) >> shift);
+          now.enabled = page->time_enabled + since;
+          now.running = page->time_running + since;
+        }
+        __asm__ volatile("" ::: "memory");
+      } while (page->lock != changes);
+    }
+    out = now;
+    return true;
+  }
+
+  perf_event_mmap_page* pages_[events] = {};
+  uint64_t ids_[events] = {};
+  int files_[events] = {};
+  int leader_ = -1;
+  uint32_t count_ = 0;
+  int32_t refused_ = 0;
+};
+
+}  // namespace record
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/record/code_counter.hpp
+#ifndef WHYWAIT_RECORD_CODE_COUNTER_HPP
+#define WHYWAIT_RECORD_CODE_COUNTER_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace record {
+
+/// What the kernel and the processor counted of one thread while it ran code outside observed calls. Read at observed calls, at
+/// most once in 512 times a reading (about 1 ms), so that readings take at most 0.4 % of the run, and after calls of that length.
+/// Files are opened when a thread has lived for about 10 ms, so that short threads cost nothing, and closed when it ends. What
+/// cannot be read did not change. Owned by one thread; zeroed memory is a valid start.
+class code_counter {
+ public:
+  /// Whether a reading is due. The first time, this thread is met.
+  bool is_due(uint64_t now) const noexcept { return now >= due_; }
+  bool is_long(uint64_t ticks) const noexcept { return ticks > long_ticks_; }
+
+  /// Counts from now on. About 20 us.
+  void start() noexcept {
+    const kept_errno kept;
+    open();
+    last_ = read();
+  }
+  /// The thread has just begun: what it did so far counts.
+  void begin_thread() noexcept {
+    stop();
+    fresh_ = true;
+  }
+  /// The thread ends. Closes all files.
+  void stop() noexcept {
+    const kept_errno kept;
+    close_files();
+    *this = code_counter();
+  }
+  /// In the child of a fork, which must not read the counters of its parent. Writes nothing: the parent may use this memory.
+  void close_files() const noexcept {
+    if (state_ != reading) return;
+    if (file_ >= 0 && inode_of(file_) == inode_)
+      syscall(SYS_close, file_);  // else the program closed it, and has opened one of its own
+    processor_.close_files();
+  }
+
+  /// Code ends at `now`: returns what was counted since the last reading, or false if nothing was. `ticks`: how long the code took
+  /// since the last call.
+  __attribute__((noinline, cold)) bool end_code(uint64_t now, uint64_t ticks, core::code_counts& out) noexcept {
+    const kept_errno kept;
+    if (state_ != reading && !meet(now)) return false;
+    const values before = last_;
+    last_ = read();
+    due_ = now + long_ticks_;
+    out = last_.since(before);
+    if (ticks > long_ticks_) own_.add(out);
+    return !out.nothing();
+  }
+  /// A long call, or a pause, ended at `now`: what was counted in it is not the code's.
+  __attribute__((noinline, cold)) void end_call(uint64_t now) noexcept {
+    if (state_ != reading) return;
+    const kept_errno kept;
+    last_ = read();
+    due_ = now + long_ticks_;
+  }
+
+  /// Of long stretches of code, and what was counted shortly before them; up to the last call.
+  const core::code_counts& own() const noexcept { return own_; }
+  bool is_open() const noexcept { return state_ == reading; }
+  /// What the machine counts, a bit for each core::code_count.
+  uint32_t offered() const noexcept {
+    if (state_ != reading) return 0;
+    return (file_ >= 0 ? 1u : 0u) | 0xeu | processor_.offered();
+  }
+  /// Why the processor's counters cannot be read, as errno; 0: they can, or were not tried.
+  int32_t refused() const noexcept { return processor_.refused(); }
+
+ private:
+  struct kept_errno {  // the program's
+    const int was = errno;
+    ~kept_errno() { errno = was; }
+  };
+
+  enum state_t : uint32_t { unmet, met, reading };
+  static constexpr uint64_t readings_between = 512, readings_before = 16384;
+
+  struct values {
+    core::code_counts counts;  // from the kernel
+    processor_counters::values processor;
+
+    core::code_counts since(const values& before) const noexcept {
+      core::code_counts out{};
+      for (size_t i = 0; i != 4; ++i) {
+        const int64_t more = counts.values[i] - before.counts.values[i];
+        out.values[i] = more > 0 ? more : 0;
+      }
+      processor.since(before.processor, out[core::code_count::system_ns], out);
+      return out;
+    }
+  };
+
+  // Before the first call nothing is known of a thread. False: it is too young for files of its own. What the kernel counted since
+  // it was met, or since it began, is counted all the same; of a thread that was not seen to begin without `delay_ns`.
+  bool meet(uint64_t now) noexcept {
+    if (state_ == met) {
+      core::code_counts first = last_.counts;
+      open();
+      if (!fresh_) first[core::code_count::delay_ns] = last_.counts[core::code_count::delay_ns];
+      last_.counts = first;
+      return true;
+    }
+    state_ = met;
+    file_ = -1;
+    core::code_counts so_far = {};
+    uint64_t least = ~uint64_t(0);
+    for (int i = 0; i != 4; ++i) {  // another thread may have the processor during one of them
+      const uint64_t begin = core::cycle_clock::now();
+      read_kernel(so_far);
+      const uint64_t ticks = core::cycle_clock::now() - begin;
+      if (ticks < least) least = ticks;
+    }
+    due_ = now + readings_before * least;
+    long_ticks_ = ~uint64_t(0);
+    if (!fresh_) last_.counts = so_far;
+    return false;
+  }
+
+  static uint64_t inode_of(int file) noexcept {
+    struct stat about;
+    return fstat(file, &about) == 0 ? uint64_t(about.st_ino) : 0;
+  }
+  static int open_delay() noexcept {
+    return static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));
+  }
+
+  void open() noexcept {
+    file_ = open_delay();
+    inode_ = inode_of(file_);
+    processor_.open();
+    state_ = reading;
+    uint64_t least = ~uint64_t(0);
+    for (int i = 0; i < 4; ++i) {
+      const uint64_t begin = core::cycle_clock::now();
+      last_ = read();
+      const uint64_t ticks = core::cycle_clock::now() - begin;
+      if (ticks < least) least = ticks;
+    }
+    long_ticks_ = readings_between * least;
+    due_ = core::cycle_clock::now() + long_ticks_;
+  }
+
+  // About 2 us.
+  values read() const noexcept {
+    values out = last_;
+    processor_.read(out.processor);
+    read_kernel(out.counts);
+    return out;
+  }
+  void read_kernel(core::code_counts& out) const noexcept {
+    rusage used;
+    if (getrusage(RUSAGE_THREAD, &used) == 0) {
+      out[core::code_count::system_ns] = int64_t(used.ru_stime.tv_sec) * 1000000000 + int64_t(used.ru_stime.tv_usec) * 1000;
+      out[core::code_count::faults] = int64_t(used.ru_minflt) + int64_t(used.ru_majflt);
+      out[core::code_count::preemptions] = int64_t(used.ru_nivcsw);
+    }
+    char text[96];  // "<ns on a processor> <ns ready without one> <times>"
+    const long size = file_ < 0 ? 0 : syscall(SYS_pread64, file_, text, sizeof text, 0L);
+    long i = 0;
+    while (i < size && text[i] != ' ') ++i;
+    if (++i >= size) return;
+    int64_t delay = 0;
+    for (; i < size && text[i] >= '0' && text[i] <= '9'; ++i) delay = 10 * delay + (text[i] - '0');
+    out[core::code_count::delay_ns] = delay;
+  }
+
+  uint64_t due_ = 0, long_ticks_ = 0;  // first: each call reads them
+  values last_ = {};
+  core::code_counts own_ = {};
+  processor_counters processor_ = {};
+  uint64_t inode_ = 0;  // of file_
+  int file_ = -1;  // not valid before `reading`
+  uint32_t state_ = unmet;
+  bool fresh_ = false;
+};
+
+}  // namespace record
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/record/call_facts.hpp
 #ifndef WHYWAIT_RECORD_CALL_FACTS_HPP
 #define WHYWAIT_RECORD_CALL_FACTS_HPP
@@ -3575,6 +4052,7 @@ struct open_call {
 /// What a thread's calls left besides its records: location::calls.
 struct thread_facts {
   open_call open;
+  code_counter counter;  ///< of the thread that makes the calls
   call_site_table sites;
   uint64_t calls[static_cast<size_t>(core::mpi_call::count_)];  ///< how often each function was called
   uint64_t failed_polls;  ///< MPI_Test*, MPI_Iprobe ... that found nothing
@@ -3657,87 +4135,6 @@ inline core::stable_key layout_of_facts() noexcept {
   return core::combine(core::combine(core::layout_of<thread_facts>(), core::layout_of<process_facts>()),
                        core::layout_of<call_site>());
 }
-
-}  // namespace mpi
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/mpi/kernel_counts.hpp
-#ifndef WHYWAIT_MPI_KERNEL_COUNTS_HPP
-#define WHYWAIT_MPI_KERNEL_COUNTS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace mpi {
-
-/// What the kernel counted of the thread that started MPI while it ran code outside MPI: time without a processor, time in the
-/// kernel, page faults. The counts are read after long calls and after long stretches of code, where long means 512 times a
-/// reading, about 1 ms. Code that lost its processor for long is long itself, so that no such time is missed, and readings
-/// take at most 0.4 % of the run. What short stretches do in the kernel is not counted. Owned by one thread.
-class kernel_counts {
- public:
-  struct counts {
-    int64_t delay_ns;   ///< ready to run without a processor (schedstat); 0 where Linux does not count it
-    int64_t system_ns;  ///< in the kernel; Linux samples it with its timer (4 ms at 250 Hz), so that only the sum is right
-    int64_t faults;     ///< page faults
-  };
-
-  /// Opens the counts of the calling thread, until the process ends. Without it nothing is ever long.
-  void start() noexcept {
-    file_ = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    uint64_t least = ~uint64_t(0);
-    for (int i = 0; i < 4; ++i) {
-      const uint64_t begin = core::cycle_clock::now();
-      last_ = read();
-      const uint64_t ticks = core::cycle_clock::now() - begin;
-      if (ticks < least) least = ticks;
-    }
-    long_ticks_ = 512 * least;
-  }
-  bool is_long(uint64_t ticks) const noexcept { return ticks > long_ticks_; }
-
-  /// Code ends: what was counted since the last reading is its own.
-  __attribute__((noinline, cold)) void end_code() noexcept {
-    const counts before = last_;
-    last_ = read();
-    add(own_.delay_ns, last_.delay_ns, before.delay_ns);
-    add(own_.system_ns, last_.system_ns, before.system_ns);
-    add(own_.faults, last_.faults, before.faults);
-  }
-  /// A long call, or a pause, ends: what was counted in it is not the code's.
-  __attribute__((noinline, cold)) void end_call() noexcept { last_ = read(); }
-
-  /// Up to the last call.
-  const counts& own() const noexcept { return own_; }
-
- private:
-  static void add(int64_t& sum, int64_t now, int64_t before) noexcept { sum += now > before ? now - before : 0; }
-
-  // About 2 us.
-  counts read() const noexcept {
-    counts out = last_;  // what cannot be read did not change
-    rusage used;
-    if (getrusage(RUSAGE_THREAD, &used) == 0) {
-      out.system_ns = int64_t(used.ru_stime.tv_sec) * 1000000000 + int64_t(used.ru_stime.tv_usec) * 1000;
-      out.faults = int64_t(used.ru_minflt) + int64_t(used.ru_majflt);
-    }
-    char text[96];  // "<ns on a processor> <ns ready without one> <times>"
-    const ssize_t size = file_ < 0 ? 0 : pread(file_, text, sizeof text, 0);
-    ssize_t i = 0;
-    while (i < size && text[i] != ' ') ++i;
-    if (++i >= size) return out;
-    out.delay_ns = 0;
-    for (; i < size && text[i] >= '0' && text[i] <= '9'; ++i) out.delay_ns = 10 * out.delay_ns + (text[i] - '0');
-    return out;
-  }
-
-  uint64_t long_ticks_ = ~uint64_t(0);
-  counts last_ = {};
-  counts own_ = {};
-  int file_ = -1;
-};
 
 }  // namespace mpi
 }  // namespace v0
@@ -5832,6 +6229,7 @@ inline location* make_location(core::registry& registry) noexcept {
   made->finished = 0;
   made->end_ticks = 0;
   made->next_free = nullptr;
+  made->processor_ns = 0;
   made->tid = static_cast<uint32_t>(syscall(SYS_gettid));
   if (!made->steps.open(registry.memory) || !made->syncs.open(registry.memory) || !made->needs.open(registry.memory)) {
     core::warn("no address space to record a thread; it is left out");
@@ -5909,6 +6307,7 @@ namespace detail {
 /// registry::end_location. Runs on the thread that ends.
 __attribute__((visibility("hidden"))) inline void end_location(core::registry& registry, core::location_base& base) noexcept {
   location& at = static_cast<location&>(base);
+  if (at.calls != nullptr) at.calls->counter.stop();
   if (registry.ended == nullptr || registry.kept.is_open() || at.more != nullptr || at.extension[1] != nullptr ||
       at.path.depth() != 0 || at.looking_up || here() != (at.decoy != nullptr ? at.decoy : &at.path.head()))
     return;
@@ -6080,7 +6479,6 @@ struct thread_state : thread_facts {
   uint64_t communicator_handle;  // cache of one look-up
   uint32_t communicator_generation;
   uint32_t communicator_index;
-  kernel_counts kernel;  ///< of the thread that started MPI
   uint64_t window_handle;  // the same for windows
   uint32_t window_generation;
   uint32_t window_index;
@@ -6132,7 +6530,7 @@ struct state : process_facts {
   int32_t thread_level;
   clock_sync<core::cycle_clock> clocks;
   calibration calibrated;
-  kernel_counts* kernel;  ///< of the thread that started MPI; null before
+  record::code_counter* counter;  ///< of the thread that started MPI; null before
   epoch_schedule schedule;
   uint64_t compared_ticks;  ///< spent comparing how full the memory is, with the wait for other ranks there
   void* so_far;  ///< what the hooks keep from epoch to epoch; null: nothing
@@ -7008,6 +7406,51 @@ __attribute__((noinline, cold)) inline core::sync_record* claim_again(location& 
 
 #endif
 
+// ---- whywait/record/counted_code.hpp
+#ifndef WHYWAIT_RECORD_COUNTED_CODE_HPP
+#define WHYWAIT_RECORD_COUNTED_CODE_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace record {
+
+// The places at which a thread's counters are read, and the steps that readings leave.
+
+namespace detail {
+
+/// Without memory for steps a reading is lost: what it counted counts as not counted.
+inline void keep_counts(location& here, const run_facts& run, const core::code_counts& counted) noexcept {
+  if (run.closed) return;
+  core::counted_step::write(counted, [&here](const core::path_step& step) noexcept { here.steps.push(step); });
+}
+
+}  // namespace detail
+
+/// A call begins at `now`, the segment before it is closed, and a reading is due. `ticks`: how long the code before the call took.
+__attribute__((noinline, cold)) inline void end_counted_code(location& here, thread_facts& thread, const run_facts& run,
+                                                             uint64_t now, uint64_t ticks) noexcept {
+  core::code_counts counted;
+  if (thread.counter.end_code(now, ticks, counted)) detail::keep_counts(here, run, counted);
+}
+
+/// A long call ended at `now`: what was counted since the last reading belongs to no code.
+__attribute__((noinline, cold)) inline void end_counted_call(location& here, thread_facts& thread, const run_facts& run,
+                                                             uint64_t now) noexcept {
+  if (!thread.counter.is_open()) return;
+  thread.counter.end_call(now);
+  if (!run.closed) here.steps.push({core::counted_step::restart, 0, 0, 0, 0});
+}
+
+}  // namespace record
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
 // ---- whywait/mpi/call.hpp
 #ifndef WHYWAIT_MPI_CALL_HPP
 #define WHYWAIT_MPI_CALL_HPP
@@ -7088,7 +7531,7 @@ class call {
     begin_ = core::cycle_clock::now();
     thread_->open.begin = begin_;
     make_room();
-    if (__builtin_expect(thread_->kernel.is_long(begin_ - thread_->left), 0)) pause_until(end_code(*thread_));
+    if (__builtin_expect(thread_->counter.is_due(begin_), 0)) read_counter();
     if (__builtin_expect(entered_ != 0, 0)) given_ = read_clock();
   }
 
@@ -7105,7 +7548,7 @@ class call {
     const uint64_t now = core::cycle_clock::now();
     duration_ = now - begin_;
     thread_->left = now;
-    if (__builtin_expect(thread_->kernel.is_long(duration_), 0)) thread_->kernel.end_call();
+    if (__builtin_expect(thread_->counter.is_long(duration_), 0)) record::end_counted_call(where(), *thread_, process(), now);
     where().path.resume(now);
     site_ = thread_->sites.count(from(), what_, where().path, duration_);
   }
@@ -7234,8 +7677,12 @@ class call {
     overhead = more < ~uint32_t(0) ? static_cast<uint32_t>(more) : ~uint32_t(0);
   }
 
-  static __attribute__((noinline, cold)) uint64_t end_code(thread_state& thread) noexcept {
-    thread.kernel.end_code();
+  __attribute__((always_inline)) void read_counter() noexcept {
+    pause_until(end_code(*thread_, begin_));
+    steps_ = static_cast<uint32_t>(where().steps.size());
+  }
+  static __attribute__((noinline, cold)) uint64_t end_code(thread_state& thread, uint64_t begin) noexcept {
+    record::end_counted_code(*thread.location, thread, *thread.process, begin, begin - thread.left);
     return core::cycle_clock::now();
   }
 
@@ -14675,6 +15122,7 @@ class recorder_for_trial {
     at_->needs.release();
     thread_->sites.release();
     core::unmap_pages(thread_->scratch, thread_->scratch_bytes);
+    thread_->counter.stop();
     core::unmap_pages(thread_, sizeof(thread_state));
     core::unmap_pages(at_, sizeof(record::location));
   }
@@ -15052,6 +15500,19 @@ __attribute__((visibility("hidden"))) inline bool attach_found(core::card_search
 
 }  // namespace detail
 
+namespace detail {
+
+// In the child of a fork.
+__attribute__((visibility("hidden"))) inline void leave_parent() noexcept {
+  forget_location();
+  const core::registry* const registry = core::the_registry();
+  if (registry == nullptr) return;
+  for (const core::location_base* l = registry->locations; l != nullptr; l = l->next)
+    if (const thread_facts* const calls = static_cast<const location*>(l)->calls) calls->counter.close_files();
+}
+
+}  // namespace detail
+
 /// Turns the marks of the whole process on: what they record will be read. Until then all marks are inert; with
 /// WHYWAIT_ENABLE=0 they stay so. <whywait/mpi.hpp> calls it when the program starts. Any thread; cannot be undone.
 __attribute__((visibility("hidden"))) inline void listen() noexcept {
@@ -15060,7 +15521,7 @@ __attribute__((visibility("hidden"))) inline void listen() noexcept {
   pthread_mutex_lock(&registry->mutex);
   if (registry->here == 0) {
     core::detail::pin_this_module();  // its code and its slot serve all modules
-    pthread_atfork(nullptr, nullptr, &detail::forget_location);
+    pthread_atfork(nullptr, nullptr, &detail::leave_parent);
     registry->nowhere = &detail::nowhere;
     registry->functions = &detail::functions;
     detail::open_recycling(*registry);
@@ -15275,8 +15736,8 @@ inline void open_state(core::mpi_call what, caller from, start_agreement& agreem
   call first(what, from);
   if (!first) return;
   first.thread().began_run = true;
-  first.thread().kernel.start();
-  process->kernel = &first.thread().kernel;
+  first.thread().counter.start();
+  process->counter = &first.thread().counter;
   first.begin();
   first.leave();
   first.thread().sites[first.site()].ticks = 0;  // its own time was before the recording
@@ -16976,7 +17437,7 @@ class sync_call {
   explicit sync_call(const sync_site& site) noexcept : sync_call(site, nullptr) {}
   /// `other`: the location of a thread that the calling one waited for, and that stays out of the program's code meanwhile. Null:
   /// that of the calling thread.
-  sync_call(const sync_site& site, record::location* other) noexcept : site_(&site) {
+  sync_call(const sync_site& site, record::location* other) noexcept : site_(&site), own_(other == nullptr) {
     core::registry* const registry = core::the_registry();
     if (registry == nullptr) return;
     record::run_facts* const run = record::run_of(*registry);
@@ -17010,9 +17471,19 @@ class sync_call {
   /// Reads the clock.
   uint64_t begin() noexcept {
     begin_ = core::cycle_clock::now();
+    if (__builtin_expect(own_ && facts_->counter.is_due(begin_), 0)) read_counter(*at_, *facts_, *run_, begin_);
     return begin_;
   }
   uint64_t begun() const noexcept { return begin_; }
+  /// The calling thread has just begun: its counters count from there.
+  void begin_counting() noexcept { facts_->counter.begin_thread(); }
+  /// Reads the counters of a thread that is about to wait; another one may store the record of that.
+  __attribute__((noinline, cold)) static void read_counter(record::location& at, record::thread_facts& facts,
+                                                           const record::run_facts& run, uint64_t now) noexcept {
+    const uint64_t records = at.syncs.size();
+    const uint64_t left = records != 0 ? at.syncs[records - 1].begin + at.syncs[records - 1].duration : run.begin_ticks;
+    record::end_counted_code(at, facts, run, now, now > left ? now - left : 0);
+  }
   /// A wait that has begun before, at the earliest at the end of the last record.
   void begin_at(uint64_t ticks) noexcept {
     begin_ = ticks;
@@ -17071,6 +17542,7 @@ class sync_call {
   /// runs from now on to the next. Null without memory.
   core::sync_record* store_wait(unsigned flags) noexcept {
     core::sync_record* const r = store(end_ - begin_, flags);
+    if (own_ && facts_->counter.is_long(end_ - begin_)) record::end_counted_call(*at_, *facts_, *run_, end_);
     at_->path.resume(end_);
     return r;
   }
@@ -17122,6 +17594,7 @@ class sync_call {
   }
 
   const sync_site* site_;
+  const bool own_;  // of the calling thread
   core::registry* registry_ = nullptr;
   record::run_facts* run_ = nullptr;
   record::location* at_ = nullptr;
@@ -17555,6 +18028,7 @@ inline void missed_notification(const void* object) noexcept {
 inline void begin_thread(const sync_site& site, uint64_t creator) noexcept {
   sync_call call(site);
   if (!call) return;
+  call.begin_counting();
   call.begin();
   core::sync_record* const r = call.store_event(0);
   if (r == nullptr) return;
@@ -19542,6 +20016,133 @@ struct run_maps {
 
 #endif
 
+// ---- whywait/explain/slower_parts.hpp
+#ifndef WHYWAIT_EXPLAIN_SLOWER_PARTS_HPP
+#define WHYWAIT_EXPLAIN_SLOWER_PARTS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// What two sides ran of one block was counted, in the same intervals as its time.
+struct both_counts {
+  core::code_counts waiter{}, causer{};
+
+  void add(const both_counts& o) noexcept {
+    waiter.add(o.waiter);
+    causer.add(o.causer);
+  }
+  bool nothing() const noexcept { return waiter.nothing() && causer.nothing(); }
+};
+
+/// Linux samples the time in the kernel with its timer (4 ms at 250 Hz): less than this is no evidence.
+constexpr std::int64_t least_kernel_ns = 40'000'000;
+
+/// One side of a comparison.
+struct counted_side {
+  std::int64_t ns = 0, times = 0;  ///< visits, or units of work
+  core::code_counts counts{};
+};
+
+/// Why each visit takes longer on one side: adds up to residual_sums::speed_ns exactly (docs/method.md 1.11).
+struct slower_parts {
+  std::int64_t preempted_ns = 0;     ///< ready to run without a processor
+  std::int64_t kernel_ns = 0;        ///< page faults and system calls
+  std::int64_t instructions_ns = 0;  ///< more instructions
+  std::int64_t cycles_ns = 0;        ///< more cycles for each instruction
+  std::int64_t frequency_ns = 0;     ///< fewer cycles in each second
+  std::int64_t not_counted_ns = 0;   ///< the rest
+  std::int64_t memory_ns = 0;        ///< of cycles_ns: more of them were stalled on memory
+  std::int64_t more_faults = 0;      ///< page faults, for as many visits as speed_ns is about
+  bool counted = false;              ///< instructions and cycles were
+
+  void add(const slower_parts& o) noexcept {
+    preempted_ns += o.preempted_ns;
+    kernel_ns += o.kernel_ns;
+    instructions_ns += o.instructions_ns;
+    cycles_ns += o.cycles_ns;
+    frequency_ns += o.frequency_ns;
+    not_counted_ns += o.not_counted_ns;
+    memory_ns += o.memory_ns;
+    more_faults += o.more_faults;
+    counted = counted || o.counted;
+  }
+  std::int64_t known_ns() const noexcept { return preempted_ns + kernel_ns + instructions_ns + cycles_ns + frequency_ns; }
+};
+
+namespace detail {
+
+// The logarithmic mean, which makes the difference of two products a sum over their factors: b - a = L(a, b) ln(b / a).
+inline double logarithmic_mean(double a, double b) noexcept {
+  const double ratio = b / a;
+  return std::fabs(ratio - 1) < 1e-9 ? (a + b) / 2 : (b - a) / std::log(ratio);
+}
+
+struct divided_side {
+  double delay, kernel, user;  // ns of one visit
+  double instructions = 0, cycles = 0, ns_per_cycle = 0, stalled = 0;  // of one visit; of one instruction
+  bool counted = false;
+
+  divided_side(const counted_side& s, std::int64_t fault_ns) noexcept {
+    const auto all = static_cast<double>(s.ns), times = static_cast<double>(s.times);
+    const auto of = [&s](core::code_count what) { return static_cast<double>(std::max<std::int64_t>(0, s.counts[what])); };
+    delay = std::min(of(core::code_count::delay_ns), all);
+    // The kernel's clock may take a part of page faults for the program's own time.
+    const double faults_ns = of(core::code_count::faults) * static_cast<double>(fault_ns);
+    kernel = std::min(std::max(of(core::code_count::system_ns), faults_ns), all - delay);
+    user = all - delay - kernel;
+    const double n = of(core::code_count::instructions), c = of(core::code_count::cycles),
+                 ns = of(core::code_count::counted_ns);
+    if (n > 0 && c > 0 && 2 * ns >= user && user > 0) {  // what was not counted is like the rest
+      counted = true;
+      instructions = n * (user / ns) / times;
+      cycles = c / n;
+      ns_per_cycle = ns / c;
+      stalled = of(core::code_count::stalled) / n;
+    }
+    delay /= times;
+    kernel /= times;
+    user /= times;
+  }
+};
+
+}  // namespace detail
+
+/// Divides the speed term of one block, S = (mu_B - mu_A)(n_A + n_B)/2, by what was counted on both sides. Antisymmetric but for
+/// rounding: exchanging the sides negates all parts. `fault_ns`: what a page fault takes at least; 0: not known.
+inline slower_parts divide_speed(const counted_side& waiter, const counted_side& causer, std::int64_t speed_ns,
+                                 std::int64_t fault_ns = 0) noexcept {
+  slower_parts out;
+  out.not_counted_ns = speed_ns;
+  if (waiter.times <= 0 || causer.times <= 0 || waiter.ns < 0 || causer.ns < 0) return out;
+  const detail::divided_side a(waiter, fault_ns), b(causer, fault_ns);
+  const double times = (static_cast<double>(waiter.times) + static_cast<double>(causer.times)) / 2;
+  out.preempted_ns = core::nearest(times * (b.delay - a.delay));
+  out.kernel_ns = core::nearest(times * (b.kernel - a.kernel));
+  const auto faults = [](const counted_side& s) {
+    return static_cast<double>(s.counts[core::code_count::faults]) / static_cast<double>(s.times);
+  };
+  out.more_faults = core::nearest(times * (faults(causer) - faults(waiter)));
+  if (a.counted && b.counted) {
+    out.counted = true;
+    const double mean = times * detail::logarithmic_mean(a.user, b.user);
+    out.instructions_ns = core::nearest(mean * std::log(b.instructions / a.instructions));
+    out.cycles_ns = core::nearest(mean * std::log(b.cycles / a.cycles));
+    out.frequency_ns = core::nearest(mean * std::log(b.ns_per_cycle / a.ns_per_cycle));
+    const double more = b.cycles - a.cycles;
+    if (more != 0)
+      out.memory_ns = core::nearest(static_cast<double>(out.cycles_ns) * std::clamp((b.stalled - a.stalled) / more, 0.0, 1.0));
+  }
+  out.not_counted_ns = speed_ns - out.known_ns();
+  return out;
+}
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/explanation.hpp
 #ifndef WHYWAIT_EXPLAIN_EXPLANATION_HPP
 #define WHYWAIT_EXPLAIN_EXPLANATION_HPP
@@ -19677,6 +20278,39 @@ struct residual_term : residual_sums {
   bool same_line(const residual_term& o) const noexcept { return same_block(o) && fewer() == o.fewer(); }
 };
 
+/// What was counted of one block of an explanation on both sides.
+struct counted_block {
+  core::stable_key block = 0;
+  both_counts counts;
+  std::int64_t causer_ns = 0, waiter_ns = 0;  ///< the time in which it was counted
+};
+
+/// Why the late side is slower in a block: divides residual_sums::speed_ns. `counts`: sorted by block.
+/// `fault_ns`: as in divide_speed.
+inline slower_parts parts_of(const residual_term& line, const base::vector<counted_block>& counts,
+                             std::int64_t fault_ns) noexcept {
+  const counted_block* found = nullptr;
+  for (const counted_block& c : counts) {
+    if (c.block == line.block && line.within == 0) found = &c;
+  }
+  slower_parts none;
+  none.not_counted_ns = line.speed_ns;
+  if (found == nullptr) return none;
+  const bool work = line.causer_work > 0 && line.waiter_work > 0;
+  // The times are those up to the same place of the program, which may be fewer than what was counted is about.
+  const auto side = [](std::int64_t ns, std::int64_t times, const core::code_counts& all, std::int64_t all_ns) {
+    counted_side out{ns, times, all};
+    if (all_ns <= 0 || all_ns == ns) return out;
+    for (std::int64_t& v : out.counts.values)
+      v = core::nearest(static_cast<double>(v) * static_cast<double>(ns) / static_cast<double>(all_ns));
+    return out;
+  };
+  return divide_speed(
+      side(line.waiter_ns, work ? line.waiter_work : line.waiter_visits, found->counts.waiter, found->waiter_ns),
+      side(line.causer_ns, work ? line.causer_work : line.causer_visits, found->counts.causer, found->causer_ns), line.speed_ns,
+      fault_ns);
+}
+
 /// Waiting suffered, or caused, by one location.
 struct location_share {
   std::int32_t rank = 0;
@@ -19746,6 +20380,7 @@ struct explanation : class_sums {
   quality compensated_trust = quality::exact;
   std::int64_t saving_ns = 0;           ///< the run would be shorter by this if its first block were twice as fast
   base::vector<residual_term> residual;  ///< largest |total_ns| first
+  base::vector<counted_block> counts;    ///< of its blocks, sorted by block; empty: nothing was counted
   base::vector<location_share> waiters;  ///< largest share first; the rest in rank -1
   base::vector<location_share> causers;  ///< largest share first; the rest in rank -1
 
@@ -19817,6 +20452,7 @@ struct outcome {
   std::int64_t longest_ns = 0;  ///< recorded time of the longest location
   std::int64_t clock_violations = 0;  ///< causes that arrived after their waiter had left
   std::int64_t unmatched = 0;  ///< postings without a partner
+  std::int64_t fault_ns = 0;   ///< what a page fault takes at least, measured at the end; 0: not measured
   base::vector<progress_fact> progress;  ///< empty: no message was found to depend on its partner's calls
   std::int64_t total_ns = 0;  ///< from the first begin to the last end (options::clocks, as all members below)
   compensation without_overhead;
@@ -20671,6 +21307,105 @@ struct balance_course {
 
 #endif
 
+// ---- whywait/explain/code_readings.hpp
+#ifndef WHYWAIT_EXPLAIN_CODE_READINGS_HPP
+#define WHYWAIT_EXPLAIN_CODE_READINGS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Key of what was counted of a block. In a profile, `within` is the block, and the count is the work.
+constexpr core::stable_key count_key(core::code_count what) noexcept {
+  return 0x636f756e74730000u + static_cast<core::stable_key>(what);
+}
+/// Whether a key is one of these; then `what` is the count.
+constexpr bool is_count_key(core::stable_key key, core::code_count& what) noexcept {
+  if (key - count_key(core::code_count{}) >= core::code_counts_size) return false;
+  what = static_cast<core::code_count>(key - count_key(core::code_count{}));
+  return true;
+}
+
+/// Assigns what was counted between two readings to the blocks of one location that ran between them (docs/method.md 1.11).
+/// Memory: one entry per block that ran since the last reading.
+class code_readings {
+ public:
+  /// Code of a block ran for some time.
+  void ran(std::uint32_t block, std::int64_t ns) {
+    if (ns <= 0) return;
+    code_ns_ += ns;
+    if (block >= places_.size()) places_.resize(block + 1, 0);
+    const std::uint32_t known = places_[block];
+    if (known < blocks_.size() && blocks_[known].block == block) {
+      blocks_[known].ns += ns;
+      return;
+    }
+    places_[block] = static_cast<std::uint32_t>(blocks_.size());
+    blocks_.push_back({block, ns});
+  }
+  /// A call took some time.
+  void called(std::int64_t ns) noexcept { calls_ns_ += ns > 0 ? ns : 0; }
+
+  /// Takes a step; false: it is not one of a reading.
+  bool take(const core::path_step& step) {
+    if (!core::counted_step::is(step)) return false;
+    if (step.block == core::counted_step::restart) {
+      restart();
+    } else {
+      core::counted_step::add(step, counted_);
+      read_ = true;
+    }
+    return true;
+  }
+
+  /// The segment ends: calls give(block, count, value) for what readings in it have counted. Nothing is assigned if calls took
+  /// more than an eighth of the time, because what was counted in them is not known.
+  template <class Give>
+  void end_segment(Give&& give) {
+    if (!read_) return;
+    if (code_ns_ > 0 && 8 * calls_ns_ <= code_ns_ + calls_ns_) {
+      for (std::size_t c = 0; c != core::code_counts_size; ++c) {
+        if (counted_.values[c] == 0) continue;
+        const double each = static_cast<double>(counted_.values[c]) / static_cast<double>(code_ns_);
+        double up_to = 0;
+        std::int64_t given = 0;
+        for (const entry& e : blocks_) {  // rounded together, so that the sum is what was counted
+          up_to += each * static_cast<double>(e.ns);
+          const std::int64_t value = core::nearest(up_to) - given;
+          given += value;
+          if (value != 0) give(e.block, static_cast<core::code_count>(c), value);
+        }
+      }
+    }
+    restart();
+  }
+
+ private:
+  struct entry {
+    std::uint32_t block;
+    std::int64_t ns;
+  };
+
+  void restart() noexcept {
+    blocks_.clear();
+    code_ns_ = calls_ns_ = 0;
+    counted_ = {};
+    read_ = false;
+  }
+
+  base::pod_vector<entry> blocks_;
+  base::pod_vector<std::uint32_t> places_;  ///< by block: where its entry may be
+  std::int64_t code_ns_ = 0, calls_ns_ = 0;
+  core::code_counts counted_{};
+  bool read_ = false;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/location_steps.hpp
 #ifndef WHYWAIT_EXPLAIN_LOCATION_STEPS_HPP
 #define WHYWAIT_EXPLAIN_LOCATION_STEPS_HPP
@@ -20691,6 +21426,7 @@ class location_steps {
     std::int64_t previous_site = -1;
     std::uint64_t code_end = 0;  ///< see code_end
     bool visited = false;        ///< the visit of the unmarked code here is counted
+    code_readings* readings = nullptr;  ///< what was counted is entered as work of blocks of count_key; null: it is left out
   };
 
   location_steps(const rank_history& rank, std::uint16_t location, block_table& blocks, base::memory_pool& memory)
@@ -20725,6 +21461,7 @@ class location_steps {
     const core::sync_record& r = records_[at.next];
     const std::int64_t rest_ns = at.walk.leave_ns() - at.now_ns;
     if (r.duration != 0) enter(at, call_block(r.site), 1, rest_ns, 0, spend);
+    if (at.readings != nullptr) at.readings->called(at.walk.leave_ns() - at.walk.begin_ns());
     if (!core::divides_no_code(r)) {
       at.previous_site = static_cast<std::int64_t>(r.site);
       at.visited = false;
@@ -20771,18 +21508,30 @@ class location_steps {
     steps_end = std::min(steps_end, steps_.size());
     for (std::uint64_t s = at.previous_steps; s < steps_end; ++s) {
       const core::path_step& step = steps_[s];
+      if (core::counted_step::is(step)) {
+        if (at.readings != nullptr) at.readings->take(step);
+        continue;
+      }
       if (step.block >= marked_blocks_ && count_code(at, step, site, spend)) continue;
       if (step.block == 0 || step.block >= marked_blocks_) {
         unmarked_work += static_cast<std::int64_t>(step.work);
         continue;
       }
       const auto ns = std::min(core::nearest(static_cast<double>(step.ticks) * at.walk.ns_per_tick()), until_ns - at.now_ns);
-      enter(at, step_block(step), static_cast<std::int64_t>(step.visits), ns, static_cast<std::int64_t>(step.work), spend);
+      const std::uint32_t block = step_block(step);
+      if (at.readings != nullptr) at.readings->ran(block, ns);
+      enter(at, block, static_cast<std::int64_t>(step.visits), ns, static_cast<std::int64_t>(step.work), spend);
     }
     if (until_ns > at.now_ns || unmarked_work != 0) {
-      enter(at, between_block(at.previous_site, site), at.visited ? 0 : 1, until_ns - at.now_ns, unmarked_work, spend);
+      const std::uint32_t block = between_block(at.previous_site, site);
+      if (at.readings != nullptr) at.readings->ran(block, until_ns - at.now_ns);
+      enter(at, block, at.visited ? 0 : 1, until_ns - at.now_ns, unmarked_work, spend);
       at.visited = true;
     }
+    if (at.readings == nullptr) return;
+    at.readings->end_segment([&](std::uint32_t block, core::code_count what, std::int64_t value) {
+      enter(at, blocks_->intern(count_key(what), (*blocks_)[block].block), 0, 0, value, spend);
+    });
   }
 
   // Enters untimed counts, within the unmarked code between the two calls. Counts may be negative in an interval that
@@ -28003,8 +28752,8 @@ inline void add_epoch(delay_costs& run, const delay_costs& epoch) {
 inline void add_epoch(outcome& run, const outcome& epoch) {
   add_epoch_efficiency(run, epoch);
   auto& [waits, meanings, locations, records, waiting_ns, paused_ns, location_ns, longest_ns, clock_violations, unmatched,
-         progress, total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, earlier_sends, savings,
-         factors, maps] = run;
+         fault_ns, progress, total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, earlier_sends,
+         savings, factors, maps] = run;
   static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
   locations = std::max(locations, epoch.locations);
   longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs
@@ -28014,6 +28763,7 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   location_ns += epoch.location_ns;
   clock_violations += epoch.clock_violations;
   unmatched += epoch.unmatched;
+  fault_ns = std::max(fault_ns, epoch.fault_ns);
   progress = epoch.progress;  // learnt from all epochs so far
   total_ns += epoch.total_ns;
   add_epoch(without_overhead, epoch.without_overhead);
@@ -29189,6 +29939,7 @@ class location_path {
 
   /// Reserves memory and enters the time before the first record. `others`: the number of locations to align with.
   void begin(std::size_t others) {
+    place_.readings = &readings_;
     // Reserves all lists in a row, so that they are adjacent in the memory pool.
     profile_.reserve(std::max<std::size_t>(16, blocks_->size()));
     if (classes_ != nullptr) aligned_.reserve(others, profile_.capacity());
@@ -29481,6 +30232,7 @@ class location_path {
   core::stable_key through_ = 0;
   forward_scratch* scratch_;
   std::int64_t earliest_ns_, leave_ns_ = 0;
+  code_readings readings_;
   location_steps::place place_, ahead_;  ///< ahead_: the end of the current stretch
   bool inside_ = false;                  ///< ahead_ is inside the operation that ends it
   const base::pod_vector<arrival>* arrivals_ = nullptr;
@@ -30414,6 +31166,26 @@ inline std::int64_t passes(const base::vector<one_sided_code>& all, std::size_t 
 
 }  // namespace detail
 
+/// What was counted of a block counts for another one from now on. `counts`: sorted by block, and stays so.
+inline void rename_counts(base::vector<counted_block>& counts, core::stable_key from, core::stable_key to) {
+  const auto at = [&counts](core::stable_key block) {
+    return std::lower_bound(counts.begin(), counts.end(), block,
+                            [](const counted_block& c, core::stable_key key) { return c.block < key; });
+  };
+  const auto old = at(from);
+  if (old == counts.end() || old->block != from || from == to) return;
+  const counted_block moved = *old;
+  counts.erase(old, old + 1);
+  const auto into = at(to);
+  if (into != counts.end() && into->block == to) {
+    into->counts.add(moved.counts);
+    return;
+  }
+  counts.push_back(moved);
+  counts.back().block = to;
+  base::small_stable_sort(counts, [](const counted_block& a, const counted_block& b) { return a.block < b.block; });
+}
+
 /// Compares unmarked code that begins or ends at different call sites on the two sides as the same code: pieces that
 /// only the late side passed, and pieces that only the waiting side passed, that begin or end at a common call. The
 /// pieces become one term, with the name of the longest piece of the late side. A difference of up to one visit in each
@@ -30469,7 +31241,9 @@ inline void merge_same_code(explanation& e, const base::vector<block_meaning>& m
     merged.inherited_ns = std::max<std::int64_t>(0, std::min(sums.total_ns, sums.inherited_ns));
     merged.lead_visits += sums.lead_visits;
     for (const detail::one_sided_code& c : all) {
-      if (c.group == g && &e.residual[c.term] != name) gone.push_back(c.term);
+      if (c.group != g || &e.residual[c.term] == name) continue;
+      gone.push_back(c.term);
+      rename_counts(e.counts, e.residual[c.term].block, name->block);
     }
     static_cast<residual_sums&>(e.residual[static_cast<std::size_t>(name - e.residual.data())]) = merged;
   }
@@ -30565,6 +31339,37 @@ inline void bound_shares(base::vector<location_share>& list, std::size_t limit) 
   if (rest != 0) list.push_back({-1, 0, rest});
 }
 
+/// Moves what was counted (count_key) from the residual to `counts`.
+inline void take_counts(explanation& e) {
+  std::size_t kept = 0;
+  for (const residual_term& t : e.residual) {
+    core::code_count what{};
+    if (t.within == 0 || !is_count_key(t.block, what)) {
+      e.residual[kept++] = t;
+      continue;
+    }
+    counted_block& c = e.counts.emplace_back();
+    c.block = t.within;
+    c.counts.causer[what] = t.causer_work;
+    c.counts.waiter[what] = t.waiter_work;
+  }
+  e.residual.resize(kept);
+  base::sort_and_join(
+      e.counts, [](const counted_block& a, const counted_block& b) { return a.block < b.block; },
+      [](counted_block& a, const counted_block& b) { a.counts.add(b.counts); });
+}
+
+/// Sets the times in which the counts were counted: of both sides since they were last aligned, with a lead.
+inline void time_counts(explanation& e) {
+  for (counted_block& c : e.counts) {
+    for (const residual_term& t : e.residual) {
+      if (t.block != c.block || t.within != 0) continue;
+      c.causer_ns += t.causer_ns;
+      c.waiter_ns += t.causer_ns - t.total_ns;
+    }
+  }
+}
+
 /// Converts the merged classes to explanations, most costly first. Waits without a shape join the largest class of
 /// their key. `meanings`: of the blocks, sorted by key.
 inline base::vector<explanation> present(base::vector<merged_class>& merged, const base::vector<block_meaning>& meanings,
@@ -30583,7 +31388,9 @@ inline base::vector<explanation> present(base::vector<merged_class>& merged, con
     for (; i != j; ++i) {
       if (merged[i].sum.count == 0) continue;
       explanation& e = merged[i].sum;
+      take_counts(e);
       merge_same_code(e, meanings);
+      time_counts(e);
       join_directions(e.residual, e.count);
       cut_residual(e, settings);
       bound_shares(e.waiters, settings.listed_locations);
@@ -33673,41 +34480,56 @@ namespace whywait {
 inline namespace v0 {
 namespace reports {
 
+/// Threads of a program without MPI that were not recorded: those of an OpenMP runtime that is not observed, or of a program that
+/// interposes nothing.
+struct unrecorded_threads {
+  double seconds = 0;  ///< processor time that they used
+  double share = 0;  ///< of the processor time of the process
+  bool large_teams = false;  ///< some belong to OpenMP teams that are too large
+
+  /// Whether a statement about the recorded threads may be wrong for the program.
+  bool matter() const noexcept { return large_teams || (share >= 0.1 && seconds >= 0.005); }
+};
+
 /// Facts about the run, independent of MPI. The caller sets the first group; `assemble` sets the second from the
 /// outcome.
 struct run_facts {
   run_origin origin;
   std::int64_t ranks = 1;
-  std::string mpi;                  ///< version text of the MPI library
-  std::int64_t mpi_calls = 0;       ///< calls seen on all ranks; 0 means that interception did not work
-  bool threads_only = false;        ///< one process without MPI: what is called a rank everywhere is one of its threads
-  std::int64_t primitives = 0;      ///< thread primitives seen that waited, or ended a wait
+  std::string mpi;  ///< version text of the MPI library
+  std::int64_t mpi_calls = 0;  ///< calls seen on all ranks; 0 means that interception did not work
+  bool threads_only = false;  ///< one process without MPI: what is called a rank everywhere is one of its threads
+  std::int64_t primitives = 0;  ///< thread primitives seen that waited, or ended a wait
   std::int64_t interposed_calls = 0;  ///< calls of pthread functions that were seen; 0: they were not interposed
-  std::int64_t short_waits = 0;     ///< waits for threads that were too short to be recorded
-  double short_wait_seconds = 0;    ///< their time; no part of waiting_seconds
-  double least_wait_seconds = 0;    ///< shorter waits for threads are not recorded
+  std::int64_t short_waits = 0;  ///< waits for threads that were too short to be recorded
+  double short_wait_seconds = 0;  ///< their time; no part of waiting_seconds
+  double least_wait_seconds = 0;  ///< shorter waits for threads are not recorded
   std::int64_t dropped_events = 0;  ///< records dropped because the buffer was full
-  std::int64_t epochs = 1;          ///< number of epochs that were explained separately
-  double pause_seconds = 0;         ///< wall time of the pauses between epochs
-  double poll_seconds = 0;          ///< most of one rank: the cost of tests and probes that found nothing
-  double compare_seconds = 0;       ///< most of one rank: comparing how full the memory of all ranks is
-  std::int64_t first_comers = 0;    ///< wildcard receives served in order of arrival
-  std::string clock;                ///< source of time stamps: "tsc", "clock_gettime"
-  double clock_error_seconds = 0;   ///< estimated error between clocks of two ranks; NaN: unknown
-  bool partial = false;             ///< the program did not finish; the report covers only a part
+  std::int64_t epochs = 1;  ///< number of epochs that were explained separately
+  double pause_seconds = 0;  ///< wall time of the pauses between epochs
+  double poll_seconds = 0;  ///< most of one rank: the cost of tests and probes that found nothing
+  double compare_seconds = 0;  ///< most of one rank: comparing how full the memory of all ranks is
+  std::int64_t first_comers = 0;  ///< wildcard receives served in order of arrival
+  std::string clock;  ///< source of time stamps: "tsc", "clock_gettime"
+  double clock_error_seconds = 0;  ///< estimated error between clocks of two ranks; NaN: unknown
+  base::vector<std::string>
+      not_counted;  ///< what the machine does not count of code: "delay", "instructions", "cycles", "stalled"
+  std::string not_counted_why;  ///< the error of the system for that; empty: it has no such counter
+  bool partial = false;  ///< the program did not finish; the report covers only a part
   base::vector<std::pair<std::string, std::string>> settings;  ///< WHYWAIT_* variables as they were set
   base::vector<std::string> warnings;  ///< one sentence each: mismatched regions, memory limit reached, ...
 
-  std::int64_t other_threads = 0;     ///< threads with marks that never called MPI
-  double other_thread_seconds = 0;    ///< their time in marked work; no part of rank time
+  unrecorded_threads unrecorded;
+  std::int64_t other_threads = 0;  ///< threads with marks that never called MPI
+  double other_thread_seconds = 0;  ///< their time in marked work; no part of rank time
 
-  std::int64_t locations = 0;         ///< threads that called MPI
-  double seconds = 0;                 ///< duration of the longest location, or the caller's value if that is larger
+  std::int64_t locations = 0;  ///< threads that called MPI
+  double seconds = 0;  ///< duration of the longest location, or the caller's value if that is larger
   double unseen_seconds = 0;  ///< part of `seconds` without records: the buffer was full or the analysis failed
   double location_seconds =
       0;  ///< rank time: that of the ranks, and of further threads from their first to their last MPI call
   double waiting_seconds = 0;  ///< sum of all waits
-  double paused_seconds = 0;   ///< rank time after MPI_Pcontrol(0), whose waits are not counted
+  double paused_seconds = 0;  ///< rank time after MPI_Pcontrol(0), whose waits are not counted
   double unexplained_seconds = 0;  ///< remainders of listed waits, and waits too short to list
   double undescribed_seconds = 0;  ///< time of waits without a rule, which are not listed
   std::int64_t undescribed_waits = 0;
@@ -33716,8 +34538,26 @@ struct run_facts {
   std::int64_t clock_violations = 0;  ///< causes recorded after the end of their wait
 };
 
+/// Sets what the machine does not count. `offered`: a bit for each core::code_count; 0: not known. `refused`: an errno, or 0.
+inline void name_not_counted(run_facts& run, std::uint32_t offered, std::int32_t refused) {
+  if (offered == 0) return;
+  constexpr std::pair<core::code_count, const char*> all[] = {{core::code_count::delay_ns, "time without a processor"},
+                                                              {core::code_count::instructions, "instructions"},
+                                                              {core::code_count::cycles, "cycles"},
+                                                              {core::code_count::stalled, "stalled cycles"}};
+  for (const auto& [what, name] : all)
+    if ((offered >> static_cast<std::uint32_t>(what) & 1u) == 0) run.not_counted.push_back(name);
+  if (refused != 0) run.not_counted_why = std::string("perf_event_open: ") + std::strerror(refused);
+}
+
 /// One block of an explanation: the additional time of the late side relative to the waiting side; may be negative.
 struct residual_entry : named_block, explain::residual_sums {
+  explain::slower_parts slower;  ///< divides speed_ns
+
+  void add(const residual_entry& o) noexcept {
+    residual_sums::add(o);
+    slower.add(o.slower);
+  }
   double seconds() const noexcept { return base::seconds_of(total_ns); }
   double visits_seconds() const noexcept { return base::seconds_of(visits_ns); }
   double speed_seconds() const noexcept { return base::seconds_of(speed_ns); }
@@ -33810,8 +34650,8 @@ struct result {
   base::vector<advice_entry> problems;  ///< problems that belong to no single wait, largest saving first
   reports::not_understood not_understood;  ///< MPI time without an explanation
   reports::profile profile;  ///< regions, messages and ranks of the whole run
-  mpi_time files;         ///< input and output
-  mpi_time asleep;        ///< of threads in a program without MPI: calls that only sleep, which count as code
+  mpi_time files;  ///< input and output
+  mpi_time asleep;  ///< of threads in a program without MPI: calls that only sleep, which count as code
   mpi_time other_worlds;  ///< waiting for processes outside of MPI_COMM_WORLD
   run_ledger ledger;  ///< efficiencies, cost of measuring, critical path, delay costs
   maps_section maps;  ///< ranks by time, ranks by ranks, propagation, other speeds; empty without WHYWAIT_OUTPUT
@@ -35574,6 +36414,7 @@ struct rank_code {
   core::stable_key block = 0;
   std::int64_t ns = 0, visits = 0, work = 0;
   std::int64_t polls_ns = 0;  ///< of `ns`, between two polls of one call: it may be a loop that waits
+  core::code_counts counts{};
 };
 
 /// What the kernel counted of the main thread of a rank.
@@ -35582,8 +36423,9 @@ struct processor_use {
   std::int64_t ran_times = 0;     ///< how often it got one
   std::int64_t delay_ns = 0;      ///< it was ready to run, and had none
   std::int64_t own_delay_ns = 0;  ///< part of it outside MPI
-  std::int64_t own_system_ns = 0, own_faults = 0;  ///< time in the kernel and page faults outside MPI
-  std::int32_t processors = 0;    ///< that it may use; 0: unknown
+  std::uint32_t offered = 0;      ///< what the machine counts, a bit for each core::code_count
+  std::int32_t refused = 0;  ///< why it does not count instructions and cycles, as errno; 0: it does, or this is not known
+  std::int32_t processors = 0;  ///< that it may use; 0: unknown
 
   /// What happened after `before`; the processors of now.
   processor_use since(const processor_use& before) const noexcept {
@@ -35591,8 +36433,8 @@ struct processor_use {
             ran_times - before.ran_times,
             delay_ns - before.delay_ns,
             own_delay_ns - before.own_delay_ns,
-            own_system_ns - before.own_system_ns,
-            own_faults - before.own_faults,
+            offered,
+            refused,
             processors};
   }
   /// The part of `delay_ns` that held the rank up. A rank that yields its processor while it waits in MPI is ready all the
@@ -35610,11 +36452,10 @@ struct code_use {
   std::int64_t ns = 0, visits = 0, work = 0;
   std::int64_t most_ns = 0, most_visits = 0, most_work = 0;
   std::int64_t most_whole_ns = 0;  ///< time of that rank in all blocks
-  std::int64_t system_ns = 0, faults = 0;  ///< of these ranks, in all blocks: time in the kernel, page faults
-  std::int64_t most_delay_ns = 0;  ///< of its own code: ready to run without a processor
-  std::int64_t most_system_ns = 0, most_faults = 0;
+  core::code_counts counts{}, most_counts{};
+  std::int64_t most_delay_ns = 0;  ///< of all its own code: ready to run without a processor
   std::int64_t most_polls_ns = 0;  ///< its time between two polls of one call
-  std::int64_t second_ns = 0;      ///< time of the rank with the second most
+  std::int64_t second_ns = 0;  ///< time of the rank with the second most
   std::int32_t ranks = 0, counting_ranks = 0;  ///< ranks that ran it; of these, with units of work
   std::int32_t most_rank = -1, most_processors = 0;
 
@@ -35626,8 +36467,7 @@ struct code_use {
       most_work = o.most_work;
       most_whole_ns = o.most_whole_ns;
       most_delay_ns = o.most_delay_ns;
-      most_system_ns = o.most_system_ns;
-      most_faults = o.most_faults;
+      most_counts = o.most_counts;
       most_polls_ns = o.most_polls_ns;
       most_processors = o.most_processors;
       most_rank = o.most_rank;
@@ -35635,8 +36475,7 @@ struct code_use {
     ns += o.ns;
     visits += o.visits;
     work += o.work;
-    system_ns += o.system_ns;
-    faults += o.faults;
+    counts.add(o.counts);
     ranks += o.ranks;
     counting_ranks += o.counting_ranks;
   }
@@ -35683,7 +36522,7 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
   for (std::uint32_t i = 0; i < all.size(); ++i) numbers.intern(all[i].block, i);
   const auto in = [&](core::stable_key block) -> rank_code& {
     const std::uint32_t number = numbers.intern(block, static_cast<std::uint32_t>(all.size()));
-    if (number == all.size()) all.push_back({block, 0, 0, 0, 0});
+    if (number == all.size()) all.push_back({block, 0, 0, 0, 0, {}});
     return all[number];
   };
   base::pod_vector<std::uint32_t> marked(rank.blocks.size(), base::key_map::none);  // numbers of marked blocks
@@ -35696,30 +36535,42 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
     std::uint64_t code_end = 0;
     bool visited = false;
     base::pair_cache<std::uint32_t, 4> between;
+    explain::code_readings readings;
+    const auto read = [&] {
+      readings.end_segment(
+          [&](std::uint32_t number, core::code_count what, std::int64_t value) { all[number].counts[what] += value; });
+    };
     const auto key_of = [&here](std::uint32_t site) { return site < here.call_sites.size() ? here.call_sites[site] : 0; };
     const auto compute = [&](std::uint64_t steps_end, std::int64_t until_ns, std::uint32_t site, bool polls) {
       std::int64_t room_ns = until_ns - left_ns;
       for (const std::uint64_t end = std::min<std::uint64_t>(steps_end, here.steps.size()); step < end; ++step) {
         const core::path_step& s = here.steps[step];
+        if (readings.take(s)) continue;
         if (s.block == 0 || s.block >= rank.blocks.size() || s.ticks == 0) continue;
         const auto ns = std::min(static_cast<std::int64_t>(static_cast<double>(s.ticks) * rank.clock.ns_per_tick), room_ns);
         room_ns -= ns;
         std::uint32_t& number = marked[s.block];
         if (number == base::key_map::none) number = static_cast<std::uint32_t>(&in(rank.blocks[s.block]) - all.data());
+        readings.ran(number, ns);
         rank_code& c = all[number];
         c.ns += ns;
         c.visits += static_cast<std::int64_t>(s.visits);
         c.work += static_cast<std::int64_t>(s.work);
       }
       step = std::max(step, steps_end);
-      if (room_ns <= 0 || here.thread != 0) return;  // a thread counts with its marks, it may sleep between them
-      rank_code& c = all[between(from, site, [&](std::uint32_t a, std::uint32_t b) {
+      if (room_ns > 0 && here.thread != 0)
+        readings.called(room_ns);  // a thread counts with its marks, it may sleep between them
+      if (room_ns <= 0 || here.thread != 0) return read();
+      const std::uint32_t number = between(from, site, [&](std::uint32_t a, std::uint32_t b) {
         return static_cast<std::uint32_t>(&in(explain::between_key(key_of(a), key_of(b))) - all.data());
-      })];
+      });
+      readings.ran(number, room_ns);
+      rank_code& c = all[number];
       c.ns += room_ns;
       if (polls && room_ns == until_ns - left_ns) c.polls_ns += room_ns;
       c.visits += visited ? 0 : 1;
       visited = true;
+      read();
     };
     for (std::uint64_t i = 0; i < here.records.size(); ++i) {
       const core::sync_record& r = here.records[i];
@@ -35728,6 +36579,7 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
       const bool polls = explain::is_between_polls(here, i);
       compute(r.steps, walk.begin_ns(), end, polls);
       left_ns = walk.leave_ns();
+      readings.called(left_ns - walk.begin_ns());
       if (core::divides_no_code(r)) continue;
       from = r.site;
       visited = false;
@@ -35749,8 +36601,7 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
     u.work = u.most_work = c.work;
     u.most_whole_ns = whole_ns;
     u.most_delay_ns = processor.own_delay_ns;
-    u.system_ns = u.most_system_ns = processor.own_system_ns;
-    u.faults = u.most_faults = processor.own_faults;
+    u.counts = u.most_counts = c.counts;
     u.most_polls_ns = c.polls_ns;
     u.most_processors = processor.processors;
     u.most_rank = rank;
@@ -35759,7 +36610,10 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
     return u;
   };
   rank_code whole;
-  for (const rank_code& c : code) whole.ns += c.ns;
+  for (const rank_code& c : code) {
+    whole.ns += c.ns;
+    whole.counts.add(c.counts);
+  }
   for (const rank_code& c : code) {
     out.blocks.push_back(enter(c, whole.ns));
   }
@@ -35791,6 +36645,8 @@ struct program_facts {
   const code_table* code = nullptr;
   base::pod_vector<sends> sites;  ///< sorted by site
   bool shared_processors = false;  ///< ranks often waited for a processor, so that the virtual clocks see too little saving
+  std::int64_t most_divided_ns =
+      INT64_MAX;  ///< what another division of the same work saves at most, by the processors' idle time
   std::int64_t without_processor_ns = 0;  ///< of all ranks: ready to run, and no processor was free
   processor_noise noise;
   bool useful_known = false;  ///< no rank waits outside MPI: time there is work, or without a processor
@@ -35810,17 +36666,20 @@ struct code_spread {
       ///< even: no rank has more; empty: unknown
   const char* excess = "";  ///< why: units (of work), visits, speed (equal units), both (units and
       ///< speed), shared (it waited for a processor), faults (the kernel gave it memory), system (other time in the kernel),
-      ///< unknown
+      ///< instructions (of one unit or visit), cycles (for each instruction), frequency (cycles in a second), unknown
   std::int32_t rank = -1;  ///< the rank with the most time
   double ratio = 0;  ///< its time to the mean of the others that run it; 0: no others do
   std::int64_t above_mean_ns = INT64_MAX;  ///< its time above the mean of all, which balancing saves at most; not of even
   double units_ratio = 0, visits_ratio = 0;  ///< likewise; 0: unknown
-  std::int64_t more_system_ns = 0, more_faults = 0;  ///< of faults and system: above the mean of the others
+  std::int64_t delay_ns = 0;  ///< of shared: without a processor, above the mean of the others
+  std::int64_t more_system_ns = 0, more_faults = 0;  ///< of faults and system: likewise
 
   bool uneven() const noexcept { return above_mean_ns != INT64_MAX; }
 
-  /// `ranks`: those that could run the block. `wait_ns`: of the rank that waited most.
-  static code_spread of(const code_use* use, const code_use& whole, std::int64_t ranks, std::int64_t wait_ns) noexcept {
+  /// `ranks`: those that could run the block. `wait_ns`: of the rank that waited most. `fault_ns`: as in
+  /// explain::divide_speed.
+  static code_spread of(const code_use* use, const code_use& whole, std::int64_t ranks, std::int64_t wait_ns,
+                        std::int64_t fault_ns = 0) noexcept {
     code_spread out;
     if (use == nullptr || ranks < 2 || use->most_ns <= 0) return out;
     const auto mean_of_others = [ranks](std::int64_t all, std::int64_t most) {
@@ -35857,22 +36716,39 @@ struct code_spread {
       out.excess = part(out.units_ratio) > 0.6 ? "units" : part(out.units_ratio) < 0.4 ? "speed" : "both";
     else out.excess = part(out.visits_ratio) > 0.6 ? "visits" : "unknown";
     if (part(out.units_ratio) > 0.6 || part(out.visits_ratio) > 0.6) return out;
-    // A rank's time in the kernel belongs to no block. So it must be above the mean of all other ranks by half of the excess, and
-    // by more than the kernel's clock may be wrong.
-    constexpr double least_system_ns = 40e6, most_ns_of_fault = 50e3;
-    const auto above_others = [&whole](std::int64_t all, std::int64_t mine) {
-      return static_cast<double>(mine) - static_cast<double>(all - mine) / std::max(1, whole.ranks - 1);
-    };
-    const double system = above_others(whole.system_ns, use->most_system_ns);
-    const double faults = above_others(whole.faults, use->most_faults);
-    if (2 * static_cast<double>(use->most_delay_ns) >= excess) {
+    const explain::slower_parts parts = parts_of(*use, out.units_ratio > 0, fault_ns);
+    const auto decides = [excess](std::int64_t ns) { return 2 * static_cast<double>(ns) >= excess; };
+    constexpr std::int64_t most_ns_of_fault = 50'000;
+    if (decides(parts.preempted_ns)) {
       out.excess = "shared";
-    } else if (2 * system >= excess && system >= least_system_ns) {
-      out.excess = faults * most_ns_of_fault >= system ? "faults" : "system";
-      out.more_system_ns = static_cast<std::int64_t>(system);
-      out.more_faults = static_cast<std::int64_t>(faults);
+      out.delay_ns = parts.preempted_ns;
+    } else if (decides(parts.kernel_ns) && parts.kernel_ns >= explain::least_kernel_ns) {
+      out.excess = parts.more_faults * most_ns_of_fault >= parts.kernel_ns ? "faults" : "system";
+      out.more_system_ns = parts.kernel_ns;
+      out.more_faults = parts.more_faults;
+    } else if (decides(parts.instructions_ns)) {
+      out.excess = "instructions";
+    } else if (decides(parts.cycles_ns)) {
+      out.excess = "cycles";
+    } else if (decides(parts.frequency_ns)) {
+      out.excess = "frequency";
     }
     return out;
+  }
+
+ private:
+  // The rank with the most time against the mean of the others that run the block.
+  static explain::slower_parts parts_of(const code_use& use, bool by_work, std::int64_t fault_ns) noexcept {
+    const std::int64_t others = use.ranks - 1;
+    if (others < 1) return {};
+    explain::block_use late{use.most_visits, use.most_ns, by_work ? use.most_work : 0};
+    explain::block_use rest{(use.visits - use.most_visits) / others, (use.ns - use.most_ns) / others,
+                            by_work ? (use.work - use.most_work) / others : 0};
+    const explain::block_counts times(rest, late);
+    explain::counted_side a{rest.ns, times.waiter, use.counts}, b{late.ns, times.causer, use.most_counts};
+    for (std::size_t i = 0; i != core::code_counts_size; ++i)
+      a.counts.values[i] = (use.counts.values[i] - use.most_counts.values[i]) / others;
+    return explain::divide_speed(a, b, explain::split(rest, late).speed_ns, fault_ns);
   }
 };
 
@@ -36152,7 +37028,8 @@ class fact_maker {
       return std::max(predicted, program_.shared_processors ? spread.above_mean_ns : std::int64_t{0});
     }
     const explain::critical_block* const path = critical(top.block);
-    const bool faster = std::string_view(spread.excess) == "speed";  // less work, not other ranks that do it
+    const std::string_view why = spread.excess;  // what is slower has to be faster, not other ranks to do it
+    const bool faster = why == "speed" || why == "instructions" || why == "cycles" || why == "frequency";
     return std::min(
         std::min(path != nullptr ? path->imbalance_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns),
         faster ? INT64_MAX : by_balance());
@@ -36186,13 +37063,17 @@ class fact_maker {
       default: return false;
     }
   }
+  static bool divides_work(explain::pattern why) noexcept {
+    return why == explain::pattern::mutex_contention || why == explain::pattern::thread_barrier ||
+           why == explain::pattern::join;
+  }
   // What another division of the same work saves at most: the ranks compute as long on average.
   std::int64_t by_balance() const noexcept {
-    if (!program_.useful_known || found_.efficiency.parallel <= 0) return INT64_MAX;
+    if (!program_.useful_known || found_.efficiency.parallel <= 0) return program_.most_divided_ns;
     const double useful = std::min(1.0, found_.efficiency.parallel) * static_cast<double>(found_.total_ns);
     const std::int64_t without =
         program_.shared_processors ? program_.without_processor_ns / std::max<std::int64_t>(1, ranks_) : 0;
-    return std::min(found_.total_ns, found_.total_ns - static_cast<std::int64_t>(useful) + without);
+    return std::min({found_.total_ns, found_.total_ns - static_cast<std::int64_t>(useful) + without, program_.most_divided_ns});
   }
   // What other times or another order of calls save at most: the rank that computes longest remains.
   std::int64_t by_order() const noexcept {
@@ -36291,6 +37172,7 @@ class fact_maker {
     std::int64_t avoidable = used > 0 ? std::min(named, e.wait_ns) : e.unexplained_ns + transfer;
     if (longest_waiter > 0) avoidable = std::min(avoidable, longest_waiter);
     if (used > 0 && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
+    if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
     if (!spreads_work(e.why)) avoidable = std::min(avoidable, by_order());
     w.set("avoidable", seconds(avoidable)).set("ranks", ranks_);
     w.set("noise", processor_noise::least_effect(program_.noise.all_ns, seconds(found_.longest_ns)));
@@ -36321,12 +37203,13 @@ class fact_maker {
       const std::int64_t longest_of_kind = kind < longest_waiters_.size() ? longest_waiters_[kind] : longest_waiter;
       const bool in_mark = std::string_view(kinds[0]) != "between";
       const code_use* const use = program_.code != nullptr ? program_.code->find(top.block) : nullptr;
-      const code_spread spread = code_spread::of(use, program_.code != nullptr ? program_.code->whole : code_use(),
-                                                 in_mark || use == nullptr ? ranks_ : use->ranks, longest_of_kind);
+      const code_spread spread =
+          code_spread::of(use, program_.code != nullptr ? program_.code->whole : code_use(),
+                          in_mark || use == nullptr ? ranks_ : use->ranks, longest_of_kind, found_.fault_ns);
       w.set("lead", spread.lead).set("excess", spread.excess).set("code_rank", spread.rank).set("top_place", places[0]);
       w.set("code_ranks", use != nullptr ? use->ranks : 0).set("code_ratio", spread.ratio);
       w.set("code_processors", use != nullptr ? use->most_processors : 0);
-      w.set("code_delay", seconds(use != nullptr ? use->most_delay_ns : 0));
+      w.set("code_delay", seconds(spread.delay_ns));
       w.set("code_system", seconds(spread.more_system_ns)).set("code_faults", spread.more_faults);
       w.set("units_ratio", spread.units_ratio).set("visits_ratio", spread.visits_ratio);
       w.set("above_mean", seconds(above_mean(top, spread, longest_waiter)));
@@ -39433,7 +40316,7 @@ inline const char* balance() noexcept {
 # The ranks do different amounts of the block that made the late side late: the difference is the cause, whatever waits.
 declare composite event uneven member ( wait as w )
   when (w.lead = 'one' or w.lead = 'several') and w.top_kind != 'waiting';
-declare problem for uneven when w.excess != 'speed' and w.excess != 'shared' and w.excess != 'faults' and w.excess != 'system' parameters (
+declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.excess = 'both' or w.excess = 'unknown' parameters (
   name = "uneven_work",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
   root = "{w.top} {w.top_place} {w.code_rank}",
@@ -39446,15 +40329,24 @@ declare problem for uneven when w.excess != 'speed' and w.excess != 'shared' and
               "balance " + if(w.top_kind = 'between', "that code", "{w.top}") + " over the ranks, by cost and not by count")
            + if(w.excess = 'unknown', "; if it is the same work on all ranks (WHYWAIT_WORK would tell), find what makes it slower there", ""),
   duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted, at_least = w.balance_moves );
-declare problem for uneven when w.excess = 'speed' parameters (
+declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' or w.excess = 'cycles' or w.excess = 'frequency' parameters (
   name = "slower_visits",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
   root = "{w.top} {w.top_place} {w.code_rank}",
-  description = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}, at the same number of units of work.",
+  description = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}, at the same number of " + if(w.units_ratio > 0, "units of work", "visits")
+                + if(w.excess = 'instructions', ": it executes more instructions.", if(w.excess = 'cycles', ": each instruction takes it more cycles.",
+                     if(w.excess = 'frequency', ": it gets fewer cycles in a second.", "."))),
   verdict = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
-            + " for the same work: making it as fast there",
-  advice = "find what makes a unit of work in " + if(w.top_kind = 'between', "that code", "{w.top}") + " slower on rank {w.code_rank}: other data, memory, a slower or shared core;
-            more even counts will not help",
+            + if(w.excess = 'instructions', " because it executes more instructions: making it as fast there", if(w.excess = 'cycles',
+                 " because each instruction takes it more cycles: making it as fast there", if(w.excess = 'frequency',
+                 " because it gets fewer cycles in a second: a processor as fast as the others", " for the same work: making it as fast there"))),
+  advice = if(w.excess = 'instructions', "look at the code that rank {w.code_rank} runs in " + if(w.top_kind = 'between', "that code", "{w.top}") + ": it takes another path there, or its data need more
+            work; the machine is as fast as elsewhere",
+           if(w.excess = 'cycles', "look at how " + if(w.top_kind = 'between', "that code", "{w.top}") + " uses memory on rank {w.code_rank}: other data, a larger stride, cache lines that others
+            write, memory of another node",
+           if(w.excess = 'frequency', "look at the machine under rank {w.code_rank}, not at the code: frequency, temperature, a processor that is shared with another virtual machine",
+           "find what makes a unit of work in " + if(w.top_kind = 'between', "that code", "{w.top}") + " slower on rank {w.code_rank}: other data, memory, a slower or shared core;
+            more even counts will not help"))),
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
 
 # The scheduler is the cause: the rank had work to do and no processor.
@@ -40782,11 +41674,12 @@ inline void print_lines(const std::string& text) {
 }  // namespace detail
 
 /// Evaluates the built-in rules, the rules of the program and those of the files that `wanted` (WHYWAIT_RULES) names.
-/// `shared`: whether ranks often waited for a processor, as `sharing` tells. `useful_known`: as in rules::program_facts. Errors in rules are printed and counted in `facts.warnings`; they
+/// `shared`: whether ranks often waited for a processor, as `sharing` tells. `useful_known`, `most_divided_ns`: as in rules::program_facts. Errors in rules are printed and counted in `facts.warnings`; they
 /// change nothing else. For rank 0.
 inline rules::evaluation advise(const char* wanted, const explain::outcome& found, const base::names& names,
                                 rules::contribution&& all, bool shared, bool useful_known,
-                                const reports::processor_sharing& sharing, reports::run_facts& facts) {
+                                const reports::processor_sharing& sharing, reports::run_facts& facts,
+                                std::int64_t most_divided_ns = INT64_MAX) {
   try {
     const rules::rules_setting setting = rules::rules_setting::parse(wanted);
     const rules::knowledge known = rules::active_rules(setting, all.events, std::move(all.texts));
@@ -40797,6 +41690,7 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
     program.code = &all.code;
     program.shared_processors = shared;
     program.useful_known = useful_known;
+    program.most_divided_ns = most_divided_ns;
     program.without_processor_ns = static_cast<std::int64_t>(1e9 * sharing.seconds);
     program.noise.all_ns = static_cast<std::int64_t>(1e9 * sharing.code_seconds);
     for (const rules::code_use& u : all.code.blocks) program.noise.add(u.most_rank, u.most_delay_ns);
@@ -42565,7 +43459,10 @@ class thread_book {
     }
     const std::uint64_t begin = i == 0 ? begin_ : end_of(from.records[i - 1]), end = from.records[i].begin;
     base::pod_vector<core::path_step> left;  // what was not written yet, by block
-    for (std::uint64_t s = first; s < last; ++s) left.push_back(from.steps[s]);
+    for (std::uint64_t s = first; s < last; ++s) {
+      if (from.steps[s].block == core::counted_step::restart) w.steps.push_back(from.steps[s]);  // of the whole segment
+      else left.push_back(from.steps[s]);
+    }
     const base::pod_vector<core::path_step> all = left;
     for (; anchor != anchors_end && at(anchor).before == i;) {
       const thread_anchor& a = at(anchor);
@@ -45701,7 +46598,7 @@ inline base::pod_vector<std::uint32_t> code_that_ran(const process_records& all)
   for (const core::location_history& l : all.history.locations) {
     for (std::uint64_t i = 0; i != l.steps.size(); ++i) {
       const std::uint32_t block = l.steps[i].block;
-      if (block < core::site_table::capacity) continue;
+      if (block < core::site_table::capacity || core::counted_step::is(l.steps[i])) continue;
       const std::size_t at = block - core::site_table::capacity;
       if (at >= known.size()) known.resize(at + 1);
       if (!known[at]) ran.push_back(block);
@@ -47014,6 +47911,18 @@ struct result {
     double visits_seconds = 0;  ///< because of more visits, or more units of work
     double speed_seconds = 0;  ///< because each visit, or unit of work, took longer
     double inherited_seconds = 0;  ///< part of it ran on ranks for which the late side had itself waited
+    /// Why each visit took longer: all but memory_seconds sum to speed_seconds.
+    struct slower_parts {
+      double preempted_seconds = 0;  ///< ready to run without a processor
+      double kernel_seconds = 0;  ///< page faults and system calls
+      double instructions_seconds = 0;  ///< more instructions
+      double cycles_seconds = 0;  ///< more cycles for each instruction
+      double frequency_seconds = 0;  ///< fewer cycles in each second
+      double not_counted_seconds = 0;  ///< the rest
+      double memory_seconds = 0;  ///< of cycles_seconds: more of them were stalled on memory
+      std::int64_t more_page_faults = 0;
+      bool counted = false;  ///< instructions and cycles were counted on both sides
+    } slower;
     std::int64_t late_visits = 0, waiting_visits = 0;  ///< of both sides
     std::int64_t late_work = 0, waiting_work = 0;  ///< units of WHYWAIT_WORK
     std::string remark;  ///< "1,200 more visits", "same visits, each 1.9 ms slower"
@@ -48234,8 +49143,9 @@ inline double understood_by(const result& r, bool understood) noexcept {
 }
 
 /// No wait of a rank with time that is not understood is exact: the rank may have been late, or have waited, for a reason that
-/// is not known.
+/// is not known. Where threads work that were not recorded, no verdict about the others is one about the program.
 inline void weaken(result& r) {
+  if (r.run.unrecorded.matter()) r.verdict.clear();
   if (is_weakened(r)) {  // what is not understood may be the cause of the waits
     base::vector<verdict_entry> kept;
     for (verdict_entry& v : r.verdict)
@@ -48258,9 +49168,20 @@ inline void weaken(result& r) {
 constexpr double least_efficiency = 0.9;
 
 /// What stands against the statement that nothing is worth changing; the first of them counts.
-enum class objection { none, not_explained, partial, waiting, not_understood, other_worlds, files, asleep, efficiency };
+enum class objection {
+  none,
+  not_explained,
+  partial,
+  not_recorded,
+  waiting,
+  not_understood,
+  other_worlds,
+  files,
+  asleep,
+  efficiency
+};
 
-/// The one place that decides. A run is fine if it was explained as a whole, less than `quiet_below` of its rank time was
+/// The one place that decides. A run is fine if it was explained as a whole, with all of its threads that work, less than `quiet_below` of its rank time was
 /// waiting (or less than `quiet_seconds` in all), less than 1 % is not understood or waits for another world, less than 10 % is
 /// input and output, or sleep of threads, and its efficiency is at least 90 %.
 /// A program of one rank and one thread has no efficiency.
@@ -48269,6 +49190,7 @@ inline objection first_objection(const result& r, const text_options& o = {}) no
   if (run.partial || !r.last_words.empty() || run.unseen_seconds > 0 || run.dropped_events > 0 || run.paused_seconds > 0)
     return objection::partial;
   if ((run.mpi_calls <= 0 && !run.threads_only) || run.location_seconds <= 0) return objection::not_explained;
+  if (run.unrecorded.matter()) return objection::not_recorded;
   const double share = run.waiting_seconds / run.location_seconds;
   if (!(share < o.quiet_below || run.waiting_seconds < o.quiet_seconds)) return objection::waiting;
   if (is_weakened(r)) return objection::not_understood;
@@ -48287,6 +49209,7 @@ inline bool nothing_worth_changing(const result& r, const text_options& o = {}) 
 inline const char* instead_words(objection o) noexcept {
   switch (o) {
     case objection::partial: return " in the part of the run that was recorded.";
+    case objection::not_recorded: return " of the threads that were recorded.";
     case objection::not_explained: return ", as far as the run was explained.";
     case objection::not_understood: return ", as far as the run is understood.";
     case objection::other_worlds: return ": ranks wait for processes of another world, not for each other.";
@@ -48317,6 +49240,16 @@ inline std::string unknown_words(const result& r) {
   if (inside < least_not_understood) return polled;
   return base::percent(inside) + of_time +
          " is inside MPI calls that whywait does not understand: " + calls_text(n.calls, call_sites::others) + "; " + polled;
+}
+
+/// "95 % of the processor time (0.43 s) is that of threads that were not recorded, ..."; empty if they do not matter.
+inline std::string unrecorded_words(const result& r) {
+  const unrecorded_threads& t = r.run.unrecorded;
+  if (!t.matter()) return {};
+  return base::percent(t.share) + " of the processor time (" + base::duration(t.seconds) +
+         ") is that of threads that were not recorded, so that there is no verdict: " +
+         (t.large_teams ? "OpenMP teams of more than 256 threads are not"
+                        : "docs/how-to/threads.md has what records threads of OpenMP, C++ and pthreads");
 }
 
 /// "12 % of rank time (3.1 s) is input and output: MPI_File_write_all (dump.cpp:12), ..."; empty below 1 %.
@@ -48399,7 +49332,9 @@ inline std::string sentence(const result& r, const verdict_entry& v) {
 
 /// Why there is no verdict; empty if there is one, or if `unknown_words` gives the reason.
 inline std::string no_verdict_words(const result& r) {
-  if (!r.verdict.empty() || is_weakened(r) || r.run.waiting_seconds < least_waiting * r.run.location_seconds) return {};
+  if (!r.verdict.empty() || is_weakened(r) || r.run.unrecorded.matter() ||
+      r.run.waiting_seconds < least_waiting * r.run.location_seconds)
+    return {};
   double most = 0;
   for (const wait_entry& w : r.waits)
     for (const advice_entry& a : w.advice) most = std::max(most, a.saving_seconds);
@@ -48467,7 +49402,19 @@ void write_residual(Writer& out, const residual_entry& r) {
   out.member("lead_visits", r.lead_visits);
   out.member("causer_work", r.causer_work).member("waiter_work", r.waiter_work);
   out.member("causer_seconds", r.causer_seconds()).member("waiter_seconds", r.waiter_seconds());
-  out.member("inherited_seconds", r.inherited_seconds()).end_object();
+  out.member("inherited_seconds", r.inherited_seconds());
+  if (r.slower.known_ns() != 0 || r.slower.counted) {
+    const explain::slower_parts& p = r.slower;
+    out.key("speed").begin_object().member("preempted_seconds", base::seconds_of(p.preempted_ns));
+    out.member("kernel_seconds", base::seconds_of(p.kernel_ns)).member("more_page_faults", p.more_faults);
+    if (p.counted)
+      out.member("instructions_seconds", base::seconds_of(p.instructions_ns))
+          .member("cycles_seconds", base::seconds_of(p.cycles_ns))
+          .member("memory_seconds", base::seconds_of(p.memory_ns))
+          .member("frequency_seconds", base::seconds_of(p.frequency_ns));
+    out.member("not_counted_seconds", base::seconds_of(p.not_counted_ns)).end_object();
+  }
+  out.end_object();
 }
 
 template <class Writer>
@@ -48508,9 +49455,16 @@ void write_run(Writer& out, const result& r) {
         .member("least_wait_seconds", run.least_wait_seconds);
   if (run.interposed_calls > 0) out.member("interposed_calls", run.interposed_calls);
   if (run.unseen_seconds > 0) out.member("unseen_seconds", run.unseen_seconds);
+  if (run.unrecorded.matter())
+    out.member("unrecorded_seconds", run.unrecorded.seconds).member("unrecorded_share", run.unrecorded.share);
   if (run.other_threads > 0)
     out.member("other_threads", run.other_threads).member("other_thread_seconds", run.other_thread_seconds);
   out.member("location_seconds", run.location_seconds).member("waiting_seconds", run.waiting_seconds);
+  if (!run.not_counted.empty()) {
+    out.key("not_counted").begin_object().key("counts").begin_array();
+    for (const std::string& name : run.not_counted) out.value(name);
+    out.end_array().member("reason", run.not_counted_why).end_object();
+  }
   if (run.paused_seconds > 0) out.member("paused_seconds", run.paused_seconds);
   out.member("unexplained_seconds", run.unexplained_seconds);
   out.member("undescribed_seconds", run.undescribed_seconds).member("undescribed_waits", run.undescribed_waits);
@@ -49201,6 +50155,31 @@ inline std::string lead_words(const residual_entry& r) {
 
 }  // namespace detail
 
+/// Why visits are slower, as far as that was counted: "93 % without a processor, 5 % in the kernel". Empty: nothing of at least a
+/// tenth was.
+inline std::string slower_words(const explain::slower_parts& p, std::int64_t speed_ns) {
+  if (speed_ns <= 0) return {};
+  std::string out;
+  const auto speed = static_cast<double>(speed_ns);
+  const auto add = [&](std::int64_t ns, const std::string& words) {
+    const double share = static_cast<double>(ns) / speed;
+    if (share < 0.1) return;
+    out += (out.empty() ? "" : ", ") + base::percent(std::min(1.0, share)) + " " + words;
+  };
+  add(p.preempted_ns, "without a processor");
+  const bool sampled = p.kernel_ns >= explain::least_kernel_ns;
+  add(sampled ? p.kernel_ns : 0,
+      p.more_faults > 0 ? "in the kernel, with " + base::counted(p.more_faults, "more page fault", "more page faults")
+                        : std::string("in the kernel"));
+  add(p.instructions_ns, "more instructions");
+  const double stalled = p.cycles_ns > 0 ? static_cast<double>(p.memory_ns) / static_cast<double>(p.cycles_ns) : 0;
+  add(p.cycles_ns, "fewer instructions per cycle" +
+                       (stalled >= 0.1 ? " (" + base::percent(stalled) + " of it stalled on memory)" : std::string()));
+  add(p.frequency_ns, "fewer cycles per second");
+  if (!out.empty()) add(p.not_counted_ns + (sampled ? 0 : p.kernel_ns), "not counted");
+  return out;
+}
+
 /// The difference between both sides in one block: "same visits, each 1.9 ms slower", "1,200 more visits", "only the
 /// late side ran it", "4.0x as often: 80 visits instead of 20" of an untimed step. `name_lead`: adds by how many visits
 /// one side was ahead.
@@ -49237,6 +50216,8 @@ inline std::string remark(const residual_entry& r, bool name_lead = true, bool n
     else if (by_speed) out = work ? slower : "each " + std::string(noun) + slower.substr(4);
     else out = difference() + ", " + slower;
   }
+  const std::string slower = slower_words(r.slower, r.speed_ns);
+  if (!slower.empty()) out += (out.empty() ? "" : ": ") + slower;
   if (name_lead && r.lead_visits != 0) out += (out.empty() ? "" : "; ") + detail::lead_words(r);
   if (r.kind == "waiting") out += (out.empty() ? "" : ", ") + std::string("marked as waiting");
   if (name_inherited && r.inherited_seconds() > 0.1 * std::fabs(r.seconds()) && r.seconds() > 0)
@@ -49244,6 +50225,26 @@ inline std::string remark(const residual_entry& r, bool name_lead = true, bool n
            (r.inherited_seconds() >= 0.99 * r.seconds() ? std::string("all") : base::duration(r.inherited_seconds(), 2)) +
            " inherited";
   return out;
+}
+
+/// What the machine does not count, if a listed wait has slower visits for which that may be the reason; else empty.
+inline std::string not_counted_words(const result& r) {
+  if (r.run.not_counted.empty()) return {};
+  bool open = false;
+  for (const wait_entry& w : r.waits)
+    for (const residual_entry& t : w.residual)
+      open = open || t.slower.not_counted_ns * 10 > std::max<std::int64_t>(t.total_ns, 0);
+  if (!open) return {};
+  std::string text = "not counted on this machine: ";
+  bool processor = false;
+  for (std::size_t i = 0; i != r.run.not_counted.size(); ++i) {
+    const std::string& name = r.run.not_counted[i];
+    processor = processor || name == "instructions";
+    text += (i == 0 ? "" : i + 1 == r.run.not_counted.size() ? " and " : ", ") + name;
+  }
+  if (!r.run.not_counted_why.empty()) text += " (" + r.run.not_counted_why + ")";
+  if (processor) text += "; slower visits may be more instructions, or fewer per cycle";
+  return text;
 }
 
 /// What the explanation rests on: "12,345 MPI calls seen, clock error 1.0 us, 0 events dropped, 0 messages unmatched, ..."
@@ -50489,6 +51490,7 @@ inline bool is_quiet(const result& r, const text_options& o) noexcept {
 inline std::string quiet_words(const result& r, const text_options& o) {
   if (r.run.ranks == 1 && r.run.waiting_seconds <= 0) {
     if (r.other_worlds.seconds > 0) return "1 rank: it can only wait for processes of another world.";
+    if (r.run.unrecorded.matter()) return "1 thread was recorded: whether it waited for others is not known.";
     return std::string("1 ") + base::rank_noun() + ": there is no other " + base::rank_noun() + " to wait for.";
   }
   const double share = waiting_share(r.run);
@@ -50583,7 +51585,7 @@ inline void notices(const page_context& p) {
     const std::string words = unknown_words(r);  // may end with "..."
     note(words + (!words.empty() && words.back() == '.' ? "" : "."));
   }
-  for (const std::string& words : {files_words(r), other_worlds_words(r), asleep_words(r)})
+  for (const std::string& words : {unrecorded_words(r), files_words(r), other_worlds_words(r), asleep_words(r)})
     if (!words.empty()) note(words + ".");
 }
 
@@ -51583,6 +52585,7 @@ inline void join_directions(base::vector<residual_entry>& terms) {
     for (std::size_t j = i + 1; j < terms.size(); ++j) {
       if (!same_block(terms[i], terms[j])) continue;
       explain::add_direction(terms[i], terms[j]);
+      terms[i].slower.add(terms[j].slower);
       for (std::size_t k = j + 1; k < terms.size(); ++k) terms[k - 1] = std::move(terms[k]);
       terms.pop_back();
       break;
@@ -51990,6 +52993,7 @@ class short_writer {
     if (quiet) add(all, quiet_words(r_, o_), "  ", nothing_worth_changing(r_, o_) ? o_.green() : "");
     else add(all, no_verdict_words(r_), "  ");
     add(all, is_weakened(r_) ? unknown_words(r_) : std::string(), "  ", o_.red());
+    add(all, unrecorded_words(r_), "  ", o_.red());
     for (const std::string& words : {other_worlds_words(r_), files_words(r_), asleep_words(r_)})
       add(all, words, "  ", o_.bold());
     add(all, efficiency(quiet), "  ");
@@ -52049,7 +53053,8 @@ class short_writer {
 
   std::string efficiency(bool quiet) const {
     const explain::efficiencies& e = r_.ledger.efficiency;
-    if (r_.run.locations <= 1 || !(e.parallel > 0) || (quiet && nothing_worth_changing(r_, o_))) return {};
+    if (r_.run.locations <= 1 || !(e.parallel > 0) || r_.run.unrecorded.matter() || (quiet && nothing_worth_changing(r_, o_)))
+      return {};
     return is_weakened(r_) ? efficiency_text(e, ranges_of(e, r_.not_understood, r_.ledger.seconds)) : efficiency_text(e);
   }
 
@@ -52374,9 +53379,10 @@ class text_writer {
     for (const verdict_entry& v : r_.verdict) paragraph(base::printable(sentence(r_, v)), "  ", o_.bold());
     if (!quiet) paragraph(no_verdict_words(r_), "  ");
     if (is_weakened(r_)) paragraph(unknown_words(r_), "  ", o_.red(), 2);
+    if (run.unrecorded.matter()) paragraph(unrecorded_words(r_), "  ", o_.red(), 2);
     for (const std::string& words : {other_worlds_words(r_), files_words(r_), asleep_words(r_)})
       if (!words.empty()) paragraph(words, "  ", o_.bold(), 2);
-    const bool parallel = run.locations > 1 && r_.ledger.efficiency.parallel > 0;
+    const bool parallel = run.locations > 1 && !run.unrecorded.matter() && r_.ledger.efficiency.parallel > 0;
     if (quiet) {
       if (parallel && (r_.ledger.efficiency.parallel < least_efficiency || is_weakened(r_))) efficiency();
       balanced();
@@ -52643,6 +53649,8 @@ class text_writer {
   void footer() {
     out_ += "\n";
     paragraph(quality_words(r_.run), "    ", o_.faint());
+    const std::string not_counted = not_counted_words(r_);
+    if (!not_counted.empty()) paragraph(not_counted, "    ", o_.faint());
     for (const explain::progress_fact& p : r_.run.progress) paragraph(progress_words(p), "    ", o_.faint());
     const std::string overhead = overhead_text(r_.ledger);
     if (!overhead.empty()) paragraph(overhead, "    ", o_.faint());
@@ -52749,6 +53757,16 @@ inline whywait::result::cause plain(const residual_entry& r) {
   out.visits_seconds = r.visits_seconds();
   out.speed_seconds = r.speed_seconds();
   out.inherited_seconds = r.inherited_seconds();
+  const explain::slower_parts& why = r.slower;
+  out.slower = {base::seconds_of(why.preempted_ns),
+                base::seconds_of(why.kernel_ns),
+                base::seconds_of(why.instructions_ns),
+                base::seconds_of(why.cycles_ns),
+                base::seconds_of(why.frequency_ns),
+                base::seconds_of(why.not_counted_ns),
+                base::seconds_of(why.memory_ns),
+                why.more_faults,
+                why.counted};
   out.late_visits = r.causer_visits;
   out.waiting_visits = r.waiter_visits;
   out.late_work = r.causer_work;
@@ -53304,12 +54322,11 @@ inline rules::processor_use processor_use_of_process(mpi::state& process) noexce
     }
     std::fclose(file);
   }
-  if (process.kernel != nullptr) {
-    process.kernel->end_call();
-    const mpi::kernel_counts::counts own = process.kernel->own();
-    out.own_delay_ns = own.delay_ns;
-    out.own_system_ns = own.system_ns;
-    out.own_faults = own.faults;
+  if (process.counter != nullptr) {
+    process.counter->end_call(core::cycle_clock::now());
+    out.own_delay_ns = process.counter->own()[core::code_count::delay_ns];
+    out.offered = process.counter->offered();
+    out.refused = process.counter->refused();
   }
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) out.processors = CPU_COUNT(&allowed);
@@ -53565,15 +54582,17 @@ class path_joiner {
 
   void before_record(std::uint64_t k, const core::order_segment* segment) {
     double inside = 0;
-    const std::uint64_t steps_begin = k != 0 ? here_.records[k - 1].steps : 0;
-    const std::uint64_t steps_end = std::min<std::uint64_t>(here_.records[k].steps, here_.steps.size());
+    std::uint64_t steps_begin = k != 0 ? here_.records[k - 1].steps : 0;
+    std::uint64_t steps_end = std::min<std::uint64_t>(here_.records[k].steps, here_.steps.size());
+    while (steps_begin < steps_end && core::counted_step::is(here_.steps[steps_begin])) ++steps_begin;
+    while (steps_begin < steps_end && core::counted_step::is(here_.steps[steps_end - 1])) --steps_end;
     for (std::uint64_t s = steps_begin; s < steps_end; ++s) inside += static_cast<double>(here_.steps[s].ticks);
     if (segment != nullptr) {
       nodes_.clear();
       by_lines(segment->first, segment->first + segment->nodes);
       folder_.append(nodes_.data(), static_cast<std::uint32_t>(nodes_.size()));
       if (segment->lost != 0) without_order(steps_begin, steps_end, &nodes_);
-    } else if (steps_begin != steps_end) {
+    } else if (steps_begin < steps_end) {
       const core::path_step& only = here_.steps[steps_begin];
       if (steps_end - steps_begin != 1 || only.visits != 0) {
         without_order(steps_begin, steps_end, nullptr);
@@ -56244,7 +57263,7 @@ class time_not_understood {
         bool marked = ticks > r.begin;
         for (std::uint64_t s = before.steps; s < std::min<std::uint64_t>(r.steps, here.steps.size()) && !marked; ++s) {
           const core::path_step& step = here.steps[s];
-          if (step.block == 0) continue;
+          if (step.block == 0 || core::counted_step::is(step)) continue;
           marked = step.ticks == 0 || step.ticks >= ticks;  // blocks without a clock are work of an unknown time
           ticks -= std::min(ticks, step.ticks);
         }
@@ -57117,6 +58136,37 @@ inline bool at_epoch(mpi::state& process, mpi::thread_state& thread, const mpi::
 
 #endif
 
+// ---- whywait/finalize/fault_cost.hpp
+#ifndef WHYWAIT_FINALIZE_FAULT_COST_HPP
+#define WHYWAIT_FINALIZE_FAULT_COST_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// What a page fault takes here and now: the mean of 1,024 fresh pages, which are mapped and given back. 0.3 ms; on virtual
+/// machines up to 20 ms, where a fault may take 15 us, half of which the kernel takes for the program's own time.
+inline std::int64_t cost_of_fault_ns() noexcept {
+  constexpr std::size_t pages = 1024;
+  const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  timespec begin, end;
+  if (::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin) != 0) return 0;
+  void* const at = ::mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return 0;
+  ::madvise(at, pages * page, MADV_NOHUGEPAGE);
+  for (std::size_t i = 0; i != pages; ++i) static_cast<volatile char*>(at)[i * page] = 1;
+  ::munmap(at, pages * page);
+  if (::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end) != 0) return 0;
+  const std::int64_t ns = (std::int64_t(end.tv_sec) - begin.tv_sec) * 1000000000 + end.tv_nsec - begin.tv_nsec;
+  return std::max<std::int64_t>(0, ns) / static_cast<std::int64_t>(pages);
+}
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/report/trace_json.hpp
 #ifndef WHYWAIT_REPORT_TRACE_JSON_HPP
 #define WHYWAIT_REPORT_TRACE_JSON_HPP
@@ -57898,7 +58948,8 @@ inline result assemble(const explain::outcome& found, const base::names& known, 
     for (const explain::residual_term& t : e->residual) {
       residual_entry r;
       resolve.describe(t.block, t.within, r);
-      r.add(t);
+      static_cast<explain::residual_sums&>(r) = t;
+      r.slower = explain::parts_of(t, e->counts, found.fault_ns);
       explained_ns += t.total_ns;
       w.residual.push_back(std::move(r));
     }
@@ -57991,6 +59042,7 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   const base::names names = gather_names(keys_to_name(found, std::move(keys)), now.names(), now.team());
   rules::evaluation advice;
   if (process.rank == 0) {
+    found.fault_ns = cost_of_fault_ns();
     const bool shared = reports::shares_processors(unknown, base::seconds_of(found.location_ns));
     const bool useful_known = !reports::polls_matter(unknown, base::seconds_of(found.location_ns));
     advice = advise(process.registry->config.rules, found, names, std::move(contributions), shared, useful_known,
@@ -58010,6 +59062,7 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   reports::processor_sharing& sharing = result.not_understood.sharing;
   sharing.seconds = std::min(sharing.seconds, result.run.location_seconds);
   sharing.code_seconds = std::min(sharing.code_seconds, sharing.seconds);
+  reports::name_not_counted(result.run, now.processor().offered, now.processor().refused);
   reports::weaken(result);
   if (data.analysis != nullptr) result.communication = data.analysis->result(&gather_names, now.names(), result.run.warnings);
   answer_questions(process, now.names(), now.team(), now.so_far().calls, now.so_far().asked, found, result);
@@ -58270,7 +59323,10 @@ void members(Io& io, whywait::result::place& p) {
 }
 template <class Io>
 void members(Io& io, whywait::result::cause& c) {
+  whywait::result::cause::slower_parts& why = c.slower;
   detail::pass_all(io, c.block, c.kind, c.where, c.seconds, c.visits_seconds, c.speed_seconds, c.inherited_seconds,
+                   why.preempted_seconds, why.kernel_seconds, why.instructions_seconds, why.cycles_seconds,
+                   why.frequency_seconds, why.not_counted_seconds, why.memory_seconds, why.more_page_faults, why.counted,
                    c.late_visits, c.waiting_visits, c.late_work, c.waiting_work, c.remark);
 }
 template <class Io>
@@ -58421,7 +59477,6 @@ reports::result explain_at(MPI_Comm comm, const mpi::caller& from, Also&& also) 
   }
   if (several != 0) return refuse("several threads call MPI or wait for each other; no result before MPI_Finalize");
   if (process->failed) return refuse(process->failed.text);
-  if (process->kernel != nullptr) process->kernel->end_code();
   const rules::processor_use used = processor_use_of_process(*process);
   const mpi::meeting_point end{here.begun_at(), here.begun_at() + here.duration(), here.site()};
   reports::result result;
@@ -59063,9 +60118,11 @@ class dead_process {
   void cut_bad(dead_thread& t, core::location_history& to) {
     const auto steps = t.where.steps.view();
     std::uint64_t good_steps = 0;
-    while (good_steps < steps.size() && steps[good_steps].block < sites_.size() && steps[good_steps].within < sites_.size() &&
-           steps[good_steps].ticks < most_ticks && steps[good_steps].visits < most_ticks && steps[good_steps].work < most_ticks)
-      ++good_steps;
+    const auto is_good = [&](const core::path_step& s) {
+      const bool code = s.block < sites_.size() && s.within < sites_.size() && s.ticks < most_ticks;
+      return (code || core::counted_step::is(s)) && s.visits < most_ticks && s.work < most_ticks;
+    };
+    while (good_steps < steps.size() && is_good(steps[good_steps])) ++good_steps;
     const auto records = t.where.syncs.view();
     const auto needs = t.where.needs.view();
     std::uint64_t good = 0, last = facts_.begin_ticks, cursor = 0;
@@ -67725,6 +68782,16 @@ inline void add_causes(std::vector<result::cause>& to, const std::vector<result:
     sum.visits_seconds += sign * c.visits_seconds;
     sum.speed_seconds += sign * c.speed_seconds;
     sum.inherited_seconds += sign * c.inherited_seconds;
+    result::cause::slower_parts& why = sum.slower;
+    why.preempted_seconds += sign * c.slower.preempted_seconds;
+    why.kernel_seconds += sign * c.slower.kernel_seconds;
+    why.instructions_seconds += sign * c.slower.instructions_seconds;
+    why.cycles_seconds += sign * c.slower.cycles_seconds;
+    why.frequency_seconds += sign * c.slower.frequency_seconds;
+    why.not_counted_seconds += sign * c.slower.not_counted_seconds;
+    why.memory_seconds += sign * c.slower.memory_seconds;
+    why.more_page_faults += step * c.slower.more_page_faults;
+    why.counted = why.counted || c.slower.counted;
     sum.late_visits += step * c.late_visits;
     sum.waiting_visits += step * c.waiting_visits;
     sum.late_work += step * c.late_work;
@@ -70198,11 +71265,45 @@ struct processor_time {
   }
 };
 
-/// More even work of the same amount cannot make a run shorter than its processor time on all processors. Bounds the answers about
-/// balanced blocks where that is less than the clocks say, which know nothing of processors.
+namespace detail {
+
+inline std::int64_t time_of(clockid_t clock) noexcept {
+  timespec t;
+  return clock_gettime(clock, &t) == 0 ? std::int64_t(t.tv_sec) * 1000000000 + t.tv_nsec : -1;
+}
+/// The processor time of one thread of this process, by its number in the kernel.
+inline clockid_t clock_of(std::uint32_t tid) noexcept {
+  return static_cast<clockid_t>((~tid << 3) | 6u);  // as the C library makes it of a pthread_t
+}
+
+}  // namespace detail
+
+/// What threads that were not recorded used of the processor time of this process so far.
+inline reports::unrecorded_threads unrecorded_threads_of(core::registry& registry) {
+  reports::unrecorded_threads out;
+  const finalize::locked guard(registry.mutex);  // threads that end or begin exchange their locations
+  const std::int64_t whole = detail::time_of(CLOCK_PROCESS_CPUTIME_ID);
+  std::int64_t recorded = 0;
+  for (const core::location_base* base = registry.locations; base != nullptr; base = base->next) {
+    const bool ended = __atomic_load_n(&base->finished, __ATOMIC_ACQUIRE) != 0;
+    const std::int64_t now = ended ? 0 : detail::time_of(detail::clock_of(static_cast<const record::location*>(base)->tid));
+    recorded += static_cast<std::int64_t>(base->processor_ns) + std::max<std::int64_t>(0, now);
+  }
+  out.large_teams = __atomic_load_n(&registry.interposed.large_teams, __ATOMIC_RELAXED) != 0;
+  if (whole <= recorded) return out;
+  out.seconds = static_cast<double>(whole - recorded) * 1e-9;
+  out.share = static_cast<double>(whole - recorded) / static_cast<double>(whole);
+  return out;
+}
+
+/// What another division of the same work saves at most: no run is shorter than its processor time on all processors.
+inline std::int64_t most_divided_ns(const explain::outcome& found, const processor_time& used) noexcept {
+  return used.processors > 0 ? std::max<std::int64_t>(0, found.total_ns - used.ns / used.processors) : INT64_MAX;
+}
+
+/// Bounds the answers about balanced blocks where that is less than the clocks result in, which do not take account of processors.
 inline void bound_balances(explain::outcome& found, const processor_time& used) {
-  if (used.processors <= 0) return;
-  const std::int64_t most_ns = std::max<std::int64_t>(0, found.total_ns - used.ns / used.processors);
+  const std::int64_t most_ns = most_divided_ns(found, used);
   for (explain::balance_answer& b : found.balances) {
     if (b.saving_ns <= most_ns) continue;
     b.saving_ns = most_ns;
@@ -70497,13 +71598,14 @@ inline void warn_of_interposing(const core::registry& registry, reports::run_fac
 }
 
 /// Facts about the run that the explanation does not contain.
-inline reports::run_facts facts_of(const core::registry& registry, const solo_records& records) {
+inline reports::run_facts facts_of(core::registry& registry, const solo_records& records) {
   const finalize::process_records& all = records.all;
   const core::shared_clock& clock = all.history.clock;
   reports::run_facts facts;
   facts.origin =
       reports::origin_of_process(static_cast<double>(clock(core::cycle_clock::now()) - clock(all.begin_ticks)) * 1e-9);
   facts.threads_only = true;
+  facts.unrecorded = unrecorded_threads_of(registry);
   facts.seconds = static_cast<double>(clock(all.last_ticks) - clock(all.begin_ticks)) * 1e-9;
   facts.unseen_seconds = static_cast<double>(clock(all.last_ticks) - clock(all.end_ticks)) * 1e-9;
   facts.primitives = static_cast<std::int64_t>(all.primitives);
@@ -70513,6 +71615,9 @@ inline reports::run_facts facts_of(const core::registry& registry, const solo_re
   facts.short_waits = static_cast<std::int64_t>(all.short_waits);
   facts.short_wait_seconds = static_cast<double>(all.short_ticks) * clock.ns_per_tick * 1e-9;
   facts.least_wait_seconds = static_cast<double>(all.least_ticks) * clock.ns_per_tick * 1e-9;
+  const record::location* const here = record::this_location();
+  if (here != nullptr && here->calls != nullptr)
+    reports::name_not_counted(facts, here->calls->counter.offered(), here->calls->counter.refused());
   reports::add_settings(facts);
   warn_of_interposing(registry, facts);
   if (all.first_closed_ticks != 0)
@@ -70573,8 +71678,9 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
     if (names_here.contains(key)) known.push_back(key);
   base::names names = names_here.names_of(known);
   names.clear_needless_callers();
-  rules::evaluation advice =
-      finalize::advise(registry.config.rules, found, names, std::move(contributions), false, false, {}, facts);
+  found.fault_ns = finalize::cost_of_fault_ns();
+  rules::evaluation advice = finalize::advise(registry.config.rules, found, names, std::move(contributions), false, false, {},
+                                              facts, most_divided_ns(found, used));
   reports::result result = reports::assemble(found, names, std::move(facts), advice);
   result.run.locations = result.run.ranks;  // also threads without a record
   asleep.tell(result.asleep, names);
@@ -70586,8 +71692,9 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
 /// Whether pthread functions are interposed in a process that has no second thread: `whywait run` observes all processes that a program
 /// starts, for example those of a shell script.
 inline bool is_without_threads(core::registry& registry) {
-  finalize::locked guard(registry.mutex);
-  return registry.interposed.active != 0 && registry.location_count <= 1;
+  if (registry.interposed.active == 0 || unrecorded_threads_of(registry).matter()) return false;
+  const finalize::locked guard(registry.mutex);
+  return registry.location_count <= 1;
 }
 
 /// At the end of the program: prints and writes what the settings request.

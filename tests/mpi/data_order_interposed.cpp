@@ -1,6 +1,6 @@
 // ranks: 1
 // with: observer_data
-// not: address thread
+// not: address thread mpich
 // environment: WHYWAIT_OUTPUT=out
 // file out.json ~ (?s)"data": "lock",\s+"pattern": "migratory".*?"misses": 8,.*?"invalidation": "pthread_mutex_lock in
 // file out.json ~ (?s)"data": "shared lock",\s+"pattern": "migratory".*?"misses": 8,.*?"invalidation": "pthread_rwlock_wrlock in
@@ -10,6 +10,7 @@
 // file out.json ~ (?s)"data": "join",\s+"pattern": "mixed".*?"misses": 3,.*?"invalidation": "pthread_join in
 // stderr !~ not understand: thread start
 // json out.json
+// tries 5
 //
 // With <whywait/pthread.hpp> the sharing graph takes its synchronisations from the primitives of the standard library: the
 // graphs are those of data_order.cpp. AddressSanitizer of clang and ThreadSanitizer interpose the functions themselves.

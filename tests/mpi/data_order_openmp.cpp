@@ -1,6 +1,6 @@
 // ranks: 1
 // with: observer_data openmp
-// not: address thread
+// not: address thread mpich
 // flags: -fopenmp
 // environment: WHYWAIT_OUTPUT=out OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive
 // file out.json ~ (?s)"data": "critical",\s+"pattern": "migratory".*?"misses": 8,.*?"invalidation": "omp critical in

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 #include <new>
 
@@ -34,6 +35,7 @@ struct location_base {
   uint32_t finished;    ///< 1 once its thread has ended; 2 once it waits for a new one
   uint64_t end_ticks;   ///< clock at that moment; valid once `finished` is 1
   location_base* next_free;  ///< of those that wait for a new thread
+  uint64_t processor_ns;  ///< processor time of its threads that have ended
 };
 
 /// What an interposer of pthread functions leaves besides records.
@@ -42,6 +44,7 @@ struct interposed_objects {
   uint32_t replaced;  ///< objects that threads had waited for, forgotten because their table was full
   uint32_t lost;      ///< waits on objects for which the table had no room
   uint32_t raw_waits; ///< waits in futex calls that no pthread function made
+  uint32_t large_teams;  ///< 1: there were OpenMP teams that are too large to be recorded
 };
 
 /// What all modules (executable, shared libraries, plugins) of one process share.
@@ -127,6 +130,9 @@ struct registry_search : card_search {
 __attribute__((visibility("hidden"))) inline void end_of_thread(void* location) noexcept {
   location_base* const ended = static_cast<location_base*>(location);
   ended->end_ticks = cycle_clock::now();
+  timespec used;
+  if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0)
+    ended->processor_ns += static_cast<uint64_t>(used.tv_sec) * 1000000000u + static_cast<uint64_t>(used.tv_nsec);
   __atomic_store_n(&ended->finished, 1u, __ATOMIC_RELEASE);
   registry& own = *whywait_v0_module.shared;
   if (own.end_location != nullptr) own.end_location(own, *ended);

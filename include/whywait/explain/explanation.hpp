@@ -3,10 +3,13 @@
 
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/core/code_count.hpp>
+#include <whywait/core/nearest.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/clock_question.hpp>
 #include <whywait/explain/picture.hpp>
 #include <whywait/explain/run_maps.hpp>
+#include <whywait/explain/slower_parts.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -143,6 +146,39 @@ struct residual_term : residual_sums {
   bool same_line(const residual_term& o) const noexcept { return same_block(o) && fewer() == o.fewer(); }
 };
 
+/// What was counted of one block of an explanation on both sides.
+struct counted_block {
+  core::stable_key block = 0;
+  both_counts counts;
+  std::int64_t causer_ns = 0, waiter_ns = 0;  ///< the time in which it was counted
+};
+
+/// Why the late side is slower in a block: divides residual_sums::speed_ns. `counts`: sorted by block.
+/// `fault_ns`: as in divide_speed.
+inline slower_parts parts_of(const residual_term& line, const base::vector<counted_block>& counts,
+                             std::int64_t fault_ns) noexcept {
+  const counted_block* found = nullptr;
+  for (const counted_block& c : counts) {
+    if (c.block == line.block && line.within == 0) found = &c;
+  }
+  slower_parts none;
+  none.not_counted_ns = line.speed_ns;
+  if (found == nullptr) return none;
+  const bool work = line.causer_work > 0 && line.waiter_work > 0;
+  // The times are those up to the same place of the program, which may be fewer than what was counted is about.
+  const auto side = [](std::int64_t ns, std::int64_t times, const core::code_counts& all, std::int64_t all_ns) {
+    counted_side out{ns, times, all};
+    if (all_ns <= 0 || all_ns == ns) return out;
+    for (std::int64_t& v : out.counts.values)
+      v = core::nearest(static_cast<double>(v) * static_cast<double>(ns) / static_cast<double>(all_ns));
+    return out;
+  };
+  return divide_speed(
+      side(line.waiter_ns, work ? line.waiter_work : line.waiter_visits, found->counts.waiter, found->waiter_ns),
+      side(line.causer_ns, work ? line.causer_work : line.causer_visits, found->counts.causer, found->causer_ns), line.speed_ns,
+      fault_ns);
+}
+
 /// Waiting suffered, or caused, by one location.
 struct location_share {
   std::int32_t rank = 0;
@@ -212,6 +248,7 @@ struct explanation : class_sums {
   quality compensated_trust = quality::exact;
   std::int64_t saving_ns = 0;           ///< the run would be shorter by this if its first block were twice as fast
   base::vector<residual_term> residual;  ///< largest |total_ns| first
+  base::vector<counted_block> counts;    ///< of its blocks, sorted by block; empty: nothing was counted
   base::vector<location_share> waiters;  ///< largest share first; the rest in rank -1
   base::vector<location_share> causers;  ///< largest share first; the rest in rank -1
 
@@ -283,6 +320,7 @@ struct outcome {
   std::int64_t longest_ns = 0;  ///< recorded time of the longest location
   std::int64_t clock_violations = 0;  ///< causes that arrived after their waiter had left
   std::int64_t unmatched = 0;  ///< postings without a partner
+  std::int64_t fault_ns = 0;   ///< what a page fault takes at least, measured at the end; 0: not measured
   base::vector<progress_fact> progress;  ///< empty: no message was found to depend on its partner's calls
   std::int64_t total_ns = 0;  ///< from the first begin to the last end (options::clocks, as all members below)
   compensation without_overhead;

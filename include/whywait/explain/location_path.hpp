@@ -50,6 +50,7 @@ class location_path {
 
   /// Reserves memory and enters the time before the first record. `others`: the number of locations to align with.
   void begin(std::size_t others) {
+    place_.readings = &readings_;
     // Reserves all lists in a row, so that they are adjacent in the memory pool.
     profile_.reserve(std::max<std::size_t>(16, blocks_->size()));
     if (classes_ != nullptr) aligned_.reserve(others, profile_.capacity());
@@ -342,6 +343,7 @@ class location_path {
   core::stable_key through_ = 0;
   forward_scratch* scratch_;
   std::int64_t earliest_ns_, leave_ns_ = 0;
+  code_readings readings_;
   location_steps::place place_, ahead_;  ///< ahead_: the end of the current stretch
   bool inside_ = false;                  ///< ahead_ is inside the operation that ends it
   const base::pod_vector<arrival>* arrivals_ = nullptr;

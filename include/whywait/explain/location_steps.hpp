@@ -5,8 +5,10 @@
 #include <whywait/base/memory_pool.hpp>
 #include <whywait/base/pair_cache.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/core/code_count.hpp>
 #include <whywait/core/nearest.hpp>
 #include <whywait/explain/blocks.hpp>
+#include <whywait/explain/code_readings.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/walk.hpp>
 
@@ -30,6 +32,7 @@ class location_steps {
     std::int64_t previous_site = -1;
     std::uint64_t code_end = 0;  ///< see code_end
     bool visited = false;        ///< the visit of the unmarked code here is counted
+    code_readings* readings = nullptr;  ///< what was counted is entered as work of blocks of count_key; null: it is left out
   };
 
   location_steps(const rank_history& rank, std::uint16_t location, block_table& blocks, base::memory_pool& memory)
@@ -64,6 +67,7 @@ class location_steps {
     const core::sync_record& r = records_[at.next];
     const std::int64_t rest_ns = at.walk.leave_ns() - at.now_ns;
     if (r.duration != 0) enter(at, call_block(r.site), 1, rest_ns, 0, spend);
+    if (at.readings != nullptr) at.readings->called(at.walk.leave_ns() - at.walk.begin_ns());
     if (!core::divides_no_code(r)) {
       at.previous_site = static_cast<std::int64_t>(r.site);
       at.visited = false;
@@ -110,18 +114,30 @@ class location_steps {
     steps_end = std::min(steps_end, steps_.size());
     for (std::uint64_t s = at.previous_steps; s < steps_end; ++s) {
       const core::path_step& step = steps_[s];
+      if (core::counted_step::is(step)) {
+        if (at.readings != nullptr) at.readings->take(step);
+        continue;
+      }
       if (step.block >= marked_blocks_ && count_code(at, step, site, spend)) continue;
       if (step.block == 0 || step.block >= marked_blocks_) {
         unmarked_work += static_cast<std::int64_t>(step.work);
         continue;
       }
       const auto ns = std::min(core::nearest(static_cast<double>(step.ticks) * at.walk.ns_per_tick()), until_ns - at.now_ns);
-      enter(at, step_block(step), static_cast<std::int64_t>(step.visits), ns, static_cast<std::int64_t>(step.work), spend);
+      const std::uint32_t block = step_block(step);
+      if (at.readings != nullptr) at.readings->ran(block, ns);
+      enter(at, block, static_cast<std::int64_t>(step.visits), ns, static_cast<std::int64_t>(step.work), spend);
     }
     if (until_ns > at.now_ns || unmarked_work != 0) {
-      enter(at, between_block(at.previous_site, site), at.visited ? 0 : 1, until_ns - at.now_ns, unmarked_work, spend);
+      const std::uint32_t block = between_block(at.previous_site, site);
+      if (at.readings != nullptr) at.readings->ran(block, until_ns - at.now_ns);
+      enter(at, block, at.visited ? 0 : 1, until_ns - at.now_ns, unmarked_work, spend);
       at.visited = true;
     }
+    if (at.readings == nullptr) return;
+    at.readings->end_segment([&](std::uint32_t block, core::code_count what, std::int64_t value) {
+      enter(at, blocks_->intern(count_key(what), (*blocks_)[block].block), 0, 0, value, spend);
+    });
   }
 
   // Enters untimed counts, within the unmarked code between the two calls. Counts may be negative in an interval that

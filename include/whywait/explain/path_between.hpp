@@ -2,6 +2,7 @@
 #define WHYWAIT_EXPLAIN_PATH_BETWEEN_HPP
 
 #include <whywait/base/vector.hpp>
+#include <whywait/core/code_count.hpp>
 #include <whywait/core/path_folder.hpp>
 #include <whywait/core/path_order.hpp>
 #include <whywait/core/site.hpp>
@@ -80,15 +81,17 @@ class path_joiner {
 
   void before_record(std::uint64_t k, const core::order_segment* segment) {
     double inside = 0;
-    const std::uint64_t steps_begin = k != 0 ? here_.records[k - 1].steps : 0;
-    const std::uint64_t steps_end = std::min<std::uint64_t>(here_.records[k].steps, here_.steps.size());
+    std::uint64_t steps_begin = k != 0 ? here_.records[k - 1].steps : 0;
+    std::uint64_t steps_end = std::min<std::uint64_t>(here_.records[k].steps, here_.steps.size());
+    while (steps_begin < steps_end && core::counted_step::is(here_.steps[steps_begin])) ++steps_begin;
+    while (steps_begin < steps_end && core::counted_step::is(here_.steps[steps_end - 1])) --steps_end;
     for (std::uint64_t s = steps_begin; s < steps_end; ++s) inside += static_cast<double>(here_.steps[s].ticks);
     if (segment != nullptr) {
       nodes_.clear();
       by_lines(segment->first, segment->first + segment->nodes);
       folder_.append(nodes_.data(), static_cast<std::uint32_t>(nodes_.size()));
       if (segment->lost != 0) without_order(steps_begin, steps_end, &nodes_);
-    } else if (steps_begin != steps_end) {
+    } else if (steps_begin < steps_end) {
       const core::path_step& only = here_.steps[steps_begin];
       if (steps_end - steps_begin != 1 || only.visits != 0) {
         without_order(steps_begin, steps_end, nullptr);

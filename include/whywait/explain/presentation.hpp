@@ -3,7 +3,9 @@
 
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/core/code_count.hpp>
 #include <whywait/explain/class_packet.hpp>
+#include <whywait/explain/code_readings.hpp>
 #include <whywait/explain/options.hpp>
 #include <whywait/explain/same_code.hpp>
 
@@ -82,6 +84,37 @@ inline void bound_shares(base::vector<location_share>& list, std::size_t limit) 
   if (rest != 0) list.push_back({-1, 0, rest});
 }
 
+/// Moves what was counted (count_key) from the residual to `counts`.
+inline void take_counts(explanation& e) {
+  std::size_t kept = 0;
+  for (const residual_term& t : e.residual) {
+    core::code_count what{};
+    if (t.within == 0 || !is_count_key(t.block, what)) {
+      e.residual[kept++] = t;
+      continue;
+    }
+    counted_block& c = e.counts.emplace_back();
+    c.block = t.within;
+    c.counts.causer[what] = t.causer_work;
+    c.counts.waiter[what] = t.waiter_work;
+  }
+  e.residual.resize(kept);
+  base::sort_and_join(
+      e.counts, [](const counted_block& a, const counted_block& b) { return a.block < b.block; },
+      [](counted_block& a, const counted_block& b) { a.counts.add(b.counts); });
+}
+
+/// Sets the times in which the counts were counted: of both sides since they were last aligned, with a lead.
+inline void time_counts(explanation& e) {
+  for (counted_block& c : e.counts) {
+    for (const residual_term& t : e.residual) {
+      if (t.block != c.block || t.within != 0) continue;
+      c.causer_ns += t.causer_ns;
+      c.waiter_ns += t.causer_ns - t.total_ns;
+    }
+  }
+}
+
 /// Converts the merged classes to explanations, most costly first. Waits without a shape join the largest class of
 /// their key. `meanings`: of the blocks, sorted by key.
 inline base::vector<explanation> present(base::vector<merged_class>& merged, const base::vector<block_meaning>& meanings,
@@ -100,7 +133,9 @@ inline base::vector<explanation> present(base::vector<merged_class>& merged, con
     for (; i != j; ++i) {
       if (merged[i].sum.count == 0) continue;
       explanation& e = merged[i].sum;
+      take_counts(e);
       merge_same_code(e, meanings);
+      time_counts(e);
       join_directions(e.residual, e.count);
       cut_residual(e, settings);
       bound_shares(e.waiters, settings.listed_locations);

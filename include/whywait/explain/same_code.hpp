@@ -90,6 +90,26 @@ inline std::int64_t passes(const base::vector<one_sided_code>& all, std::size_t 
 
 }  // namespace detail
 
+/// What was counted of a block counts for another one from now on. `counts`: sorted by block, and stays so.
+inline void rename_counts(base::vector<counted_block>& counts, core::stable_key from, core::stable_key to) {
+  const auto at = [&counts](core::stable_key block) {
+    return std::lower_bound(counts.begin(), counts.end(), block,
+                            [](const counted_block& c, core::stable_key key) { return c.block < key; });
+  };
+  const auto old = at(from);
+  if (old == counts.end() || old->block != from || from == to) return;
+  const counted_block moved = *old;
+  counts.erase(old, old + 1);
+  const auto into = at(to);
+  if (into != counts.end() && into->block == to) {
+    into->counts.add(moved.counts);
+    return;
+  }
+  counts.push_back(moved);
+  counts.back().block = to;
+  base::small_stable_sort(counts, [](const counted_block& a, const counted_block& b) { return a.block < b.block; });
+}
+
 /// Compares unmarked code that begins or ends at different call sites on the two sides as the same code: pieces that
 /// only the late side passed, and pieces that only the waiting side passed, that begin or end at a common call. The
 /// pieces become one term, with the name of the longest piece of the late side. A difference of up to one visit in each
@@ -145,7 +165,9 @@ inline void merge_same_code(explanation& e, const base::vector<block_meaning>& m
     merged.inherited_ns = std::max<std::int64_t>(0, std::min(sums.total_ns, sums.inherited_ns));
     merged.lead_visits += sums.lead_visits;
     for (const detail::one_sided_code& c : all) {
-      if (c.group == g && &e.residual[c.term] != name) gone.push_back(c.term);
+      if (c.group != g || &e.residual[c.term] == name) continue;
+      gone.push_back(c.term);
+      rename_counts(e.counts, e.residual[c.term].block, name->block);
     }
     static_cast<residual_sums&>(e.residual[static_cast<std::size_t>(name - e.residual.data())]) = merged;
   }

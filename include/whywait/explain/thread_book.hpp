@@ -4,6 +4,7 @@
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/core/code_count.hpp>
 #include <whywait/core/rank_history.hpp>
 #include <whywait/core/thread_record.hpp>
 #include <whywait/explain/thread_parts.hpp>
@@ -227,7 +228,10 @@ class thread_book {
     }
     const std::uint64_t begin = i == 0 ? begin_ : end_of(from.records[i - 1]), end = from.records[i].begin;
     base::pod_vector<core::path_step> left;  // what was not written yet, by block
-    for (std::uint64_t s = first; s < last; ++s) left.push_back(from.steps[s]);
+    for (std::uint64_t s = first; s < last; ++s) {
+      if (from.steps[s].block == core::counted_step::restart) w.steps.push_back(from.steps[s]);  // of the whole segment
+      else left.push_back(from.steps[s]);
+    }
     const base::pod_vector<core::path_step> all = left;
     for (; anchor != anchors_end && at(anchor).before == i;) {
       const thread_anchor& a = at(anchor);

@@ -48,11 +48,12 @@ inline void print_lines(const std::string& text) {
 }  // namespace detail
 
 /// Evaluates the built-in rules, the rules of the program and those of the files that `wanted` (WHYWAIT_RULES) names.
-/// `shared`: whether ranks often waited for a processor, as `sharing` tells. `useful_known`: as in rules::program_facts. Errors in rules are printed and counted in `facts.warnings`; they
+/// `shared`: whether ranks often waited for a processor, as `sharing` tells. `useful_known`, `most_divided_ns`: as in rules::program_facts. Errors in rules are printed and counted in `facts.warnings`; they
 /// change nothing else. For rank 0.
 inline rules::evaluation advise(const char* wanted, const explain::outcome& found, const base::names& names,
                                 rules::contribution&& all, bool shared, bool useful_known,
-                                const reports::processor_sharing& sharing, reports::run_facts& facts) {
+                                const reports::processor_sharing& sharing, reports::run_facts& facts,
+                                std::int64_t most_divided_ns = INT64_MAX) {
   try {
     const rules::rules_setting setting = rules::rules_setting::parse(wanted);
     const rules::knowledge known = rules::active_rules(setting, all.events, std::move(all.texts));
@@ -63,6 +64,7 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
     program.code = &all.code;
     program.shared_processors = shared;
     program.useful_known = useful_known;
+    program.most_divided_ns = most_divided_ns;
     program.without_processor_ns = static_cast<std::int64_t>(1e9 * sharing.seconds);
     program.noise.all_ns = static_cast<std::int64_t>(1e9 * sharing.code_seconds);
     for (const rules::code_use& u : all.code.blocks) program.noise.add(u.most_rank, u.most_delay_ns);

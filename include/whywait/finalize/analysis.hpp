@@ -11,6 +11,7 @@
 #include <whywait/finalize/data_analysis.hpp>
 #include <whywait/finalize/epochs.hpp>
 #include <whywait/finalize/fail_check.hpp>
+#include <whywait/finalize/fault_cost.hpp>
 #include <whywait/finalize/naming.hpp>
 #include <whywait/finalize/prediction.hpp>
 #include <whywait/finalize/run_summary.hpp>
@@ -62,6 +63,7 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   const base::names names = gather_names(keys_to_name(found, std::move(keys)), now.names(), now.team());
   rules::evaluation advice;
   if (process.rank == 0) {
+    found.fault_ns = cost_of_fault_ns();
     const bool shared = reports::shares_processors(unknown, base::seconds_of(found.location_ns));
     const bool useful_known = !reports::polls_matter(unknown, base::seconds_of(found.location_ns));
     advice = advise(process.registry->config.rules, found, names, std::move(contributions), shared, useful_known,
@@ -81,6 +83,7 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   reports::processor_sharing& sharing = result.not_understood.sharing;
   sharing.seconds = std::min(sharing.seconds, result.run.location_seconds);
   sharing.code_seconds = std::min(sharing.code_seconds, sharing.seconds);
+  reports::name_not_counted(result.run, now.processor().offered, now.processor().refused);
   reports::weaken(result);
   if (data.analysis != nullptr) result.communication = data.analysis->result(&gather_names, now.names(), result.run.warnings);
   answer_questions(process, now.names(), now.team(), now.so_far().calls, now.so_far().asked, found, result);

@@ -55,7 +55,6 @@ reports::result explain_at(MPI_Comm comm, const mpi::caller& from, Also&& also) 
   }
   if (several != 0) return refuse("several threads call MPI or wait for each other; no result before MPI_Finalize");
   if (process->failed) return refuse(process->failed.text);
-  if (process->kernel != nullptr) process->kernel->end_code();
   const rules::processor_use used = processor_use_of_process(*process);
   const mpi::meeting_point end{here.begun_at(), here.begun_at() + here.duration(), here.site()};
   reports::result result;

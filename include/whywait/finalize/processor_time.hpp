@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_FINALIZE_PROCESSOR_TIME_HPP
 #define WHYWAIT_FINALIZE_PROCESSOR_TIME_HPP
 
+#include <whywait/core/code_count.hpp>
 #include <whywait/mpi/process_state.hpp>
 #include <whywait/rules/own_code.hpp>
 
@@ -30,12 +31,11 @@ inline rules::processor_use processor_use_of_process(mpi::state& process) noexce
     }
     std::fclose(file);
   }
-  if (process.kernel != nullptr) {
-    process.kernel->end_call();
-    const mpi::kernel_counts::counts own = process.kernel->own();
-    out.own_delay_ns = own.delay_ns;
-    out.own_system_ns = own.system_ns;
-    out.own_faults = own.faults;
+  if (process.counter != nullptr) {
+    process.counter->end_call(core::cycle_clock::now());
+    out.own_delay_ns = process.counter->own()[core::code_count::delay_ns];
+    out.offered = process.counter->offered();
+    out.refused = process.counter->refused();
   }
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) out.processors = CPU_COUNT(&allowed);

@@ -4,6 +4,7 @@
 #include <whywait/base/places.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/core/code_count.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/core/sync_record.hpp>
 #include <whywait/explain/file_time.hpp>
@@ -238,7 +239,7 @@ class time_not_understood {
         bool marked = ticks > r.begin;
         for (std::uint64_t s = before.steps; s < std::min<std::uint64_t>(r.steps, here.steps.size()) && !marked; ++s) {
           const core::path_step& step = here.steps[s];
-          if (step.block == 0) continue;
+          if (step.block == 0 || core::counted_step::is(step)) continue;
           marked = step.ticks == 0 || step.ticks >= ticks;  // blocks without a clock are work of an unknown time
           ticks -= std::min(ticks, step.ticks);
         }

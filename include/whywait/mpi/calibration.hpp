@@ -59,6 +59,7 @@ class recorder_for_trial {
     at_->needs.release();
     thread_->sites.release();
     core::unmap_pages(thread_->scratch, thread_->scratch_bytes);
+    thread_->counter.stop();
     core::unmap_pages(thread_, sizeof(thread_state));
     core::unmap_pages(at_, sizeof(record::location));
   }

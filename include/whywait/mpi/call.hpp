@@ -7,6 +7,7 @@
 #include <whywait/mpi/binding_frames.hpp>
 #include <whywait/mpi/process_state.hpp>
 #include <whywait/record/close_segment.hpp>
+#include <whywait/record/counted_code.hpp>
 
 #include <stdint.h>
 
@@ -86,7 +87,7 @@ class call {
     begin_ = core::cycle_clock::now();
     thread_->open.begin = begin_;
     make_room();
-    if (__builtin_expect(thread_->kernel.is_long(begin_ - thread_->left), 0)) pause_until(end_code(*thread_));
+    if (__builtin_expect(thread_->counter.is_due(begin_), 0)) read_counter();
     if (__builtin_expect(entered_ != 0, 0)) given_ = read_clock();
   }
 
@@ -103,7 +104,7 @@ class call {
     const uint64_t now = core::cycle_clock::now();
     duration_ = now - begin_;
     thread_->left = now;
-    if (__builtin_expect(thread_->kernel.is_long(duration_), 0)) thread_->kernel.end_call();
+    if (__builtin_expect(thread_->counter.is_long(duration_), 0)) record::end_counted_call(where(), *thread_, process(), now);
     where().path.resume(now);
     site_ = thread_->sites.count(from(), what_, where().path, duration_);
   }
@@ -232,8 +233,12 @@ class call {
     overhead = more < ~uint32_t(0) ? static_cast<uint32_t>(more) : ~uint32_t(0);
   }
 
-  static __attribute__((noinline, cold)) uint64_t end_code(thread_state& thread) noexcept {
-    thread.kernel.end_code();
+  __attribute__((always_inline)) void read_counter() noexcept {
+    pause_until(end_code(*thread_, begin_));
+    steps_ = static_cast<uint32_t>(where().steps.size());
+  }
+  static __attribute__((noinline, cold)) uint64_t end_code(thread_state& thread, uint64_t begin) noexcept {
+    record::end_counted_code(*thread.location, thread, *thread.process, begin, begin - thread.left);
     return core::cycle_clock::now();
   }
 

@@ -211,8 +211,8 @@ inline void open_state(core::mpi_call what, caller from, start_agreement& agreem
   call first(what, from);
   if (!first) return;
   first.thread().began_run = true;
-  first.thread().kernel.start();
-  process->kernel = &first.thread().kernel;
+  first.thread().counter.start();
+  process->counter = &first.thread().counter;
   first.begin();
   first.leave();
   first.thread().sites[first.site()].ticks = 0;  // its own time was before the recording

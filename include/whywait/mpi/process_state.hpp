@@ -10,7 +10,6 @@
 #include <whywait/mpi/epoch_schedule.hpp>
 #include <whywait/mpi/failure.hpp>
 #include <whywait/mpi/kept_facts.hpp>
-#include <whywait/mpi/kernel_counts.hpp>
 #include <whywait/mpi/mpi_header.hpp>
 #include <whywait/mpi/requests.hpp>
 #include <whywait/mpi/self_timing.hpp>
@@ -109,7 +108,6 @@ struct thread_state : thread_facts {
   uint64_t communicator_handle;  // cache of one look-up
   uint32_t communicator_generation;
   uint32_t communicator_index;
-  kernel_counts kernel;  ///< of the thread that started MPI
   uint64_t window_handle;  // the same for windows
   uint32_t window_generation;
   uint32_t window_index;
@@ -161,7 +159,7 @@ struct state : process_facts {
   int32_t thread_level;
   clock_sync<core::cycle_clock> clocks;
   calibration calibrated;
-  kernel_counts* kernel;  ///< of the thread that started MPI; null before
+  record::code_counter* counter;  ///< of the thread that started MPI; null before
   epoch_schedule schedule;
   uint64_t compared_ticks;  ///< spent comparing how full the memory is, with the wait for other ranks there
   void* so_far;  ///< what the hooks keep from epoch to epoch; null: nothing

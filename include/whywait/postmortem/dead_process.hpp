@@ -4,6 +4,7 @@
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/core/clock.hpp>
+#include <whywait/core/code_count.hpp>
 #include <whywait/core/kept_modules.hpp>
 #include <whywait/core/registry.hpp>
 #include <whywait/core/sync_record.hpp>
@@ -255,9 +256,11 @@ class dead_process {
   void cut_bad(dead_thread& t, core::location_history& to) {
     const auto steps = t.where.steps.view();
     std::uint64_t good_steps = 0;
-    while (good_steps < steps.size() && steps[good_steps].block < sites_.size() && steps[good_steps].within < sites_.size() &&
-           steps[good_steps].ticks < most_ticks && steps[good_steps].visits < most_ticks && steps[good_steps].work < most_ticks)
-      ++good_steps;
+    const auto is_good = [&](const core::path_step& s) {
+      const bool code = s.block < sites_.size() && s.within < sites_.size() && s.ticks < most_ticks;
+      return (code || core::counted_step::is(s)) && s.visits < most_ticks && s.work < most_ticks;
+    };
+    while (good_steps < steps.size() && is_good(steps[good_steps])) ++good_steps;
     const auto records = t.where.syncs.view();
     const auto needs = t.where.needs.view();
     std::uint64_t good = 0, last = facts_.begin_ticks, cursor = 0;

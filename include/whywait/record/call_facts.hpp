@@ -7,6 +7,7 @@
 #include <whywait/core/spin_lock.hpp>
 #include <whywait/core/sync_record.hpp>
 #include <whywait/record/call_sites.hpp>
+#include <whywait/record/code_counter.hpp>
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,6 +34,7 @@ struct open_call {
 /// What a thread's calls left besides its records: location::calls.
 struct thread_facts {
   open_call open;
+  code_counter counter;  ///< of the thread that makes the calls
   call_site_table sites;
   uint64_t calls[static_cast<size_t>(core::mpi_call::count_)];  ///< how often each function was called
   uint64_t failed_polls;  ///< MPI_Test*, MPI_Iprobe ... that found nothing

@@ -40,6 +40,19 @@ __attribute__((visibility("hidden"))) inline bool attach_found(core::card_search
 
 }  // namespace detail
 
+namespace detail {
+
+// In the child of a fork.
+__attribute__((visibility("hidden"))) inline void leave_parent() noexcept {
+  forget_location();
+  const core::registry* const registry = core::the_registry();
+  if (registry == nullptr) return;
+  for (const core::location_base* l = registry->locations; l != nullptr; l = l->next)
+    if (const thread_facts* const calls = static_cast<const location*>(l)->calls) calls->counter.close_files();
+}
+
+}  // namespace detail
+
 /// Turns the marks of the whole process on: what they record will be read. Until then all marks are inert; with
 /// WHYWAIT_ENABLE=0 they stay so. <whywait/mpi.hpp> calls it when the program starts. Any thread; cannot be undone.
 __attribute__((visibility("hidden"))) inline void listen() noexcept {
@@ -48,7 +61,7 @@ __attribute__((visibility("hidden"))) inline void listen() noexcept {
   pthread_mutex_lock(&registry->mutex);
   if (registry->here == 0) {
     core::detail::pin_this_module();  // its code and its slot serve all modules
-    pthread_atfork(nullptr, nullptr, &detail::forget_location);
+    pthread_atfork(nullptr, nullptr, &detail::leave_parent);
     registry->nowhere = &detail::nowhere;
     registry->functions = &detail::functions;
     detail::open_recycling(*registry);

@@ -149,6 +149,7 @@ inline location* make_location(core::registry& registry) noexcept {
   made->finished = 0;
   made->end_ticks = 0;
   made->next_free = nullptr;
+  made->processor_ns = 0;
   made->tid = static_cast<uint32_t>(syscall(SYS_gettid));
   if (!made->steps.open(registry.memory) || !made->syncs.open(registry.memory) || !made->needs.open(registry.memory)) {
     core::warn("no address space to record a thread; it is left out");

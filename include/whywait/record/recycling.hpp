@@ -30,6 +30,7 @@ namespace detail {
 /// registry::end_location. Runs on the thread that ends.
 __attribute__((visibility("hidden"))) inline void end_location(core::registry& registry, core::location_base& base) noexcept {
   location& at = static_cast<location&>(base);
+  if (at.calls != nullptr) at.calls->counter.stop();
   if (registry.ended == nullptr || registry.kept.is_open() || at.more != nullptr || at.extension[1] != nullptr ||
       at.path.depth() != 0 || at.looking_up || here() != (at.decoy != nullptr ? at.decoy : &at.path.head()))
     return;

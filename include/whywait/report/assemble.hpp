@@ -112,7 +112,8 @@ inline result assemble(const explain::outcome& found, const base::names& known, 
     for (const explain::residual_term& t : e->residual) {
       residual_entry r;
       resolve.describe(t.block, t.within, r);
-      r.add(t);
+      static_cast<explain::residual_sums&>(r) = t;
+      r.slower = explain::parts_of(t, e->counts, found.fault_ns);
       explained_ns += t.total_ns;
       w.residual.push_back(std::move(r));
     }

@@ -46,6 +46,7 @@ inline void join_directions(base::vector<residual_entry>& terms) {
     for (std::size_t j = i + 1; j < terms.size(); ++j) {
       if (!same_block(terms[i], terms[j])) continue;
       explain::add_direction(terms[i], terms[j]);
+      terms[i].slower.add(terms[j].slower);
       for (std::size_t k = j + 1; k < terms.size(); ++k) terms[k - 1] = std::move(terms[k]);
       terms.pop_back();
       break;

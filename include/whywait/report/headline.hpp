@@ -52,6 +52,7 @@ inline bool is_quiet(const result& r, const text_options& o) noexcept {
 inline std::string quiet_words(const result& r, const text_options& o) {
   if (r.run.ranks == 1 && r.run.waiting_seconds <= 0) {
     if (r.other_worlds.seconds > 0) return "1 rank: it can only wait for processes of another world.";
+    if (r.run.unrecorded.matter()) return "1 thread was recorded: whether it waited for others is not known.";
     return std::string("1 ") + base::rank_noun() + ": there is no other " + base::rank_noun() + " to wait for.";
   }
   const double share = waiting_share(r.run);

@@ -53,7 +53,19 @@ void write_residual(Writer& out, const residual_entry& r) {
   out.member("lead_visits", r.lead_visits);
   out.member("causer_work", r.causer_work).member("waiter_work", r.waiter_work);
   out.member("causer_seconds", r.causer_seconds()).member("waiter_seconds", r.waiter_seconds());
-  out.member("inherited_seconds", r.inherited_seconds()).end_object();
+  out.member("inherited_seconds", r.inherited_seconds());
+  if (r.slower.known_ns() != 0 || r.slower.counted) {
+    const explain::slower_parts& p = r.slower;
+    out.key("speed").begin_object().member("preempted_seconds", base::seconds_of(p.preempted_ns));
+    out.member("kernel_seconds", base::seconds_of(p.kernel_ns)).member("more_page_faults", p.more_faults);
+    if (p.counted)
+      out.member("instructions_seconds", base::seconds_of(p.instructions_ns))
+          .member("cycles_seconds", base::seconds_of(p.cycles_ns))
+          .member("memory_seconds", base::seconds_of(p.memory_ns))
+          .member("frequency_seconds", base::seconds_of(p.frequency_ns));
+    out.member("not_counted_seconds", base::seconds_of(p.not_counted_ns)).end_object();
+  }
+  out.end_object();
 }
 
 template <class Writer>
@@ -94,9 +106,16 @@ void write_run(Writer& out, const result& r) {
         .member("least_wait_seconds", run.least_wait_seconds);
   if (run.interposed_calls > 0) out.member("interposed_calls", run.interposed_calls);
   if (run.unseen_seconds > 0) out.member("unseen_seconds", run.unseen_seconds);
+  if (run.unrecorded.matter())
+    out.member("unrecorded_seconds", run.unrecorded.seconds).member("unrecorded_share", run.unrecorded.share);
   if (run.other_threads > 0)
     out.member("other_threads", run.other_threads).member("other_thread_seconds", run.other_thread_seconds);
   out.member("location_seconds", run.location_seconds).member("waiting_seconds", run.waiting_seconds);
+  if (!run.not_counted.empty()) {
+    out.key("not_counted").begin_object().key("counts").begin_array();
+    for (const std::string& name : run.not_counted) out.value(name);
+    out.end_array().member("reason", run.not_counted_why).end_object();
+  }
   if (run.paused_seconds > 0) out.member("paused_seconds", run.paused_seconds);
   out.member("unexplained_seconds", run.unexplained_seconds);
   out.member("undescribed_seconds", run.undescribed_seconds).member("undescribed_waits", run.undescribed_waits);

@@ -4,6 +4,7 @@
 #include <whywait/base/places.hpp>
 #include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/core/code_count.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/report/maps.hpp>
 #include <whywait/report/mpi_time.hpp>
@@ -18,6 +19,7 @@
 #include <whywait/whatif/answer.hpp>
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,41 +29,56 @@ namespace whywait {
 inline namespace v0 {
 namespace reports {
 
+/// Threads of a program without MPI that were not recorded: those of an OpenMP runtime that is not observed, or of a program that
+/// interposes nothing.
+struct unrecorded_threads {
+  double seconds = 0;  ///< processor time that they used
+  double share = 0;  ///< of the processor time of the process
+  bool large_teams = false;  ///< some belong to OpenMP teams that are too large
+
+  /// Whether a statement about the recorded threads may be wrong for the program.
+  bool matter() const noexcept { return large_teams || (share >= 0.1 && seconds >= 0.005); }
+};
+
 /// Facts about the run, independent of MPI. The caller sets the first group; `assemble` sets the second from the
 /// outcome.
 struct run_facts {
   run_origin origin;
   std::int64_t ranks = 1;
-  std::string mpi;                  ///< version text of the MPI library
-  std::int64_t mpi_calls = 0;       ///< calls seen on all ranks; 0 means that interception did not work
-  bool threads_only = false;        ///< one process without MPI: what is called a rank everywhere is one of its threads
-  std::int64_t primitives = 0;      ///< thread primitives seen that waited, or ended a wait
+  std::string mpi;  ///< version text of the MPI library
+  std::int64_t mpi_calls = 0;  ///< calls seen on all ranks; 0 means that interception did not work
+  bool threads_only = false;  ///< one process without MPI: what is called a rank everywhere is one of its threads
+  std::int64_t primitives = 0;  ///< thread primitives seen that waited, or ended a wait
   std::int64_t interposed_calls = 0;  ///< calls of pthread functions that were seen; 0: they were not interposed
-  std::int64_t short_waits = 0;     ///< waits for threads that were too short to be recorded
-  double short_wait_seconds = 0;    ///< their time; no part of waiting_seconds
-  double least_wait_seconds = 0;    ///< shorter waits for threads are not recorded
+  std::int64_t short_waits = 0;  ///< waits for threads that were too short to be recorded
+  double short_wait_seconds = 0;  ///< their time; no part of waiting_seconds
+  double least_wait_seconds = 0;  ///< shorter waits for threads are not recorded
   std::int64_t dropped_events = 0;  ///< records dropped because the buffer was full
-  std::int64_t epochs = 1;          ///< number of epochs that were explained separately
-  double pause_seconds = 0;         ///< wall time of the pauses between epochs
-  double poll_seconds = 0;          ///< most of one rank: the cost of tests and probes that found nothing
-  double compare_seconds = 0;       ///< most of one rank: comparing how full the memory of all ranks is
-  std::int64_t first_comers = 0;    ///< wildcard receives served in order of arrival
-  std::string clock;                ///< source of time stamps: "tsc", "clock_gettime"
-  double clock_error_seconds = 0;   ///< estimated error between clocks of two ranks; NaN: unknown
-  bool partial = false;             ///< the program did not finish; the report covers only a part
+  std::int64_t epochs = 1;  ///< number of epochs that were explained separately
+  double pause_seconds = 0;  ///< wall time of the pauses between epochs
+  double poll_seconds = 0;  ///< most of one rank: the cost of tests and probes that found nothing
+  double compare_seconds = 0;  ///< most of one rank: comparing how full the memory of all ranks is
+  std::int64_t first_comers = 0;  ///< wildcard receives served in order of arrival
+  std::string clock;  ///< source of time stamps: "tsc", "clock_gettime"
+  double clock_error_seconds = 0;  ///< estimated error between clocks of two ranks; NaN: unknown
+  base::vector<std::string>
+      not_counted;  ///< what the machine does not count of code: "delay", "instructions", "cycles", "stalled"
+  std::string not_counted_why;  ///< the error of the system for that; empty: it has no such counter
+  bool partial = false;  ///< the program did not finish; the report covers only a part
   base::vector<std::pair<std::string, std::string>> settings;  ///< WHYWAIT_* variables as they were set
   base::vector<std::string> warnings;  ///< one sentence each: mismatched regions, memory limit reached, ...
 
-  std::int64_t other_threads = 0;     ///< threads with marks that never called MPI
-  double other_thread_seconds = 0;    ///< their time in marked work; no part of rank time
+  unrecorded_threads unrecorded;
+  std::int64_t other_threads = 0;  ///< threads with marks that never called MPI
+  double other_thread_seconds = 0;  ///< their time in marked work; no part of rank time
 
-  std::int64_t locations = 0;         ///< threads that called MPI
-  double seconds = 0;                 ///< duration of the longest location, or the caller's value if that is larger
+  std::int64_t locations = 0;  ///< threads that called MPI
+  double seconds = 0;  ///< duration of the longest location, or the caller's value if that is larger
   double unseen_seconds = 0;  ///< part of `seconds` without records: the buffer was full or the analysis failed
   double location_seconds =
       0;  ///< rank time: that of the ranks, and of further threads from their first to their last MPI call
   double waiting_seconds = 0;  ///< sum of all waits
-  double paused_seconds = 0;   ///< rank time after MPI_Pcontrol(0), whose waits are not counted
+  double paused_seconds = 0;  ///< rank time after MPI_Pcontrol(0), whose waits are not counted
   double unexplained_seconds = 0;  ///< remainders of listed waits, and waits too short to list
   double undescribed_seconds = 0;  ///< time of waits without a rule, which are not listed
   std::int64_t undescribed_waits = 0;
@@ -70,8 +87,26 @@ struct run_facts {
   std::int64_t clock_violations = 0;  ///< causes recorded after the end of their wait
 };
 
+/// Sets what the machine does not count. `offered`: a bit for each core::code_count; 0: not known. `refused`: an errno, or 0.
+inline void name_not_counted(run_facts& run, std::uint32_t offered, std::int32_t refused) {
+  if (offered == 0) return;
+  constexpr std::pair<core::code_count, const char*> all[] = {{core::code_count::delay_ns, "time without a processor"},
+                                                              {core::code_count::instructions, "instructions"},
+                                                              {core::code_count::cycles, "cycles"},
+                                                              {core::code_count::stalled, "stalled cycles"}};
+  for (const auto& [what, name] : all)
+    if ((offered >> static_cast<std::uint32_t>(what) & 1u) == 0) run.not_counted.push_back(name);
+  if (refused != 0) run.not_counted_why = std::string("perf_event_open: ") + std::strerror(refused);
+}
+
 /// One block of an explanation: the additional time of the late side relative to the waiting side; may be negative.
 struct residual_entry : named_block, explain::residual_sums {
+  explain::slower_parts slower;  ///< divides speed_ns
+
+  void add(const residual_entry& o) noexcept {
+    residual_sums::add(o);
+    slower.add(o.slower);
+  }
   double seconds() const noexcept { return base::seconds_of(total_ns); }
   double visits_seconds() const noexcept { return base::seconds_of(visits_ns); }
   double speed_seconds() const noexcept { return base::seconds_of(speed_ns); }
@@ -164,8 +199,8 @@ struct result {
   base::vector<advice_entry> problems;  ///< problems that belong to no single wait, largest saving first
   reports::not_understood not_understood;  ///< MPI time without an explanation
   reports::profile profile;  ///< regions, messages and ranks of the whole run
-  mpi_time files;         ///< input and output
-  mpi_time asleep;        ///< of threads in a program without MPI: calls that only sleep, which count as code
+  mpi_time files;  ///< input and output
+  mpi_time asleep;  ///< of threads in a program without MPI: calls that only sleep, which count as code
   mpi_time other_worlds;  ///< waiting for processes outside of MPI_COMM_WORLD
   run_ledger ledger;  ///< efficiencies, cost of measuring, critical path, delay costs
   maps_section maps;  ///< ranks by time, ranks by ranks, propagation, other speeds; empty without WHYWAIT_OUTPUT

@@ -59,6 +59,16 @@ inline whywait::result::cause plain(const residual_entry& r) {
   out.visits_seconds = r.visits_seconds();
   out.speed_seconds = r.speed_seconds();
   out.inherited_seconds = r.inherited_seconds();
+  const explain::slower_parts& why = r.slower;
+  out.slower = {base::seconds_of(why.preempted_ns),
+                base::seconds_of(why.kernel_ns),
+                base::seconds_of(why.instructions_ns),
+                base::seconds_of(why.cycles_ns),
+                base::seconds_of(why.frequency_ns),
+                base::seconds_of(why.not_counted_ns),
+                base::seconds_of(why.memory_ns),
+                why.more_faults,
+                why.counted};
   out.late_visits = r.causer_visits;
   out.waiting_visits = r.waiter_visits;
   out.late_work = r.causer_work;

@@ -64,6 +64,16 @@ inline void add_causes(std::vector<result::cause>& to, const std::vector<result:
     sum.visits_seconds += sign * c.visits_seconds;
     sum.speed_seconds += sign * c.speed_seconds;
     sum.inherited_seconds += sign * c.inherited_seconds;
+    result::cause::slower_parts& why = sum.slower;
+    why.preempted_seconds += sign * c.slower.preempted_seconds;
+    why.kernel_seconds += sign * c.slower.kernel_seconds;
+    why.instructions_seconds += sign * c.slower.instructions_seconds;
+    why.cycles_seconds += sign * c.slower.cycles_seconds;
+    why.frequency_seconds += sign * c.slower.frequency_seconds;
+    why.not_counted_seconds += sign * c.slower.not_counted_seconds;
+    why.memory_seconds += sign * c.slower.memory_seconds;
+    why.more_page_faults += step * c.slower.more_page_faults;
+    why.counted = why.counted || c.slower.counted;
     sum.late_visits += step * c.late_visits;
     sum.waiting_visits += step * c.waiting_visits;
     sum.late_work += step * c.late_work;

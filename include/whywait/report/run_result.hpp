@@ -65,6 +65,18 @@ struct result {
     double visits_seconds = 0;  ///< because of more visits, or more units of work
     double speed_seconds = 0;  ///< because each visit, or unit of work, took longer
     double inherited_seconds = 0;  ///< part of it ran on ranks for which the late side had itself waited
+    /// Why each visit took longer: all but memory_seconds sum to speed_seconds.
+    struct slower_parts {
+      double preempted_seconds = 0;  ///< ready to run without a processor
+      double kernel_seconds = 0;  ///< page faults and system calls
+      double instructions_seconds = 0;  ///< more instructions
+      double cycles_seconds = 0;  ///< more cycles for each instruction
+      double frequency_seconds = 0;  ///< fewer cycles in each second
+      double not_counted_seconds = 0;  ///< the rest
+      double memory_seconds = 0;  ///< of cycles_seconds: more of them were stalled on memory
+      std::int64_t more_page_faults = 0;
+      bool counted = false;  ///< instructions and cycles were counted on both sides
+    } slower;
     std::int64_t late_visits = 0, waiting_visits = 0;  ///< of both sides
     std::int64_t late_work = 0, waiting_work = 0;  ///< units of WHYWAIT_WORK
     std::string remark;  ///< "1,200 more visits", "same visits, each 1.9 ms slower"

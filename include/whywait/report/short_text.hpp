@@ -87,6 +87,7 @@ class short_writer {
     if (quiet) add(all, quiet_words(r_, o_), "  ", nothing_worth_changing(r_, o_) ? o_.green() : "");
     else add(all, no_verdict_words(r_), "  ");
     add(all, is_weakened(r_) ? unknown_words(r_) : std::string(), "  ", o_.red());
+    add(all, unrecorded_words(r_), "  ", o_.red());
     for (const std::string& words : {other_worlds_words(r_), files_words(r_), asleep_words(r_)})
       add(all, words, "  ", o_.bold());
     add(all, efficiency(quiet), "  ");
@@ -146,7 +147,8 @@ class short_writer {
 
   std::string efficiency(bool quiet) const {
     const explain::efficiencies& e = r_.ledger.efficiency;
-    if (r_.run.locations <= 1 || !(e.parallel > 0) || (quiet && nothing_worth_changing(r_, o_))) return {};
+    if (r_.run.locations <= 1 || !(e.parallel > 0) || r_.run.unrecorded.matter() || (quiet && nothing_worth_changing(r_, o_)))
+      return {};
     return is_weakened(r_) ? efficiency_text(e, ranges_of(e, r_.not_understood, r_.ledger.seconds)) : efficiency_text(e);
   }
 

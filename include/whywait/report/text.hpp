@@ -59,9 +59,10 @@ class text_writer {
     for (const verdict_entry& v : r_.verdict) paragraph(base::printable(sentence(r_, v)), "  ", o_.bold());
     if (!quiet) paragraph(no_verdict_words(r_), "  ");
     if (is_weakened(r_)) paragraph(unknown_words(r_), "  ", o_.red(), 2);
+    if (run.unrecorded.matter()) paragraph(unrecorded_words(r_), "  ", o_.red(), 2);
     for (const std::string& words : {other_worlds_words(r_), files_words(r_), asleep_words(r_)})
       if (!words.empty()) paragraph(words, "  ", o_.bold(), 2);
-    const bool parallel = run.locations > 1 && r_.ledger.efficiency.parallel > 0;
+    const bool parallel = run.locations > 1 && !run.unrecorded.matter() && r_.ledger.efficiency.parallel > 0;
     if (quiet) {
       if (parallel && (r_.ledger.efficiency.parallel < least_efficiency || is_weakened(r_))) efficiency();
       balanced();
@@ -328,6 +329,8 @@ class text_writer {
   void footer() {
     out_ += "\n";
     paragraph(quality_words(r_.run), "    ", o_.faint());
+    const std::string not_counted = not_counted_words(r_);
+    if (!not_counted.empty()) paragraph(not_counted, "    ", o_.faint());
     for (const explain::progress_fact& p : r_.run.progress) paragraph(progress_words(p), "    ", o_.faint());
     const std::string overhead = overhead_text(r_.ledger);
     if (!overhead.empty()) paragraph(overhead, "    ", o_.faint());

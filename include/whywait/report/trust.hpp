@@ -25,8 +25,9 @@ inline double understood_by(const result& r, bool understood) noexcept {
 }
 
 /// No wait of a rank with time that is not understood is exact: the rank may have been late, or have waited, for a reason that
-/// is not known.
+/// is not known. Where threads work that were not recorded, no verdict about the others is one about the program.
 inline void weaken(result& r) {
+  if (r.run.unrecorded.matter()) r.verdict.clear();
   if (is_weakened(r)) {  // what is not understood may be the cause of the waits
     base::vector<verdict_entry> kept;
     for (verdict_entry& v : r.verdict)
@@ -49,9 +50,20 @@ inline void weaken(result& r) {
 constexpr double least_efficiency = 0.9;
 
 /// What stands against the statement that nothing is worth changing; the first of them counts.
-enum class objection { none, not_explained, partial, waiting, not_understood, other_worlds, files, asleep, efficiency };
+enum class objection {
+  none,
+  not_explained,
+  partial,
+  not_recorded,
+  waiting,
+  not_understood,
+  other_worlds,
+  files,
+  asleep,
+  efficiency
+};
 
-/// The one place that decides. A run is fine if it was explained as a whole, less than `quiet_below` of its rank time was
+/// The one place that decides. A run is fine if it was explained as a whole, with all of its threads that work, less than `quiet_below` of its rank time was
 /// waiting (or less than `quiet_seconds` in all), less than 1 % is not understood or waits for another world, less than 10 % is
 /// input and output, or sleep of threads, and its efficiency is at least 90 %.
 /// A program of one rank and one thread has no efficiency.
@@ -60,6 +72,7 @@ inline objection first_objection(const result& r, const text_options& o = {}) no
   if (run.partial || !r.last_words.empty() || run.unseen_seconds > 0 || run.dropped_events > 0 || run.paused_seconds > 0)
     return objection::partial;
   if ((run.mpi_calls <= 0 && !run.threads_only) || run.location_seconds <= 0) return objection::not_explained;
+  if (run.unrecorded.matter()) return objection::not_recorded;
   const double share = run.waiting_seconds / run.location_seconds;
   if (!(share < o.quiet_below || run.waiting_seconds < o.quiet_seconds)) return objection::waiting;
   if (is_weakened(r)) return objection::not_understood;
@@ -78,6 +91,7 @@ inline bool nothing_worth_changing(const result& r, const text_options& o = {}) 
 inline const char* instead_words(objection o) noexcept {
   switch (o) {
     case objection::partial: return " in the part of the run that was recorded.";
+    case objection::not_recorded: return " of the threads that were recorded.";
     case objection::not_explained: return ", as far as the run was explained.";
     case objection::not_understood: return ", as far as the run is understood.";
     case objection::other_worlds: return ": ranks wait for processes of another world, not for each other.";
@@ -108,6 +122,16 @@ inline std::string unknown_words(const result& r) {
   if (inside < least_not_understood) return polled;
   return base::percent(inside) + of_time +
          " is inside MPI calls that whywait does not understand: " + calls_text(n.calls, call_sites::others) + "; " + polled;
+}
+
+/// "95 % of the processor time (0.43 s) is that of threads that were not recorded, ..."; empty if they do not matter.
+inline std::string unrecorded_words(const result& r) {
+  const unrecorded_threads& t = r.run.unrecorded;
+  if (!t.matter()) return {};
+  return base::percent(t.share) + " of the processor time (" + base::duration(t.seconds) +
+         ") is that of threads that were not recorded, so that there is no verdict: " +
+         (t.large_teams ? "OpenMP teams of more than 256 threads are not"
+                        : "docs/how-to/threads.md has what records threads of OpenMP, C++ and pthreads");
 }
 
 /// "12 % of rank time (3.1 s) is input and output: MPI_File_write_all (dump.cpp:12), ..."; empty below 1 %.
@@ -190,7 +214,9 @@ inline std::string sentence(const result& r, const verdict_entry& v) {
 
 /// Why there is no verdict; empty if there is one, or if `unknown_words` gives the reason.
 inline std::string no_verdict_words(const result& r) {
-  if (!r.verdict.empty() || is_weakened(r) || r.run.waiting_seconds < least_waiting * r.run.location_seconds) return {};
+  if (!r.verdict.empty() || is_weakened(r) || r.run.unrecorded.matter() ||
+      r.run.waiting_seconds < least_waiting * r.run.location_seconds)
+    return {};
   double most = 0;
   for (const wait_entry& w : r.waits)
     for (const advice_entry& a : w.advice) most = std::max(most, a.saving_seconds);

@@ -157,6 +157,31 @@ inline std::string lead_words(const residual_entry& r) {
 
 }  // namespace detail
 
+/// Why visits are slower, as far as that was counted: "93 % without a processor, 5 % in the kernel". Empty: nothing of at least a
+/// tenth was.
+inline std::string slower_words(const explain::slower_parts& p, std::int64_t speed_ns) {
+  if (speed_ns <= 0) return {};
+  std::string out;
+  const auto speed = static_cast<double>(speed_ns);
+  const auto add = [&](std::int64_t ns, const std::string& words) {
+    const double share = static_cast<double>(ns) / speed;
+    if (share < 0.1) return;
+    out += (out.empty() ? "" : ", ") + base::percent(std::min(1.0, share)) + " " + words;
+  };
+  add(p.preempted_ns, "without a processor");
+  const bool sampled = p.kernel_ns >= explain::least_kernel_ns;
+  add(sampled ? p.kernel_ns : 0,
+      p.more_faults > 0 ? "in the kernel, with " + base::counted(p.more_faults, "more page fault", "more page faults")
+                        : std::string("in the kernel"));
+  add(p.instructions_ns, "more instructions");
+  const double stalled = p.cycles_ns > 0 ? static_cast<double>(p.memory_ns) / static_cast<double>(p.cycles_ns) : 0;
+  add(p.cycles_ns, "fewer instructions per cycle" +
+                       (stalled >= 0.1 ? " (" + base::percent(stalled) + " of it stalled on memory)" : std::string()));
+  add(p.frequency_ns, "fewer cycles per second");
+  if (!out.empty()) add(p.not_counted_ns + (sampled ? 0 : p.kernel_ns), "not counted");
+  return out;
+}
+
 /// The difference between both sides in one block: "same visits, each 1.9 ms slower", "1,200 more visits", "only the
 /// late side ran it", "4.0x as often: 80 visits instead of 20" of an untimed step. `name_lead`: adds by how many visits
 /// one side was ahead.
@@ -193,6 +218,8 @@ inline std::string remark(const residual_entry& r, bool name_lead = true, bool n
     else if (by_speed) out = work ? slower : "each " + std::string(noun) + slower.substr(4);
     else out = difference() + ", " + slower;
   }
+  const std::string slower = slower_words(r.slower, r.speed_ns);
+  if (!slower.empty()) out += (out.empty() ? "" : ": ") + slower;
   if (name_lead && r.lead_visits != 0) out += (out.empty() ? "" : "; ") + detail::lead_words(r);
   if (r.kind == "waiting") out += (out.empty() ? "" : ", ") + std::string("marked as waiting");
   if (name_inherited && r.inherited_seconds() > 0.1 * std::fabs(r.seconds()) && r.seconds() > 0)
@@ -200,6 +227,26 @@ inline std::string remark(const residual_entry& r, bool name_lead = true, bool n
            (r.inherited_seconds() >= 0.99 * r.seconds() ? std::string("all") : base::duration(r.inherited_seconds(), 2)) +
            " inherited";
   return out;
+}
+
+/// What the machine does not count, if a listed wait has slower visits for which that may be the reason; else empty.
+inline std::string not_counted_words(const result& r) {
+  if (r.run.not_counted.empty()) return {};
+  bool open = false;
+  for (const wait_entry& w : r.waits)
+    for (const residual_entry& t : w.residual)
+      open = open || t.slower.not_counted_ns * 10 > std::max<std::int64_t>(t.total_ns, 0);
+  if (!open) return {};
+  std::string text = "not counted on this machine: ";
+  bool processor = false;
+  for (std::size_t i = 0; i != r.run.not_counted.size(); ++i) {
+    const std::string& name = r.run.not_counted[i];
+    processor = processor || name == "instructions";
+    text += (i == 0 ? "" : i + 1 == r.run.not_counted.size() ? " and " : ", ") + name;
+  }
+  if (!r.run.not_counted_why.empty()) text += " (" + r.run.not_counted_why + ")";
+  if (processor) text += "; slower visits may be more instructions, or fewer per cycle";
+  return text;
 }
 
 /// What the explanation rests on: "12,345 MPI calls seen, clock error 1.0 us, 0 events dropped, 0 messages unmatched, ..."

@@ -130,7 +130,8 @@ class fact_maker {
       return std::max(predicted, program_.shared_processors ? spread.above_mean_ns : std::int64_t{0});
     }
     const explain::critical_block* const path = critical(top.block);
-    const bool faster = std::string_view(spread.excess) == "speed";  // less work, not other ranks that do it
+    const std::string_view why = spread.excess;  // what is slower has to be faster, not other ranks to do it
+    const bool faster = why == "speed" || why == "instructions" || why == "cycles" || why == "frequency";
     return std::min(
         std::min(path != nullptr ? path->imbalance_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns),
         faster ? INT64_MAX : by_balance());
@@ -164,13 +165,17 @@ class fact_maker {
       default: return false;
     }
   }
+  static bool divides_work(explain::pattern why) noexcept {
+    return why == explain::pattern::mutex_contention || why == explain::pattern::thread_barrier ||
+           why == explain::pattern::join;
+  }
   // What another division of the same work saves at most: the ranks compute as long on average.
   std::int64_t by_balance() const noexcept {
-    if (!program_.useful_known || found_.efficiency.parallel <= 0) return INT64_MAX;
+    if (!program_.useful_known || found_.efficiency.parallel <= 0) return program_.most_divided_ns;
     const double useful = std::min(1.0, found_.efficiency.parallel) * static_cast<double>(found_.total_ns);
     const std::int64_t without =
         program_.shared_processors ? program_.without_processor_ns / std::max<std::int64_t>(1, ranks_) : 0;
-    return std::min(found_.total_ns, found_.total_ns - static_cast<std::int64_t>(useful) + without);
+    return std::min({found_.total_ns, found_.total_ns - static_cast<std::int64_t>(useful) + without, program_.most_divided_ns});
   }
   // What other times or another order of calls save at most: the rank that computes longest remains.
   std::int64_t by_order() const noexcept {
@@ -269,6 +274,7 @@ class fact_maker {
     std::int64_t avoidable = used > 0 ? std::min(named, e.wait_ns) : e.unexplained_ns + transfer;
     if (longest_waiter > 0) avoidable = std::min(avoidable, longest_waiter);
     if (used > 0 && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
+    if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
     if (!spreads_work(e.why)) avoidable = std::min(avoidable, by_order());
     w.set("avoidable", seconds(avoidable)).set("ranks", ranks_);
     w.set("noise", processor_noise::least_effect(program_.noise.all_ns, seconds(found_.longest_ns)));
@@ -299,12 +305,13 @@ class fact_maker {
       const std::int64_t longest_of_kind = kind < longest_waiters_.size() ? longest_waiters_[kind] : longest_waiter;
       const bool in_mark = std::string_view(kinds[0]) != "between";
       const code_use* const use = program_.code != nullptr ? program_.code->find(top.block) : nullptr;
-      const code_spread spread = code_spread::of(use, program_.code != nullptr ? program_.code->whole : code_use(),
-                                                 in_mark || use == nullptr ? ranks_ : use->ranks, longest_of_kind);
+      const code_spread spread =
+          code_spread::of(use, program_.code != nullptr ? program_.code->whole : code_use(),
+                          in_mark || use == nullptr ? ranks_ : use->ranks, longest_of_kind, found_.fault_ns);
       w.set("lead", spread.lead).set("excess", spread.excess).set("code_rank", spread.rank).set("top_place", places[0]);
       w.set("code_ranks", use != nullptr ? use->ranks : 0).set("code_ratio", spread.ratio);
       w.set("code_processors", use != nullptr ? use->most_processors : 0);
-      w.set("code_delay", seconds(use != nullptr ? use->most_delay_ns : 0));
+      w.set("code_delay", seconds(spread.delay_ns));
       w.set("code_system", seconds(spread.more_system_ns)).set("code_faults", spread.more_faults);
       w.set("units_ratio", spread.units_ratio).set("visits_ratio", spread.visits_ratio);
       w.set("above_mean", seconds(above_mean(top, spread, longest_waiter)));

@@ -6,7 +6,9 @@
 #include <whywait/base/pair_cache.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/core/code_count.hpp>
 #include <whywait/explain/blocks.hpp>
+#include <whywait/explain/code_readings.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/walk.hpp>
 
@@ -25,6 +27,7 @@ struct rank_code {
   core::stable_key block = 0;
   std::int64_t ns = 0, visits = 0, work = 0;
   std::int64_t polls_ns = 0;  ///< of `ns`, between two polls of one call: it may be a loop that waits
+  core::code_counts counts{};
 };
 
 /// What the kernel counted of the main thread of a rank.
@@ -33,8 +36,9 @@ struct processor_use {
   std::int64_t ran_times = 0;     ///< how often it got one
   std::int64_t delay_ns = 0;      ///< it was ready to run, and had none
   std::int64_t own_delay_ns = 0;  ///< part of it outside MPI
-  std::int64_t own_system_ns = 0, own_faults = 0;  ///< time in the kernel and page faults outside MPI
-  std::int32_t processors = 0;    ///< that it may use; 0: unknown
+  std::uint32_t offered = 0;      ///< what the machine counts, a bit for each core::code_count
+  std::int32_t refused = 0;  ///< why it does not count instructions and cycles, as errno; 0: it does, or this is not known
+  std::int32_t processors = 0;  ///< that it may use; 0: unknown
 
   /// What happened after `before`; the processors of now.
   processor_use since(const processor_use& before) const noexcept {
@@ -42,8 +46,8 @@ struct processor_use {
             ran_times - before.ran_times,
             delay_ns - before.delay_ns,
             own_delay_ns - before.own_delay_ns,
-            own_system_ns - before.own_system_ns,
-            own_faults - before.own_faults,
+            offered,
+            refused,
             processors};
   }
   /// The part of `delay_ns` that held the rank up. A rank that yields its processor while it waits in MPI is ready all the
@@ -61,11 +65,10 @@ struct code_use {
   std::int64_t ns = 0, visits = 0, work = 0;
   std::int64_t most_ns = 0, most_visits = 0, most_work = 0;
   std::int64_t most_whole_ns = 0;  ///< time of that rank in all blocks
-  std::int64_t system_ns = 0, faults = 0;  ///< of these ranks, in all blocks: time in the kernel, page faults
-  std::int64_t most_delay_ns = 0;  ///< of its own code: ready to run without a processor
-  std::int64_t most_system_ns = 0, most_faults = 0;
+  core::code_counts counts{}, most_counts{};
+  std::int64_t most_delay_ns = 0;  ///< of all its own code: ready to run without a processor
   std::int64_t most_polls_ns = 0;  ///< its time between two polls of one call
-  std::int64_t second_ns = 0;      ///< time of the rank with the second most
+  std::int64_t second_ns = 0;  ///< time of the rank with the second most
   std::int32_t ranks = 0, counting_ranks = 0;  ///< ranks that ran it; of these, with units of work
   std::int32_t most_rank = -1, most_processors = 0;
 
@@ -77,8 +80,7 @@ struct code_use {
       most_work = o.most_work;
       most_whole_ns = o.most_whole_ns;
       most_delay_ns = o.most_delay_ns;
-      most_system_ns = o.most_system_ns;
-      most_faults = o.most_faults;
+      most_counts = o.most_counts;
       most_polls_ns = o.most_polls_ns;
       most_processors = o.most_processors;
       most_rank = o.most_rank;
@@ -86,8 +88,7 @@ struct code_use {
     ns += o.ns;
     visits += o.visits;
     work += o.work;
-    system_ns += o.system_ns;
-    faults += o.faults;
+    counts.add(o.counts);
     ranks += o.ranks;
     counting_ranks += o.counting_ranks;
   }
@@ -134,7 +135,7 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
   for (std::uint32_t i = 0; i < all.size(); ++i) numbers.intern(all[i].block, i);
   const auto in = [&](core::stable_key block) -> rank_code& {
     const std::uint32_t number = numbers.intern(block, static_cast<std::uint32_t>(all.size()));
-    if (number == all.size()) all.push_back({block, 0, 0, 0, 0});
+    if (number == all.size()) all.push_back({block, 0, 0, 0, 0, {}});
     return all[number];
   };
   base::pod_vector<std::uint32_t> marked(rank.blocks.size(), base::key_map::none);  // numbers of marked blocks
@@ -147,30 +148,42 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
     std::uint64_t code_end = 0;
     bool visited = false;
     base::pair_cache<std::uint32_t, 4> between;
+    explain::code_readings readings;
+    const auto read = [&] {
+      readings.end_segment(
+          [&](std::uint32_t number, core::code_count what, std::int64_t value) { all[number].counts[what] += value; });
+    };
     const auto key_of = [&here](std::uint32_t site) { return site < here.call_sites.size() ? here.call_sites[site] : 0; };
     const auto compute = [&](std::uint64_t steps_end, std::int64_t until_ns, std::uint32_t site, bool polls) {
       std::int64_t room_ns = until_ns - left_ns;
       for (const std::uint64_t end = std::min<std::uint64_t>(steps_end, here.steps.size()); step < end; ++step) {
         const core::path_step& s = here.steps[step];
+        if (readings.take(s)) continue;
         if (s.block == 0 || s.block >= rank.blocks.size() || s.ticks == 0) continue;
         const auto ns = std::min(static_cast<std::int64_t>(static_cast<double>(s.ticks) * rank.clock.ns_per_tick), room_ns);
         room_ns -= ns;
         std::uint32_t& number = marked[s.block];
         if (number == base::key_map::none) number = static_cast<std::uint32_t>(&in(rank.blocks[s.block]) - all.data());
+        readings.ran(number, ns);
         rank_code& c = all[number];
         c.ns += ns;
         c.visits += static_cast<std::int64_t>(s.visits);
         c.work += static_cast<std::int64_t>(s.work);
       }
       step = std::max(step, steps_end);
-      if (room_ns <= 0 || here.thread != 0) return;  // a thread counts with its marks, it may sleep between them
-      rank_code& c = all[between(from, site, [&](std::uint32_t a, std::uint32_t b) {
+      if (room_ns > 0 && here.thread != 0)
+        readings.called(room_ns);  // a thread counts with its marks, it may sleep between them
+      if (room_ns <= 0 || here.thread != 0) return read();
+      const std::uint32_t number = between(from, site, [&](std::uint32_t a, std::uint32_t b) {
         return static_cast<std::uint32_t>(&in(explain::between_key(key_of(a), key_of(b))) - all.data());
-      })];
+      });
+      readings.ran(number, room_ns);
+      rank_code& c = all[number];
       c.ns += room_ns;
       if (polls && room_ns == until_ns - left_ns) c.polls_ns += room_ns;
       c.visits += visited ? 0 : 1;
       visited = true;
+      read();
     };
     for (std::uint64_t i = 0; i < here.records.size(); ++i) {
       const core::sync_record& r = here.records[i];
@@ -179,6 +192,7 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
       const bool polls = explain::is_between_polls(here, i);
       compute(r.steps, walk.begin_ns(), end, polls);
       left_ns = walk.leave_ns();
+      readings.called(left_ns - walk.begin_ns());
       if (core::divides_no_code(r)) continue;
       from = r.site;
       visited = false;
@@ -200,8 +214,7 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
     u.work = u.most_work = c.work;
     u.most_whole_ns = whole_ns;
     u.most_delay_ns = processor.own_delay_ns;
-    u.system_ns = u.most_system_ns = processor.own_system_ns;
-    u.faults = u.most_faults = processor.own_faults;
+    u.counts = u.most_counts = c.counts;
     u.most_polls_ns = c.polls_ns;
     u.most_processors = processor.processors;
     u.most_rank = rank;
@@ -210,7 +223,10 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
     return u;
   };
   rank_code whole;
-  for (const rank_code& c : code) whole.ns += c.ns;
+  for (const rank_code& c : code) {
+    whole.ns += c.ns;
+    whole.counts.add(c.counts);
+  }
   for (const rank_code& c : code) {
     out.blocks.push_back(enter(c, whole.ns));
   }

@@ -2,7 +2,9 @@
 #define WHYWAIT_RULES_PROGRAM_FACTS_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/core/code_count.hpp>
 #include <whywait/explain/explanation.hpp>
+#include <whywait/explain/interval_diff.hpp>
 #include <whywait/rules/finding.hpp>
 #include <whywait/rules/own_code.hpp>
 
@@ -22,6 +24,8 @@ struct program_facts {
   const code_table* code = nullptr;
   base::pod_vector<sends> sites;  ///< sorted by site
   bool shared_processors = false;  ///< ranks often waited for a processor, so that the virtual clocks see too little saving
+  std::int64_t most_divided_ns =
+      INT64_MAX;  ///< what another division of the same work saves at most, by the processors' idle time
   std::int64_t without_processor_ns = 0;  ///< of all ranks: ready to run, and no processor was free
   processor_noise noise;
   bool useful_known = false;  ///< no rank waits outside MPI: time there is work, or without a processor
@@ -41,17 +45,20 @@ struct code_spread {
       ///< even: no rank has more; empty: unknown
   const char* excess = "";  ///< why: units (of work), visits, speed (equal units), both (units and
       ///< speed), shared (it waited for a processor), faults (the kernel gave it memory), system (other time in the kernel),
-      ///< unknown
+      ///< instructions (of one unit or visit), cycles (for each instruction), frequency (cycles in a second), unknown
   std::int32_t rank = -1;  ///< the rank with the most time
   double ratio = 0;  ///< its time to the mean of the others that run it; 0: no others do
   std::int64_t above_mean_ns = INT64_MAX;  ///< its time above the mean of all, which balancing saves at most; not of even
   double units_ratio = 0, visits_ratio = 0;  ///< likewise; 0: unknown
-  std::int64_t more_system_ns = 0, more_faults = 0;  ///< of faults and system: above the mean of the others
+  std::int64_t delay_ns = 0;  ///< of shared: without a processor, above the mean of the others
+  std::int64_t more_system_ns = 0, more_faults = 0;  ///< of faults and system: likewise
 
   bool uneven() const noexcept { return above_mean_ns != INT64_MAX; }
 
-  /// `ranks`: those that could run the block. `wait_ns`: of the rank that waited most.
-  static code_spread of(const code_use* use, const code_use& whole, std::int64_t ranks, std::int64_t wait_ns) noexcept {
+  /// `ranks`: those that could run the block. `wait_ns`: of the rank that waited most. `fault_ns`: as in
+  /// explain::divide_speed.
+  static code_spread of(const code_use* use, const code_use& whole, std::int64_t ranks, std::int64_t wait_ns,
+                        std::int64_t fault_ns = 0) noexcept {
     code_spread out;
     if (use == nullptr || ranks < 2 || use->most_ns <= 0) return out;
     const auto mean_of_others = [ranks](std::int64_t all, std::int64_t most) {
@@ -88,22 +95,39 @@ struct code_spread {
       out.excess = part(out.units_ratio) > 0.6 ? "units" : part(out.units_ratio) < 0.4 ? "speed" : "both";
     else out.excess = part(out.visits_ratio) > 0.6 ? "visits" : "unknown";
     if (part(out.units_ratio) > 0.6 || part(out.visits_ratio) > 0.6) return out;
-    // A rank's time in the kernel belongs to no block. So it must be above the mean of all other ranks by half of the excess, and
-    // by more than the kernel's clock may be wrong.
-    constexpr double least_system_ns = 40e6, most_ns_of_fault = 50e3;
-    const auto above_others = [&whole](std::int64_t all, std::int64_t mine) {
-      return static_cast<double>(mine) - static_cast<double>(all - mine) / std::max(1, whole.ranks - 1);
-    };
-    const double system = above_others(whole.system_ns, use->most_system_ns);
-    const double faults = above_others(whole.faults, use->most_faults);
-    if (2 * static_cast<double>(use->most_delay_ns) >= excess) {
+    const explain::slower_parts parts = parts_of(*use, out.units_ratio > 0, fault_ns);
+    const auto decides = [excess](std::int64_t ns) { return 2 * static_cast<double>(ns) >= excess; };
+    constexpr std::int64_t most_ns_of_fault = 50'000;
+    if (decides(parts.preempted_ns)) {
       out.excess = "shared";
-    } else if (2 * system >= excess && system >= least_system_ns) {
-      out.excess = faults * most_ns_of_fault >= system ? "faults" : "system";
-      out.more_system_ns = static_cast<std::int64_t>(system);
-      out.more_faults = static_cast<std::int64_t>(faults);
+      out.delay_ns = parts.preempted_ns;
+    } else if (decides(parts.kernel_ns) && parts.kernel_ns >= explain::least_kernel_ns) {
+      out.excess = parts.more_faults * most_ns_of_fault >= parts.kernel_ns ? "faults" : "system";
+      out.more_system_ns = parts.kernel_ns;
+      out.more_faults = parts.more_faults;
+    } else if (decides(parts.instructions_ns)) {
+      out.excess = "instructions";
+    } else if (decides(parts.cycles_ns)) {
+      out.excess = "cycles";
+    } else if (decides(parts.frequency_ns)) {
+      out.excess = "frequency";
     }
     return out;
+  }
+
+ private:
+  // The rank with the most time against the mean of the others that run the block.
+  static explain::slower_parts parts_of(const code_use& use, bool by_work, std::int64_t fault_ns) noexcept {
+    const std::int64_t others = use.ranks - 1;
+    if (others < 1) return {};
+    explain::block_use late{use.most_visits, use.most_ns, by_work ? use.most_work : 0};
+    explain::block_use rest{(use.visits - use.most_visits) / others, (use.ns - use.most_ns) / others,
+                            by_work ? (use.work - use.most_work) / others : 0};
+    const explain::block_counts times(rest, late);
+    explain::counted_side a{rest.ns, times.waiter, use.counts}, b{late.ns, times.causer, use.most_counts};
+    for (std::size_t i = 0; i != core::code_counts_size; ++i)
+      a.counts.values[i] = (use.counts.values[i] - use.most_counts.values[i]) / others;
+    return explain::divide_speed(a, b, explain::split(rest, late).speed_ns, fault_ns);
   }
 };
 

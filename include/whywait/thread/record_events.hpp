@@ -180,6 +180,7 @@ inline void missed_notification(const void* object) noexcept {
 inline void begin_thread(const sync_site& site, uint64_t creator) noexcept {
   sync_call call(site);
   if (!call) return;
+  call.begin_counting();
   call.begin();
   core::sync_record* const r = call.store_event(0);
   if (r == nullptr) return;

@@ -6,6 +6,7 @@
 #include <whywait/core/thread_record.hpp>
 #include <whywait/record/caller.hpp>
 #include <whywait/record/close_segment.hpp>
+#include <whywait/record/counted_code.hpp>
 #include <whywait/record/location.hpp>
 #include <whywait/record/open_calls.hpp>
 #include <whywait/thread/slow_calls.hpp>
@@ -62,7 +63,7 @@ class sync_call {
   explicit sync_call(const sync_site& site) noexcept : sync_call(site, nullptr) {}
   /// `other`: the location of a thread that the calling one waited for, and that stays out of the program's code meanwhile. Null:
   /// that of the calling thread.
-  sync_call(const sync_site& site, record::location* other) noexcept : site_(&site) {
+  sync_call(const sync_site& site, record::location* other) noexcept : site_(&site), own_(other == nullptr) {
     core::registry* const registry = core::the_registry();
     if (registry == nullptr) return;
     record::run_facts* const run = record::run_of(*registry);
@@ -96,9 +97,19 @@ class sync_call {
   /// Reads the clock.
   uint64_t begin() noexcept {
     begin_ = core::cycle_clock::now();
+    if (__builtin_expect(own_ && facts_->counter.is_due(begin_), 0)) read_counter(*at_, *facts_, *run_, begin_);
     return begin_;
   }
   uint64_t begun() const noexcept { return begin_; }
+  /// The calling thread has just begun: its counters count from there.
+  void begin_counting() noexcept { facts_->counter.begin_thread(); }
+  /// Reads the counters of a thread that is about to wait; another one may store the record of that.
+  __attribute__((noinline, cold)) static void read_counter(record::location& at, record::thread_facts& facts,
+                                                           const record::run_facts& run, uint64_t now) noexcept {
+    const uint64_t records = at.syncs.size();
+    const uint64_t left = records != 0 ? at.syncs[records - 1].begin + at.syncs[records - 1].duration : run.begin_ticks;
+    record::end_counted_code(at, facts, run, now, now > left ? now - left : 0);
+  }
   /// A wait that has begun before, at the earliest at the end of the last record.
   void begin_at(uint64_t ticks) noexcept {
     begin_ = ticks;
@@ -157,6 +168,7 @@ class sync_call {
   /// runs from now on to the next. Null without memory.
   core::sync_record* store_wait(unsigned flags) noexcept {
     core::sync_record* const r = store(end_ - begin_, flags);
+    if (own_ && facts_->counter.is_long(end_ - begin_)) record::end_counted_call(*at_, *facts_, *run_, end_);
     at_->path.resume(end_);
     return r;
   }
@@ -208,6 +220,7 @@ class sync_call {
   }
 
   const sync_site* site_;
+  const bool own_;  // of the calling thread
   core::registry* registry_ = nullptr;
   record::run_facts* run_ = nullptr;
   record::location* at_ = nullptr;

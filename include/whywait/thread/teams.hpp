@@ -152,13 +152,11 @@ namespace detail {
 
 __attribute__((noinline, cold)) inline void warn_of_large_team() noexcept {
   static bool warned = false;
+  if (core::registry* const registry = core::the_registry())
+    __atomic_store_n(&registry->interposed.large_teams, 1u, __ATOMIC_RELAXED);
   if (!__atomic_exchange_n(&warned, true, __ATOMIC_RELAXED))
     core::warn("OpenMP teams of more than 256 threads are not observed; waits in their regions count as work");
 }
-
-}  // namespace detail
-
-namespace detail {
 
 /// Records the begin of a member other than the first, or the end of its wait for the region.
 inline void begin_part(team* t) noexcept {
@@ -175,6 +173,16 @@ inline void begin_part(team* t) noexcept {
   if (!call) return;
   call.begin_at(since);
   detail::store_wait(call, core::cycle_clock::now(), t, -1, -1, t->forked);
+}
+
+/// Reads the counters of the calling thread while it surely runs: another thread may store the record of its wait.
+inline void read_own_counter() noexcept {
+  const core::registry* const registry = core::the_registry();
+  record::run_facts* const run = registry != nullptr ? record::run_of(*registry) : nullptr;
+  record::location* const at = run != nullptr ? record::this_location() : nullptr;
+  if (at == nullptr || at->calls == nullptr) return;
+  const uint64_t now = core::cycle_clock::now();
+  if (at->calls->counter.is_due(now)) sync_call::read_counter(*at, *at->calls, *run, now);
 }
 
 }  // namespace detail
@@ -200,6 +208,7 @@ inline bool come_to_barrier(const sync_site& site) noexcept {
   team* const t = here.current;
   here.begun = 0;
   if (t == nullptr || !t->counts()) return false;
+  detail::read_own_counter();
   const uint32_t n = __atomic_fetch_add(&t->arrived, 1u, __ATOMIC_ACQ_REL), members = t->members;
   here.phase = n / members;
   if (orders_data()) {

@@ -167,3 +167,27 @@ TEST_CASE("efficiencies are ranges that hold the values") {
   CHECK(r.parallel.least == 0.6);
   CHECK(r.parallel.most == 0.6);
 }
+
+TEST_CASE("where threads work that were not recorded there is no verdict, and nothing is said to be fine") {
+  reports::result r = fine();
+  r.run.threads_only = true;
+  REQUIRE(reports::first_objection(r) != objection::not_recorded);
+  r.verdict.emplace_back();
+  r.run.unrecorded.seconds = 0.4;
+  r.run.unrecorded.share = 0.09;
+  CHECK_FALSE(r.run.unrecorded.matter());
+  reports::weaken(r);
+  CHECK(r.verdict.size() == 1);
+  r.run.unrecorded.share = 0.10;
+  CHECK(r.run.unrecorded.matter());
+  reports::weaken(r);
+  CHECK(r.verdict.empty());
+  CHECK(reports::first_objection(r) == objection::not_recorded);
+  CHECK(
+      contains(reports::unrecorded_words(r), "10 % of the processor time (400 ms) is that of threads that were not recorded"));
+  r.run.unrecorded.seconds = 0.004;  // too little to be measured well
+  CHECK_FALSE(r.run.unrecorded.matter());
+  r.run.unrecorded.large_teams = true;
+  CHECK(r.run.unrecorded.matter());
+  CHECK(contains(reports::unrecorded_words(r), "OpenMP teams of more than 256 threads are not"));
+}

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <errno.h>
+
 #include <cmath>
 
 #include <cstdint>
@@ -123,4 +125,55 @@ TEST_CASE("a lead is named, and its time is not that of slower visits") {
   CHECK(remark(r) == "same visits; the waiting side was 1 visit ahead");
   r.kind = "call";
   CHECK(remark(r, false) == "same calls; the waiting side was 1 call ahead");
+}
+
+TEST_CASE("why visits are slower: what was counted, from a tenth on, and the rest as not counted") {
+  constexpr std::int64_t whole = 1000000000;
+  whywait::explain::slower_parts p;
+  CHECK(slower_words(p, whole).empty());
+  p.preempted_ns = 930000000;
+  p.not_counted_ns = 70000000;
+  CHECK(slower_words(p, whole) == "93 % without a processor");
+  p.preempted_ns = 0;
+  p.kernel_ns = 600000000;
+  p.not_counted_ns = 400000000;
+  CHECK(slower_words(p, whole) == "60 % in the kernel, 40 % not counted");
+  p.more_faults = 12000;
+  CHECK(slower_words(p, whole) == "60 % in the kernel, with 12,000 more page faults, 40 % not counted");
+  p = {};
+  p.instructions_ns = 250000000;
+  p.cycles_ns = 500000000;
+  p.memory_ns = 400000000;
+  p.frequency_ns = 250000000;
+  CHECK(
+      slower_words(p, whole) ==
+      "25 % more instructions, 50 % fewer instructions per cycle (80 % of it stalled on memory), 25 % fewer cycles per second");
+  CHECK(slower_words(p, 0).empty());
+  // Linux samples the time in the kernel: below 40 ms it is no reason.
+  p = {};
+  p.preempted_ns = 10000000;
+  p.kernel_ns = 39000000;
+  CHECK(slower_words(p, 49000000) == "20 % without a processor, 80 % not counted");
+  p.kernel_ns = 40000000;
+  CHECK(slower_words(p, 50000000) == "20 % without a processor, 80 % in the kernel");
+}
+
+TEST_CASE("a remark ends with the reason of slower visits") {
+  residual_entry r = entry(5, 5, 0, 1);
+  r.slower.preempted_ns = 1000000000;
+  CHECK(remark(r) == "same visits, each 200 ms slower: 100 % without a processor");
+}
+
+TEST_CASE("what a machine does not count is said where it may be the reason") {
+  result r;
+  name_not_counted(r.run, 0, 0);  // not known
+  CHECK(r.run.not_counted.empty());
+  name_not_counted(r.run, 0xf, ENOENT);
+  r.waits.emplace_back();
+  r.waits[0].residual.push_back(entry(5, 5, 0, 1));
+  CHECK(not_counted_words(r).empty());  // all of it has a reason
+  r.waits[0].residual[0].slower.not_counted_ns = 500000000;
+  CHECK(not_counted_words(r) ==
+        "not counted on this machine: instructions, cycles and stalled cycles (perf_event_open: No such file or directory); "
+        "slower visits may be more instructions, or fewer per cycle");
 }

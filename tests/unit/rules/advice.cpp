@@ -7,6 +7,7 @@
 namespace {
 
 namespace base = sample::base;
+namespace core = whywait::core;
 namespace rules = sample::rules;
 using sample::term;
 using sample::explain::pattern;
@@ -117,59 +118,91 @@ TEST_CASE("the ranks' own code decides what kind of problem a wait is") {
   CHECK(evaluate(1.05, 0, 3).waits[1].list.size() == 1);
 }
 
-TEST_CASE("a rank that had no processor is not slow code") {
-  const auto problem = [](const rules::processor_use& processor, std::int64_t work) {
+namespace {
+
+core::code_counts counts_of(std::int64_t delay_ms, std::int64_t system_ms, std::int64_t faults) {
+  core::code_counts out{};
+  out[core::code_count::delay_ns] = delay_ms * sample::ms;
+  out[core::code_count::system_ns] = system_ms * sample::ms;
+  out[core::code_count::faults] = faults;
+  return out;
+}
+
+rules::rank_code code_with(core::stable_key block, std::int64_t ms, std::int64_t work, const core::code_counts& counts) {
+  rules::rank_code out;
+  out.block = block;
+  out.ns = ms * sample::ms;
+  out.visits = 900;
+  out.work = work;
+  out.counts = counts;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a rank that yields its processor while it waits is not held up") {
+  rules::processor_use waiting;
+  waiting.ran_ns = 500 * sample::ms, waiting.ran_times = 100;
+  waiting.delay_ns = 1000 * sample::ms;
+  CHECK(waiting.held_up_ns() == 1000 * sample::ms);  // it spins
+  waiting.ran_times = 10000;
+  CHECK(waiting.held_up_ns() == 0);
+}
+
+TEST_CASE("why a rank is slower is what was counted of the block, if that is half of the excess") {
+  // Rank 2 takes one second more than the others.
+  const auto problem = [](const core::code_counts& counts, std::int64_t work, const core::code_counts& others = {}) {
     rules::code_table code;
     for (int rank = 0; rank < 4; ++rank) {
-      const base::pod_vector<rules::rank_code> own = {{sample::compute, (rank == 2 ? 2 : 1) * 1000 * sample::ms, 900, work}};
-      code.merge(rules::code_of(rank, own, rank == 2 ? processor : rules::processor_use()));
+      const base::pod_vector<rules::rank_code> own = {
+          code_with(sample::compute, rank == 2 ? 2000 : 1000, work, rank == 2 ? counts : others)};
+      code.merge(rules::code_of(rank, own));
     }
     const rules::code_use* const use = code.find(sample::compute);
     return std::string(rules::code_spread::of(use, code.whole, 4, 1000 * sample::ms).excess);
   };
-  rules::processor_use half, waiting;
-  waiting.ran_ns = 500 * sample::ms, waiting.ran_times = 100;
-  half.delay_ns = waiting.delay_ns = 1000 * sample::ms;
-  half.own_delay_ns = 1000 * sample::ms;
-  CHECK(waiting.held_up_ns() == 1000 * sample::ms);  // it spins while it waits
-  waiting.ran_times = 10000;
-  CHECK(waiting.held_up_ns() == 0);  // it yields
-  CHECK(problem(half, 0) == "shared");
-  CHECK(problem(half, 100) == "shared");
-  CHECK(problem(waiting, 100) == "speed");  // in MPI it had no processor
+  CHECK(problem(counts_of(500, 0, 0), 0) == "shared");
+  CHECK(problem(counts_of(500, 0, 0), 100) == "shared");
+  CHECK(problem(counts_of(499, 0, 0), 100) == "speed");
   CHECK(problem({}, 0) == "unknown");
   CHECK(problem({}, 100) == "speed");
-  // The excess is one second. The kernel's time counts from half of it, and is page faults unless each took more than 50 us.
-  rules::processor_use kernel;
-  kernel.own_system_ns = 500 * sample::ms, kernel.own_faults = 10000;
-  CHECK(problem(kernel, 100) == "faults");
-  kernel.own_faults = 9999;
-  CHECK(problem(kernel, 100) == "system");
-  kernel.own_system_ns = 499 * sample::ms;
-  CHECK(problem(kernel, 100) == "speed");
+  // The kernel's time is page faults unless each took more than 50 us.
+  CHECK(problem(counts_of(0, 500, 10000), 100) == "faults");
+  CHECK(problem(counts_of(0, 500, 9999), 100) == "system");
+  CHECK(problem(counts_of(0, 499, 10000), 100) == "speed");
+  const auto processor = [](std::int64_t seconds, std::int64_t instructions, std::int64_t cycles) {
+    core::code_counts out{};
+    out[core::code_count::counted_ns] = seconds * 1000 * sample::ms;
+    out[core::code_count::instructions] = instructions;
+    out[core::code_count::cycles] = cycles;
+    return out;
+  };
+  const core::code_counts usual = processor(1, 1000000, 2000000);
+  CHECK(problem(processor(2, 2000000, 4000000), 100, usual) == "instructions");
+  CHECK(problem(processor(2, 1000000, 4000000), 0, usual) == "cycles");
+  CHECK(problem(processor(2, 1000000, 2000000), 0, usual) == "frequency");
+  CHECK(problem(processor(2, 2000000, 4000000), 100) == "speed");  // the others were not counted
 }
 
 TEST_CASE("time in the kernel that all ranks spend makes none of them slow") {
   rules::code_table code;
-  rules::processor_use kernel;
-  kernel.own_system_ns = 900 * sample::ms, kernel.own_faults = 200000;
   for (int rank = 0; rank < 4; ++rank) {
-    const base::pod_vector<rules::rank_code> own = {{sample::compute, (rank == 2 ? 2 : 1) * 1000 * sample::ms, 900, 0}};
-    code.merge(rules::code_of(rank, own, kernel));
+    const base::pod_vector<rules::rank_code> own = {
+        code_with(sample::compute, rank == 2 ? 2000 : 1000, 0, counts_of(0, 900, 200000))};
+    code.merge(rules::code_of(rank, own));
   }
   const auto spread = rules::code_spread::of(code.find(sample::compute), code.whole, 4, 1000 * sample::ms);
   CHECK(std::string(spread.excess) == "unknown");
   CHECK(spread.more_faults == 0);
 }
 
-TEST_CASE("time in the kernel is compared with all other ranks, also where few run the block") {
+TEST_CASE("time in the kernel is compared with the other ranks that run the block") {
   rules::code_table code;
   for (int rank = 0; rank < 4; ++rank) {
-    rules::processor_use kernel;
-    kernel.own_system_ns = (rank == 2 ? 700 : 200) * sample::ms, kernel.own_faults = rank == 2 ? 70000 : 20000;
-    const base::pod_vector<rules::rank_code> own = {
-        {rank < 2 ? sample::pack : sample::compute, (rank == 2 ? 2 : 1) * 1000 * sample::ms, 900, 0}};
-    code.merge(rules::code_of(rank, own, kernel));
+    const base::pod_vector<rules::rank_code> own = {code_with(rank < 2 ? sample::pack : sample::compute,
+                                                              rank == 2 ? 2000 : 1000, 0,
+                                                              counts_of(0, rank == 2 ? 700 : 200, rank == 2 ? 70000 : 20000))};
+    code.merge(rules::code_of(rank, own));
   }
   const auto spread = rules::code_spread::of(code.find(sample::compute), code.whole, 2, 1000 * sample::ms);
   CHECK(std::string(spread.excess) == "faults");

@@ -16,6 +16,7 @@
 #include <whywait/explain/thread_ranks.hpp>
 #include <whywait/finalize/advising.hpp>
 #include <whywait/finalize/fail_check.hpp>
+#include <whywait/finalize/fault_cost.hpp>
 #include <whywait/finalize/process_names.hpp>
 #include <whywait/finalize/ran_code.hpp>
 #include <whywait/report/assemble.hpp>
@@ -68,13 +69,14 @@ inline void warn_of_interposing(const core::registry& registry, reports::run_fac
 }
 
 /// Facts about the run that the explanation does not contain.
-inline reports::run_facts facts_of(const core::registry& registry, const solo_records& records) {
+inline reports::run_facts facts_of(core::registry& registry, const solo_records& records) {
   const finalize::process_records& all = records.all;
   const core::shared_clock& clock = all.history.clock;
   reports::run_facts facts;
   facts.origin =
       reports::origin_of_process(static_cast<double>(clock(core::cycle_clock::now()) - clock(all.begin_ticks)) * 1e-9);
   facts.threads_only = true;
+  facts.unrecorded = unrecorded_threads_of(registry);
   facts.seconds = static_cast<double>(clock(all.last_ticks) - clock(all.begin_ticks)) * 1e-9;
   facts.unseen_seconds = static_cast<double>(clock(all.last_ticks) - clock(all.end_ticks)) * 1e-9;
   facts.primitives = static_cast<std::int64_t>(all.primitives);
@@ -84,6 +86,9 @@ inline reports::run_facts facts_of(const core::registry& registry, const solo_re
   facts.short_waits = static_cast<std::int64_t>(all.short_waits);
   facts.short_wait_seconds = static_cast<double>(all.short_ticks) * clock.ns_per_tick * 1e-9;
   facts.least_wait_seconds = static_cast<double>(all.least_ticks) * clock.ns_per_tick * 1e-9;
+  const record::location* const here = record::this_location();
+  if (here != nullptr && here->calls != nullptr)
+    reports::name_not_counted(facts, here->calls->counter.offered(), here->calls->counter.refused());
   reports::add_settings(facts);
   warn_of_interposing(registry, facts);
   if (all.first_closed_ticks != 0)
@@ -144,8 +149,9 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
     if (names_here.contains(key)) known.push_back(key);
   base::names names = names_here.names_of(known);
   names.clear_needless_callers();
-  rules::evaluation advice =
-      finalize::advise(registry.config.rules, found, names, std::move(contributions), false, false, {}, facts);
+  found.fault_ns = finalize::cost_of_fault_ns();
+  rules::evaluation advice = finalize::advise(registry.config.rules, found, names, std::move(contributions), false, false, {},
+                                              facts, most_divided_ns(found, used));
   reports::result result = reports::assemble(found, names, std::move(facts), advice);
   result.run.locations = result.run.ranks;  // also threads without a record
   asleep.tell(result.asleep, names);
@@ -157,8 +163,9 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
 /// Whether pthread functions are interposed in a process that has no second thread: `whywait run` observes all processes that a program
 /// starts, for example those of a shell script.
 inline bool is_without_threads(core::registry& registry) {
-  finalize::locked guard(registry.mutex);
-  return registry.interposed.active != 0 && registry.location_count <= 1;
+  if (registry.interposed.active == 0 || unrecorded_threads_of(registry).matter()) return false;
+  const finalize::locked guard(registry.mutex);
+  return registry.location_count <= 1;
 }
 
 /// At the end of the program: prints and writes what the settings request.

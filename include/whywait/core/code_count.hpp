@@ -1,0 +1,76 @@
+#ifndef WHYWAIT_CORE_CODE_COUNT_HPP
+#define WHYWAIT_CORE_CODE_COUNT_HPP
+
+#include <whywait/core/sync_record.hpp>
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// What is counted of code besides its time. The first four come from the kernel, the others from the processor, and only in
+/// user space.
+enum class code_count : uint32_t {
+  delay_ns,      ///< ready to run without a processor
+  system_ns,     ///< in the kernel; Linux samples it with its timer, so that only sums are right
+  faults,        ///< page faults
+  preemptions,   ///< how often the kernel gave the processor to others
+  counted_ns,    ///< time in user space in which the following were counted
+  instructions,
+  cycles,
+  stalled,       ///< of the cycles, those that waited for memory
+  count_
+};
+constexpr size_t code_counts_size = static_cast<size_t>(code_count::count_);
+
+/// The counts of some code.
+struct code_counts {
+  int64_t values[code_counts_size];
+
+  int64_t operator[](code_count what) const noexcept { return values[static_cast<size_t>(what)]; }
+  int64_t& operator[](code_count what) noexcept { return values[static_cast<size_t>(what)]; }
+  bool nothing() const noexcept {
+    int64_t all = 0;
+    for (const int64_t v : values) all |= v;
+    return all == 0;
+  }
+  void add(const code_counts& o) noexcept {
+    for (size_t i = 0; i != code_counts_size; ++i) values[i] += o.values[i];
+  }
+};
+
+/// A reading of the counts is some steps at the end of the segment after which it was made: what was counted since the last
+/// one, two counts a step, as visits and work. Their numbers are beyond those of all places.
+namespace counted_step {
+constexpr uint32_t first = 0xffffff00u;
+constexpr uint32_t restart = first + 0x80;  ///< from here on: what was counted before belongs to no code
+
+inline bool is(const path_step& s) noexcept { return s.block >= first; }
+constexpr uint32_t steps = (code_counts_size + 1) / 2;
+
+/// Adds what a step holds.
+inline void add(const path_step& s, code_counts& to) noexcept {
+  const size_t at = size_t(2) * (s.block - first);
+  if (s.block < first || at + 1 >= code_counts_size + 1) return;
+  to.values[at] += static_cast<int64_t>(s.visits);
+  if (at + 1 < code_counts_size) to.values[at + 1] += static_cast<int64_t>(s.work);
+}
+/// Calls keep(step) for the steps of a reading.
+template <class Keep>
+void write(const code_counts& from, Keep&& keep) noexcept {
+  for (uint32_t i = 0; i != steps; ++i) {
+    const size_t at = size_t(2) * i;
+    const uint64_t a = static_cast<uint64_t>(from.values[at]);
+    const uint64_t b = at + 1 < code_counts_size ? static_cast<uint64_t>(from.values[at + 1]) : 0;
+    if ((a | b) != 0) keep(path_step{first + i, 0, a, 0, b});
+  }
+}
+}// namespace counted_step
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif

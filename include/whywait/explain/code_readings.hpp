@@ -1,0 +1,105 @@
+#ifndef WHYWAIT_EXPLAIN_CODE_READINGS_HPP
+#define WHYWAIT_EXPLAIN_CODE_READINGS_HPP
+
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/core/code_count.hpp>
+#include <whywait/core/nearest.hpp>
+#include <whywait/core/stable_key.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Key of what was counted of a block. In a profile, `within` is the block, and the count is the work.
+constexpr core::stable_key count_key(core::code_count what) noexcept {
+  return 0x636f756e74730000u + static_cast<core::stable_key>(what);
+}
+/// Whether a key is one of these; then `what` is the count.
+constexpr bool is_count_key(core::stable_key key, core::code_count& what) noexcept {
+  if (key - count_key(core::code_count{}) >= core::code_counts_size) return false;
+  what = static_cast<core::code_count>(key - count_key(core::code_count{}));
+  return true;
+}
+
+/// Assigns what was counted between two readings to the blocks of one location that ran between them (docs/method.md 1.11).
+/// Memory: one entry per block that ran since the last reading.
+class code_readings {
+ public:
+  /// Code of a block ran for some time.
+  void ran(std::uint32_t block, std::int64_t ns) {
+    if (ns <= 0) return;
+    code_ns_ += ns;
+    if (block >= places_.size()) places_.resize(block + 1, 0);
+    const std::uint32_t known = places_[block];
+    if (known < blocks_.size() && blocks_[known].block == block) {
+      blocks_[known].ns += ns;
+      return;
+    }
+    places_[block] = static_cast<std::uint32_t>(blocks_.size());
+    blocks_.push_back({block, ns});
+  }
+  /// A call took some time.
+  void called(std::int64_t ns) noexcept { calls_ns_ += ns > 0 ? ns : 0; }
+
+  /// Takes a step; false: it is not one of a reading.
+  bool take(const core::path_step& step) {
+    if (!core::counted_step::is(step)) return false;
+    if (step.block == core::counted_step::restart) {
+      restart();
+    } else {
+      core::counted_step::add(step, counted_);
+      read_ = true;
+    }
+    return true;
+  }
+
+  /// The segment ends: calls give(block, count, value) for what readings in it have counted. Nothing is assigned if calls took
+  /// more than an eighth of the time, because what was counted in them is not known.
+  template <class Give>
+  void end_segment(Give&& give) {
+    if (!read_) return;
+    if (code_ns_ > 0 && 8 * calls_ns_ <= code_ns_ + calls_ns_) {
+      for (std::size_t c = 0; c != core::code_counts_size; ++c) {
+        if (counted_.values[c] == 0) continue;
+        const double each = static_cast<double>(counted_.values[c]) / static_cast<double>(code_ns_);
+        double up_to = 0;
+        std::int64_t given = 0;
+        for (const entry& e : blocks_) {  // rounded together, so that the sum is what was counted
+          up_to += each * static_cast<double>(e.ns);
+          const std::int64_t value = core::nearest(up_to) - given;
+          given += value;
+          if (value != 0) give(e.block, static_cast<core::code_count>(c), value);
+        }
+      }
+    }
+    restart();
+  }
+
+ private:
+  struct entry {
+    std::uint32_t block;
+    std::int64_t ns;
+  };
+
+  void restart() noexcept {
+    blocks_.clear();
+    code_ns_ = calls_ns_ = 0;
+    counted_ = {};
+    read_ = false;
+  }
+
+  base::pod_vector<entry> blocks_;
+  base::pod_vector<std::uint32_t> places_;  ///< by block: where its entry may be
+  std::int64_t code_ns_ = 0, calls_ns_ = 0;
+  core::code_counts counted_{};
+  bool read_ = false;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,198 @@
+#ifndef WHYWAIT_RECORD_CODE_COUNTER_HPP
+#define WHYWAIT_RECORD_CODE_COUNTER_HPP
+
+#include <whywait/core/clock.hpp>
+#include <whywait/core/code_count.hpp>
+#include <whywait/record/processor_counters.hpp>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace whywait {
+inline namespace v0 {
+namespace record {
+
+/// What the kernel and the processor counted of one thread while it ran code outside observed calls. Read at observed calls, at
+/// most once in 512 times a reading (about 1 ms), so that readings take at most 0.4 % of the run, and after calls of that length.
+/// Files are opened when a thread has lived for about 10 ms, so that short threads cost nothing, and closed when it ends. What
+/// cannot be read did not change. Owned by one thread; zeroed memory is a valid start.
+class code_counter {
+ public:
+  /// Whether a reading is due. The first time, this thread is met.
+  bool is_due(uint64_t now) const noexcept { return now >= due_; }
+  bool is_long(uint64_t ticks) const noexcept { return ticks > long_ticks_; }
+
+  /// Counts from now on. About 20 us.
+  void start() noexcept {
+    const kept_errno kept;
+    open();
+    last_ = read();
+  }
+  /// The thread has just begun: what it did so far counts.
+  void begin_thread() noexcept {
+    stop();
+    fresh_ = true;
+  }
+  /// The thread ends. Closes all files.
+  void stop() noexcept {
+    const kept_errno kept;
+    close_files();
+    *this = code_counter();
+  }
+  /// In the child of a fork, which must not read the counters of its parent. Writes nothing: the parent may use this memory.
+  void close_files() const noexcept {
+    if (state_ != reading) return;
+    if (file_ >= 0 && inode_of(file_) == inode_)
+      syscall(SYS_close, file_);  // else the program closed it, and has opened one of its own
+    processor_.close_files();
+  }
+
+  /// Code ends at `now`: returns what was counted since the last reading, or false if nothing was. `ticks`: how long the code took
+  /// since the last call.
+  __attribute__((noinline, cold)) bool end_code(uint64_t now, uint64_t ticks, core::code_counts& out) noexcept {
+    const kept_errno kept;
+    if (state_ != reading && !meet(now)) return false;
+    const values before = last_;
+    last_ = read();
+    due_ = now + long_ticks_;
+    out = last_.since(before);
+    if (ticks > long_ticks_) own_.add(out);
+    return !out.nothing();
+  }
+  /// A long call, or a pause, ended at `now`: what was counted in it is not the code's.
+  __attribute__((noinline, cold)) void end_call(uint64_t now) noexcept {
+    if (state_ != reading) return;
+    const kept_errno kept;
+    last_ = read();
+    due_ = now + long_ticks_;
+  }
+
+  /// Of long stretches of code, and what was counted shortly before them; up to the last call.
+  const core::code_counts& own() const noexcept { return own_; }
+  bool is_open() const noexcept { return state_ == reading; }
+  /// What the machine counts, a bit for each core::code_count.
+  uint32_t offered() const noexcept {
+    if (state_ != reading) return 0;
+    return (file_ >= 0 ? 1u : 0u) | 0xeu | processor_.offered();
+  }
+  /// Why the processor's counters cannot be read, as errno; 0: they can, or were not tried.
+  int32_t refused() const noexcept { return processor_.refused(); }
+
+ private:
+  struct kept_errno {  // the program's
+    const int was = errno;
+    ~kept_errno() { errno = was; }
+  };
+
+  enum state_t : uint32_t { unmet, met, reading };
+  static constexpr uint64_t readings_between = 512, readings_before = 16384;
+
+  struct values {
+    core::code_counts counts;  // from the kernel
+    processor_counters::values processor;
+
+    core::code_counts since(const values& before) const noexcept {
+      core::code_counts out{};
+      for (size_t i = 0; i != 4; ++i) {
+        const int64_t more = counts.values[i] - before.counts.values[i];
+        out.values[i] = more > 0 ? more : 0;
+      }
+      processor.since(before.processor, out[core::code_count::system_ns], out);
+      return out;
+    }
+  };
+
+  // Before the first call nothing is known of a thread. False: it is too young for files of its own. What the kernel counted since
+  // it was met, or since it began, is counted all the same; of a thread that was not seen to begin without `delay_ns`.
+  bool meet(uint64_t now) noexcept {
+    if (state_ == met) {
+      core::code_counts first = last_.counts;
+      open();
+      if (!fresh_) first[core::code_count::delay_ns] = last_.counts[core::code_count::delay_ns];
+      last_.counts = first;
+      return true;
+    }
+    state_ = met;
+    file_ = -1;
+    core::code_counts so_far = {};
+    uint64_t least = ~uint64_t(0);
+    for (int i = 0; i != 4; ++i) {  // another thread may have the processor during one of them
+      const uint64_t begin = core::cycle_clock::now();
+      read_kernel(so_far);
+      const uint64_t ticks = core::cycle_clock::now() - begin;
+      if (ticks < least) least = ticks;
+    }
+    due_ = now + readings_before * least;
+    long_ticks_ = ~uint64_t(0);
+    if (!fresh_) last_.counts = so_far;
+    return false;
+  }
+
+  static uint64_t inode_of(int file) noexcept {
+    struct stat about;
+    return fstat(file, &about) == 0 ? uint64_t(about.st_ino) : 0;
+  }
+  static int open_delay() noexcept {
+    return static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));
+  }
+
+  void open() noexcept {
+    file_ = open_delay();
+    inode_ = inode_of(file_);
+    processor_.open();
+    state_ = reading;
+    uint64_t least = ~uint64_t(0);
+    for (int i = 0; i < 4; ++i) {
+      const uint64_t begin = core::cycle_clock::now();
+      last_ = read();
+      const uint64_t ticks = core::cycle_clock::now() - begin;
+      if (ticks < least) least = ticks;
+    }
+    long_ticks_ = readings_between * least;
+    due_ = core::cycle_clock::now() + long_ticks_;
+  }
+
+  // About 2 us.
+  values read() const noexcept {
+    values out = last_;
+    processor_.read(out.processor);
+    read_kernel(out.counts);
+    return out;
+  }
+  void read_kernel(core::code_counts& out) const noexcept {
+    rusage used;
+    if (getrusage(RUSAGE_THREAD, &used) == 0) {
+      out[core::code_count::system_ns] = int64_t(used.ru_stime.tv_sec) * 1000000000 + int64_t(used.ru_stime.tv_usec) * 1000;
+      out[core::code_count::faults] = int64_t(used.ru_minflt) + int64_t(used.ru_majflt);
+      out[core::code_count::preemptions] = int64_t(used.ru_nivcsw);
+    }
+    char text[96];  // "<ns on a processor> <ns ready without one> <times>"
+    const long size = file_ < 0 ? 0 : syscall(SYS_pread64, file_, text, sizeof text, 0L);
+    long i = 0;
+    while (i < size && text[i] != ' ') ++i;
+    if (++i >= size) return;
+    int64_t delay = 0;
+    for (; i < size && text[i] >= '0' && text[i] <= '9'; ++i) delay = 10 * delay + (text[i] - '0');
+    out[core::code_count::delay_ns] = delay;
+  }
+
+  uint64_t due_ = 0, long_ticks_ = 0;  // first: each call reads them
+  values last_ = {};
+  core::code_counts own_ = {};
+  processor_counters processor_ = {};
+  uint64_t inode_ = 0;  // of file_
+  int file_ = -1;  // not valid before `reading`
+  uint32_t state_ = unmet;
+  bool fresh_ = false;
+};
+
+}  // namespace record
+}  // namespace v0
+}  // namespace whywait
+
+#endif

@@ -1,0 +1,45 @@
+// timeout: 60
+// not: thread address
+// beside: nothing
+// stderr ~ time without a processor|no counters of the processor
+// stderr !~ threads that were not recorded
+// tries 6
+//
+// Two threads run the same code; one is slow for a known reason. See slower.hpp.
+#include "slower.hpp"
+
+#include <whywait/thread.hpp>
+#include <whywait/whywait.hpp>
+
+#include <cstdint>
+#include <thread>
+
+int main() {
+  slower::competitor other;
+  if (!slower::pin(0)) return std::fprintf(stderr, "no counters of the processor: one processor only; skipped\n"), 0;
+  static slower::shared_line line;
+  const std::uint64_t rounds = slower::rounds_of(0.010);
+  whywait::barrier meet(2);
+  const auto run = [&](int number) {
+    slower::pin(number);
+    slower::side mine(number, line, other, rounds);
+    const auto each = [&](auto step) {
+      for (int i = 0; i != slower::steps; ++i) {
+        step();
+        meet.arrive_and_wait();
+      }
+    };
+    meet.arrive_and_wait();
+    mine.let_compete(true);
+    each([&] { mine.with_competitor(); });
+    mine.let_compete(false);
+    each([&] { mine.touch(); });
+    each([&] { mine.instructions(); });
+    each([&] { mine.ping_pong(); });
+    each([&] { mine.stride(); });
+  };
+  whywait::thread slow(run, 1);
+  run(0);
+  slow.join();
+  return slower::result_of(whywait::report());
+}

@@ -1,0 +1,236 @@
+#ifndef WHYWAIT_TESTS_THREADS_SLOWER_HPP
+#define WHYWAIT_TESTS_THREADS_SLOWER_HPP
+
+// Programs that one side makes slow in one known way each. Two sides run each case step by step; after each step they meet.
+
+#include <whywait/record.hpp>
+#include <whywait/result.hpp>
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <ctime>
+#include <vector>
+
+namespace slower {
+
+constexpr std::size_t page = 4096, touched = std::size_t(24) << 20;
+constexpr int steps = 12;
+
+inline double now() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+/// Puts the calling thread on one of the processors that it may use. False: there are fewer than two.
+inline bool pin(int which) {
+  static const cpu_set_t all = [] {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    sched_getaffinity(0, sizeof set, &set);
+    return set;
+  }();
+  int seen = 0;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &all) || seen++ != which) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    return CPU_COUNT(&all) >= 2 && sched_setaffinity(0, sizeof one, &one) == 0;
+  }
+  return false;
+}
+
+/// A process on the second processor that computes while it is told to. Made before there are threads.
+class competitor {
+ public:
+  competitor() {
+    state_ = static_cast<std::atomic<int>*>(mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    const pid_t parent = getpid();
+    child_ = fork();
+    if (child_ != 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    pin(1);
+    while (*state_ != 2 && getppid() == parent)
+      if (*state_ == 0) usleep(200);
+    _exit(0);
+  }
+  ~competitor() {
+    *state_ = 2;
+    waitpid(child_, nullptr, 0);
+  }
+  competitor(const competitor&) = delete;
+  competitor& operator=(const competitor&) = delete;
+  void run(bool on) { *state_ = on ? 1 : 0; }
+
+ private:
+  std::atomic<int>* state_;
+  pid_t child_;
+};
+
+__attribute__((noinline)) inline std::uint64_t compute(std::uint64_t rounds) {
+  std::uint64_t x = rounds;
+  for (std::uint64_t i = 0; i < rounds; ++i) {
+    x = x * 6364136223846793005u + 1442695040888963407u;
+    __asm__ volatile("" : "+r"(x));
+  }
+  return x;
+}
+
+/// Rounds of `compute` for some time on a processor that nothing else uses.
+inline std::uint64_t rounds_of(double seconds) {
+  double best = 1;
+  for (int i = 0; i < 5; ++i) {
+    const double begin = now();
+    compute(1000000);
+    best = std::min(best, now() - begin);
+  }
+  return static_cast<std::uint64_t>(seconds / best * 1e6);
+}
+
+inline unsigned char* map_memory() {
+  void* const at = mmap(nullptr, touched, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  madvise(at, touched, MADV_NOHUGEPAGE);
+  return static_cast<unsigned char*>(at);
+}
+
+struct shared_line {
+  alignas(64) std::atomic<std::uint64_t> mine[2];  // in one cache line
+};
+
+/// One side: 0 is fast, 1 is slow.
+class side {
+ public:
+  /// `rounds`: of `compute`, the same for both.
+  side(int number, shared_line& line, competitor& other, std::uint64_t rounds)
+      : slow_(number == 1), line_(line), other_(other), rounds_(rounds), memory_(map_memory()), walk_(1 << 22) {
+    for (std::size_t i = 0; i < touched; i += page) memory_[i] = 1;
+    for (std::size_t i = 0; i < walk_.size(); ++i) walk_[i] = static_cast<std::uint32_t>(i);
+  }
+  ~side() { munmap(memory_, touched); }
+  side(const side&) = delete;
+  side& operator=(const side&) = delete;
+
+  void with_competitor() {
+    whywait::region inside("competitor");
+    compute(rounds_);
+  }
+  void let_compete(bool on) {
+    if (slow_) other_.run(on);
+  }
+
+  void touch() {
+    whywait::region inside("first touch");
+    unsigned char* const fresh = slow_ ? map_memory() : memory_;
+    for (std::size_t i = 0; i < touched; i += page) fresh[i] = 1;
+    if (slow_) munmap(fresh, touched);
+  }
+  void instructions() {
+    whywait::region inside("instructions");
+    compute(slow_ ? 2 * rounds_ : rounds_);
+  }
+  /// The fast side adds to a number in a line of its own, then for a while to one in the line of the slow side.
+  void ping_pong() {
+    {
+      whywait::region inside("ping-pong");
+      std::atomic<std::uint64_t>& mine = slow_ ? line_.mine[0] : own_;
+      for (int i = 0; i < 400000; ++i) mine.fetch_add(1, std::memory_order_relaxed);
+    }
+    if (slow_) return;
+    whywait::region inside("disturb");
+    for (const double end = now() + 0.006; now() < end;)
+      for (int i = 0; i < 100; ++i) line_.mine[1].fetch_add(1, std::memory_order_relaxed);
+  }
+  /// The same additions in the order of memory, or 4099 lines apart.
+  void stride() {
+    whywait::region inside("stride");
+    const std::size_t by = slow_ ? 4099 * 16 : 1;
+    std::uint32_t sum = 0;
+    for (std::size_t i = 0, at = 0; i < (std::size_t(1) << 20); ++i, at = (at + by) & (walk_.size() - 1)) sum += walk_[at];
+    sink_ = sum;
+  }
+
+ private:
+  const bool slow_;
+  shared_line& line_;
+  competitor& other_;
+  const std::uint64_t rounds_;
+  unsigned char* const memory_;
+  std::vector<std::uint32_t> walk_;
+  alignas(64) std::atomic<std::uint64_t> own_{0};
+  volatile std::uint32_t sink_ = 0;
+};
+
+inline int failures = 0;
+
+/// What made the slow side slow in a region.
+enum class reason { preempted, kernel, instructions, cycles };
+
+/// Checks that the waits for a region have that reason, with at least 80 % of the difference, and none of the others.
+inline void check(const whywait::result& found, const char* region, reason why) {
+  double speed = 0, visits = 0, known[4] = {}, frequency = 0, not_counted = 0;
+  bool counted = false;
+  for (const whywait::result::wait& w : found.waits)
+    for (const whywait::result::cause& c : w.causes) {
+      if (c.block != region) continue;
+      speed += c.speed_seconds;
+      visits += c.visits_seconds;
+      known[0] += c.slower.preempted_seconds;
+      known[1] += c.slower.kernel_seconds;
+      known[2] += c.slower.instructions_seconds;
+      known[3] += c.slower.cycles_seconds;
+      frequency += c.slower.frequency_seconds;
+      not_counted += c.slower.not_counted_seconds;
+      counted = counted || c.slower.counted;
+    }
+  std::fprintf(stderr,
+               "%s: slower %.4f s: without a processor %.4f, kernel %.4f, instructions %.4f, cycles %.4f, frequency %.4f, not "
+               "counted %.4f%s\n",
+               region, speed, known[0], known[1], known[2], known[3], frequency, not_counted,
+               counted ? "" : " (no counters of the processor)");
+  const auto fail = [region](const char* what) {
+    ++failures;
+    std::fprintf(stderr, "NOT SO in %s: %s\n", region, what);
+  };
+  if (speed < 0.02 && why == reason::cycles && !counted) {  // a shared cache makes it as fast, or memory is quick
+    std::fprintf(stderr, "%s: not slower on this machine; skipped\n", region);
+    return;
+  }
+  if (speed < 0.02) return fail("the slow side is not slower");
+  if (std::fabs(visits) > 0.05 * speed) fail("visits differ");
+  if (std::fabs(known[0] + known[1] + known[2] + known[3] + frequency + not_counted - speed) > 1e-5)
+    fail("the parts do not add up");
+  const int wanted = static_cast<int>(why);
+  const bool by_processor = wanted >= 2;
+  if (by_processor && !counted) {
+    if (not_counted < 0.8 * speed) fail("it should be not counted");
+    for (int i = 0; i < 2; ++i)
+      if (std::fabs(known[i]) > 0.2 * speed) fail("a reason that it does not have");
+    return;
+  }
+  if (known[wanted] < 0.8 * speed) fail("its reason has less than 80 %");
+  for (int i = 0; i < 4; ++i)
+    if (i != wanted && known[i] > 0.2 * speed) fail("a reason that it does not have");
+}
+
+inline int result_of(const whywait::result& found) {
+  check(found, "competitor", reason::preempted);
+  check(found, "first touch", reason::kernel);
+  check(found, "instructions", reason::instructions);
+  check(found, "ping-pong", reason::cycles);
+  check(found, "stride", reason::cycles);
+  return failures == 0 ? 0 : 1;
+}
+
+}  // namespace slower
+
+#endif

@@ -1,0 +1,150 @@
+#include <whywait/core/clock.hpp>
+#include <whywait/record/code_counter.hpp>
+
+#include <doctest/doctest.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <set>
+#include <string>
+#include <thread>
+
+using namespace whywait;
+using core::code_count;
+using core::code_counts;
+using record::code_counter;
+using record::processor_counters;
+
+namespace {
+
+std::set<int> open_files() {
+  std::set<int> out;
+  DIR* const all = opendir("/proc/self/fd");
+  while (const dirent* const each = readdir(all)) {
+    const int file = std::atoi(each->d_name);
+    if (each->d_name[0] != '.' && file != dirfd(all)) out.insert(file);
+  }
+  closedir(all);
+  return out;
+}
+
+void touch_pages(std::size_t pages) {
+  char* const at = static_cast<char*>(mmap(nullptr, pages * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  madvise(at, pages * 4096, MADV_NOHUGEPAGE);
+  for (std::size_t i = 0; i != pages; ++i) at[i * 4096] = 1;
+  munmap(at, pages * 4096);
+}
+
+code_counts since(const processor_counters::values& before, const processor_counters::values& after, std::int64_t system_ns) {
+  code_counts out{};
+  after.since(before, system_ns, out);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("counters of the processor: scaled if they shared the hardware, nothing if they were set back or did not run") {
+  const processor_counters::values before = {1000, 1000, {50, 60, 0}};
+  const code_counts all = since(before, {3000, 3000, {150, 360, 20}}, 500);
+  CHECK(all[code_count::counted_ns] == 1500);
+  CHECK(all[code_count::instructions] == 100);
+  CHECK(all[code_count::cycles] == 300);
+  CHECK(all[code_count::stalled] == 20);
+  CHECK(since(before, {3000, 2000, {150, 360, 20}}, 0)[code_count::instructions] == 200);
+  CHECK(since(before, {3000, 2000, {150, 360, 20}}, 0)[code_count::counted_ns] == 2000);
+  CHECK(since(before, {3000, 3000, {49, 360, 20}}, 0).nothing());
+  CHECK(since(before, {3000, 1000, {50, 60, 0}}, 0).nothing());
+  CHECK(since(before, before, 0).nothing());
+  CHECK(since(before, {3000, 3000, {150, 360, 20}}, 2000).nothing());  // all of it in the kernel
+}
+
+TEST_CASE("page faults of code are counted, those in a long call are not") {
+  code_counter counter{};
+  errno = 123;
+  counter.start();
+  CHECK((counter.offered() & 1u << static_cast<unsigned>(code_count::faults)) != 0);
+  code_counts counted{};
+  touch_pages(1000);
+  REQUIRE(counter.end_code(core::cycle_clock::now(), 0, counted));
+  CHECK(counted[code_count::faults] >= 1000);
+  CHECK(counted[code_count::faults] < 1400);  // shadow memory of AddressSanitizer included
+  touch_pages(1000);
+  counter.end_call(core::cycle_clock::now());
+  counted = {};
+  counter.end_code(core::cycle_clock::now(), 0, counted);
+  CHECK(counted[code_count::faults] < 100);
+  CHECK(errno == 123);
+  counter.stop();
+  CHECK(errno == 123);
+}
+
+TEST_CASE("a reading is due about every millisecond, and a young thread has no files") {
+  std::thread([] {
+    const std::set<int> before = open_files();
+    code_counter counter{};
+    counter.begin_thread();
+    code_counts counted{};
+    const std::uint64_t begin = core::cycle_clock::now();
+    CHECK(counter.is_due(begin));
+    CHECK_FALSE(counter.end_code(begin, 0, counted));
+    CHECK_FALSE(counter.is_due(begin + 1));
+    CHECK(open_files() == before);
+    touch_pages(500);
+    const std::uint64_t later = begin + (std::uint64_t(1) << 40);
+    REQUIRE(counter.is_due(later));
+    REQUIRE(counter.end_code(later, 0, counted));
+    CHECK(counted[code_count::faults] >= 500);  // since the thread began
+    CHECK(open_files().size() > before.size());
+    CHECK_FALSE(counter.is_due(later));
+    counter.stop();
+    CHECK(open_files() == before);
+  }).join();
+}
+
+TEST_CASE("a file that the program opened in place of one of the counter's is left alone") {
+  const std::set<int> before = open_files();
+  code_counter counter{};
+  counter.start();
+  std::set<int> own = open_files();
+  for (const int file : before) own.erase(file);
+  REQUIRE(!own.empty());
+  const int other = open("/dev/null", O_RDONLY);
+  for (const int file : own) dup2(other, file);
+  code_counts counted{};
+  counter.end_code(core::cycle_clock::now(), 0, counted);
+  counter.stop();
+  const std::set<int> after = open_files();
+  for (const int file : own) {
+    CHECK(after.count(file) == 1);
+    close(file);
+  }
+  close(other);
+}
+
+TEST_CASE("a child closes what it got from its parent, and the parent goes on") {
+  code_counter counter{};
+  const std::set<int> before = open_files();
+  counter.start();
+  const pid_t child = fork();
+  if (child == 0) {
+    counter.close_files();
+    _exit(open_files() == before ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  touch_pages(300);
+  code_counts counted{};
+  REQUIRE(counter.end_code(core::cycle_clock::now(), 0, counted));
+  CHECK(counted[code_count::faults] >= 300);
+  counter.stop();
+  CHECK(open_files() == before);
+}
