@@ -49,10 +49,12 @@
 #include <unwind.h>
 #include <linux/futex.h>
 #include <linux/perf_event.h>
+#include <linux/seccomp.h>
 #include <linux/version.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -3629,6 +3631,40 @@ void write(const code_counts& from, Keep&& keep) noexcept {
 
 #endif
 
+// ---- whywait/record/high_files.hpp
+#ifndef WHYWAIT_RECORD_HIGH_FILES_HPP
+#define WHYWAIT_RECORD_HIGH_FILES_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace record {
+
+/// Gives a file that a recorder has just opened a number that the program does not need: from half of the limit on (at most 1024),
+/// so that the program still receives the lowest numbers, and at most a quarter of what it may open, so that it does not run out.
+/// Returns the new number; negative, with errno: `file` is negative, or the quarter is in use, and then it is closed.
+/// Four system calls.
+inline int high_file(int file) noexcept {
+  if (file < 0) return file;
+  rlimit limit;
+  const bool known = getrlimit(RLIMIT_NOFILE, &limit) == 0;
+  const rlim_t all = known && limit.rlim_cur < 16384 ? limit.rlim_cur : 16384;
+  const rlim_t first = all / 2 < 1024 ? all / 2 : 1024;
+  long moved = syscall(SYS_fcntl, file, F_DUPFD_CLOEXEC, static_cast<long>(first));
+  syscall(SYS_close, file);
+  if (moved >= 0 && static_cast<rlim_t>(moved) >= first + all / 4) {
+    syscall(SYS_close, moved);
+    moved = -1;
+  }
+  if (moved < 0) errno = EMFILE;
+  return static_cast<int>(moved);
+}
+
+}  // namespace record
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/record/processor_counters.hpp
 #ifndef WHYWAIT_RECORD_PROCESSOR_COUNTERS_HPP
 #define WHYWAIT_RECORD_PROCESSOR_COUNTERS_HPP
@@ -3666,22 +3702,30 @@ class processor_counters {
     }
   };
 
+  /// refused(): not called, because a filter for system calls may end the process for it.
+  static constexpr int32_t filtered = -1;
+
   void open() noexcept {
     refused_ = 0;
     count_ = 0;
-    leader_ = open_event(PERF_COUNT_HW_INSTRUCTIONS, -1);
-    if (leader_ < 0) return refuse();
-    if (open_event(PERF_COUNT_HW_CPU_CYCLES, leader_) < 0) {
+    if (prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER) {
+      refused_ = filtered;
+      return;
+    }
+    const int leader = open_event(PERF_COUNT_HW_INSTRUCTIONS, -1);
+    if (leader < 0) return refuse();
+    if (open_event(PERF_COUNT_HW_CPU_CYCLES, leader) < 0) {
       refuse();
-      close_files();
+      close_files(true);
       count_ = 0;
       return;
     }
-    open_event(PERF_COUNT_HW_STALLED_CYCLES_BACKEND, leader_);  // many processors have no such counter
+    open_event(PERF_COUNT_HW_STALLED_CYCLES_BACKEND, leader);  // many processors have no such counter
   }
-  void close_files() const noexcept {
+  /// `mapped`: the pages are mapped here. A child of fork does not receive them, and may have mapped others in their place.
+  void close_files(bool mapped) const noexcept {
     for (uint32_t i = 0; i != count_; ++i) {
-      if (pages_[i] != nullptr) munmap(pages_[i], page_bytes());
+      if (mapped && pages_[i] != nullptr) munmap(pages_[i], page_bytes());
       if (is_own(i)) syscall(SYS_close, files_[i]);
     }
   }
@@ -3703,6 +3747,7 @@ class processor_counters {
     for (uint32_t i = 0; i != count_; ++i) bits |= 1u << (static_cast<uint32_t>(core::code_count::instructions) + i);
     return bits;
   }
+  /// Why nothing is counted, as errno or `filtered`; 0: it is, or was not tried.
   int32_t refused() const noexcept { return refused_; }
   /// Whether the last reading needed no system call.
   bool in_user_space() const noexcept {
@@ -3731,7 +3776,8 @@ class processor_counters {
 #if defined(__aarch64__)
     attributes.config1 = 2;  // readable in user space
 #endif
-    const int file = static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, leader, PERF_FLAG_FD_CLOEXEC));
+    const int file =
+        high_file(static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, leader, PERF_FLAG_FD_CLOEXEC)));
     if (file < 0) return file;
     ids_[count_] = 0;
     ioctl(file, PERF_EVENT_IOC_ID, &ids_[count_]);
@@ -3748,7 +3794,7 @@ class processor_counters {
     return low | uint64_t(high) << 32;
   }
   static uint64_t read_clock() noexcept { return __builtin_ia32_rdtsc(); }
-  static constexpr bool has_registers = true;
+  static constexpr uint32_t most_index = ~uint32_t(0);  // fixed counters have bit 30
 #elif defined(__aarch64__)
   // The number of a counter is part of the instruction.
   static uint64_t read_register(uint32_t number) noexcept {
@@ -3773,11 +3819,11 @@ class processor_counters {
     __asm__ volatile("isb; mrs %0, cntvct_el0" : "=r"(now));
     return now;
   }
-  static constexpr bool has_registers = true;
+  static constexpr uint32_t most_index = 32;  // the cycle counter
 #else
   static uint64_t read_register(uint32_t) noexcept { return 0; }
   static uint64_t read_clock() noexcept { return 0; }
-  static constexpr bool has_registers = false;
+  static constexpr uint32_t most_index = 0;
 #endif
 
   // Where the clock has fewer than 64 bits, the kernel gives a reading that it knew.
@@ -3793,7 +3839,6 @@ class processor_counters {
   }
   // The kernel changes a page only on this thread's processor, which the counter of changes shows (perf_event_open(2)).
   bool read_pages(values& out) const noexcept {
-    if (!has_registers) return false;
     values now{};
     for (uint32_t i = 0; i != count_; ++i) {
       const volatile perf_event_mmap_page* const page = pages_[i];
@@ -3803,7 +3848,7 @@ class processor_counters {
         changes = page->lock;
         __asm__ volatile("" ::: "memory");
         const uint32_t index = page->index;
-        if (page->cap_user_rdpmc == 0 || page->cap_user_time == 0 || index == 0) return false;
+        if (page->cap_user_rdpmc == 0 || page->cap_user_time == 0 || index == 0 || index > most_index) return false;
         uint64_t value = read_register(index - 1);
         const uint32_t unused = 64u - page->pmc_width;
         value = static_cast<uint64_t>(static_cast<int64_t>(value << unused) >> unused);
@@ -3827,7 +3872,6 @@ class processor_counters {
   perf_event_mmap_page* pages_[events] = {};
   uint64_t ids_[events] = {};
   int files_[events] = {};
-  int leader_ = -1;
   uint32_t count_ = 0;
   int32_t refused_ = 0;
 };
@@ -3878,14 +3922,14 @@ class code_counter {
     if (state_ != reading) return;
     if (file_ >= 0 && inode_of(file_) == inode_)
       syscall(SYS_close, file_);  // else the program closed it, and has opened one of its own
-    processor_.close_files();
+    processor_.close_files(is_own_thread());
   }
 
   /// Code ends at `now`: returns what was counted since the last reading, or false if nothing was. `ticks`: how long the code took
   /// since the last call.
   __attribute__((noinline, cold)) bool end_code(uint64_t now, uint64_t ticks, core::code_counts& out) noexcept {
     const kept_errno kept;
-    if (state_ != reading && !meet(now)) return false;
+    if (state_ == reading ? !is_own_thread() : !meet(now)) return false;
     const values before = last_;
     last_ = read();
     due_ = now + long_ticks_;
@@ -3895,8 +3939,8 @@ class code_counter {
   }
   /// A long call, or a pause, ended at `now`: what was counted in it is not the code's.
   __attribute__((noinline, cold)) void end_call(uint64_t now) noexcept {
-    if (state_ != reading) return;
     const kept_errno kept;
+    if (state_ != reading || !is_own_thread()) return;
     last_ = read();
     due_ = now + long_ticks_;
   }
@@ -3907,9 +3951,9 @@ class code_counter {
   /// What the machine counts, a bit for each core::code_count.
   uint32_t offered() const noexcept {
     if (state_ != reading) return 0;
-    return (file_ >= 0 ? 1u : 0u) | 0xeu | processor_.offered();
+    return offered_ | processor_.offered();
   }
-  /// Why the processor's counters cannot be read, as errno; 0: they can, or were not tried.
+  /// Why the processor's counters cannot be read, as errno or processor_counters::filtered; 0: they can, or were not tried.
   int32_t refused() const noexcept { return processor_.refused(); }
 
  private:
@@ -3967,14 +4011,18 @@ class code_counter {
     return fstat(file, &about) == 0 ? uint64_t(about.st_ino) : 0;
   }
   static int open_delay() noexcept {
-    return static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));
+    return high_file(static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)));
   }
+  // A child that was made without the handlers of pthread_atfork has this memory, but neither the thread nor the pages.
+  bool is_own_thread() const noexcept { return syscall(SYS_gettid) == thread_; }
 
   void open() noexcept {
+    thread_ = syscall(SYS_gettid);
     file_ = open_delay();
     inode_ = inode_of(file_);
     processor_.open();
     state_ = reading;
+    offered_ = read_kernel(last_.counts);
     uint64_t least = ~uint64_t(0);
     for (int i = 0; i < 4; ++i) {
       const uint64_t begin = core::cycle_clock::now();
@@ -3993,21 +4041,28 @@ class code_counter {
     read_kernel(out.counts);
     return out;
   }
-  void read_kernel(core::code_counts& out) const noexcept {
+  // Returns what could be read, a bit for each core::code_count: a filter for system calls may refuse some.
+  uint32_t read_kernel(core::code_counts& out) const noexcept {
+    uint32_t bits = 0;
+    const auto set = [&](core::code_count what, int64_t value) {
+      out[what] = value;
+      bits |= 1u << static_cast<uint32_t>(what);
+    };
     rusage used;
     if (getrusage(RUSAGE_THREAD, &used) == 0) {
-      out[core::code_count::system_ns] = int64_t(used.ru_stime.tv_sec) * 1000000000 + int64_t(used.ru_stime.tv_usec) * 1000;
-      out[core::code_count::faults] = int64_t(used.ru_minflt) + int64_t(used.ru_majflt);
-      out[core::code_count::preemptions] = int64_t(used.ru_nivcsw);
+      set(core::code_count::system_ns, int64_t(used.ru_stime.tv_sec) * 1000000000 + int64_t(used.ru_stime.tv_usec) * 1000);
+      set(core::code_count::faults, int64_t(used.ru_minflt) + int64_t(used.ru_majflt));
+      set(core::code_count::preemptions, int64_t(used.ru_nivcsw));
     }
     char text[96];  // "<ns on a processor> <ns ready without one> <times>"
     const long size = file_ < 0 ? 0 : syscall(SYS_pread64, file_, text, sizeof text, 0L);
     long i = 0;
     while (i < size && text[i] != ' ') ++i;
-    if (++i >= size) return;
+    if (++i >= size) return bits;
     int64_t delay = 0;
     for (; i < size && text[i] >= '0' && text[i] <= '9'; ++i) delay = 10 * delay + (text[i] - '0');
-    out[core::code_count::delay_ns] = delay;
+    set(core::code_count::delay_ns, delay);
+    return bits;
   }
 
   uint64_t due_ = 0, long_ticks_ = 0;  // first: each call reads them
@@ -4015,8 +4070,9 @@ class code_counter {
   core::code_counts own_ = {};
   processor_counters processor_ = {};
   uint64_t inode_ = 0;  // of file_
+  long thread_ = 0;
   int file_ = -1;  // not valid before `reading`
-  uint32_t state_ = unmet;
+  uint32_t state_ = unmet, offered_ = 0;
   bool fresh_ = false;
 };
 
@@ -34538,7 +34594,8 @@ struct run_facts {
   std::int64_t clock_violations = 0;  ///< causes recorded after the end of their wait
 };
 
-/// Sets what the machine does not count. `offered`: a bit for each core::code_count; 0: not known. `refused`: an errno, or 0.
+/// Sets what the machine does not count. `offered`: a bit for each core::code_count; 0: not known. `refused`: an errno; negative:
+/// perf_event_open was not called, because a filter for system calls is in force; 0: the processor has no such counter.
 inline void name_not_counted(run_facts& run, std::uint32_t offered, std::int32_t refused) {
   if (offered == 0) return;
   constexpr std::pair<core::code_count, const char*> all[] = {{core::code_count::delay_ns, "time without a processor"},
@@ -34547,7 +34604,8 @@ inline void name_not_counted(run_facts& run, std::uint32_t offered, std::int32_t
                                                               {core::code_count::stalled, "stalled cycles"}};
   for (const auto& [what, name] : all)
     if ((offered >> static_cast<std::uint32_t>(what) & 1u) == 0) run.not_counted.push_back(name);
-  if (refused != 0) run.not_counted_why = std::string("perf_event_open: ") + std::strerror(refused);
+  if (refused > 0) run.not_counted_why = std::string("perf_event_open: ") + std::strerror(refused);
+  if (refused < 0) run.not_counted_why = "perf_event_open is not called under a seccomp filter, which may end the process";
 }
 
 /// One block of an explanation: the additional time of the late side relative to the waiting side; may be negative.

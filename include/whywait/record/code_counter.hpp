@@ -49,14 +49,14 @@ class code_counter {
     if (state_ != reading) return;
     if (file_ >= 0 && inode_of(file_) == inode_)
       syscall(SYS_close, file_);  // else the program closed it, and has opened one of its own
-    processor_.close_files();
+    processor_.close_files(is_own_thread());
   }
 
   /// Code ends at `now`: returns what was counted since the last reading, or false if nothing was. `ticks`: how long the code took
   /// since the last call.
   __attribute__((noinline, cold)) bool end_code(uint64_t now, uint64_t ticks, core::code_counts& out) noexcept {
     const kept_errno kept;
-    if (state_ != reading && !meet(now)) return false;
+    if (state_ == reading ? !is_own_thread() : !meet(now)) return false;
     const values before = last_;
     last_ = read();
     due_ = now + long_ticks_;
@@ -66,8 +66,8 @@ class code_counter {
   }
   /// A long call, or a pause, ended at `now`: what was counted in it is not the code's.
   __attribute__((noinline, cold)) void end_call(uint64_t now) noexcept {
-    if (state_ != reading) return;
     const kept_errno kept;
+    if (state_ != reading || !is_own_thread()) return;
     last_ = read();
     due_ = now + long_ticks_;
   }
@@ -78,9 +78,9 @@ class code_counter {
   /// What the machine counts, a bit for each core::code_count.
   uint32_t offered() const noexcept {
     if (state_ != reading) return 0;
-    return (file_ >= 0 ? 1u : 0u) | 0xeu | processor_.offered();
+    return offered_ | processor_.offered();
   }
-  /// Why the processor's counters cannot be read, as errno; 0: they can, or were not tried.
+  /// Why the processor's counters cannot be read, as errno or processor_counters::filtered; 0: they can, or were not tried.
   int32_t refused() const noexcept { return processor_.refused(); }
 
  private:
@@ -138,14 +138,18 @@ class code_counter {
     return fstat(file, &about) == 0 ? uint64_t(about.st_ino) : 0;
   }
   static int open_delay() noexcept {
-    return static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));
+    return high_file(static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)));
   }
+  // A child that was made without the handlers of pthread_atfork has this memory, but neither the thread nor the pages.
+  bool is_own_thread() const noexcept { return syscall(SYS_gettid) == thread_; }
 
   void open() noexcept {
+    thread_ = syscall(SYS_gettid);
     file_ = open_delay();
     inode_ = inode_of(file_);
     processor_.open();
     state_ = reading;
+    offered_ = read_kernel(last_.counts);
     uint64_t least = ~uint64_t(0);
     for (int i = 0; i < 4; ++i) {
       const uint64_t begin = core::cycle_clock::now();
@@ -164,21 +168,28 @@ class code_counter {
     read_kernel(out.counts);
     return out;
   }
-  void read_kernel(core::code_counts& out) const noexcept {
+  // Returns what could be read, a bit for each core::code_count: a filter for system calls may refuse some.
+  uint32_t read_kernel(core::code_counts& out) const noexcept {
+    uint32_t bits = 0;
+    const auto set = [&](core::code_count what, int64_t value) {
+      out[what] = value;
+      bits |= 1u << static_cast<uint32_t>(what);
+    };
     rusage used;
     if (getrusage(RUSAGE_THREAD, &used) == 0) {
-      out[core::code_count::system_ns] = int64_t(used.ru_stime.tv_sec) * 1000000000 + int64_t(used.ru_stime.tv_usec) * 1000;
-      out[core::code_count::faults] = int64_t(used.ru_minflt) + int64_t(used.ru_majflt);
-      out[core::code_count::preemptions] = int64_t(used.ru_nivcsw);
+      set(core::code_count::system_ns, int64_t(used.ru_stime.tv_sec) * 1000000000 + int64_t(used.ru_stime.tv_usec) * 1000);
+      set(core::code_count::faults, int64_t(used.ru_minflt) + int64_t(used.ru_majflt));
+      set(core::code_count::preemptions, int64_t(used.ru_nivcsw));
     }
     char text[96];  // "<ns on a processor> <ns ready without one> <times>"
     const long size = file_ < 0 ? 0 : syscall(SYS_pread64, file_, text, sizeof text, 0L);
     long i = 0;
     while (i < size && text[i] != ' ') ++i;
-    if (++i >= size) return;
+    if (++i >= size) return bits;
     int64_t delay = 0;
     for (; i < size && text[i] >= '0' && text[i] <= '9'; ++i) delay = 10 * delay + (text[i] - '0');
-    out[core::code_count::delay_ns] = delay;
+    set(core::code_count::delay_ns, delay);
+    return bits;
   }
 
   uint64_t due_ = 0, long_ticks_ = 0;  // first: each call reads them
@@ -186,8 +197,9 @@ class code_counter {
   core::code_counts own_ = {};
   processor_counters processor_ = {};
   uint64_t inode_ = 0;  // of file_
+  long thread_ = 0;
   int file_ = -1;  // not valid before `reading`
-  uint32_t state_ = unmet;
+  uint32_t state_ = unmet, offered_ = 0;
   bool fresh_ = false;
 };
 

@@ -2,14 +2,17 @@
 #define WHYWAIT_RECORD_PROCESSOR_COUNTERS_HPP
 
 #include <whywait/core/code_count.hpp>
+#include <whywait/record/high_files.hpp>
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <linux/seccomp.h>
 #include <linux/version.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -46,22 +49,30 @@ class processor_counters {
     }
   };
 
+  /// refused(): not called, because a filter for system calls may end the process for it.
+  static constexpr int32_t filtered = -1;
+
   void open() noexcept {
     refused_ = 0;
     count_ = 0;
-    leader_ = open_event(PERF_COUNT_HW_INSTRUCTIONS, -1);
-    if (leader_ < 0) return refuse();
-    if (open_event(PERF_COUNT_HW_CPU_CYCLES, leader_) < 0) {
+    if (prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER) {
+      refused_ = filtered;
+      return;
+    }
+    const int leader = open_event(PERF_COUNT_HW_INSTRUCTIONS, -1);
+    if (leader < 0) return refuse();
+    if (open_event(PERF_COUNT_HW_CPU_CYCLES, leader) < 0) {
       refuse();
-      close_files();
+      close_files(true);
       count_ = 0;
       return;
     }
-    open_event(PERF_COUNT_HW_STALLED_CYCLES_BACKEND, leader_);  // many processors have no such counter
+    open_event(PERF_COUNT_HW_STALLED_CYCLES_BACKEND, leader);  // many processors have no such counter
   }
-  void close_files() const noexcept {
+  /// `mapped`: the pages are mapped here. A child of fork does not receive them, and may have mapped others in their place.
+  void close_files(bool mapped) const noexcept {
     for (uint32_t i = 0; i != count_; ++i) {
-      if (pages_[i] != nullptr) munmap(pages_[i], page_bytes());
+      if (mapped && pages_[i] != nullptr) munmap(pages_[i], page_bytes());
       if (is_own(i)) syscall(SYS_close, files_[i]);
     }
   }
@@ -83,6 +94,7 @@ class processor_counters {
     for (uint32_t i = 0; i != count_; ++i) bits |= 1u << (static_cast<uint32_t>(core::code_count::instructions) + i);
     return bits;
   }
+  /// Why nothing is counted, as errno or `filtered`; 0: it is, or was not tried.
   int32_t refused() const noexcept { return refused_; }
   /// Whether the last reading needed no system call.
   bool in_user_space() const noexcept {
@@ -111,7 +123,8 @@ class processor_counters {
 #if defined(__aarch64__)
     attributes.config1 = 2;  // readable in user space
 #endif
-    const int file = static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, leader, PERF_FLAG_FD_CLOEXEC));
+    const int file =
+        high_file(static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, leader, PERF_FLAG_FD_CLOEXEC)));
     if (file < 0) return file;
     ids_[count_] = 0;
     ioctl(file, PERF_EVENT_IOC_ID, &ids_[count_]);
@@ -128,7 +141,7 @@ class processor_counters {
     return low | uint64_t(high) << 32;
   }
   static uint64_t read_clock() noexcept { return __builtin_ia32_rdtsc(); }
-  static constexpr bool has_registers = true;
+  static constexpr uint32_t most_index = ~uint32_t(0);  // fixed counters have bit 30
 #elif defined(__aarch64__)
   // The number of a counter is part of the instruction.
   static uint64_t read_register(uint32_t number) noexcept {
@@ -153,11 +166,11 @@ class processor_counters {
     __asm__ volatile("isb; mrs %0, cntvct_el0" : "=r"(now));
     return now;
   }
-  static constexpr bool has_registers = true;
+  static constexpr uint32_t most_index = 32;  // the cycle counter
 #else
   static uint64_t read_register(uint32_t) noexcept { return 0; }
   static uint64_t read_clock() noexcept { return 0; }
-  static constexpr bool has_registers = false;
+  static constexpr uint32_t most_index = 0;
 #endif
 
   // Where the clock has fewer than 64 bits, the kernel gives a reading that it knew.
@@ -173,7 +186,6 @@ class processor_counters {
   }
   // The kernel changes a page only on this thread's processor, which the counter of changes shows (perf_event_open(2)).
   bool read_pages(values& out) const noexcept {
-    if (!has_registers) return false;
     values now{};
     for (uint32_t i = 0; i != count_; ++i) {
       const volatile perf_event_mmap_page* const page = pages_[i];
@@ -183,7 +195,7 @@ class processor_counters {
         changes = page->lock;
         __asm__ volatile("" ::: "memory");
         const uint32_t index = page->index;
-        if (page->cap_user_rdpmc == 0 || page->cap_user_time == 0 || index == 0) return false;
+        if (page->cap_user_rdpmc == 0 || page->cap_user_time == 0 || index == 0 || index > most_index) return false;
         uint64_t value = read_register(index - 1);
         const uint32_t unused = 64u - page->pmc_width;
         value = static_cast<uint64_t>(static_cast<int64_t>(value << unused) >> unused);
@@ -207,7 +219,6 @@ class processor_counters {
   perf_event_mmap_page* pages_[events] = {};
   uint64_t ids_[events] = {};
   int files_[events] = {};
-  int leader_ = -1;
   uint32_t count_ = 0;
   int32_t refused_ = 0;
 };

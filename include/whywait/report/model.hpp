@@ -87,7 +87,8 @@ struct run_facts {
   std::int64_t clock_violations = 0;  ///< causes recorded after the end of their wait
 };
 
-/// Sets what the machine does not count. `offered`: a bit for each core::code_count; 0: not known. `refused`: an errno, or 0.
+/// Sets what the machine does not count. `offered`: a bit for each core::code_count; 0: not known. `refused`: an errno; negative:
+/// perf_event_open was not called, because a filter for system calls is in force; 0: the processor has no such counter.
 inline void name_not_counted(run_facts& run, std::uint32_t offered, std::int32_t refused) {
   if (offered == 0) return;
   constexpr std::pair<core::code_count, const char*> all[] = {{core::code_count::delay_ns, "time without a processor"},
@@ -96,7 +97,8 @@ inline void name_not_counted(run_facts& run, std::uint32_t offered, std::int32_t
                                                               {core::code_count::stalled, "stalled cycles"}};
   for (const auto& [what, name] : all)
     if ((offered >> static_cast<std::uint32_t>(what) & 1u) == 0) run.not_counted.push_back(name);
-  if (refused != 0) run.not_counted_why = std::string("perf_event_open: ") + std::strerror(refused);
+  if (refused > 0) run.not_counted_why = std::string("perf_event_open: ") + std::strerror(refused);
+  if (refused < 0) run.not_counted_why = "perf_event_open is not called under a seccomp filter, which may end the process";
 }
 
 /// One block of an explanation: the additional time of the late side relative to the waiting side; may be negative.

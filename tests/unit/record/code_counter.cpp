@@ -6,7 +6,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -147,4 +154,109 @@ TEST_CASE("a child closes what it got from its parent, and the parent goes on") 
   CHECK(counted[code_count::faults] >= 300);
   counter.stop();
   CHECK(open_files() == before);
+}
+
+TEST_CASE("a thread that a counter is not about, as in a child that was made without handlers, reads nothing") {
+  code_counter counter{};
+  counter.start();
+  touch_pages(300);
+  code_counts counted{};
+  bool read = true;
+  std::thread([&] { read = counter.end_code(core::cycle_clock::now(), 0, counted); }).join();
+  CHECK_FALSE(read);
+  const long child = syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, 0);
+  if (child == 0) {
+    touch_pages(300);
+    counter.end_call(core::cycle_clock::now());
+    _exit(counter.end_code(core::cycle_clock::now(), 0, counted) ? 1 : 0);
+  }
+  int status = 0;
+  REQUIRE(waitpid(static_cast<pid_t>(child), &status, 0) == child);
+  CHECK(status == 0);
+  REQUIRE(counter.end_code(core::cycle_clock::now(), 0, counted));
+  CHECK(counted[code_count::faults] >= 300);
+  counter.stop();
+}
+
+TEST_CASE("counters leave the program its lowest file numbers, and three quarters of them") {
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const std::set<int> other = open_files();
+  const rlim_t all = 256;
+  rlimit few = before;
+  few.rlim_cur = all;
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+  const int lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  close(lowest);
+  static code_counter counters[256];
+  std::size_t with_delay = 0;
+  for (code_counter& each : counters) {
+    each.start();
+    with_delay += each.offered() & 1u;
+    touch_pages(10);
+    code_counts counted{};
+    CHECK(each.end_code(core::cycle_clock::now(), 0, counted));  // page faults need no file
+  }
+  std::size_t own = 0;
+  for (const int file : open_files()) {
+    if (other.count(file) != 0) continue;
+    ++own;
+    CHECK(file >= int{all / 2});
+  }
+  CHECK(own == all / 4);
+  CHECK(with_delay <= own);
+  CHECK(with_delay >= own / 4);
+  const int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  CHECK(next == lowest);
+  close(next);
+  for (code_counter& each : counters) each.stop();
+  CHECK(open_files() == other);
+  setrlimit(RLIMIT_NOFILE, &before);
+}
+
+namespace {
+
+/// A child in which one system call ends the process, or, `refused`, fails. Returns what `run` did.
+template <class Run>
+int in_filtered_child(std::uint32_t number, bool refused, Run&& run) {
+  const pid_t child = fork();
+  if (child == 0) {
+    sock_filter lines[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                           BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+                           BPF_STMT(BPF_RET | BPF_K, refused ? SECCOMP_RET_ERRNO | EPERM : SECCOMP_RET_KILL_PROCESS),
+                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const sock_fprog filter = {4, lines};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) _exit(77);
+    _exit(run());
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
+}
+
+/// What the counter of a child counted: 2: page faults, 4: time without a processor, 8: nothing of the processor. 1: not as offered.
+int read_some() {
+  code_counter counter{};
+  counter.start();
+  touch_pages(300);
+  code_counts counted{};
+  counter.end_code(core::cycle_clock::now(), 0, counted);
+  const bool faults = (counter.offered() & 1u << static_cast<unsigned>(code_count::faults)) != 0;
+  if (faults != (counted[code_count::faults] >= 300)) return 1;
+  const int out = (faults ? 2 : 0) | ((counter.offered() & 1u << static_cast<unsigned>(code_count::delay_ns)) != 0 ? 4 : 0) |
+                  (counter.refused() == processor_counters::filtered ? 8 : 0);
+  counter.stop();
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a filter for system calls: what it refuses is not counted, and what may end the process is not called") {
+  const int allowed = in_filtered_child(~0u, true, read_some);
+  if (allowed == 77) return;  // filters are not permitted here
+  CHECK(allowed == 14);
+  CHECK(in_filtered_child(SYS_perf_event_open, false, read_some) == 14);
+  CHECK(in_filtered_child(SYS_openat, true, read_some) == 10);
+  CHECK(in_filtered_child(SYS_pread64, true, read_some) == 10);
+  CHECK(in_filtered_child(SYS_getrusage, true, read_some) == 12);
 }

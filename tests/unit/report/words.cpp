@@ -168,6 +168,9 @@ TEST_CASE("what a machine does not count is said where it may be the reason") {
   result r;
   name_not_counted(r.run, 0, 0);  // not known
   CHECK(r.run.not_counted.empty());
+  name_not_counted(r.run, 0xf, -1);
+  CHECK(r.run.not_counted_why == "perf_event_open is not called under a seccomp filter, which may end the process");
+  r.run = {};
   name_not_counted(r.run, 0xf, ENOENT);
   r.waits.emplace_back();
   r.waits[0].residual.push_back(entry(5, 5, 0, 1));
