@@ -19384,22 +19384,30 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// The maximum number of hypotheses of one pass; more are answered in further passes. The 20 that a report of a run on one
-/// machine asks by itself fit into one, because a pass over ranks that wait for each other in turn costs a message per wait.
-constexpr std::size_t most_clocks = 24;
+/// The maximum number of hypotheses of one pass; more are answered in further passes. All that a report of a run on one machine
+/// asks by itself fit into one, also with maps, because a pass over ranks that wait for each other in turn costs a message per
+/// wait: compensation, an ideal network, 12 blocks, 2 moved sends, 6 balanced blocks, and 18 further speeds.
+constexpr std::size_t most_clocks = 40;
 
 /// The time stamp of a needed event: when it happened, and when it would have happened under each hypothesis. Stamps
 /// that are needed together are joined to the latest of them.
 struct clock_stamp {
   std::int64_t ready_ns = INT64_MIN;  ///< in the measured run
-  std::int64_t bound_ns = 0;          ///< overhead on the measured critical path into it
-  std::int64_t error_ns = 0;          ///< possible error of its delay
-  clock_bank<most_clocks> at;         ///< under each hypothesis
+  std::int64_t bound_ns = 0;  ///< overhead on the measured critical path into it
+  std::int64_t error_ns = 0;  ///< possible error of its delay
+  clock_bank<most_clocks> at;  ///< under each hypothesis
 
   static clock_stamp never() noexcept {
     clock_stamp s;
     s.at.clock.fill(-never_ns);
     return s;
+  }
+  /// Copies the first `clocks` hypotheses.
+  void set(const clock_stamp& o, std::size_t clocks) noexcept {
+    ready_ns = o.ready_ns;
+    bound_ns = o.bound_ns;
+    error_ns = o.error_ns;
+    std::memcpy(at.clock.data(), o.at.clock.data(), clocks * sizeof(std::int64_t));
   }
   /// Joins the first `clocks` hypotheses.
   void join(const clock_stamp& o, std::size_t clocks) noexcept {
@@ -19431,9 +19439,9 @@ inline void get_stamp(base::packet_reader& in, std::size_t clocks, clock_stamp& 
 /// The instruction to send a stamp when `record` begins; also the format in which needs are requested.
 struct clock_give {
   std::uint32_t record;
-  std::int32_t rank;     ///< the receiver
+  std::int32_t rank;  ///< the receiver
   std::uint32_t target;  ///< its record, or its meeting
-  std::uint32_t slot;    ///< location of the need; with `to_meeting`: place in the meeting
+  std::uint32_t slot;  ///< location of the need; with `to_meeting`: place in the meeting
   static constexpr std::uint32_t to_meeting = 0x80000000u;
 };
 
@@ -20654,7 +20662,7 @@ class clock_plan {
         if (network || c.block == explain::node_network_key() || c.block == explain::files_key()) {
           base::vector<saving>& all = network ? network_ : c.block == explain::files_key() ? files_ : node_network_;
           if (!all.empty() && all.back().clock == clock) all.pop_back();
-          changes_calls_ |= std::uint32_t{1} << clock;
+          changes_calls_ |= std::uint64_t{1} << clock;
           all.push_back({1 - c.factor, static_cast<std::uint32_t>(clock), none, -1});
           continue;
         }
@@ -20728,7 +20736,7 @@ class clock_plan {
 
   bool compensates_, balances_ = false;
   std::size_t clocks_;
-  std::uint32_t changes_calls_;  ///< by clock: compensation, and questions about the network
+  std::uint64_t changes_calls_;  ///< by clock: compensation, and questions about the network
   base::vector<saving> network_, node_network_, files_, asked_;
   base::pod_vector<std::uint32_t> moving_;
   base::key_map numbers_;  ///< the first saving in asked_ of each block
@@ -22127,8 +22135,7 @@ class clock_legs {
     overhead_.before_ns = overhead_.ahead_ns = 0;
     overhead_.error_ns = 0;
     overhead_.uncertain = cost.uncertain;
-    double beside_ns = 0;
-    if (plan_->compensates()) beside_ns = spend_overhead(r, cost, steps_end);
+    const double beside_ns = spend_overhead(r, cost, steps_end);
     // Of the four readings of a call that timed itself one is inside it and two follow it.
     overhead_.inside_ns = cut(cost.inside_ns + beside_ns / 3, leg_.leave_ns - leg_.begin_ns);
     overhead_.back_ns = cost.back_ns;
@@ -24350,7 +24357,7 @@ class clock_pass {
       return meetings_->receive_stamp(target, slot & ~clock_give::to_meeting, stamp, clocks_, replies_);
     }
     if (clock_stamp* const place = place_of(target, slot)) {
-      *place = stamp;
+      place->set(stamp, clocks_);
       return;
     }
     lane& l = lanes_[slot];
@@ -25419,12 +25426,14 @@ inline explain::what_if_answer answer_about_block(const explain::what_if& questi
   return {question, total_ns - saving, saving};
 }
 
-/// The blocks for which further speeds are predicted: at most five, those of the questions from number `first` on that save most
+/// The maximum number of blocks for which further speeds are predicted.
+constexpr std::size_t most_further_blocks = 5;
+
+/// The blocks for which further speeds are predicted: those of the questions from number `first` on that save most
 /// and at least 1 % of the run if they are twice as fast. `end_ns(q)`: the end of the run with question q of `asked`.
 template <class End>
 base::packet choose_further_speeds(const base::vector<explain::what_if>& questions, std::size_t first, std::size_t asked,
                                    std::int64_t total_ns, const End& end_ns) {
-  constexpr std::size_t most_blocks = 5;
   using entry = std::pair<core::stable_key, std::int64_t>;
   base::vector<entry> blocks;
   for (std::size_t q = first; q < asked; ++q) {
@@ -25432,22 +25441,50 @@ base::packet choose_further_speeds(const base::vector<explain::what_if>& questio
     if (c.factor == 0.5 && 100 * (total_ns - end_ns(q)) >= total_ns) blocks.emplace_back(c.block, end_ns(q));
   }
   base::small_stable_sort(blocks, [](const entry& a, const entry& b) { return a.second < b.second; });
-  blocks.resize(std::min(blocks.size(), most_blocks));
+  blocks.resize(std::min(blocks.size(), most_further_blocks));
   base::packet out;
   for (const entry& b : blocks) put(out, b.first);
   return out;
 }
 
-/// Appends the questions about these blocks and the network.
-inline void ask_further_speeds(base::vector<explain::what_if>& questions, base::packet_reader blocks) {
-  const auto ask = [&questions](core::stable_key block) {
+/// Guesses these blocks before any question is answered: of `asked`, those that take most of a critical path and so much of it that
+/// they may save 1 %. Both lists hold each block once; `path` is sorted by time, largest first.
+inline base::packet guess_further_speeds(const base::pod_vector<explain::block_time>& path,
+                                         const base::vector<std::pair<core::stable_key, std::int64_t>>& asked) {
+  std::int64_t total_ns = 0;
+  for (const explain::block_time& b : path) total_ns += b.ns;
+  base::packet out;
+  std::size_t count = 0;
+  for (const explain::block_time& b : path) {
+    if (count == most_further_blocks || 50 * b.ns < total_ns) break;
+    const auto same = [&b](const auto& a) { return a.first == b.block; };
+    if (std::none_of(asked.begin(), asked.end(), same)) continue;
+    put(out, b.block);
+    ++count;
+  }
+  return out;
+}
+
+/// Lists the numbers of the questions about further speeds of these blocks and of the network. Questions that `questions` does not
+/// contain yet are appended to it.
+inline base::pod_vector<std::uint32_t> ask_further_speeds(base::vector<explain::what_if>& questions,
+                                                          base::packet_reader blocks) {
+  base::pod_vector<std::uint32_t> numbers;
+  const auto ask = [&](core::stable_key block) {
     for (const double factor : {0.0, 0.25, 0.5, 0.75}) {
+      const auto known = std::find_if(questions.begin(), questions.end(), [&](const explain::what_if& q) {
+        const explain::change& c = q.changes[0];
+        return q.changes.size() == 1 && c.block == block && c.factor == factor && c.balanced < 0 && !c.sends_first;
+      });
+      numbers.push_back(static_cast<std::uint32_t>(known - questions.begin()));
+      if (known != questions.end()) continue;
       questions.emplace_back();
       questions.back().changes.push_back({block, factor});
     }
   };
   while (!blocks.empty()) ask(blocks.get<core::stable_key>());
   ask(explain::network_key());
+  return numbers;
 }
 
 }  // namespace clocks
@@ -26494,7 +26531,7 @@ class clock_stage final : public explain::rank_clocks {
   }
 
   /// On rank 0: chooses the blocks to predict savings for: those that explain most, then half as many others of its own
-  /// path.
+  /// path. With options::maps it also guesses for which of them further speeds will be predicted.
   /// `balances`: the blocks to predict the saving of balancing for.
   base::packet choose_blocks(base::pod_vector<explain::balance_answer>&& balances) {
     balances_ = std::move(balances);
@@ -26526,6 +26563,9 @@ class clock_stage final : public explain::rank_clocks {
     for (const auto& b : blocks) put(out, b.first);
     choose_sends();
     put_all(out, sends_);
+    if (!settings_->maps) return out;
+    const base::packet guess = guess_further_speeds(path, blocks);
+    out.insert(out.end(), guess.begin(), guess.end());
     return out;
   }
   /// How this rank's own time is divided; once, before the first pass.
@@ -26561,9 +26601,9 @@ class clock_stage final : public explain::rank_clocks {
   }
 
   /// Lists all questions: ideal networks; those of the settings; those
-  /// of the blocks in `in`, twice as fast; of the sends in it, and of the balanced blocks.
+  /// of the blocks in `in`, twice as fast; of the sends in it, and of the balanced blocks. Leaves the guess in `in`.
   base::vector<explain::what_if> questions(const explain::options& settings, ideal_networks ideal,
-                                           base::packet_reader in) const {
+                                           base::packet_reader& in) const {
     base::vector<explain::what_if> all(ideal.count());
     all[0].changes.push_back({explain::network_key(), 0.0});
     if (ideal.nodes) all[1].changes.push_back({explain::node_network_key(), 0.0});
@@ -26588,16 +26628,18 @@ class clock_stage final : public explain::rank_clocks {
   }
 
   /// On rank 0, with options::maps, after the first questions: the blocks for which further speeds are predicted.
-  base::packet choose_factors() {
-    first_factor_ = ends_.size();
-    return choose_further_speeds(*questions_, ideal_.count() + settings_->questions.size(), ends_.size(), total_ns_,
+  base::packet choose_factors(std::size_t first_questions) {
+    return choose_further_speeds(*questions_, ideal_.count() + settings_->questions.size(), first_questions, total_ns_,
                                  [this](std::size_t q) { return ends_[q]; });
   }
+  /// On rank 0: the numbers of the questions about further speeds.
+  void set_factors(const base::pod_vector<std::uint32_t>& numbers) { factors_ = numbers; }
 
-  /// Begins the next pass, for the questions before number `asked`; the first of them are ideal networks.
-  /// Borrows all.
+  /// Begins the next pass, for the questions before number `asked`; the first of them are ideal networks. `first_questions`: the
+  /// number of questions without those about further speeds. Borrows all.
   void begin_pass(const clock_plan& plan, const base::vector<explain::what_if>& questions, std::size_t asked,
-                  ideal_networks ideal, const node_map& nodes) {
+                  std::size_t first_questions, ideal_networks ideal, const node_map& nodes) {
+    first_questions_ = first_questions;
     if (asked_ == 0) needs_.sort_by_record(scratch_->places);
     plan_ = &plan;
     questions_ = &questions;
@@ -26662,9 +26704,8 @@ class clock_stage final : public explain::rank_clocks {
     result.efficiency = efficiency_;
     result.critical_path = path_.present(locations_);
     result.costs = costs_.present();
-    const std::size_t first_factor = first_factor_ != 0 ? first_factor_ : ends_.size();
-    const std::size_t balanced = first_factor - std::min(first_factor, balances_.size());
-    for (std::size_t q = balanced; q < first_factor; ++q) {
+    const std::size_t balanced = first_questions_ - std::min(first_questions_, balances_.size());
+    for (std::size_t q = balanced; q < first_questions_; ++q) {
       result.balances.push_back(balances_[q - balanced]);
       explain::balance_answer& b = result.balances.back();
       slow_.name(b, q - balanced);
@@ -26693,7 +26734,7 @@ class clock_stage final : public explain::rank_clocks {
       }
       result.savings.push_back(answer_about_block((*questions_)[q], ends_[q], total_ns_, result.critical_path));
     }
-    for (std::size_t q = first_factor; q < ends_.size(); ++q)
+    for (const std::uint32_t q : factors_)
       result.factors.push_back(answer_about_block((*questions_)[q], ends_[q], total_ns_, result.critical_path));
     base::small_stable_sort(result.savings, [](const explain::what_if_answer& a, const explain::what_if_answer& b) {
       return a.saving_ns > b.saving_ns;
@@ -26779,7 +26820,8 @@ class clock_stage final : public explain::rank_clocks {
   cost_sums costs_;
   const base::vector<explain::what_if>* questions_ = nullptr;
   std::size_t asked_ = 0;
-  std::size_t first_factor_ = 0;  ///< on rank 0: number of the first question about further speeds; 0: none
+  std::size_t first_questions_ = 0;  ///< number of questions without those about further speeds
+  base::pod_vector<std::uint32_t> factors_;  ///< on rank 0: the questions about further speeds, of those that were asked
   ideal_networks ideal_;
   const clock_plan* plan_ = nullptr;
   clock_pass pass_;
@@ -26835,8 +26877,9 @@ class clock_stages final : public explain::run_clocks {
     for (const auto& s : stages_) s->finish_costs();
   }
 
-  // One exchange, then as many forward passes and reductions as the questions need. With options::maps a further pass asks
-  // about other speeds of the blocks that save most.
+  // One exchange, then as many forward passes and reductions as the questions need. With options::maps there are also questions
+  // about other speeds of the blocks that save most. They need a further pass unless the blocks were guessed and the questions
+  // fitted into the passes before.
   void answer_questions(explain::transport_calls& transport, std::int64_t earliest_ns) override {
     transport.exchange(
         [&](std::int32_t i, explain::outbox_call to, std::size_t room) { at(i).needs().send_requests(to, room); },
@@ -26878,6 +26921,8 @@ class clock_stages final : public explain::run_clocks {
           if (!first) return;
           ideal = {all.several(), all.any_files()};
           questions_ = at(i).questions(*settings_, ideal, in);
+          first_questions_ = questions_.size();
+          if (settings_->maps) guess({in.rest(), in.left()});
         });
     if (balanced) {
       transport.reduce([&](std::int32_t i) { return at(i).pack_course(); },
@@ -26888,15 +26933,23 @@ class clock_stages final : public explain::run_clocks {
     ask(transport, 0, ideal, all, earliest_ns);
     if (!settings_->maps) return;
     const std::size_t asked = questions_.size();
-    transport.broadcast([&](std::int32_t i) { return at(i).choose_factors(); },
-                        [&](std::int32_t, const unsigned char* data, std::size_t size) {
-                          if (questions_.size() == asked) ask_further_speeds(questions_, {data, size});
+    transport.broadcast([&](std::int32_t i) { return at(i).choose_factors(first_questions_); },
+                        [&](std::int32_t i, const unsigned char* data, std::size_t size) {
+                          if (i == 0)
+                            at(i).set_factors(ask_further_speeds(questions_, {data, size}));  // the packet is the same for all
                         });
     ask(transport, asked, ideal, all, earliest_ns);
   }
 
  private:
   static constexpr std::size_t most_balanced = 6;  ///< blocks for which balancing is predicted
+
+  // Adds the questions about further speeds of these blocks if they need no pass of their own.
+  void guess(base::packet_reader blocks) {
+    ask_further_speeds(questions_, blocks);
+    const auto passes = [](std::size_t count) { return count / most_clocks; };  // one clock compensates
+    if (passes(questions_.size()) != passes(first_questions_)) questions_.resize(first_questions_);
+  }
 
   // Answers the questions from number `asked` on, in as many passes as they need.
   void ask(explain::transport_calls& transport, std::size_t asked, ideal_networks ideal, const node_map& nodes,
@@ -26906,7 +26959,7 @@ class clock_stages final : public explain::run_clocks {
       const std::size_t count = std::min(questions_.size() - asked, most_clocks - (first ? 1 : 0));
       const clock_plan plan(questions_.data() + asked, count, first);
       asked += count;
-      for (const auto& s : stages_) s->begin_pass(plan, questions_, asked, ideal, nodes);
+      for (const auto& s : stages_) s->begin_pass(plan, questions_, asked, first_questions_, ideal, nodes);
       transport.wait_for_all();  // no rank sends before all have begun the pass
       transport.forward([&](std::int32_t i, explain::post_call post) { return at(i).pass().advance(post); },
                         [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
@@ -26929,6 +26982,7 @@ class clock_stages final : public explain::run_clocks {
 
   const explain::options* settings_;
   base::vector<explain::what_if> questions_;
+  std::size_t first_questions_ = 0;  ///< those after them are about further speeds
   clock_scratch scratch_;
   cost_scratch cost_;
   base::vector<std::unique_ptr<clock_stage>> stages_;

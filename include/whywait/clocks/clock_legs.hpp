@@ -83,8 +83,7 @@ class clock_legs {
     overhead_.before_ns = overhead_.ahead_ns = 0;
     overhead_.error_ns = 0;
     overhead_.uncertain = cost.uncertain;
-    double beside_ns = 0;
-    if (plan_->compensates()) beside_ns = spend_overhead(r, cost, steps_end);
+    const double beside_ns = spend_overhead(r, cost, steps_end);
     // Of the four readings of a call that timed itself one is inside it and two follow it.
     overhead_.inside_ns = cut(cost.inside_ns + beside_ns / 3, leg_.leave_ns - leg_.begin_ns);
     overhead_.back_ns = cost.back_ns;

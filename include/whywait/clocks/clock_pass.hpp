@@ -162,7 +162,7 @@ class clock_pass {
       return meetings_->receive_stamp(target, slot & ~clock_give::to_meeting, stamp, clocks_, replies_);
     }
     if (clock_stamp* const place = place_of(target, slot)) {
-      *place = stamp;
+      place->set(stamp, clocks_);
       return;
     }
     lane& l = lanes_[slot];

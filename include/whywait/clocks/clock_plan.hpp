@@ -29,7 +29,7 @@ class clock_plan {
         if (network || c.block == explain::node_network_key() || c.block == explain::files_key()) {
           base::vector<saving>& all = network ? network_ : c.block == explain::files_key() ? files_ : node_network_;
           if (!all.empty() && all.back().clock == clock) all.pop_back();
-          changes_calls_ |= std::uint32_t{1} << clock;
+          changes_calls_ |= std::uint64_t{1} << clock;
           all.push_back({1 - c.factor, static_cast<std::uint32_t>(clock), none, -1});
           continue;
         }
@@ -103,7 +103,7 @@ class clock_plan {
 
   bool compensates_, balances_ = false;
   std::size_t clocks_;
-  std::uint32_t changes_calls_;  ///< by clock: compensation, and questions about the network
+  std::uint64_t changes_calls_;  ///< by clock: compensation, and questions about the network
   base::vector<saving> network_, node_network_, files_, asked_;
   base::pod_vector<std::uint32_t> moving_;
   base::key_map numbers_;  ///< the first saving in asked_ of each block

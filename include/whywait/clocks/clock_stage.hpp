@@ -79,7 +79,7 @@ class clock_stage final : public explain::rank_clocks {
   }
 
   /// On rank 0: chooses the blocks to predict savings for: those that explain most, then half as many others of its own
-  /// path.
+  /// path. With options::maps it also guesses for which of them further speeds will be predicted.
   /// `balances`: the blocks to predict the saving of balancing for.
   base::packet choose_blocks(base::pod_vector<explain::balance_answer>&& balances) {
     balances_ = std::move(balances);
@@ -111,6 +111,9 @@ class clock_stage final : public explain::rank_clocks {
     for (const auto& b : blocks) put(out, b.first);
     choose_sends();
     put_all(out, sends_);
+    if (!settings_->maps) return out;
+    const base::packet guess = guess_further_speeds(path, blocks);
+    out.insert(out.end(), guess.begin(), guess.end());
     return out;
   }
   /// How this rank's own time is divided; once, before the first pass.
@@ -146,9 +149,9 @@ class clock_stage final : public explain::rank_clocks {
   }
 
   /// Lists all questions: ideal networks; those of the settings; those
-  /// of the blocks in `in`, twice as fast; of the sends in it, and of the balanced blocks.
+  /// of the blocks in `in`, twice as fast; of the sends in it, and of the balanced blocks. Leaves the guess in `in`.
   base::vector<explain::what_if> questions(const explain::options& settings, ideal_networks ideal,
-                                           base::packet_reader in) const {
+                                           base::packet_reader& in) const {
     base::vector<explain::what_if> all(ideal.count());
     all[0].changes.push_back({explain::network_key(), 0.0});
     if (ideal.nodes) all[1].changes.push_back({explain::node_network_key(), 0.0});
@@ -173,16 +176,18 @@ class clock_stage final : public explain::rank_clocks {
   }
 
   /// On rank 0, with options::maps, after the first questions: the blocks for which further speeds are predicted.
-  base::packet choose_factors() {
-    first_factor_ = ends_.size();
-    return choose_further_speeds(*questions_, ideal_.count() + settings_->questions.size(), ends_.size(), total_ns_,
+  base::packet choose_factors(std::size_t first_questions) {
+    return choose_further_speeds(*questions_, ideal_.count() + settings_->questions.size(), first_questions, total_ns_,
                                  [this](std::size_t q) { return ends_[q]; });
   }
+  /// On rank 0: the numbers of the questions about further speeds.
+  void set_factors(const base::pod_vector<std::uint32_t>& numbers) { factors_ = numbers; }
 
-  /// Begins the next pass, for the questions before number `asked`; the first of them are ideal networks.
-  /// Borrows all.
+  /// Begins the next pass, for the questions before number `asked`; the first of them are ideal networks. `first_questions`: the
+  /// number of questions without those about further speeds. Borrows all.
   void begin_pass(const clock_plan& plan, const base::vector<explain::what_if>& questions, std::size_t asked,
-                  ideal_networks ideal, const node_map& nodes) {
+                  std::size_t first_questions, ideal_networks ideal, const node_map& nodes) {
+    first_questions_ = first_questions;
     if (asked_ == 0) needs_.sort_by_record(scratch_->places);
     plan_ = &plan;
     questions_ = &questions;
@@ -247,9 +252,8 @@ class clock_stage final : public explain::rank_clocks {
     result.efficiency = efficiency_;
     result.critical_path = path_.present(locations_);
     result.costs = costs_.present();
-    const std::size_t first_factor = first_factor_ != 0 ? first_factor_ : ends_.size();
-    const std::size_t balanced = first_factor - std::min(first_factor, balances_.size());
-    for (std::size_t q = balanced; q < first_factor; ++q) {
+    const std::size_t balanced = first_questions_ - std::min(first_questions_, balances_.size());
+    for (std::size_t q = balanced; q < first_questions_; ++q) {
       result.balances.push_back(balances_[q - balanced]);
       explain::balance_answer& b = result.balances.back();
       slow_.name(b, q - balanced);
@@ -278,7 +282,7 @@ class clock_stage final : public explain::rank_clocks {
       }
       result.savings.push_back(answer_about_block((*questions_)[q], ends_[q], total_ns_, result.critical_path));
     }
-    for (std::size_t q = first_factor; q < ends_.size(); ++q)
+    for (const std::uint32_t q : factors_)
       result.factors.push_back(answer_about_block((*questions_)[q], ends_[q], total_ns_, result.critical_path));
     base::small_stable_sort(result.savings, [](const explain::what_if_answer& a, const explain::what_if_answer& b) {
       return a.saving_ns > b.saving_ns;
@@ -364,7 +368,8 @@ class clock_stage final : public explain::rank_clocks {
   cost_sums costs_;
   const base::vector<explain::what_if>* questions_ = nullptr;
   std::size_t asked_ = 0;
-  std::size_t first_factor_ = 0;  ///< on rank 0: number of the first question about further speeds; 0: none
+  std::size_t first_questions_ = 0;  ///< number of questions without those about further speeds
+  base::pod_vector<std::uint32_t> factors_;  ///< on rank 0: the questions about further speeds, of those that were asked
   ideal_networks ideal_;
   const clock_plan* plan_ = nullptr;
   clock_pass pass_;

@@ -2,8 +2,10 @@
 #define WHYWAIT_CLOCKS_FURTHER_SPEEDS_HPP
 
 #include <whywait/base/packet.hpp>
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/explain/clocks.hpp>
 #include <whywait/explain/explanation.hpp>
 
 #include <algorithm>
@@ -27,12 +29,14 @@ inline explain::what_if_answer answer_about_block(const explain::what_if& questi
   return {question, total_ns - saving, saving};
 }
 
-/// The blocks for which further speeds are predicted: at most five, those of the questions from number `first` on that save most
+/// The maximum number of blocks for which further speeds are predicted.
+constexpr std::size_t most_further_blocks = 5;
+
+/// The blocks for which further speeds are predicted: those of the questions from number `first` on that save most
 /// and at least 1 % of the run if they are twice as fast. `end_ns(q)`: the end of the run with question q of `asked`.
 template <class End>
 base::packet choose_further_speeds(const base::vector<explain::what_if>& questions, std::size_t first, std::size_t asked,
                                    std::int64_t total_ns, const End& end_ns) {
-  constexpr std::size_t most_blocks = 5;
   using entry = std::pair<core::stable_key, std::int64_t>;
   base::vector<entry> blocks;
   for (std::size_t q = first; q < asked; ++q) {
@@ -40,22 +44,50 @@ base::packet choose_further_speeds(const base::vector<explain::what_if>& questio
     if (c.factor == 0.5 && 100 * (total_ns - end_ns(q)) >= total_ns) blocks.emplace_back(c.block, end_ns(q));
   }
   base::small_stable_sort(blocks, [](const entry& a, const entry& b) { return a.second < b.second; });
-  blocks.resize(std::min(blocks.size(), most_blocks));
+  blocks.resize(std::min(blocks.size(), most_further_blocks));
   base::packet out;
   for (const entry& b : blocks) put(out, b.first);
   return out;
 }
 
-/// Appends the questions about these blocks and the network.
-inline void ask_further_speeds(base::vector<explain::what_if>& questions, base::packet_reader blocks) {
-  const auto ask = [&questions](core::stable_key block) {
+/// Guesses these blocks before any question is answered: of `asked`, those that take most of a critical path and so much of it that
+/// they may save 1 %. Both lists hold each block once; `path` is sorted by time, largest first.
+inline base::packet guess_further_speeds(const base::pod_vector<explain::block_time>& path,
+                                         const base::vector<std::pair<core::stable_key, std::int64_t>>& asked) {
+  std::int64_t total_ns = 0;
+  for (const explain::block_time& b : path) total_ns += b.ns;
+  base::packet out;
+  std::size_t count = 0;
+  for (const explain::block_time& b : path) {
+    if (count == most_further_blocks || 50 * b.ns < total_ns) break;
+    const auto same = [&b](const auto& a) { return a.first == b.block; };
+    if (std::none_of(asked.begin(), asked.end(), same)) continue;
+    put(out, b.block);
+    ++count;
+  }
+  return out;
+}
+
+/// Lists the numbers of the questions about further speeds of these blocks and of the network. Questions that `questions` does not
+/// contain yet are appended to it.
+inline base::pod_vector<std::uint32_t> ask_further_speeds(base::vector<explain::what_if>& questions,
+                                                          base::packet_reader blocks) {
+  base::pod_vector<std::uint32_t> numbers;
+  const auto ask = [&](core::stable_key block) {
     for (const double factor : {0.0, 0.25, 0.5, 0.75}) {
+      const auto known = std::find_if(questions.begin(), questions.end(), [&](const explain::what_if& q) {
+        const explain::change& c = q.changes[0];
+        return q.changes.size() == 1 && c.block == block && c.factor == factor && c.balanced < 0 && !c.sends_first;
+      });
+      numbers.push_back(static_cast<std::uint32_t>(known - questions.begin()));
+      if (known != questions.end()) continue;
       questions.emplace_back();
       questions.back().changes.push_back({block, factor});
     }
   };
   while (!blocks.empty()) ask(blocks.get<core::stable_key>());
   ask(explain::network_key());
+  return numbers;
 }
 
 }  // namespace clocks

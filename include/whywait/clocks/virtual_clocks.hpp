@@ -40,8 +40,9 @@ class clock_stages final : public explain::run_clocks {
     for (const auto& s : stages_) s->finish_costs();
   }
 
-  // One exchange, then as many forward passes and reductions as the questions need. With options::maps a further pass asks
-  // about other speeds of the blocks that save most.
+  // One exchange, then as many forward passes and reductions as the questions need. With options::maps there are also questions
+  // about other speeds of the blocks that save most. They need a further pass unless the blocks were guessed and the questions
+  // fitted into the passes before.
   void answer_questions(explain::transport_calls& transport, std::int64_t earliest_ns) override {
     transport.exchange(
         [&](std::int32_t i, explain::outbox_call to, std::size_t room) { at(i).needs().send_requests(to, room); },
@@ -83,6 +84,8 @@ class clock_stages final : public explain::run_clocks {
           if (!first) return;
           ideal = {all.several(), all.any_files()};
           questions_ = at(i).questions(*settings_, ideal, in);
+          first_questions_ = questions_.size();
+          if (settings_->maps) guess({in.rest(), in.left()});
         });
     if (balanced) {
       transport.reduce([&](std::int32_t i) { return at(i).pack_course(); },
@@ -93,15 +96,23 @@ class clock_stages final : public explain::run_clocks {
     ask(transport, 0, ideal, all, earliest_ns);
     if (!settings_->maps) return;
     const std::size_t asked = questions_.size();
-    transport.broadcast([&](std::int32_t i) { return at(i).choose_factors(); },
-                        [&](std::int32_t, const unsigned char* data, std::size_t size) {
-                          if (questions_.size() == asked) ask_further_speeds(questions_, {data, size});
+    transport.broadcast([&](std::int32_t i) { return at(i).choose_factors(first_questions_); },
+                        [&](std::int32_t i, const unsigned char* data, std::size_t size) {
+                          if (i == 0)
+                            at(i).set_factors(ask_further_speeds(questions_, {data, size}));  // the packet is the same for all
                         });
     ask(transport, asked, ideal, all, earliest_ns);
   }
 
  private:
   static constexpr std::size_t most_balanced = 6;  ///< blocks for which balancing is predicted
+
+  // Adds the questions about further speeds of these blocks if they need no pass of their own.
+  void guess(base::packet_reader blocks) {
+    ask_further_speeds(questions_, blocks);
+    const auto passes = [](std::size_t count) { return count / most_clocks; };  // one clock compensates
+    if (passes(questions_.size()) != passes(first_questions_)) questions_.resize(first_questions_);
+  }
 
   // Answers the questions from number `asked` on, in as many passes as they need.
   void ask(explain::transport_calls& transport, std::size_t asked, ideal_networks ideal, const node_map& nodes,
@@ -111,7 +122,7 @@ class clock_stages final : public explain::run_clocks {
       const std::size_t count = std::min(questions_.size() - asked, most_clocks - (first ? 1 : 0));
       const clock_plan plan(questions_.data() + asked, count, first);
       asked += count;
-      for (const auto& s : stages_) s->begin_pass(plan, questions_, asked, ideal, nodes);
+      for (const auto& s : stages_) s->begin_pass(plan, questions_, asked, first_questions_, ideal, nodes);
       transport.wait_for_all();  // no rank sends before all have begun the pass
       transport.forward([&](std::int32_t i, explain::post_call post) { return at(i).pass().advance(post); },
                         [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
@@ -134,6 +145,7 @@ class clock_stages final : public explain::run_clocks {
 
   const explain::options* settings_;
   base::vector<explain::what_if> questions_;
+  std::size_t first_questions_ = 0;  ///< those after them are about further speeds
   clock_scratch scratch_;
   cost_scratch cost_;
   base::vector<std::unique_ptr<clock_stage>> stages_;
