@@ -23656,20 +23656,17 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// The number of stamps that one record needs before its call can be judged; during a pass also the received ones.
+/// The number of stamps that one record needs before its call can be judged.
 struct clock_need {
   static constexpr std::uint32_t unknown = 0xffffffffu;
   std::uint32_t record;
-  std::uint32_t count;
-  bool wildcard = false;            ///< received from any source
-  bool any = false;                 ///< set for a pass: the call completed one of several requests
+  std::uint32_t count : 31;
+  std::uint32_t wildcard : 1;       ///< received from any source
   std::uint32_t posting = unknown;  ///< record that posted the only receive completed here, if known and relevant
-  std::uint32_t received = 0;       ///< in a pass: number of stamps received,
-  std::uint32_t stamp = unknown;    ///< in a pass: index in clock_scratch of their join
 };
 
 /// Which record needs which, message by message. Messages that arrived in time are included, because under another
-/// hypothesis they may arrive late. Memory: 24 bytes per record with needs, 16 per message. Not thread safe.
+/// hypothesis they may arrive late. Memory: 12 bytes per record with needs, 16 per message. Not thread safe.
 class need_book {
  public:
   /// `memory`: the pool of the run; borrowed.
@@ -23680,7 +23677,7 @@ class need_book {
 
   /// Adds a need whose stamp a collective will send.
   void add_need(std::uint16_t location, std::uint32_t record) {
-    if (location < lanes_.size()) lanes_[location].needs.push_back({record, 1, false});
+    if (location < lanes_.size()) lanes_[location].needs.push_back({record, 1, 0});
   }
   void add_give(std::uint16_t location, const clock_give& g) {
     if (location >= lanes_.size()) return;
@@ -23713,7 +23710,7 @@ class need_book {
       m = last;
       base::pod_vector<clock_need>& needs = lanes_[location].needs;
       if (needs.empty() || needs.back().record != i) continue;
-      if (!needs.back().wildcard && core::role_of(here.records[i]) != core::call_role::complete_any) continue;
+      if (needs.back().wildcard == 0 && core::role_of(here.records[i]) != core::call_role::complete_any) continue;
       if (!received) receives = receives_of(here, location);
       received = true;
       while (p != receives.size() && receives[p].completion < i) ++p;
@@ -23752,13 +23749,13 @@ class need_book {
       base::join_neighbours(
           l.needs, [](const clock_need& a, const clock_need& b) { return a.record == b.record; },
           [](clock_need& to, const clock_need& n) {
-            to.count += n.count;
-            to.wildcard = false;
+            to.count = (to.count + n.count) & 0x7fffffffu;
+            to.wildcard = 0;
           });
     }
   }
 
-  base::pod_vector<clock_need>& needs(std::size_t location) { return lanes_[location].needs; }
+  const base::pod_vector<clock_need>& needs(std::size_t location) const { return lanes_[location].needs; }
   const base::pod_vector<clock_give>& gives(std::size_t location) const { return lanes_[location].gives; }
 
  private:
@@ -23831,9 +23828,9 @@ class need_book {
     base::pod_vector<clock_need>& needs = lanes_[location].needs;
     if (!needs.empty() && needs.back().record == record) {
       ++needs.back().count;
-      needs.back().wildcard = false;
+      needs.back().wildcard = 0;
     } else {
-      needs.push_back({record, 1, m.receiving && (m.partner.flags & explain::endpoint_flag::wildcard) != 0});
+      needs.push_back({record, 1, m.receiving && (m.partner.flags & explain::endpoint_flag::wildcard) != 0 ? 1u : 0u});
     }
   }
 
@@ -24271,18 +24268,13 @@ class clock_pass {
     lanes_.clear();
     lanes_.reserve(rank_->locations.size());
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
-      const explain::location_history& here = rank_->locations[l];
       lanes_.emplace_back(plan, rank_->begin_ns,
                           clock_legs(*rank_, l, plan, block_numbers_, balanced, leaving_.empty() ? nullptr : &leaving_[l],
                                      of_files_.empty() ? nullptr : &of_files_[l], joined));
       lane& to = lanes_.back();
-      for (clock_need& n : book_->needs(l)) {
-        n.any = core::role_of(here.records[n.record]) == core::call_role::complete_any;
-        n.received = 0;
-        n.stamp = clock_need::unknown;
-      }
       to.need = to.latest = book_->needs(l).data();
       to.needs_end = to.need + book_->needs(l).size();
+      to.taken.resize(book_->needs(l).size());
       to.give = book_->gives(l).data();
       to.gives_end = to.give + book_->gives(l).size();
       to.note = (*notes_)[l].data();
@@ -24326,10 +24318,17 @@ class clock_pass {
  private:
   static constexpr std::uint32_t nothing = clock_need::unknown;
 
+  // The stamps of one need: how many were received, and their join in clock_scratch.
+  struct taken_stamps {
+    std::uint32_t received = 0, stamp = nothing;
+  };
   struct lane {
     lane(const clock_plan& plan, std::int64_t begin_ns, const clock_legs& legs) : clocks(plan, begin_ns, legs) {}
-    clock_need *need = nullptr, *needs_end = nullptr;  ///< the next need, and the end
-    clock_need* latest = nullptr;                      ///< the need of the stamp that arrived last
+    taken_stamps& taken_for(const clock_need* n) noexcept { return taken.end()[n - needs_end]; }
+
+    const clock_need *need = nullptr, *needs_end = nullptr;  ///< the next need, and the end
+    const clock_need* latest = nullptr;                      ///< the need of the stamp that arrived last
+    base::pod_vector<taken_stamps> taken;  ///< by need
     const clock_give *give = nullptr, *gives_end = nullptr;
     explain::wait_note *note = nullptr, *notes_end = nullptr;
     explain::progress at = explain::progress::between_events;
@@ -24360,31 +24359,32 @@ class clock_pass {
       place->set(stamp, clocks_);
       return;
     }
-    lane& l = lanes_[slot];
-    ++l.latest->received;
-    scratch_->stamps[l.latest->stamp].join(stamp, clocks_);
+    taken_stamps& taken = lanes_[slot].taken_for(lanes_[slot].latest);
+    ++taken.received;
+    scratch_->stamps[taken.stamp].join(stamp, clocks_);
   }
 
   // Where the first stamp that a record needs is kept. Null if it has one; then the need is the latest of the lane.
   clock_stamp* place_of(std::uint32_t target, std::uint32_t slot) {
     lane& l = lanes_[slot];
-    clock_need* const n = l.latest = find_need(l, target);
-    if (n->stamp != nothing) return nullptr;
-    ++n->received;
+    l.latest = find_need(l, target);
+    taken_stamps& taken = l.taken_for(l.latest);
+    if (taken.stamp != nothing) return nullptr;
+    ++taken.received;
     base::pod_vector<clock_stamp>& stamps = scratch_->stamps;
     base::pod_vector<std::uint32_t>& free = scratch_->free;
     if (free.empty()) {
       free.push_back(static_cast<std::uint32_t>(stamps.size()));
       stamps.emplace_back();
     }
-    n->stamp = free.back();
+    taken.stamp = free.back();
     free.pop_back();
-    return &stamps[n->stamp];
+    return &stamps[taken.stamp];
   }
   // The stamps of one sender arrive in order, so that a need is usually the next one after the latest, or near it.
-  static clock_need* find_need(const lane& l, std::uint32_t target) noexcept {
+  static const clock_need* find_need(const lane& l, std::uint32_t target) noexcept {
     const auto before = [](const clock_need& x, std::uint32_t record) { return x.record < record; };
-    clock_need *first = l.need, *last = l.latest;
+    const clock_need *first = l.need, *last = l.latest;
     if (last < first || last->record < target) {
       first = std::max(first, last);
       for (std::ptrdiff_t step = 1;; step *= 2) {
@@ -24421,7 +24421,7 @@ class clock_pass {
     }
     bool needs() const noexcept { return l.need != l.needs_end && l.need->record == l.clocks.record(); }
     bool ready() {
-      if (!needs() || l.need->received == l.need->count) return true;
+      if (!needs() || l.taken_for(l.need).received == l.need->count) return true;
       l.clocks.prepare();
       return false;
     }
@@ -24443,6 +24443,7 @@ class clock_pass {
   }
 
   void finish(lane& l, std::size_t number, const clock_need* need) {
+    const explain::location_history& here = rank_->locations[number];
     const std::uint32_t record = l.clocks.record();
     explain::wait_note* const first = l.note;
     std::int64_t all_ns = 0;
@@ -24451,14 +24452,15 @@ class clock_pass {
     const clock_stamp* stamp = nullptr;
     bool inverted = false;
     if (need != nullptr) {
-      stamp = &scratch_->stamps[need->stamp];
-      if (plan_->compensates() && (need->any || need->wildcard)) {
-        inverted = overtaken(l, rank_->locations[number], *need, stamp->at[0]);
+      const std::uint32_t number_of_stamp = l.taken_for(need).stamp;
+      stamp = &scratch_->stamps[number_of_stamp];
+      if (plan_->compensates()) {
+        const bool any = core::role_of(here.records[record]) == core::call_role::complete_any;
+        inverted = (any || need->wildcard != 0) && overtaken(l, here, *need, any, stamp->at[0]);
         l.inversions += inverted ? 1 : 0;
       }
-      scratch_->free.push_back(need->stamp);
+      scratch_->free.push_back(number_of_stamp);
     }
-    const explain::location_history& here = rank_->locations[number];
     const location_clocks::blocked waited = l.clocks.finish_record(
         stamp, measured_ns, [&](std::int64_t tail_ns) { return usual_[number].late_ns(here, here.records[record], tail_ns); });
     if (!plan_->compensates()) return;
@@ -24480,8 +24482,9 @@ class clock_pass {
 
   // Whether another message would have been taken instead (docs/method.md 4.8). Of equal wildcards, the one
   // posted earlier takes the message that arrives earlier. MPI_Waitany takes the first message of those posted by then.
-  static bool overtaken(lane& l, const explain::location_history& here, const clock_need& need, std::int64_t sent_ns) {
-    if (need.any) {
+  static bool overtaken(lane& l, const explain::location_history& here, const clock_need& need, bool any,
+                        std::int64_t sent_ns) {
+    if (any) {
       const bool earlier = sent_ns < l.chosen_ns && need.posting < l.chooser;
       if (sent_ns > l.chosen_ns) {
         l.chosen_ns = sent_ns;
@@ -24578,7 +24581,7 @@ inline namespace v0 {
 namespace clocks {
 
 /// What one location itself did in each block between two instants, without waiting. Instants are beginnings of calls
-/// and ends of waits. Memory: 24 bytes per record, 8 per record and block in it; after the first query of more than 64
+/// and ends of waits. Memory: 16 bytes per record, 8 per record and block in it; after the first query of more than 64
 /// parts also one profile per 64 parts. A query costs O(parts in the interval), or O(blocks + 64) if that is less. Not
 /// thread safe.
 class own_time {
@@ -24665,7 +24668,10 @@ class own_time {
     if (!core::divides_no_code(r)) site_ = call_;
     left_ns_ = walk.leave_ns();
     const auto at = static_cast<std::uint32_t>(parts_.size());
-    instants_.push_back({walk.begin_ns(), walk.leave_ns(), at, at});
+    const std::int64_t lasted_ns = walk.leave_ns() - walk.begin_ns();
+    const bool is_long = lasted_ns >= std::int64_t{instant::too_long};
+    if (is_long) long_calls_.push_back({static_cast<std::uint32_t>(instants_.size()), at, walk.leave_ns()});
+    instants_.push_back({walk.begin_ns(), is_long ? instant::too_long : static_cast<std::uint32_t>(lasted_ns), at});
   }
   /// Enters the rest of the record. `go_ns`: the end of blocking. `unexplained_ns`: the part of blocking that no path
   /// explains, which counts as spent.
@@ -24673,8 +24679,11 @@ class own_time {
     if (left_ns_ <= go_ns && unexplained_ns == 0) return;
     const std::uint32_t call = known.number(room::call, call_, [this] { return explain::call_key(key_of(call_)); });
     known.here_[call].spent_ns += unexplained_ns;
-    if (left_ns_ > go_ns) add(call, left_ns_ - go_ns, known);
-    instants_.back().done = static_cast<std::uint32_t>(parts_.size());
+    if (left_ns_ <= go_ns) return;
+    add(call, left_ns_ - go_ns, known);
+    instant& here = instants_.back();
+    if (here.lasted == instant::too_long) long_calls_.back().done = static_cast<std::uint32_t>(parts_.size());
+    else here.lasted |= instant::has_part;
   }
   /// Enters the last steps and numbers the blocks in the order of their keys. Writes the time of each block to `spent`,
   /// in that order, including `startup_ns` before recording began, and adds the unmarked code of a main thread to `pieces`.
@@ -24716,7 +24725,14 @@ class own_time {
                                         [](std::int64_t t, const instant& i) { return t < i.begin_ns; });
     if (after == instants_.begin()) return 0;
     const instant& i = *(after - 1);
-    return time_ns != i.begin_ns && time_ns >= i.leave_ns ? i.done : i.at;
+    if (time_ns == i.begin_ns) return i.at;
+    const std::uint32_t lasted = i.lasted & ~instant::has_part;
+    if (lasted == instant::too_long) {
+      const long_call& c = *std::lower_bound(long_calls_.begin(), long_calls_.end(), &i - instants_.begin(),
+                                             [](const long_call& x, std::ptrdiff_t record) { return x.record < record; });
+      return time_ns >= c.leave_ns ? c.done : i.at;
+    }
+    return i.at + (time_ns - i.begin_ns >= std::int64_t{lasted} ? i.lasted >> 31 : 0);
   }
 
   /// Sums the parts from number `from` up to, excluding, `to` into `into.found()`.
@@ -24758,10 +24774,17 @@ class own_time {
   struct piece {
     std::uint32_t block, ns;
   };
-  // A record: the number of parts that were done when it began, and when it left.
+  // A record. `at`: the number of parts that were done when it began. Short calls have at most one part.
   struct instant {
-    std::int64_t begin_ns, leave_ns;
-    std::uint32_t at, done;
+    static constexpr std::uint32_t has_part = 0x80000000u, too_long = ~has_part;
+    std::int64_t begin_ns;
+    std::uint32_t lasted;  ///< ns, and has_part; or too_long: see long_calls_
+    std::uint32_t at;
+  };
+  // A call of more than two seconds. `done`: the number of parts that were done when it left.
+  struct long_call {
+    std::uint32_t record, done;
+    std::int64_t leave_ns;
   };
 
   // The rule of location_path: time that does not fit is cut. `site` beyond the table: the end of recording.
@@ -24818,6 +24841,7 @@ class own_time {
   const explain::rank_history* rank_;
   const explain::location_history* here_;
   base::pod_vector<instant> instants_;
+  base::pod_vector<long_call> long_calls_;  ///< by record
   base::pod_vector<piece> parts_;
   base::pod_vector<core::stable_key> blocks_;
   base::pod_vector<std::int64_t> kept_;  ///< sums of the first 0, 64, 128 ... parts
@@ -24992,7 +25016,7 @@ namespace clocks {
 ///
 /// One pass backwards through the waits, with one message per wait, which carries the waiter's profile. At the
 /// beginning of a record a rank waits for the costs of all waits for that instant. Free of deadlock as the forward pass
-/// is, with time reversed. O(records + waits * (blocks + 16 records)). Memory: own_time, 64 bytes per wait and 40 per
+/// is, with time reversed. O(records + waits * (blocks + 16 records)). Memory: own_time, 56 bytes per wait and 32 per
 /// record that others waited for.
 class cost_pass {
  public:
@@ -25039,9 +25063,8 @@ class cost_pass {
           adopted = begins ? go : std::max(adopted, w.need_ns);
           wait k;  // also without length, because the causer counts the messages
           k.begin_ns = from_ns;
-          k.ns = begins ? 0 : static_cast<double>(std::max<std::int64_t>(wait_ns, 0));
           k.before_ns = l.waited_ns;
-          l.waited_ns += k.ns;
+          if (!begins) l.waited_ns += static_cast<double>(std::max<std::int64_t>(wait_ns, 0));
           std::int64_t& latest = aligned.at(partner(w.causer_rank, w.causer_location));
           k.since_ns = w.has(explain::arrival_flag::based) ? from_ns : last_aligned(aligned, latest, w);
           latest = w.need_ns;
@@ -25067,10 +25090,7 @@ class cost_pass {
     base::pod_vector<explain::block_time> own(*scratch_->memory);
     l.time.seal(what.startup_ns, room, own, pieces);
     // Looks up the parts now, while the records are in the cache.
-    for (wait& k : l.waits) {
-      k.from = l.time.part_at(k.since_ns, k.record);
-      k.to = l.time.part_of(k.record);
-    }
+    for (wait& k : l.waits) k.from = l.time.part_at(k.since_ns, k.record);
     for (served& t : l.expected) {
       t.from = l.time.part_at(t.since_ns, t.record);
       t.to = l.time.part_of(t.record);
@@ -25146,11 +25166,11 @@ class cost_pass {
 
   struct wait {
     std::int64_t begin_ns, since_ns;
-    double ns, before_ns;  ///< its length, and that of all waits before it
+    double before_ns;  ///< the length of all waits before it; a whole number, so that differences are exact
     double ends = 0;  ///< sum of the rates that end at this wait
     std::uint32_t record, causer_record;
     std::int32_t causer_rank;
-    std::uint32_t from = 0, to = 0;  ///< parts of the own time since `since_ns`
+    std::uint32_t from = 0;  ///< the first part of the own time since `since_ns`
     std::uint16_t causer_location;
     bool counted = true;  ///< otherwise it only passes on what it received
   };
@@ -25245,13 +25265,14 @@ class cost_pass {
 
   template <class Post>
   void send_costs(lane& l, const wait& k, Post&& post) {
-    const double received = std::max(0.0, l.rate * k.ns);
-    l.time.between(k.from, k.to, scratch_->time);
+    const double wait_ns = (&k + 1 == l.waits.end() ? l.waited_ns : (&k + 1)->before_ns) - k.before_ns;
+    const double received = std::max(0.0, l.rate * wait_ns);
+    l.time.between(k.from, l.time.part_of(k.record), scratch_->time);
     const base::pod_vector<own_time::part>& until = scratch_->time.found();
     base::packet& out = scratch_->out;
     out.resize(sizeof(cost_message) + until.size() * sizeof(spent));
-    const cost_message n{k.causer_location,      k.causer_record, k.record,  static_cast<std::uint32_t>(until.size()),
-                         k.counted ? k.ns : 0.0, received,        k.since_ns};
+    const cost_message n{k.causer_location,         k.causer_record, k.record,  static_cast<std::uint32_t>(until.size()),
+                         k.counted ? wait_ns : 0.0, received,        k.since_ns};
     std::memcpy(out.data(), &n, sizeof n);
     for (std::size_t i = 0; i != until.size(); ++i) {
       const spent s{l.time.blocks()[until[i].block], until[i].ns};
@@ -27414,20 +27435,22 @@ class arrival_rule {
       : rank_(&rank), here_(location), settings_(&settings), paused_(&paused), late_(s.late), result_(s.result) {}
 
   /// `matches`: those completed at this location. Both inputs are sorted by record. The result is a buffer of the
-  /// scratch.
+  /// scratch. It takes the memory of `collectives` if there are no matches.
   base::pod_vector<arrival>& operator()(const message_match* matches, std::size_t match_count,
-                                        const base::pod_vector<arrival>& collectives) {
+                                        base::pod_vector<arrival>& collectives) {
     forget();
-    result_.clear();
     const location_history& location = rank_->locations[here_];
     const std::size_t collective_count = collectives.size();
+    const arrival* const answers = collectives.data();
+    if (match_count == 0) result_.swap(collectives);  // written behind what is read: a record has no more arrivals than answers
+    result_.clear();
     location_walk walk(*rank_);
     std::size_t m = 0, c = 0;
     // Walks all records, because begin and leave depend on those before.
     for (std::uint64_t i = 0; m != match_count || c != collective_count; ++i) {
       std::uint64_t next = location.records.size();
       if (m != match_count) next = std::min<std::uint64_t>(next, matches[m].record);
-      if (c != collective_count) next = std::min<std::uint64_t>(next, collectives[c].record);
+      if (c != collective_count) next = std::min<std::uint64_t>(next, answers[c].record);
       for (; i < next; ++i) step(location.records[i], walk);
       if (i == location.records.size()) break;
       const core::sync_record& r = location.records[i];
@@ -27438,21 +27461,25 @@ class arrival_rule {
         messages(r, static_cast<std::uint32_t>(i), matches + m, matches + last, walk);
         m = last;
       }
+      if (c == collective_count || answers[c].record != i) continue;
       // Of several operations that the call completed the one counts that it needed last; what was over before the messages
-      // held up nothing.
-      const arrival *needed = nullptr, *relay = nullptr;
-      for (; c != collective_count && collectives[c].record == i; ++c) {
-        const arrival*& best = collectives[c].has(arrival_flag::relay) ? relay : needed;
-        if (best == nullptr || collectives[c].need_ns > best->need_ns) best = &collectives[c];
+      // held up nothing. Copies, because the result may take the place of the answers.
+      struct {
+        bool any = false;
+        arrival last;
+      } needed, relay;
+      for (; c != collective_count && answers[c].record == i; ++c) {
+        auto& best = answers[c].has(arrival_flag::relay) ? relay : needed;
+        if (!best.any || answers[c].need_ns > best.last.need_ns) best = {true, answers[c]};
       }
-      for (const arrival* const each : {needed, relay}) {
-        if (each == nullptr) continue;
+      for (const auto* const each : {&needed, &relay}) {
+        if (!each->any) continue;
         if (!result_.empty() && result_.back().record == i) {
-          const std::int64_t more_ns = each->need_ns - result_.back().need_ns;
-          if (more_ns <= 0 || (each == relay && more_ns < settings_->threshold_ns)) continue;
-          if (each == needed && result_.back().why != pattern::wait_for_progress) take_back();
+          const std::int64_t more_ns = each->last.need_ns - result_.back().need_ns;
+          if (more_ns <= 0 || (each == &relay && more_ns < settings_->threshold_ns)) continue;
+          if (each == &needed && result_.back().why != pattern::wait_for_progress) take_back();
         }
-        result_.push_back(*each);
+        result_.push_back(each->last);
         if (location.dropped > 0) result_.back().trust = std::max(result_.back().trust, quality::bounded);
         finish(walk);
       }

@@ -76,18 +76,13 @@ class clock_pass {
     lanes_.clear();
     lanes_.reserve(rank_->locations.size());
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
-      const explain::location_history& here = rank_->locations[l];
       lanes_.emplace_back(plan, rank_->begin_ns,
                           clock_legs(*rank_, l, plan, block_numbers_, balanced, leaving_.empty() ? nullptr : &leaving_[l],
                                      of_files_.empty() ? nullptr : &of_files_[l], joined));
       lane& to = lanes_.back();
-      for (clock_need& n : book_->needs(l)) {
-        n.any = core::role_of(here.records[n.record]) == core::call_role::complete_any;
-        n.received = 0;
-        n.stamp = clock_need::unknown;
-      }
       to.need = to.latest = book_->needs(l).data();
       to.needs_end = to.need + book_->needs(l).size();
+      to.taken.resize(book_->needs(l).size());
       to.give = book_->gives(l).data();
       to.gives_end = to.give + book_->gives(l).size();
       to.note = (*notes_)[l].data();
@@ -131,10 +126,17 @@ class clock_pass {
  private:
   static constexpr std::uint32_t nothing = clock_need::unknown;
 
+  // The stamps of one need: how many were received, and their join in clock_scratch.
+  struct taken_stamps {
+    std::uint32_t received = 0, stamp = nothing;
+  };
   struct lane {
     lane(const clock_plan& plan, std::int64_t begin_ns, const clock_legs& legs) : clocks(plan, begin_ns, legs) {}
-    clock_need *need = nullptr, *needs_end = nullptr;  ///< the next need, and the end
-    clock_need* latest = nullptr;                      ///< the need of the stamp that arrived last
+    taken_stamps& taken_for(const clock_need* n) noexcept { return taken.end()[n - needs_end]; }
+
+    const clock_need *need = nullptr, *needs_end = nullptr;  ///< the next need, and the end
+    const clock_need* latest = nullptr;                      ///< the need of the stamp that arrived last
+    base::pod_vector<taken_stamps> taken;  ///< by need
     const clock_give *give = nullptr, *gives_end = nullptr;
     explain::wait_note *note = nullptr, *notes_end = nullptr;
     explain::progress at = explain::progress::between_events;
@@ -165,31 +167,32 @@ class clock_pass {
       place->set(stamp, clocks_);
       return;
     }
-    lane& l = lanes_[slot];
-    ++l.latest->received;
-    scratch_->stamps[l.latest->stamp].join(stamp, clocks_);
+    taken_stamps& taken = lanes_[slot].taken_for(lanes_[slot].latest);
+    ++taken.received;
+    scratch_->stamps[taken.stamp].join(stamp, clocks_);
   }
 
   // Where the first stamp that a record needs is kept. Null if it has one; then the need is the latest of the lane.
   clock_stamp* place_of(std::uint32_t target, std::uint32_t slot) {
     lane& l = lanes_[slot];
-    clock_need* const n = l.latest = find_need(l, target);
-    if (n->stamp != nothing) return nullptr;
-    ++n->received;
+    l.latest = find_need(l, target);
+    taken_stamps& taken = l.taken_for(l.latest);
+    if (taken.stamp != nothing) return nullptr;
+    ++taken.received;
     base::pod_vector<clock_stamp>& stamps = scratch_->stamps;
     base::pod_vector<std::uint32_t>& free = scratch_->free;
     if (free.empty()) {
       free.push_back(static_cast<std::uint32_t>(stamps.size()));
       stamps.emplace_back();
     }
-    n->stamp = free.back();
+    taken.stamp = free.back();
     free.pop_back();
-    return &stamps[n->stamp];
+    return &stamps[taken.stamp];
   }
   // The stamps of one sender arrive in order, so that a need is usually the next one after the latest, or near it.
-  static clock_need* find_need(const lane& l, std::uint32_t target) noexcept {
+  static const clock_need* find_need(const lane& l, std::uint32_t target) noexcept {
     const auto before = [](const clock_need& x, std::uint32_t record) { return x.record < record; };
-    clock_need *first = l.need, *last = l.latest;
+    const clock_need *first = l.need, *last = l.latest;
     if (last < first || last->record < target) {
       first = std::max(first, last);
       for (std::ptrdiff_t step = 1;; step *= 2) {
@@ -226,7 +229,7 @@ class clock_pass {
     }
     bool needs() const noexcept { return l.need != l.needs_end && l.need->record == l.clocks.record(); }
     bool ready() {
-      if (!needs() || l.need->received == l.need->count) return true;
+      if (!needs() || l.taken_for(l.need).received == l.need->count) return true;
       l.clocks.prepare();
       return false;
     }
@@ -248,6 +251,7 @@ class clock_pass {
   }
 
   void finish(lane& l, std::size_t number, const clock_need* need) {
+    const explain::location_history& here = rank_->locations[number];
     const std::uint32_t record = l.clocks.record();
     explain::wait_note* const first = l.note;
     std::int64_t all_ns = 0;
@@ -256,14 +260,15 @@ class clock_pass {
     const clock_stamp* stamp = nullptr;
     bool inverted = false;
     if (need != nullptr) {
-      stamp = &scratch_->stamps[need->stamp];
-      if (plan_->compensates() && (need->any || need->wildcard)) {
-        inverted = overtaken(l, rank_->locations[number], *need, stamp->at[0]);
+      const std::uint32_t number_of_stamp = l.taken_for(need).stamp;
+      stamp = &scratch_->stamps[number_of_stamp];
+      if (plan_->compensates()) {
+        const bool any = core::role_of(here.records[record]) == core::call_role::complete_any;
+        inverted = (any || need->wildcard != 0) && overtaken(l, here, *need, any, stamp->at[0]);
         l.inversions += inverted ? 1 : 0;
       }
-      scratch_->free.push_back(need->stamp);
+      scratch_->free.push_back(number_of_stamp);
     }
-    const explain::location_history& here = rank_->locations[number];
     const location_clocks::blocked waited = l.clocks.finish_record(
         stamp, measured_ns, [&](std::int64_t tail_ns) { return usual_[number].late_ns(here, here.records[record], tail_ns); });
     if (!plan_->compensates()) return;
@@ -285,8 +290,9 @@ class clock_pass {
 
   // Whether another message would have been taken instead (docs/method.md 4.8). Of equal wildcards, the one
   // posted earlier takes the message that arrives earlier. MPI_Waitany takes the first message of those posted by then.
-  static bool overtaken(lane& l, const explain::location_history& here, const clock_need& need, std::int64_t sent_ns) {
-    if (need.any) {
+  static bool overtaken(lane& l, const explain::location_history& here, const clock_need& need, bool any,
+                        std::int64_t sent_ns) {
+    if (any) {
       const bool earlier = sent_ns < l.chosen_ns && need.posting < l.chooser;
       if (sent_ns > l.chosen_ns) {
         l.chosen_ns = sent_ns;

@@ -21,20 +21,17 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// The number of stamps that one record needs before its call can be judged; during a pass also the received ones.
+/// The number of stamps that one record needs before its call can be judged.
 struct clock_need {
   static constexpr std::uint32_t unknown = 0xffffffffu;
   std::uint32_t record;
-  std::uint32_t count;
-  bool wildcard = false;            ///< received from any source
-  bool any = false;                 ///< set for a pass: the call completed one of several requests
+  std::uint32_t count : 31;
+  std::uint32_t wildcard : 1;       ///< received from any source
   std::uint32_t posting = unknown;  ///< record that posted the only receive completed here, if known and relevant
-  std::uint32_t received = 0;       ///< in a pass: number of stamps received,
-  std::uint32_t stamp = unknown;    ///< in a pass: index in clock_scratch of their join
 };
 
 /// Which record needs which, message by message. Messages that arrived in time are included, because under another
-/// hypothesis they may arrive late. Memory: 24 bytes per record with needs, 16 per message. Not thread safe.
+/// hypothesis they may arrive late. Memory: 12 bytes per record with needs, 16 per message. Not thread safe.
 class need_book {
  public:
   /// `memory`: the pool of the run; borrowed.
@@ -45,7 +42,7 @@ class need_book {
 
   /// Adds a need whose stamp a collective will send.
   void add_need(std::uint16_t location, std::uint32_t record) {
-    if (location < lanes_.size()) lanes_[location].needs.push_back({record, 1, false});
+    if (location < lanes_.size()) lanes_[location].needs.push_back({record, 1, 0});
   }
   void add_give(std::uint16_t location, const clock_give& g) {
     if (location >= lanes_.size()) return;
@@ -78,7 +75,7 @@ class need_book {
       m = last;
       base::pod_vector<clock_need>& needs = lanes_[location].needs;
       if (needs.empty() || needs.back().record != i) continue;
-      if (!needs.back().wildcard && core::role_of(here.records[i]) != core::call_role::complete_any) continue;
+      if (needs.back().wildcard == 0 && core::role_of(here.records[i]) != core::call_role::complete_any) continue;
       if (!received) receives = receives_of(here, location);
       received = true;
       while (p != receives.size() && receives[p].completion < i) ++p;
@@ -117,13 +114,13 @@ class need_book {
       base::join_neighbours(
           l.needs, [](const clock_need& a, const clock_need& b) { return a.record == b.record; },
           [](clock_need& to, const clock_need& n) {
-            to.count += n.count;
-            to.wildcard = false;
+            to.count = (to.count + n.count) & 0x7fffffffu;
+            to.wildcard = 0;
           });
     }
   }
 
-  base::pod_vector<clock_need>& needs(std::size_t location) { return lanes_[location].needs; }
+  const base::pod_vector<clock_need>& needs(std::size_t location) const { return lanes_[location].needs; }
   const base::pod_vector<clock_give>& gives(std::size_t location) const { return lanes_[location].gives; }
 
  private:
@@ -196,9 +193,9 @@ class need_book {
     base::pod_vector<clock_need>& needs = lanes_[location].needs;
     if (!needs.empty() && needs.back().record == record) {
       ++needs.back().count;
-      needs.back().wildcard = false;
+      needs.back().wildcard = 0;
     } else {
-      needs.push_back({record, 1, m.receiving && (m.partner.flags & explain::endpoint_flag::wildcard) != 0});
+      needs.push_back({record, 1, m.receiving && (m.partner.flags & explain::endpoint_flag::wildcard) != 0 ? 1u : 0u});
     }
   }
 

@@ -19,7 +19,7 @@ inline namespace v0 {
 namespace clocks {
 
 /// What one location itself did in each block between two instants, without waiting. Instants are beginnings of calls
-/// and ends of waits. Memory: 24 bytes per record, 8 per record and block in it; after the first query of more than 64
+/// and ends of waits. Memory: 16 bytes per record, 8 per record and block in it; after the first query of more than 64
 /// parts also one profile per 64 parts. A query costs O(parts in the interval), or O(blocks + 64) if that is less. Not
 /// thread safe.
 class own_time {
@@ -106,7 +106,10 @@ class own_time {
     if (!core::divides_no_code(r)) site_ = call_;
     left_ns_ = walk.leave_ns();
     const auto at = static_cast<std::uint32_t>(parts_.size());
-    instants_.push_back({walk.begin_ns(), walk.leave_ns(), at, at});
+    const std::int64_t lasted_ns = walk.leave_ns() - walk.begin_ns();
+    const bool is_long = lasted_ns >= std::int64_t{instant::too_long};
+    if (is_long) long_calls_.push_back({static_cast<std::uint32_t>(instants_.size()), at, walk.leave_ns()});
+    instants_.push_back({walk.begin_ns(), is_long ? instant::too_long : static_cast<std::uint32_t>(lasted_ns), at});
   }
   /// Enters the rest of the record. `go_ns`: the end of blocking. `unexplained_ns`: the part of blocking that no path
   /// explains, which counts as spent.
@@ -114,8 +117,11 @@ class own_time {
     if (left_ns_ <= go_ns && unexplained_ns == 0) return;
     const std::uint32_t call = known.number(room::call, call_, [this] { return explain::call_key(key_of(call_)); });
     known.here_[call].spent_ns += unexplained_ns;
-    if (left_ns_ > go_ns) add(call, left_ns_ - go_ns, known);
-    instants_.back().done = static_cast<std::uint32_t>(parts_.size());
+    if (left_ns_ <= go_ns) return;
+    add(call, left_ns_ - go_ns, known);
+    instant& here = instants_.back();
+    if (here.lasted == instant::too_long) long_calls_.back().done = static_cast<std::uint32_t>(parts_.size());
+    else here.lasted |= instant::has_part;
   }
   /// Enters the last steps and numbers the blocks in the order of their keys. Writes the time of each block to `spent`,
   /// in that order, including `startup_ns` before recording began, and adds the unmarked code of a main thread to `pieces`.
@@ -157,7 +163,14 @@ class own_time {
                                         [](std::int64_t t, const instant& i) { return t < i.begin_ns; });
     if (after == instants_.begin()) return 0;
     const instant& i = *(after - 1);
-    return time_ns != i.begin_ns && time_ns >= i.leave_ns ? i.done : i.at;
+    if (time_ns == i.begin_ns) return i.at;
+    const std::uint32_t lasted = i.lasted & ~instant::has_part;
+    if (lasted == instant::too_long) {
+      const long_call& c = *std::lower_bound(long_calls_.begin(), long_calls_.end(), &i - instants_.begin(),
+                                             [](const long_call& x, std::ptrdiff_t record) { return x.record < record; });
+      return time_ns >= c.leave_ns ? c.done : i.at;
+    }
+    return i.at + (time_ns - i.begin_ns >= std::int64_t{lasted} ? i.lasted >> 31 : 0);
   }
 
   /// Sums the parts from number `from` up to, excluding, `to` into `into.found()`.
@@ -199,10 +212,17 @@ class own_time {
   struct piece {
     std::uint32_t block, ns;
   };
-  // A record: the number of parts that were done when it began, and when it left.
+  // A record. `at`: the number of parts that were done when it began. Short calls have at most one part.
   struct instant {
-    std::int64_t begin_ns, leave_ns;
-    std::uint32_t at, done;
+    static constexpr std::uint32_t has_part = 0x80000000u, too_long = ~has_part;
+    std::int64_t begin_ns;
+    std::uint32_t lasted;  ///< ns, and has_part; or too_long: see long_calls_
+    std::uint32_t at;
+  };
+  // A call of more than two seconds. `done`: the number of parts that were done when it left.
+  struct long_call {
+    std::uint32_t record, done;
+    std::int64_t leave_ns;
   };
 
   // The rule of location_path: time that does not fit is cut. `site` beyond the table: the end of recording.
@@ -259,6 +279,7 @@ class own_time {
   const explain::rank_history* rank_;
   const explain::location_history* here_;
   base::pod_vector<instant> instants_;
+  base::pod_vector<long_call> long_calls_;  ///< by record
   base::pod_vector<piece> parts_;
   base::pod_vector<core::stable_key> blocks_;
   base::pod_vector<std::int64_t> kept_;  ///< sums of the first 0, 64, 128 ... parts

@@ -39,20 +39,22 @@ class arrival_rule {
       : rank_(&rank), here_(location), settings_(&settings), paused_(&paused), late_(s.late), result_(s.result) {}
 
   /// `matches`: those completed at this location. Both inputs are sorted by record. The result is a buffer of the
-  /// scratch.
+  /// scratch. It takes the memory of `collectives` if there are no matches.
   base::pod_vector<arrival>& operator()(const message_match* matches, std::size_t match_count,
-                                        const base::pod_vector<arrival>& collectives) {
+                                        base::pod_vector<arrival>& collectives) {
     forget();
-    result_.clear();
     const location_history& location = rank_->locations[here_];
     const std::size_t collective_count = collectives.size();
+    const arrival* const answers = collectives.data();
+    if (match_count == 0) result_.swap(collectives);  // written behind what is read: a record has no more arrivals than answers
+    result_.clear();
     location_walk walk(*rank_);
     std::size_t m = 0, c = 0;
     // Walks all records, because begin and leave depend on those before.
     for (std::uint64_t i = 0; m != match_count || c != collective_count; ++i) {
       std::uint64_t next = location.records.size();
       if (m != match_count) next = std::min<std::uint64_t>(next, matches[m].record);
-      if (c != collective_count) next = std::min<std::uint64_t>(next, collectives[c].record);
+      if (c != collective_count) next = std::min<std::uint64_t>(next, answers[c].record);
       for (; i < next; ++i) step(location.records[i], walk);
       if (i == location.records.size()) break;
       const core::sync_record& r = location.records[i];
@@ -63,21 +65,25 @@ class arrival_rule {
         messages(r, static_cast<std::uint32_t>(i), matches + m, matches + last, walk);
         m = last;
       }
+      if (c == collective_count || answers[c].record != i) continue;
       // Of several operations that the call completed the one counts that it needed last; what was over before the messages
-      // held up nothing.
-      const arrival *needed = nullptr, *relay = nullptr;
-      for (; c != collective_count && collectives[c].record == i; ++c) {
-        const arrival*& best = collectives[c].has(arrival_flag::relay) ? relay : needed;
-        if (best == nullptr || collectives[c].need_ns > best->need_ns) best = &collectives[c];
+      // held up nothing. Copies, because the result may take the place of the answers.
+      struct {
+        bool any = false;
+        arrival last;
+      } needed, relay;
+      for (; c != collective_count && answers[c].record == i; ++c) {
+        auto& best = answers[c].has(arrival_flag::relay) ? relay : needed;
+        if (!best.any || answers[c].need_ns > best.last.need_ns) best = {true, answers[c]};
       }
-      for (const arrival* const each : {needed, relay}) {
-        if (each == nullptr) continue;
+      for (const auto* const each : {&needed, &relay}) {
+        if (!each->any) continue;
         if (!result_.empty() && result_.back().record == i) {
-          const std::int64_t more_ns = each->need_ns - result_.back().need_ns;
-          if (more_ns <= 0 || (each == relay && more_ns < settings_->threshold_ns)) continue;
-          if (each == needed && result_.back().why != pattern::wait_for_progress) take_back();
+          const std::int64_t more_ns = each->last.need_ns - result_.back().need_ns;
+          if (more_ns <= 0 || (each == &relay && more_ns < settings_->threshold_ns)) continue;
+          if (each == &needed && result_.back().why != pattern::wait_for_progress) take_back();
         }
-        result_.push_back(*each);
+        result_.push_back(each->last);
         if (location.dropped > 0) result_.back().trust = std::max(result_.back().trust, quality::bounded);
         finish(walk);
       }

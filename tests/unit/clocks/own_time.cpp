@@ -30,8 +30,10 @@ TEST_CASE("the work of a location between two instants is the sum over the recor
     const std::int64_t computed = static_cast<std::int64_t>(random() % 50), unmarked = static_cast<std::int64_t>(random() % 9);
     const std::string block = "block" + std::to_string(random() % 5);
     const std::string site = sites[random() % 3];
-    const std::int64_t begin = now + computed + unmarked, go = begin + static_cast<std::int64_t>(random() % 40);
-    const std::int64_t leave = go + 1 + static_cast<std::int64_t>(random() % 20);
+    // Some calls wait for seconds, and after some waits calls take seconds.
+    const std::int64_t begin = now + computed + unmarked;
+    const std::int64_t go = begin + static_cast<std::int64_t>(random() % 40) + (i % 17 == 7 ? 3'000'000'000 : 0);
+    const std::int64_t leave = go + 1 + static_cast<std::int64_t>(random() % 20) + (i % 23 == 7 ? 9'000'000'000 : 0);
     if (computed != 0) r[0].step(block, static_cast<std::uint64_t>(computed));
     r[0].call(mpi_call::Recv, static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(leave), site);
     const core::stable_key here = core::key_of(site.c_str());
@@ -44,6 +46,7 @@ TEST_CASE("the work of a location between two instants is the sum over the recor
     go_ns.push_back(go);
     instants.push_back(begin);
     instants.push_back(go);
+    instants.push_back(leave);
     now = leave;
     last = here;
   }
@@ -70,8 +73,8 @@ TEST_CASE("the work of a location between two instants is the sum over the recor
   CHECK(unmarked_ns == 0);
   std::int64_t asked = 0;
   for (std::size_t record = 0; record != go_ns.size(); record += 3) {
-    for (std::size_t i = 0; i <= 2 * record; i += 1 + random() % 3) {
-      const std::int64_t since = instants[i], until = instants[2 * record];
+    for (std::size_t i = 0; i <= 3 * record; i += 1 + random() % 3) {
+      const std::int64_t since = instants[i], until = instants[3 * record];
       std::map<core::stable_key, std::int64_t> plain;
       for (const span& s : spans) {
         if (s.to != s.from && s.to > since && s.to <= until) plain[s.block] += s.to - s.from;
