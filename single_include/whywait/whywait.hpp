@@ -37506,6 +37506,11 @@ inline void join_causes(base::vector<wait_advice>& waits, const explain::outcome
   for (std::size_t w = 0; w < waits.size(); ++w) waits[w].list = std::move(kept[w]);
 }
 
+/// Whether a problem is declared for the event type that has the name of a pattern.
+inline bool describes(const knowledge& known, std::uint32_t problem, explain::pattern why) {
+  return known.types[known.problems[problem].type].name == explain::name_of(why);
+}
+
 inline std::string text_of(const knowledge& known, const trouble::entry& t) {
   diagnostics one;  // holds a copy of the source, so that the message shows the line with a caret
   const std::uint32_t source = one.add_source(known.log.source(t.where.source).name, known.log.source(t.where.source).text);
@@ -37538,13 +37543,16 @@ evaluation evaluate(const knowledge& known, const explain::outcome& found, std::
       continue;
     }
     wait_advice& w = out.waits[static_cast<std::size_t>(f.wait)];
-    // A pattern is known if a problem is declared for the event type of its name.
-    f.of_pattern =
-        known.types[known.problems[f.rule].type].name == explain::name_of(found.waits[static_cast<std::size_t>(f.wait)].why);
-    w.known = w.known || f.of_pattern;
+    f.of_pattern = detail::describes(known, f.rule, found.waits[static_cast<std::size_t>(f.wait)].why);
     if (f.matters) w.list.push_back(std::move(f));
   }
-  for (wait_advice& w : out.waits) {
+  bool described[static_cast<std::size_t>(explain::pattern::count_)] = {};
+  for (std::size_t why = 0; why != std::size(described); ++why)
+    for (std::uint32_t rule = 0; rule != known.problems.size(); ++rule)
+      described[why] = described[why] || detail::describes(known, rule, static_cast<explain::pattern>(why));
+  for (std::size_t i = 0; i != out.waits.size(); ++i) {
+    wait_advice& w = out.waits[i];
+    w.known = described[static_cast<std::size_t>(found.waits[i].why)];
     base::pod_vector<bool> hidden;
     for (const finding& f : w.list) {
       hidden.push_back(false);
@@ -37552,8 +37560,8 @@ evaluation evaluate(const knowledge& known, const explain::outcome& found, std::
         hidden.back() = hidden.back() || detail::names(known.problems[other.rule].instead_of, f.problem);
     }
     base::vector<finding> kept;
-    for (std::size_t i = 0; i < hidden.size(); ++i)
-      if (!hidden[i]) kept.push_back(std::move(w.list[i]));
+    for (std::size_t k = 0; k < hidden.size(); ++k)
+      if (!hidden[k]) kept.push_back(std::move(w.list[k]));
     w.list = std::move(kept);
   }
   detail::join_causes(out.waits, found);
@@ -57102,6 +57110,64 @@ class wait_list final : public observer {
 
 #endif
 
+// ---- whywait/finalize/site_times.hpp
+#ifndef WHYWAIT_FINALIZE_SITE_TIMES_HPP
+#define WHYWAIT_FINALIZE_SITE_TIMES_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// Time and number of calls, by call site.
+class site_times {
+ public:
+  struct entry {
+    core::stable_key key;
+    std::int64_t ns, calls;
+  };
+
+  void add(core::stable_key key, std::int64_t ns, std::int64_t calls) {
+    if (ns > 0) all_.push_back({key, ns, calls});
+  }
+  /// Leaves one entry per call site. O(n log n).
+  void fold() {
+    base::sort_and_join(
+        all_, [](const entry& a, const entry& b) { return a.key < b.key; },
+        [](entry& to, const entry& e) {
+          to.ns += e.ns;
+          to.calls += e.calls;
+        });
+  }
+  /// After `fold`: keeps the 16 call sites with the most time, ordered by it.
+  void keep_most() {
+    base::small_stable_sort(all_, [](const entry& a, const entry& b) { return a.ns > b.ns; });
+    all_.resize(std::min<std::size_t>(all_.size(), 16));
+  }
+
+  const base::pod_vector<entry>& entries() const noexcept { return all_; }
+  base::pod_vector<entry>& entries() noexcept { return all_; }
+
+  /// Appends the call sites that have a name.
+  void name(base::vector<reports::place_total>& to, const base::names& names) const {
+    for (const entry& e : all_)
+      if (const base::place* const where = names.find(e.key))
+        to.push_back({*where, e.calls, static_cast<double>(e.ns) * 1e-9, 0});
+  }
+
+ private:
+  base::pod_vector<entry> all_;
+};
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
 // ---- whywait/finalize/mpi_time_sums.hpp
 #ifndef WHYWAIT_FINALIZE_MPI_TIME_SUMS_HPP
 #define WHYWAIT_FINALIZE_MPI_TIME_SUMS_HPP
@@ -57116,18 +57182,16 @@ namespace finalize {
 class mpi_time_sums {
  public:
   /// One call of a call site.
-  void add(core::stable_key key, std::int64_t ns) {
-    if (ns > 0) sums_.push_back({key, ns, 1});
-  }
+  void add(core::stable_key key, std::int64_t ns) { sums_.add(key, ns, 1); }
   /// After each epoch: one entry per call site remains.
-  void fold() { add_up(sums_); }
+  void fold() { sums_.fold(); }
 
   /// All ranks together, complete on rank 0; names are set by `name`. Collective; costs one agreement if there is none.
   reports::mpi_time gather(const finalize::team& all) {
     reports::mpi_time result;
-    if (all.lowest_of(!sums_.empty()) < 0) return result;
+    if (all.lowest_of(!sums_.entries().empty()) < 0) return result;
     double own = 0;
-    for (const site_sum& s : sums_) own += static_cast<double>(s.ns) * 1e-9;
+    for (const site_times::entry& e : sums_.entries()) own += static_cast<double>(e.ns) * 1e-9;
     const auto take = [&](double seconds) {
       result.ranks.push_back({static_cast<std::int32_t>(result.ranks.size()), 0, seconds});
       result.seconds += seconds;
@@ -57139,39 +57203,20 @@ class mpi_time_sums {
       take(theirs);
     });
     listed_ = sums_;
-    all.reduce_list(listed_, [this] { add_up(listed_); });
-    base::small_stable_sort(listed_, [](const site_sum& a, const site_sum& b) { return a.ns > b.ns; });
-    listed_.resize(std::min(listed_.size(), most_listed));
+    all.reduce_list(listed_.entries(), [this] { listed_.fold(); });
+    listed_.keep_most();
     return result;
   }
 
   /// After `gather`, on rank 0: calls use(key) for the call sites with the most time.
   template <class Use>
   void keys(Use&& use) const {
-    for (const site_sum& s : listed_) use(s.key);
+    for (const site_times::entry& e : listed_.entries()) use(e.key);
   }
-  void name(reports::mpi_time& result, const base::names& names) const {
-    for (const site_sum& s : listed_)
-      if (const base::place* const where = names.find(s.key))
-        result.calls.push_back({*where, s.count, static_cast<double>(s.ns) * 1e-9, 0});
-  }
+  void name(reports::mpi_time& result, const base::names& names) const { listed_.name(result.calls, names); }
 
  private:
-  static constexpr std::size_t most_listed = 16;
-  struct site_sum {
-    core::stable_key key;
-    std::int64_t ns, count;
-  };
-  static void add_up(base::pod_vector<site_sum>& all) {
-    base::sort_and_join(
-        all, [](const site_sum& a, const site_sum& b) { return a.key < b.key; },
-        [](site_sum& to, const site_sum& s) {
-          to.ns += s.ns;
-          to.count += s.count;
-        });
-  }
-
-  base::pod_vector<site_sum> sums_, listed_;
+  site_times sums_, listed_;
 };
 
 }  // namespace finalize
@@ -71613,21 +71658,15 @@ class thread_time {
     if (ns <= 0) return;
     if (by_thread_.size() <= thread) by_thread_.resize(thread + 1, 0);
     by_thread_[thread] += ns;
-    sites_.push_back({site, ns, calls});
+    sites_.add(site, ns, calls);
   }
   /// Orders the call sites by their time; to be called once, when all is added.
   void close() {
-    base::sort_and_join(
-        sites_, [](const site_sum& a, const site_sum& b) { return a.key < b.key; },
-        [](site_sum& to, const site_sum& s) {
-          to.ns += s.ns;
-          to.calls += s.calls;
-        });
-    base::small_stable_sort(sites_, [](const site_sum& a, const site_sum& b) { return a.ns > b.ns; });
-    sites_.resize(std::min(sites_.size(), most_listed));
+    sites_.fold();
+    sites_.keep_most();
   }
   void add_keys(base::vector<core::stable_key>& to) const {
-    for (const site_sum& s : sites_) to.push_back(s.key);
+    for (const finalize::site_times::entry& e : sites_.entries()) to.push_back(e.key);
   }
   /// `to`: reports::mpi_time or reports::not_understood, where threads are ranks.
   template <class Time>
@@ -71637,19 +71676,12 @@ class thread_time {
       to.ranks.push_back({static_cast<std::int32_t>(t), 0, seconds});
       to.seconds += seconds;
     }
-    for (const site_sum& s : sites_)
-      if (const base::place* const where = names.find(s.key))
-        to.calls.push_back({*where, s.calls, static_cast<double>(s.ns) * 1e-9, 0});
+    sites_.name(to.calls, names);
   }
 
  private:
-  static constexpr std::size_t most_listed = 16;
-  struct site_sum {
-    core::stable_key key;
-    std::int64_t ns, calls;
-  };
   base::pod_vector<std::int64_t> by_thread_;
-  base::pod_vector<site_sum> sites_;
+  finalize::site_times sites_;
 };
 
 /// Time in calls that only sleep (interposed_outside.hpp).

@@ -10,7 +10,6 @@
 // file out.json ~ (?s)"data": "join",\s+"pattern": "mixed".*?"misses": 3,.*?"invalidation": "pthread_join in
 // stderr !~ not understand: thread start
 // json out.json
-// tries 5
 //
 // With <whywait/pthread.hpp> the sharing graph takes its synchronisations from the primitives of the standard library: the
 // graphs are those of data_order.cpp. AddressSanitizer of clang and ThreadSanitizer interpose the functions themselves.

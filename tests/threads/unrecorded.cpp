@@ -1,10 +1,9 @@
 // timeout: 60
-// environment: WHYWAIT_OUTPUT=out
 // stderr ~ \d\d % of the processor time \(.*\) is that of threads that were not recorded, so that there is no verdict
 // stderr !~ would shorten
 // stderr !~ efficiency
-// file out.json ~ "unrecorded_share": 0\.[5-9]
-// json out.json
+// file report.json ~ "unrecorded_share": 0\.[5-9]
+// json report.json
 // tries 3
 //
 // Nearly all work is done by threads that nothing records: what the recorded ones wait for is no statement about the program.

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -80,6 +81,11 @@ inline void join_causes(base::vector<wait_advice>& waits, const explain::outcome
   for (std::size_t w = 0; w < waits.size(); ++w) waits[w].list = std::move(kept[w]);
 }
 
+/// Whether a problem is declared for the event type that has the name of a pattern.
+inline bool describes(const knowledge& known, std::uint32_t problem, explain::pattern why) {
+  return known.types[known.problems[problem].type].name == explain::name_of(why);
+}
+
 inline std::string text_of(const knowledge& known, const trouble::entry& t) {
   diagnostics one;  // holds a copy of the source, so that the message shows the line with a caret
   const std::uint32_t source = one.add_source(known.log.source(t.where.source).name, known.log.source(t.where.source).text);
@@ -112,13 +118,16 @@ evaluation evaluate(const knowledge& known, const explain::outcome& found, std::
       continue;
     }
     wait_advice& w = out.waits[static_cast<std::size_t>(f.wait)];
-    // A pattern is known if a problem is declared for the event type of its name.
-    f.of_pattern =
-        known.types[known.problems[f.rule].type].name == explain::name_of(found.waits[static_cast<std::size_t>(f.wait)].why);
-    w.known = w.known || f.of_pattern;
+    f.of_pattern = detail::describes(known, f.rule, found.waits[static_cast<std::size_t>(f.wait)].why);
     if (f.matters) w.list.push_back(std::move(f));
   }
-  for (wait_advice& w : out.waits) {
+  bool described[static_cast<std::size_t>(explain::pattern::count_)] = {};
+  for (std::size_t why = 0; why != std::size(described); ++why)
+    for (std::uint32_t rule = 0; rule != known.problems.size(); ++rule)
+      described[why] = described[why] || detail::describes(known, rule, static_cast<explain::pattern>(why));
+  for (std::size_t i = 0; i != out.waits.size(); ++i) {
+    wait_advice& w = out.waits[i];
+    w.known = described[static_cast<std::size_t>(found.waits[i].why)];
     base::pod_vector<bool> hidden;
     for (const finding& f : w.list) {
       hidden.push_back(false);
@@ -126,8 +135,8 @@ evaluation evaluate(const knowledge& known, const explain::outcome& found, std::
         hidden.back() = hidden.back() || detail::names(known.problems[other.rule].instead_of, f.problem);
     }
     base::vector<finding> kept;
-    for (std::size_t i = 0; i < hidden.size(); ++i)
-      if (!hidden[i]) kept.push_back(std::move(w.list[i]));
+    for (std::size_t k = 0; k < hidden.size(); ++k)
+      if (!hidden[k]) kept.push_back(std::move(w.list[k]));
     w.list = std::move(kept);
   }
   detail::join_causes(out.waits, found);

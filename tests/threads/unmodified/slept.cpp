@@ -283,14 +283,22 @@ NOT_INLINED void wait_for_no_signal() {
   const timespec limit = {0, 20000000};
   if (sigtimedwait(&signals, nullptr, &limit) != -1 || errno != EAGAIN) std::abort();
 }
+int to_child[2];
+pid_t child;
+// The child sleeps once it has read a byte: making it takes time that is no wait.
+void make_child() {
+  if (pipe(to_child) != 0) std::abort();
+  child = fork();
+  if (child != 0) return;
+  close(to_child[1]);
+  char byte = 0;
+  if (read(to_child[0], &byte, 1) == 1) nap(20);
+  _exit(3);
+}
 NOT_INLINED void wait_for_child() {
-  const pid_t child = fork();
-  if (child == 0) {
-    nap(20);
-    _exit(3);
-  }
   int status = 0;
-  if (waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 3) std::abort();
+  if (write(to_child[1], "x", 1) != 1 || waitpid(child, &status, 0) != child) std::abort();
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 3) std::abort();
 }
 NOT_INLINED void read_file() {  // work
   const int file = open("/proc/self/exe", O_RDONLY);
@@ -313,6 +321,7 @@ std::atomic<int> at_case{0};
 // Prints the time that a thread spent in each of these functions while two threads wait for ever, and for how long main worked.
 void outside() {
   const steady::time_point begin = steady::now();
+  make_child();
   if (pipe(to_reader) != 0 || pipe(from_writer) != 0) std::abort();
   static char page[4096];
   fcntl(from_writer[1], F_SETFL, O_NONBLOCK);

@@ -71,6 +71,16 @@ TEST_CASE("removing the rule of a pattern makes its waits unknown") {
   CHECK_FALSE(sample::evaluate(o, "remove event late_sender;").waits[0].known);
 }
 
+TEST_CASE("a wait that the rule of its pattern leaves out is listed without advice") {
+  // The thread that ends late waited itself: advice for that wait shortens this one.
+  auto w = sample::wait(pattern::join, sample::recv, sample::send, {term(sample::compute, 0, 2000, 10, 10, 3000, 1000)});
+  REQUIRE(sample::evaluate(sample::outcome({w})).waits[0].list.size() == 1);
+  w.residual[0].inherited_ns = w.residual[0].total_ns;
+  const auto e = sample::evaluate(sample::outcome({w}));
+  CHECK(e.waits[0].known);
+  CHECK(e.waits[0].list.empty());
+}
+
 TEST_CASE("a rule of the user replaces the built-in one of the same name") {
   const auto e = sample::evaluate(sample::outcome({late_sender()}),
                                   "declare problem for late_sender parameters (name = \"late_sender\", advice = \"ask "

@@ -3,15 +3,14 @@
 
 #include <whywait/base/places.hpp>
 #include <whywait/base/pod_vector.hpp>
-#include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/core/mpi_calls.hpp>
 #include <whywait/core/rank_history.hpp>
 #include <whywait/core/sync_record.hpp>
 #include <whywait/core/thread_record.hpp>
 #include <whywait/finalize/process_records.hpp>
+#include <whywait/finalize/site_times.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -28,21 +27,15 @@ class thread_time {
     if (ns <= 0) return;
     if (by_thread_.size() <= thread) by_thread_.resize(thread + 1, 0);
     by_thread_[thread] += ns;
-    sites_.push_back({site, ns, calls});
+    sites_.add(site, ns, calls);
   }
   /// Orders the call sites by their time; to be called once, when all is added.
   void close() {
-    base::sort_and_join(
-        sites_, [](const site_sum& a, const site_sum& b) { return a.key < b.key; },
-        [](site_sum& to, const site_sum& s) {
-          to.ns += s.ns;
-          to.calls += s.calls;
-        });
-    base::small_stable_sort(sites_, [](const site_sum& a, const site_sum& b) { return a.ns > b.ns; });
-    sites_.resize(std::min(sites_.size(), most_listed));
+    sites_.fold();
+    sites_.keep_most();
   }
   void add_keys(base::vector<core::stable_key>& to) const {
-    for (const site_sum& s : sites_) to.push_back(s.key);
+    for (const finalize::site_times::entry& e : sites_.entries()) to.push_back(e.key);
   }
   /// `to`: reports::mpi_time or reports::not_understood, where threads are ranks.
   template <class Time>
@@ -52,19 +45,12 @@ class thread_time {
       to.ranks.push_back({static_cast<std::int32_t>(t), 0, seconds});
       to.seconds += seconds;
     }
-    for (const site_sum& s : sites_)
-      if (const base::place* const where = names.find(s.key))
-        to.calls.push_back({*where, s.calls, static_cast<double>(s.ns) * 1e-9, 0});
+    sites_.name(to.calls, names);
   }
 
  private:
-  static constexpr std::size_t most_listed = 16;
-  struct site_sum {
-    core::stable_key key;
-    std::int64_t ns, calls;
-  };
   base::pod_vector<std::int64_t> by_thread_;
-  base::pod_vector<site_sum> sites_;
+  finalize::site_times sites_;
 };
 
 /// Time in calls that only sleep (interposed_outside.hpp).
