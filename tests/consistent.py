@@ -145,7 +145,7 @@ class checker:
                     "s for visits, of which there are equally many")
         if "speed" in r:
             why = r["speed"]
-            parts = [v for name, v in why.items() if name not in ("memory_seconds", "more_page_faults")]
+            parts = [v for name, v in why.items() if name.endswith("_seconds") and name != "memory_seconds"]
             self.expect(close(sum(parts), r["speed_seconds"], size), place, "the parts of speed", sum(parts), "are not",
                         r["speed_seconds"])
             of_memory = sorted((0, why.get("cycles_seconds", 0)))
@@ -487,7 +487,8 @@ FREE = re.compile(r"""
            |pid|thread|causer_visits|waiter_visits|causer_work|waiter_work|inherited_seconds|wrong_order_count
            |undescribed_waits|clock_error_seconds|unchanged_error|bytes|unchanged_bytes|moved_bytes|least_bytes|calls|pairs
            |fan_out|most_hops|inversions|records|ranks|rank|extent|element_bytes|granule_bytes|granules|first_granule
-           |granules_of_array|misses|writers|readers|lead_visits|ratio|other_threads|other_thread_seconds|more_page_faults)$
+           |granules_of_array|misses|writers|readers|lead_visits|ratio|other_threads|other_thread_seconds|more_page_faults
+           |more_migrations)$
     |(^|\.)(settings|picture|unseen|last_words|engines|shares|calls)\.
     |^overhead\.(waiting_without_seconds|error_seconds|seconds|pause_seconds|poll_seconds)$ |^not_understood\.scheduler_seconds$
     |\.compensated_seconds$ |^rank_matrix\.messages$ |^run\.(unseen|paused)_seconds$""", re.VERBOSE)

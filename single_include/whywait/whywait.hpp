@@ -3566,17 +3566,21 @@ namespace whywait {
 inline namespace v0 {
 namespace core {
 
-/// What is counted of code besides its time. The first four come from the kernel, the others from the processor, and only in
-/// user space.
+/// What is counted of code besides its time. The first six come from the kernel, the next four from the processor. The last two
+/// are not read: the explanation computes them.
 enum class code_count : uint32_t {
-  delay_ns,      ///< ready to run without a processor
-  system_ns,     ///< in the kernel; Linux samples it with its timer, so that only sums are right
-  faults,        ///< page faults
-  preemptions,   ///< how often the kernel gave the processor to others
-  counted_ns,    ///< time in user space in which the following were counted
-  instructions,
+  delay_ns,  ///< ready to run without a processor
+  sleeps,  ///< how often it gave its processor up, to wait for something
+  ran_ns,  ///< on a processor
+  system_ns,  ///< in the kernel; Linux samples it with its timer, so that only sums are right
+  faults,  ///< page faults
+  moves,  ///< how often it was on another processor than at the last reading
+  counted_ns,  ///< of ran_ns, the time in which the following were counted
+  instructions,  ///< in user space, as the next two
   cycles,
-  stalled,       ///< of the cycles, those that waited for memory
+  stalled,  ///< of the cycles, those that waited for memory
+  read_ns,  ///< time of the code between the readings
+  blocked_ns,  ///< of that, neither on a processor nor ready to run
   count_
 };
 constexpr size_t code_counts_size = static_cast<size_t>(code_count::count_);
@@ -3623,7 +3627,7 @@ void write(const code_counts& from, Keep&& keep) noexcept {
     if ((a | b) != 0) keep(path_step{first + i, 0, a, 0, b});
   }
 }
-}// namespace counted_step
+}  // namespace counted_step
 
 }  // namespace core
 }  // namespace v0
@@ -3682,23 +3686,18 @@ class processor_counters {
   static constexpr uint32_t events = 3;  // instructions, cycles, stalled
 
   struct values {
-    uint64_t enabled, running;  ///< ns in which they should have been counted, and were
+    uint64_t running;  ///< ns in which they were counted: less than on a processor if they share the hardware with others
     uint64_t counted[events];
 
-    /// What was counted since `before`, of which `system_ns` were spent in the kernel. Counters that shared the hardware with
-    /// others are scaled up; those that did not run at all, or were set back, counted nothing.
-    void since(const values& before, int64_t system_ns, core::code_counts& out) const noexcept {
-      if (enabled <= before.enabled || running <= before.running) return;
-      const auto should = static_cast<double>(enabled - before.enabled), was = static_cast<double>(running - before.running);
+    /// What was counted since `before`. Counters that did not run, or were set back, counted nothing.
+    void since(const values& before, core::code_counts& out) const noexcept {
+      if (running <= before.running) return;
       for (uint32_t i = 0; i != events; ++i)
         if (counted[i] < before.counted[i]) return;
-      const double scale = should > was ? should / was : 1;
-      const int64_t user_ns = static_cast<int64_t>(should) - system_ns;
-      if (user_ns <= 0) return;
-      out[core::code_count::counted_ns] = user_ns;
+      out[core::code_count::counted_ns] = static_cast<int64_t>(running - before.running);
       for (uint32_t i = 0; i != events; ++i)
         out.values[static_cast<uint32_t>(core::code_count::instructions) + i] =
-            static_cast<int64_t>(scale * static_cast<double>(counted[i] - before.counted[i]) + 0.5);
+            static_cast<int64_t>(counted[i] - before.counted[i]);
     }
   };
 
@@ -3736,7 +3735,6 @@ class processor_counters {
     uint64_t text[3 + events] = {};  // PERF_FORMAT_GROUP: number, enabled, running, one each
     const long size = syscall(SYS_read, files_[0], text, sizeof text);
     if (size < static_cast<long>(sizeof(uint64_t) * (3 + count_)) || text[0] != count_) return;
-    out.enabled = text[1];
     out.running = text[2];
     for (uint32_t i = 0; i != count_; ++i) out.counted[i] = text[3 + i];
   }
@@ -3859,7 +3857,6 @@ class processor_counters {
           const uint32_t shift = page->time_shift;
           const uint64_t mult = page->time_mult, part = cycles & ((uint64_t(1) << shift) - 1);
           const uint64_t since = page->time_offset + (cycles >> shift) * mult + ((part * mult) >> shift);
-          now.enabled = page->time_enabled + since;
           now.running = page->time_running + since;
         }
         __asm__ volatile("" ::: "memory");
@@ -3925,17 +3922,21 @@ class code_counter {
     processor_.close_files(is_own_thread());
   }
 
-  /// Code ends at `now`: returns what was counted since the last reading, or false if nothing was. `ticks`: how long the code took
-  /// since the last call.
-  __attribute__((noinline, cold)) bool end_code(uint64_t now, uint64_t ticks, core::code_counts& out) noexcept {
+  enum class outcome {
+    nothing,  ///< nothing was read
+    begins,  ///< what was counted before belongs to no code
+    counts
+  };
+  /// Code ends at `now`: reads what was counted since the last reading. `ticks`: how long the code took since the last call.
+  __attribute__((noinline, cold)) outcome end_code(uint64_t now, uint64_t ticks, core::code_counts& out) noexcept {
     const kept_errno kept;
-    if (state_ == reading ? !is_own_thread() : !meet(now)) return false;
+    if (state_ == reading ? !is_own_thread() : !meet(now)) return state_ == met && !fresh_ ? outcome::begins : outcome::nothing;
     const values before = last_;
     last_ = read();
     due_ = now + long_ticks_;
     out = last_.since(before);
     if (ticks > long_ticks_) own_.add(out);
-    return !out.nothing();
+    return outcome::counts;
   }
   /// A long call, or a pause, ended at `now`: what was counted in it is not the code's.
   __attribute__((noinline, cold)) void end_call(uint64_t now) noexcept {
@@ -3966,16 +3967,18 @@ class code_counter {
   static constexpr uint64_t readings_between = 512, readings_before = 16384;
 
   struct values {
-    core::code_counts counts;  // from the kernel
+    core::code_counts counts;  // from the kernel, up to `faults`
+    int processor_number;
     processor_counters::values processor;
 
     core::code_counts since(const values& before) const noexcept {
       core::code_counts out{};
-      for (size_t i = 0; i != 4; ++i) {
+      for (size_t i = 0; i != static_cast<size_t>(core::code_count::moves); ++i) {
         const int64_t more = counts.values[i] - before.counts.values[i];
         out.values[i] = more > 0 ? more : 0;
       }
-      processor.since(before.processor, out[core::code_count::system_ns], out);
+      out[core::code_count::moves] = processor_number != before.processor_number ? 1 : 0;
+      processor.since(before.processor, out);
       return out;
     }
   };
@@ -4039,6 +4042,7 @@ class code_counter {
     values out = last_;
     processor_.read(out.processor);
     read_kernel(out.counts);
+    out.processor_number = sched_getcpu();
     return out;
   }
   // Returns what could be read, a bit for each core::code_count: a filter for system calls may refuse some.
@@ -4048,11 +4052,14 @@ class code_counter {
       out[what] = value;
       bits |= 1u << static_cast<uint32_t>(what);
     };
+    timespec ran;
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran) == 0)
+      set(core::code_count::ran_ns, int64_t(ran.tv_sec) * 1000000000 + ran.tv_nsec);
     rusage used;
     if (getrusage(RUSAGE_THREAD, &used) == 0) {
       set(core::code_count::system_ns, int64_t(used.ru_stime.tv_sec) * 1000000000 + int64_t(used.ru_stime.tv_usec) * 1000);
       set(core::code_count::faults, int64_t(used.ru_minflt) + int64_t(used.ru_majflt));
-      set(core::code_count::preemptions, int64_t(used.ru_nivcsw));
+      set(core::code_count::sleeps, int64_t(used.ru_nvcsw));
     }
     char text[96];  // "<ns on a processor> <ns ready without one> <times>"
     const long size = file_ < 0 ? 0 : syscall(SYS_pread64, file_, text, sizeof text, 0L);
@@ -7481,6 +7488,9 @@ inline void keep_counts(location& here, const run_facts& run, const core::code_c
   if (run.closed) return;
   core::counted_step::write(counted, [&here](const core::path_step& step) noexcept { here.steps.push(step); });
 }
+inline void keep_restart(location& here, const run_facts& run) noexcept {
+  if (!run.closed) here.steps.push({core::counted_step::restart, 0, 0, 0, 0});
+}
 
 }  // namespace detail
 
@@ -7488,7 +7498,11 @@ inline void keep_counts(location& here, const run_facts& run, const core::code_c
 __attribute__((noinline, cold)) inline void end_counted_code(location& here, thread_facts& thread, const run_facts& run,
                                                              uint64_t now, uint64_t ticks) noexcept {
   core::code_counts counted;
-  if (thread.counter.end_code(now, ticks, counted)) detail::keep_counts(here, run, counted);
+  switch (thread.counter.end_code(now, ticks, counted)) {
+    case code_counter::outcome::nothing: break;
+    case code_counter::outcome::begins: detail::keep_restart(here, run); break;
+    case code_counter::outcome::counts: detail::keep_counts(here, run, counted); break;
+  }
 }
 
 /// A long call ended at `now`: what was counted since the last reading belongs to no code.
@@ -7496,7 +7510,7 @@ __attribute__((noinline, cold)) inline void end_counted_call(location& here, thr
                                                              uint64_t now) noexcept {
   if (!thread.counter.is_open()) return;
   thread.counter.end_call(now);
-  if (!run.closed) here.steps.push({core::counted_step::restart, 0, 0, 0, 0});
+  detail::keep_restart(here, run);
 }
 
 }  // namespace record
@@ -20111,6 +20125,7 @@ struct counted_side {
 /// Why each visit takes longer on one side: adds up to residual_sums::speed_ns exactly (docs/method.md 1.11).
 struct slower_parts {
   std::int64_t preempted_ns = 0;     ///< ready to run without a processor
+  std::int64_t blocked_ns = 0;       ///< asleep, or waiting for something that is not observed
   std::int64_t kernel_ns = 0;        ///< page faults and system calls
   std::int64_t instructions_ns = 0;  ///< more instructions
   std::int64_t cycles_ns = 0;        ///< more cycles for each instruction
@@ -20118,10 +20133,12 @@ struct slower_parts {
   std::int64_t not_counted_ns = 0;   ///< the rest
   std::int64_t memory_ns = 0;        ///< of cycles_ns: more of them were stalled on memory
   std::int64_t more_faults = 0;      ///< page faults, for as many visits as speed_ns is about
+  std::int64_t more_moves = 0;       ///< to another processor, likewise
   bool counted = false;              ///< instructions and cycles were
 
   void add(const slower_parts& o) noexcept {
     preempted_ns += o.preempted_ns;
+    blocked_ns += o.blocked_ns;
     kernel_ns += o.kernel_ns;
     instructions_ns += o.instructions_ns;
     cycles_ns += o.cycles_ns;
@@ -20129,9 +20146,12 @@ struct slower_parts {
     not_counted_ns += o.not_counted_ns;
     memory_ns += o.memory_ns;
     more_faults += o.more_faults;
+    more_moves += o.more_moves;
     counted = counted || o.counted;
   }
-  std::int64_t known_ns() const noexcept { return preempted_ns + kernel_ns + instructions_ns + cycles_ns + frequency_ns; }
+  std::int64_t known_ns() const noexcept {
+    return preempted_ns + blocked_ns + kernel_ns + instructions_ns + cycles_ns + frequency_ns;
+  }
 };
 
 namespace detail {
@@ -20142,29 +20162,41 @@ inline double logarithmic_mean(double a, double b) noexcept {
   return std::fabs(ratio - 1) < 1e-9 ? (a + b) / 2 : (b - a) / std::log(ratio);
 }
 
+// What was read of one side, as of one visit. What was not read is like the rest if that is at least half of the time.
 struct divided_side {
-  double delay, kernel, user;  // ns of one visit
-  double instructions = 0, cycles = 0, ns_per_cycle = 0, stalled = 0;  // of one visit; of one instruction
-  bool counted = false;
+  double delay = 0, blocked = 0, kernel = 0, user = 0;  // ns
+  double faults = 0, moves = 0, instructions = 0;
+  double cycles = 0, stalled = 0, ns_per_cycle = 0;  // of one instruction; of one cycle
+  bool read = false, counted = false;
 
   divided_side(const counted_side& s, std::int64_t fault_ns) noexcept {
     const auto all = static_cast<double>(s.ns), times = static_cast<double>(s.times);
     const auto of = [&s](core::code_count what) { return static_cast<double>(std::max<std::int64_t>(0, s.counts[what])); };
-    delay = std::min(of(core::code_count::delay_ns), all);
+    const double read_ns = std::min(of(core::code_count::read_ns), all);
+    if (s.times <= 0 || all <= 0 || 2 * read_ns < all) return;
+    read = true;
+    const double up = all / read_ns, ran_ns = of(core::code_count::ran_ns);
+    const double ran = std::min(ran_ns * up, all);
+    delay = std::min(of(core::code_count::delay_ns) * up, all - ran);
+    blocked = std::min(of(core::code_count::blocked_ns) * up, all - ran - delay);
     // The kernel's clock may take a part of page faults for the program's own time.
     const double faults_ns = of(core::code_count::faults) * static_cast<double>(fault_ns);
-    kernel = std::min(std::max(of(core::code_count::system_ns), faults_ns), all - delay);
-    user = all - delay - kernel;
+    kernel = std::min(std::max(of(core::code_count::system_ns), faults_ns) * up, ran);
+    user = ran - kernel;
+    faults = of(core::code_count::faults) * up / times;
+    moves = of(core::code_count::moves) * up / times;
     const double n = of(core::code_count::instructions), c = of(core::code_count::cycles),
-                 ns = of(core::code_count::counted_ns);
-    if (n > 0 && c > 0 && 2 * ns >= user && user > 0) {  // what was not counted is like the rest
+                 counted_ns = of(core::code_count::counted_ns);
+    if (n > 0 && c > 0 && 2 * counted_ns >= ran_ns && user > 0) {
+      const double counted_up = up * (ran_ns / counted_ns) / times;
       counted = true;
-      instructions = n * (user / ns) / times;
+      instructions = n * counted_up;
       cycles = c / n;
-      ns_per_cycle = ns / c;
       stalled = of(core::code_count::stalled) / n;
+      ns_per_cycle = user / times / (c * counted_up);
     }
     delay /= times;
+    blocked /= times;
     kernel /= times;
     user /= times;
   }
@@ -20178,15 +20210,14 @@ inline slower_parts divide_speed(const counted_side& waiter, const counted_side&
                                  std::int64_t fault_ns = 0) noexcept {
   slower_parts out;
   out.not_counted_ns = speed_ns;
-  if (waiter.times <= 0 || causer.times <= 0 || waiter.ns < 0 || causer.ns < 0) return out;
   const detail::divided_side a(waiter, fault_ns), b(causer, fault_ns);
+  if (!a.read || !b.read) return out;
   const double times = (static_cast<double>(waiter.times) + static_cast<double>(causer.times)) / 2;
   out.preempted_ns = core::nearest(times * (b.delay - a.delay));
+  out.blocked_ns = core::nearest(times * (b.blocked - a.blocked));
   out.kernel_ns = core::nearest(times * (b.kernel - a.kernel));
-  const auto faults = [](const counted_side& s) {
-    return static_cast<double>(s.counts[core::code_count::faults]) / static_cast<double>(s.times);
-  };
-  out.more_faults = core::nearest(times * (faults(causer) - faults(waiter)));
+  out.more_faults = core::nearest(times * (b.faults - a.faults));
+  out.more_moves = core::nearest(times * (b.moves - a.moves));
   if (a.counted && b.counted) {
     out.counted = true;
     const double mean = times * detail::logarithmic_mean(a.user, b.user);
@@ -21428,6 +21459,11 @@ class code_readings {
   void end_segment(Give&& give) {
     if (!read_) return;
     if (code_ns_ > 0 && 8 * calls_ns_ <= code_ns_ + calls_ns_) {
+      const std::int64_t off_ns = code_ns_ - counted_[core::code_count::ran_ns] - counted_[core::code_count::delay_ns];
+      counted_[core::code_count::read_ns] = code_ns_;
+      // A thread that did not give its processor up lost it to the host of a virtual machine.
+      if (counted_[core::code_count::sleeps] != 0 && off_ns > 0) counted_[core::code_count::blocked_ns] = off_ns;
+      counted_[core::code_count::sleeps] = 0;
       for (std::size_t c = 0; c != core::code_counts_size; ++c) {
         if (counted_.values[c] == 0) continue;
         const double each = static_cast<double>(counted_.values[c]) / static_cast<double>(code_ns_);
@@ -48061,6 +48097,7 @@ struct result {
     /// Why each visit took longer: all but memory_seconds sum to speed_seconds.
     struct slower_parts {
       double preempted_seconds = 0;  ///< ready to run without a processor
+      double blocked_seconds = 0;  ///< asleep, or waiting for something that is not observed, as a file
       double kernel_seconds = 0;  ///< page faults and system calls
       double instructions_seconds = 0;  ///< more instructions
       double cycles_seconds = 0;  ///< more cycles for each instruction
@@ -48068,6 +48105,7 @@ struct result {
       double not_counted_seconds = 0;  ///< the rest
       double memory_seconds = 0;  ///< of cycles_seconds: more of them were stalled on memory
       std::int64_t more_page_faults = 0;
+      std::int64_t more_migrations = 0;  ///< to another processor, at most one in a millisecond
       bool counted = false;  ///< instructions and cycles were counted on both sides
     } slower;
     std::int64_t late_visits = 0, waiting_visits = 0;  ///< of both sides
@@ -49553,6 +49591,7 @@ void write_residual(Writer& out, const residual_entry& r) {
   if (r.slower.known_ns() != 0 || r.slower.counted) {
     const explain::slower_parts& p = r.slower;
     out.key("speed").begin_object().member("preempted_seconds", base::seconds_of(p.preempted_ns));
+    out.member("more_migrations", p.more_moves).member("blocked_seconds", base::seconds_of(p.blocked_ns));
     out.member("kernel_seconds", base::seconds_of(p.kernel_ns)).member("more_page_faults", p.more_faults);
     if (p.counted)
       out.member("instructions_seconds", base::seconds_of(p.instructions_ns))
@@ -50302,28 +50341,31 @@ inline std::string lead_words(const residual_entry& r) {
 
 }  // namespace detail
 
-/// Why visits are slower, as far as that was counted: "93 % without a processor, 5 % in the kernel". Empty: nothing of at least a
-/// tenth was.
-inline std::string slower_words(const explain::slower_parts& p, std::int64_t speed_ns) {
-  if (speed_ns <= 0) return {};
+/// Why visits are slower, as far as that was counted, with the time that each visit takes longer for it: "93 ms without a
+/// processor, 5 ms in the kernel". Empty: nothing of at least a tenth was. `speed_ns`: of `times` visits. `each_seconds`: of one.
+inline std::string slower_words(const explain::slower_parts& p, std::int64_t speed_ns, double each_seconds, double times) {
+  if (speed_ns <= 0 || times <= 0) return {};
   std::string out;
   const auto speed = static_cast<double>(speed_ns);
   const auto add = [&](std::int64_t ns, const std::string& words) {
     const double share = static_cast<double>(ns) / speed;
-    if (share < 0.1) return;
-    out += (out.empty() ? "" : ", ") + base::percent(std::min(1.0, share)) + " " + words;
+    if (share >= 0.1) out += (out.empty() ? "" : ", ") + base::duration(share * each_seconds, 2) + " " + words;
   };
   add(p.preempted_ns, "without a processor");
+  add(p.blocked_ns, "asleep or blocked");
   const bool sampled = p.kernel_ns >= explain::least_kernel_ns;
+  const std::int64_t faults = core::nearest(static_cast<double>(p.more_faults) / times);
   add(sampled ? p.kernel_ns : 0,
-      p.more_faults > 0 ? "in the kernel, with " + base::counted(p.more_faults, "more page fault", "more page faults")
-                        : std::string("in the kernel"));
-  add(p.instructions_ns, "more instructions");
+      "in the kernel" + (faults > 0 ? " with " + base::counted(faults, "more page fault", "more page faults") : std::string()));
+  add(p.instructions_ns, "for more instructions");
   const double stalled = p.cycles_ns > 0 ? static_cast<double>(p.memory_ns) / static_cast<double>(p.cycles_ns) : 0;
-  add(p.cycles_ns, "fewer instructions per cycle" +
+  add(p.cycles_ns, "for fewer instructions per cycle" +
                        (stalled >= 0.1 ? " (" + base::percent(stalled) + " of it stalled on memory)" : std::string()));
-  add(p.frequency_ns, "fewer cycles per second");
-  if (!out.empty()) add(p.not_counted_ns + (sampled ? 0 : p.kernel_ns), "not counted");
+  add(p.frequency_ns, "for fewer cycles per second");
+  if (out.empty()) return out;
+  add(p.not_counted_ns + (sampled ? 0 : p.kernel_ns), "not counted");
+  if (static_cast<double>(p.more_moves) >= 0.1 * times && 2 * (p.preempted_ns + p.cycles_ns) >= speed_ns)
+    out += "; " + base::counted(p.more_moves, "more migration", "more migrations") + " to other processors";
   return out;
 }
 
@@ -50353,8 +50395,9 @@ inline std::string remark(const residual_entry& r, bool name_lead = true, bool n
   } else if (late > 0 && waiting > 0) {
     const double size = std::fabs(r.visits_seconds()) + std::fabs(r.speed_seconds());
     const double each = detail::each_seconds(r, late, waiting);
+    const std::string why = slower_words(r.slower, r.speed_ns, each, static_cast<double>(late + waiting) / 2);
     const std::string slower = "each " + (work ? std::string("unit ") : std::string()) + base::duration(std::fabs(each), 2) +
-                               (each < 0 ? " faster" : " slower");
+                               (each < 0 ? " faster" : " slower") + (why.empty() ? "" : ": ") + why;
     const bool by_visits = size > 0 && std::fabs(r.visits_seconds()) >= 0.8 * size;
     const bool by_speed = size > 0 && std::fabs(r.speed_seconds()) >= 0.8 * size;
     if (late == waiting && by_visits) out = std::string(noun) + "s differ from wait to wait";
@@ -50363,8 +50406,6 @@ inline std::string remark(const residual_entry& r, bool name_lead = true, bool n
     else if (by_speed) out = work ? slower : "each " + std::string(noun) + slower.substr(4);
     else out = difference() + ", " + slower;
   }
-  const std::string slower = slower_words(r.slower, r.speed_ns);
-  if (!slower.empty()) out += (out.empty() ? "" : ": ") + slower;
   if (name_lead && r.lead_visits != 0) out += (out.empty() ? "" : "; ") + detail::lead_words(r);
   if (r.kind == "waiting") out += (out.empty() ? "" : ", ") + std::string("marked as waiting");
   if (name_inherited && r.inherited_seconds() > 0.1 * std::fabs(r.seconds()) && r.seconds() > 0)
@@ -53906,6 +53947,7 @@ inline whywait::result::cause plain(const residual_entry& r) {
   out.inherited_seconds = r.inherited_seconds();
   const explain::slower_parts& why = r.slower;
   out.slower = {base::seconds_of(why.preempted_ns),
+                base::seconds_of(why.blocked_ns),
                 base::seconds_of(why.kernel_ns),
                 base::seconds_of(why.instructions_ns),
                 base::seconds_of(why.cycles_ns),
@@ -53913,6 +53955,7 @@ inline whywait::result::cause plain(const residual_entry& r) {
                 base::seconds_of(why.not_counted_ns),
                 base::seconds_of(why.memory_ns),
                 why.more_faults,
+                why.more_moves,
                 why.counted};
   out.late_visits = r.causer_visits;
   out.waiting_visits = r.waiter_visits;
@@ -59509,9 +59552,9 @@ template <class Io>
 void members(Io& io, whywait::result::cause& c) {
   whywait::result::cause::slower_parts& why = c.slower;
   detail::pass_all(io, c.block, c.kind, c.where, c.seconds, c.visits_seconds, c.speed_seconds, c.inherited_seconds,
-                   why.preempted_seconds, why.kernel_seconds, why.instructions_seconds, why.cycles_seconds,
-                   why.frequency_seconds, why.not_counted_seconds, why.memory_seconds, why.more_page_faults, why.counted,
-                   c.late_visits, c.waiting_visits, c.late_work, c.waiting_work, c.remark);
+                   why.preempted_seconds, why.blocked_seconds, why.kernel_seconds, why.instructions_seconds, why.cycles_seconds,
+                   why.frequency_seconds, why.not_counted_seconds, why.memory_seconds, why.more_page_faults,
+                   why.more_migrations, why.counted, c.late_visits, c.waiting_visits, c.late_work, c.waiting_work, c.remark);
 }
 template <class Io>
 void members(Io& io, whywait::result::advice& a) {
@@ -68968,6 +69011,7 @@ inline void add_causes(std::vector<result::cause>& to, const std::vector<result:
     sum.inherited_seconds += sign * c.inherited_seconds;
     result::cause::slower_parts& why = sum.slower;
     why.preempted_seconds += sign * c.slower.preempted_seconds;
+    why.blocked_seconds += sign * c.slower.blocked_seconds;
     why.kernel_seconds += sign * c.slower.kernel_seconds;
     why.instructions_seconds += sign * c.slower.instructions_seconds;
     why.cycles_seconds += sign * c.slower.cycles_seconds;
@@ -68975,6 +69019,7 @@ inline void add_causes(std::vector<result::cause>& to, const std::vector<result:
     why.not_counted_seconds += sign * c.slower.not_counted_seconds;
     why.memory_seconds += sign * c.slower.memory_seconds;
     why.more_page_faults += step * c.slower.more_page_faults;
+    why.more_migrations += step * c.slower.more_migrations;
     why.counted = why.counted || c.slower.counted;
     sum.late_visits += step * c.late_visits;
     sum.waiting_visits += step * c.waiting_visits;

@@ -173,11 +173,12 @@ class side {
 inline int failures = 0;
 
 /// What made the slow side slow in a region.
-enum class reason { preempted, kernel, instructions, cycles };
+enum class reason { preempted, blocked, kernel, instructions, cycles };
+constexpr int reasons = 5, from_processor = 3;  // the last two are counted by the processor
 
 /// Checks that the waits for a region have that reason, with at least 80 % of the difference, and none of the others.
 inline void check(const whywait::result& found, const char* region, reason why) {
-  double speed = 0, visits = 0, known[4] = {}, frequency = 0, not_counted = 0;
+  double speed = 0, visits = 0, known[reasons] = {}, frequency = 0, not_counted = 0;
   bool counted = false;
   for (const whywait::result::wait& w : found.waits)
     for (const whywait::result::cause& c : w.causes) {
@@ -185,18 +186,20 @@ inline void check(const whywait::result& found, const char* region, reason why) 
       speed += c.speed_seconds;
       visits += c.visits_seconds;
       known[0] += c.slower.preempted_seconds;
-      known[1] += c.slower.kernel_seconds;
-      known[2] += c.slower.instructions_seconds;
-      known[3] += c.slower.cycles_seconds;
+      known[1] += c.slower.blocked_seconds;
+      known[2] += c.slower.kernel_seconds;
+      known[3] += c.slower.instructions_seconds;
+      known[4] += c.slower.cycles_seconds;
       frequency += c.slower.frequency_seconds;
       not_counted += c.slower.not_counted_seconds;
       counted = counted || c.slower.counted;
     }
-  std::fprintf(stderr,
-               "%s: slower %.4f s: without a processor %.4f, kernel %.4f, instructions %.4f, cycles %.4f, frequency %.4f, not "
-               "counted %.4f%s\n",
-               region, speed, known[0], known[1], known[2], known[3], frequency, not_counted,
-               counted ? "" : " (no counters of the processor)");
+  std::fprintf(
+      stderr,
+      "%s: slower %.4f s: without a processor %.4f, blocked %.4f, kernel %.4f, instructions %.4f, cycles %.4f, frequency "
+      "%.4f, not counted %.4f%s\n",
+      region, speed, known[0], known[1], known[2], known[3], known[4], frequency, not_counted,
+      counted ? "" : " (no counters of the processor)");
   const auto fail = [region](const char* what) {
     ++failures;
     std::fprintf(stderr, "NOT SO in %s: %s\n", region, what);
@@ -207,18 +210,19 @@ inline void check(const whywait::result& found, const char* region, reason why) 
   }
   if (speed < 0.02) return fail("the slow side is not slower");
   if (std::fabs(visits) > 0.05 * speed) fail("visits differ");
-  if (std::fabs(known[0] + known[1] + known[2] + known[3] + frequency + not_counted - speed) > 1e-5)
-    fail("the parts do not add up");
+  double sum = frequency + not_counted;
+  for (const double each : known) sum += each;
+  if (std::fabs(sum - speed) > 1e-5) fail("the parts do not add up");
   const int wanted = static_cast<int>(why);
-  const bool by_processor = wanted >= 2;
+  const bool by_processor = wanted >= from_processor;
   if (by_processor && !counted) {
     if (not_counted < 0.8 * speed) fail("it should be not counted");
-    for (int i = 0; i < 2; ++i)
+    for (int i = 0; i < from_processor; ++i)
       if (std::fabs(known[i]) > 0.2 * speed) fail("a reason that it does not have");
     return;
   }
   if (known[wanted] < 0.8 * speed) fail("its reason has less than 80 %");
-  for (int i = 0; i < 4; ++i)
+  for (int i = 0; i < reasons; ++i)
     if (i != wanted && known[i] > 0.2 * speed) fail("a reason that it does not have");
 }
 

@@ -10,17 +10,21 @@ namespace whywait {
 inline namespace v0 {
 namespace core {
 
-/// What is counted of code besides its time. The first four come from the kernel, the others from the processor, and only in
-/// user space.
+/// What is counted of code besides its time. The first six come from the kernel, the next four from the processor. The last two
+/// are not read: the explanation computes them.
 enum class code_count : uint32_t {
-  delay_ns,      ///< ready to run without a processor
-  system_ns,     ///< in the kernel; Linux samples it with its timer, so that only sums are right
-  faults,        ///< page faults
-  preemptions,   ///< how often the kernel gave the processor to others
-  counted_ns,    ///< time in user space in which the following were counted
-  instructions,
+  delay_ns,  ///< ready to run without a processor
+  sleeps,  ///< how often it gave its processor up, to wait for something
+  ran_ns,  ///< on a processor
+  system_ns,  ///< in the kernel; Linux samples it with its timer, so that only sums are right
+  faults,  ///< page faults
+  moves,  ///< how often it was on another processor than at the last reading
+  counted_ns,  ///< of ran_ns, the time in which the following were counted
+  instructions,  ///< in user space, as the next two
   cycles,
-  stalled,       ///< of the cycles, those that waited for memory
+  stalled,  ///< of the cycles, those that waited for memory
+  read_ns,  ///< time of the code between the readings
+  blocked_ns,  ///< of that, neither on a processor nor ready to run
   count_
 };
 constexpr size_t code_counts_size = static_cast<size_t>(code_count::count_);
@@ -67,7 +71,7 @@ void write(const code_counts& from, Keep&& keep) noexcept {
     if ((a | b) != 0) keep(path_step{first + i, 0, a, 0, b});
   }
 }
-}// namespace counted_step
+}  // namespace counted_step
 
 }  // namespace core
 }  // namespace v0

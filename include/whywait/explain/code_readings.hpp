@@ -62,6 +62,11 @@ class code_readings {
   void end_segment(Give&& give) {
     if (!read_) return;
     if (code_ns_ > 0 && 8 * calls_ns_ <= code_ns_ + calls_ns_) {
+      const std::int64_t off_ns = code_ns_ - counted_[core::code_count::ran_ns] - counted_[core::code_count::delay_ns];
+      counted_[core::code_count::read_ns] = code_ns_;
+      // A thread that did not give its processor up lost it to the host of a virtual machine.
+      if (counted_[core::code_count::sleeps] != 0 && off_ns > 0) counted_[core::code_count::blocked_ns] = off_ns;
+      counted_[core::code_count::sleeps] = 0;
       for (std::size_t c = 0; c != core::code_counts_size; ++c) {
         if (counted_.values[c] == 0) continue;
         const double each = static_cast<double>(counted_.values[c]) / static_cast<double>(code_ns_);

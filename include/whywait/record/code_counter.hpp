@@ -7,10 +7,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 namespace whywait {
@@ -52,17 +54,21 @@ class code_counter {
     processor_.close_files(is_own_thread());
   }
 
-  /// Code ends at `now`: returns what was counted since the last reading, or false if nothing was. `ticks`: how long the code took
-  /// since the last call.
-  __attribute__((noinline, cold)) bool end_code(uint64_t now, uint64_t ticks, core::code_counts& out) noexcept {
+  enum class outcome {
+    nothing,  ///< nothing was read
+    begins,  ///< what was counted before belongs to no code
+    counts
+  };
+  /// Code ends at `now`: reads what was counted since the last reading. `ticks`: how long the code took since the last call.
+  __attribute__((noinline, cold)) outcome end_code(uint64_t now, uint64_t ticks, core::code_counts& out) noexcept {
     const kept_errno kept;
-    if (state_ == reading ? !is_own_thread() : !meet(now)) return false;
+    if (state_ == reading ? !is_own_thread() : !meet(now)) return state_ == met && !fresh_ ? outcome::begins : outcome::nothing;
     const values before = last_;
     last_ = read();
     due_ = now + long_ticks_;
     out = last_.since(before);
     if (ticks > long_ticks_) own_.add(out);
-    return !out.nothing();
+    return outcome::counts;
   }
   /// A long call, or a pause, ended at `now`: what was counted in it is not the code's.
   __attribute__((noinline, cold)) void end_call(uint64_t now) noexcept {
@@ -93,16 +99,18 @@ class code_counter {
   static constexpr uint64_t readings_between = 512, readings_before = 16384;
 
   struct values {
-    core::code_counts counts;  // from the kernel
+    core::code_counts counts;  // from the kernel, up to `faults`
+    int processor_number;
     processor_counters::values processor;
 
     core::code_counts since(const values& before) const noexcept {
       core::code_counts out{};
-      for (size_t i = 0; i != 4; ++i) {
+      for (size_t i = 0; i != static_cast<size_t>(core::code_count::moves); ++i) {
         const int64_t more = counts.values[i] - before.counts.values[i];
         out.values[i] = more > 0 ? more : 0;
       }
-      processor.since(before.processor, out[core::code_count::system_ns], out);
+      out[core::code_count::moves] = processor_number != before.processor_number ? 1 : 0;
+      processor.since(before.processor, out);
       return out;
     }
   };
@@ -166,6 +174,7 @@ class code_counter {
     values out = last_;
     processor_.read(out.processor);
     read_kernel(out.counts);
+    out.processor_number = sched_getcpu();
     return out;
   }
   // Returns what could be read, a bit for each core::code_count: a filter for system calls may refuse some.
@@ -175,11 +184,14 @@ class code_counter {
       out[what] = value;
       bits |= 1u << static_cast<uint32_t>(what);
     };
+    timespec ran;
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran) == 0)
+      set(core::code_count::ran_ns, int64_t(ran.tv_sec) * 1000000000 + ran.tv_nsec);
     rusage used;
     if (getrusage(RUSAGE_THREAD, &used) == 0) {
       set(core::code_count::system_ns, int64_t(used.ru_stime.tv_sec) * 1000000000 + int64_t(used.ru_stime.tv_usec) * 1000);
       set(core::code_count::faults, int64_t(used.ru_minflt) + int64_t(used.ru_majflt));
-      set(core::code_count::preemptions, int64_t(used.ru_nivcsw));
+      set(core::code_count::sleeps, int64_t(used.ru_nvcsw));
     }
     char text[96];  // "<ns on a processor> <ns ready without one> <times>"
     const long size = file_ < 0 ? 0 : syscall(SYS_pread64, file_, text, sizeof text, 0L);

@@ -22,6 +22,9 @@ inline void keep_counts(location& here, const run_facts& run, const core::code_c
   if (run.closed) return;
   core::counted_step::write(counted, [&here](const core::path_step& step) noexcept { here.steps.push(step); });
 }
+inline void keep_restart(location& here, const run_facts& run) noexcept {
+  if (!run.closed) here.steps.push({core::counted_step::restart, 0, 0, 0, 0});
+}
 
 }  // namespace detail
 
@@ -29,7 +32,11 @@ inline void keep_counts(location& here, const run_facts& run, const core::code_c
 __attribute__((noinline, cold)) inline void end_counted_code(location& here, thread_facts& thread, const run_facts& run,
                                                              uint64_t now, uint64_t ticks) noexcept {
   core::code_counts counted;
-  if (thread.counter.end_code(now, ticks, counted)) detail::keep_counts(here, run, counted);
+  switch (thread.counter.end_code(now, ticks, counted)) {
+    case code_counter::outcome::nothing: break;
+    case code_counter::outcome::begins: detail::keep_restart(here, run); break;
+    case code_counter::outcome::counts: detail::keep_counts(here, run, counted); break;
+  }
 }
 
 /// A long call ended at `now`: what was counted since the last reading belongs to no code.
@@ -37,7 +44,7 @@ __attribute__((noinline, cold)) inline void end_counted_call(location& here, thr
                                                              uint64_t now) noexcept {
   if (!thread.counter.is_open()) return;
   thread.counter.end_call(now);
-  if (!run.closed) here.steps.push({core::counted_step::restart, 0, 0, 0, 0});
+  detail::keep_restart(here, run);
 }
 
 }  // namespace record

@@ -29,23 +29,18 @@ class processor_counters {
   static constexpr uint32_t events = 3;  // instructions, cycles, stalled
 
   struct values {
-    uint64_t enabled, running;  ///< ns in which they should have been counted, and were
+    uint64_t running;  ///< ns in which they were counted: less than on a processor if they share the hardware with others
     uint64_t counted[events];
 
-    /// What was counted since `before`, of which `system_ns` were spent in the kernel. Counters that shared the hardware with
-    /// others are scaled up; those that did not run at all, or were set back, counted nothing.
-    void since(const values& before, int64_t system_ns, core::code_counts& out) const noexcept {
-      if (enabled <= before.enabled || running <= before.running) return;
-      const auto should = static_cast<double>(enabled - before.enabled), was = static_cast<double>(running - before.running);
+    /// What was counted since `before`. Counters that did not run, or were set back, counted nothing.
+    void since(const values& before, core::code_counts& out) const noexcept {
+      if (running <= before.running) return;
       for (uint32_t i = 0; i != events; ++i)
         if (counted[i] < before.counted[i]) return;
-      const double scale = should > was ? should / was : 1;
-      const int64_t user_ns = static_cast<int64_t>(should) - system_ns;
-      if (user_ns <= 0) return;
-      out[core::code_count::counted_ns] = user_ns;
+      out[core::code_count::counted_ns] = static_cast<int64_t>(running - before.running);
       for (uint32_t i = 0; i != events; ++i)
         out.values[static_cast<uint32_t>(core::code_count::instructions) + i] =
-            static_cast<int64_t>(scale * static_cast<double>(counted[i] - before.counted[i]) + 0.5);
+            static_cast<int64_t>(counted[i] - before.counted[i]);
     }
   };
 
@@ -83,7 +78,6 @@ class processor_counters {
     uint64_t text[3 + events] = {};  // PERF_FORMAT_GROUP: number, enabled, running, one each
     const long size = syscall(SYS_read, files_[0], text, sizeof text);
     if (size < static_cast<long>(sizeof(uint64_t) * (3 + count_)) || text[0] != count_) return;
-    out.enabled = text[1];
     out.running = text[2];
     for (uint32_t i = 0; i != count_; ++i) out.counted[i] = text[3 + i];
   }
@@ -206,7 +200,6 @@ class processor_counters {
           const uint32_t shift = page->time_shift;
           const uint64_t mult = page->time_mult, part = cycles & ((uint64_t(1) << shift) - 1);
           const uint64_t since = page->time_offset + (cycles >> shift) * mult + ((part * mult) >> shift);
-          now.enabled = page->time_enabled + since;
           now.running = page->time_running + since;
         }
         __asm__ volatile("" ::: "memory");

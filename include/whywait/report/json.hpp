@@ -57,6 +57,7 @@ void write_residual(Writer& out, const residual_entry& r) {
   if (r.slower.known_ns() != 0 || r.slower.counted) {
     const explain::slower_parts& p = r.slower;
     out.key("speed").begin_object().member("preempted_seconds", base::seconds_of(p.preempted_ns));
+    out.member("more_migrations", p.more_moves).member("blocked_seconds", base::seconds_of(p.blocked_ns));
     out.member("kernel_seconds", base::seconds_of(p.kernel_ns)).member("more_page_faults", p.more_faults);
     if (p.counted)
       out.member("instructions_seconds", base::seconds_of(p.instructions_ns))

@@ -65,9 +65,9 @@ template <class Io>
 void members(Io& io, whywait::result::cause& c) {
   whywait::result::cause::slower_parts& why = c.slower;
   detail::pass_all(io, c.block, c.kind, c.where, c.seconds, c.visits_seconds, c.speed_seconds, c.inherited_seconds,
-                   why.preempted_seconds, why.kernel_seconds, why.instructions_seconds, why.cycles_seconds,
-                   why.frequency_seconds, why.not_counted_seconds, why.memory_seconds, why.more_page_faults, why.counted,
-                   c.late_visits, c.waiting_visits, c.late_work, c.waiting_work, c.remark);
+                   why.preempted_seconds, why.blocked_seconds, why.kernel_seconds, why.instructions_seconds, why.cycles_seconds,
+                   why.frequency_seconds, why.not_counted_seconds, why.memory_seconds, why.more_page_faults,
+                   why.more_migrations, why.counted, c.late_visits, c.waiting_visits, c.late_work, c.waiting_work, c.remark);
 }
 template <class Io>
 void members(Io& io, whywait::result::advice& a) {

@@ -61,6 +61,7 @@ inline whywait::result::cause plain(const residual_entry& r) {
   out.inherited_seconds = r.inherited_seconds();
   const explain::slower_parts& why = r.slower;
   out.slower = {base::seconds_of(why.preempted_ns),
+                base::seconds_of(why.blocked_ns),
                 base::seconds_of(why.kernel_ns),
                 base::seconds_of(why.instructions_ns),
                 base::seconds_of(why.cycles_ns),
@@ -68,6 +69,7 @@ inline whywait::result::cause plain(const residual_entry& r) {
                 base::seconds_of(why.not_counted_ns),
                 base::seconds_of(why.memory_ns),
                 why.more_faults,
+                why.more_moves,
                 why.counted};
   out.late_visits = r.causer_visits;
   out.waiting_visits = r.waiter_visits;

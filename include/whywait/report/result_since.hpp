@@ -66,6 +66,7 @@ inline void add_causes(std::vector<result::cause>& to, const std::vector<result:
     sum.inherited_seconds += sign * c.inherited_seconds;
     result::cause::slower_parts& why = sum.slower;
     why.preempted_seconds += sign * c.slower.preempted_seconds;
+    why.blocked_seconds += sign * c.slower.blocked_seconds;
     why.kernel_seconds += sign * c.slower.kernel_seconds;
     why.instructions_seconds += sign * c.slower.instructions_seconds;
     why.cycles_seconds += sign * c.slower.cycles_seconds;
@@ -73,6 +74,7 @@ inline void add_causes(std::vector<result::cause>& to, const std::vector<result:
     why.not_counted_seconds += sign * c.slower.not_counted_seconds;
     why.memory_seconds += sign * c.slower.memory_seconds;
     why.more_page_faults += step * c.slower.more_page_faults;
+    why.more_migrations += step * c.slower.more_migrations;
     why.counted = why.counted || c.slower.counted;
     sum.late_visits += step * c.late_visits;
     sum.waiting_visits += step * c.waiting_visits;

@@ -68,6 +68,7 @@ struct result {
     /// Why each visit took longer: all but memory_seconds sum to speed_seconds.
     struct slower_parts {
       double preempted_seconds = 0;  ///< ready to run without a processor
+      double blocked_seconds = 0;  ///< asleep, or waiting for something that is not observed, as a file
       double kernel_seconds = 0;  ///< page faults and system calls
       double instructions_seconds = 0;  ///< more instructions
       double cycles_seconds = 0;  ///< more cycles for each instruction
@@ -75,6 +76,7 @@ struct result {
       double not_counted_seconds = 0;  ///< the rest
       double memory_seconds = 0;  ///< of cycles_seconds: more of them were stalled on memory
       std::int64_t more_page_faults = 0;
+      std::int64_t more_migrations = 0;  ///< to another processor, at most one in a millisecond
       bool counted = false;  ///< instructions and cycles were counted on both sides
     } slower;
     std::int64_t late_visits = 0, waiting_visits = 0;  ///< of both sides

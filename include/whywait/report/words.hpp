@@ -157,28 +157,31 @@ inline std::string lead_words(const residual_entry& r) {
 
 }  // namespace detail
 
-/// Why visits are slower, as far as that was counted: "93 % without a processor, 5 % in the kernel". Empty: nothing of at least a
-/// tenth was.
-inline std::string slower_words(const explain::slower_parts& p, std::int64_t speed_ns) {
-  if (speed_ns <= 0) return {};
+/// Why visits are slower, as far as that was counted, with the time that each visit takes longer for it: "93 ms without a
+/// processor, 5 ms in the kernel". Empty: nothing of at least a tenth was. `speed_ns`: of `times` visits. `each_seconds`: of one.
+inline std::string slower_words(const explain::slower_parts& p, std::int64_t speed_ns, double each_seconds, double times) {
+  if (speed_ns <= 0 || times <= 0) return {};
   std::string out;
   const auto speed = static_cast<double>(speed_ns);
   const auto add = [&](std::int64_t ns, const std::string& words) {
     const double share = static_cast<double>(ns) / speed;
-    if (share < 0.1) return;
-    out += (out.empty() ? "" : ", ") + base::percent(std::min(1.0, share)) + " " + words;
+    if (share >= 0.1) out += (out.empty() ? "" : ", ") + base::duration(share * each_seconds, 2) + " " + words;
   };
   add(p.preempted_ns, "without a processor");
+  add(p.blocked_ns, "asleep or blocked");
   const bool sampled = p.kernel_ns >= explain::least_kernel_ns;
+  const std::int64_t faults = core::nearest(static_cast<double>(p.more_faults) / times);
   add(sampled ? p.kernel_ns : 0,
-      p.more_faults > 0 ? "in the kernel, with " + base::counted(p.more_faults, "more page fault", "more page faults")
-                        : std::string("in the kernel"));
-  add(p.instructions_ns, "more instructions");
+      "in the kernel" + (faults > 0 ? " with " + base::counted(faults, "more page fault", "more page faults") : std::string()));
+  add(p.instructions_ns, "for more instructions");
   const double stalled = p.cycles_ns > 0 ? static_cast<double>(p.memory_ns) / static_cast<double>(p.cycles_ns) : 0;
-  add(p.cycles_ns, "fewer instructions per cycle" +
+  add(p.cycles_ns, "for fewer instructions per cycle" +
                        (stalled >= 0.1 ? " (" + base::percent(stalled) + " of it stalled on memory)" : std::string()));
-  add(p.frequency_ns, "fewer cycles per second");
-  if (!out.empty()) add(p.not_counted_ns + (sampled ? 0 : p.kernel_ns), "not counted");
+  add(p.frequency_ns, "for fewer cycles per second");
+  if (out.empty()) return out;
+  add(p.not_counted_ns + (sampled ? 0 : p.kernel_ns), "not counted");
+  if (static_cast<double>(p.more_moves) >= 0.1 * times && 2 * (p.preempted_ns + p.cycles_ns) >= speed_ns)
+    out += "; " + base::counted(p.more_moves, "more migration", "more migrations") + " to other processors";
   return out;
 }
 
@@ -208,8 +211,9 @@ inline std::string remark(const residual_entry& r, bool name_lead = true, bool n
   } else if (late > 0 && waiting > 0) {
     const double size = std::fabs(r.visits_seconds()) + std::fabs(r.speed_seconds());
     const double each = detail::each_seconds(r, late, waiting);
+    const std::string why = slower_words(r.slower, r.speed_ns, each, static_cast<double>(late + waiting) / 2);
     const std::string slower = "each " + (work ? std::string("unit ") : std::string()) + base::duration(std::fabs(each), 2) +
-                               (each < 0 ? " faster" : " slower");
+                               (each < 0 ? " faster" : " slower") + (why.empty() ? "" : ": ") + why;
     const bool by_visits = size > 0 && std::fabs(r.visits_seconds()) >= 0.8 * size;
     const bool by_speed = size > 0 && std::fabs(r.speed_seconds()) >= 0.8 * size;
     if (late == waiting && by_visits) out = std::string(noun) + "s differ from wait to wait";
@@ -218,8 +222,6 @@ inline std::string remark(const residual_entry& r, bool name_lead = true, bool n
     else if (by_speed) out = work ? slower : "each " + std::string(noun) + slower.substr(4);
     else out = difference() + ", " + slower;
   }
-  const std::string slower = slower_words(r.slower, r.speed_ns);
-  if (!slower.empty()) out += (out.empty() ? "" : ": ") + slower;
   if (name_lead && r.lead_visits != 0) out += (out.empty() ? "" : "; ") + detail::lead_words(r);
   if (r.kind == "waiting") out += (out.empty() ? "" : ", ") + std::string("marked as waiting");
   if (name_inherited && r.inherited_seconds() > 0.1 * std::fabs(r.seconds()) && r.seconds() > 0)

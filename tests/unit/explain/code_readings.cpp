@@ -41,12 +41,33 @@ TEST_CASE("what is counted between two readings belongs to the blocks that ran, 
   CHECK(all.at({3, code_count::faults}) == 7);  // 8 * 600 / 700 = 6.86
   CHECK(all.at({3, code_count::instructions}) == 60);
   CHECK(all.at({5, code_count::instructions}) == 10);
-  CHECK(all.size() == 4);
+  CHECK(all.at({3, code_count::read_ns}) == 600);
+  CHECK(all.at({5, code_count::read_ns}) == 100);
+  CHECK(all.size() == 6);
   r.ran(5, 1);
   read_counts(r, 2, 0);
   const given_counts next = given_at_end(r);
   CHECK(next.at({5, code_count::faults}) == 2);
-  CHECK(next.size() == 1);
+  CHECK(next.at({5, code_count::read_ns}) == 1);
+  CHECK(next.size() == 2);
+}
+
+TEST_CASE("a thread that gave its processor up was blocked for the time that the kernel counts nowhere") {
+  const auto blocked = [](std::int64_t sleeps, std::int64_t delay, std::int64_t ran) {
+    code_readings r;
+    r.ran(7, 100);
+    core::code_counts counts{};
+    counts[code_count::sleeps] = sleeps;
+    counts[code_count::delay_ns] = delay;
+    counts[code_count::ran_ns] = ran;
+    core::counted_step::write(counts, [&r](const core::path_step& step) { CHECK(r.take(step)); });
+    given_counts all = given_at_end(r);
+    CHECK(all.count({7, code_count::sleeps}) == 0);
+    return all[{7, code_count::blocked_ns}];
+  };
+  CHECK(blocked(1, 10, 60) == 30);
+  CHECK(blocked(0, 10, 60) == 0);  // a host took it
+  CHECK(blocked(1, 50, 60) == 0);
 }
 
 TEST_CASE("what may have been counted in calls belongs to no block") {
@@ -67,7 +88,7 @@ TEST_CASE("what may have been counted in calls belongs to no block") {
     r.ran(2, 10);
     read_counts(r, 5, 0);
     const given_counts all = given_at_end(r);
-    CHECK(all.size() == 1);
+    CHECK(all.size() == 2);
     CHECK(all.at({2, code_count::faults}) == 5);
   }
   SUBCASE("no code at all") {

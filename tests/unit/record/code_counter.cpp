@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/mman.h>
@@ -15,6 +16,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -49,27 +51,28 @@ void touch_pages(std::size_t pages) {
   munmap(at, pages * 4096);
 }
 
-code_counts since(const processor_counters::values& before, const processor_counters::values& after, std::int64_t system_ns) {
+code_counts since(const processor_counters::values& before, const processor_counters::values& after) {
   code_counts out{};
-  after.since(before, system_ns, out);
+  after.since(before, out);
   return out;
+}
+
+bool read_counts(code_counter& counter, code_counts& out) {
+  return counter.end_code(core::cycle_clock::now(), 0, out) == code_counter::outcome::counts;
 }
 
 }  // namespace
 
-TEST_CASE("counters of the processor: scaled if they shared the hardware, nothing if they were set back or did not run") {
-  const processor_counters::values before = {1000, 1000, {50, 60, 0}};
-  const code_counts all = since(before, {3000, 3000, {150, 360, 20}}, 500);
-  CHECK(all[code_count::counted_ns] == 1500);
+TEST_CASE("counters of the processor count nothing if they were set back or did not run") {
+  const processor_counters::values before = {1000, {50, 60, 0}};
+  const code_counts all = since(before, {3000, {150, 360, 20}});
+  CHECK(all[code_count::counted_ns] == 2000);
   CHECK(all[code_count::instructions] == 100);
   CHECK(all[code_count::cycles] == 300);
   CHECK(all[code_count::stalled] == 20);
-  CHECK(since(before, {3000, 2000, {150, 360, 20}}, 0)[code_count::instructions] == 200);
-  CHECK(since(before, {3000, 2000, {150, 360, 20}}, 0)[code_count::counted_ns] == 2000);
-  CHECK(since(before, {3000, 3000, {49, 360, 20}}, 0).nothing());
-  CHECK(since(before, {3000, 1000, {50, 60, 0}}, 0).nothing());
-  CHECK(since(before, before, 0).nothing());
-  CHECK(since(before, {3000, 3000, {150, 360, 20}}, 2000).nothing());  // all of it in the kernel
+  CHECK(since(before, {3000, {49, 360, 20}}).nothing());
+  CHECK(since(before, {1000, {50, 60, 0}}).nothing());
+  CHECK(since(before, before).nothing());
 }
 
 TEST_CASE("page faults of code are counted, those in a long call are not") {
@@ -79,7 +82,7 @@ TEST_CASE("page faults of code are counted, those in a long call are not") {
   CHECK((counter.offered() & 1u << static_cast<unsigned>(code_count::faults)) != 0);
   code_counts counted{};
   touch_pages(1000);
-  REQUIRE(counter.end_code(core::cycle_clock::now(), 0, counted));
+  REQUIRE(read_counts(counter, counted));
   CHECK(counted[code_count::faults] >= 1000);
   CHECK(counted[code_count::faults] < 1400);  // shadow memory of AddressSanitizer included
   touch_pages(1000);
@@ -100,13 +103,13 @@ TEST_CASE("a reading is due about every millisecond, and a young thread has no f
     code_counts counted{};
     const std::uint64_t begin = core::cycle_clock::now();
     CHECK(counter.is_due(begin));
-    CHECK_FALSE(counter.end_code(begin, 0, counted));
+    CHECK(counter.end_code(begin, 0, counted) == code_counter::outcome::nothing);
     CHECK_FALSE(counter.is_due(begin + 1));
     CHECK(open_files() == before);
     touch_pages(500);
     const std::uint64_t later = begin + (std::uint64_t(1) << 40);
     REQUIRE(counter.is_due(later));
-    REQUIRE(counter.end_code(later, 0, counted));
+    REQUIRE(counter.end_code(later, 0, counted) == code_counter::outcome::counts);
     CHECK(counted[code_count::faults] >= 500);  // since the thread began
     CHECK(open_files().size() > before.size());
     CHECK_FALSE(counter.is_due(later));
@@ -150,7 +153,7 @@ TEST_CASE("a child closes what it got from its parent, and the parent goes on") 
   CHECK(WEXITSTATUS(status) == 0);
   touch_pages(300);
   code_counts counted{};
-  REQUIRE(counter.end_code(core::cycle_clock::now(), 0, counted));
+  REQUIRE(read_counts(counter, counted));
   CHECK(counted[code_count::faults] >= 300);
   counter.stop();
   CHECK(open_files() == before);
@@ -162,18 +165,18 @@ TEST_CASE("a thread that a counter is not about, as in a child that was made wit
   touch_pages(300);
   code_counts counted{};
   bool read = true;
-  std::thread([&] { read = counter.end_code(core::cycle_clock::now(), 0, counted); }).join();
+  std::thread([&] { read = read_counts(counter, counted); }).join();
   CHECK_FALSE(read);
   const long child = syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, 0);
   if (child == 0) {
     touch_pages(300);
     counter.end_call(core::cycle_clock::now());
-    _exit(counter.end_code(core::cycle_clock::now(), 0, counted) ? 1 : 0);
+    _exit(read_counts(counter, counted) ? 1 : 0);
   }
   int status = 0;
   REQUIRE(waitpid(static_cast<pid_t>(child), &status, 0) == child);
   CHECK(status == 0);
-  REQUIRE(counter.end_code(core::cycle_clock::now(), 0, counted));
+  REQUIRE(read_counts(counter, counted));
   CHECK(counted[code_count::faults] >= 300);
   counter.stop();
 }
@@ -195,7 +198,7 @@ TEST_CASE("counters leave the program its lowest file numbers, and three quarter
     with_delay += each.offered() & 1u;
     touch_pages(10);
     code_counts counted{};
-    CHECK(each.end_code(core::cycle_clock::now(), 0, counted));  // page faults need no file
+    CHECK(read_counts(each, counted));  // page faults need no file
   }
   std::size_t own = 0;
   for (const int file : open_files()) {
@@ -259,4 +262,39 @@ TEST_CASE("a filter for system calls: what it refuses is not counted, and what m
   CHECK(in_filtered_child(SYS_openat, true, read_some) == 10);
   CHECK(in_filtered_child(SYS_pread64, true, read_some) == 10);
   CHECK(in_filtered_child(SYS_getrusage, true, read_some) == 12);
+}
+
+TEST_CASE("time on a processor, asleep, and on another processor") {
+  code_counter counter{};
+  code_counts counted{};
+  CHECK(counter.end_code(core::cycle_clock::now(), 0, counted) == code_counter::outcome::begins);
+  counter.start();
+  usleep(20000);
+  REQUIRE(read_counts(counter, counted));
+  CHECK(counted[code_count::sleeps] >= 1);
+  CHECK(counted[code_count::ran_ns] < 10000000);
+  timespec begin{}, now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+  do clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  while ((now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec < 10000000);
+  REQUIRE(read_counts(counter, counted));
+  CHECK(counted[code_count::ran_ns] >= 10000000);
+  CHECK(counted[code_count::ran_ns] < 20000000);
+  cpu_set_t before, one;
+  REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+  CHECK(counted[code_count::moves] <= 1);
+  for (int cpu = 0; cpu != CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &before) || cpu == sched_getcpu()) continue;
+    REQUIRE(read_counts(counter, counted));
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+    REQUIRE(read_counts(counter, counted));
+    CHECK(counted[code_count::moves] == 1);
+    REQUIRE(read_counts(counter, counted));
+    CHECK(counted[code_count::moves] == 0);
+    sched_setaffinity(0, sizeof before, &before);
+    break;
+  }
+  counter.stop();
 }

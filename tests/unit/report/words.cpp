@@ -128,40 +128,51 @@ TEST_CASE("a lead is named, and its time is not that of slower visits") {
 }
 
 TEST_CASE("why visits are slower: what was counted, from a tenth on, and the rest as not counted") {
-  constexpr std::int64_t whole = 1000000000;
+  constexpr std::int64_t whole = 1000000000;  // ten visits, each of them 100 ms slower
   whywait::explain::slower_parts p;
-  CHECK(slower_words(p, whole).empty());
+  const auto words = [&p](std::int64_t speed_ns = 1000000000) {
+    return slower_words(p, speed_ns, static_cast<double>(speed_ns) * 1e-10, 10);
+  };
+  CHECK(words().empty());
   p.preempted_ns = 930000000;
   p.not_counted_ns = 70000000;
-  CHECK(slower_words(p, whole) == "93 % without a processor");
+  CHECK(words() == "93 ms without a processor");
+  p.more_moves = 1;
+  CHECK(words() == "93 ms without a processor; 1 more migration to other processors");
   p.preempted_ns = 0;
   p.kernel_ns = 600000000;
   p.not_counted_ns = 400000000;
-  CHECK(slower_words(p, whole) == "60 % in the kernel, 40 % not counted");
+  CHECK(words() == "60 ms in the kernel, 40 ms not counted");
   p.more_faults = 12000;
-  CHECK(slower_words(p, whole) == "60 % in the kernel, with 12,000 more page faults, 40 % not counted");
+  CHECK(words() == "60 ms in the kernel with 1,200 more page faults, 40 ms not counted");
   p = {};
   p.instructions_ns = 250000000;
   p.cycles_ns = 500000000;
   p.memory_ns = 400000000;
   p.frequency_ns = 250000000;
-  CHECK(
-      slower_words(p, whole) ==
-      "25 % more instructions, 50 % fewer instructions per cycle (80 % of it stalled on memory), 25 % fewer cycles per second");
-  CHECK(slower_words(p, 0).empty());
+  CHECK(words() ==
+        "25 ms for more instructions, 50 ms for fewer instructions per cycle (80 % of it stalled on memory), 25 ms for fewer "
+        "cycles per second");
+  CHECK(words(0).empty());
   // Linux samples the time in the kernel: below 40 ms it is no reason.
   p = {};
   p.preempted_ns = 10000000;
   p.kernel_ns = 39000000;
-  CHECK(slower_words(p, 49000000) == "20 % without a processor, 80 % not counted");
+  CHECK(words(49000000) == "1.0 ms without a processor, 3.9 ms not counted");
   p.kernel_ns = 40000000;
-  CHECK(slower_words(p, 50000000) == "20 % without a processor, 80 % in the kernel");
+  CHECK(words(50000000) == "1.0 ms without a processor, 4.0 ms in the kernel");
+  p = {};
+  p.blocked_ns = whole;
+  CHECK(words() == "100 ms asleep or blocked");
 }
 
-TEST_CASE("a remark ends with the reason of slower visits") {
+TEST_CASE("a remark ends with the reason of slower visits, where it names them") {
   residual_entry r = entry(5, 5, 0, 1);
   r.slower.preempted_ns = 1000000000;
-  CHECK(remark(r) == "same visits, each 200 ms slower: 100 % without a processor");
+  CHECK(remark(r) == "same visits, each 200 ms slower: 200 ms without a processor");
+  r = entry(50, 5, 9, 1);
+  r.slower.preempted_ns = 1000000000;
+  CHECK(remark(r) == "45 more visits");
 }
 
 TEST_CASE("what a machine does not count is said where it may be the reason") {
