@@ -7,7 +7,10 @@
 //
 // Halo exchanges with known numbers of visits, because their work is sleeping. A rank that has gone on to its next step
 // has no more visits than its neighbours, a rank that really runs a block twice as often has, and code between
-// different lines on different ranks is the same code. All numbers are those of the JSON file.
+// different lines on different ranks is the same code. All numbers are those of the JSON file. At the end visits of a rank are
+// slower for a known reason (tests/threads/slower.hpp).
+#include "../threads/slower.hpp"
+
 #include <whywait/record.hpp>
 
 #include <mpi.h>
@@ -128,9 +131,40 @@ void no_more_visits(const nlohmann::json& report, const char* phase, const char*
   expect(s.more == 0, "more visits", s.more, 0);
 }
 
+/// The second rank is slow because of a competitor on its processor, because it touches memory for the first time, and because
+/// it executes twice the instructions.
+void slower_for_a_reason(slower::competitor& other) {
+  if (!slower::pin(rank)) {
+    if (rank == 0) std::fprintf(stderr, "slower: this rank may use one processor only; skipped\n");
+    return;
+  }
+  static slower::shared_line line;
+  std::uint64_t rounds = slower::rounds_of(0.010);
+  MPI_Bcast(&rounds, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  slower::side mine(rank, line, other, rounds);
+  const auto each = [](auto step) {
+    slower::repeat(
+        10, [] { MPI_Barrier(MPI_COMM_WORLD); }, step);
+  };
+  MPI_Barrier(MPI_COMM_WORLD);
+  mine.let_compete(true);
+  each([&] { mine.with_competitor(); });
+  mine.let_compete(false);
+  each([&] { mine.touch(); });
+  each([&] { mine.instructions(); });
+  slower::pin(-1);
+  const whywait::result found = whywait::report();
+  if (rank != 0) return;
+  slower::check(found, "competitor", slower::reason::preempted);
+  slower::check(found, "first touch", slower::reason::kernel);
+  slower::check(found, "instructions", slower::reason::instructions);
+  failures += slower::failures;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  slower::competitor other;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -148,6 +182,7 @@ int main(int argc, char** argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   other_lines();
   MPI_Barrier(MPI_COMM_WORLD);
+  slower_for_a_reason(other);
   MPI_Finalize();
   if (rank != 0) return 0;
 

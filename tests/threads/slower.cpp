@@ -24,10 +24,8 @@ int main() {
     slower::pin(number);
     slower::side mine(number, line, other, rounds);
     const auto each = [&](auto step) {
-      for (int i = 0; i != slower::steps; ++i) {
-        step();
-        meet.arrive_and_wait();
-      }
+      slower::repeat(
+          12, [&] { meet.arrive_and_wait(); }, step);
     };
     meet.arrive_and_wait();
     mine.let_compete(true);
@@ -41,5 +39,11 @@ int main() {
   whywait::thread slow(run, 1);
   run(0);
   slow.join();
-  return slower::result_of(whywait::report());
+  const whywait::result found = whywait::report();
+  slower::check(found, "competitor", slower::reason::preempted);
+  slower::check(found, "first touch", slower::reason::kernel);
+  slower::check(found, "instructions", slower::reason::instructions);
+  slower::check(found, "ping-pong", slower::reason::cycles);
+  slower::check(found, "stride", slower::reason::cycles);
+  return slower::failures == 0 ? 0 : 1;
 }

@@ -145,6 +145,8 @@ rules::rank_code code_with(core::stable_key block, std::int64_t ms, std::int64_t
   out.visits = 900;
   out.work = work;
   out.counts = counts;
+  out.counts[core::code_count::read_ns] = out.ns;
+  out.counts[core::code_count::ran_ns] = out.ns - counts[core::code_count::delay_ns];
   return out;
 }
 
