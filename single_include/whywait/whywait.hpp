@@ -36841,7 +36841,8 @@ struct code_spread {
       ///< even: no rank has more; empty: unknown
   const char* excess = "";  ///< why: units (of work), visits, speed (equal units), both (units and
       ///< speed), shared (it waited for a processor), faults (the kernel gave it memory), system (other time in the kernel),
-      ///< instructions (of one unit or visit), cycles (for each instruction), frequency (cycles in a second), unknown
+      ///< work (more instructions in each visit, units are not known), instructions (more in each unit), cycles (for each
+      ///< instruction), core (the same, in nearly all code of the rank), frequency (cycles in a second), unknown
   std::int32_t rank = -1;  ///< the rank with the most time
   double ratio = 0;  ///< its time to the mean of the others that run it; 0: no others do
   std::int64_t above_mean_ns = INT64_MAX;  ///< its time above the mean of all, which balancing saves at most; not of even
@@ -36851,10 +36852,11 @@ struct code_spread {
 
   bool uneven() const noexcept { return above_mean_ns != INT64_MAX; }
 
-  /// `ranks`: those that could run the block. `wait_ns`: of the rank that waited most. `fault_ns`: as in
-  /// explain::divide_speed.
-  static code_spread of(const code_use* use, const code_use& whole, std::int64_t ranks, std::int64_t wait_ns,
+  /// `use`: of a block, one of `code`. `ranks`: those that could run it. `wait_ns`: of the rank that waited most. `fault_ns`: as
+  /// in explain::divide_speed.
+  static code_spread of(const code_use* use, const code_table& code, std::int64_t ranks, std::int64_t wait_ns,
                         std::int64_t fault_ns = 0) noexcept {
+    const code_use& whole = code.whole;
     code_spread out;
     if (use == nullptr || ranks < 2 || use->most_ns <= 0) return out;
     const auto mean_of_others = [ranks](std::int64_t all, std::int64_t most) {
@@ -36891,7 +36893,7 @@ struct code_spread {
       out.excess = part(out.units_ratio) > 0.6 ? "units" : part(out.units_ratio) < 0.4 ? "speed" : "both";
     else out.excess = part(out.visits_ratio) > 0.6 ? "visits" : "unknown";
     if (part(out.units_ratio) > 0.6 || part(out.visits_ratio) > 0.6) return out;
-    const explain::slower_parts parts = parts_of(*use, out.units_ratio > 0, fault_ns);
+    const explain::slower_parts parts = parts_of(*use, fault_ns);
     const auto decides = [excess](std::int64_t ns) { return 2 * static_cast<double>(ns) >= excess; };
     constexpr std::int64_t most_ns_of_fault = 50'000;
     if (decides(parts.preempted_ns)) {
@@ -36902,9 +36904,9 @@ struct code_spread {
       out.more_system_ns = parts.kernel_ns;
       out.more_faults = parts.more_faults;
     } else if (decides(parts.instructions_ns)) {
-      out.excess = "instructions";
+      out.excess = out.units_ratio > 0 ? "instructions" : "work";
     } else if (decides(parts.cycles_ns)) {
-      out.excess = "cycles";
+      out.excess = is_slow_core(*use, code, fault_ns) ? "core" : "cycles";
     } else if (decides(parts.frequency_ns)) {
       out.excess = "frequency";
     }
@@ -36912,10 +36914,28 @@ struct code_spread {
   }
 
  private:
+  // Whether the rank that is slow in a block needs more cycles for each instruction in at least 90 % of its other code. That code
+  // is also run by other ranks, and takes at least a tenth of the time of the block. One block may use memory in another way, not
+  // all.
+  static bool is_slow_core(const code_use& slow, const code_table& code, std::int64_t fault_ns) noexcept {
+    double all = 0, slower = 0;
+    for (const code_use& use : code.blocks) {
+      const double others = use.ranks > 1 ? static_cast<double>(use.ns - use.most_ns) / (use.ranks - 1) : 0;
+      if (use.block == slow.block || others <= 0) continue;
+      all += others;
+      const double excess = static_cast<double>(use.most_ns) - others;
+      if (use.most_rank == slow.most_rank && excess >= 0.05 * others &&
+          2 * static_cast<double>(parts_of(use, fault_ns).cycles_ns) >= excess)
+        slower += others;
+    }
+    return all >= 0.1 * static_cast<double>(slow.most_ns) && slower >= 0.9 * all;
+  }
+
   // The rank with the most time against the mean of the others that run the block.
-  static explain::slower_parts parts_of(const code_use& use, bool by_work, std::int64_t fault_ns) noexcept {
+  static explain::slower_parts parts_of(const code_use& use, std::int64_t fault_ns) noexcept {
     const std::int64_t others = use.ranks - 1;
     if (others < 1) return {};
+    const bool by_work = use.counting_ranks == use.ranks;
     explain::block_use late{use.most_visits, use.most_ns, by_work ? use.most_work : 0};
     explain::block_use rest{(use.visits - use.most_visits) / others, (use.ns - use.most_ns) / others,
                             by_work ? (use.work - use.most_work) / others : 0};
@@ -37204,7 +37224,7 @@ class fact_maker {
     }
     const explain::critical_block* const path = critical(top.block);
     const std::string_view why = spread.excess;  // what is slower has to be faster, not other ranks to do it
-    const bool faster = why == "speed" || why == "instructions" || why == "cycles" || why == "frequency";
+    const bool faster = why == "speed" || why == "instructions" || why == "cycles" || why == "core" || why == "frequency";
     return std::min(
         std::min(path != nullptr ? path->imbalance_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns),
         faster ? INT64_MAX : by_balance());
@@ -37378,9 +37398,9 @@ class fact_maker {
       const std::int64_t longest_of_kind = kind < longest_waiters_.size() ? longest_waiters_[kind] : longest_waiter;
       const bool in_mark = std::string_view(kinds[0]) != "between";
       const code_use* const use = program_.code != nullptr ? program_.code->find(top.block) : nullptr;
-      const code_spread spread =
-          code_spread::of(use, program_.code != nullptr ? program_.code->whole : code_use(),
-                          in_mark || use == nullptr ? ranks_ : use->ranks, longest_of_kind, found_.fault_ns);
+      code_spread spread;
+      if (use != nullptr)
+        spread = code_spread::of(use, *program_.code, in_mark ? ranks_ : use->ranks, longest_of_kind, found_.fault_ns);
       w.set("lead", spread.lead).set("excess", spread.excess).set("code_rank", spread.rank).set("top_place", places[0]);
       w.set("code_ranks", use != nullptr ? use->ranks : 0).set("code_ratio", spread.ratio);
       w.set("code_processors", use != nullptr ? use->most_processors : 0);
@@ -40499,7 +40519,7 @@ inline const char* balance() noexcept {
 # The ranks do different amounts of the block that made the late side late: the difference is the cause, whatever waits.
 declare composite event uneven member ( wait as w )
   when (w.lead = 'one' or w.lead = 'several') and w.top_kind != 'waiting';
-declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.excess = 'both' or w.excess = 'unknown' parameters (
+declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.excess = 'both' or w.excess = 'work' or w.excess = 'unknown' parameters (
   name = "uneven_work",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
   root = "{w.top} {w.top_place} {w.code_rank}",
@@ -40507,29 +40527,33 @@ declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.e
                    "some ranks take up to {w.code_ratio} times as long as the others in {w.top}, rank {w.code_rank} most")
                 + if(w.excess = 'units', " ({w.units_ratio} times the units of work).", if(w.excess = 'visits', " ({w.visits_ratio} times the visits).",
                      if(w.excess = 'both', " ({w.units_ratio} times the units of work, and each takes longer).",
-                     if(abs(w.visits_ratio - 1) < 10 %, " (with as many visits).", " ({w.visits_ratio} times the visits, and each takes longer).")))),
+                     if(w.excess = 'work', " (with as many visits, of more instructions each).",
+                     if(abs(w.visits_ratio - 1) < 10 %, " (with as many visits).", " ({w.visits_ratio} times the visits, and each takes longer)."))))),
   advice = if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', "that code", "{w.top}") + " on rank {w.code_rank} to the other ranks: balance it by cost, not by count",
               "balance " + if(w.top_kind = 'between', "that code", "{w.top}") + " over the ranks, by cost and not by count")
            + if(w.excess = 'unknown', "; if it is the same work on all ranks (WHYWAIT_WORK would tell), find what makes it slower there", ""),
   duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted, at_least = w.balance_moves );
-declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' or w.excess = 'cycles' or w.excess = 'frequency' parameters (
+declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' or w.excess = 'cycles' or w.excess = 'core' or w.excess = 'frequency' parameters (
   name = "slower_visits",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
   root = "{w.top} {w.top_place} {w.code_rank}",
   description = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}, at the same number of " + if(w.units_ratio > 0, "units of work", "visits")
                 + if(w.excess = 'instructions', ": it executes more instructions.", if(w.excess = 'cycles', ": each instruction takes it more cycles.",
-                     if(w.excess = 'frequency', ": it gets fewer cycles in a second.", "."))),
+                     if(w.excess = 'core', ": each instruction takes it more cycles, as in its other code.",
+                     if(w.excess = 'frequency', ": it gets fewer cycles in a second.", ".")))),
   verdict = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
             + if(w.excess = 'instructions', " because it executes more instructions: making it as fast there", if(w.excess = 'cycles',
-                 " because each instruction takes it more cycles: making it as fast there", if(w.excess = 'frequency',
-                 " because it gets fewer cycles in a second: a processor as fast as the others", " for the same work: making it as fast there"))),
+                 " because each instruction takes it more cycles: making it as fast there", if(w.excess = 'core',
+                 " because each instruction takes it more cycles, as in its other code: a processor as fast as the others", if(w.excess = 'frequency',
+                 " because it gets fewer cycles in a second: a processor as fast as the others", " for the same work: making it as fast there")))),
   advice = if(w.excess = 'instructions', "look at the code that rank {w.code_rank} runs in " + if(w.top_kind = 'between', "that code", "{w.top}") + ": it takes another path there, or its data need more
             work; the machine is as fast as elsewhere",
            if(w.excess = 'cycles', "look at how " + if(w.top_kind = 'between', "that code", "{w.top}") + " uses memory on rank {w.code_rank}: other data, a larger stride, cache lines that others
             write, memory of another node",
+           if(w.excess = 'core', "look at the machine under rank {w.code_rank}, not at the code: a slower core, one that another thread shares, memory of another node",
            if(w.excess = 'frequency', "look at the machine under rank {w.code_rank}, not at the code: frequency, temperature, a processor that is shared with another virtual machine",
            "find what makes a unit of work in " + if(w.top_kind = 'between', "that code", "{w.top}") + " slower on rank {w.code_rank}: other data, memory, a slower or shared core;
-            more even counts will not help"))),
+            more even counts will not help")))),
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
 
 # The scheduler is the cause: the rank had work to do and no processor.

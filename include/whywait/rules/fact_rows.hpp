@@ -131,7 +131,7 @@ class fact_maker {
     }
     const explain::critical_block* const path = critical(top.block);
     const std::string_view why = spread.excess;  // what is slower has to be faster, not other ranks to do it
-    const bool faster = why == "speed" || why == "instructions" || why == "cycles" || why == "frequency";
+    const bool faster = why == "speed" || why == "instructions" || why == "cycles" || why == "core" || why == "frequency";
     return std::min(
         std::min(path != nullptr ? path->imbalance_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns),
         faster ? INT64_MAX : by_balance());
@@ -305,9 +305,9 @@ class fact_maker {
       const std::int64_t longest_of_kind = kind < longest_waiters_.size() ? longest_waiters_[kind] : longest_waiter;
       const bool in_mark = std::string_view(kinds[0]) != "between";
       const code_use* const use = program_.code != nullptr ? program_.code->find(top.block) : nullptr;
-      const code_spread spread =
-          code_spread::of(use, program_.code != nullptr ? program_.code->whole : code_use(),
-                          in_mark || use == nullptr ? ranks_ : use->ranks, longest_of_kind, found_.fault_ns);
+      code_spread spread;
+      if (use != nullptr)
+        spread = code_spread::of(use, *program_.code, in_mark ? ranks_ : use->ranks, longest_of_kind, found_.fault_ns);
       w.set("lead", spread.lead).set("excess", spread.excess).set("code_rank", spread.rank).set("top_place", places[0]);
       w.set("code_ranks", use != nullptr ? use->ranks : 0).set("code_ratio", spread.ratio);
       w.set("code_processors", use != nullptr ? use->most_processors : 0);

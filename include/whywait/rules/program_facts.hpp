@@ -45,7 +45,8 @@ struct code_spread {
       ///< even: no rank has more; empty: unknown
   const char* excess = "";  ///< why: units (of work), visits, speed (equal units), both (units and
       ///< speed), shared (it waited for a processor), faults (the kernel gave it memory), system (other time in the kernel),
-      ///< instructions (of one unit or visit), cycles (for each instruction), frequency (cycles in a second), unknown
+      ///< work (more instructions in each visit, units are not known), instructions (more in each unit), cycles (for each
+      ///< instruction), core (the same, in nearly all code of the rank), frequency (cycles in a second), unknown
   std::int32_t rank = -1;  ///< the rank with the most time
   double ratio = 0;  ///< its time to the mean of the others that run it; 0: no others do
   std::int64_t above_mean_ns = INT64_MAX;  ///< its time above the mean of all, which balancing saves at most; not of even
@@ -55,10 +56,11 @@ struct code_spread {
 
   bool uneven() const noexcept { return above_mean_ns != INT64_MAX; }
 
-  /// `ranks`: those that could run the block. `wait_ns`: of the rank that waited most. `fault_ns`: as in
-  /// explain::divide_speed.
-  static code_spread of(const code_use* use, const code_use& whole, std::int64_t ranks, std::int64_t wait_ns,
+  /// `use`: of a block, one of `code`. `ranks`: those that could run it. `wait_ns`: of the rank that waited most. `fault_ns`: as
+  /// in explain::divide_speed.
+  static code_spread of(const code_use* use, const code_table& code, std::int64_t ranks, std::int64_t wait_ns,
                         std::int64_t fault_ns = 0) noexcept {
+    const code_use& whole = code.whole;
     code_spread out;
     if (use == nullptr || ranks < 2 || use->most_ns <= 0) return out;
     const auto mean_of_others = [ranks](std::int64_t all, std::int64_t most) {
@@ -95,7 +97,7 @@ struct code_spread {
       out.excess = part(out.units_ratio) > 0.6 ? "units" : part(out.units_ratio) < 0.4 ? "speed" : "both";
     else out.excess = part(out.visits_ratio) > 0.6 ? "visits" : "unknown";
     if (part(out.units_ratio) > 0.6 || part(out.visits_ratio) > 0.6) return out;
-    const explain::slower_parts parts = parts_of(*use, out.units_ratio > 0, fault_ns);
+    const explain::slower_parts parts = parts_of(*use, fault_ns);
     const auto decides = [excess](std::int64_t ns) { return 2 * static_cast<double>(ns) >= excess; };
     constexpr std::int64_t most_ns_of_fault = 50'000;
     if (decides(parts.preempted_ns)) {
@@ -106,9 +108,9 @@ struct code_spread {
       out.more_system_ns = parts.kernel_ns;
       out.more_faults = parts.more_faults;
     } else if (decides(parts.instructions_ns)) {
-      out.excess = "instructions";
+      out.excess = out.units_ratio > 0 ? "instructions" : "work";
     } else if (decides(parts.cycles_ns)) {
-      out.excess = "cycles";
+      out.excess = is_slow_core(*use, code, fault_ns) ? "core" : "cycles";
     } else if (decides(parts.frequency_ns)) {
       out.excess = "frequency";
     }
@@ -116,10 +118,28 @@ struct code_spread {
   }
 
  private:
+  // Whether the rank that is slow in a block needs more cycles for each instruction in at least 90 % of its other code. That code
+  // is also run by other ranks, and takes at least a tenth of the time of the block. One block may use memory in another way, not
+  // all.
+  static bool is_slow_core(const code_use& slow, const code_table& code, std::int64_t fault_ns) noexcept {
+    double all = 0, slower = 0;
+    for (const code_use& use : code.blocks) {
+      const double others = use.ranks > 1 ? static_cast<double>(use.ns - use.most_ns) / (use.ranks - 1) : 0;
+      if (use.block == slow.block || others <= 0) continue;
+      all += others;
+      const double excess = static_cast<double>(use.most_ns) - others;
+      if (use.most_rank == slow.most_rank && excess >= 0.05 * others &&
+          2 * static_cast<double>(parts_of(use, fault_ns).cycles_ns) >= excess)
+        slower += others;
+    }
+    return all >= 0.1 * static_cast<double>(slow.most_ns) && slower >= 0.9 * all;
+  }
+
   // The rank with the most time against the mean of the others that run the block.
-  static explain::slower_parts parts_of(const code_use& use, bool by_work, std::int64_t fault_ns) noexcept {
+  static explain::slower_parts parts_of(const code_use& use, std::int64_t fault_ns) noexcept {
     const std::int64_t others = use.ranks - 1;
     if (others < 1) return {};
+    const bool by_work = use.counting_ranks == use.ranks;
     explain::block_use late{use.most_visits, use.most_ns, by_work ? use.most_work : 0};
     explain::block_use rest{(use.visits - use.most_visits) / others, (use.ns - use.most_ns) / others,
                             by_work ? (use.work - use.most_work) / others : 0};

@@ -171,7 +171,7 @@ TEST_CASE("why a rank is slower is what was counted of the block, if that is hal
       code.merge(rules::code_of(rank, own));
     }
     const rules::code_use* const use = code.find(sample::compute);
-    return std::string(rules::code_spread::of(use, code.whole, 4, 1000 * sample::ms).excess);
+    return std::string(rules::code_spread::of(use, code, 4, 1000 * sample::ms).excess);
   };
   CHECK(problem(counts_of(500, 0, 0), 0) == "shared");
   CHECK(problem(counts_of(500, 0, 0), 100) == "shared");
@@ -191,9 +191,37 @@ TEST_CASE("why a rank is slower is what was counted of the block, if that is hal
   };
   const core::code_counts usual = processor(1, 1000000, 2000000);
   CHECK(problem(processor(2, 2000000, 4000000), 100, usual) == "instructions");
+  CHECK(problem(processor(2, 2000000, 4000000), 0, usual) == "work");  // a visit may be more work
   CHECK(problem(processor(2, 1000000, 4000000), 0, usual) == "cycles");
   CHECK(problem(processor(2, 1000000, 2000000), 0, usual) == "frequency");
   CHECK(problem(processor(2, 2000000, 4000000), 100) == "speed");  // the others were not counted
+}
+
+TEST_CASE("a rank that needs more cycles for each instruction in all its code has a slower core") {
+  // Rank 2 takes twice as long in one block, and, with as many instructions, `other_ms` instead of 300 ms in another.
+  const auto excess = [](std::int64_t other_ms, std::int64_t other_cycles, std::int64_t other_ms_usual = 300) {
+    rules::code_table code;
+    for (int rank = 0; rank < 4; ++rank) {
+      const auto counted = [](core::stable_key block, std::int64_t ms, std::int64_t instructions, std::int64_t cycles) {
+        core::code_counts counts{};
+        counts[core::code_count::counted_ns] = ms * sample::ms;
+        counts[core::code_count::instructions] = instructions;
+        counts[core::code_count::cycles] = cycles;
+        return code_with(block, ms, 0, counts);
+      };
+      const bool slow = rank == 2;
+      base::pod_vector<rules::rank_code> own = {
+          counted(sample::pack, slow ? other_ms : other_ms_usual, 1000000, slow ? other_cycles : 1000000),
+          counted(sample::compute, slow ? 2000 : 1000, 4000000, slow ? 8000000 : 4000000)};
+      if (own[1].block < own[0].block) std::swap(own[0], own[1]);
+      code.merge(rules::code_of(rank, own));
+    }
+    return std::string(rules::code_spread::of(code.find(sample::compute), code, 4, 1000 * sample::ms).excess);
+  };
+  CHECK(excess(600, 2000000) == "core");
+  CHECK(excess(300, 1000000) == "cycles");  // as fast as the others there
+  CHECK(excess(600, 1000000) == "cycles");  // slower there for another reason
+  CHECK(excess(100, 2000000, 50) == "cycles");  // too little other code
 }
 
 TEST_CASE("time in the kernel that all ranks spend makes none of them slow") {
@@ -203,7 +231,7 @@ TEST_CASE("time in the kernel that all ranks spend makes none of them slow") {
         code_with(sample::compute, rank == 2 ? 2000 : 1000, 0, counts_of(0, 900, 200000))};
     code.merge(rules::code_of(rank, own));
   }
-  const auto spread = rules::code_spread::of(code.find(sample::compute), code.whole, 4, 1000 * sample::ms);
+  const auto spread = rules::code_spread::of(code.find(sample::compute), code, 4, 1000 * sample::ms);
   CHECK(std::string(spread.excess) == "unknown");
   CHECK(spread.more_faults == 0);
 }
@@ -216,7 +244,7 @@ TEST_CASE("time in the kernel is compared with the other ranks that run the bloc
                                                               counts_of(0, rank == 2 ? 700 : 200, rank == 2 ? 70000 : 20000))};
     code.merge(rules::code_of(rank, own));
   }
-  const auto spread = rules::code_spread::of(code.find(sample::compute), code.whole, 2, 1000 * sample::ms);
+  const auto spread = rules::code_spread::of(code.find(sample::compute), code, 2, 1000 * sample::ms);
   CHECK(std::string(spread.excess) == "faults");
   CHECK(spread.more_system_ns == 500 * sample::ms);
   CHECK(spread.more_faults == 50000);
@@ -232,7 +260,7 @@ TEST_CASE("a rank is compared with the others that run the block; code of few ra
       own.push_back({sample::update, 100 * sample::ms, 60, 0});
       code.merge(rules::code_of(rank++, own));
     }
-    return rules::code_spread::of(code.find(sample::compute), code.whole, rank, 200 * sample::ms);
+    return rules::code_spread::of(code.find(sample::compute), code, rank, 200 * sample::ms);
   };
   const rules::code_spread subset = spread({200, 600, 0, 0});
   CHECK(std::string(subset.lead) == "one");

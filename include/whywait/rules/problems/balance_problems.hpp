@@ -12,7 +12,7 @@ inline const char* balance() noexcept {
 # The ranks do different amounts of the block that made the late side late: the difference is the cause, whatever waits.
 declare composite event uneven member ( wait as w )
   when (w.lead = 'one' or w.lead = 'several') and w.top_kind != 'waiting';
-declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.excess = 'both' or w.excess = 'unknown' parameters (
+declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.excess = 'both' or w.excess = 'work' or w.excess = 'unknown' parameters (
   name = "uneven_work",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
   root = "{w.top} {w.top_place} {w.code_rank}",
@@ -20,29 +20,33 @@ declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.e
                    "some ranks take up to {w.code_ratio} times as long as the others in {w.top}, rank {w.code_rank} most")
                 + if(w.excess = 'units', " ({w.units_ratio} times the units of work).", if(w.excess = 'visits', " ({w.visits_ratio} times the visits).",
                      if(w.excess = 'both', " ({w.units_ratio} times the units of work, and each takes longer).",
-                     if(abs(w.visits_ratio - 1) < 10 %, " (with as many visits).", " ({w.visits_ratio} times the visits, and each takes longer).")))),
+                     if(w.excess = 'work', " (with as many visits, of more instructions each).",
+                     if(abs(w.visits_ratio - 1) < 10 %, " (with as many visits).", " ({w.visits_ratio} times the visits, and each takes longer)."))))),
   advice = if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', "that code", "{w.top}") + " on rank {w.code_rank} to the other ranks: balance it by cost, not by count",
               "balance " + if(w.top_kind = 'between', "that code", "{w.top}") + " over the ranks, by cost and not by count")
            + if(w.excess = 'unknown', "; if it is the same work on all ranks (WHYWAIT_WORK would tell), find what makes it slower there", ""),
   duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted, at_least = w.balance_moves );
-declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' or w.excess = 'cycles' or w.excess = 'frequency' parameters (
+declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' or w.excess = 'cycles' or w.excess = 'core' or w.excess = 'frequency' parameters (
   name = "slower_visits",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
   root = "{w.top} {w.top_place} {w.code_rank}",
   description = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}, at the same number of " + if(w.units_ratio > 0, "units of work", "visits")
                 + if(w.excess = 'instructions', ": it executes more instructions.", if(w.excess = 'cycles', ": each instruction takes it more cycles.",
-                     if(w.excess = 'frequency', ": it gets fewer cycles in a second.", "."))),
+                     if(w.excess = 'core', ": each instruction takes it more cycles, as in its other code.",
+                     if(w.excess = 'frequency', ": it gets fewer cycles in a second.", ".")))),
   verdict = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
             + if(w.excess = 'instructions', " because it executes more instructions: making it as fast there", if(w.excess = 'cycles',
-                 " because each instruction takes it more cycles: making it as fast there", if(w.excess = 'frequency',
-                 " because it gets fewer cycles in a second: a processor as fast as the others", " for the same work: making it as fast there"))),
+                 " because each instruction takes it more cycles: making it as fast there", if(w.excess = 'core',
+                 " because each instruction takes it more cycles, as in its other code: a processor as fast as the others", if(w.excess = 'frequency',
+                 " because it gets fewer cycles in a second: a processor as fast as the others", " for the same work: making it as fast there")))),
   advice = if(w.excess = 'instructions', "look at the code that rank {w.code_rank} runs in " + if(w.top_kind = 'between', "that code", "{w.top}") + ": it takes another path there, or its data need more
             work; the machine is as fast as elsewhere",
            if(w.excess = 'cycles', "look at how " + if(w.top_kind = 'between', "that code", "{w.top}") + " uses memory on rank {w.code_rank}: other data, a larger stride, cache lines that others
             write, memory of another node",
+           if(w.excess = 'core', "look at the machine under rank {w.code_rank}, not at the code: a slower core, one that another thread shares, memory of another node",
            if(w.excess = 'frequency', "look at the machine under rank {w.code_rank}, not at the code: frequency, temperature, a processor that is shared with another virtual machine",
            "find what makes a unit of work in " + if(w.top_kind = 'between', "that code", "{w.top}") + " slower on rank {w.code_rank}: other data, memory, a slower or shared core;
-            more even counts will not help"))),
+            more even counts will not help")))),
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
 
 # The scheduler is the cause: the rank had work to do and no processor.
