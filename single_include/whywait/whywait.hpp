@@ -3888,7 +3888,8 @@ inline namespace v0 {
 namespace record {
 
 /// What the kernel and the processor counted of one thread while it ran code outside observed calls. Read at observed calls, at
-/// most once in 512 times a reading (about 1 ms), so that readings take at most 0.4 % of the run, and after calls of that length.
+/// most once in 512 times a reading (about 1 ms), and after calls of that length and at the next one, so that readings take at most
+/// 0.4 % of the run.
 /// Files are opened when a thread has lived for about 10 ms, so that short threads cost nothing, and closed when it ends. What
 /// cannot be read did not change. Owned by one thread; zeroed memory is a valid start.
 class code_counter {
@@ -3943,7 +3944,7 @@ class code_counter {
     const kept_errno kept;
     if (state_ != reading || !is_own_thread()) return;
     last_ = read();
-    due_ = now + long_ticks_;
+    due_ = now;  // code between two long calls is read, however short it is
   }
 
   /// Of long stretches of code, and what was counted shortly before them; up to the last call.
@@ -3964,7 +3965,7 @@ class code_counter {
   };
 
   enum state_t : uint32_t { unmet, met, reading };
-  static constexpr uint64_t readings_between = 512, readings_before = 16384;
+  static constexpr uint64_t readings_between = 512, readings_before = 8192;
 
   struct values {
     core::code_counts counts;  // from the kernel, up to `faults`
