@@ -2,6 +2,7 @@
 #define WHYWAIT_BASE_SORTING_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/vector.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -17,7 +18,6 @@ namespace base {
 namespace detail {
 
 using number_before = bool (*)(const void* context, std::uint32_t a, std::uint32_t b);
-using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b, std::size_t element);
 
 [[gnu::noinline]] inline bool in_order(std::size_t size, number_before before, const void* context) {
   for (std::uint32_t i = 1; i < size; ++i) {
@@ -46,25 +46,6 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b, std::
   }
 }
 
-// The part of a sort that does not depend on the element type.
-[[gnu::noinline]] inline void sort_list(void* list, std::size_t size, number_before before, const void* context,
-                                        number_swap swap, std::size_t element) {
-  if (in_order(size, before, context)) return;
-  base::pod_vector<std::uint32_t> order(size);
-  for (std::uint32_t i = 0; i != size; ++i) order[i] = i;
-  sort_numbers(order, before, context);
-  // Each cycle of the permutation is rotated once; the first element of a cycle is carried along to its end.
-  for (std::uint32_t i = 0; i != size; ++i) {
-    std::uint32_t to = i;
-    for (std::uint32_t from = order[to]; from != i; from = order[to]) {
-      swap(list, to, from, element);
-      order[to] = to;
-      to = from;
-    }
-    order[to] = to;
-  }
-}
-
 [[gnu::noinline]] inline void swap_bytes(void* list, std::uint32_t a, std::uint32_t b, std::size_t element) {
   unsigned char* const x = static_cast<unsigned char*>(list) + a * element;
   unsigned char* const y = static_cast<unsigned char*>(list) + b * element;
@@ -78,9 +59,36 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b, std::
   }
   std::swap_ranges(x + at, x + element, y + at);
 }
-template <class T>
-void swap_elements(void* list, std::uint32_t a, std::uint32_t b, std::size_t) {
-  std::swap(static_cast<T*>(list)[a], static_cast<T*>(list)[b]);
+
+// Each cycle of the permutation is rotated once; the first element of a cycle is carried along to its end.
+inline void rearrange_bytes(void* list, base::pod_vector<std::uint32_t>& order, std::size_t element) {
+  for (std::uint32_t i = 0; i != order.size(); ++i) {
+    std::uint32_t to = i;
+    for (std::uint32_t from = order[to]; from != i; from = order[to]) {
+      swap_bytes(list, to, from, element);
+      order[to] = to;
+      to = from;
+    }
+    order[to] = to;
+  }
+}
+inline void rearrange(void* list, const base::pod_vector<std::uint32_t>& order, mover move, std::size_t element) {
+  char* const fresh = static_cast<char*>(::operator new(order.size() * element));
+  for (std::uint32_t i = 0; i != order.size(); ++i)
+    move(fresh + i * element, static_cast<char*>(list) + order[i] * element, 1, element);
+  move(list, fresh, order.size(), element);
+  ::operator delete(fresh);
+}
+
+// The part of a sort that does not depend on the element type. `move` is null for elements that are plain bytes.
+[[gnu::noinline]] inline void sort_list(void* list, std::size_t size, number_before before, const void* context, mover move,
+                                        std::size_t element) {
+  if (in_order(size, before, context)) return;
+  base::pod_vector<std::uint32_t> order(size);
+  for (std::uint32_t i = 0; i != size; ++i) order[i] = i;
+  sort_numbers(order, before, context);
+  if (move == nullptr) rearrange_bytes(list, order, element);
+  else rearrange(list, order, move, element);
 }
 
 template <class T, class Before>
@@ -96,14 +104,14 @@ struct list_order {
 }  // namespace detail
 
 /// Stable sort by `before` for lists where compile time matters more than run time. O(n log n) comparisons through a
-/// pointer, at most one swap and 8 bytes of memory per element; fewer than 2^32 elements. Throws std::bad_alloc. If it
-/// or `before` throws, the list is unchanged.
+/// pointer; fewer than 2^32 elements. Plain bytes take at most one swap and 8 bytes of memory per element, others two
+/// moves, which must not throw, and a second list. Throws std::bad_alloc. If it or `before` throws, the list is unchanged.
 template <class T, class Before>
 [[gnu::always_inline]] inline void small_stable_sort(T* list, std::size_t size, const Before& before) {
   const detail::list_order<T, Before> order{list, &before};
-  detail::number_swap swap = &detail::swap_bytes;
-  if constexpr (!std::is_trivially_copyable<T>::value) swap = &detail::swap_elements<T>;
-  detail::sort_list(list, size, &detail::list_order<T, Before>::before, &order, swap, sizeof(T));
+  detail::mover move = nullptr;
+  if constexpr (!std::is_trivially_copyable<T>::value) move = detail::relocation<T>();
+  detail::sort_list(list, size, &detail::list_order<T, Before>::before, &order, move, sizeof(T));
 }
 template <class List, class Before>
 [[gnu::always_inline]] inline void small_stable_sort(List& list, const Before& before) {

@@ -29,12 +29,30 @@ template <class Exception, class... Reason>
 #endif
 }
 
+/// Moves `count` elements of `element` bytes each to fresh memory.
+using mover = void (*)(void* to, void* from, std::size_t count, std::size_t element);
+
+[[gnu::noinline]] inline void move_bytes(void* to, void* from, std::size_t count, std::size_t element) noexcept {
+  std::memcpy(to, from, count * element);
+}
+template <class T>
+void move_each(void* to, void* from, std::size_t count, std::size_t) noexcept {
+  T* source = static_cast<T*>(from);
+  for (T* target = static_cast<T*>(to); count != 0; --count, ++source, ++target) {
+    ::new (static_cast<void*>(target)) T(static_cast<T&&>(*source));
+    source->~T();
+  }
+}
+template <class T>
+constexpr mover relocation() noexcept {
+  static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__, "operator new aligns no better");
+  if constexpr (std::is_trivially_copyable<T>::value) return &move_bytes;
+  else return &move_each<T>;
+}
+
 /// The part of a vector that does not depend on the type of its elements: compiled once.
 class vector_memory {
  protected:
-  /// Moves `count` elements of `element` bytes each to fresh memory.
-  using mover = void (*)(void* to, void* from, std::size_t count, std::size_t element);
-
   [[gnu::always_inline]] vector_memory() noexcept {}
   [[gnu::always_inline]] vector_memory(vector_memory&& other) noexcept
       : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
@@ -63,10 +81,6 @@ class vector_memory {
   [[gnu::noinline]] void grow(std::size_t more, std::size_t element, mover move) {
     const std::size_t least = size_ + more, doubled = 2 * capacity_;
     move_to(least > doubled ? least : doubled, element, move);
-  }
-
-  static void move_bytes(void* to, void* from, std::size_t count, std::size_t element) noexcept {
-    std::memcpy(to, from, count * element);
   }
 
   void* data_ = nullptr;
@@ -136,7 +150,7 @@ class vector : private detail::vector_memory {
   [[gnu::always_inline]] const T& back() const noexcept { return (*this)[size_ - 1]; }
 
   void reserve(std::size_t count) {
-    if (count > capacity_) move_to(count, sizeof(T), relocation());
+    if (count > capacity_) move_to(count, sizeof(T), detail::relocation<T>());
   }
   template <class... Parts>
   T& emplace_back(Parts&&... parts) {
@@ -150,7 +164,7 @@ class vector : private detail::vector_memory {
     return back();
   }
   void push_back(T value) {
-    if (size_ == capacity_) grow(1, sizeof(T), relocation());
+    if (size_ == capacity_) grow(1, sizeof(T), detail::relocation<T>());
     ::new (place(size_)) T(static_cast<T&&>(value));
     ++size_;
   }
@@ -158,14 +172,14 @@ class vector : private detail::vector_memory {
   void clear() noexcept { truncate(0); }
   void resize(std::size_t count) {
     truncate(count);
-    if (count > capacity_) grow(count - size_, sizeof(T), relocation());
+    if (count > capacity_) grow(count - size_, sizeof(T), detail::relocation<T>());
     for (; size_ < count; ++size_) ::new (place(size_)) T();
   }
   void resize(std::size_t count, const T& value) {
     truncate(count);
     if (count == size_) return;
     const T copy(value);  // it may be one of the elements
-    if (count > capacity_) grow(count - size_, sizeof(T), relocation());
+    if (count > capacity_) grow(count - size_, sizeof(T), detail::relocation<T>());
     for (; size_ < count; ++size_) ::new (place(size_)) T(copy);
   }
   void assign(std::size_t count, const T& value) {
@@ -220,18 +234,6 @@ class vector : private detail::vector_memory {
 
  private:
   void* place(std::size_t at) noexcept { return static_cast<char*>(data_) + at * sizeof(T); }
-  static void relocate(void* to, void* from, std::size_t count, std::size_t) noexcept {
-    T* source = static_cast<T*>(from);
-    for (T* target = static_cast<T*>(to); count != 0; --count, ++source, ++target) {
-      ::new (static_cast<void*>(target)) T(static_cast<T&&>(*source));
-      source->~T();
-    }
-  }
-  static constexpr mover relocation() noexcept {
-    static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__, "operator new aligns no better");
-    if constexpr (std::is_trivially_copyable<T>::value) return &move_bytes;
-    else return &relocate;
-  }
   void truncate(std::size_t count) noexcept {
     if constexpr (std::is_trivially_destructible<T>::value) {
       if (size_ > count) size_ = count;
@@ -242,7 +244,7 @@ class vector : private detail::vector_memory {
   template <class Iterator>
   void append(Iterator first, Iterator last) {
     const std::size_t count = static_cast<std::size_t>(std::distance(first, last));
-    if (count > capacity_ - size_) grow(count, sizeof(T), relocation());
+    if (count > capacity_ - size_) grow(count, sizeof(T), detail::relocation<T>());
     for (; first != last; ++first, ++size_) ::new (place(size_)) T(static_cast<T>(*first));
   }
   /// Moves the elements from `middle` on to `to`, which is less, before those that are there.
