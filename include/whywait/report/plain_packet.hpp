@@ -26,9 +26,9 @@ class member_writer {
     base::put(out_, value);
   }
   void text(const std::string& value) { base::put_text(out_, value); }
-  std::size_t count(std::size_t of) {
-    base::put(out_, static_cast<std::uint64_t>(of));
-    return of;
+  template <class T>
+  void size_of(const std::vector<T>& all) {
+    base::put(out_, static_cast<std::uint64_t>(all.size()));
   }
 
  private:
@@ -42,7 +42,10 @@ class member_reader {
     value = in_.get<T>();
   }
   void text(std::string& value) { value = std::string(in_.text()); }
-  std::size_t count(std::size_t) { return in_.get_count(1); }
+  template <class T>
+  void size_of(std::vector<T>& all) {
+    all = std::vector<T>(in_.get_count(1));  // resize() would compile code that moves elements
+  }
 
  private:
   base::packet_reader& in_;
@@ -125,7 +128,7 @@ void members(Io& io, whywait::result& r) {
 
 template <class Io, class T>
 void pass_one(Io& io, std::vector<T>& all) {
-  all.resize(io.count(all.size()));
+  io.size_of(all);
   for (T& each : all) detail::pass(io, each);
 }
 template <class Io, class T>

@@ -16,6 +16,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -23,8 +24,14 @@ namespace reports {
 
 namespace detail {
 
-inline whywait::result::place plain(const base::place& p) {
-  whywait::result::place out;
+/// Sets one plain value for each element of a list. It has its size at once, because code that lets it grow is long.
+template <class Plain, class List, class Set>
+void set_each(std::vector<Plain>& out, const List& all, const Set& set) {
+  out = std::vector<Plain>(all.size());
+  for (std::size_t i = 0; i != out.size(); ++i) set(out[i], all[i]);
+}
+
+inline void set_place(whywait::result::place& out, const base::place& p) {
   const std::string code = code_text(p);
   out.text = !p.call.empty() ? call_text(p, "in") : base::printable(p.name) + (code.empty() ? "" : " (" + code + ")");
   out.call = p.call;
@@ -34,27 +41,23 @@ inline whywait::result::place plain(const base::place& p) {
   out.file = p.file;
   out.line = p.line;
   out.caller = p.caller;
-  return out;
 }
 
-inline std::vector<whywait::result::location> plain(const base::vector<location_seconds>& all) {
-  std::vector<whywait::result::location> out;
-  for (const location_seconds& l : all) out.push_back({l.rank, l.thread, l.seconds});
-  return out;
+inline void set_location(whywait::result::location& out, const location_seconds& l) { out = {l.rank, l.thread, l.seconds}; }
+
+inline void set_advice(whywait::result::advice& out, const advice_entry& a) {
+  out.problem = a.problem;
+  out.text = a.text;
+  out.description = a.description;
+  out.saving_seconds = a.saving_seconds;
+  out.predicted = a.predicted;
+  out.at_least = a.at_least;
 }
 
-inline std::vector<whywait::result::advice> plain(const base::vector<advice_entry>& all) {
-  std::vector<whywait::result::advice> out;
-  for (const advice_entry& a : all)
-    out.push_back({a.problem, a.text, a.description, a.saving_seconds, a.predicted, a.at_least});
-  return out;
-}
-
-inline whywait::result::cause plain(const residual_entry& r) {
-  whywait::result::cause out;
+inline void set_cause(whywait::result::cause& out, const residual_entry& r) {
   out.block = r.block;
   out.kind = r.kind;
-  out.where = plain(r.where);
+  set_place(out.where, r.where);
   out.seconds = r.seconds();
   out.visits_seconds = r.visits_seconds();
   out.speed_seconds = r.speed_seconds();
@@ -76,32 +79,28 @@ inline whywait::result::cause plain(const residual_entry& r) {
   out.late_work = r.causer_work;
   out.waiting_work = r.waiter_work;
   out.remark = remark(r);
-  return out;
 }
 
-inline whywait::result::wait plain(const wait_entry& w) {
-  whywait::result::wait out;
+inline void set_wait(whywait::result::wait& out, const wait_entry& w) {
   out.pattern = w.pattern;
   out.quality = w.quality;
   out.seconds = w.seconds;
   out.longest_seconds = w.longest_seconds;
   out.count = w.count;
-  out.operation = plain(w.operation);
-  out.late_call = plain(w.cause);
+  set_place(out.operation, w.operation);
+  set_place(out.late_call, w.cause);
   out.unexplained_seconds = w.unexplained_seconds;
   out.inherited_seconds = w.indirect_seconds;
-  for (const residual_entry& r : w.residual) out.causes.push_back(plain(r));
-  out.waiters = plain(w.waiters);
-  out.late = plain(w.causers);
-  out.advice = plain(w.advice);
-  return out;
+  set_each(out.causes, w.residual, &set_cause);
+  set_each(out.waiters, w.waiters, &set_location);
+  set_each(out.late, w.causers, &set_location);
+  set_each(out.advice, w.advice, &set_advice);
 }
 
-inline whywait::result::region plain(const region_entry& r) {
-  whywait::result::region out;
+inline void set_region(whywait::result::region& out, const region_entry& r) {
   out.name = r.where.name;
   out.kind = r.where.kind;
-  out.where = plain(r.where);
+  set_place(out.where, r.where);
   out.visits = r.visits;
   out.ranks = static_cast<int>(r.ranks);
   out.threads = static_cast<int>(r.threads);
@@ -115,12 +114,10 @@ inline whywait::result::region plain(const region_entry& r) {
   out.work = r.work;
   out.recursive = r.recursive;
   if (r.efficiency) out.efficiency = {r.efficiency->parallel, r.efficiency->load_balance, r.efficiency->communication, {}, {}};
-  return out;
 }
 
-inline whywait::result::traffic plain(const traffic_entry& t) {
-  whywait::result::traffic out;
-  out.where = plain(t.where);
+inline void set_traffic(whywait::result::traffic& out, const traffic_entry& t) {
+  set_place(out.where, t.where);
   out.operation = t.operation;
   out.peers = t.peers;
   out.ranks = static_cast<int>(t.ranks);
@@ -129,8 +126,34 @@ inline whywait::result::traffic plain(const traffic_entry& t) {
   out.least_bytes = t.least_bytes;
   out.most_bytes = t.most_bytes;
   out.seconds = t.seconds;
-  for (const size_class& s : t.sizes) out.sizes.push_back({s.least_bytes, s.count, s.bytes});
-  return out;
+  set_each(out.sizes, t.sizes, [](whywait::result::traffic::size_class& to, const size_class& s) {
+    to = {s.least_bytes, s.count, s.bytes};
+  });
+}
+
+inline void set_unknown_call(whywait::result::unknown_call& out, const place_total& c) {
+  set_place(out.where, c.where);
+  out.count = c.visits;
+  out.seconds = c.seconds;
+}
+
+inline void set_critical_block(whywait::result::critical_block& out, const critical_entry& c) {
+  out.block = c.block;
+  out.kind = c.kind;
+  set_place(out.where, c.where);
+  out.seconds = c.seconds;
+  out.imbalance_seconds = c.imbalance_seconds;
+  out.saving_seconds = c.saving_seconds;
+}
+
+inline void set_prediction(whywait::result::prediction& out, const whatif::answer& a) {
+  out.question = a.question;
+  out.refusal = a.refusal;
+  if (!a.refusal.empty()) return;
+  out.seconds = a.seconds;
+  out.least_seconds = a.low_seconds;
+  out.most_seconds = a.high_seconds;
+  out.saving_seconds = a.measured_seconds - a.seconds;
 }
 
 /// Keeps the complete result of the report for the texts of a plain one.
@@ -188,31 +211,34 @@ inline whywait::result plain(result all) {
     out.efficiency->files = e.files;
     out.efficiency->communication *= e.files;
   }
-  for (const verdict_entry& v : all.verdict) {
+  detail::set_each(out.verdict, all.verdict, [&all](whywait::result::verdict_entry& to, const verdict_entry& v) {
     const saving_range range = range_of(all, v);
-    out.verdict.push_back({sentence(all, v), v.problem, v.block, v.problem.empty() ? v.rank : -1, v.ratio, v.saving_seconds,
-                           range.low, range.high});
-  }
-  for (const wait_entry& w : all.waits) out.waits.push_back(detail::plain(w));
-  out.problems = detail::plain(all.problems);
-  for (const region_entry& r : all.profile.regions) out.regions.push_back(detail::plain(r));
-  for (const traffic_entry& t : all.profile.messages) out.messages.push_back(detail::plain(t));
-  for (std::size_t i = 0; i != all.profile.ranks.size(); ++i) {
-    const rank_entry& r = all.profile.ranks[i];
-    const auto node = static_cast<std::size_t>(r.node);
-    out.each_rank.push_back({static_cast<int>(i), node < all.profile.hosts.size() ? all.profile.hosts[node] : std::string(),
-                             r.seconds, r.mpi_seconds, r.waiting_seconds,
-                             i < all.not_understood.ranks.size() ? all.not_understood.ranks[i].seconds : 0.0});
-  }
-  for (const place_total& c : all.not_understood.calls)
-    out.unknown_calls.push_back({detail::plain(c.where), c.visits, c.seconds});
-  for (const critical_entry& c : all.ledger.critical_path)
-    out.critical_path.push_back({c.block, c.kind, detail::plain(c.where), c.seconds, c.imbalance_seconds, c.saving_seconds});
-  for (const whatif::answer& a : all.prediction.answers) {
-    const bool known = a.refusal.empty();
-    out.predictions.push_back({a.question, a.refusal, known ? a.seconds : 0, known ? a.low_seconds : 0,
-                               known ? a.high_seconds : 0, known ? a.measured_seconds - a.seconds : 0});
-  }
+    to.text = sentence(all, v);
+    to.problem = v.problem;
+    to.block = v.block;
+    to.rank = v.problem.empty() ? v.rank : -1;
+    to.ratio = v.ratio;
+    to.saving_seconds = v.saving_seconds;
+    to.least_saving_seconds = range.low;
+    to.most_saving_seconds = range.high;
+  });
+  detail::set_each(out.waits, all.waits, &detail::set_wait);
+  detail::set_each(out.problems, all.problems, &detail::set_advice);
+  detail::set_each(out.regions, all.profile.regions, &detail::set_region);
+  detail::set_each(out.messages, all.profile.messages, &detail::set_traffic);
+  int number = 0;
+  detail::set_each(out.each_rank, all.profile.ranks, [&all, &number](whywait::result::rank& to, const rank_entry& r) {
+    const auto node = static_cast<std::size_t>(r.node), at = static_cast<std::size_t>(number);
+    to.number = number++;
+    if (node < all.profile.hosts.size()) to.host = all.profile.hosts[node];
+    to.seconds = r.seconds;
+    to.mpi_seconds = r.mpi_seconds;
+    to.waiting_seconds = r.waiting_seconds;
+    if (at < all.not_understood.ranks.size()) to.not_understood_seconds = all.not_understood.ranks[at].seconds;
+  });
+  detail::set_each(out.unknown_calls, all.not_understood.calls, &detail::set_unknown_call);
+  detail::set_each(out.critical_path, all.ledger.critical_path, &detail::set_critical_block);
+  detail::set_each(out.predictions, all.prediction.answers, &detail::set_prediction);
   out.printer = std::make_shared<detail::kept_result>(std::move(all));
   return out;
 }
