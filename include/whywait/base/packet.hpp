@@ -95,7 +95,7 @@ class packet_reader {
   }
 
   /// Reads the length of a list of elements of `size` bytes and checks that the packet has as many.
-  std::size_t get_count(std::size_t size) {
+  [[gnu::noinline]] std::size_t get_count(std::size_t size) {
     const auto count = get<std::uint64_t>();
     if (count > static_cast<std::size_t>(end_ - at_) / size) base::truncated();
     return static_cast<std::size_t>(count);
@@ -123,6 +123,11 @@ void get_all(packet_reader& in, List& values) {
   values.resize(in.get_count(each));
   const std::size_t size = values.size() * each;
   if (size != 0) std::memcpy(static_cast<void*>(values.data()), in.skip(size), size);
+}
+template <class T>
+void get_all(packet_reader& in, pod_vector<T>& values) {
+  const std::size_t count = in.get_count(sizeof(T));
+  values.assign_bytes(in.skip(count * sizeof(T)), count);
 }
 
 }  // namespace base

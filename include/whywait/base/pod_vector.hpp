@@ -66,6 +66,16 @@ class plain_memory {
     memcpy(static_cast<char*>(data_) + size_ * element, first, count * element);
     size_ += static_cast<uint32_t>(count);
   }
+  [[gnu::noinline]] void copy_bytes(const plain_memory& other, size_t element) {
+    if (this == &other) return;
+    size_ = 0;
+    append_bytes(other.data_, other.size_, element);
+  }
+  [[gnu::noinline]] void take(plain_memory& other, size_t element) noexcept {
+    plain_memory gone(static_cast<plain_memory&&>(other));
+    exchange(gone);
+    gone.give_back(element);
+  }
   /// Moves the elements from index `from` on to index `to`; the capacity must suffice.
   void shift(size_t to, size_t from, size_t element) noexcept {
     char* const begin = static_cast<char*>(data_);
@@ -110,17 +120,16 @@ class pod_vector : private detail::plain_memory {
   explicit pod_vector(size_t count, const T& value = T()) { resize(count, value); }
   pod_vector(std::initializer_list<T> values) { append(values.begin(), values.size()); }
   pod_vector(const T* first, const T* last) { append(first, static_cast<size_t>(last - first)); }
-  pod_vector(const pod_vector& other) : plain_memory() { append_bytes(other.data_, other.size_, sizeof(T)); }
-  [[gnu::always_inline]] pod_vector(pod_vector&& other) noexcept : plain_memory(static_cast<plain_memory&&>(other)) {}
-  pod_vector& operator=(const pod_vector& other) {
-    if (this == &other) return *this;
-    clear();
+  [[gnu::always_inline]] pod_vector(const pod_vector& other) : plain_memory() {
     append_bytes(other.data_, other.size_, sizeof(T));
+  }
+  [[gnu::always_inline]] pod_vector(pod_vector&& other) noexcept : plain_memory(static_cast<plain_memory&&>(other)) {}
+  [[gnu::always_inline]] pod_vector& operator=(const pod_vector& other) {
+    copy_bytes(other, sizeof(T));
     return *this;
   }
-  pod_vector& operator=(pod_vector&& other) noexcept {
-    pod_vector gone(static_cast<pod_vector&&>(other));
-    exchange(gone);
+  [[gnu::always_inline]] pod_vector& operator=(pod_vector&& other) noexcept {
+    take(other, sizeof(T));
     return *this;
   }
   // Inline, because it would be one more function per type.
@@ -182,6 +191,11 @@ class pod_vector : private detail::plain_memory {
   void assign(const T* first, const T* last) {
     clear();
     append(first, static_cast<size_t>(last - first));
+  }
+  /// Replaces the elements by `count` others, given as bytes that need no alignment.
+  [[gnu::always_inline]] void assign_bytes(const void* first, size_t count) {
+    clear();
+    append_bytes(first, count, sizeof(T));
   }
   /// Appends elements, which must not be part of this vector.
   void append(const T* first, size_t count) {
