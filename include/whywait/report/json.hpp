@@ -220,13 +220,12 @@ void write_communication(Writer& out, const result& r) {
 
 }  // namespace detail
 
-/// Writes a result as docs/schema.json describes. `sink` is called with (const char*, size_t). `for_page`: without spaces and line
-/// breaks and, of more than 4,096 ranks, without the figures of each rank.
-template <class Sink>
-void write_json(const result& r, Sink sink, bool for_page = false) {
+/// Writes a result as docs/schema.json describes. `for_page`: without spaces and line breaks and, of more than 4,096 ranks,
+/// without the figures of each rank.
+inline void write_json(const result& r, const json_sink& sink, bool for_page = false) {
   const base::rank_noun_scope noun(r.run.threads_only);
   const bool by_rank = !for_page || r.run.ranks <= 4096;
-  json_document out(json_sink(sink), for_page);
+  json_document out(sink, for_page);
   out.begin_object().member("schema", "whywait/1");
   detail::write_run(out, r);
   out.key("verdict").begin_array();
@@ -265,13 +264,15 @@ void write_json(const result& r, Sink sink, bool for_page = false) {
 /// The document as a string.
 inline std::string json_of(const result& r) {
   std::string text;
-  write_json(r, [&text](const char* data, std::size_t size) { text.append(data, size); });
+  auto append = [&text](const char* data, std::size_t size) { text.append(data, size); };
+  write_json(r, json_sink(append));
   return text;
 }
 
 inline std::string write_json_file(const result& r, const std::string& path) {
   output_file file(path);
-  write_json(r, [&file](const char* data, std::size_t size) { file.write(data, size); });
+  auto write = [&file](const char* data, std::size_t size) { file.write(data, size); };
+  write_json(r, json_sink(write));
   return file.commit();
 }
 

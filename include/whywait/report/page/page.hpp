@@ -28,25 +28,22 @@ namespace detail {
 
 /// The document as compact JSON in which no text can end the element around it.
 inline void write_island(const result& r, html_writer& out) {
-  write_json(
-      r,
-      [&out](const char* data, std::size_t size) {
-        std::string_view left(data, size);
-        for (std::size_t at = 0; (at = left.find('<')) != std::string_view::npos; left.remove_prefix(at + 1))
-          out.raw(left.substr(0, at)).raw("\\u003c");  // inside of a text, because JSON has no such character elsewhere
-        out.raw(left);
-      },
-      true);
+  auto write = [&out](const char* data, std::size_t size) {
+    std::string_view left(data, size);
+    for (std::size_t at = 0; (at = left.find('<')) != std::string_view::npos; left.remove_prefix(at + 1))
+      out.raw(left.substr(0, at)).raw("\\u003c");  // inside of a text, because JSON has no such character elsewhere
+    out.raw(left);
+  };
+  write_json(r, json_sink(write), true);
 }
 
 }  // namespace detail
 
-/// Writes the page: one file without references to others. `sink` is called with (const char*, size_t). `program`: the file of
-/// the executable, beside which sources are looked for. O(size of the result); reads the sources that the report names.
-template <class Sink>
-void write_page(const result& r, Sink sink, const char* program = "/proc/self/exe") {
+/// Writes the page: one file without references to others. `program`: the file of the executable, beside which sources are
+/// looked for. O(size of the result); reads the sources that the report names.
+inline void write_page(const result& r, const json_sink& sink, const char* program = "/proc/self/exe") {
   const base::rank_noun_scope noun(r.run.threads_only);
-  html_writer out{json_sink(sink)};
+  html_writer out{sink};
   source_book sources(program);
   const page_context p{r, out, sources};
   for (const char* piece : page_template::begin) out.raw(piece);
@@ -74,15 +71,15 @@ void write_page(const result& r, Sink sink, const char* program = "/proc/self/ex
 /// The page as a string.
 inline std::string page_of(const result& r, const char* program = "/proc/self/exe") {
   std::string text;
-  write_page(
-      r, [&text](const char* data, std::size_t size) { text.append(data, size); }, program);
+  auto append = [&text](const char* data, std::size_t size) { text.append(data, size); };
+  write_page(r, json_sink(append), program);
   return text;
 }
 
 inline std::string write_page_file(const result& r, const std::string& path, const char* program) {
   output_file file(path);
-  write_page(
-      r, [&file](const char* data, std::size_t size) { file.write(data, size); }, program);
+  auto write = [&file](const char* data, std::size_t size) { file.write(data, size); };
+  write_page(r, json_sink(write), program);
   return file.commit();
 }
 
