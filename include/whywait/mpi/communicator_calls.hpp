@@ -16,10 +16,11 @@ namespace mpi {
 
 namespace detail {
 
-/// A call of all ranks of the communicator, window or file whose key is `over`; `made(call)` reads what it made, and gives the
-/// communicator of the record.
-template <class What, class Pass, class Made>
-__attribute__((cold)) inline int make_together(What what, caller from, Pass& pass, uint64_t over, const Made& made) {
+using made_index = uint32_t (*)(const void* made, call& here);
+
+template <class What, class Pass>
+__attribute__((cold, noinline)) inline int make_together(What what, caller from, Pass& pass, uint64_t over, made_index read,
+                                                         const void* made) {
   call here(what, from);
   if (!here) return pass();
   here.begin();
@@ -31,12 +32,20 @@ __attribute__((cold)) inline int make_together(What what, caller from, Pass& pas
     here.refuse();
     return code;
   }
-  const uint32_t comm = made(here);
+  const uint32_t comm = read(made, here);
   if (core::sync_record* r = here.store(flag::contributes | flag::consumes, posting)) {
     r->comm = comm;
     here.finish();
   }
   return code;
+}
+
+/// A call of all ranks of the communicator, window or file whose key is `over`; `made(call)` reads what it made, and gives the
+/// communicator of the record.
+template <class What, class Pass, class Made>
+int make_together(What what, caller from, Pass& pass, uint64_t over, const Made& made) {
+  const made_index read = [](const void* m, call& here) -> uint32_t { return (*static_cast<const Made*>(m))(here); };
+  return detail::make_together(what, from, pass, over, read, &made);
 }
 
 }  // namespace detail
