@@ -26,12 +26,12 @@ struct critical_path {
   base::pod_vector<entry> spent;  ///< by block
 
   /// Adds one location; `own`: what it did itself, ascending.
-  void add(std::int64_t own_end_ns, base::pod_vector<entry>&& own_path, base::pod_vector<entry>&& own) {
+  void add(std::int64_t own_end_ns, base::pod_vector<entry>&& own_path, const base::pod_vector<entry>& own) {
     if (own_end_ns > end_ns) {  // on a tie the lower rank stays
       end_ns = own_end_ns;
       path = std::move(own_path);
     }
-    join_ascending(spent, std::move(own), before, add_entry);
+    join_ascending(spent, own, before, add_entry);
   }
   /// The path by block: steps of one block in several regions are added up.
   static base::pod_vector<entry> joined(base::pod_vector<entry> path) {
