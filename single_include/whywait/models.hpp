@@ -3035,12 +3035,30 @@ template <class Exception, class... Reason>
 #endif
 }
 
+/// Moves `count` elements of `element` bytes each to fresh memory.
+using mover = void (*)(void* to, void* from, std::size_t count, std::size_t element);
+
+[[gnu::noinline]] inline void move_bytes(void* to, void* from, std::size_t count, std::size_t element) noexcept {
+  std::memcpy(to, from, count * element);
+}
+template <class T>
+void move_each(void* to, void* from, std::size_t count, std::size_t) noexcept {
+  T* source = static_cast<T*>(from);
+  for (T* target = static_cast<T*>(to); count != 0; --count, ++source, ++target) {
+    ::new (static_cast<void*>(target)) T(static_cast<T&&>(*source));
+    source->~T();
+  }
+}
+template <class T>
+constexpr mover relocation() noexcept {
+  static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__, "operator new aligns no better");
+  if constexpr (std::is_trivially_copyable<T>::value) return &move_bytes;
+  else return &move_each<T>;
+}
+
 /// The part of a vector that does not depend on the type of its elements: compiled once.
 class vector_memory {
  protected:
-  /// Moves `count` elements of `element` bytes each to fresh memory.
-  using mover = void (*)(void* to, void* from, std::size_t count, std::size_t element);
-
   [[gnu::always_inline]] vector_memory() noexcept {}
   [[gnu::always_inline]] vector_memory(vector_memory&& other) noexcept
       : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
@@ -3069,10 +3087,6 @@ class vector_memory {
   [[gnu::noinline]] void grow(std::size_t more, std::size_t element, mover move) {
     const std::size_t least = size_ + more, doubled = 2 * capacity_;
     move_to(least > doubled ? least : doubled, element, move);
-  }
-
-  static void move_bytes(void* to, void* from, std::size_t count, std::size_t element) noexcept {
-    std::memcpy(to, from, count * element);
   }
 
   void* data_ = nullptr;
@@ -3142,7 +3156,7 @@ class vector : private detail::vector_memory {
   [[gnu::always_inline]] const T& back() const noexcept { return (*this)[size_ - 1]; }
 
   void reserve(std::size_t count) {
-    if (count > capacity_) move_to(count, sizeof(T), relocation());
+    if (count > capacity_) move_to(count, sizeof(T), detail::relocation<T>());
   }
   template <class... Parts>
   T& emplace_back(Parts&&... parts) {
@@ -3156,7 +3170,7 @@ class vector : private detail::vector_memory {
     return back();
   }
   void push_back(T value) {
-    if (size_ == capacity_) grow(1, sizeof(T), relocation());
+    if (size_ == capacity_) grow(1, sizeof(T), detail::relocation<T>());
     ::new (place(size_)) T(static_cast<T&&>(value));
     ++size_;
   }
@@ -3164,14 +3178,14 @@ class vector : private detail::vector_memory {
   void clear() noexcept { truncate(0); }
   void resize(std::size_t count) {
     truncate(count);
-    if (count > capacity_) grow(count - size_, sizeof(T), relocation());
+    if (count > capacity_) grow(count - size_, sizeof(T), detail::relocation<T>());
     for (; size_ < count; ++size_) ::new (place(size_)) T();
   }
   void resize(std::size_t count, const T& value) {
     truncate(count);
     if (count == size_) return;
     const T copy(value);  // it may be one of the elements
-    if (count > capacity_) grow(count - size_, sizeof(T), relocation());
+    if (count > capacity_) grow(count - size_, sizeof(T), detail::relocation<T>());
     for (; size_ < count; ++size_) ::new (place(size_)) T(copy);
   }
   void assign(std::size_t count, const T& value) {
@@ -3226,18 +3240,6 @@ class vector : private detail::vector_memory {
 
  private:
   void* place(std::size_t at) noexcept { return static_cast<char*>(data_) + at * sizeof(T); }
-  static void relocate(void* to, void* from, std::size_t count, std::size_t) noexcept {
-    T* source = static_cast<T*>(from);
-    for (T* target = static_cast<T*>(to); count != 0; --count, ++source, ++target) {
-      ::new (static_cast<void*>(target)) T(static_cast<T&&>(*source));
-      source->~T();
-    }
-  }
-  static constexpr mover relocation() noexcept {
-    static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__, "operator new aligns no better");
-    if constexpr (std::is_trivially_copyable<T>::value) return &move_bytes;
-    else return &relocate;
-  }
   void truncate(std::size_t count) noexcept {
     if constexpr (std::is_trivially_destructible<T>::value) {
       if (size_ > count) size_ = count;
@@ -3248,7 +3250,7 @@ class vector : private detail::vector_memory {
   template <class Iterator>
   void append(Iterator first, Iterator last) {
     const std::size_t count = static_cast<std::size_t>(std::distance(first, last));
-    if (count > capacity_ - size_) grow(count, sizeof(T), relocation());
+    if (count > capacity_ - size_) grow(count, sizeof(T), detail::relocation<T>());
     for (; first != last; ++first, ++size_) ::new (place(size_)) T(static_cast<T>(*first));
   }
   /// Moves the elements from `middle` on to `to`, which is less, before those that are there.
@@ -4514,6 +4516,16 @@ class plain_memory {
     memcpy(static_cast<char*>(data_) + size_ * element, first, count * element);
     size_ += static_cast<uint32_t>(count);
   }
+  [[gnu::noinline]] void copy_bytes(const plain_memory& other, size_t element) {
+    if (this == &other) return;
+    size_ = 0;
+    append_bytes(other.data_, other.size_, element);
+  }
+  [[gnu::noinline]] void take(plain_memory& other, size_t element) noexcept {
+    plain_memory gone(static_cast<plain_memory&&>(other));
+    exchange(gone);
+    gone.give_back(element);
+  }
   /// Moves the elements from index `from` on to index `to`; the capacity must suffice.
   void shift(size_t to, size_t from, size_t element) noexcept {
     char* const begin = static_cast<char*>(data_);
@@ -4558,17 +4570,16 @@ class pod_vector : private detail::plain_memory {
   explicit pod_vector(size_t count, const T& value = T()) { resize(count, value); }
   pod_vector(std::initializer_list<T> values) { append(values.begin(), values.size()); }
   pod_vector(const T* first, const T* last) { append(first, static_cast<size_t>(last - first)); }
-  pod_vector(const pod_vector& other) : plain_memory() { append_bytes(other.data_, other.size_, sizeof(T)); }
-  [[gnu::always_inline]] pod_vector(pod_vector&& other) noexcept : plain_memory(static_cast<plain_memory&&>(other)) {}
-  pod_vector& operator=(const pod_vector& other) {
-    if (this == &other) return *this;
-    clear();
+  [[gnu::always_inline]] pod_vector(const pod_vector& other) : plain_memory() {
     append_bytes(other.data_, other.size_, sizeof(T));
+  }
+  [[gnu::always_inline]] pod_vector(pod_vector&& other) noexcept : plain_memory(static_cast<plain_memory&&>(other)) {}
+  [[gnu::always_inline]] pod_vector& operator=(const pod_vector& other) {
+    copy_bytes(other, sizeof(T));
     return *this;
   }
-  pod_vector& operator=(pod_vector&& other) noexcept {
-    pod_vector gone(static_cast<pod_vector&&>(other));
-    exchange(gone);
+  [[gnu::always_inline]] pod_vector& operator=(pod_vector&& other) noexcept {
+    take(other, sizeof(T));
     return *this;
   }
   // Inline, because it would be one more function per type.
@@ -4631,6 +4642,11 @@ class pod_vector : private detail::plain_memory {
     clear();
     append(first, static_cast<size_t>(last - first));
   }
+  /// Replaces the elements by `count` others, given as bytes that need no alignment.
+  [[gnu::always_inline]] void assign_bytes(const void* first, size_t count) {
+    clear();
+    append_bytes(first, count, sizeof(T));
+  }
   /// Appends elements, which must not be part of this vector.
   void append(const T* first, size_t count) {
     if (count == 0) return;
@@ -4690,7 +4706,6 @@ namespace base {
 namespace detail {
 
 using number_before = bool (*)(const void* context, std::uint32_t a, std::uint32_t b);
-using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b, std::size_t element);
 
 [[gnu::noinline]] inline bool in_order(std::size_t size, number_before before, const void* context) {
   for (std::uint32_t i = 1; i < size; ++i) {
@@ -4719,25 +4734,6 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b, std::
   }
 }
 
-// The part of a sort that does not depend on the element type.
-[[gnu::noinline]] inline void sort_list(void* list, std::size_t size, number_before before, const void* context,
-                                        number_swap swap, std::size_t element) {
-  if (in_order(size, before, context)) return;
-  base::pod_vector<std::uint32_t> order(size);
-  for (std::uint32_t i = 0; i != size; ++i) order[i] = i;
-  sort_numbers(order, before, context);
-  // Each cycle of the permutation is rotated once; the first element of a cycle is carried along to its end.
-  for (std::uint32_t i = 0; i != size; ++i) {
-    std::uint32_t to = i;
-    for (std::uint32_t from = order[to]; from != i; from = order[to]) {
-      swap(list, to, from, element);
-      order[to] = to;
-      to = from;
-    }
-    order[to] = to;
-  }
-}
-
 [[gnu::noinline]] inline void swap_bytes(void* list, std::uint32_t a, std::uint32_t b, std::size_t element) {
   unsigned char* const x = static_cast<unsigned char*>(list) + a * element;
   unsigned char* const y = static_cast<unsigned char*>(list) + b * element;
@@ -4751,9 +4747,36 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b, std::
   }
   std::swap_ranges(x + at, x + element, y + at);
 }
-template <class T>
-void swap_elements(void* list, std::uint32_t a, std::uint32_t b, std::size_t) {
-  std::swap(static_cast<T*>(list)[a], static_cast<T*>(list)[b]);
+
+// Each cycle of the permutation is rotated once; the first element of a cycle is carried along to its end.
+inline void rearrange_bytes(void* list, base::pod_vector<std::uint32_t>& order, std::size_t element) {
+  for (std::uint32_t i = 0; i != order.size(); ++i) {
+    std::uint32_t to = i;
+    for (std::uint32_t from = order[to]; from != i; from = order[to]) {
+      swap_bytes(list, to, from, element);
+      order[to] = to;
+      to = from;
+    }
+    order[to] = to;
+  }
+}
+inline void rearrange(void* list, const base::pod_vector<std::uint32_t>& order, mover move, std::size_t element) {
+  char* const fresh = static_cast<char*>(::operator new(order.size() * element));
+  for (std::uint32_t i = 0; i != order.size(); ++i)
+    move(fresh + i * element, static_cast<char*>(list) + order[i] * element, 1, element);
+  move(list, fresh, order.size(), element);
+  ::operator delete(fresh);
+}
+
+// The part of a sort that does not depend on the element type. `move` is null for elements that are plain bytes.
+[[gnu::noinline]] inline void sort_list(void* list, std::size_t size, number_before before, const void* context, mover move,
+                                        std::size_t element) {
+  if (in_order(size, before, context)) return;
+  base::pod_vector<std::uint32_t> order(size);
+  for (std::uint32_t i = 0; i != size; ++i) order[i] = i;
+  sort_numbers(order, before, context);
+  if (move == nullptr) rearrange_bytes(list, order, element);
+  else rearrange(list, order, move, element);
 }
 
 template <class T, class Before>
@@ -4769,14 +4792,14 @@ struct list_order {
 }  // namespace detail
 
 /// Stable sort by `before` for lists where compile time matters more than run time. O(n log n) comparisons through a
-/// pointer, at most one swap and 8 bytes of memory per element; fewer than 2^32 elements. Throws std::bad_alloc. If it
-/// or `before` throws, the list is unchanged.
+/// pointer; fewer than 2^32 elements. Plain bytes take at most one swap and 8 bytes of memory per element, others two
+/// moves, which must not throw, and a second list. Throws std::bad_alloc. If it or `before` throws, the list is unchanged.
 template <class T, class Before>
 [[gnu::always_inline]] inline void small_stable_sort(T* list, std::size_t size, const Before& before) {
   const detail::list_order<T, Before> order{list, &before};
-  detail::number_swap swap = &detail::swap_bytes;
-  if constexpr (!std::is_trivially_copyable<T>::value) swap = &detail::swap_elements<T>;
-  detail::sort_list(list, size, &detail::list_order<T, Before>::before, &order, swap, sizeof(T));
+  detail::mover move = nullptr;
+  if constexpr (!std::is_trivially_copyable<T>::value) move = detail::relocation<T>();
+  detail::sort_list(list, size, &detail::list_order<T, Before>::before, &order, move, sizeof(T));
 }
 template <class List, class Before>
 [[gnu::always_inline]] inline void small_stable_sort(List& list, const Before& before) {

@@ -3125,10 +3125,11 @@ struct setting {
   const char* text;      ///< one line
 };
 
-/// Calls use(setting) for each variable, in the order of the help text. The table is a function, because a static array
-/// of an inline function is unique in the process and keeps libraries from being unloaded.
-template <class Use>
-[[gnu::cold]] void each_setting(Use&& use) {
+namespace detail {
+
+// A function, because a static array of an inline function is unique in the process and keeps libraries from being unloaded.
+[[gnu::cold]] inline void each_setting(void (*use_setting)(const void* use, const setting& each), const void* context) {
+  const auto use = [&](const setting& each) { use_setting(context, each); };
   use(setting{"WHYWAIT_HELP", "0 or 1", "0", "1: print this table at MPI_Init"});
   use(setting{"WHYWAIT_ENABLE", "0 or 1", "1", "0: the program runs as if whywait were absent"});
   use(setting{"WHYWAIT_REPORT", "short, full or none", "short", "length of the text report on standard error"});
@@ -3144,6 +3145,14 @@ template <class Use>
   use(setting{"WHYWAIT_TIMELINE", "none, or drop_newest or overwrite_oldest, then :16M for a size, :blocks to keep blocks",
               "none", "write prefix.trace.json for Perfetto"});
   use(setting{"WHYWAIT_CLOCK", "auto, fenced or monotonic", "auto", "fenced, monotonic: slower but stricter clocks"});
+}
+
+}  // namespace detail
+
+/// Calls use(setting) for each variable, in the order of the help text.
+template <class Use>
+void each_setting(const Use& use) {
+  detail::each_setting([](const void* u, const setting& each) { (*static_cast<const Use*>(u))(each); }, &use);
 }
 
 }  // namespace core

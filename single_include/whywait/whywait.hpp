@@ -1821,10 +1821,11 @@ struct setting {
   const char* text;      ///< one line
 };
 
-/// Calls use(setting) for each variable, in the order of the help text. The table is a function, because a static array
-/// of an inline function is unique in the process and keeps libraries from being unloaded.
-template <class Use>
-[[gnu::cold]] void each_setting(Use&& use) {
+namespace detail {
+
+// A function, because a static array of an inline function is unique in the process and keeps libraries from being unloaded.
+[[gnu::cold]] inline void each_setting(void (*use_setting)(const void* use, const setting& each), const void* context) {
+  const auto use = [&](const setting& each) { use_setting(context, each); };
   use(setting{"WHYWAIT_HELP", "0 or 1", "0", "1: print this table at MPI_Init"});
   use(setting{"WHYWAIT_ENABLE", "0 or 1", "1", "0: the program runs as if whywait were absent"});
   use(setting{"WHYWAIT_REPORT", "short, full or none", "short", "length of the text report on standard error"});
@@ -1840,6 +1841,14 @@ template <class Use>
   use(setting{"WHYWAIT_TIMELINE", "none, or drop_newest or overwrite_oldest, then :16M for a size, :blocks to keep blocks",
               "none", "write prefix.trace.json for Perfetto"});
   use(setting{"WHYWAIT_CLOCK", "auto, fenced or monotonic", "auto", "fenced, monotonic: slower but stricter clocks"});
+}
+
+}  // namespace detail
+
+/// Calls use(setting) for each variable, in the order of the help text.
+template <class Use>
+void each_setting(const Use& use) {
+  detail::each_setting([](const void* u, const setting& each) { (*static_cast<const Use*>(u))(each); }, &use);
 }
 
 }  // namespace core
@@ -13805,10 +13814,11 @@ namespace mpi {
 
 namespace detail {
 
-/// A call of all ranks of the communicator, window or file whose key is `over`; `made(call)` reads what it made, and gives the
-/// communicator of the record.
-template <class What, class Pass, class Made>
-__attribute__((cold)) inline int make_together(What what, caller from, Pass& pass, uint64_t over, const Made& made) {
+using made_index = uint32_t (*)(const void* made, call& here);
+
+template <class What, class Pass>
+__attribute__((cold, noinline)) inline int make_together(What what, caller from, Pass& pass, uint64_t over, made_index read,
+                                                         const void* made) {
   call here(what, from);
   if (!here) return pass();
   here.begin();
@@ -13820,12 +13830,20 @@ __attribute__((cold)) inline int make_together(What what, caller from, Pass& pas
     here.refuse();
     return code;
   }
-  const uint32_t comm = made(here);
+  const uint32_t comm = read(made, here);
   if (core::sync_record* r = here.store(flag::contributes | flag::consumes, posting)) {
     r->comm = comm;
     here.finish();
   }
   return code;
+}
+
+/// A call of all ranks of the communicator, window or file whose key is `over`; `made(call)` reads what it made, and gives the
+/// communicator of the record.
+template <class What, class Pass, class Made>
+int make_together(What what, caller from, Pass& pass, uint64_t over, const Made& made) {
+  const made_index read = [](const void* m, call& here) -> uint32_t { return (*static_cast<const Made*>(m))(here); };
+  return detail::make_together(what, from, pass, over, read, &made);
 }
 
 }  // namespace detail
@@ -18228,12 +18246,30 @@ template <class Exception, class... Reason>
 #endif
 }
 
+/// Moves `count` elements of `element` bytes each to fresh memory.
+using mover = void (*)(void* to, void* from, std::size_t count, std::size_t element);
+
+[[gnu::noinline]] inline void move_bytes(void* to, void* from, std::size_t count, std::size_t element) noexcept {
+  std::memcpy(to, from, count * element);
+}
+template <class T>
+void move_each(void* to, void* from, std::size_t count, std::size_t) noexcept {
+  T* source = static_cast<T*>(from);
+  for (T* target = static_cast<T*>(to); count != 0; --count, ++source, ++target) {
+    ::new (static_cast<void*>(target)) T(static_cast<T&&>(*source));
+    source->~T();
+  }
+}
+template <class T>
+constexpr mover relocation() noexcept {
+  static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__, "operator new aligns no better");
+  if constexpr (std::is_trivially_copyable<T>::value) return &move_bytes;
+  else return &move_each<T>;
+}
+
 /// The part of a vector that does not depend on the type of its elements: compiled once.
 class vector_memory {
  protected:
-  /// Moves `count` elements of `element` bytes each to fresh memory.
-  using mover = void (*)(void* to, void* from, std::size_t count, std::size_t element);
-
   [[gnu::always_inline]] vector_memory() noexcept {}
   [[gnu::always_inline]] vector_memory(vector_memory&& other) noexcept
       : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
@@ -18262,10 +18298,6 @@ class vector_memory {
   [[gnu::noinline]] void grow(std::size_t more, std::size_t element, mover move) {
     const std::size_t least = size_ + more, doubled = 2 * capacity_;
     move_to(least > doubled ? least : doubled, element, move);
-  }
-
-  static void move_bytes(void* to, void* from, std::size_t count, std::size_t element) noexcept {
-    std::memcpy(to, from, count * element);
   }
 
   void* data_ = nullptr;
@@ -18335,7 +18367,7 @@ class vector : private detail::vector_memory {
   [[gnu::always_inline]] const T& back() const noexcept { return (*this)[size_ - 1]; }
 
   void reserve(std::size_t count) {
-    if (count > capacity_) move_to(count, sizeof(T), relocation());
+    if (count > capacity_) move_to(count, sizeof(T), detail::relocation<T>());
   }
   template <class... Parts>
   T& emplace_back(Parts&&... parts) {
@@ -18349,7 +18381,7 @@ class vector : private detail::vector_memory {
     return back();
   }
   void push_back(T value) {
-    if (size_ == capacity_) grow(1, sizeof(T), relocation());
+    if (size_ == capacity_) grow(1, sizeof(T), detail::relocation<T>());
     ::new (place(size_)) T(static_cast<T&&>(value));
     ++size_;
   }
@@ -18357,14 +18389,14 @@ class vector : private detail::vector_memory {
   void clear() noexcept { truncate(0); }
   void resize(std::size_t count) {
     truncate(count);
-    if (count > capacity_) grow(count - size_, sizeof(T), relocation());
+    if (count > capacity_) grow(count - size_, sizeof(T), detail::relocation<T>());
     for (; size_ < count; ++size_) ::new (place(size_)) T();
   }
   void resize(std::size_t count, const T& value) {
     truncate(count);
     if (count == size_) return;
     const T copy(value);  // it may be one of the elements
-    if (count > capacity_) grow(count - size_, sizeof(T), relocation());
+    if (count > capacity_) grow(count - size_, sizeof(T), detail::relocation<T>());
     for (; size_ < count; ++size_) ::new (place(size_)) T(copy);
   }
   void assign(std::size_t count, const T& value) {
@@ -18419,18 +18451,6 @@ class vector : private detail::vector_memory {
 
  private:
   void* place(std::size_t at) noexcept { return static_cast<char*>(data_) + at * sizeof(T); }
-  static void relocate(void* to, void* from, std::size_t count, std::size_t) noexcept {
-    T* source = static_cast<T*>(from);
-    for (T* target = static_cast<T*>(to); count != 0; --count, ++source, ++target) {
-      ::new (static_cast<void*>(target)) T(static_cast<T&&>(*source));
-      source->~T();
-    }
-  }
-  static constexpr mover relocation() noexcept {
-    static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__, "operator new aligns no better");
-    if constexpr (std::is_trivially_copyable<T>::value) return &move_bytes;
-    else return &relocate;
-  }
   void truncate(std::size_t count) noexcept {
     if constexpr (std::is_trivially_destructible<T>::value) {
       if (size_ > count) size_ = count;
@@ -18441,7 +18461,7 @@ class vector : private detail::vector_memory {
   template <class Iterator>
   void append(Iterator first, Iterator last) {
     const std::size_t count = static_cast<std::size_t>(std::distance(first, last));
-    if (count > capacity_ - size_) grow(count, sizeof(T), relocation());
+    if (count > capacity_ - size_) grow(count, sizeof(T), detail::relocation<T>());
     for (; first != last; ++first, ++size_) ::new (place(size_)) T(static_cast<T>(*first));
   }
   /// Moves the elements from `middle` on to `to`, which is less, before those that are there.
@@ -18658,6 +18678,16 @@ class plain_memory {
     memcpy(static_cast<char*>(data_) + size_ * element, first, count * element);
     size_ += static_cast<uint32_t>(count);
   }
+  [[gnu::noinline]] void copy_bytes(const plain_memory& other, size_t element) {
+    if (this == &other) return;
+    size_ = 0;
+    append_bytes(other.data_, other.size_, element);
+  }
+  [[gnu::noinline]] void take(plain_memory& other, size_t element) noexcept {
+    plain_memory gone(static_cast<plain_memory&&>(other));
+    exchange(gone);
+    gone.give_back(element);
+  }
   /// Moves the elements from index `from` on to index `to`; the capacity must suffice.
   void shift(size_t to, size_t from, size_t element) noexcept {
     char* const begin = static_cast<char*>(data_);
@@ -18702,17 +18732,16 @@ class pod_vector : private detail::plain_memory {
   explicit pod_vector(size_t count, const T& value = T()) { resize(count, value); }
   pod_vector(std::initializer_list<T> values) { append(values.begin(), values.size()); }
   pod_vector(const T* first, const T* last) { append(first, static_cast<size_t>(last - first)); }
-  pod_vector(const pod_vector& other) : plain_memory() { append_bytes(other.data_, other.size_, sizeof(T)); }
-  [[gnu::always_inline]] pod_vector(pod_vector&& other) noexcept : plain_memory(static_cast<plain_memory&&>(other)) {}
-  pod_vector& operator=(const pod_vector& other) {
-    if (this == &other) return *this;
-    clear();
+  [[gnu::always_inline]] pod_vector(const pod_vector& other) : plain_memory() {
     append_bytes(other.data_, other.size_, sizeof(T));
+  }
+  [[gnu::always_inline]] pod_vector(pod_vector&& other) noexcept : plain_memory(static_cast<plain_memory&&>(other)) {}
+  [[gnu::always_inline]] pod_vector& operator=(const pod_vector& other) {
+    copy_bytes(other, sizeof(T));
     return *this;
   }
-  pod_vector& operator=(pod_vector&& other) noexcept {
-    pod_vector gone(static_cast<pod_vector&&>(other));
-    exchange(gone);
+  [[gnu::always_inline]] pod_vector& operator=(pod_vector&& other) noexcept {
+    take(other, sizeof(T));
     return *this;
   }
   // Inline, because it would be one more function per type.
@@ -18775,6 +18804,11 @@ class pod_vector : private detail::plain_memory {
     clear();
     append(first, static_cast<size_t>(last - first));
   }
+  /// Replaces the elements by `count` others, given as bytes that need no alignment.
+  [[gnu::always_inline]] void assign_bytes(const void* first, size_t count) {
+    clear();
+    append_bytes(first, count, sizeof(T));
+  }
   /// Appends elements, which must not be part of this vector.
   void append(const T* first, size_t count) {
     if (count == 0) return;
@@ -18834,7 +18868,6 @@ namespace base {
 namespace detail {
 
 using number_before = bool (*)(const void* context, std::uint32_t a, std::uint32_t b);
-using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b, std::size_t element);
 
 [[gnu::noinline]] inline bool in_order(std::size_t size, number_before before, const void* context) {
   for (std::uint32_t i = 1; i < size; ++i) {
@@ -18863,25 +18896,6 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b, std::
   }
 }
 
-// The part of a sort that does not depend on the element type.
-[[gnu::noinline]] inline void sort_list(void* list, std::size_t size, number_before before, const void* context,
-                                        number_swap swap, std::size_t element) {
-  if (in_order(size, before, context)) return;
-  base::pod_vector<std::uint32_t> order(size);
-  for (std::uint32_t i = 0; i != size; ++i) order[i] = i;
-  sort_numbers(order, before, context);
-  // Each cycle of the permutation is rotated once; the first element of a cycle is carried along to its end.
-  for (std::uint32_t i = 0; i != size; ++i) {
-    std::uint32_t to = i;
-    for (std::uint32_t from = order[to]; from != i; from = order[to]) {
-      swap(list, to, from, element);
-      order[to] = to;
-      to = from;
-    }
-    order[to] = to;
-  }
-}
-
 [[gnu::noinline]] inline void swap_bytes(void* list, std::uint32_t a, std::uint32_t b, std::size_t element) {
   unsigned char* const x = static_cast<unsigned char*>(list) + a * element;
   unsigned char* const y = static_cast<unsigned char*>(list) + b * element;
@@ -18895,9 +18909,36 @@ using number_swap = void (*)(void* list, std::uint32_t a, std::uint32_t b, std::
   }
   std::swap_ranges(x + at, x + element, y + at);
 }
-template <class T>
-void swap_elements(void* list, std::uint32_t a, std::uint32_t b, std::size_t) {
-  std::swap(static_cast<T*>(list)[a], static_cast<T*>(list)[b]);
+
+// Each cycle of the permutation is rotated once; the first element of a cycle is carried along to its end.
+inline void rearrange_bytes(void* list, base::pod_vector<std::uint32_t>& order, std::size_t element) {
+  for (std::uint32_t i = 0; i != order.size(); ++i) {
+    std::uint32_t to = i;
+    for (std::uint32_t from = order[to]; from != i; from = order[to]) {
+      swap_bytes(list, to, from, element);
+      order[to] = to;
+      to = from;
+    }
+    order[to] = to;
+  }
+}
+inline void rearrange(void* list, const base::pod_vector<std::uint32_t>& order, mover move, std::size_t element) {
+  char* const fresh = static_cast<char*>(::operator new(order.size() * element));
+  for (std::uint32_t i = 0; i != order.size(); ++i)
+    move(fresh + i * element, static_cast<char*>(list) + order[i] * element, 1, element);
+  move(list, fresh, order.size(), element);
+  ::operator delete(fresh);
+}
+
+// The part of a sort that does not depend on the element type. `move` is null for elements that are plain bytes.
+[[gnu::noinline]] inline void sort_list(void* list, std::size_t size, number_before before, const void* context, mover move,
+                                        std::size_t element) {
+  if (in_order(size, before, context)) return;
+  base::pod_vector<std::uint32_t> order(size);
+  for (std::uint32_t i = 0; i != size; ++i) order[i] = i;
+  sort_numbers(order, before, context);
+  if (move == nullptr) rearrange_bytes(list, order, element);
+  else rearrange(list, order, move, element);
 }
 
 template <class T, class Before>
@@ -18913,14 +18954,14 @@ struct list_order {
 }  // namespace detail
 
 /// Stable sort by `before` for lists where compile time matters more than run time. O(n log n) comparisons through a
-/// pointer, at most one swap and 8 bytes of memory per element; fewer than 2^32 elements. Throws std::bad_alloc. If it
-/// or `before` throws, the list is unchanged.
+/// pointer; fewer than 2^32 elements. Plain bytes take at most one swap and 8 bytes of memory per element, others two
+/// moves, which must not throw, and a second list. Throws std::bad_alloc. If it or `before` throws, the list is unchanged.
 template <class T, class Before>
 [[gnu::always_inline]] inline void small_stable_sort(T* list, std::size_t size, const Before& before) {
   const detail::list_order<T, Before> order{list, &before};
-  detail::number_swap swap = &detail::swap_bytes;
-  if constexpr (!std::is_trivially_copyable<T>::value) swap = &detail::swap_elements<T>;
-  detail::sort_list(list, size, &detail::list_order<T, Before>::before, &order, swap, sizeof(T));
+  detail::mover move = nullptr;
+  if constexpr (!std::is_trivially_copyable<T>::value) move = detail::relocation<T>();
+  detail::sort_list(list, size, &detail::list_order<T, Before>::before, &order, move, sizeof(T));
 }
 template <class List, class Before>
 [[gnu::always_inline]] inline void small_stable_sort(List& list, const Before& before) {
@@ -19179,7 +19220,7 @@ class packet_reader {
   }
 
   /// Reads the length of a list of elements of `size` bytes and checks that the packet has as many.
-  std::size_t get_count(std::size_t size) {
+  [[gnu::noinline]] std::size_t get_count(std::size_t size) {
     const auto count = get<std::uint64_t>();
     if (count > static_cast<std::size_t>(end_ - at_) / size) base::truncated();
     return static_cast<std::size_t>(count);
@@ -19207,6 +19248,11 @@ void get_all(packet_reader& in, List& values) {
   values.resize(in.get_count(each));
   const std::size_t size = values.size() * each;
   if (size != 0) std::memcpy(static_cast<void*>(values.data()), in.skip(size), size);
+}
+template <class T>
+void get_all(packet_reader& in, pod_vector<T>& values) {
+  const std::size_t count = in.get_count(sizeof(T));
+  values.assign_bytes(in.skip(count * sizeof(T)), count);
 }
 
 }  // namespace base
@@ -21930,32 +21976,11 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// Joins a list to another; both are ascending and without duplicates. Common elements are added in place, which is all
-/// of them where every rank runs the same code. O(both).
+/// Joins a list to another and adds common elements; both are ascending and without duplicates. O(n log n).
 template <class List, class Before, class Add>
-void join_ascending(List& into, List&& from, Before before, Add add) {
-  using element = typename List::value_type;
-  if (into.empty()) into.swap(from);
-  List fresh;
-  std::size_t at = 0;
-  for (const element& e : from) {
-    while (at != into.size() && before(into[at], e)) ++at;
-    if (at == into.size() || before(e, into[at])) {
-      fresh.push_back(e);
-    } else {
-      add(into[at], e);
-    }
-  }
-  if (fresh.empty()) return;
-  List all;
-  all.reserve(into.size() + fresh.size());
-  std::size_t a = 0;
-  for (const element& f : fresh) {
-    for (; a != into.size() && before(into[a], f); ++a) all.push_back(into[a]);
-    all.push_back(f);
-  }
-  for (; a != into.size(); ++a) all.push_back(into[a]);
-  into = std::move(all);
+void join_ascending(List& into, const List& from, Before before, Add add) {
+  into.append(from.data(), from.size());
+  base::sort_and_join(into, before, add);
 }
 
 /// Joins a list that put_all wrote.
@@ -21963,7 +21988,7 @@ template <class List, class Before, class Add>
 void join_ascending(List& into, base::packet_reader& in, Before before, Add add) {
   List from;
   get_all(in, from);
-  join_ascending(into, std::move(from), before, add);
+  join_ascending(into, from, before, add);
 }
 
 }  // namespace clocks
@@ -25404,12 +25429,12 @@ struct critical_path {
   base::pod_vector<entry> spent;  ///< by block
 
   /// Adds one location; `own`: what it did itself, ascending.
-  void add(std::int64_t own_end_ns, base::pod_vector<entry>&& own_path, base::pod_vector<entry>&& own) {
+  void add(std::int64_t own_end_ns, base::pod_vector<entry>&& own_path, const base::pod_vector<entry>& own) {
     if (own_end_ns > end_ns) {  // on a tie the lower rank stays
       end_ns = own_end_ns;
       path = std::move(own_path);
     }
-    join_ascending(spent, std::move(own), before, add_entry);
+    join_ascending(spent, own, before, add_entry);
   }
   /// The path by block: steps of one block in several regions are added up.
   static base::pod_vector<entry> joined(base::pod_vector<entry> path) {
@@ -49779,13 +49804,12 @@ void write_communication(Writer& out, const result& r) {
 
 }  // namespace detail
 
-/// Writes a result as docs/schema.json describes. `sink` is called with (const char*, size_t). `for_page`: without spaces and line
-/// breaks and, of more than 4,096 ranks, without the figures of each rank.
-template <class Sink>
-void write_json(const result& r, Sink sink, bool for_page = false) {
+/// Writes a result as docs/schema.json describes. `for_page`: without spaces and line breaks and, of more than 4,096 ranks,
+/// without the figures of each rank.
+inline void write_json(const result& r, const json_sink& sink, bool for_page = false) {
   const base::rank_noun_scope noun(r.run.threads_only);
   const bool by_rank = !for_page || r.run.ranks <= 4096;
-  json_document out(json_sink(sink), for_page);
+  json_document out(sink, for_page);
   out.begin_object().member("schema", "whywait/1");
   detail::write_run(out, r);
   out.key("verdict").begin_array();
@@ -49824,13 +49848,15 @@ void write_json(const result& r, Sink sink, bool for_page = false) {
 /// The document as a string.
 inline std::string json_of(const result& r) {
   std::string text;
-  write_json(r, [&text](const char* data, std::size_t size) { text.append(data, size); });
+  auto append = [&text](const char* data, std::size_t size) { text.append(data, size); };
+  write_json(r, json_sink(append));
   return text;
 }
 
 inline std::string write_json_file(const result& r, const std::string& path) {
   output_file file(path);
-  write_json(r, [&file](const char* data, std::size_t size) { file.write(data, size); });
+  auto write = [&file](const char* data, std::size_t size) { file.write(data, size); };
+  write_json(r, json_sink(write));
   return file.commit();
 }
 
@@ -52625,25 +52651,22 @@ namespace detail {
 
 /// The document as compact JSON in which no text can end the element around it.
 inline void write_island(const result& r, html_writer& out) {
-  write_json(
-      r,
-      [&out](const char* data, std::size_t size) {
-        std::string_view left(data, size);
-        for (std::size_t at = 0; (at = left.find('<')) != std::string_view::npos; left.remove_prefix(at + 1))
-          out.raw(left.substr(0, at)).raw("\\u003c");  // inside of a text, because JSON has no such character elsewhere
-        out.raw(left);
-      },
-      true);
+  auto write = [&out](const char* data, std::size_t size) {
+    std::string_view left(data, size);
+    for (std::size_t at = 0; (at = left.find('<')) != std::string_view::npos; left.remove_prefix(at + 1))
+      out.raw(left.substr(0, at)).raw("\\u003c");  // inside of a text, because JSON has no such character elsewhere
+    out.raw(left);
+  };
+  write_json(r, json_sink(write), true);
 }
 
 }  // namespace detail
 
-/// Writes the page: one file without references to others. `sink` is called with (const char*, size_t). `program`: the file of
-/// the executable, beside which sources are looked for. O(size of the result); reads the sources that the report names.
-template <class Sink>
-void write_page(const result& r, Sink sink, const char* program = "/proc/self/exe") {
+/// Writes the page: one file without references to others. `program`: the file of the executable, beside which sources are
+/// looked for. O(size of the result); reads the sources that the report names.
+inline void write_page(const result& r, const json_sink& sink, const char* program = "/proc/self/exe") {
   const base::rank_noun_scope noun(r.run.threads_only);
-  html_writer out{json_sink(sink)};
+  html_writer out{sink};
   source_book sources(program);
   const page_context p{r, out, sources};
   for (const char* piece : page_template::begin) out.raw(piece);
@@ -52671,15 +52694,15 @@ void write_page(const result& r, Sink sink, const char* program = "/proc/self/ex
 /// The page as a string.
 inline std::string page_of(const result& r, const char* program = "/proc/self/exe") {
   std::string text;
-  write_page(
-      r, [&text](const char* data, std::size_t size) { text.append(data, size); }, program);
+  auto append = [&text](const char* data, std::size_t size) { text.append(data, size); };
+  write_page(r, json_sink(append), program);
   return text;
 }
 
 inline std::string write_page_file(const result& r, const std::string& path, const char* program) {
   output_file file(path);
-  write_page(
-      r, [&file](const char* data, std::size_t size) { file.write(data, size); }, program);
+  auto write = [&file](const char* data, std::size_t size) { file.write(data, size); };
+  write_page(r, json_sink(write), program);
   return file.commit();
 }
 
@@ -53934,8 +53957,14 @@ namespace reports {
 
 namespace detail {
 
-inline whywait::result::place plain(const base::place& p) {
-  whywait::result::place out;
+/// Sets one plain value for each element of a list. It has its size at once, because code that lets it grow is long.
+template <class Plain, class List, class Set>
+void set_each(std::vector<Plain>& out, const List& all, const Set& set) {
+  out = std::vector<Plain>(all.size());
+  for (std::size_t i = 0; i != out.size(); ++i) set(out[i], all[i]);
+}
+
+inline void set_place(whywait::result::place& out, const base::place& p) {
   const std::string code = code_text(p);
   out.text = !p.call.empty() ? call_text(p, "in") : base::printable(p.name) + (code.empty() ? "" : " (" + code + ")");
   out.call = p.call;
@@ -53945,27 +53974,23 @@ inline whywait::result::place plain(const base::place& p) {
   out.file = p.file;
   out.line = p.line;
   out.caller = p.caller;
-  return out;
 }
 
-inline std::vector<whywait::result::location> plain(const base::vector<location_seconds>& all) {
-  std::vector<whywait::result::location> out;
-  for (const location_seconds& l : all) out.push_back({l.rank, l.thread, l.seconds});
-  return out;
+inline void set_location(whywait::result::location& out, const location_seconds& l) { out = {l.rank, l.thread, l.seconds}; }
+
+inline void set_advice(whywait::result::advice& out, const advice_entry& a) {
+  out.problem = a.problem;
+  out.text = a.text;
+  out.description = a.description;
+  out.saving_seconds = a.saving_seconds;
+  out.predicted = a.predicted;
+  out.at_least = a.at_least;
 }
 
-inline std::vector<whywait::result::advice> plain(const base::vector<advice_entry>& all) {
-  std::vector<whywait::result::advice> out;
-  for (const advice_entry& a : all)
-    out.push_back({a.problem, a.text, a.description, a.saving_seconds, a.predicted, a.at_least});
-  return out;
-}
-
-inline whywait::result::cause plain(const residual_entry& r) {
-  whywait::result::cause out;
+inline void set_cause(whywait::result::cause& out, const residual_entry& r) {
   out.block = r.block;
   out.kind = r.kind;
-  out.where = plain(r.where);
+  set_place(out.where, r.where);
   out.seconds = r.seconds();
   out.visits_seconds = r.visits_seconds();
   out.speed_seconds = r.speed_seconds();
@@ -53987,32 +54012,28 @@ inline whywait::result::cause plain(const residual_entry& r) {
   out.late_work = r.causer_work;
   out.waiting_work = r.waiter_work;
   out.remark = remark(r);
-  return out;
 }
 
-inline whywait::result::wait plain(const wait_entry& w) {
-  whywait::result::wait out;
+inline void set_wait(whywait::result::wait& out, const wait_entry& w) {
   out.pattern = w.pattern;
   out.quality = w.quality;
   out.seconds = w.seconds;
   out.longest_seconds = w.longest_seconds;
   out.count = w.count;
-  out.operation = plain(w.operation);
-  out.late_call = plain(w.cause);
+  set_place(out.operation, w.operation);
+  set_place(out.late_call, w.cause);
   out.unexplained_seconds = w.unexplained_seconds;
   out.inherited_seconds = w.indirect_seconds;
-  for (const residual_entry& r : w.residual) out.causes.push_back(plain(r));
-  out.waiters = plain(w.waiters);
-  out.late = plain(w.causers);
-  out.advice = plain(w.advice);
-  return out;
+  set_each(out.causes, w.residual, &set_cause);
+  set_each(out.waiters, w.waiters, &set_location);
+  set_each(out.late, w.causers, &set_location);
+  set_each(out.advice, w.advice, &set_advice);
 }
 
-inline whywait::result::region plain(const region_entry& r) {
-  whywait::result::region out;
+inline void set_region(whywait::result::region& out, const region_entry& r) {
   out.name = r.where.name;
   out.kind = r.where.kind;
-  out.where = plain(r.where);
+  set_place(out.where, r.where);
   out.visits = r.visits;
   out.ranks = static_cast<int>(r.ranks);
   out.threads = static_cast<int>(r.threads);
@@ -54026,12 +54047,10 @@ inline whywait::result::region plain(const region_entry& r) {
   out.work = r.work;
   out.recursive = r.recursive;
   if (r.efficiency) out.efficiency = {r.efficiency->parallel, r.efficiency->load_balance, r.efficiency->communication, {}, {}};
-  return out;
 }
 
-inline whywait::result::traffic plain(const traffic_entry& t) {
-  whywait::result::traffic out;
-  out.where = plain(t.where);
+inline void set_traffic(whywait::result::traffic& out, const traffic_entry& t) {
+  set_place(out.where, t.where);
   out.operation = t.operation;
   out.peers = t.peers;
   out.ranks = static_cast<int>(t.ranks);
@@ -54040,8 +54059,34 @@ inline whywait::result::traffic plain(const traffic_entry& t) {
   out.least_bytes = t.least_bytes;
   out.most_bytes = t.most_bytes;
   out.seconds = t.seconds;
-  for (const size_class& s : t.sizes) out.sizes.push_back({s.least_bytes, s.count, s.bytes});
-  return out;
+  set_each(out.sizes, t.sizes, [](whywait::result::traffic::size_class& to, const size_class& s) {
+    to = {s.least_bytes, s.count, s.bytes};
+  });
+}
+
+inline void set_unknown_call(whywait::result::unknown_call& out, const place_total& c) {
+  set_place(out.where, c.where);
+  out.count = c.visits;
+  out.seconds = c.seconds;
+}
+
+inline void set_critical_block(whywait::result::critical_block& out, const critical_entry& c) {
+  out.block = c.block;
+  out.kind = c.kind;
+  set_place(out.where, c.where);
+  out.seconds = c.seconds;
+  out.imbalance_seconds = c.imbalance_seconds;
+  out.saving_seconds = c.saving_seconds;
+}
+
+inline void set_prediction(whywait::result::prediction& out, const whatif::answer& a) {
+  out.question = a.question;
+  out.refusal = a.refusal;
+  if (!a.refusal.empty()) return;
+  out.seconds = a.seconds;
+  out.least_seconds = a.low_seconds;
+  out.most_seconds = a.high_seconds;
+  out.saving_seconds = a.measured_seconds - a.seconds;
 }
 
 /// Keeps the complete result of the report for the texts of a plain one.
@@ -54099,31 +54144,34 @@ inline whywait::result plain(result all) {
     out.efficiency->files = e.files;
     out.efficiency->communication *= e.files;
   }
-  for (const verdict_entry& v : all.verdict) {
+  detail::set_each(out.verdict, all.verdict, [&all](whywait::result::verdict_entry& to, const verdict_entry& v) {
     const saving_range range = range_of(all, v);
-    out.verdict.push_back({sentence(all, v), v.problem, v.block, v.problem.empty() ? v.rank : -1, v.ratio, v.saving_seconds,
-                           range.low, range.high});
-  }
-  for (const wait_entry& w : all.waits) out.waits.push_back(detail::plain(w));
-  out.problems = detail::plain(all.problems);
-  for (const region_entry& r : all.profile.regions) out.regions.push_back(detail::plain(r));
-  for (const traffic_entry& t : all.profile.messages) out.messages.push_back(detail::plain(t));
-  for (std::size_t i = 0; i != all.profile.ranks.size(); ++i) {
-    const rank_entry& r = all.profile.ranks[i];
-    const auto node = static_cast<std::size_t>(r.node);
-    out.each_rank.push_back({static_cast<int>(i), node < all.profile.hosts.size() ? all.profile.hosts[node] : std::string(),
-                             r.seconds, r.mpi_seconds, r.waiting_seconds,
-                             i < all.not_understood.ranks.size() ? all.not_understood.ranks[i].seconds : 0.0});
-  }
-  for (const place_total& c : all.not_understood.calls)
-    out.unknown_calls.push_back({detail::plain(c.where), c.visits, c.seconds});
-  for (const critical_entry& c : all.ledger.critical_path)
-    out.critical_path.push_back({c.block, c.kind, detail::plain(c.where), c.seconds, c.imbalance_seconds, c.saving_seconds});
-  for (const whatif::answer& a : all.prediction.answers) {
-    const bool known = a.refusal.empty();
-    out.predictions.push_back({a.question, a.refusal, known ? a.seconds : 0, known ? a.low_seconds : 0,
-                               known ? a.high_seconds : 0, known ? a.measured_seconds - a.seconds : 0});
-  }
+    to.text = sentence(all, v);
+    to.problem = v.problem;
+    to.block = v.block;
+    to.rank = v.problem.empty() ? v.rank : -1;
+    to.ratio = v.ratio;
+    to.saving_seconds = v.saving_seconds;
+    to.least_saving_seconds = range.low;
+    to.most_saving_seconds = range.high;
+  });
+  detail::set_each(out.waits, all.waits, &detail::set_wait);
+  detail::set_each(out.problems, all.problems, &detail::set_advice);
+  detail::set_each(out.regions, all.profile.regions, &detail::set_region);
+  detail::set_each(out.messages, all.profile.messages, &detail::set_traffic);
+  int number = 0;
+  detail::set_each(out.each_rank, all.profile.ranks, [&all, &number](whywait::result::rank& to, const rank_entry& r) {
+    const auto node = static_cast<std::size_t>(r.node), at = static_cast<std::size_t>(number);
+    to.number = number++;
+    if (node < all.profile.hosts.size()) to.host = all.profile.hosts[node];
+    to.seconds = r.seconds;
+    to.mpi_seconds = r.mpi_seconds;
+    to.waiting_seconds = r.waiting_seconds;
+    if (at < all.not_understood.ranks.size()) to.not_understood_seconds = all.not_understood.ranks[at].seconds;
+  });
+  detail::set_each(out.unknown_calls, all.not_understood.calls, &detail::set_unknown_call);
+  detail::set_each(out.critical_path, all.ledger.critical_path, &detail::set_critical_block);
+  detail::set_each(out.predictions, all.prediction.answers, &detail::set_prediction);
   out.printer = std::make_shared<detail::kept_result>(std::move(all));
   return out;
 }
@@ -59538,9 +59586,9 @@ class member_writer {
     base::put(out_, value);
   }
   void text(const std::string& value) { base::put_text(out_, value); }
-  std::size_t count(std::size_t of) {
-    base::put(out_, static_cast<std::uint64_t>(of));
-    return of;
+  template <class T>
+  void size_of(const std::vector<T>& all) {
+    base::put(out_, static_cast<std::uint64_t>(all.size()));
   }
 
  private:
@@ -59554,7 +59602,10 @@ class member_reader {
     value = in_.get<T>();
   }
   void text(std::string& value) { value = std::string(in_.text()); }
-  std::size_t count(std::size_t) { return in_.get_count(1); }
+  template <class T>
+  void size_of(std::vector<T>& all) {
+    all = std::vector<T>(in_.get_count(1));  // resize() would compile code that moves elements
+  }
 
  private:
   base::packet_reader& in_;
@@ -59637,7 +59688,7 @@ void members(Io& io, whywait::result& r) {
 
 template <class Io, class T>
 void pass_one(Io& io, std::vector<T>& all) {
-  all.resize(io.count(all.size()));
+  io.size_of(all);
   for (T& each : all) detail::pass(io, each);
 }
 template <class Io, class T>
