@@ -142,8 +142,9 @@ void slower_for_a_reason(slower::competitor& other) {
   std::uint64_t rounds = slower::rounds_of(0.010);
   MPI_Bcast(&rounds, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
   slower::side mine(rank, line, other, rounds);
-  const auto each = [](auto step) {
-    slower::repeat(
+  slower::accounts kernel[3], *at = kernel;
+  const auto each = [&at](auto step) {
+    *at++ = slower::repeat(
         10, [] { MPI_Barrier(MPI_COMM_WORLD); }, step);
   };
   MPI_Barrier(MPI_COMM_WORLD);
@@ -154,10 +155,13 @@ void slower_for_a_reason(slower::competitor& other) {
   each([&] { mine.instructions(); });
   slower::pin(-1);
   const whywait::result found = whywait::report();
+  if (rank == 1) MPI_Send(kernel, sizeof kernel, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
   if (rank != 0) return;
-  slower::check(found, "competitor", slower::reason::preempted);
-  slower::check(found, "first touch", slower::reason::kernel);
-  slower::check(found, "instructions", slower::reason::instructions);
+  slower::accounts theirs[3];
+  MPI_Recv(theirs, sizeof theirs, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  slower::check(found, "competitor", slower::reason::preempted, theirs[0] - kernel[0]);
+  slower::check(found, "first touch", slower::reason::kernel, theirs[1] - kernel[1]);
+  slower::check(found, "instructions", slower::reason::instructions, theirs[2] - kernel[2]);
   failures += slower::failures;
 }
 

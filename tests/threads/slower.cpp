@@ -20,11 +20,13 @@ int main() {
   static slower::shared_line line;
   const std::uint64_t rounds = slower::rounds_of(0.010);
   whywait::barrier meet(2);
+  slower::accounts kernel[2][5];
   const auto run = [&](int number) {
     slower::pin(number);
     slower::side mine(number, line, other, rounds);
+    slower::accounts* at = kernel[number];
     const auto each = [&](auto step) {
-      slower::repeat(
+      *at++ = slower::repeat(
           12, [&] { meet.arrive_and_wait(); }, step);
     };
     meet.arrive_and_wait();
@@ -40,10 +42,13 @@ int main() {
   run(0);
   slow.join();
   const whywait::result found = whywait::report();
-  slower::check(found, "competitor", slower::reason::preempted);
-  slower::check(found, "first touch", slower::reason::kernel);
-  slower::check(found, "instructions", slower::reason::instructions);
-  slower::check(found, "ping-pong", slower::reason::cycles);
-  slower::check(found, "stride", slower::reason::cycles);
+  const auto check = [&](int number, const char* region, slower::reason why) {
+    slower::check(found, region, why, kernel[1][number] - kernel[0][number]);
+  };
+  check(0, "competitor", slower::reason::preempted);
+  check(1, "first touch", slower::reason::kernel);
+  check(2, "instructions", slower::reason::instructions);
+  check(3, "ping-pong", slower::reason::cycles);
+  check(4, "stride", slower::reason::cycles);
   return slower::failures == 0 ? 0 : 1;
 }
