@@ -19,6 +19,7 @@
 #include <whywait/core/version.hpp>
 
 #include <whywait/thread/interposed_events.hpp>
+#include <whywait/thread/interposed_libraries.hpp>
 #include <whywait/thread/interposed_locks.hpp>
 #include <whywait/thread/interposed_outside.hpp>
 #include <whywait/thread/interposed_words.hpp>
@@ -39,14 +40,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#if defined(WHYWAIT_DISABLE) || defined(__SANITIZE_THREAD__)
-#define WHYWAIT_DETAIL_NOT_INTERPOSED
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define WHYWAIT_DETAIL_NOT_INTERPOSED
-#endif
-#endif
 
 #ifndef WHYWAIT_DETAIL_NOT_INTERPOSED
 

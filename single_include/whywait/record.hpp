@@ -2484,6 +2484,8 @@ class event_buffer {
   X(sleep, "sleep", await, outside)                                                                                    \
   X(pthread_once, "pthread_once", await, latch)                                                                        \
   X(pthread_once_end, "end of pthread_once", event, latch)                                                             \
+  X(static_initialisation, "static initialisation", await, latch)                                                      \
+  X(static_initialised, "end of static initialisation", event, latch)                                                  \
   X(poll, "poll", await, outside)                                                                                      \
   X(ppoll, "ppoll", await, outside)                                                                                    \
   X(select, "select", await, outside)                                                                                  \
@@ -2513,6 +2515,8 @@ class event_buffer {
   X(sendto, "sendto", await, outside)                                                                                  \
   X(sendmsg, "sendmsg", await, outside)                                                                                \
   X(flock, "flock", await, outside)                                                                                    \
+  X(fcntl_lock, "fcntl", await, outside)                                                                               \
+  X(lockf_lock, "lockf", await, outside)                                                                               \
   X(semop, "semop", await, outside)                                                                                    \
   X(semtimedop, "semtimedop", await, outside)                                                                          \
   X(msgrcv, "msgrcv", await, outside)                                                                                  \
@@ -2774,6 +2778,11 @@ inline const thread_action& action_of(mpi_call call) noexcept {
 #undef WHYWAIT_ROW
   };
   return actions[static_cast<size_t>(call) - static_cast<size_t>(mpi_call::before_threads_) - 1];
+}
+/// Whether a call takes a read-write lock.
+constexpr bool is_read_write_lock(mpi_call call) noexcept {
+  return call == mpi_call::shared_mutex_lock || call == mpi_call::shared_mutex_lock_shared ||
+         call == mpi_call::pthread_rwlock_wrlock || call == mpi_call::pthread_rwlock_rdlock;
 }
 /// The number of a call that a reader of a damaged file may trust.
 inline bool is_known(mpi_call call) noexcept { return call < mpi_call::count_ || is_of_threads(call); }
@@ -4690,6 +4699,8 @@ enum : uint16_t {
   caused = sync_flag::complete,        ///< `completion` and `completed_by` name a record
   timed_out = sync_flag::failed,       ///< the wait ended without what it waited for
   merged = sync_flag::ambiguous,       ///< release: several short holds in a row, of which only this end is recorded
+  overtaken =
+      sync_flag::found_nothing,  ///< for the explanation: part of a wait for a read-write lock, of a holder that came later
   in_vain = sync_flag::found_nothing,  ///< await_notify: the predicate was still false after the previous wait of the thread
   missed = sync_flag::of_others,  ///< await_notify: timed out, but its predicate had become true: the notification was lost
   based = sync_flag::resolved  ///< for the explanation: `tag` is the causer's record at which the wait began

@@ -470,6 +470,8 @@ inline constexpr size_t most_output_path = 1024;
   X(sleep, "sleep", await, outside)                                                                                    \
   X(pthread_once, "pthread_once", await, latch)                                                                        \
   X(pthread_once_end, "end of pthread_once", event, latch)                                                             \
+  X(static_initialisation, "static initialisation", await, latch)                                                      \
+  X(static_initialised, "end of static initialisation", event, latch)                                                  \
   X(poll, "poll", await, outside)                                                                                      \
   X(ppoll, "ppoll", await, outside)                                                                                    \
   X(select, "select", await, outside)                                                                                  \
@@ -499,6 +501,8 @@ inline constexpr size_t most_output_path = 1024;
   X(sendto, "sendto", await, outside)                                                                                  \
   X(sendmsg, "sendmsg", await, outside)                                                                                \
   X(flock, "flock", await, outside)                                                                                    \
+  X(fcntl_lock, "fcntl", await, outside)                                                                               \
+  X(lockf_lock, "lockf", await, outside)                                                                               \
   X(semop, "semop", await, outside)                                                                                    \
   X(semtimedop, "semtimedop", await, outside)                                                                          \
   X(msgrcv, "msgrcv", await, outside)                                                                                  \
@@ -760,6 +764,11 @@ inline const thread_action& action_of(mpi_call call) noexcept {
 #undef WHYWAIT_ROW
   };
   return actions[static_cast<size_t>(call) - static_cast<size_t>(mpi_call::before_threads_) - 1];
+}
+/// Whether a call takes a read-write lock.
+constexpr bool is_read_write_lock(mpi_call call) noexcept {
+  return call == mpi_call::shared_mutex_lock || call == mpi_call::shared_mutex_lock_shared ||
+         call == mpi_call::pthread_rwlock_wrlock || call == mpi_call::pthread_rwlock_rdlock;
 }
 /// The number of a call that a reader of a damaged file may trust.
 inline bool is_known(mpi_call call) noexcept { return call < mpi_call::count_ || is_of_threads(call); }
@@ -5126,6 +5135,8 @@ enum : uint16_t {
   caused = sync_flag::complete,        ///< `completion` and `completed_by` name a record
   timed_out = sync_flag::failed,       ///< the wait ended without what it waited for
   merged = sync_flag::ambiguous,       ///< release: several short holds in a row, of which only this end is recorded
+  overtaken =
+      sync_flag::found_nothing,  ///< for the explanation: part of a wait for a read-write lock, of a holder that came later
   in_vain = sync_flag::found_nothing,  ///< await_notify: the predicate was still false after the previous wait of the thread
   missed = sync_flag::of_others,  ///< await_notify: timed out, but its predicate had become true: the notification was lost
   based = sync_flag::resolved  ///< for the explanation: `tag` is the causer's record at which the wait began
@@ -17372,6 +17383,7 @@ struct condition_watch {
   uint32_t waiting;  ///< threads inside wait
   uint32_t credits;  ///< of these, threads that were notified and count as waiters of `lock`
   lock_watch* lock;  ///< that of the last waiter
+  uint32_t woken;  ///< threads that the last notification was for
 };
 
 }  // namespace threads
@@ -18091,6 +18103,7 @@ inline void notify(const sync_site& site, condition_watch& watch, const void* ob
   if (!call) return;
   const uint64_t now = call.begin();
   const uint32_t waiting = get(watch.waiting);
+  set(watch.woken, all ? waiting : 1u);
   uint32_t credits = get(watch.credits), more = 0;
   do {
     const uint32_t open = waiting > credits ? waiting - credits : 0;
@@ -37963,6 +37976,8 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "number: waits ranks in_vain missed; text: site call region; seconds: duration in_vain_duration missed_duration "
        "most_missed",
        false},
+      {"read_write",
+       "number: waits ranks overtaken; text: site call region side; seconds: duration overtaken_duration most_overtaken", false},
       {"point_to_point",
        "number: wait count; seconds: send_start_time send_wait_start_time recv_start_time recv_wait_start_time", false},
   };
@@ -41107,13 +41122,33 @@ declare problem for notified when missed_duration > 0 s parameters (
   duration = missed_duration, saving = most_missed );
 
 # Threads are woken for nothing: a notification of all, of which one can go on, or one condition variable for several conditions.
-declare problem for notified when in_vain >= 100 and 2 * in_vain > waits parameters (
+# Functions of pthreads do not get the condition: a thread that never gives up the mutex may have done what it was woken for under it.
+declare problem for notified when in_vain >= 100 and 2 * in_vain > waits
+    and ((call != 'pthread_cond_wait' and call != 'pthread_cond_timedwait') or waits - in_vain >= 10 * ranks) parameters (
   name = "needless_wakeups",
   description = "{percent(in_vain / waits)} of the waits in {site} follow a wake-up after which the condition was still false; threads were awake
                  for {in_vain_duration} for that.",
   verdict = "{percent(in_vain / waits)} of the waits in {site} follow a needless wake-up: waking only threads that can go on",
   advice = "notify one thread where one can go on (notify_one), and use a condition variable for each condition of {site}",
   duration = in_vain_duration, saving = in_vain_duration / max(1, ranks) );
+
+# The lock goes to threads that came later, again and again: it prefers readers, as those of the C library do, or writers.
+declare problem for read_write when side = 'writer' and 2 * overtaken_duration > duration and overtaken >= 3 * waits parameters (
+  name = "starved_writers",
+  description = "threads waited {duration} to write in {site}, {overtaken_duration} of it while threads that came later held the lock
+                 ({plural(overtaken, 'time', 'times')} in {plural(waits, 'wait', 'waits')}).",
+  verdict = "threads wait to write in {site} while others that come later get the lock: letting the writer go first",
+  advice = "use a lock that prefers writers (PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP), let readers take a mutex first that the writer of {site} holds while it waits, or
+            read a copy that the writer replaces",
+  duration = overtaken_duration, saving = most_overtaken );
+declare problem for read_write when side = 'reader' and 2 * overtaken_duration > duration and overtaken >= 3 * waits parameters (
+  name = "starved_readers",
+  description = "threads waited {duration} to read in {site}, {overtaken_duration} of it while threads that came later held the lock
+                 ({plural(overtaken, 'time', 'times')} in {plural(waits, 'wait', 'waits')}).",
+  verdict = "threads wait to read in {site} while writers that come later get the lock: letting readers in between",
+  advice = "use a lock that does not prefer writers, let a writer do several changes at once, or let the threads of {site} read a copy that
+            writers replace",
+  duration = overtaken_duration, saving = most_overtaken );
 
 declare composite event thread_barrier member ( wait as w ) when w.pattern = 'thread_barrier';
 declare problem for thread_barrier parameters (
@@ -41535,7 +41570,10 @@ struct site_use {
   std::int64_t missed = 0;  ///< such waits that timed out although the condition had become true
   std::int64_t missed_ns = 0;
   std::int64_t most_missed_ns = 0;  ///< of one rank
-  enum class kind : std::uint32_t { send, barrier, collective, notified } what = kind::send;
+  std::int64_t overtaken = 0;  ///< waits for a read-write lock: how often a thread that came later held it meanwhile
+  std::int64_t overtaken_ns = 0;
+  std::int64_t most_overtaken_ns = 0;  ///< of one rank
+  enum class kind : std::uint32_t { send, barrier, collective, notified, read_write } what = kind::send;
 };
 static_assert(std::is_trivially_copyable<site_use>::value, "sent between ranks as bytes");
 
@@ -41565,6 +41603,18 @@ inline void add_notified(site_use& use, const core::sync_record& r, std::uint64_
   ++use.missed;
   use.missed_ns += ns_of(r.duration);
   use.most_missed_ns += ns_of(r.duration);
+}
+
+// `goes_on`: a further part of the wait before it.
+inline void add_read_write(site_use& use, const core::sync_record& r, std::int64_t ns, bool goes_on) {
+  use.call = static_cast<std::uint32_t>(r.call);
+  use.what = site_use::kind::read_write;
+  use.calls += goes_on ? 0 : 1;
+  use.duration_ns += ns;
+  if (!r.has(core::thread_flag::overtaken)) return;
+  ++use.overtaken;
+  use.overtaken_ns += ns;
+  use.most_overtaken_ns += ns;
 }
 
 }  // namespace detail
@@ -41624,6 +41674,8 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
         site_use& use = at(r.site);
         detail::add_notified(use, r, notified, ns_per_tick);
         notified = r.begin + r.duration;
+      } else if (core::is_read_write_lock(r.call) && r.duration > 0) {
+        detail::add_read_write(at(r.site), r, ns, before->site == r.site && before->begin + before->duration == r.begin);
       } else if (core::role_of(r.call) == core::call_role::barrier) {
         site_use& use = at(r.site);
         use.call = static_cast<std::uint32_t>(r.call);
@@ -41687,6 +41739,9 @@ inline void merge_uses(base::pod_vector<site_use>& into, const base::pod_vector<
     sum.missed += more.missed;
     sum.missed_ns += more.missed_ns;
     sum.most_missed_ns = std::max(sum.most_missed_ns, more.most_missed_ns);
+    sum.overtaken += more.overtaken;
+    sum.overtaken_ns += more.overtaken_ns;
+    sum.most_overtaken_ns = std::max(sum.most_overtaken_ns, more.most_overtaken_ns);
     sum.what = std::min(sum.what, more.what);  // a receiving rank may lack the kind
   }
 }
@@ -41704,8 +41759,8 @@ inline void keep_most_costly(base::pod_vector<site_use>& uses, std::size_t most)
   uses.resize(kept);
 }
 
-/// Adds `traffic`, `barrier_use`, `completion` and `notified` facts; `facts` is the fact_maker of the same store and numbers call
-/// sites.
+/// Adds `traffic`, `barrier_use`, `completion`, `notified` and `read_write` facts; `facts` is the fact_maker of the same store and
+/// numbers call sites.
 inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses, const base::names& names, fact_maker& facts) {
   for (const site_use& u : uses) {
     const base::place* const p = names.find(u.site);
@@ -41747,6 +41802,22 @@ inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses,
           .set("missed", u.missed)
           .set("missed_duration", static_cast<double>(u.missed_ns) / 1e9)
           .set("most_missed", static_cast<double>(u.most_missed_ns) / 1e9)
+          .set("duration", static_cast<double>(u.duration_ns) / 1e9)
+          .actions(place);
+      continue;
+    }
+    if (u.what == site_use::kind::read_write) {
+      const core::thread_op op = core::action_of(static_cast<core::mpi_call>(u.call)).op;
+      row_writer(store, "read_write")
+          .set("site", detail::call_of(p))
+          .set("call", store.action_of(place).call)
+          .set("region", store.action_of(place).region)
+          .set("side", op == core::thread_op::take ? "writer" : "reader")
+          .set("waits", u.calls)
+          .set("ranks", u.ranks)
+          .set("overtaken", u.overtaken)
+          .set("overtaken_duration", static_cast<double>(u.overtaken_ns) / 1e9)
+          .set("most_overtaken", static_cast<double>(u.most_overtaken_ns) / 1e9)
           .set("duration", static_cast<double>(u.duration_ns) / 1e9)
           .actions(place);
       continue;
@@ -43150,6 +43221,7 @@ struct thread_part {
   bool causer_is_anchor = false;      ///< `causer` is the number of an anchor
   bool base_is_record = false;
   bool bounded = false;
+  bool overtaken = false;  ///< the holder came after the thread had begun to wait
 
   static constexpr std::uint32_t none = 0xffffffffu;
 };
@@ -43404,6 +43476,8 @@ class thread_parts {
     add_direct(l, i, begin, release.begin, h.location, h.record);
     thread_part& p = parts[index];
     p.bounded = release.has(core::thread_flag::merged);
+    // One that took the lock at once while no thread waited left no record of that.
+    p.overtaken = core::is_read_write_lock(wait.call) && taken != thread_part::none && holder.records[taken].begin > wait.begin;
     if (taken != thread_part::none && since >= start && since == begin) {  // it took the lock during the wait
       if (holder.records[taken].duration == 0) {
         p.base = taken;
@@ -43790,6 +43864,7 @@ class thread_book {
     if (!first) r.overhead = 0;
     r.steps = static_cast<std::uint32_t>(w.steps.size());
     r.flags = static_cast<std::uint16_t>(r.flags & ~unsigned{core::thread_flag::caused | core::thread_flag::merged});
+    if (p.overtaken) r.flags = static_cast<std::uint16_t>(r.flags | core::thread_flag::overtaken);
     if (!p.caused) return;
     r.flags = static_cast<std::uint16_t>(r.flags | core::thread_flag::caused |
                                          (p.bounded ? unsigned{core::thread_flag::merged} : 0u));

@@ -100,10 +100,10 @@ def misjudged(result, play):
     return found
 
 
-# The problems of threads: tests/threads/primitives.cpp makes a wait for each primitive, tests/threads/wakeups.cpp plays the two of
-# wake-ups, and tests/unit/rules evaluates them.
+# The problems of threads: tests/threads/primitives.cpp makes a wait for each primitive, tests/threads/wakeups.cpp plays those of
+# wake-ups and writers, and tests/unit/rules evaluates them.
 OF_THREADS = {"condition_variable", "future", "join", "latch", "lost_wakeup", "mutex_contention", "needless_wakeups", "semaphore",
-              "thread_barrier", "work_under_lock"}
+              "starved_readers", "starved_writers", "thread_barrier", "work_under_lock"}
 
 
 def main():

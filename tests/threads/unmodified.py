@@ -61,7 +61,7 @@ def known_waits():
     output, error, report = run("slept", plugin)
     problems = list(consistent.contradictions(report))
     expected = [line.split()[1:] for line in output.splitlines() if line.startswith("expect ")]
-    assert len(expected) == 11, output
+    assert len(expected) == 12, output
     for each in expected:
         problems += compare(each, report)
     if not any("in futex calls" in text for text in report["run"]["warnings"]):
@@ -77,7 +77,7 @@ def waits_outside():
     problems = list(consistent.contradictions(report))
     lines = [line.split() for line in output.splitlines()]
     took = {line[1]: float(line[2]) for line in lines if line[0] == "outside"}
-    assert len(took) == 11, output
+    assert len(took) == 13, output
     inside = {}
     for block in report["critical_path"]:
         if block["kind"] == "call":
@@ -108,6 +108,14 @@ def waits_outside():
     if not 0.9 * worked <= useful <= 1.03 * worked + 0.010:
         problems.append(f"threads worked {worked:.4f} s, but {useful:.4f} s are useful")
     return problems
+
+
+def woken_for_nothing():
+    """Of threads that are notified together one can go on. Not those of which one is notified, nor those that go on under the mutex."""
+    output, _, report = run("woken", "woken")
+    line = output.split()[1]
+    found = [p["description"] for p in report["problems"] if p["problem"] in ("needless_wakeups", "lost_wakeup")]
+    return [] if len(found) == 1 and f"slept.cpp:{line})" in found[0] else ["woken for nothing: " + str(found)]
 
 
 def exact_counts():
@@ -144,7 +152,7 @@ def chosen_library():
     return problems
 
 
-for check in (known_waits, waits_outside, exact_counts, no_threads, switched_off, chosen_library):
+for check in (known_waits, waits_outside, woken_for_nothing, exact_counts, no_threads, switched_off, chosen_library):
     for attempt in attempts(3):
         problems = check()
         if not problems:

@@ -2,7 +2,8 @@
 // stderr ~ whywait · threads_\w+ · \d+ threads
 // tries 3
 //
-// A notification that is missing, one that wakes all threads although one can go on, and the same without these faults.
+// A notification that is missing, one that wakes all threads although one can go on, a writer that waits while readers come and go, and
+// the same without these faults.
 #include "slept.hpp"
 
 #include <whywait/thread.hpp>
@@ -18,7 +19,7 @@
 namespace {
 
 using guard = std::unique_lock<whywait::mutex>;
-std::atomic<int> limited_line{0}, crowded_line{0};  // of the calls with faults
+std::atomic<int> limited_line{0}, crowded_line{0}, starved_line{0};  // of the calls with faults
 
 // One thread waits for what main makes true after 10 ms; its time limit is 40 ms. Whether main notifies it.
 __attribute__((noinline)) void wait_limited(guard& lock, whywait::condition_variable& changed, const bool& ready) {
@@ -91,6 +92,43 @@ void crowd(Wait wait, bool all) {
   for (whywait::thread& each : takers) each.join();
 }
 
+// Three threads read a table in turn, so that one of them always does, while another wants to write into it. Whether it goes first.
+__attribute__((noinline)) void write_starved(whywait::shared_mutex& table) {
+  starved_line = __LINE__ + 1;
+  table.lock();
+  table.unlock();
+}
+__attribute__((noinline)) void write_first(whywait::shared_mutex& table) {
+  table.lock();
+  table.unlock();
+}
+double read_and_write(void (*write)(whywait::shared_mutex&), bool first) {
+  constexpr int readers = 3, reads = 25;
+  whywait::shared_mutex table;
+  whywait::mutex turn;  // of the writer while it waits; readers take it before they read
+  whywait::thread all[readers];
+  for (int number = 0; number != readers; ++number)
+    all[number] = whywait::thread([&, number] {
+      slept::nap(2 * number);
+      for (int i = 0; i != reads; ++i) {
+        if (first) guard(turn).unlock();
+        table.lock_shared();
+        slept::nap(6);
+        table.unlock_shared();
+      }
+    });
+  slept::nap(15);
+  const auto begin = slept::clock::now();
+  {
+    guard mine(turn, std::defer_lock);
+    if (first) mine.lock();
+    write(table);
+  }
+  const double waited = std::chrono::duration<double>(slept::clock::now() - begin).count();
+  for (whywait::thread& each : all) each.join();
+  return waited;
+}
+
 // Whether the report has the problem for waits of this line, and of no other.
 bool has(const whywait::result& r, const char* problem, int line) {
   bool found = false;
@@ -112,8 +150,11 @@ int main() {
   }
   crowd(wait_crowded, true);
   crowd(wait_alone, false);
+  const double starved = read_and_write(write_starved, false), at_once = read_and_write(write_first, true);
+  std::printf("the writer waited %.4f s, and %.4f s where it goes first\n", starved, at_once);
   const whywait::result r = whywait::report();
   if (!has(r, "lost_wakeup", limited_line)) return 1;
   if (!has(r, "needless_wakeups", crowded_line)) return 2;
+  if (!has(r, "starved_writers", starved_line) || starved < 3 * at_once) return 3;
   return 0;
 }

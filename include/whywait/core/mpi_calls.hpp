@@ -212,6 +212,11 @@ inline const thread_action& action_of(mpi_call call) noexcept {
   };
   return actions[static_cast<size_t>(call) - static_cast<size_t>(mpi_call::before_threads_) - 1];
 }
+/// Whether a call takes a read-write lock.
+constexpr bool is_read_write_lock(mpi_call call) noexcept {
+  return call == mpi_call::shared_mutex_lock || call == mpi_call::shared_mutex_lock_shared ||
+         call == mpi_call::pthread_rwlock_wrlock || call == mpi_call::pthread_rwlock_rdlock;
+}
 /// The number of a call that a reader of a damaged file may trust.
 inline bool is_known(mpi_call call) noexcept { return call < mpi_call::count_ || is_of_threads(call); }
 

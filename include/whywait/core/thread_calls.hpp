@@ -68,6 +68,8 @@
   X(sleep, "sleep", await, outside)                                                                                    \
   X(pthread_once, "pthread_once", await, latch)                                                                        \
   X(pthread_once_end, "end of pthread_once", event, latch)                                                             \
+  X(static_initialisation, "static initialisation", await, latch)                                                      \
+  X(static_initialised, "end of static initialisation", event, latch)                                                  \
   X(poll, "poll", await, outside)                                                                                      \
   X(ppoll, "ppoll", await, outside)                                                                                    \
   X(select, "select", await, outside)                                                                                  \
@@ -97,6 +99,8 @@
   X(sendto, "sendto", await, outside)                                                                                  \
   X(sendmsg, "sendmsg", await, outside)                                                                                \
   X(flock, "flock", await, outside)                                                                                    \
+  X(fcntl_lock, "fcntl", await, outside)                                                                               \
+  X(lockf_lock, "lockf", await, outside)                                                                               \
   X(semop, "semop", await, outside)                                                                                    \
   X(semtimedop, "semtimedop", await, outside)                                                                          \
   X(msgrcv, "msgrcv", await, outside)                                                                                  \

@@ -24,6 +24,8 @@ enum : uint16_t {
   caused = sync_flag::complete,        ///< `completion` and `completed_by` name a record
   timed_out = sync_flag::failed,       ///< the wait ended without what it waited for
   merged = sync_flag::ambiguous,       ///< release: several short holds in a row, of which only this end is recorded
+  overtaken =
+      sync_flag::found_nothing,  ///< for the explanation: part of a wait for a read-write lock, of a holder that came later
   in_vain = sync_flag::found_nothing,  ///< await_notify: the predicate was still false after the previous wait of the thread
   missed = sync_flag::of_others,  ///< await_notify: timed out, but its predicate had become true: the notification was lost
   based = sync_flag::resolved  ///< for the explanation: `tag` is the causer's record at which the wait began

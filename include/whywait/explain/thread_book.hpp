@@ -326,6 +326,7 @@ class thread_book {
     if (!first) r.overhead = 0;
     r.steps = static_cast<std::uint32_t>(w.steps.size());
     r.flags = static_cast<std::uint16_t>(r.flags & ~unsigned{core::thread_flag::caused | core::thread_flag::merged});
+    if (p.overtaken) r.flags = static_cast<std::uint16_t>(r.flags | core::thread_flag::overtaken);
     if (!p.caused) return;
     r.flags = static_cast<std::uint16_t>(r.flags | core::thread_flag::caused |
                                          (p.bounded ? unsigned{core::thread_flag::merged} : 0u));

@@ -38,6 +38,7 @@ struct thread_part {
   bool causer_is_anchor = false;      ///< `causer` is the number of an anchor
   bool base_is_record = false;
   bool bounded = false;
+  bool overtaken = false;  ///< the holder came after the thread had begun to wait
 
   static constexpr std::uint32_t none = 0xffffffffu;
 };
@@ -292,6 +293,8 @@ class thread_parts {
     add_direct(l, i, begin, release.begin, h.location, h.record);
     thread_part& p = parts[index];
     p.bounded = release.has(core::thread_flag::merged);
+    // One that took the lock at once while no thread waited left no record of that.
+    p.overtaken = core::is_read_write_lock(wait.call) && taken != thread_part::none && holder.records[taken].begin > wait.begin;
     if (taken != thread_part::none && since >= start && since == begin) {  // it took the lock during the wait
       if (holder.records[taken].duration == 0) {
         p.base = taken;

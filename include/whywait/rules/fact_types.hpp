@@ -70,6 +70,8 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "number: waits ranks in_vain missed; text: site call region; seconds: duration in_vain_duration missed_duration "
        "most_missed",
        false},
+      {"read_write",
+       "number: waits ranks overtaken; text: site call region side; seconds: duration overtaken_duration most_overtaken", false},
       {"point_to_point",
        "number: wait count; seconds: send_start_time send_wait_start_time recv_start_time recv_wait_start_time", false},
   };

@@ -45,7 +45,10 @@ struct site_use {
   std::int64_t missed = 0;  ///< such waits that timed out although the condition had become true
   std::int64_t missed_ns = 0;
   std::int64_t most_missed_ns = 0;  ///< of one rank
-  enum class kind : std::uint32_t { send, barrier, collective, notified } what = kind::send;
+  std::int64_t overtaken = 0;  ///< waits for a read-write lock: how often a thread that came later held it meanwhile
+  std::int64_t overtaken_ns = 0;
+  std::int64_t most_overtaken_ns = 0;  ///< of one rank
+  enum class kind : std::uint32_t { send, barrier, collective, notified, read_write } what = kind::send;
 };
 static_assert(std::is_trivially_copyable<site_use>::value, "sent between ranks as bytes");
 
@@ -75,6 +78,18 @@ inline void add_notified(site_use& use, const core::sync_record& r, std::uint64_
   ++use.missed;
   use.missed_ns += ns_of(r.duration);
   use.most_missed_ns += ns_of(r.duration);
+}
+
+// `goes_on`: a further part of the wait before it.
+inline void add_read_write(site_use& use, const core::sync_record& r, std::int64_t ns, bool goes_on) {
+  use.call = static_cast<std::uint32_t>(r.call);
+  use.what = site_use::kind::read_write;
+  use.calls += goes_on ? 0 : 1;
+  use.duration_ns += ns;
+  if (!r.has(core::thread_flag::overtaken)) return;
+  ++use.overtaken;
+  use.overtaken_ns += ns;
+  use.most_overtaken_ns += ns;
 }
 
 }  // namespace detail
@@ -134,6 +149,8 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
         site_use& use = at(r.site);
         detail::add_notified(use, r, notified, ns_per_tick);
         notified = r.begin + r.duration;
+      } else if (core::is_read_write_lock(r.call) && r.duration > 0) {
+        detail::add_read_write(at(r.site), r, ns, before->site == r.site && before->begin + before->duration == r.begin);
       } else if (core::role_of(r.call) == core::call_role::barrier) {
         site_use& use = at(r.site);
         use.call = static_cast<std::uint32_t>(r.call);
@@ -197,6 +214,9 @@ inline void merge_uses(base::pod_vector<site_use>& into, const base::pod_vector<
     sum.missed += more.missed;
     sum.missed_ns += more.missed_ns;
     sum.most_missed_ns = std::max(sum.most_missed_ns, more.most_missed_ns);
+    sum.overtaken += more.overtaken;
+    sum.overtaken_ns += more.overtaken_ns;
+    sum.most_overtaken_ns = std::max(sum.most_overtaken_ns, more.most_overtaken_ns);
     sum.what = std::min(sum.what, more.what);  // a receiving rank may lack the kind
   }
 }
@@ -214,8 +234,8 @@ inline void keep_most_costly(base::pod_vector<site_use>& uses, std::size_t most)
   uses.resize(kept);
 }
 
-/// Adds `traffic`, `barrier_use`, `completion` and `notified` facts; `facts` is the fact_maker of the same store and numbers call
-/// sites.
+/// Adds `traffic`, `barrier_use`, `completion`, `notified` and `read_write` facts; `facts` is the fact_maker of the same store and
+/// numbers call sites.
 inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses, const base::names& names, fact_maker& facts) {
   for (const site_use& u : uses) {
     const base::place* const p = names.find(u.site);
@@ -257,6 +277,22 @@ inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses,
           .set("missed", u.missed)
           .set("missed_duration", static_cast<double>(u.missed_ns) / 1e9)
           .set("most_missed", static_cast<double>(u.most_missed_ns) / 1e9)
+          .set("duration", static_cast<double>(u.duration_ns) / 1e9)
+          .actions(place);
+      continue;
+    }
+    if (u.what == site_use::kind::read_write) {
+      const core::thread_op op = core::action_of(static_cast<core::mpi_call>(u.call)).op;
+      row_writer(store, "read_write")
+          .set("site", detail::call_of(p))
+          .set("call", store.action_of(place).call)
+          .set("region", store.action_of(place).region)
+          .set("side", op == core::thread_op::take ? "writer" : "reader")
+          .set("waits", u.calls)
+          .set("ranks", u.ranks)
+          .set("overtaken", u.overtaken)
+          .set("overtaken_duration", static_cast<double>(u.overtaken_ns) / 1e9)
+          .set("most_overtaken", static_cast<double>(u.most_overtaken_ns) / 1e9)
           .set("duration", static_cast<double>(u.duration_ns) / 1e9)
           .actions(place);
       continue;

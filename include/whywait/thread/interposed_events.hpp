@@ -22,6 +22,20 @@ namespace detail {
 
 // --- condition variables
 
+/// The last wait of a thread for a notification. The mutex was not given up since if the thread has taken none: of that, all calls are
+/// counted. Then the thread looked at its condition, and waits again: what it was woken for was done by another thread. A single
+/// thread that is notified may also have done what it waits for while it held the mutex; that cannot be told from outside.
+struct wait_before {
+  const pthread_cond_t* condition;
+  uint64_t calls;  ///< of interposed functions, by the thread
+};
+__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local wait_before last_wait = {};
+
+inline uint64_t counted_calls() noexcept {
+  const record::location* const at = record::this_location();
+  return at != nullptr ? at->interposed : 0;
+}
+
 /// A wait that gives a mutex up. May leave by cancellation.
 template <class Block>
 int wait_for_notification(const sync_site& site, pthread_cond_t* c, pthread_mutex_t* m, Block block) {
@@ -32,7 +46,10 @@ int wait_for_notification(const sync_site& site, pthread_cond_t* c, pthread_mute
   lock_watch* const lock = interposed.locks.find_or_add(key_of(m, object_kind::lock));
   if (watch == nullptr || lock == nullptr) return block();
   if (orders_data()) call->order(site, m, core::data_flag::releases, 0);
-  const int code = call->await_notify(site, *watch, *lock, c, m, false, as_part(block));
+  const bool again = last_wait.condition == c && last_wait.calls + 1 == counted_calls();
+  last_wait = {};
+  const int code = call->await_notify(site, *watch, *lock, c, m, again, as_part(block));
+  if (code == 0 && __atomic_load_n(&watch->woken, __ATOMIC_RELAXED) > 1) last_wait = {c, counted_calls()};
   if (orders_data()) call->order(site, m, core::data_flag::acquires, 0);
   return code;
 }

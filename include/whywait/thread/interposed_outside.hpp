@@ -5,7 +5,9 @@
 #include <whywait/thread/interposed_events.hpp>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <sys/types.h>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -49,6 +51,8 @@
     (fd, from, size, flags, to, length), -1)                                                                                  \
   X(sendmsg, ssize_t, sendmsg, (int fd, const msghdr* message, int flags), (fd, message, flags), -1)                          \
   X(flock, int, flock, (int fd, int operation), (fd, operation), -1)                                                          \
+  X(lockf_lock, int, lockf, (int fd, int command, off_t size), (fd, command, size), -1)                                       \
+  X(lockf_lock, int, lockf64, (int fd, int command, off64_t size), (fd, command, size), -1)                                   \
   X(semop, int, semop, (int set, sembuf* operations, size_t count), (set, operations, count), -1)                             \
   X(semtimedop, int, semtimedop, (int set, sembuf* operations, size_t count, const timespec* limit),                          \
     (set, operations, count, limit), -1)                                                                                      \
@@ -105,6 +109,14 @@ auto wait_outside(const sync_site& site, int descriptor, Wait wait) -> decltype(
   else part();
   call.fail(error);
   return result;
+}
+
+/// Of all that fcntl does, only a lock of a record waits. `next`: the function of the C library.
+template <class Next>
+int control_file(const sync_site& site, Next next, int descriptor, int command, void* argument) {
+  const auto call = [&] { return next(descriptor, command, argument); };
+  const bool waits = command == F_SETLKW || command == F_OFD_SETLKW;  // those for 64 bits are the same where long has these
+  return waits ? wait_outside(site, -1, call) : call();
 }
 
 /// `sleep` lets time pass. That is code, because it often stands for work or paces it; but it is counted, because it may also be a loop

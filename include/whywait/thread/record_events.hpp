@@ -154,6 +154,7 @@ inline void notify(const sync_site& site, condition_watch& watch, const void* ob
   if (!call) return;
   const uint64_t now = call.begin();
   const uint32_t waiting = get(watch.waiting);
+  set(watch.woken, all ? waiting : 1u);
   uint32_t credits = get(watch.credits), more = 0;
   do {
     const uint32_t open = waiting > credits ? waiting - credits : 0;

@@ -40,6 +40,7 @@ struct condition_watch {
   uint32_t waiting;  ///< threads inside wait
   uint32_t credits;  ///< of these, threads that were notified and count as waiters of `lock`
   lock_watch* lock;  ///< that of the last waiter
+  uint32_t woken;  ///< threads that the last notification was for
 };
 
 }  // namespace threads

@@ -136,6 +136,30 @@ std::atomic<int> flag_number{0};
 NOT_INLINED void initialise() { std::call_once(flags[flag_number], work); }
 NOT_INLINED void wait_for_initialised() { std::call_once(flags[flag_number++], std::abort); }
 
+std::atomic<int> static_number{0};
+int initial() {
+  work();
+  return 7;
+}
+NOT_INLINED void use_static() {
+  int sum = 0;
+  if (static_number == 0) {
+    static const int first = initial();
+    sum = first;
+  } else if (static_number == 1) {
+    static const int second = initial();
+    sum = second;
+  } else {
+    static const int third = initial();
+    sum = third;
+  }
+  if (sum != 7) std::abort();
+}
+void use_next_static() {
+  use_static();
+  ++static_number;
+}
+
 NOT_INLINED void run_long() { work(); }
 std::thread* to_join;
 NOT_INLINED void wait_for_end() { to_join->join(); }
@@ -274,6 +298,33 @@ int locked_file, same_file;
 NOT_INLINED void take_file_lock() {
   if (flock(same_file, LOCK_EX) != 0 || flock(same_file, LOCK_UN) != 0) std::abort();
 }
+struct flock whole_file(short kind) {
+  struct flock all = {};
+  all.l_type = kind;
+  all.l_whence = SEEK_SET;
+  return all;
+}
+NOT_INLINED void take_record_lock() {
+  struct flock all = whole_file(F_WRLCK);
+  if (fcntl(same_file, F_OFD_SETLKW, &all) != 0) std::abort();
+}
+int to_holder[2], from_holder[2], held_by_child;  // a child that holds a lock for 20 ms from the byte that it reads
+NOT_INLINED void take_lock_of_child() {
+  if (write(to_holder[1], "x", 1) != 1 || lockf(held_by_child, F_LOCK, 0) != 0) std::abort();
+}
+void begin_holder() {
+  if (pipe(to_holder) != 0 || pipe(from_holder) != 0) std::abort();
+  held_by_child = open("held_by_child", O_RDWR | O_CREAT, 0600);
+  char byte = 'x';
+  if (fork() != 0) {
+    if (read(from_holder[0], &byte, 1) != 1) std::abort();
+    return;
+  }
+  if (lockf(held_by_child, F_LOCK, 0) != 0 || write(from_holder[1], &byte, 1) != 1 || read(to_holder[0], &byte, 1) != 1)
+    _exit(1);
+  nap(20);
+  _exit(0);
+}
 sigset_t signals;
 NOT_INLINED void wait_for_signal() {
   int number = 0;
@@ -328,9 +379,12 @@ void outside() {
   while (write(from_writer[1], page, sizeof page) > 0) {
   }
   fcntl(from_writer[1], F_SETFL, 0);
+  begin_holder();
   locked_file = open("locked_file", O_RDWR | O_CREAT, 0600);
   same_file = open("locked_file", O_RDWR);
   if (flock(locked_file, LOCK_EX) != 0) std::abort();
+  struct flock all = whole_file(F_WRLCK);
+  if (fcntl(locked_file, F_OFD_SETLK, &all) != 0) std::abort();
   sigemptyset(&signals);
   sigaddset(&signals, SIGUSR1);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
@@ -342,6 +396,8 @@ void outside() {
                {"read_pipe", read_pipe},
                {"write_pipe", write_pipe},
                {"take_file_lock", take_file_lock},
+               {"take_record_lock", take_record_lock},
+               {"take_lock_of_child", take_lock_of_child},
                {"asleep", asleep},
                {"asleep_short", asleep_short},
                {"polled", polled},
@@ -369,8 +425,83 @@ void outside() {
   while (at_case != 4) nap(1);
   nap(20);
   flock(locked_file, LOCK_UN);
+  while (at_case != 5) nap(1);
+  nap(20);
+  all = whole_file(F_UNLCK);
+  fcntl(locked_file, F_OFD_SETLK, &all);
   std::printf("worked %.6f\n", seconds_between(begin, steady::now()));
   sleeper.join();
+}
+
+// --- threads that are woken for nothing
+
+using unique = std::unique_lock<std::mutex>;
+std::atomic<int> crowded_line{0};
+NOT_INLINED void wait_crowded(unique& lock, std::condition_variable& changed, const int& items) {
+  crowded_line = __LINE__ + 1;
+  changed.wait(lock, [&] { return items != 0; });
+}
+NOT_INLINED void wait_alone(unique& lock, std::condition_variable& changed, const int& items) {
+  changed.wait(lock, [&] { return items != 0; });
+}
+// Threads that wait for items of a queue, of which main adds one after the other. `all`: it wakes all of them.
+template <class Wait>
+void crowd(Wait wait, bool all) {
+  constexpr int threads = 6, rounds = 500;
+  std::mutex m;
+  std::condition_variable changed, taken;
+  int items = 0, left = rounds;
+  std::thread takers[threads];
+  for (std::thread& each : takers)
+    each = std::thread([&] {
+      for (;;) {
+        unique lock(m);
+        wait(lock, changed, items);
+        if (left == 0) return;
+        --items;
+        --left;
+        taken.notify_one();
+      }
+    });
+  for (int i = 0; i != rounds; ++i) {
+    unique lock(m);
+    ++items;
+    if (all) changed.notify_all();
+    else changed.notify_one();
+    taken.wait(lock, [&] { return items == 0; });
+  }
+  {
+    const unique lock(m);
+    items = threads + 1;
+  }
+  changed.notify_all();
+  for (std::thread& each : takers) each.join();
+}
+
+// Two threads are notified of each step and do their part of it under the mutex, which they never give up but to wait.
+NOT_INLINED void wait_for_step(unique& lock, std::condition_variable& stepped) { stepped.wait(lock); }
+void steps() {
+  std::mutex m;
+  std::condition_variable stepped;
+  int left = 0, waiting = 0;
+  bool last = false;
+  const auto follow = [&] {
+    unique lock(m);
+    for (++waiting; !last; --left) wait_for_step(lock, stepped);
+  };
+  std::thread first(follow), second(follow);
+  while (unique(m), waiting != 2) nap(1);
+  for (int i = 0; i != 300; ++i) {
+    {
+      const unique lock(m);
+      left = 2;
+      last = i == 299;
+      stepped.notify_all();
+    }
+    while (unique(m), left != 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  first.join();
+  second.join();
 }
 
 struct at_exit {
@@ -386,6 +517,13 @@ int main(int argc, char** argv) {
   if (argc > 1 && argv[1][0] == 'n') return 0;
   if (argc > 1 && argv[1][0] == 'o') {
     outside();
+    return 0;
+  }
+  if (argc > 1 && argv[1][0] == 'w') {
+    crowd(wait_crowded, true);
+    crowd(wait_alone, false);
+    steps();
+    std::printf("crowded %d\n", crowded_line.load());
     return 0;
   }
   if (argc > 2) {
@@ -405,6 +543,7 @@ int main(int argc, char** argv) {
   one_case("wait_for_others", "thread_barrier", wait_for_others, "come_late", come_late);
   one_case("wait_for_answer", "future", wait_for_answer, "give_answer", give_answer);
   one_case("wait_for_initialised", "latch", wait_for_initialised, "initialise", initialise);
+  one_case("use_static", "latch", use_next_static, "use_static", use_static);
   one_case("wait_for_end", "join", wait_for_end, "one_case", run_long);  // names a std::thread by its creation
   if (argc > 1) closed_library(argv[1]);
   lifecycle();

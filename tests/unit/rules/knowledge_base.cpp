@@ -180,6 +180,19 @@ whywait::base::vector<scenario> scenarios() {
                        .set("in_vain_duration", 0.8)
                        .set("duration", 2.0);
                  }});
+  for (const char* const side : {"writer", "reader"})
+    all.push_back(
+        {side[0] == 'w' ? "starved_writers" : "starved_readers", [side](rules::event_store& s, rules::trouble&, bool nearly) {
+           rules::row_writer(s, "read_write")
+               .set("site", side[0] == 'w' ? "shared_mutex::lock (table.cpp:20)" : "pthread_rwlock_rdlock (table.cpp:31)")
+               .set("side", side)
+               .set("waits", 10)
+               .set("ranks", 1)
+               .set("overtaken", nearly ? 29 : 30)
+               .set("overtaken_duration", 1.2)
+               .set("most_overtaken", 1.2)
+               .set("duration", 2.0);
+         }});
   const auto spread = [](rules::event_store& s, const char* lead, const char* excess, double here = 1) {
     rules::row_writer w = wait_fact(s, "late_sender");
     w.set("lead", lead)

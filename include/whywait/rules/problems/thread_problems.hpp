@@ -58,13 +58,33 @@ declare problem for notified when missed_duration > 0 s parameters (
   duration = missed_duration, saving = most_missed );
 
 # Threads are woken for nothing: a notification of all, of which one can go on, or one condition variable for several conditions.
-declare problem for notified when in_vain >= 100 and 2 * in_vain > waits parameters (
+# Functions of pthreads do not get the condition: a thread that never gives up the mutex may have done what it was woken for under it.
+declare problem for notified when in_vain >= 100 and 2 * in_vain > waits
+    and ((call != 'pthread_cond_wait' and call != 'pthread_cond_timedwait') or waits - in_vain >= 10 * ranks) parameters (
   name = "needless_wakeups",
   description = "{percent(in_vain / waits)} of the waits in {site} follow a wake-up after which the condition was still false; threads were awake
                  for {in_vain_duration} for that.",
   verdict = "{percent(in_vain / waits)} of the waits in {site} follow a needless wake-up: waking only threads that can go on",
   advice = "notify one thread where one can go on (notify_one), and use a condition variable for each condition of {site}",
   duration = in_vain_duration, saving = in_vain_duration / max(1, ranks) );
+
+# The lock goes to threads that came later, again and again: it prefers readers, as those of the C library do, or writers.
+declare problem for read_write when side = 'writer' and 2 * overtaken_duration > duration and overtaken >= 3 * waits parameters (
+  name = "starved_writers",
+  description = "threads waited {duration} to write in {site}, {overtaken_duration} of it while threads that came later held the lock
+                 ({plural(overtaken, 'time', 'times')} in {plural(waits, 'wait', 'waits')}).",
+  verdict = "threads wait to write in {site} while others that come later get the lock: letting the writer go first",
+  advice = "use a lock that prefers writers (PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP), let readers take a mutex first that the writer of {site} holds while it waits, or
+            read a copy that the writer replaces",
+  duration = overtaken_duration, saving = most_overtaken );
+declare problem for read_write when side = 'reader' and 2 * overtaken_duration > duration and overtaken >= 3 * waits parameters (
+  name = "starved_readers",
+  description = "threads waited {duration} to read in {site}, {overtaken_duration} of it while threads that came later held the lock
+                 ({plural(overtaken, 'time', 'times')} in {plural(waits, 'wait', 'waits')}).",
+  verdict = "threads wait to read in {site} while writers that come later get the lock: letting readers in between",
+  advice = "use a lock that does not prefer writers, let a writer do several changes at once, or let the threads of {site} read a copy that
+            writers replace",
+  duration = overtaken_duration, saving = most_overtaken );
 
 declare composite event thread_barrier member ( wait as w ) when w.pattern = 'thread_barrier';
 declare problem for thread_barrier parameters (
