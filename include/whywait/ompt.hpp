@@ -82,7 +82,8 @@ inline void wait_for_tasks(ompt_scope_endpoint_t endpoint, ompt_data_t* task, co
   }
   __atomic_fetch_sub(&m->waits_for_tasks, 1u, __ATOMIC_RELAXED);
   if (here.begun == 0) return;
-  sync_call call(team_site(mpi_call::omp_taskwait, address));
+  const sync_site site = team_site(mpi_call::omp_taskwait, address);
+  sync_call call(site);
   if (call) {
     call.begin_at(here.begun);
     detail::store_wait(call, core::cycle_clock::now(), m, -1, -1, __atomic_load_n(&m->tasks, __ATOMIC_ACQUIRE));
@@ -130,7 +131,8 @@ inline void task_schedule(ompt_data_t* prior, ompt_task_status_t status, ompt_da
   }
   if (here.waiting == nullptr) return;
   if (prior == here.waiting && here.begun != 0) {
-    sync_call call(team_site(mpi_call::omp_taskwait, place(nullptr)));
+    const sync_site site = team_site(mpi_call::omp_taskwait, place(nullptr));
+    sync_call call(site);
     if (call) {
       call.begin_at(here.begun);
       detail::store_wait(call, core::cycle_clock::now(), here.waiting, -1, -1, 0);

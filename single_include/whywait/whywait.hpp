@@ -37977,7 +37977,8 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "most_missed",
        false},
       {"read_write",
-       "number: waits ranks overtaken; text: site call region side; seconds: duration overtaken_duration most_overtaken", false},
+       "number: waits ranks overtaken; text: site call region side; seconds: duration overtaken_duration most_overtaken",
+       false},
       {"point_to_point",
        "number: wait count; seconds: send_start_time send_wait_start_time recv_start_time recv_wait_start_time", false},
   };

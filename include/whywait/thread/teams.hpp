@@ -169,7 +169,8 @@ inline void begin_part(team* t) noexcept {
   }
   const uint64_t since = facts->open.begin;
   facts->open.frame = nullptr;
-  sync_call call(team_site(core::mpi_call::omp_idle, facts->open.address));
+  const sync_site site = team_site(core::mpi_call::omp_idle, facts->open.address);
+  sync_call call(site);
   if (!call) return;
   call.begin_at(since);
   detail::store_wait(call, core::cycle_clock::now(), t, -1, -1, t->forked);
