@@ -3626,22 +3626,21 @@ constexpr uint32_t first = 0xffffff00u;
 constexpr uint32_t restart = first + 0x80;  ///< from here on: what was counted before belongs to no code
 
 inline bool is(const path_step& s) noexcept { return s.block >= first; }
-constexpr uint32_t steps = (code_counts_size + 1) / 2;
+constexpr uint32_t steps = code_counts_size / 2;
+static_assert(code_counts_size % 2 == 0, "each step holds two");
 
 /// Adds what a step holds.
 inline void add(const path_step& s, code_counts& to) noexcept {
+  if (s.block < first || s.block - first >= steps) return;
   const size_t at = size_t(2) * (s.block - first);
-  if (s.block < first || at + 1 >= code_counts_size + 1) return;
   to.values[at] += static_cast<int64_t>(s.visits);
-  if (at + 1 < code_counts_size) to.values[at + 1] += static_cast<int64_t>(s.work);
+  to.values[at + 1] += static_cast<int64_t>(s.work);
 }
 /// Calls keep(step) for the steps of a reading.
 template <class Keep>
 void write(const code_counts& from, Keep&& keep) noexcept {
   for (uint32_t i = 0; i != steps; ++i) {
-    const size_t at = size_t(2) * i;
-    const uint64_t a = static_cast<uint64_t>(from.values[at]);
-    const uint64_t b = at + 1 < code_counts_size ? static_cast<uint64_t>(from.values[at + 1]) : 0;
+    const auto a = static_cast<uint64_t>(from.values[2 * i]), b = static_cast<uint64_t>(from.values[2 * i + 1]);
     if ((a | b) != 0) keep(path_step{first + i, 0, a, 0, b});
   }
 }
@@ -15597,10 +15596,6 @@ __attribute__((visibility("hidden"))) inline bool attach_found(core::card_search
   attach_module(card);
   return false;
 }
-
-}  // namespace detail
-
-namespace detail {
 
 // In the child of a fork.
 __attribute__((visibility("hidden"))) inline void leave_parent() noexcept {
@@ -34724,8 +34719,7 @@ struct run_facts {
   std::int64_t first_comers = 0;  ///< wildcard receives served in order of arrival
   std::string clock;  ///< source of time stamps: "tsc", "clock_gettime"
   double clock_error_seconds = 0;  ///< estimated error between clocks of two ranks; NaN: unknown
-  base::vector<std::string>
-      not_counted;  ///< what the machine does not count of code: "delay", "instructions", "cycles", "stalled"
+  base::vector<std::string> not_counted;  ///< what the machine does not count of code: "instructions", "cycles", ...
   std::string not_counted_why;  ///< the error of the system for that; empty: it has no such counter
   bool partial = false;  ///< the program did not finish; the report covers only a part
   base::vector<std::pair<std::string, std::string>> settings;  ///< WHYWAIT_* variables as they were set

@@ -52,22 +52,21 @@ constexpr uint32_t first = 0xffffff00u;
 constexpr uint32_t restart = first + 0x80;  ///< from here on: what was counted before belongs to no code
 
 inline bool is(const path_step& s) noexcept { return s.block >= first; }
-constexpr uint32_t steps = (code_counts_size + 1) / 2;
+constexpr uint32_t steps = code_counts_size / 2;
+static_assert(code_counts_size % 2 == 0, "each step holds two");
 
 /// Adds what a step holds.
 inline void add(const path_step& s, code_counts& to) noexcept {
+  if (s.block < first || s.block - first >= steps) return;
   const size_t at = size_t(2) * (s.block - first);
-  if (s.block < first || at + 1 >= code_counts_size + 1) return;
   to.values[at] += static_cast<int64_t>(s.visits);
-  if (at + 1 < code_counts_size) to.values[at + 1] += static_cast<int64_t>(s.work);
+  to.values[at + 1] += static_cast<int64_t>(s.work);
 }
 /// Calls keep(step) for the steps of a reading.
 template <class Keep>
 void write(const code_counts& from, Keep&& keep) noexcept {
   for (uint32_t i = 0; i != steps; ++i) {
-    const size_t at = size_t(2) * i;
-    const uint64_t a = static_cast<uint64_t>(from.values[at]);
-    const uint64_t b = at + 1 < code_counts_size ? static_cast<uint64_t>(from.values[at + 1]) : 0;
+    const auto a = static_cast<uint64_t>(from.values[2 * i]), b = static_cast<uint64_t>(from.values[2 * i + 1]);
     if ((a | b) != 0) keep(path_step{first + i, 0, a, 0, b});
   }
 }

@@ -38,10 +38,6 @@ __attribute__((visibility("hidden"))) inline bool attach_found(core::card_search
   return false;
 }
 
-}  // namespace detail
-
-namespace detail {
-
 // In the child of a fork.
 __attribute__((visibility("hidden"))) inline void leave_parent() noexcept {
   forget_location();

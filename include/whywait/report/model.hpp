@@ -61,8 +61,7 @@ struct run_facts {
   std::int64_t first_comers = 0;  ///< wildcard receives served in order of arrival
   std::string clock;  ///< source of time stamps: "tsc", "clock_gettime"
   double clock_error_seconds = 0;  ///< estimated error between clocks of two ranks; NaN: unknown
-  base::vector<std::string>
-      not_counted;  ///< what the machine does not count of code: "delay", "instructions", "cycles", "stalled"
+  base::vector<std::string> not_counted;  ///< what the machine does not count of code: "instructions", "cycles", ...
   std::string not_counted_why;  ///< the error of the system for that; empty: it has no such counter
   bool partial = false;  ///< the program did not finish; the report covers only a part
   base::vector<std::pair<std::string, std::string>> settings;  ///< WHYWAIT_* variables as they were set
