@@ -23081,7 +23081,6 @@ class collective_rule {
       const core::mpi_call call = all_[i].call;  // others: records were lost, these are not one operation
       if (core::meeting_role_of(call) != role || core::initiates(call) != initiated_) return;
     }
-    sort_entries();
     if (initiated_ && (role == call_role::barrier || role == call_role::create)) return complete_later(role, answer);
     if (all_[0].inter != 0) return two_groups(role, answer);
     switch (role) {
@@ -23106,8 +23105,8 @@ class collective_rule {
   }
 
  private:
-  // The members in the order of their entries.
-  void sort_entries() {
+  // The members in the order of their entries: for the rules that look for relays.
+  void sort_entries() const {
     const std::size_t count = initiated_ ? entry_count_ : count_;
     entries_.clear();
     for (std::size_t i = 0; initiated_ && i != count_; ++i) entries_.push_back(all_ + i);
@@ -23214,6 +23213,7 @@ class collective_rule {
     }
     if (!data) return;  // without payload no rank waits for another
     if (!sparse && !initiated_ && overlap()) return synchronise(pattern::wait_at_nxn, answer);
+    sort_entries();
     const participant* last = nullptr;
     for (std::size_t i = 0; i != count_; ++i) {
       if (!has(all_[i], core::sync_flag::contributes)) continue;
@@ -23232,6 +23232,7 @@ class collective_rule {
 
   template <class Answer>
   void from_root(Answer&& answer) const {
+    sort_entries();
     const participant* root = member(all_[0].root);
     if (root == nullptr) return;
     for (std::size_t i = 0; i != count_; ++i) {
@@ -23250,6 +23251,7 @@ class collective_rule {
   // The root needs all contributions, so the last contributor decides, whatever tree the library uses.
   template <class Answer>
   void to_root(Answer&& answer) const {
+    sort_entries();
     const participant* root = member(all_[0].root);
     if (root == nullptr) return;
     const participant* last = nullptr;
@@ -23307,6 +23309,7 @@ class collective_rule {
     }
     if (dense && !initiated_ && overlap()) return synchronise(why, answer);
     if (role == call_role::create || role == call_role::release) return;
+    sort_entries();
     const participant* last[2] = {nullptr, nullptr};
     for (std::size_t i = 0; i != count_; ++i) {
       const participant*& of = last[group_of(all_[i])];
@@ -23325,6 +23328,7 @@ class collective_rule {
   // The call that completes an initiated barrier needs that all members have initiated it.
   template <class Answer>
   void complete_later(core::call_role role, Answer&& answer) const {
+    sort_entries();
     const pattern why = role == core::call_role::create ? pattern::wait_at_create : pattern::nonblocking_collective;
     const participant* last = all_;
     for (std::size_t i = 1; i != count_; ++i) {
@@ -23337,6 +23341,7 @@ class collective_rule {
 
   template <class Answer>
   void scan(Answer&& answer) const {
+    sort_entries();
     const participant* last = nullptr;
     for (std::size_t i = 0; i != count_; ++i) {
       const participant* const needed_last = has(all_[i], core::sync_flag::consumes) ? last : nullptr;
@@ -23682,7 +23687,11 @@ class meeting_book {
       if (consumers_only && (!has(all[i], core::sync_flag::consumes) || has(all[i], core::sync_flag::sparse))) continue;
       if (first_n == 0 || waiting_[i].location == nowhere || (not_in >= 0 && in_first(all[i]) == (not_in == 1))) continue;
       if (count <= few) {
-        for (std::uint32_t k = 0; k != first_n; ++k) add_stamp(all[order[k]], waiting_[i]);
+        // Its own stamp changes nothing for a member that is blocked in the same call.
+        const bool needs_own = waiting_ != all || first_n == 1;
+        for (std::uint32_t k = 0; k != first_n; ++k) {
+          if (needs_own || order[k] != i) add_stamp(all[order[k]], waiting_[i]);
+        }
         continue;
       }
       waiters_.push_back({first_n, waiting_[i].world, waiting_[i].record, waiting_[i].location});
@@ -28168,6 +28177,84 @@ class posting_lists {
 
 #endif
 
+// ---- whywait/explain/own_collectives.hpp
+#ifndef WHYWAIT_EXPLAIN_OWN_COLLECTIVES_HPP
+#define WHYWAIT_EXPLAIN_OWN_COLLECTIVES_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The calls of collectives of one rank, in the order in which the process called MPI. 16 bytes per call, and 16 more for calls
+/// that begin before the record ahead of them ended. Not thread safe.
+class own_collectives {
+ public:
+  struct call {
+    std::uint32_t comm;  ///< number of the communicator in the collective_book
+    std::uint32_t record;
+    std::uint32_t shifted;  ///< its times in shifted_; `none`: those of the record alone
+    std::uint16_t location;
+  };
+  /// When a call was in MPI, in shared time.
+  struct interval {
+    std::int64_t enter_ns, leave_ns;
+  };
+
+  /// Borrows all arguments.
+  own_collectives(const rank_history& rank, base::memory_pool& pool) : rank_(&rank), all_(pool), shifted_(pool) {}
+
+  void reserve(std::size_t calls) { all_.reserve(calls); }
+  /// `walk` stands at the record `r`.
+  void add(std::uint32_t comm, record_place here, const core::sync_record& r, const location_walk& walk) {
+    in_order_ = in_order_ && latest_ <= r.posting;
+    latest_ = r.posting;
+    const interval walked{walk.begin_ns(), walk.leave_ns()}, alone = times_of(r);
+    const bool same = walked.enter_ns == alone.enter_ns && walked.leave_ns == alone.leave_ns;
+    if (!same) shifted_.push_back(walked);
+    all_.push_back({comm, here.record, same ? none : static_cast<std::uint32_t>(shifted_.size() - 1), here.location});
+  }
+  /// Sorts the calls of several threads by their postings. Call once, after the last `add`.
+  void sort() {
+    const auto posting = [this](const call& c) { return rank_->locations[c.location].records[c.record].posting; };
+    if (!in_order_) small_stable_sort(all_, [&posting](const call& a, const call& b) { return posting(a) < posting(b); });
+  }
+  /// Frees the memory.
+  void release() noexcept {
+    all_.release();
+    shifted_.release();
+  }
+
+  std::size_t size() const noexcept { return all_.size(); }
+  const call& operator[](std::size_t number) const noexcept { return all_[number]; }
+  const call* begin() const noexcept { return all_.begin(); }
+  const call* end() const noexcept { return all_.end(); }
+  /// `r`: the record of the call.
+  interval times(const call& c, const core::sync_record& r) const noexcept {
+    return c.shifted == none ? times_of(r) : shifted_[c.shifted];
+  }
+
+ private:
+  static constexpr std::uint32_t none = 0xffffffffu;
+
+  interval times_of(const core::sync_record& r) const noexcept {
+    location_walk alone(*rank_);
+    alone.step(r);
+    return {alone.begin_ns(), alone.leave_ns()};
+  }
+
+  const rank_history* rank_;
+  base::pod_vector<call> all_;
+  base::pod_vector<interval> shifted_;
+  std::uint32_t latest_ = 0;  ///< posting of the last call
+  bool in_order_ = true;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/collective_book.hpp
 #ifndef WHYWAIT_EXPLAIN_COLLECTIVE_BOOK_HPP
 #define WHYWAIT_EXPLAIN_COLLECTIVE_BOOK_HPP
@@ -28180,14 +28267,14 @@ namespace explain {
 /// to the k-th of the others (MPI 4.0, 6.1: all members call in the same order). Each instance has one home rank among
 /// the members, so that no rank receives all of them. Participants are sent in pieces, and an instance is answered as
 /// soon as all of them have arrived. A member that only initiates brings the call that completes the operation, and its entries
-/// into MPI until then. Memory: 32 bytes per own call until it is sent, and the incomplete instances on
+/// into MPI until then. Memory: 16 bytes per own call until it is sent, and the incomplete instances on
 /// their home ranks. Not thread safe.
 class collective_book {
  public:
   collective_book(const rank_history& rank, base::memory_pool& pool)
       : rank_(&rank),
         ordinals_(pool),
-        own_(pool),
+        own_(rank, pool),
         open_(pool),
         instances_(pool),
         complete_(pool),
@@ -28210,7 +28297,7 @@ class collective_book {
     const core::stable_key key = order_key(rank_->locations[here.location], comm, r);
     const std::uint32_t number = numbers.intern(key, fresh);
     if (number == fresh) ordinals_.push_back({key, 0});
-    own_.push_back({number, r.posting, here.location, here.record, walk.begin_ns(), walk.leave_ns()});
+    own_.add(number, here, r, walk);
   }
 
   /// Reserves memory for a number of calls.
@@ -28219,7 +28306,7 @@ class collective_book {
   /// The maximum number of answers for this location; valid before the calls are sent.
   std::size_t most_answers(std::size_t location) const noexcept {
     std::size_t count = 0;
-    for (const call& c : own_) count += c.location == location ? 1 : 0;
+    for (const own_collectives::call& c : own_) count += c.location == location ? 1 : 0;
     return count;
   }
 
@@ -28233,8 +28320,7 @@ class collective_book {
       else ordinals_[number].next = c.next;
     }
     for (const collective_count& o : ordinals_) numbers.erase(o.key);
-    const auto before = [](const call& a, const call& b) { return a.posting < b.posting; };
-    if (!std::is_sorted(own_.begin(), own_.end(), before)) small_stable_sort(own_, before);
+    own_.sort();
   }
 
   /// The collectives of this epoch and earlier ones, once all are sent.
@@ -28244,15 +28330,16 @@ class collective_book {
   template <class Outbox>
   void send_participants(Outbox&& to, std::size_t room) {
     for (; sent_ != own_.size(); ++sent_) {
-      const call& c = own_[sent_];
+      const own_collectives::call& c = own_[sent_];
       const location_history& location = rank_->locations[c.location];
       const core::sync_record& r = location.records[c.record];
       const communicator& comm = rank_->communicators[r.comm];
       participant p;
       p.comm = ordinals_[c.comm].key;
       p.site = site_of(location, r);
-      p.enter_ns = c.enter_ns;
-      p.leave_ns = c.leave_ns;
+      const own_collectives::interval times = own_.times(c, r);
+      p.enter_ns = times.enter_ns;
+      p.leave_ns = times.leave_ns;
       p.ordinal = ordinals_[c.comm].next;
       p.record = c.record;
       p.rank = comm.rank;
@@ -28267,7 +28354,7 @@ class collective_book {
       }
       p.call = r.call;
       p.flags = r.flags;
-      p.location = static_cast<std::uint16_t>(c.location);
+      p.location = c.location;
       p.partial = location.dropped > 0;
       const bool sparse = r.has(core::sync_flag::sparse);
       p.needs_count = sparse ? static_cast<std::uint32_t>(std::max(r.peer, 0)) : 0;
@@ -28358,14 +28445,6 @@ class collective_book {
   }
 
  private:
-  struct call {
-    std::uint32_t comm;
-    std::uint32_t posting;
-    std::uint32_t location;
-    std::uint32_t record;
-    std::int64_t enter_ns, leave_ns;
-  };
-
   // An entry of a member into MPI after it had initiated; the first one is the call that completed the operation, whose
   // location is `nowhere` if none did.
   struct later_entry {
@@ -28386,7 +28465,7 @@ class collective_book {
 
   // Lists the completion of the call `c`, and the entries of its thread until then; of many those after the longest times
   // outside MPI, of very many the first.
-  void find_later(const call& c, const core::sync_record& r) {
+  void find_later(const own_collectives::call& c, const core::sync_record& r) {
     constexpr std::uint32_t most = 32, most_seen = 4096;
     const std::uint32_t l = r.completed_by;
     const bool complete =
@@ -28403,7 +28482,7 @@ class collective_book {
     const std::uint64_t stop = std::min<std::uint64_t>(records.size(), std::uint64_t{c.record} + most_seen);
     for (std::uint32_t i = c.record + 1; i < stop && records[i].begin < until; ++i) {
       if (records[i].begin < end || outside(i) == 0) continue;
-      const auto at = static_cast<std::uint16_t>(c.location);
+      const std::uint16_t at = c.location;
       if (later_.size() <= most) {
         later_.push_back(entry({i, at}));
         continue;
@@ -28533,7 +28612,7 @@ class collective_book {
   const rank_history* rank_;
   base::pod_vector<core::mpi_call> independent_;  ///< calls on files that synchronise no ranks
   base::pod_vector<collective_count> ordinals_;
-  base::pod_vector<call> own_;
+  own_collectives own_;
   std::size_t sent_ = 0;  ///< number of calls of own_ that are sent
   base::key_map open_;  ///< instance_key -> index in instances_, of incomplete ones
   base::pod_vector<instance> instances_;  ///< since the last answers, and those that were incomplete then

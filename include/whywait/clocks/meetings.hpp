@@ -299,7 +299,11 @@ class meeting_book {
       if (consumers_only && (!has(all[i], core::sync_flag::consumes) || has(all[i], core::sync_flag::sparse))) continue;
       if (first_n == 0 || waiting_[i].location == nowhere || (not_in >= 0 && in_first(all[i]) == (not_in == 1))) continue;
       if (count <= few) {
-        for (std::uint32_t k = 0; k != first_n; ++k) add_stamp(all[order[k]], waiting_[i]);
+        // Its own stamp changes nothing for a member that is blocked in the same call.
+        const bool needs_own = waiting_ != all || first_n == 1;
+        for (std::uint32_t k = 0; k != first_n; ++k) {
+          if (needs_own || order[k] != i) add_stamp(all[order[k]], waiting_[i]);
+        }
         continue;
       }
       waiters_.push_back({first_n, waiting_[i].world, waiting_[i].record, waiting_[i].location});

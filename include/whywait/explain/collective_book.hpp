@@ -5,6 +5,7 @@
 #include <whywait/base/sorting.hpp>
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/collectives.hpp>
+#include <whywait/explain/own_collectives.hpp>
 #include <whywait/explain/postings.hpp>
 
 #include <algorithm>
@@ -19,14 +20,14 @@ namespace explain {
 /// to the k-th of the others (MPI 4.0, 6.1: all members call in the same order). Each instance has one home rank among
 /// the members, so that no rank receives all of them. Participants are sent in pieces, and an instance is answered as
 /// soon as all of them have arrived. A member that only initiates brings the call that completes the operation, and its entries
-/// into MPI until then. Memory: 32 bytes per own call until it is sent, and the incomplete instances on
+/// into MPI until then. Memory: 16 bytes per own call until it is sent, and the incomplete instances on
 /// their home ranks. Not thread safe.
 class collective_book {
  public:
   collective_book(const rank_history& rank, base::memory_pool& pool)
       : rank_(&rank),
         ordinals_(pool),
-        own_(pool),
+        own_(rank, pool),
         open_(pool),
         instances_(pool),
         complete_(pool),
@@ -49,7 +50,7 @@ class collective_book {
     const core::stable_key key = order_key(rank_->locations[here.location], comm, r);
     const std::uint32_t number = numbers.intern(key, fresh);
     if (number == fresh) ordinals_.push_back({key, 0});
-    own_.push_back({number, r.posting, here.location, here.record, walk.begin_ns(), walk.leave_ns()});
+    own_.add(number, here, r, walk);
   }
 
   /// Reserves memory for a number of calls.
@@ -58,7 +59,7 @@ class collective_book {
   /// The maximum number of answers for this location; valid before the calls are sent.
   std::size_t most_answers(std::size_t location) const noexcept {
     std::size_t count = 0;
-    for (const call& c : own_) count += c.location == location ? 1 : 0;
+    for (const own_collectives::call& c : own_) count += c.location == location ? 1 : 0;
     return count;
   }
 
@@ -72,8 +73,7 @@ class collective_book {
       else ordinals_[number].next = c.next;
     }
     for (const collective_count& o : ordinals_) numbers.erase(o.key);
-    const auto before = [](const call& a, const call& b) { return a.posting < b.posting; };
-    if (!std::is_sorted(own_.begin(), own_.end(), before)) small_stable_sort(own_, before);
+    own_.sort();
   }
 
   /// The collectives of this epoch and earlier ones, once all are sent.
@@ -83,15 +83,16 @@ class collective_book {
   template <class Outbox>
   void send_participants(Outbox&& to, std::size_t room) {
     for (; sent_ != own_.size(); ++sent_) {
-      const call& c = own_[sent_];
+      const own_collectives::call& c = own_[sent_];
       const location_history& location = rank_->locations[c.location];
       const core::sync_record& r = location.records[c.record];
       const communicator& comm = rank_->communicators[r.comm];
       participant p;
       p.comm = ordinals_[c.comm].key;
       p.site = site_of(location, r);
-      p.enter_ns = c.enter_ns;
-      p.leave_ns = c.leave_ns;
+      const own_collectives::interval times = own_.times(c, r);
+      p.enter_ns = times.enter_ns;
+      p.leave_ns = times.leave_ns;
       p.ordinal = ordinals_[c.comm].next;
       p.record = c.record;
       p.rank = comm.rank;
@@ -106,7 +107,7 @@ class collective_book {
       }
       p.call = r.call;
       p.flags = r.flags;
-      p.location = static_cast<std::uint16_t>(c.location);
+      p.location = c.location;
       p.partial = location.dropped > 0;
       const bool sparse = r.has(core::sync_flag::sparse);
       p.needs_count = sparse ? static_cast<std::uint32_t>(std::max(r.peer, 0)) : 0;
@@ -197,14 +198,6 @@ class collective_book {
   }
 
  private:
-  struct call {
-    std::uint32_t comm;
-    std::uint32_t posting;
-    std::uint32_t location;
-    std::uint32_t record;
-    std::int64_t enter_ns, leave_ns;
-  };
-
   // An entry of a member into MPI after it had initiated; the first one is the call that completed the operation, whose
   // location is `nowhere` if none did.
   struct later_entry {
@@ -225,7 +218,7 @@ class collective_book {
 
   // Lists the completion of the call `c`, and the entries of its thread until then; of many those after the longest times
   // outside MPI, of very many the first.
-  void find_later(const call& c, const core::sync_record& r) {
+  void find_later(const own_collectives::call& c, const core::sync_record& r) {
     constexpr std::uint32_t most = 32, most_seen = 4096;
     const std::uint32_t l = r.completed_by;
     const bool complete =
@@ -242,7 +235,7 @@ class collective_book {
     const std::uint64_t stop = std::min<std::uint64_t>(records.size(), std::uint64_t{c.record} + most_seen);
     for (std::uint32_t i = c.record + 1; i < stop && records[i].begin < until; ++i) {
       if (records[i].begin < end || outside(i) == 0) continue;
-      const auto at = static_cast<std::uint16_t>(c.location);
+      const std::uint16_t at = c.location;
       if (later_.size() <= most) {
         later_.push_back(entry({i, at}));
         continue;
@@ -372,7 +365,7 @@ class collective_book {
   const rank_history* rank_;
   base::pod_vector<core::mpi_call> independent_;  ///< calls on files that synchronise no ranks
   base::pod_vector<collective_count> ordinals_;
-  base::pod_vector<call> own_;
+  own_collectives own_;
   std::size_t sent_ = 0;  ///< number of calls of own_ that are sent
   base::key_map open_;  ///< instance_key -> index in instances_, of incomplete ones
   base::pod_vector<instance> instances_;  ///< since the last answers, and those that were incomplete then

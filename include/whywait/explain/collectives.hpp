@@ -54,7 +54,6 @@ class collective_rule {
       const core::mpi_call call = all_[i].call;  // others: records were lost, these are not one operation
       if (core::meeting_role_of(call) != role || core::initiates(call) != initiated_) return;
     }
-    sort_entries();
     if (initiated_ && (role == call_role::barrier || role == call_role::create)) return complete_later(role, answer);
     if (all_[0].inter != 0) return two_groups(role, answer);
     switch (role) {
@@ -79,8 +78,8 @@ class collective_rule {
   }
 
  private:
-  // The members in the order of their entries.
-  void sort_entries() {
+  // The members in the order of their entries: for the rules that look for relays.
+  void sort_entries() const {
     const std::size_t count = initiated_ ? entry_count_ : count_;
     entries_.clear();
     for (std::size_t i = 0; initiated_ && i != count_; ++i) entries_.push_back(all_ + i);
@@ -187,6 +186,7 @@ class collective_rule {
     }
     if (!data) return;  // without payload no rank waits for another
     if (!sparse && !initiated_ && overlap()) return synchronise(pattern::wait_at_nxn, answer);
+    sort_entries();
     const participant* last = nullptr;
     for (std::size_t i = 0; i != count_; ++i) {
       if (!has(all_[i], core::sync_flag::contributes)) continue;
@@ -205,6 +205,7 @@ class collective_rule {
 
   template <class Answer>
   void from_root(Answer&& answer) const {
+    sort_entries();
     const participant* root = member(all_[0].root);
     if (root == nullptr) return;
     for (std::size_t i = 0; i != count_; ++i) {
@@ -223,6 +224,7 @@ class collective_rule {
   // The root needs all contributions, so the last contributor decides, whatever tree the library uses.
   template <class Answer>
   void to_root(Answer&& answer) const {
+    sort_entries();
     const participant* root = member(all_[0].root);
     if (root == nullptr) return;
     const participant* last = nullptr;
@@ -280,6 +282,7 @@ class collective_rule {
     }
     if (dense && !initiated_ && overlap()) return synchronise(why, answer);
     if (role == call_role::create || role == call_role::release) return;
+    sort_entries();
     const participant* last[2] = {nullptr, nullptr};
     for (std::size_t i = 0; i != count_; ++i) {
       const participant*& of = last[group_of(all_[i])];
@@ -298,6 +301,7 @@ class collective_rule {
   // The call that completes an initiated barrier needs that all members have initiated it.
   template <class Answer>
   void complete_later(core::call_role role, Answer&& answer) const {
+    sort_entries();
     const pattern why = role == core::call_role::create ? pattern::wait_at_create : pattern::nonblocking_collective;
     const participant* last = all_;
     for (std::size_t i = 1; i != count_; ++i) {
@@ -310,6 +314,7 @@ class collective_rule {
 
   template <class Answer>
   void scan(Answer&& answer) const {
+    sort_entries();
     const participant* last = nullptr;
     for (std::size_t i = 0; i != count_; ++i) {
       const participant* const needed_last = has(all_[i], core::sync_flag::consumes) ? last : nullptr;
