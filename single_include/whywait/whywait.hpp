@@ -30306,8 +30306,9 @@ class location_path {
   /// For a scout: resets the counts, because the adopted path is unknown.
   void take_over(const arrival& a) {
     profile_.assign(profile_.size(), {});
-    through_ = a.need_ns > place_.now_ns ? class_of(a) : 0;
-    place_.now_ns = std::max(place_.now_ns, a.need_ns);
+    const bool begins = a.has(arrival_flag::begins);
+    through_ = !begins && a.need_ns > place_.now_ns ? class_of(a) : 0;
+    place_.now_ns = begins ? a.need_ns : std::max(place_.now_ns, a.need_ns);
     ++at_;
   }
 

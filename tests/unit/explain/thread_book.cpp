@@ -204,6 +204,38 @@ TEST_CASE("a thread that waits while it holds a lock passes its cause on") {
     }
 }
 
+TEST_CASE("a thread whose location another thread still used when it was created has the whole path of its creator") {
+  for (const bool as_ranks : {false, true}) {
+    CAPTURE(as_ranks);
+    rank_data data(0, 1);
+    data.locations.resize(2);
+    data.end_ns = 600;
+    const auto caused_by = [](sync_record& r, std::size_t location, std::uint32_t record) {
+      r.completed_by = static_cast<std::uint32_t>(location);
+      r.completion = record;
+      r.flags = static_cast<std::uint16_t>(r.flags | core::thread_flag::caused);
+    };
+    data.call(mpi_call::omp_parallel, 10, 10);
+    caused_by(data.call(mpi_call::thread_begin, 20, 20, "", 1), 0, data.last());
+    data.call(mpi_call::omp_parallel_end, 250, 250);
+    data.call(mpi_call::omp_parallel_end, 300, 300, "", 1);
+    data.call(mpi_call::omp_parallel, 260, 260, "second");  // 40 ns before the last record of the thread that ends
+    caused_by(data.call(mpi_call::thread_begin, 350, 350, "", 1), 0, data.last());
+    data.call(mpi_call::omp_task_end, 500, 500, "", 1);
+    caused_by(data.call(mpi_call::omp_taskwait, 270, 510), 1, data.last(1));
+    data.call(mpi_call::omp_parallel_end, 520, 520);
+    const explained e(data.view(1), as_ranks);
+    CHECK(e.notes.waits.size() == 1);
+    CHECK(e.notes.paths.size() == 2);
+    for (const explain::path_instance& p : e.notes.paths) {
+      ns all = 0;
+      for (const auto& t : p.entries) all += t.causer_ns;
+      CHECK(all == 600);
+      CHECK(p.elapsed_ns == 600);
+    }
+  }
+}
+
 TEST_CASE("waits for threads are explained as by definition, in random programs") {
   const std::vector<std::string> blocks{"a", "b", "c", "d", "e"};
   int run = 0;
