@@ -9,15 +9,19 @@
 ///
 /// The calls by which the compiler's code enters the runtime are intercepted in the whole process. Waits at the end of parallel
 /// regions, at barriers (also those of loops, `single` and `sections`), for `critical` and `ordered` and for locks (`omp_set_lock`) are explained
-/// like those of <whywait/thread.hpp>. Not seen: nested locks, tasks, reductions and teams of more than 256 threads. docs/how-to/threads.md.
+/// like those of <whywait/thread.hpp>, and so are those for tasks. docs/how-to/threads.md has what is not seen.
 
 #include <whywait/core/version.hpp>
 
-#include <whywait/core/warning.hpp>
+#include <whywait/thread/gomp_tasks.hpp>
 #include <whywait/thread/next_function.hpp>
 #include <whywait/thread/slow_calls.hpp>
 #include <whywait/thread/team_locks.hpp>
+#include <whywait/thread/team_tasks.hpp>
 #include <whywait/thread/teams.hpp>
+
+#include <stddef.h>
+#include <stdint.h>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -32,8 +36,6 @@ inline namespace v0 {
 namespace threads {
 namespace gomp {
 
-using body = void (*)(void*);
-
 // observe.hpp has the same for thread.hpp, which undefines them.
 #define WHYWAIT_DETAIL_GOMP_SITE(what) \
   ::whywait::threads::sync_site { ::whywait::core::mpi_call::what, __builtin_return_address(0), __builtin_frame_address(0) }
@@ -47,6 +49,7 @@ using body = void (*)(void*);
 
 /// What the threads of a region run.
 struct region {
+  void* first;  ///< word of the region's data, where the runtime reads it
   body function;
   void* data;
   team* of;
@@ -73,20 +76,20 @@ inline sync_site place_of(const sync_site& called) noexcept {
 
 /// Runs a parallel region: `call(function, data)` is the runtime's.
 template <class Call>
-void run_region(const void* address, body function, void* data, Call call) {
+void run_region(const void* address, body function, void* data, Call call, void* first = nullptr) {
   team* const t = fork(address);
   if (t == nullptr) return call(function, data);
-  region in{function, data, t};
+  region in{first, function, data, t};
   call(&run_member, static_cast<void*>(&in));
   join(t);
 }
 
-/// Warns once of what is not observed.
-inline void warn_of_tasks() noexcept {
-  static bool warned = false;
-  if (recorder() == nullptr || __atomic_exchange_n(&warned, true, __ATOMIC_RELAXED)) return;
-  core::warn(
-      "tasks of GCC's OpenMP runtime are not observed; time in taskwait counts as work (clang with ompt.hpp observes them)");
+/// The calling thread took a nested lock, which it holds `depth` times now, and did not wait.
+inline void have_nested(const sync_site& site, void* of, int depth) noexcept {
+  team_lock* const lock = lock_named(reinterpret_cast<uintptr_t>(of));
+  if (lock == nullptr) return;
+  lock->depth = static_cast<uint32_t>(depth);
+  if (depth == 1) have_free_lock(site, lock);
 }
 
 /// A named critical section, or the one without name.
@@ -111,6 +114,15 @@ WHYWAIT_DETAIL_GOMP void GOMP_parallel_sections(void (*function)(void*), void* d
   auto* const real = WHYWAIT_DETAIL_GOMP_REAL(GOMP_parallel_sections);
   ::whywait::threads::gomp::run_region(__builtin_return_address(0), function, data,
                                        [=](::whywait::threads::gomp::body f, void* d) { real(f, d, threads, count, flags); });
+}
+// Reductions of tasks: the runtime reads a word of the data, and returns the number of threads.
+WHYWAIT_DETAIL_GOMP unsigned GOMP_parallel_reductions(void (*function)(void*), void* data, unsigned threads, unsigned flags) {
+  auto* const real = WHYWAIT_DETAIL_GOMP_REAL(GOMP_parallel_reductions);
+  unsigned used = 0;
+  ::whywait::threads::gomp::run_region(
+      __builtin_return_address(0), function, data,
+      [&](::whywait::threads::gomp::body f, void* d) { used = real(f, d, threads, flags); }, *static_cast<void**>(data));
+  return used;
 }
 #define WHYWAIT_DETAIL_GOMP_LOOP(name)                                                                                  \
   WHYWAIT_DETAIL_GOMP void name(void (*function)(void*), void* data, unsigned threads, long begin, long end, long step, \
@@ -153,15 +165,67 @@ WHYWAIT_DETAIL_GOMP_BARRIER(GOMP_loop_end, omp_for_end)
 WHYWAIT_DETAIL_GOMP_BARRIER(GOMP_sections_end, omp_for_end)
 #undef WHYWAIT_DETAIL_GOMP_BARRIER
 
-// --- Tasks are not seen
-#define WHYWAIT_DETAIL_GOMP_TASKS(name)        \
-  WHYWAIT_DETAIL_GOMP void name(void) {        \
-    ::whywait::threads::gomp::warn_of_tasks(); \
-    WHYWAIT_DETAIL_GOMP_REAL(name)();          \
+// --- Tasks
+#define WHYWAIT_DETAIL_GOMP_TASK_WAIT(name, parameters, arguments, all)                                                    \
+  WHYWAIT_DETAIL_GOMP void name parameters {                                                                               \
+    const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_taskwait)); \
+    ::whywait::threads::task_set* const tasks = ::whywait::threads::this_thread_in_team().children;                        \
+    const bool waits = ::whywait::threads::want_tasks(site, tasks, all);                                                   \
+    WHYWAIT_DETAIL_GOMP_REAL(name) arguments;                                                                              \
+    if (waits) ::whywait::threads::have_tasks(tasks);                                                                      \
+    WHYWAIT_DETAIL_GOMP_KEPT;                                                                                              \
   }
-WHYWAIT_DETAIL_GOMP_TASKS(GOMP_taskwait)
-WHYWAIT_DETAIL_GOMP_TASKS(GOMP_taskgroup_end)
-#undef WHYWAIT_DETAIL_GOMP_TASKS
+WHYWAIT_DETAIL_GOMP_TASK_WAIT(GOMP_taskwait, (void), (), true)
+WHYWAIT_DETAIL_GOMP_TASK_WAIT(GOMP_taskwait_depend, (void** on), (on), false)
+#undef WHYWAIT_DETAIL_GOMP_TASK_WAIT
+WHYWAIT_DETAIL_GOMP void GOMP_taskgroup_start(void) {
+  ::whywait::threads::begin_group();
+  WHYWAIT_DETAIL_GOMP_REAL(GOMP_taskgroup_start)();
+}
+WHYWAIT_DETAIL_GOMP void GOMP_taskgroup_end(void) {
+  const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_taskwait));
+  ::whywait::threads::team_thread& here = ::whywait::threads::this_thread_in_team();
+  ::whywait::threads::task_set* const tasks = here.lost_groups == 0 ? here.group : nullptr;
+  const bool waits = ::whywait::threads::want_tasks(site, tasks);
+  WHYWAIT_DETAIL_GOMP_REAL(GOMP_taskgroup_end)();
+  if (waits) ::whywait::threads::have_tasks(tasks);
+  ::whywait::threads::end_group();
+  WHYWAIT_DETAIL_GOMP_KEPT;
+}
+// Code of GCC before 11 passes no `event`; the runtime reads it only if the flags say so.
+WHYWAIT_DETAIL_GOMP void GOMP_task(void (*function)(void*), void* data, void (*copy)(void*, void*), long size, long alignment,
+                                   bool deferred, unsigned flags, void** on, int priority, void* event) {
+  namespace gomp = ::whywait::threads::gomp;
+  auto* const real = WHYWAIT_DETAIL_GOMP_REAL(GOMP_task);
+  const auto call = [=](gomp::body f, void* d, gomp::copier c, long s, long a) {
+    real(f, d, c, s, a, deferred, flags, on, priority, event);
+  };
+  if (function == nullptr || !gomp::observes_task(size, alignment)) return call(function, data, copy, size, alignment);
+  const ::whywait::threads::sync_site site = gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_taskwait));
+  const bool depends = (flags & gomp::depends) != 0, detached = (flags & gomp::detaches) != 0;
+  ::whywait::threads::task_set* const siblings = ::whywait::threads::this_thread_in_team().children;
+  const bool waits = !deferred && depends && ::whywait::threads::want_tasks(site, siblings, false);
+  ::whywait::threads::team_task task = ::whywait::threads::create_task(site.address, depends || !deferred, detached);
+  task.at_once = waits;
+  gomp::with_task(task, detached ? 1 : 0, 0, function, data, copy, size, alignment, call);
+  if (waits) ::whywait::threads::have_tasks(siblings);
+  WHYWAIT_DETAIL_GOMP_KEPT;
+}
+#define WHYWAIT_DETAIL_GOMP_TASK_LOOP(name, type, upwards)                                                                    \
+  WHYWAIT_DETAIL_GOMP void name(void (*function)(void*), void* data, void (*copy)(void*, void*), long size, long alignment,   \
+                                unsigned flags, unsigned long tasks, int priority, type begin, type end, type step) {         \
+    namespace gomp = ::whywait::threads::gomp;                                                                                \
+    auto* const real = WHYWAIT_DETAIL_GOMP_REAL(name);                                                                        \
+    gomp::run_task_loop(gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_taskwait)), flags, function, data, copy, size, alignment, \
+                        static_cast<uint64_t>(begin), static_cast<uint64_t>(end), static_cast<uint64_t>(step), upwards,       \
+                        (upwards) ? begin >= end : begin <= end, [=](gomp::body f, void* d, gomp::copier c, long s, long a) { \
+                          real(f, d, c, s, a, flags, tasks, priority, begin, end, step);                                      \
+                        });                                                                                                   \
+    WHYWAIT_DETAIL_GOMP_KEPT;                                                                                                 \
+  }
+WHYWAIT_DETAIL_GOMP_TASK_LOOP(GOMP_taskloop, long, step > 0)
+WHYWAIT_DETAIL_GOMP_TASK_LOOP(GOMP_taskloop_ull, unsigned long long, (flags & gomp::up) != 0)
+#undef WHYWAIT_DETAIL_GOMP_TASK_LOOP
 
 // --- Locks. `key` names the lock.
 #define WHYWAIT_DETAIL_GOMP_LOCK(start, end, parameters, arguments, key, what)                                           \
@@ -210,6 +274,37 @@ WHYWAIT_DETAIL_GOMP_OWN_LOCK(void, omp_unset_lock) {
   static ::whywait::threads::next_function<void(void*)> next("omp_unset_lock", "OMP_3.0");
   const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_unset_lock));
   ::whywait::threads::give_up_lock(site, ::whywait::threads::lock_named(reinterpret_cast<uintptr_t>(of)));
+  next.get()(of);
+  WHYWAIT_DETAIL_GOMP_KEPT;
+}
+// The runtime decides whether the calling thread holds a nested lock already: a try returns how often it holds the lock then.
+WHYWAIT_DETAIL_GOMP_OWN_LOCK(int, omp_test_nest_lock) {
+  static ::whywait::threads::next_function<int(void*)> next("omp_test_nest_lock", "OMP_3.0");
+  const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_set_nest_lock));
+  const int depth = next.get()(of);
+  if (depth != 0) ::whywait::threads::gomp::have_nested(site, of, depth);
+  return depth;
+}
+WHYWAIT_DETAIL_GOMP_OWN_LOCK(void, omp_set_nest_lock) {
+  static ::whywait::threads::next_function<void(void*)> next("omp_set_nest_lock", "OMP_3.0");
+  static ::whywait::threads::next_function<int(void*)> test("omp_test_nest_lock", "OMP_3.0");
+  const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_set_nest_lock));
+  if (const int depth = test.get()(of)) return ::whywait::threads::gomp::have_nested(site, of, depth);
+  ::whywait::threads::team_lock* const lock = ::whywait::threads::lock_named(reinterpret_cast<uintptr_t>(of));
+  ::whywait::threads::want_lock(lock);
+  next.get()(of);
+  ::whywait::threads::have_lock(site, lock);
+  if (lock != nullptr) lock->depth = 1;
+  WHYWAIT_DETAIL_GOMP_KEPT;
+}
+WHYWAIT_DETAIL_GOMP_OWN_LOCK(void, omp_unset_nest_lock) {
+  static ::whywait::threads::next_function<void(void*)> next("omp_unset_nest_lock", "OMP_3.0");
+  const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_unset_nest_lock));
+  ::whywait::threads::team_lock* const lock = ::whywait::threads::lock_named(reinterpret_cast<uintptr_t>(of));
+  if (lock != nullptr && (lock->depth < 2 || --lock->depth == 0)) {
+    lock->depth = 0;
+    ::whywait::threads::give_up_lock(site, lock);
+  }
   next.get()(of);
   WHYWAIT_DETAIL_GOMP_KEPT;
 }

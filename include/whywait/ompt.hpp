@@ -76,17 +76,17 @@ inline void wait_for_tasks(ompt_scope_endpoint_t endpoint, ompt_data_t* task, co
   team::member* const m = task != nullptr ? static_cast<team::member*>(task->ptr) : nullptr;
   if (m == nullptr) return;
   if (endpoint == ompt_scope_begin) {
-    __atomic_fetch_add(&m->waits_for_tasks, 1u, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&m->children.waits, 1u, __ATOMIC_SEQ_CST);
     here.begun = core::cycle_clock::now();
     return;
   }
-  __atomic_fetch_sub(&m->waits_for_tasks, 1u, __ATOMIC_RELAXED);
+  __atomic_fetch_sub(&m->children.waits, 1u, __ATOMIC_RELAXED);
   if (here.begun == 0) return;
   const sync_site site = team_site(mpi_call::omp_taskwait, address);
   sync_call call(site);
   if (call) {
     call.begin_at(here.begun);
-    detail::store_wait(call, core::cycle_clock::now(), m, -1, -1, __atomic_load_n(&m->tasks, __ATOMIC_ACQUIRE));
+    detail::store_wait(call, core::cycle_clock::now(), m, -1, -1, __atomic_load_n(&m->children.ended, __ATOMIC_ACQUIRE));
   }
   here.begun = 0;
 }
@@ -126,8 +126,8 @@ inline void task_schedule(ompt_data_t* prior, ompt_task_status_t status, ompt_da
   team_thread& here = this_thread_in_team();
   if (status == ompt_task_complete && prior != nullptr) {
     team::member* const m = static_cast<team::member*>(prior->ptr);
-    if (m != nullptr && __atomic_load_n(&m->waits_for_tasks, __ATOMIC_SEQ_CST) != 0)
-      detail::event_at(team_site(mpi_call::omp_task_end, place(nullptr)), m, -1, -1, &m->tasks);
+    if (m != nullptr && __atomic_load_n(&m->children.waits, __ATOMIC_SEQ_CST) != 0)
+      detail::event_at(team_site(mpi_call::omp_task_end, place(nullptr)), m, -1, -1, &m->children.ended);
   }
   if (here.waiting == nullptr) return;
   if (prior == here.waiting && here.begun != 0) {

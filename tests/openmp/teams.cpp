@@ -169,6 +169,48 @@ void explicit_lock() {
   all.push_back(e);
 }
 
+#ifndef __clang__
+// The same with a nested lock, which the holder takes twice.
+void nested_lock() {
+  expectation e{"wants nested lock", "mutex_contention", {}, {{"locked twice", 1.0}}};
+  e.waited.until = 0;
+  omp_nest_lock_t lock;
+  omp_init_nest_lock(&lock);
+  std::atomic<int> holds{-1};
+  std::atomic<time_point> released[rounds];
+#pragma omp parallel num_threads(2)
+  for (int i = 0; i != rounds; ++i) {
+    if (omp_get_thread_num() == late) {
+      if (i != 1) omp_set_nest_lock(&lock);
+      else if (omp_test_nest_lock(&lock) != 1) std::abort();
+      {
+        const whywait::region inside("locked twice");
+        holds = i;
+        nap(10);
+        if (i == 0) omp_set_nest_lock(&lock);
+        else if (omp_test_nest_lock(&lock) != 2) std::abort();
+        nap(10);
+        omp_unset_nest_lock(&lock);
+        nap(10);
+        released[i] = clock::now();
+      }
+      omp_unset_nest_lock(&lock);
+    } else {
+      while (holds != i) nap(1);
+      nap(3);
+      const whywait::region inside("wants nested lock");
+      const time_point begin = clock::now();
+      e.waited([&] { omp_set_nest_lock(&lock); });
+      omp_unset_nest_lock(&lock);
+      e.waited.until += seconds(begin, released[i]);
+    }
+#pragma omp barrier
+  }
+  omp_destroy_nest_lock(&lock);
+  all.push_back(e);
+}
+#endif
+
 // Iterations in order: each waits until the one before has left the ordered part.
 void ordered_loop() {
   expectation e{"wants its turn", "mutex_contention", {}, {{"in order", 1.0}}};
@@ -194,7 +236,6 @@ void ordered_loop() {
   all.push_back(e);
 }
 
-#ifdef __clang__
 // A member waits for a task that another one runs.
 void task_wait() {
   expectation e{"waits for task", "latch", {}, {{"in task", 1.0}}};
@@ -218,6 +259,100 @@ void task_wait() {
   }
   all.push_back(e);
 }
+
+// The same at the end of a group.
+void task_group() {
+  expectation e{"waits for group", "latch", {}, {{"in group", 1.0}}};
+  std::atomic<int> begun{0};
+  std::atomic<time_point> ended;
+  time_point begin;
+#pragma omp parallel num_threads(2)
+  if (omp_get_thread_num() == 0) {
+    const whywait::region inside("waits for group");
+    e.waited.count = 1;
+#pragma omp taskgroup
+    {
+#pragma omp task shared(begun, ended)
+      {
+        begun = 1;
+        work("in group", 30);
+        ended = clock::now();
+      }
+      while (begun == 0) nap(1);
+      begin = clock::now();
+    }
+    e.waited.seconds = seconds(begin, clock::now());
+    e.waited.until = seconds(begin, ended);
+  }
+  all.push_back(e);
+}
+
+#ifndef __clang__
+// The tasks of a loop: the member that began it has done its part.
+void task_loop() {
+  expectation e{"waits for loop", "latch", {}, {{"long part", 1.0}}};
+  std::atomic<int> begun{0};
+  std::atomic<time_point> ended;
+  time_point begin;
+#pragma omp parallel num_threads(2)
+  if (omp_get_thread_num() == 0) {
+    const whywait::region inside("waits for loop");
+    e.waited.count = 1;
+#pragma omp taskloop num_tasks(2) shared(begun, begin, ended)
+    for (int k = 7; k > 1; k -= 3) {
+      ++begun;
+      while (begun != 2) nap(1);
+      if (omp_get_thread_num() == 0) {
+        work("short part", 10);
+        begin = clock::now();
+      } else {
+        work("long part", 40);
+        ended = clock::now();
+      }
+    }
+    e.waited.seconds = seconds(begin, clock::now());
+    e.waited.until = seconds(begin, ended);
+  }
+  all.push_back(e);
+}
+
+// A member that waits at a barrier runs a task: its wait is that for the task. Then the other one waits for the task.
+void task_in_barrier() {
+  expectation first{"wants work", "latch", {}, {{"before task", 1.0}}};
+  expectation second{"has created", "thread_barrier", {}, {{"in barrier", 1.0}}};
+  std::atomic<int> begun{0};
+  std::atomic<time_point> came, created, ended;
+#pragma omp parallel num_threads(2)
+  {
+#pragma omp barrier  // the members begin together
+    if (omp_get_thread_num() == 0) {
+      work("before task", 60);
+      created = clock::now();
+#pragma omp task shared(begun, came, created, ended)
+      {
+        begun = 1;
+        first.waited.seconds = seconds(came, clock::now());
+        first.waited.until = seconds(came, created);
+        first.waited.count = 1;
+        work("in barrier", 40);
+        ended = clock::now();
+      }
+      while (begun == 0) nap(1);
+      const whywait::region inside("has created");
+      const time_point begin = clock::now();
+      second.waited([] {
+#pragma omp barrier
+      });
+      second.waited.until = seconds(begin, ended);
+    } else {
+      const whywait::region inside("wants work");
+      came = clock::now();
+#pragma omp barrier
+    }
+  }
+  all.push_back(first);
+  all.push_back(second);
+}
 #endif
 
 }  // namespace
@@ -234,8 +369,12 @@ int main() {
   critical_section();
   explicit_lock();
   ordered_loop();
-#ifdef __clang__
   task_wait();
+  task_group();
+#ifndef __clang__
+  nested_lock();
+  task_loop();
+  task_in_barrier();
 #endif
   const whywait::result found = whywait::report();
   for (const expectation& e : all) slept::check(found, e);

@@ -110,6 +110,9 @@
   X(mq_send, "mq_send", await, outside)                                                                                \
   X(mq_timedsend, "mq_timedsend", await, outside)                                                                      \
   X(pthread_kill, "pthread_kill", event, outside)                                                                      \
+  X(omp_task, "omp task", event, latch)                                                                                \
+  X(omp_set_nest_lock, "omp_set_nest_lock", take, lock)                                                                \
+  X(omp_unset_nest_lock, "omp_unset_nest_lock", release, lock)                                                         \
   X(report, "whywait::report", event, thread)                                                                          \
   X(code, "code", event, thread)
 // clang-format on

@@ -23,6 +23,7 @@ namespace threads {
 struct team_lock {
   uint64_t name;  ///< 0: unused
   uint32_t held;
+  uint32_t depth;  ///< how often its holder has taken a nested lock
   lock_watch watch;
 };
 

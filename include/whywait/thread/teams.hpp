@@ -31,14 +31,22 @@ __attribute__((visibility("hidden"))) inline const uintptr_t no_frame[2] = {0, 0
 
 inline sync_site team_site(core::mpi_call call, const void* address) noexcept { return {call, address, no_frame}; }
 
+/// Tasks that a thread may wait for: the children of a task, those of a task group or of a loop.
+struct task_set {
+  uint64_t ended;  ///< name of the record of the last task that ended while a thread waited
+  uint64_t iterations;  ///< of a loop: that have not ended
+  task_set* outer;  ///< group around a group
+  uint32_t waits;  ///< threads that wait
+  uint32_t users;  ///< tasks that have not ended, and the owner; 0: unused
+};
+
 /// A parallel region while it runs.
 struct team {
   static constexpr uint32_t most_members = 256;  ///< of larger teams nothing is recorded
   struct member {
     record::location* at;  ///< null: not recorded, or by the member alone
     uint64_t ended;  ///< when it came to the end of the region
-    uint64_t tasks;  ///< name of the record of the last task that ended while the member waited for tasks
-    uint32_t waits_for_tasks;
+    task_set children;  ///< with ompt.hpp also their descendants
     uint32_t last;  ///< it was the last to come to the end
   };
   uint32_t members;
@@ -48,6 +56,12 @@ struct team {
   const void* address;  ///< where the region begins
   team* outer;  ///< around a nested one
   uint32_t outer_number;
+  task_set *outer_children, *outer_group;  ///< of the task that began the region
+  uint32_t outer_lost_groups;
+  uint32_t tasks;  ///< that have not ended (gomp.hpp)
+  uint32_t left;  ///< barriers that a member has left
+  uint32_t task_waits;  ///< threads in taskwait and at the end of task groups
+  uint32_t busy;  ///< of all that wait: threads that run tasks meanwhile
   member all[most_members];
 
   bool counts() const noexcept {
@@ -65,6 +79,10 @@ struct team_thread {
   const void* waiting;  ///< what the wait belongs to, if the thread may run tasks meanwhile
   uint64_t wanted;  ///< when the thread wanted a lock; 0: it wants none
   bool looked;  ///< at its holder
+  const void* place;  ///< where it waits
+  task_set *children, *group;  ///< of the task that it runs
+  uint32_t lost_groups;  ///< in `group`, of which too many were open
+  uint64_t created, created_at;  ///< name and time of the last record of a task that it created
 };
 
 /// Zeroed at the start of a thread.
@@ -115,6 +133,10 @@ inline team* fork(const void* address) noexcept {
   t->address = address;
   t->outer = here.current;
   t->outer_number = here.number;
+  t->outer_children = here.children;
+  t->outer_group = here.group;
+  t->outer_lost_groups = here.lost_groups;
+  t->tasks = t->left = t->task_waits = t->busy = 0;
   if (orders_data()) detail::order(team_site(core::mpi_call::omp_parallel, address), &t->forked, core::data_flag::releases, 0);
   detail::event_at(team_site(core::mpi_call::omp_parallel, address), t, -1, -1, &t->forked);
   return t;
@@ -194,7 +216,13 @@ inline void begin_member(team* t, uint32_t number, uint32_t members) noexcept {
   here.current = t;
   here.number = number;
   here.begun = 0;
+  here.children = here.group = nullptr;
+  here.lost_groups = 0;
   if (t == nullptr) return;
+  if (number < team::most_members) {
+    here.children = &t->all[number].children;
+    here.children->users = 1;
+  }
   __atomic_store_n(&t->members, members, __ATOMIC_RELAXED);
   if (members > team::most_members && number == 0) detail::warn_of_large_team();
   if (number == 0 || !t->counts() || recorder() == nullptr) return;
@@ -212,6 +240,7 @@ inline bool come_to_barrier(const sync_site& site) noexcept {
   detail::read_own_counter();
   const uint32_t n = __atomic_fetch_add(&t->arrived, 1u, __ATOMIC_ACQ_REL), members = t->members;
   here.phase = n / members;
+  here.place = site.address;
   if (orders_data()) {
     // The next access of a member that is not the first comes behind the begin of another region.
     const bool stays = here.number == 0 || site.call != core::mpi_call::omp_parallel_end;
@@ -221,7 +250,10 @@ inline bool come_to_barrier(const sync_site& site) noexcept {
   }
   if (n % members == members - 1) {
     detail::last_member(site, t, here.phase, members, &t->causes[here.phase & 1]);
-    return false;
+    if (__atomic_load_n(&t->tasks, __ATOMIC_RELAXED) == 0) {
+      __atomic_store_n(&t->left, here.phase + 1, __ATOMIC_RELAXED);
+      return false;
+    }
   }
   here.begun = core::cycle_clock::now();
   return true;
@@ -230,6 +262,7 @@ inline void leave_barrier(const sync_site& site) noexcept {
   team_thread& here = this_thread_in_team();
   team* const t = here.current;
   if (here.begun == 0 || t == nullptr) return;
+  __atomic_store_n(&t->left, here.phase + 1, __ATOMIC_RELAXED);
   sync_call call(site);
   if (call) {
     call.begin_at(here.begun);
@@ -287,6 +320,9 @@ inline void join(team* t) noexcept {
   }
   here.current = t->outer;
   here.number = t->outer_number;
+  here.children = t->outer_children;
+  here.group = t->outer_group;
+  here.lost_groups = t->outer_lost_groups;
   here.begun = 0;
   detail::give_team(t);
 }
