@@ -284,6 +284,7 @@ class clock_stage final : public explain::rank_clocks {
     }
     for (const std::uint32_t q : factors_)
       result.factors.push_back(answer_about_block((*questions_)[q], ends_[q], total_ns_, result.critical_path));
+    order_by_speed(result.factors);
     base::small_stable_sort(result.savings, [](const explain::what_if_answer& a, const explain::what_if_answer& b) {
       return a.saving_ns > b.saving_ns;
     });

@@ -172,6 +172,40 @@ TEST_CASE("a call that notices late that it can go on is late in another run as 
   CHECK(double(out.answers.at(0).total_ns) == doctest::Approx(steps * 5000.0 * us).epsilon(0.01));
 }
 
+// Rank 1 waits for rank 0, which waits for rank 2. In a run in which "solve" takes a quarter of the time rank 1 waits less, and is
+// less late; in one in which it takes none it waits as long as now.
+TEST_CASE("faster code makes the run no longer, although a call is later that waits longer") {
+  run r(3);
+  constexpr std::uint64_t each = 1000 * us, late = 10 * each;
+  constexpr int steps = 44, punctual = 4;
+  std::uint64_t now = 1000;
+  for (int k = 0; k != steps; ++k) {
+    const bool waits = k >= punctual;
+    r[2].step("other", 3 * each);
+    r[2].send(now + 3 * each, now + 3 * each + 1, 0);
+    r[0].step("solve", 8 * each);
+    r[0].receive(now + 8 * each, now + 8 * each + 1, 2);
+    r[0].send(now + 8 * each + 1, now + 8 * each + 2, 1);
+    r[1].step(waits ? "solve" : "alone", (waits ? 6 : 9) * each);
+    const std::uint64_t leave = now + (waits ? 8 * each + late : 9 * each) + 3;
+    r[1].receive(now + (waits ? 6 : 9) * each, leave, 0);
+    r[0].collective(mpi_call::Allreduce, now + 8 * each + 2, leave + 100);
+    r[1].collective(mpi_call::Allreduce, leave, leave + 100);
+    r[2].collective(mpi_call::Allreduce, now + 3 * each + 1, leave + 100);
+    now = leave + 100;
+  }
+  for (int i = 0; i != 3; ++i) r[i].end_ns = static_cast<std::int64_t>(now);
+  explain::options settings = run::exact();
+  settings.clocks = &clocks::virtual_clocks;
+  settings.maps = true;
+  const explain::outcome out = r.explain(settings);
+  REQUIRE(out.factors.size() >= 4);
+  REQUIRE(out.factors[0].question.changes[0].block == core::key_of("solve"));
+  for (std::size_t k = 1; k != 4; ++k) CHECK(out.factors[k - 1].total_ns <= out.factors[k].total_ns);
+  CHECK(double(out.factors[1].total_ns) ==
+        doctest::Approx((steps - punctual) * 12000.0 * us + punctual * 9000.0 * us).epsilon(0.01));
+}
+
 TEST_CASE("a part of the run has enough visits of each rank") {
   clocks::balance_course c;
   for (std::size_t p = 0; p != clocks::balance_course::parts; ++p) {
