@@ -425,7 +425,7 @@ class checker:
         self.expect(most(n["polling_seconds"] + n["between_polls_seconds"], n["seconds"]), place, "more polling than all of it")
         self.expect(most(sum(c["seconds"] for c in n["calls"]), n["seconds"]), place, "calls are more than", n["seconds"])
         self.locations("not_understood.ranks", n["ranks"], n["seconds"])
-        for kind in "files", "other_worlds", "asleep":
+        for kind in "files", "other_worlds", "asleep", "outside":
             t = self.report.get(kind)
             if t is None:
                 continue
@@ -468,7 +468,7 @@ class checker:
         self.expect(share < 0.1, place, "with", share, "of rank time waiting")
         unknown = self.report.get("not_understood", {}).get("share", 0)
         self.expect(unknown < 0.01, place, "with", unknown, "of rank time not understood")
-        for kind, limit in ("files", 0.1), ("other_worlds", 0.01), ("asleep", 0.1):
+        for kind, limit in ("files", 0.1), ("other_worlds", 0.01), ("asleep", 0.1), ("outside", 0.1):
             share = self.report.get(kind, {}).get("share", 0)
             self.expect(share <= limit + 1e-9, place, "with", share, "of rank time in", kind)
         self.expect(run.get("paused_seconds", 0) == 0, place, "of a run that was paused")

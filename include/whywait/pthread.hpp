@@ -372,8 +372,13 @@ WHYWAIT_DETAIL_INTERPOSED long syscall(long number, ...) noexcept {
   long given[6];
   for (long& each : given) each = __builtin_va_arg(list, long);
   __builtin_va_end(list);
-  if (number == SYS_futex) own::note_raw_wait(__builtin_return_address(0), given[1]);
-  return own::next_syscall.get()(number, given[0], given[1], given[2], given[3], given[4], given[5]);
+  const auto call = [&] { return own::next_syscall.get()(number, given[0], given[1], given[2], given[3], given[4], given[5]); };
+  if (number != SYS_futex || whywait::threads::recorder() == nullptr || own::passes_on) return call();
+  const auto* const word = reinterpret_cast<const void*>(given[0]);
+  const own::futex_use use = own::use_of_futex(given[1]);
+  if (use == own::futex_use::waits) return own::wait_on_futex(WHYWAIT_DETAIL_CALLED(futex_wait), word, call);
+  if (use == own::futex_use::wakes) own::note_futex_wake(WHYWAIT_DETAIL_CALLED(futex_wake), word);
+  return call();
 }
 
 }  // extern "C"

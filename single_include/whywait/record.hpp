@@ -2486,6 +2486,8 @@ class event_buffer {
   X(pthread_once_end, "end of pthread_once", event, latch)                                                             \
   X(static_initialisation, "static initialisation", await, latch)                                                      \
   X(static_initialised, "end of static initialisation", event, latch)                                                  \
+  X(futex_wait, "futex wait", await, latch)                                                                            \
+  X(futex_wake, "futex wake", event, latch)                                                                            \
   X(poll, "poll", await, outside)                                                                                      \
   X(ppoll, "ppoll", await, outside)                                                                                    \
   X(select, "select", await, outside)                                                                                  \
@@ -3532,7 +3534,6 @@ struct interposed_objects {
   uint32_t active;    ///< 1: there is one
   uint32_t replaced;  ///< objects that threads had waited for, forgotten because their table was full
   uint32_t lost;      ///< waits on objects for which the table had no room
-  uint32_t raw_waits; ///< waits in futex calls that no pthread function made
   uint32_t large_teams;  ///< 1: there were OpenMP teams that are too large to be recorded
 };
 

@@ -472,6 +472,8 @@ inline constexpr size_t most_output_path = 1024;
   X(pthread_once_end, "end of pthread_once", event, latch)                                                             \
   X(static_initialisation, "static initialisation", await, latch)                                                      \
   X(static_initialised, "end of static initialisation", event, latch)                                                  \
+  X(futex_wait, "futex wait", await, latch)                                                                            \
+  X(futex_wake, "futex wake", event, latch)                                                                            \
   X(poll, "poll", await, outside)                                                                                      \
   X(ppoll, "ppoll", await, outside)                                                                                    \
   X(select, "select", await, outside)                                                                                  \
@@ -2245,7 +2247,6 @@ struct interposed_objects {
   uint32_t active;    ///< 1: there is one
   uint32_t replaced;  ///< objects that threads had waited for, forgotten because their table was full
   uint32_t lost;      ///< waits on objects for which the table had no room
-  uint32_t raw_waits; ///< waits in futex calls that no pthread function made
   uint32_t large_teams;  ///< 1: there were OpenMP teams that are too large to be recorded
 };
 
@@ -34955,6 +34956,7 @@ struct result {
   reports::profile profile;  ///< regions, messages and ranks of the whole run
   mpi_time files;  ///< input and output
   mpi_time asleep;  ///< of threads in a program without MPI: calls that only sleep, which count as code
+  mpi_time outside;  ///< of such threads: waits for something outside of the threads, and up to a time limit
   mpi_time other_worlds;  ///< waiting for processes outside of MPI_COMM_WORLD
   run_ledger ledger;  ///< efficiencies, cost of measuring, critical path, delay costs
   maps_section maps;  ///< ranks by time, ranks by ranks, propagation, other speeds; empty without WHYWAIT_OUTPUT
@@ -41252,9 +41254,9 @@ declare problem for thread_barrier parameters (
 declare composite event latch member ( wait as w ) when w.pattern = 'latch';
 declare problem for latch parameters (
   name = "latch",
-  description = "{w.waiting_ranks} waited in {w.operation} until {w.late_others} counted down ({w.cause}).",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: making it shorter", ": counting down earlier"),
-  advice = if(w.blocks_count > 0, "make {w.blocks} shorter, or divide it among more threads, or ", "count down earlier, or ")
+  description = "{w.waiting_ranks} waited in {w.operation} until {w.late_others} came to {w.cause}.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: making it shorter", ": coming to {w.cause} earlier"),
+  advice = if(w.blocks_count > 0, "make {w.blocks} shorter, or divide it among more threads, or ", "call {w.cause} earlier, or ")
            + "give {w.waiting_ranks} other work ahead of {w.operation}",
   duration = w.duration,
   saving = w.avoidable );
@@ -49578,12 +49580,13 @@ enum class objection {
   other_worlds,
   files,
   asleep,
+  outside,
   efficiency
 };
 
 /// The one place that decides. A run is fine if it was explained as a whole, with all of its threads that work, less than `quiet_below` of its rank time was
 /// waiting (or less than `quiet_seconds` in all), less than 1 % is not understood or waits for another world, less than 10 % is
-/// input and output, or sleep of threads, and its efficiency is at least 90 %.
+/// input and output, sleep of threads, or their waits for something outside, and its efficiency is at least 90 %.
 /// A program of one rank and one thread has no efficiency.
 inline objection first_objection(const result& r, const text_options& o = {}) noexcept {
   const run_facts& run = r.run;
@@ -49597,6 +49600,7 @@ inline objection first_objection(const result& r, const text_options& o = {}) no
   if (share_of(r.other_worlds, run.location_seconds) >= least_mpi_time) return objection::other_worlds;
   if (share_of(r.files, run.location_seconds) > 1 - least_efficiency) return objection::files;
   if (share_of(r.asleep, run.location_seconds) > 1 - least_efficiency) return objection::asleep;
+  if (share_of(r.outside, run.location_seconds) > 1 - least_efficiency) return objection::outside;
   if (run.locations > 1 && !(r.ledger.efficiency.parallel >= least_efficiency))
     return r.ledger.efficiency.parallel > 0 ? objection::efficiency : objection::not_explained;
   return objection::none;
@@ -49615,6 +49619,7 @@ inline const char* instead_words(objection o) noexcept {
     case objection::other_worlds: return ": ranks wait for processes of another world, not for each other.";
     case objection::files: return ": the ranks hardly wait for each other, but for files.";
     case objection::asleep: return ": the threads hardly wait for each other, but sleep.";
+    case objection::outside: return ": the threads hardly wait for each other, but for something else.";
     case objection::efficiency:
       return base::ranks_are_threads() ? ": the threads hardly wait, but the run is not efficient."
                                        : ": the ranks hardly wait, but the run is not efficient.";
@@ -49666,6 +49671,15 @@ inline std::string asleep_words(const result& r) {
   if (share < least_mpi_time) return {};
   return base::percent(share) + " of " + base::rank_time() + " (" + base::duration(r.asleep.seconds) +
          ") is asleep, which counts as code: " + calls_text(r.asleep.calls);
+}
+
+/// "42 % of thread time (0.3 s) waits for input, ...: read in evaluate (app.cpp:12), ..."; empty below 1 %.
+inline std::string outside_words(const result& r) {
+  const double share = share_of(r.outside, r.run.location_seconds);
+  if (share < least_mpi_time) return {};
+  return base::percent(share) + " of " + base::rank_time() + " (" + base::duration(r.outside.seconds) +
+         ") waits for input, signals or processes, or until a time limit, which is not explained: " +
+         calls_text(r.outside.calls);
 }
 
 /// "33 % of rank time (0.3 s) waits for processes of another world, ...: MPI_Recv (spawn.cpp:12), ..."; empty below 1 %.
@@ -49994,6 +50008,7 @@ inline void write_json(const result& r, const json_sink& sink, bool for_page = f
   detail::write_not_understood(out, r, by_rank);
   detail::write_mpi_time(out, "files", r.files, r.run.location_seconds, by_rank);
   if (r.asleep.seconds > 0) detail::write_mpi_time(out, "asleep", r.asleep, r.run.location_seconds, by_rank);
+  if (r.outside.seconds > 0) detail::write_mpi_time(out, "outside", r.outside, r.run.location_seconds, by_rank);
   detail::write_mpi_time(out, "other_worlds", r.other_worlds, r.run.location_seconds, by_rank);
   const efficiency_ranges limits = ranges_of(r.ledger.efficiency, r.not_understood, r.ledger.seconds);
   detail::write_ledger(out, r.ledger, is_weakened(r) ? &limits : nullptr);
@@ -51989,7 +52004,8 @@ inline void notices(const page_context& p) {
     const std::string words = unknown_words(r);  // may end with "..."
     note(words + (!words.empty() && words.back() == '.' ? "" : "."));
   }
-  for (const std::string& words : {unrecorded_words(r), files_words(r), other_worlds_words(r), asleep_words(r)})
+  for (const std::string& words :
+       {unrecorded_words(r), files_words(r), other_worlds_words(r), asleep_words(r), outside_words(r)})
     if (!words.empty()) note(words + ".");
 }
 
@@ -53395,7 +53411,7 @@ class short_writer {
     else add(all, no_verdict_words(r_), "  ");
     add(all, is_weakened(r_) ? unknown_words(r_) : std::string(), "  ", o_.red());
     add(all, unrecorded_words(r_), "  ", o_.red());
-    for (const std::string& words : {other_worlds_words(r_), files_words(r_), asleep_words(r_)})
+    for (const std::string& words : {other_worlds_words(r_), files_words(r_), asleep_words(r_), outside_words(r_)})
       add(all, words, "  ", o_.bold());
     add(all, efficiency(quiet), "  ");
     const base::vector<wait_group> groups = group_shapes(r_.waits);
@@ -53781,7 +53797,7 @@ class text_writer {
     if (!quiet) paragraph(no_verdict_words(r_), "  ");
     if (is_weakened(r_)) paragraph(unknown_words(r_), "  ", o_.red(), 2);
     if (run.unrecorded.matter()) paragraph(unrecorded_words(r_), "  ", o_.red(), 2);
-    for (const std::string& words : {other_worlds_words(r_), files_words(r_), asleep_words(r_)})
+    for (const std::string& words : {other_worlds_words(r_), files_words(r_), asleep_words(r_), outside_words(r_)})
       if (!words.empty()) paragraph(words, "  ", o_.bold(), 2);
     const bool parallel = run.locations > 1 && !run.unrecorded.matter() && r_.ledger.efficiency.parallel > 0;
     if (quiet) {
@@ -71990,27 +72006,32 @@ inline thread_time time_asleep(const finalize::process_records& all) {
   return asleep;
 }
 
-/// Time in waits for other threads that nothing is known to have ended: neither a thread that was seen nor a time limit, nor the end of
-/// the run. `all`: rewritten by a thread_book.
-inline thread_time time_without_cause(const core::rank_history& all, std::uint64_t end_ticks) {
-  thread_time out;
+/// Time in waits that no other thread is known to have ended.
+struct time_without_cause {
+  thread_time
+      outside;  ///< in calls that wait for something outside of the threads, and in waits that ended at their time limit
+  thread_time unknown;  ///< in other waits that ended before the run did
+};
+
+/// `all`: rewritten by a thread_book.
+inline time_without_cause time_without_cause_of(const core::rank_history& all, std::uint64_t end_ticks) {
+  time_without_cause out;
   for (std::size_t t = 0; t != all.locations.size(); ++t) {
     const core::location_history& here = all.locations[t];
     for (std::uint64_t i = here.carried; i != here.records.size(); ++i) {
       const core::sync_record& r = here.records[i];
-      if (core::role_of(r.call) != core::call_role::thread_wait ||
-          r.has(core::thread_flag::caused | core::thread_flag::timed_out) || r.begin + r.duration >= end_ticks) {
-        continue;
-      }
+      if (core::role_of(r.call) != core::call_role::thread_wait || r.has(core::thread_flag::caused)) continue;
       const core::thread_action& action = core::action_of(r.call);
-      if (action.object == core::thread_object::outside || action.op == core::thread_op::begin ||
-          r.call == core::mpi_call::omp_idle)
-        continue;
+      const bool outside = action.object == core::thread_object::outside;
+      if (action.op == core::thread_op::begin || r.call == core::mpi_call::omp_idle) continue;
+      if (!outside && r.begin + r.duration >= end_ticks) continue;  // no thread can end it any more
+      thread_time& sum = outside || r.has(core::thread_flag::timed_out) ? out.outside : out.unknown;
       const core::stable_key site = r.site < here.call_sites.size() ? here.call_sites[r.site] : 0;
-      out.add(t, site, static_cast<std::int64_t>(static_cast<double>(r.duration) * all.clock.ns_per_tick), 1);
+      sum.add(t, site, static_cast<std::int64_t>(static_cast<double>(r.duration) * all.clock.ns_per_tick), 1);
     }
   }
-  out.close();
+  out.outside.close();
+  out.unknown.close();
   return out;
 }
 
@@ -72037,13 +72058,7 @@ inline void warn_of_interposing(const core::registry& registry, reports::run_fac
   const auto of = [](const std::uint32_t& count) {
     return static_cast<std::int64_t>(__atomic_load_n(&count, __ATOMIC_RELAXED));
   };
-  const std::int64_t raw = of(registry.interposed.raw_waits), lost = of(registry.interposed.lost),
-                     replaced = of(registry.interposed.replaced);
-  if (raw > 0)
-    facts.warnings.push_back(
-        base::counted(raw, "wait") +
-        " of the program in futex calls (std::latch, barrier, counting_semaphore or atomic::wait) not explained; " +
-        "the primitives of <whywait/thread.hpp> are");
+  const std::int64_t lost = of(registry.interposed.lost), replaced = of(registry.interposed.replaced);
   if (lost > 0)
     facts.warnings.push_back("no room to observe the objects of " +
                              base::counted(lost, "call of a pthread function", "calls of pthread functions") +
@@ -72125,11 +72140,12 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
     }
     contributions.merge(std::move(one));
   }
-  const thread_time asleep = time_asleep(records.all),
-                    without_cause = time_without_cause(records.all.history, records.all.end_ticks);
+  const thread_time asleep = time_asleep(records.all);
+  const time_without_cause without_cause = time_without_cause_of(records.all.history, records.all.end_ticks);
   base::vector<core::stable_key> keys = keys_to_name(found, finalize::keys_of(contributions));
   asleep.add_keys(keys);
-  without_cause.add_keys(keys);
+  without_cause.outside.add_keys(keys);
+  without_cause.unknown.add_keys(keys);
   base::vector<core::stable_key> known;
   for (const core::stable_key key : keys)
     if (names_here.contains(key)) known.push_back(key);
@@ -72141,7 +72157,8 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
   reports::result result = reports::assemble(found, names, std::move(facts), advice);
   result.run.locations = result.run.ranks;  // also threads without a record
   asleep.tell(result.asleep, names);
-  without_cause.tell(result.not_understood, names);
+  without_cause.outside.tell(result.outside, names);
+  without_cause.unknown.tell(result.not_understood, names);
   reports::weaken(result);
   return result;
 }

@@ -43,7 +43,6 @@ struct interposed_objects {
   uint32_t active;    ///< 1: there is one
   uint32_t replaced;  ///< objects that threads had waited for, forgotten because their table was full
   uint32_t lost;      ///< waits on objects for which the table had no room
-  uint32_t raw_waits; ///< waits in futex calls that no pthread function made
   uint32_t large_teams;  ///< 1: there were OpenMP teams that are too large to be recorded
 };
 

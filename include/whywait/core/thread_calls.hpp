@@ -70,6 +70,8 @@
   X(pthread_once_end, "end of pthread_once", event, latch)                                                             \
   X(static_initialisation, "static initialisation", await, latch)                                                      \
   X(static_initialised, "end of static initialisation", event, latch)                                                  \
+  X(futex_wait, "futex wait", await, latch)                                                                            \
+  X(futex_wake, "futex wake", event, latch)                                                                            \
   X(poll, "poll", await, outside)                                                                                      \
   X(ppoll, "ppoll", await, outside)                                                                                    \
   X(select, "select", await, outside)                                                                                  \

@@ -202,6 +202,7 @@ struct result {
   reports::profile profile;  ///< regions, messages and ranks of the whole run
   mpi_time files;  ///< input and output
   mpi_time asleep;  ///< of threads in a program without MPI: calls that only sleep, which count as code
+  mpi_time outside;  ///< of such threads: waits for something outside of the threads, and up to a time limit
   mpi_time other_worlds;  ///< waiting for processes outside of MPI_COMM_WORLD
   run_ledger ledger;  ///< efficiencies, cost of measuring, critical path, delay costs
   maps_section maps;  ///< ranks by time, ranks by ranks, propagation, other speeds; empty without WHYWAIT_OUTPUT

@@ -60,12 +60,13 @@ enum class objection {
   other_worlds,
   files,
   asleep,
+  outside,
   efficiency
 };
 
 /// The one place that decides. A run is fine if it was explained as a whole, with all of its threads that work, less than `quiet_below` of its rank time was
 /// waiting (or less than `quiet_seconds` in all), less than 1 % is not understood or waits for another world, less than 10 % is
-/// input and output, or sleep of threads, and its efficiency is at least 90 %.
+/// input and output, sleep of threads, or their waits for something outside, and its efficiency is at least 90 %.
 /// A program of one rank and one thread has no efficiency.
 inline objection first_objection(const result& r, const text_options& o = {}) noexcept {
   const run_facts& run = r.run;
@@ -79,6 +80,7 @@ inline objection first_objection(const result& r, const text_options& o = {}) no
   if (share_of(r.other_worlds, run.location_seconds) >= least_mpi_time) return objection::other_worlds;
   if (share_of(r.files, run.location_seconds) > 1 - least_efficiency) return objection::files;
   if (share_of(r.asleep, run.location_seconds) > 1 - least_efficiency) return objection::asleep;
+  if (share_of(r.outside, run.location_seconds) > 1 - least_efficiency) return objection::outside;
   if (run.locations > 1 && !(r.ledger.efficiency.parallel >= least_efficiency))
     return r.ledger.efficiency.parallel > 0 ? objection::efficiency : objection::not_explained;
   return objection::none;
@@ -97,6 +99,7 @@ inline const char* instead_words(objection o) noexcept {
     case objection::other_worlds: return ": ranks wait for processes of another world, not for each other.";
     case objection::files: return ": the ranks hardly wait for each other, but for files.";
     case objection::asleep: return ": the threads hardly wait for each other, but sleep.";
+    case objection::outside: return ": the threads hardly wait for each other, but for something else.";
     case objection::efficiency:
       return base::ranks_are_threads() ? ": the threads hardly wait, but the run is not efficient."
                                        : ": the ranks hardly wait, but the run is not efficient.";
@@ -148,6 +151,15 @@ inline std::string asleep_words(const result& r) {
   if (share < least_mpi_time) return {};
   return base::percent(share) + " of " + base::rank_time() + " (" + base::duration(r.asleep.seconds) +
          ") is asleep, which counts as code: " + calls_text(r.asleep.calls);
+}
+
+/// "42 % of thread time (0.3 s) waits for input, ...: read in evaluate (app.cpp:12), ..."; empty below 1 %.
+inline std::string outside_words(const result& r) {
+  const double share = share_of(r.outside, r.run.location_seconds);
+  if (share < least_mpi_time) return {};
+  return base::percent(share) + " of " + base::rank_time() + " (" + base::duration(r.outside.seconds) +
+         ") waits for input, signals or processes, or until a time limit, which is not explained: " +
+         calls_text(r.outside.calls);
 }
 
 /// "33 % of rank time (0.3 s) waits for processes of another world, ...: MPI_Recv (spawn.cpp:12), ..."; empty below 1 %.

@@ -34,8 +34,8 @@ struct interposed_state {
 __attribute__((visibility("hidden"))) inline interposed_state interposed;
 
 /// What an address is used as: one address may be a mutex first and a semaphore later. Threads are named by pthread_t.
-enum class object_kind : uint64_t { lock = 1, condition, semaphore, barrier, thread, word, signal };
-inline uint64_t key_of(uint64_t address, object_kind kind) noexcept { return address << 3 | static_cast<uint64_t>(kind); }
+enum class object_kind : uint64_t { lock = 1, condition, semaphore, barrier, thread, word, signal, futex };
+inline uint64_t key_of(uint64_t address, object_kind kind) noexcept { return address << 4 | static_cast<uint64_t>(kind); }
 inline uint64_t key_of(const volatile void* address, object_kind kind) noexcept {
   return key_of(reinterpret_cast<uintptr_t>(address), kind);
 }

@@ -16,8 +16,8 @@ inline namespace v0 {
 namespace threads {
 namespace detail {
 
-// Waits on a word of memory. std::future of libstdc++ waits in exported functions, whose waits are explained. std::latch, barrier,
-// counting_semaphore and std::atomic::wait are inline code that calls `syscall`: their waits are counted.
+// Waits on a word of memory. std::future of libstdc++ waits in exported functions. std::latch, barrier, counting_semaphore and
+// std::atomic::wait are inline code that makes futex calls with `syscall`, as do the locks of other languages.
 
 /// `wait` returns false if its time ran out.
 template <class Wait>
@@ -108,15 +108,53 @@ int run_once(const sync_site& site, pthread_once_t* once, void (*routine)(), Onc
   return code;
 }
 
-/// Counts a futex call that may wait, made by the program itself.
-inline void note_raw_wait(const void* address, long operation) noexcept {
-  const long what = operation & FUTEX_CMD_MASK;
-  if ((what != FUTEX_WAIT && what != FUTEX_WAIT_BITSET) || passes_on) return;
-  core::registry* const registry = recorder() != nullptr ? core::the_registry() : nullptr;
-  if (registry == nullptr) return;
-  const record::location* const at = record::this_location();
-  if (at == nullptr || (at->calls != nullptr && at->calls->open.frame != nullptr) || is_foreign(address)) return;
-  __atomic_fetch_add(&registry->interposed.raw_waits, 1u, __ATOMIC_RELAXED);
+/// What of a futex call matters: whether it may wait for a thread, or wakes some.
+enum class futex_use { none, waits, wakes };
+inline futex_use use_of_futex(long operation) noexcept {
+  switch (operation & FUTEX_CMD_MASK) {
+    case FUTEX_WAIT:
+    case FUTEX_WAIT_BITSET:
+    case FUTEX_WAIT_REQUEUE_PI:
+    case FUTEX_LOCK_PI:
+    case FUTEX_LOCK_PI2: return futex_use::waits;
+    case FUTEX_WAKE:
+    case FUTEX_WAKE_BITSET:
+    case FUTEX_WAKE_OP:
+    case FUTEX_REQUEUE:
+    case FUTEX_CMP_REQUEUE:
+    case FUTEX_CMP_REQUEUE_PI:
+    case FUTEX_UNLOCK_PI: return futex_use::wakes;
+    default: return futex_use::none;
+  }
+}
+
+/// Inline code that waits in `next`, a futex call which returns 0 if a thread woke it, else -1 and errno. Programs that wait again until
+/// their condition is true leave one record each time.
+template <class Next>
+long wait_on_futex(const sync_site& site, const void* word, Next next) {
+  interposed_call call(site);
+  event_watch* const watch = call ? interposed.events.find_or_add(key_of(word, object_kind::futex)) : nullptr;
+  if (watch == nullptr) return next();
+  long result = 0;
+  uint64_t cause = 0;
+  auto block = [&] {
+    const semaphore_waiter waits(*watch);
+    result = next();
+    const int error = result == 0 ? 0 : errno;
+    call.fail(error);
+    if (error == 0) cause = __atomic_load_n(&watch->causes[0], __ATOMIC_ACQUIRE);
+    return error == ETIMEDOUT ? ETIMEDOUT : 0;
+  };
+  call->await(site, word, &cause, as_part(block));
+  return result;
+}
+
+/// The calling thread is about to wake those that wait for the word.
+inline void note_futex_wake(const sync_site& site, const void* word) noexcept {
+  event_watch* const watch = interposed.events.find(key_of(word, object_kind::futex));
+  if (watch == nullptr || __atomic_load_n(&watch->waiters, __ATOMIC_SEQ_CST) == 0) return;
+  interposed_call call(site);
+  if (call) call->event(site, word, &watch->causes[0]);
 }
 
 }  // namespace detail

@@ -78,6 +78,20 @@ TEST_CASE("threads that mostly sleep are not fine, and the report says where the
   CHECK(contains(reports::json_of(r), "\"asleep\": {"));
 }
 
+TEST_CASE("threads that mostly wait for something outside are not fine, and the report names the calls") {
+  reports::result r = fine();
+  r.run.threads_only = true;
+  r.outside.seconds = 0.099 * r.run.location_seconds;
+  CHECK(judge(r) == objection::none);
+  r.outside.seconds = 0.11 * r.run.location_seconds;
+  whywait::base::place where;
+  where.name = "read in evaluate (app.cpp:12)";
+  r.outside.calls.push_back({where, 5, r.outside.seconds, 0});
+  CHECK(judge(r) == objection::outside);
+  CHECK(contains(reports::text_of(r), "until a time limit, which is not explained: "));
+  CHECK(contains(reports::json_of(r), "\"outside\": {"));
+}
+
 TEST_CASE("calls that share a name are named once, and count as one of three") {
   reports::result r = fine();
   const auto site = [](const char* name, int line) {

@@ -98,9 +98,9 @@ declare problem for thread_barrier parameters (
 declare composite event latch member ( wait as w ) when w.pattern = 'latch';
 declare problem for latch parameters (
   name = "latch",
-  description = "{w.waiting_ranks} waited in {w.operation} until {w.late_others} counted down ({w.cause}).",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: making it shorter", ": counting down earlier"),
-  advice = if(w.blocks_count > 0, "make {w.blocks} shorter, or divide it among more threads, or ", "count down earlier, or ")
+  description = "{w.waiting_ranks} waited in {w.operation} until {w.late_others} came to {w.cause}.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: making it shorter", ": coming to {w.cause} earlier"),
+  advice = if(w.blocks_count > 0, "make {w.blocks} shorter, or divide it among more threads, or ", "call {w.cause} earlier, or ")
            + "give {w.waiting_ranks} other work ahead of {w.operation}",
   duration = w.duration,
   saving = w.avoidable );

@@ -51,13 +51,7 @@ inline void warn_of_interposing(const core::registry& registry, reports::run_fac
   const auto of = [](const std::uint32_t& count) {
     return static_cast<std::int64_t>(__atomic_load_n(&count, __ATOMIC_RELAXED));
   };
-  const std::int64_t raw = of(registry.interposed.raw_waits), lost = of(registry.interposed.lost),
-                     replaced = of(registry.interposed.replaced);
-  if (raw > 0)
-    facts.warnings.push_back(
-        base::counted(raw, "wait") +
-        " of the program in futex calls (std::latch, barrier, counting_semaphore or atomic::wait) not explained; " +
-        "the primitives of <whywait/thread.hpp> are");
+  const std::int64_t lost = of(registry.interposed.lost), replaced = of(registry.interposed.replaced);
   if (lost > 0)
     facts.warnings.push_back("no room to observe the objects of " +
                              base::counted(lost, "call of a pthread function", "calls of pthread functions") +
@@ -139,11 +133,12 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
     }
     contributions.merge(std::move(one));
   }
-  const thread_time asleep = time_asleep(records.all),
-                    without_cause = time_without_cause(records.all.history, records.all.end_ticks);
+  const thread_time asleep = time_asleep(records.all);
+  const time_without_cause without_cause = time_without_cause_of(records.all.history, records.all.end_ticks);
   base::vector<core::stable_key> keys = keys_to_name(found, finalize::keys_of(contributions));
   asleep.add_keys(keys);
-  without_cause.add_keys(keys);
+  without_cause.outside.add_keys(keys);
+  without_cause.unknown.add_keys(keys);
   base::vector<core::stable_key> known;
   for (const core::stable_key key : keys)
     if (names_here.contains(key)) known.push_back(key);
@@ -155,7 +150,8 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
   reports::result result = reports::assemble(found, names, std::move(facts), advice);
   result.run.locations = result.run.ranks;  // also threads without a record
   asleep.tell(result.asleep, names);
-  without_cause.tell(result.not_understood, names);
+  without_cause.outside.tell(result.outside, names);
+  without_cause.unknown.tell(result.not_understood, names);
   reports::weaken(result);
   return result;
 }

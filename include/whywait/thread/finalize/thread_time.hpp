@@ -73,27 +73,32 @@ inline thread_time time_asleep(const finalize::process_records& all) {
   return asleep;
 }
 
-/// Time in waits for other threads that nothing is known to have ended: neither a thread that was seen nor a time limit, nor the end of
-/// the run. `all`: rewritten by a thread_book.
-inline thread_time time_without_cause(const core::rank_history& all, std::uint64_t end_ticks) {
-  thread_time out;
+/// Time in waits that no other thread is known to have ended.
+struct time_without_cause {
+  thread_time
+      outside;  ///< in calls that wait for something outside of the threads, and in waits that ended at their time limit
+  thread_time unknown;  ///< in other waits that ended before the run did
+};
+
+/// `all`: rewritten by a thread_book.
+inline time_without_cause time_without_cause_of(const core::rank_history& all, std::uint64_t end_ticks) {
+  time_without_cause out;
   for (std::size_t t = 0; t != all.locations.size(); ++t) {
     const core::location_history& here = all.locations[t];
     for (std::uint64_t i = here.carried; i != here.records.size(); ++i) {
       const core::sync_record& r = here.records[i];
-      if (core::role_of(r.call) != core::call_role::thread_wait ||
-          r.has(core::thread_flag::caused | core::thread_flag::timed_out) || r.begin + r.duration >= end_ticks) {
-        continue;
-      }
+      if (core::role_of(r.call) != core::call_role::thread_wait || r.has(core::thread_flag::caused)) continue;
       const core::thread_action& action = core::action_of(r.call);
-      if (action.object == core::thread_object::outside || action.op == core::thread_op::begin ||
-          r.call == core::mpi_call::omp_idle)
-        continue;
+      const bool outside = action.object == core::thread_object::outside;
+      if (action.op == core::thread_op::begin || r.call == core::mpi_call::omp_idle) continue;
+      if (!outside && r.begin + r.duration >= end_ticks) continue;  // no thread can end it any more
+      thread_time& sum = outside || r.has(core::thread_flag::timed_out) ? out.outside : out.unknown;
       const core::stable_key site = r.site < here.call_sites.size() ? here.call_sites[r.site] : 0;
-      out.add(t, site, static_cast<std::int64_t>(static_cast<double>(r.duration) * all.clock.ns_per_tick), 1);
+      sum.add(t, site, static_cast<std::int64_t>(static_cast<double>(r.duration) * all.clock.ns_per_tick), 1);
     }
   }
-  out.close();
+  out.outside.close();
+  out.unknown.close();
   return out;
 }
 
