@@ -13,6 +13,7 @@
 
 #include <whywait/core/version.hpp>
 
+#include <whywait/core/registry.hpp>
 #include <whywait/thread/gomp_tasks.hpp>
 #include <whywait/thread/next_function.hpp>
 #include <whywait/thread/slow_calls.hpp>
@@ -90,6 +91,13 @@ inline void have_nested(const sync_site& site, void* of, int depth) noexcept {
   if (lock == nullptr) return;
   lock->depth = static_cast<uint32_t>(depth);
   if (depth == 1) have_free_lock(site, lock);
+}
+
+/// The program uses a part of OpenMP that is not observed. About 2 ns.
+inline void note_unobserved(uint32_t part) noexcept {
+  core::registry* const registry = core::the_registry();
+  if (registry != nullptr && !registry->interposed.used(part))
+    __atomic_fetch_or(&registry->interposed.openmp, 1u << part, __ATOMIC_RELAXED);
 }
 
 /// A named critical section, or the one without name.
@@ -309,6 +317,37 @@ WHYWAIT_DETAIL_GOMP_OWN_LOCK(void, omp_unset_nest_lock) {
   WHYWAIT_DETAIL_GOMP_KEPT;
 }
 #undef WHYWAIT_DETAIL_GOMP_OWN_LOCK
+
+// --- What waits and is not observed: the report names it
+#define WHYWAIT_DETAIL_GOMP_UNOBSERVED(part, result, name, parameters, arguments)  \
+  WHYWAIT_DETAIL_GOMP result name parameters {                                     \
+    ::whywait::threads::gomp::note_unobserved(::whywait::core::openmp_part::part); \
+    return WHYWAIT_DETAIL_GOMP_REAL(name) arguments;                               \
+  }
+WHYWAIT_DETAIL_GOMP_UNOBSERVED(copyprivate, void*, GOMP_single_copy_start, (void), ())
+WHYWAIT_DETAIL_GOMP_UNOBSERVED(doacross, void, GOMP_doacross_post, (long* counts), (counts))
+WHYWAIT_DETAIL_GOMP_UNOBSERVED(doacross, void, GOMP_doacross_ull_post, (unsigned long long* counts), (counts))
+WHYWAIT_DETAIL_GOMP_UNOBSERVED(cancellable, bool, GOMP_barrier_cancel, (void), ())
+WHYWAIT_DETAIL_GOMP_UNOBSERVED(cancellable, bool, GOMP_loop_end_cancel, (void), ())
+WHYWAIT_DETAIL_GOMP_UNOBSERVED(cancellable, bool, GOMP_sections_end_cancel, (void), ())
+WHYWAIT_DETAIL_GOMP_UNOBSERVED(locked_atomic, void, GOMP_atomic_start, (void), ())
+WHYWAIT_DETAIL_GOMP_UNOBSERVED(device, void, GOMP_target_ext,
+                               (int number, void (*function)(void*), size_t count, void** addresses, size_t* sizes,
+                                unsigned short* kinds, unsigned flags, void** on, void** options),
+                               (number, function, count, addresses, sizes, kinds, flags, on, options))
+WHYWAIT_DETAIL_GOMP_UNOBSERVED(device, void, GOMP_target_data_ext,
+                               (int number, size_t count, void** addresses, size_t* sizes, unsigned short* kinds),
+                               (number, count, addresses, sizes, kinds))
+#define WHYWAIT_DETAIL_GOMP_UPDATE(name)                                                                             \
+  WHYWAIT_DETAIL_GOMP_UNOBSERVED(                                                                                    \
+      device, void, name,                                                                                            \
+      (int number, size_t count, void** addresses, size_t* sizes, unsigned short* kinds, unsigned flags, void** on), \
+      (number, count, addresses, sizes, kinds, flags, on))
+WHYWAIT_DETAIL_GOMP_UPDATE(GOMP_target_update_ext)
+WHYWAIT_DETAIL_GOMP_UPDATE(GOMP_target_enter_exit_data)
+#undef WHYWAIT_DETAIL_GOMP_UPDATE
+WHYWAIT_DETAIL_GOMP_UNOBSERVED(before_gcc_4_9, void, GOMP_parallel_end, (void), ())
+#undef WHYWAIT_DETAIL_GOMP_UNOBSERVED
 
 #undef WHYWAIT_DETAIL_GOMP_SITE
 #undef WHYWAIT_DETAIL_GOMP_KEPT

@@ -2242,12 +2242,20 @@ struct location_base {
   uint64_t processor_ns;  ///< processor time of its threads that have ended
 };
 
+/// Parts of OpenMP that <whywait/gomp.hpp> does not observe.
+namespace openmp_part {
+enum : uint32_t { copyprivate, doacross, cancellable, locked_atomic, device, before_gcc_4_9, count_ };
+}
+
 /// What an interposer of pthread functions leaves besides records.
 struct interposed_objects {
   uint32_t active;    ///< 1: there is one
   uint32_t replaced;  ///< objects that threads had waited for, forgotten because their table was full
   uint32_t lost;      ///< waits on objects for which the table had no room
   uint32_t large_teams;  ///< 1: there were OpenMP teams that are too large to be recorded
+  uint32_t openmp;  ///< parts of OpenMP that were used and are not observed: bit 1 << openmp_part
+
+  bool used(uint32_t part) const noexcept { return (__atomic_load_n(&openmp, __ATOMIC_RELAXED) >> part & 1u) != 0; }
 };
 
 /// What all modules (executable, shared libraries, plugins) of one process share.
@@ -57184,6 +57192,39 @@ struct other_threads {
 
 #endif
 
+// ---- whywait/finalize/unseen_openmp.hpp
+#ifndef WHYWAIT_FINALIZE_UNSEEN_OPENMP_HPP
+#define WHYWAIT_FINALIZE_UNSEEN_OPENMP_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// Names the parts of OpenMP that the program used and that are not observed. `used(part)`: whether it did.
+template <class Used>
+void warn_of_openmp(reports::run_facts& facts, const Used& used) {
+  static constexpr const char* names[core::openmp_part::count_] = {"copyprivate",
+                                                                   "doacross loops",
+                                                                   "barriers of regions that can be cancelled",
+                                                                   "atomic operations that need a lock",
+                                                                   "target devices",
+                                                                   "parallel regions compiled by GCC before 4.9"};
+  std::string all;
+  for (std::uint32_t part = 0; part != core::openmp_part::count_; ++part)
+    if (used(part)) all += (all.empty() ? "" : ", ") + std::string(names[part]);
+  if (!all.empty()) facts.warnings.push_back("not observed of the program's OpenMP, so that waits there count as work: " + all);
+}
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
 // ---- whywait/report/run_settings.hpp
 #ifndef WHYWAIT_REPORT_RUN_SETTINGS_HPP
 #define WHYWAIT_REPORT_RUN_SETTINGS_HPP
@@ -57280,6 +57321,7 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
   struct {
     std::uint64_t calls, lost, mismatches, full, unordered, first_comers, several;
     std::int64_t other_threads, other_ns;
+    std::uint64_t openmp[core::openmp_part::count_];  // ranks that used them
   } counts = {all.calls,
               all.lost_records + all.lost_steps,
               0,
@@ -57288,14 +57330,17 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
               before.first_comers,
               __atomic_load_n(&process.several, __ATOMIC_ACQUIRE) || process.uses_threads ? 1u : 0u,
               0,
-              0};
+              0,
+              {}};
   const other_threads others = other_threads::of(*process.registry);
   counts.other_threads = std::max<std::int64_t>(0, others.count - before.joined_threads);
   const std::uint64_t apart = others.ticks > before.joined_ticks ? others.ticks - before.joined_ticks : 0;
   counts.other_ns = static_cast<std::int64_t>(static_cast<double>(apart) * all.history.clock.ns_per_tick);
   for (const thread_records& l : all.threads) counts.mismatches += l.mismatched_ends;
   if (const record::ended_threads* const ended = process.registry->ended) counts.mismatches += ended->mismatches;
-  team.all_reduce(&counts, 9, MPI_UINT64_T, MPI_SUM);
+  for (std::uint32_t part = 0; part != core::openmp_part::count_; ++part)
+    counts.openmp[part] = process.registry->interposed.used(part) ? 1 : 0;
+  team.all_reduce(&counts, static_cast<int>(sizeof counts / sizeof counts.calls), MPI_UINT64_T, MPI_SUM);
   double worst_error_ns = all.history.clock.error_ns;
   team.all_reduce(&worst_error_ns, 1, MPI_DOUBLE, MPI_MAX);
   // The minimum over ranks of the time at which memory first ran out, and whether any rank is still out of memory.
@@ -57351,6 +57396,7 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
                              base::counted(static_cast<std::int64_t>(counts.unordered), "interval") +
                              " between MPI calls only counts are known; increase WHYWAIT_MEMORY (now " +
                              base::memory(process.registry->config.memory_bytes) + ")");
+  warn_of_openmp(facts, [&counts](std::uint32_t part) { return counts.openmp[part] != 0; });
   const std::string mismatch = detail::first_mismatch(process, team);
   if (counts.mismatches != 0)
     facts.warnings.push_back(base::counted(static_cast<std::int64_t>(counts.mismatches), "region does", "regions do") +
@@ -72092,6 +72138,7 @@ inline reports::run_facts facts_of(core::registry& registry, const solo_records&
     reports::name_not_counted(facts, here->calls->counter.offered(), here->calls->counter.refused());
   reports::add_settings(facts);
   warn_of_interposing(registry, facts);
+  finalize::warn_of_openmp(facts, [&registry](std::uint32_t part) { return registry.interposed.used(part); });
   if (all.first_closed_ticks != 0)
     facts.warnings.push_back(
         "the record buffer was full after " +

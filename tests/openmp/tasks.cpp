@@ -1,8 +1,9 @@
 // timeout: 60
 // stderr ~ whywait · tasks_\w+ · \d threads
+// file report.json ~ "not observed of the program's OpenMP, so that waits there count as work: copyprivate, doacross loops, barriers of regions that can be cancelled, atomic operations that need a lock, target devices, parallel regions compiled by GCC before 4.9"
 //
 // Tasks of OpenMP do what they do without whywait: arguments, their copies and alignment, dependences, reductions, groups, loops in all
-// directions, nested regions, exceptions. Compiled with g++ only: <whywait/ompt.hpp> changes no task.
+// directions, nested regions, exceptions. The report names what is not observed. Compiled with g++ only: <whywait/ompt.hpp> changes no task.
 #include <whywait/gomp.hpp>
 #include <whywait/whywait.hpp>
 
@@ -175,9 +176,54 @@ void events() {
   }
 }
 
+extern "C" {
+void GOMP_parallel_start(void (*)(void*), void*, unsigned);  // as GCC before 4.9 called it
+void GOMP_parallel_end(void);
+void GOMP_target_ext(int, void (*)(void*), std::size_t, void**, std::size_t*, unsigned short*, unsigned, void**, void**);
+}
+std::atomic<int> runs{0};
+void count_run(void*) { ++runs; }
+
+void not_observed() {
+  std::atomic<int> sum{0};
+  long double exact = 0;
+  int turn = 0;
+#pragma omp parallel num_threads(2)
+  {
+    int value = 0;
+#pragma omp single copyprivate(value)
+    value = 3;
+    sum += value;
+#pragma omp for ordered(1) schedule(static, 1)
+    for (int k = 0; k < 10; ++k) {
+#pragma omp ordered depend(sink : k - 1)
+      expect(turn == k, "iterations of a doacross loop are in order");
+      ++turn;
+#pragma omp ordered depend(source)
+    }
+#pragma omp atomic
+    exact += 1;
+  }
+  expect(sum == 6 && turn == 10 && exact == 2, "copyprivate, doacross loops and atomic operations");
+#pragma omp parallel num_threads(2)
+  {
+    ++sum;
+#pragma omp barrier
+    expect(sum == 8, "a barrier that can be cancelled");
+#pragma omp cancel parallel if (sum == 0)
+  }
+  GOMP_parallel_start(count_run, nullptr, 2);
+  count_run(nullptr);
+  GOMP_parallel_end();
+  expect(runs == 2, "a region in two calls");
+  GOMP_target_ext(omp_get_initial_device(), count_run, 0, nullptr, nullptr, nullptr, 0, nullptr, nullptr);
+  expect(runs == 3, "a device");
+}
+
 }  // namespace
 
 int main() {
+  not_observed();
   omp_set_max_active_levels(2);
   for (int round = 0; round != 20; ++round) {
     long result = 0;

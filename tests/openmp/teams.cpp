@@ -1,6 +1,7 @@
 // timeout: 60
 // stderr ~ whywait · teams_\w+ · \d threads
 // stderr ~ thread barrier
+// stderr !~ not observed of the program's OpenMP
 // tries 3
 //
 // Teams of OpenMP whose threads wait for a known time because of a known block. The program measures its own waits, and compares

@@ -38,12 +38,20 @@ struct location_base {
   uint64_t processor_ns;  ///< processor time of its threads that have ended
 };
 
+/// Parts of OpenMP that <whywait/gomp.hpp> does not observe.
+namespace openmp_part {
+enum : uint32_t { copyprivate, doacross, cancellable, locked_atomic, device, before_gcc_4_9, count_ };
+}
+
 /// What an interposer of pthread functions leaves besides records.
 struct interposed_objects {
   uint32_t active;    ///< 1: there is one
   uint32_t replaced;  ///< objects that threads had waited for, forgotten because their table was full
   uint32_t lost;      ///< waits on objects for which the table had no room
   uint32_t large_teams;  ///< 1: there were OpenMP teams that are too large to be recorded
+  uint32_t openmp;  ///< parts of OpenMP that were used and are not observed: bit 1 << openmp_part
+
+  bool used(uint32_t part) const noexcept { return (__atomic_load_n(&openmp, __ATOMIC_RELAXED) >> part & 1u) != 0; }
 };
 
 /// What all modules (executable, shared libraries, plugins) of one process share.

@@ -6,6 +6,7 @@
 #include <whywait/finalize/collect.hpp>
 #include <whywait/finalize/other_threads.hpp>
 #include <whywait/finalize/team.hpp>
+#include <whywait/finalize/unseen_openmp.hpp>
 #include <whywait/record/location.hpp>
 #include <whywait/record/mismatch.hpp>
 #include <whywait/report/model.hpp>
@@ -85,6 +86,7 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
   struct {
     std::uint64_t calls, lost, mismatches, full, unordered, first_comers, several;
     std::int64_t other_threads, other_ns;
+    std::uint64_t openmp[core::openmp_part::count_];  // ranks that used them
   } counts = {all.calls,
               all.lost_records + all.lost_steps,
               0,
@@ -93,14 +95,17 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
               before.first_comers,
               __atomic_load_n(&process.several, __ATOMIC_ACQUIRE) || process.uses_threads ? 1u : 0u,
               0,
-              0};
+              0,
+              {}};
   const other_threads others = other_threads::of(*process.registry);
   counts.other_threads = std::max<std::int64_t>(0, others.count - before.joined_threads);
   const std::uint64_t apart = others.ticks > before.joined_ticks ? others.ticks - before.joined_ticks : 0;
   counts.other_ns = static_cast<std::int64_t>(static_cast<double>(apart) * all.history.clock.ns_per_tick);
   for (const thread_records& l : all.threads) counts.mismatches += l.mismatched_ends;
   if (const record::ended_threads* const ended = process.registry->ended) counts.mismatches += ended->mismatches;
-  team.all_reduce(&counts, 9, MPI_UINT64_T, MPI_SUM);
+  for (std::uint32_t part = 0; part != core::openmp_part::count_; ++part)
+    counts.openmp[part] = process.registry->interposed.used(part) ? 1 : 0;
+  team.all_reduce(&counts, static_cast<int>(sizeof counts / sizeof counts.calls), MPI_UINT64_T, MPI_SUM);
   double worst_error_ns = all.history.clock.error_ns;
   team.all_reduce(&worst_error_ns, 1, MPI_DOUBLE, MPI_MAX);
   // The minimum over ranks of the time at which memory first ran out, and whether any rank is still out of memory.
@@ -156,6 +161,7 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
                              base::counted(static_cast<std::int64_t>(counts.unordered), "interval") +
                              " between MPI calls only counts are known; increase WHYWAIT_MEMORY (now " +
                              base::memory(process.registry->config.memory_bytes) + ")");
+  warn_of_openmp(facts, [&counts](std::uint32_t part) { return counts.openmp[part] != 0; });
   const std::string mismatch = detail::first_mismatch(process, team);
   if (counts.mismatches != 0)
     facts.warnings.push_back(base::counted(static_cast<std::int64_t>(counts.mismatches), "region does", "regions do") +

@@ -19,6 +19,7 @@
 #include <whywait/finalize/fault_cost.hpp>
 #include <whywait/finalize/process_names.hpp>
 #include <whywait/finalize/ran_code.hpp>
+#include <whywait/finalize/unseen_openmp.hpp>
 #include <whywait/report/assemble.hpp>
 #include <whywait/report/files.hpp>
 #include <whywait/report/plain_result.hpp>
@@ -85,6 +86,7 @@ inline reports::run_facts facts_of(core::registry& registry, const solo_records&
     reports::name_not_counted(facts, here->calls->counter.offered(), here->calls->counter.refused());
   reports::add_settings(facts);
   warn_of_interposing(registry, facts);
+  finalize::warn_of_openmp(facts, [&registry](std::uint32_t part) { return registry.interposed.used(part); });
   if (all.first_closed_ticks != 0)
     facts.warnings.push_back(
         "the record buffer was full after " +
