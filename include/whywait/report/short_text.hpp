@@ -82,7 +82,7 @@ class short_writer {
     if (shares_processors(r_)) add(all, sharing_words(r_), "  ", o_.red());
     std::size_t verdicts = 0;
     for (const verdict_entry& v : r_.verdict)
-      if (verdicts++ < most_verdicts()) add(all, base::printable(sentence(r_, v)), "  ", o_.bold());
+      if (verdicts++ < most_verdicts()) add_verdict(all, v);
     const bool quiet = is_quiet(r_, o_);
     if (quiet) add(all, quiet_words(r_, o_), "  ", nothing_worth_changing(r_, o_) ? o_.green() : "");
     else add(all, no_verdict_words(r_), "  ");
@@ -104,10 +104,15 @@ class short_writer {
            std::size_t deeper = 0) const {
     add(to, text, margin, colour, deeper, most_of_text());
   }
+  // What it saves is never left out.
+  void add_verdict(part& to, const verdict_entry& v) const {
+    const std::string saves = sentence(r_, v).substr(v.claim.size());
+    add(to, base::printable(v.claim) + saves, "  ", o_.bold(), 0, std::max<std::size_t>(2, most_of_text()), saves);
+  }
   void add(part& to, const std::string& text, const std::string& margin, const char* colour, std::size_t deeper,
-           std::size_t most) const {
+           std::size_t most, const std::string& end = {}) const {
     if (text.empty()) return;
-    const std::string rest(base::display_width(margin) + deeper, ' '), words = shortened(text, margin, rest, most);
+    const std::string rest(base::display_width(margin) + deeper, ' '), words = shortened(text, margin, rest, most, end);
     std::string lines = base::wrap(words, o_.columns, margin, rest);
     if (*colour != '\0') {
       lines.pop_back();
@@ -127,8 +132,9 @@ class short_writer {
     }
     return lines;
   }
-  // The beginning of a text, in at most `most` lines.
-  static std::string shortened(const std::string& text, const std::string& margin, const std::string& rest, std::size_t most) {
+  // The beginning of a text and its `end`, in at most `most` lines.
+  static std::string shortened(const std::string& text, const std::string& margin, const std::string& rest, std::size_t most,
+                               const std::string& end) {
     if (most == unlimited || lines_of(base::wrap(text, columns, margin, rest)) <= most) return text;
     std::string kept = text.substr(0, most * columns * 4);  // a character has at most 4 bytes
     const auto one_character = [&kept] {
@@ -136,13 +142,13 @@ class short_writer {
       kept.pop_back();
     };
     if (kept.size() < text.size()) one_character();  // it may be incomplete
-    while (!kept.empty() && lines_of(base::wrap(kept + " ...", columns, margin, rest)) > most) {
+    while (!kept.empty() && lines_of(base::wrap(kept + " ..." + end, columns, margin, rest)) > most) {
       const std::size_t space = kept.find_last_of(' ');
       const std::size_t word = space == std::string::npos ? 0 : space + 1;
       if (base::display_width(std::string_view(kept).substr(word)) > columns / 2) one_character();
       else kept.resize(word == 0 ? 0 : space);
     }
-    return kept + " ...";
+    return kept + " ..." + end;
   }
 
   std::string efficiency(bool quiet) const {

@@ -103,7 +103,8 @@ struct code_spread {
     if (decides(parts.preempted_ns)) {
       out.excess = "shared";
       out.delay_ns = parts.preempted_ns;
-    } else if (decides(parts.kernel_ns) && parts.kernel_ns >= explain::least_kernel_ns) {
+    } else if (2 * static_cast<double>(parts.kernel_ns) >= excess * (1 + kernel_share_of_others(*use)) &&
+               parts.kernel_ns >= explain::least_kernel_ns) {
       out.excess = parts.more_faults * most_ns_of_fault >= parts.kernel_ns ? "faults" : "system";
       out.more_system_ns = parts.kernel_ns;
       out.more_faults = parts.more_faults;
@@ -133,6 +134,15 @@ struct code_spread {
         slower += others;
     }
     return all >= 0.1 * static_cast<double>(slow.most_ns) && slower >= 0.9 * all;
+  }
+
+  // More of the same work has more time in the kernel as well, in this proportion.
+  static double kernel_share_of_others(const code_use& use) noexcept {
+    const auto of_others = [&use](core::code_count what) {
+      return static_cast<double>(use.counts[what] - use.most_counts[what]);
+    };
+    const double all = of_others(core::code_count::read_ns);
+    return all > 0 ? std::clamp(of_others(core::code_count::system_ns) / all, 0.0, 1.0) : 0;
   }
 
   // The rank with the most time against the mean of the others that run the block.

@@ -182,6 +182,10 @@ TEST_CASE("why a rank is slower is what was counted of the block, if that is hal
   CHECK(problem(counts_of(0, 500, 10000), 100) == "faults");
   CHECK(problem(counts_of(0, 500, 9999), 100) == "system");
   CHECK(problem(counts_of(0, 499, 10000), 100) == "speed");
+  // More work has more time in the kernel if each piece has some: of 500 in 1000 ms, 1000 in 2000 ms are nothing special.
+  CHECK(problem(counts_of(0, 1000, 0), 0, counts_of(0, 500, 0)) == "unknown");
+  CHECK(problem(counts_of(0, 1240, 0), 0, counts_of(0, 500, 0)) == "unknown");
+  CHECK(problem(counts_of(0, 1250, 0), 0, counts_of(0, 500, 0)) == "system");
   const auto processor = [](std::int64_t seconds, std::int64_t instructions, std::int64_t cycles) {
     core::code_counts out{};
     out[core::code_count::counted_ns] = seconds * 1000 * sample::ms;
@@ -241,13 +245,13 @@ TEST_CASE("time in the kernel is compared with the other ranks that run the bloc
   for (int rank = 0; rank < 4; ++rank) {
     const base::pod_vector<rules::rank_code> own = {code_with(rank < 2 ? sample::pack : sample::compute,
                                                               rank == 2 ? 2000 : 1000, 0,
-                                                              counts_of(0, rank == 2 ? 700 : 200, rank == 2 ? 70000 : 20000))};
+                                                              counts_of(0, rank == 2 ? 800 : 200, rank == 2 ? 80000 : 20000))};
     code.merge(rules::code_of(rank, own));
   }
   const auto spread = rules::code_spread::of(code.find(sample::compute), code, 2, 1000 * sample::ms);
   CHECK(std::string(spread.excess) == "faults");
-  CHECK(spread.more_system_ns == 500 * sample::ms);
-  CHECK(spread.more_faults == 50000);
+  CHECK(spread.more_system_ns == 600 * sample::ms);
+  CHECK(spread.more_faults == 60000);
 }
 
 TEST_CASE("a rank is compared with the others that run the block; code of few ranks is not uneven but theirs alone") {
