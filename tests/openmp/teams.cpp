@@ -2,6 +2,7 @@
 // stderr ~ whywait · teams_\w+ · \d threads
 // stderr ~ thread barrier
 // stderr !~ not observed of the program's OpenMP
+// stderr ~ (?m)^ +\d{2,3} waits and releases of threads
 // tries 3
 //
 // Teams of OpenMP whose threads wait for a known time because of a known block. The program measures its own waits, and compares
@@ -50,13 +51,21 @@ struct meeting {
   }
 };
 
+/// All members go on together, so that what wakes one of them late is no part of the next wait.
+void gather(std::atomic<int>& came, int round) {
+  ++came;
+  while (came < members * (round + 1)) nap(1);
+}
+
 // One member works longer than the others before the end of a region.
 void uneven_region() {
   expectation e{"", "thread_barrier", {}, {{"late at the end", 1.0}}};
+  std::atomic<int> came{0};
   for (int i = 0; i != rounds; ++i) {
     meeting met;
 #pragma omp parallel num_threads(members)
     {
+      gather(came, i);
       if (omp_get_thread_num() == late) work("late at the end", 40);
       met.come();
     }
@@ -67,9 +76,11 @@ void uneven_region() {
 
 void explicit_barrier() {
   expectation e{"at barrier", "thread_barrier", {}, {{"late at barrier", 1.0}}};
+  std::atomic<int> came{0};
 #pragma omp parallel num_threads(members)
   for (int i = 0; i != rounds; ++i) {
     static meeting met;
+    gather(came, i);
     if (omp_get_thread_num() == late) work("late at barrier", 40);
     {
       const whywait::region inside("at barrier");
@@ -100,6 +111,39 @@ void uneven_loop() {
 #pragma omp single
     met.add_to(e);
   }
+  all.push_back(e);
+}
+
+// The same with a sum of all members. The runtime may have several barriers for it: members may wait longer than for the last iteration.
+void uneven_reduction() {
+  expectation e{"sum", "thread_barrier", {}, {}};
+  e.waited.until = 0;
+  long sum = 0;
+#pragma omp parallel num_threads(members)
+  for (int i = 0; i != rounds; ++i) {
+    static meeting met;
+    static time_point left[members];
+    {
+      const whywait::region inside("sum");
+#pragma omp for schedule(static, 1) reduction(+ : sum)
+      for (int k = 0; k < members; ++k) {
+        if (k == late) work("long part", 40);
+        sum += k;
+        met.come();
+      }
+    }
+    left[omp_get_thread_num()] = clock::now();
+#pragma omp barrier
+#pragma omp single
+    {
+      expectation one;
+      met.add_to(one);
+      e.waited.until += one.waited.seconds;
+      for (int m = 0; m != members; ++m) e.waited.seconds += seconds(met.came[m], left[m]);
+      e.waited.count += one.waited.count;
+    }
+  }
+  if (sum != rounds * members * (members - 1) / 2) std::abort();
   all.push_back(e);
 }
 
@@ -158,6 +202,7 @@ void explicit_lock() {
     } else {
       while (holds != i) nap(1);
       nap(3);
+      if (omp_test_lock(&lock)) std::abort();
       const whywait::region inside("wants lock");
       const time_point begin = clock::now();
       e.waited([&] { omp_set_lock(&lock); });
@@ -170,8 +215,37 @@ void explicit_lock() {
   all.push_back(e);
 }
 
-#ifndef __clang__
-// The same with a nested lock, which the holder takes twice.
+// Members that did not get a lock do not wait for it: taking it leaves no records.
+void tried_locks() {
+  omp_lock_t lock;
+  omp_nest_lock_t nested;
+  omp_init_lock(&lock);
+  omp_init_nest_lock(&nested);
+#pragma omp parallel num_threads(2)
+  {
+    if (omp_get_thread_num() == late) {
+      omp_set_lock(&lock);
+      omp_set_nest_lock(&nested);
+    }
+#pragma omp barrier
+    if (omp_get_thread_num() != late && (omp_test_lock(&lock) || omp_test_nest_lock(&nested) != 0)) std::abort();
+#pragma omp barrier
+    if (omp_get_thread_num() == late) {
+      omp_unset_nest_lock(&nested);
+      omp_unset_lock(&lock);
+      for (int i = 0; i != 2000; ++i) {
+        omp_set_lock(&lock);
+        omp_set_nest_lock(&nested);
+        omp_unset_nest_lock(&nested);
+        omp_unset_lock(&lock);
+      }
+    }
+  }
+  omp_destroy_nest_lock(&nested);
+  omp_destroy_lock(&lock);
+}
+
+// The same as explicit_lock with a nested one, which the holder takes twice.
 void nested_lock() {
   expectation e{"wants nested lock", "mutex_contention", {}, {{"locked twice", 1.0}}};
   e.waited.until = 0;
@@ -199,6 +273,7 @@ void nested_lock() {
     } else {
       while (holds != i) nap(1);
       nap(3);
+      if (omp_test_nest_lock(&lock) != 0) std::abort();
       const whywait::region inside("wants nested lock");
       const time_point begin = clock::now();
       e.waited([&] { omp_set_nest_lock(&lock); });
@@ -210,7 +285,6 @@ void nested_lock() {
   omp_destroy_nest_lock(&lock);
   all.push_back(e);
 }
-#endif
 
 // Iterations in order: each waits until the one before has left the ordered part.
 void ordered_loop() {
@@ -288,7 +362,8 @@ void task_group() {
   all.push_back(e);
 }
 
-#ifndef __clang__
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"  // of clang, in the code that it makes of a taskloop
 // The tasks of a loop: the member that began it has done its part.
 void task_loop() {
   expectation e{"waits for loop", "latch", {}, {{"long part", 1.0}}};
@@ -300,7 +375,7 @@ void task_loop() {
     const whywait::region inside("waits for loop");
     e.waited.count = 1;
 #pragma omp taskloop num_tasks(2) shared(begun, begin, ended)
-    for (int k = 7; k > 1; k -= 3) {
+    for (long k = 7; k > 1; k -= 3) {
       ++begun;
       while (begun != 2) nap(1);
       if (omp_get_thread_num() == 0) {
@@ -316,6 +391,7 @@ void task_loop() {
   }
   all.push_back(e);
 }
+#pragma GCC diagnostic pop
 
 // A member that waits at a barrier runs a task: its wait is that for the task. Then the other one waits for the task.
 void task_in_barrier() {
@@ -354,7 +430,43 @@ void task_in_barrier() {
   all.push_back(first);
   all.push_back(second);
 }
-#endif
+
+// Tasks that members run at the end of a region are work. What is left is the wait for the last of them.
+void tasks_at_end() {
+  expectation e{"at end", "thread_barrier", {}, {{"task at end", 1.0}}};
+  time_point came[2], ended[2];
+  double worked[2] = {};
+  std::atomic<int> begun{0};
+#pragma omp parallel num_threads(2)
+  {
+    const int here = omp_get_thread_num();
+    if (here == 0) {
+      for (const int ms : {30, 120, 30}) {
+#pragma omp task firstprivate(ms) shared(ended, worked, begun)
+        {
+          const time_point begin = clock::now();
+          for (++begun; begun < 2;) nap(1);  // both members run tasks
+          work("task at end", ms);
+          const int by = omp_get_thread_num();
+          ended[by] = clock::now();
+          worked[by] += seconds(begin, ended[by]);
+        }
+      }
+    }
+    whywait::begin("at end");
+    came[here] = clock::now();
+  }
+#pragma omp parallel num_threads(2)
+  whywait::end("at end");
+  const time_point end = std::max(ended[0], ended[1]);
+  e.waited.until = 0;
+  for (int i = 0; i != 2; ++i) {
+    e.waited.seconds += seconds(came[i], end) - worked[i];
+    e.waited.until += seconds(std::max(came[i], ended[i]), end);
+  }
+  e.waited.count = 2;
+  all.push_back(e);
+}
 
 }  // namespace
 
@@ -367,16 +479,17 @@ int main() {
   }
   explicit_barrier();
   uneven_loop();
+  uneven_reduction();
   critical_section();
   explicit_lock();
+  tried_locks();
   ordered_loop();
   task_wait();
   task_group();
-#ifndef __clang__
   nested_lock();
   task_loop();
   task_in_barrier();
-#endif
+  tasks_at_end();
   const whywait::result found = whywait::report();
   for (const expectation& e : all) slept::check(found, e);
   return slept::failures == 0 ? 0 : 1;

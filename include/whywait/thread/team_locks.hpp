@@ -99,6 +99,14 @@ inline void have_lock(const sync_site& site, team_lock* lock) noexcept {
   call.finish(r);
 }
 
+/// It holds the lock that it wanted already.
+inline void want_no_lock(team_lock* lock) noexcept {
+  team_thread& here = this_thread_in_team();
+  if (lock == nullptr || here.wanted == 0) return;
+  here.wanted = 0;
+  __atomic_fetch_sub(&lock->watch.waiters, 1u, __ATOMIC_RELAXED);
+}
+
 /// It took the lock, which it had not waited for.
 inline void have_free_lock(const sync_site& site, team_lock* lock) noexcept {
   if (lock == nullptr || recorder() == nullptr) return;

@@ -46,7 +46,7 @@ struct team {
   struct member {
     record::location* at;  ///< null: not recorded, or by the member alone
     uint64_t ended;  ///< when it came to the end of the region
-    task_set children;  ///< with ompt.hpp also their descendants
+    task_set children;
     uint32_t last;  ///< it was the last to come to the end
   };
   uint32_t members;
@@ -58,7 +58,7 @@ struct team {
   uint32_t outer_number;
   task_set *outer_children, *outer_group;  ///< of the task that began the region
   uint32_t outer_lost_groups;
-  uint32_t tasks;  ///< that have not ended (gomp.hpp)
+  uint32_t tasks;  ///< that have not ended
   uint32_t left;  ///< barriers that a member has left
   uint32_t task_waits;  ///< threads in taskwait and at the end of task groups
   uint32_t busy;  ///< of all that wait: threads that run tasks meanwhile
@@ -76,7 +76,7 @@ struct team_thread {
   uint32_t number;  ///< of the thread in `current`
   uint32_t phase;  ///< of the barrier at which it waits
   uint64_t begun;  ///< when that wait began; 0: it does not wait
-  const void* waiting;  ///< what the wait belongs to, if the thread may run tasks meanwhile
+  task_set* waiting;  ///< the tasks for which it waits (ompt.hpp)
   uint64_t wanted;  ///< when the thread wanted a lock; 0: it wants none
   bool looked;  ///< at its holder
   const void* place;  ///< where it waits
