@@ -37418,14 +37418,14 @@ class fact_maker {
         program_.shared_processors ? program_.without_processor_ns / std::max<std::int64_t>(1, ranks_) : 0;
     return std::min({found_.total_ns, found_.total_ns - static_cast<std::int64_t>(useful) + without, program_.most_divided_ns});
   }
-  // What other times or another order of calls save at most: the rank that computes longest remains.
-  std::int64_t by_order() const noexcept {
-    if (!program_.useful_known) return INT64_MAX;
-    std::int64_t computing_ns =
-        static_cast<std::int64_t>(std::min(1.0, found_.efficiency.communication) * static_cast<double>(found_.total_ns));
+  // What another order of calls saves at most: the rank that computes longest remains. A thread beside MPI may run to the end anyway.
+  std::int64_t by_order(explain::pattern why) const noexcept {
+    const bool beside_mpi = why >= explain::pattern::mutex_contention && !base::ranks_are_threads();
+    if (!program_.useful_known || spreads_work(why) || beside_mpi) return INT64_MAX;
+    double computing = std::min(1.0, found_.efficiency.communication) * static_cast<double>(found_.total_ns);
     if (program_.shared_processors)  // it computed for less than it was outside MPI
-      computing_ns = program_.code != nullptr ? program_.code->whole.most_ns - program_.code->whole.most_delay_ns : 0;
-    return computing_ns > 0 ? std::max<std::int64_t>(0, found_.total_ns - computing_ns) : INT64_MAX;
+      computing = program_.code != nullptr ? double(program_.code->whole.most_ns - program_.code->whole.most_delay_ns) : 0;
+    return computing >= 1 ? std::max(std::int64_t{0}, found_.total_ns - static_cast<std::int64_t>(computing)) : INT64_MAX;
   }
 
   void wait(std::size_t index) {
@@ -37516,7 +37516,7 @@ class fact_maker {
     if (longest_waiter > 0) avoidable = std::min(avoidable, longest_waiter);
     if (used > 0 && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
     if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
-    if (!spreads_work(e.why)) avoidable = std::min(avoidable, by_order());
+    avoidable = std::min(avoidable, by_order(e.why));
     w.set("avoidable", seconds(avoidable)).set("ranks", ranks_);
     w.set("noise", processor_noise::least_effect(program_.noise.all_ns, seconds(found_.longest_ns)));
     // Without facts about the program it may work before its sends.
@@ -37624,12 +37624,12 @@ class fact_maker {
   std::int64_t ranks_;
   explain::block_names names_;
   program_facts program_;
-  base::key_map on_path_;              ///< indices in the critical path by block
-  base::key_map balanced_;             ///< indices in balances by block
-  base::key_map sites_;                ///< number of each call site
-  base::key_map kinds_;                ///< indices in all_shapes_
+  base::key_map on_path_;  ///< indices in the critical path by block
+  base::key_map balanced_;  ///< indices in balances by block
+  base::key_map sites_;  ///< number of each call site
+  base::key_map kinds_;  ///< indices in all_shapes_
   base::pod_vector<std::int64_t> all_shapes_;  ///< time of all waits of one kind
-  base::key_map waiters_;              ///< indices in waiting_ by kind and rank
+  base::key_map waiters_;  ///< indices in waiting_ by kind and rank
   base::pod_vector<std::int64_t> waiting_;
   base::pod_vector<std::int64_t> longest_waiters_;  ///< by kind: the time of the rank that waited most
 };

@@ -360,6 +360,8 @@ TEST_CASE("calling something earlier saves no more than the run is longer than w
   CHECK(saving(9600, 0, true) == doctest::Approx(0.4));
   CHECK(saving(9600, 100, true) == doctest::Approx(0.5));
   CHECK(saving(9600, 5000, true) == doctest::Approx(2.0 / 3));  // then the rank that waited most sets the limit
+  o.waits[0].why = whywait::explain::pattern::mutex_contention;  // of a thread that may run as long as its rank
+  CHECK(saving(9600, 0, false) == doctest::Approx(2.0 / 3));
 }
 
 TEST_CASE("the guilty rank is named, not all that were late") {
