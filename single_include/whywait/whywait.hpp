@@ -3933,10 +3933,13 @@ class code_counter {
     open();
     last_ = read();
   }
-  /// The thread has just begun: what it did so far counts.
+  /// The thread has just begun: what it does from now on counts. Threads are created faster than they get a processor, which is not
+  /// the code's. About 6 us.
   void begin_thread() noexcept {
+    const kept_errno kept;
     stop();
     fresh_ = true;
+    read_delay_once(last_.counts);
   }
   /// The thread ends. Closes all files.
   void stop() noexcept {
@@ -3971,6 +3974,7 @@ class code_counter {
   /// A long call, or a pause, ended at `now`: what was counted in it is not the code's.
   __attribute__((noinline, cold)) void end_call(uint64_t now) noexcept {
     const kept_errno kept;
+    if (state_ == met && fresh_) open();
     if (state_ != reading || !is_own_thread()) return;
     last_ = read();
     due_ = now;  // code between two long calls is read, however short it is
@@ -3978,7 +3982,8 @@ class code_counter {
 
   /// Of long stretches of code, and what was counted shortly before them; up to the last call.
   const core::code_counts& own() const noexcept { return own_; }
-  bool is_open() const noexcept { return state_ == reading; }
+  /// Whether long calls are read.
+  bool reads_calls() const noexcept { return state_ == reading || (state_ == met && fresh_); }
   /// What the machine counts, a bit for each core::code_count.
   uint32_t offered() const noexcept {
     if (state_ != reading) return 0;
@@ -4014,12 +4019,15 @@ class code_counter {
   };
 
   // Before the first call nothing is known of a thread. False: it is too young for files of its own. What the kernel counted since
-  // it was met, or since it began, is counted all the same; of a thread that was not seen to begin without `delay_ns`.
+  // it was met, or since it began, is counted all the same.
   bool meet(uint64_t now) noexcept {
     if (state_ == met) {
-      core::code_counts first = last_.counts;
+      if (now < old_ && !was_switched()) {
+        due_ = now + long_ticks_;
+        return false;
+      }
+      const core::code_counts first = last_.counts;
       open();
-      if (!fresh_) first[core::code_count::delay_ns] = last_.counts[core::code_count::delay_ns];
       last_.counts = first;
       return true;
     }
@@ -4027,16 +4035,24 @@ class code_counter {
     file_ = -1;
     core::code_counts so_far = {};
     uint64_t least = ~uint64_t(0);
-    for (int i = 0; i != 4; ++i) {  // another thread may have the processor during one of them
+    for (int i = 0; i != 2; ++i) {  // another thread may have the processor during one of them
       const uint64_t begin = core::cycle_clock::now();
       read_kernel(so_far);
       const uint64_t ticks = core::cycle_clock::now() - begin;
       if (ticks < least) least = ticks;
     }
-    due_ = now + readings_before * least;
-    long_ticks_ = ~uint64_t(0);
-    if (!fresh_) last_.counts = so_far;
+    old_ = now + readings_before * least;
+    long_ticks_ = fresh_ ? readings_between * least : ~uint64_t(0);
+    due_ = fresh_ ? now + long_ticks_ : old_;
+    if (fresh_) return false;
+    read_delay_once(so_far);
+    last_.counts = so_far;
     return false;
+  }
+  // Whether another thread had the processor meanwhile.
+  static bool was_switched() noexcept {
+    rusage used;
+    return getrusage(RUSAGE_THREAD, &used) == 0 && used.ru_nivcsw + used.ru_nvcsw != 0;
   }
 
   static uint64_t inode_of(int file) noexcept {
@@ -4091,18 +4107,30 @@ class code_counter {
       set(core::code_count::faults, int64_t(used.ru_minflt) + int64_t(used.ru_majflt));
       set(core::code_count::sleeps, int64_t(used.ru_nvcsw));
     }
+    if (read_delay(out)) bits |= 1u << static_cast<uint32_t>(core::code_count::delay_ns);
+    return bits;
+  }
+  // Without a file of its own.
+  void read_delay_once(core::code_counts& out) noexcept {
+    file_ = open_delay();
+    read_delay(out);
+    if (file_ >= 0) syscall(SYS_close, file_);
+    file_ = -1;
+  }
+  bool read_delay(core::code_counts& out) const noexcept {
     char text[96];  // "<ns on a processor> <ns ready without one> <times>"
     const long size = file_ < 0 ? 0 : syscall(SYS_pread64, file_, text, sizeof text, 0L);
     long i = 0;
     while (i < size && text[i] != ' ') ++i;
-    if (++i >= size) return bits;
+    if (++i >= size) return false;
     int64_t delay = 0;
     for (; i < size && text[i] >= '0' && text[i] <= '9'; ++i) delay = 10 * delay + (text[i] - '0');
-    set(core::code_count::delay_ns, delay);
-    return bits;
+    out[core::code_count::delay_ns] = delay;
+    return true;
   }
 
   uint64_t due_ = 0, long_ticks_ = 0;  // first: each call reads them
+  uint64_t old_ = 0;  // from then on a thread has files in any case
   values last_ = {};
   core::code_counts own_ = {};
   processor_counters processor_ = {};
@@ -7540,7 +7568,7 @@ __attribute__((noinline, cold)) inline void end_counted_code(location& here, thr
 /// A long call ended at `now`: what was counted since the last reading belongs to no code.
 __attribute__((noinline, cold)) inline void end_counted_call(location& here, thread_facts& thread, const run_facts& run,
                                                              uint64_t now) noexcept {
-  if (!thread.counter.is_open()) return;
+  if (!thread.counter.reads_calls()) return;
   thread.counter.end_call(now);
   detail::keep_restart(here, run);
 }
@@ -17583,8 +17611,15 @@ class sync_call {
     return begin_;
   }
   uint64_t begun() const noexcept { return begin_; }
-  /// The calling thread has just begun: its counters count from there.
-  void begin_counting() noexcept { facts_->counter.begin_thread(); }
+  /// The calling thread has just begun: its counters count from there. Maps memory for its records first, for which threads that begin
+  /// together wait in the kernel.
+  void begin_counting() noexcept {
+    if (!run_->closed) {
+      static_cast<void>(at_->syncs.claim());
+      static_cast<void>(at_->steps.claim());
+    }
+    facts_->counter.begin_thread();
+  }
   /// Reads the counters of a thread that is about to wait; another one may store the record of that.
   __attribute__((noinline, cold)) static void read_counter(record::location& at, record::thread_facts& facts,
                                                            const record::run_facts& run, uint64_t now) noexcept {
@@ -17599,6 +17634,11 @@ class sync_call {
       const core::sync_record& last = at_->syncs[records - 1];
       if (last.begin + last.duration > begin_) begin_ = last.begin + last.duration;
     }
+  }
+  /// The same after a wait whose record another thread has stored: the two are long together.
+  void begin_after_wait(uint64_t ticks) noexcept {
+    begin_at(ticks);
+    follows_wait_ = true;
   }
   /// Shows readers of other threads what this one waits for, until `end`.
   void show_wait() noexcept {
@@ -17649,8 +17689,11 @@ class sync_call {
   /// Stores the record of the wait from `begin` to `end`: what the thread ran before belongs to the segment before it, what it
   /// runs from now on to the next. Null without memory.
   core::sync_record* store_wait(unsigned flags) noexcept {
+    const record::code_counter& counter = facts_->counter;
+    const bool is_long = follows_wait_ ? counter.is_due(end_) : own_ && counter.is_long(end_ - begin_);
+    const bool counted = is_long && end_counted_wait();
     core::sync_record* const r = store(end_ - begin_, flags);
-    if (own_ && facts_->counter.is_long(end_ - begin_)) record::end_counted_call(*at_, *facts_, *run_, end_);
+    if (counted) record::detail::keep_restart(*at_, *run_);
     at_->path.resume(end_);
     return r;
   }
@@ -17676,6 +17719,14 @@ class sync_call {
   }
 
  private:
+  // The wait lasts until the counters are read, so that what the thread loses its processor for is either in it or counted.
+  __attribute__((noinline, cold)) bool end_counted_wait() noexcept {
+    if (!facts_->counter.reads_calls()) return false;
+    facts_->counter.end_call(end_);
+    end_ = core::cycle_clock::now();
+    return true;
+  }
+
   core::sync_record* store(uint64_t duration, unsigned flags) noexcept {
     if (!at_->path.close_if_outside(begin_) || registry_->sources != nullptr)
       record::close_segment(*at_, *facts_, *run_, *registry_, begin_);
@@ -17709,7 +17760,7 @@ class sync_call {
   record::thread_facts* facts_ = nullptr;
   uint64_t begin_ = 0, end_ = 0;
   uint32_t number_ = 0;
-  bool open_ = false;
+  bool open_ = false, follows_wait_ = false;
 };
 
 }  // namespace threads
@@ -21505,8 +21556,13 @@ class code_readings {
     places_[block] = static_cast<std::uint32_t>(blocks_.size());
     blocks_.push_back({block, ns});
   }
-  /// A call took some time.
-  void called(std::int64_t ns) noexcept { calls_ns_ += ns > 0 ? ns : 0; }
+  /// A call took some time. What was counted of a thread begins with it.
+  void called(core::mpi_call call, std::int64_t ns) noexcept {
+    if (call == core::mpi_call::thread_begin) return restart();
+    calls_ns_ += ns > 0 ? ns : 0;
+  }
+  /// The thread was neither in a call nor in known code for some time.
+  void left(std::int64_t ns) noexcept { calls_ns_ += ns; }
 
   /// Takes a step; false: it is not one of a reading.
   bool take(const core::path_step& step) {
@@ -21628,7 +21684,7 @@ class location_steps {
     const core::sync_record& r = records_[at.next];
     const std::int64_t rest_ns = at.walk.leave_ns() - at.now_ns;
     if (r.duration != 0) enter(at, call_block(r.site), 1, rest_ns, 0, spend);
-    if (at.readings != nullptr) at.readings->called(at.walk.leave_ns() - at.walk.begin_ns());
+    if (at.readings != nullptr) at.readings->called(r.call, at.walk.leave_ns() - at.walk.begin_ns());
     if (!core::divides_no_code(r)) {
       at.previous_site = static_cast<std::int64_t>(r.site);
       at.visited = false;
@@ -33701,6 +33757,8 @@ struct not_understood {
 
 /// From this share of rank time on ranks that share processors are named before anything else.
 constexpr double least_sharing = 0.05;
+/// The same for threads: their time without a processor together, relative to the length of the run.
+constexpr double least_sharing_of_run = 0.1;
 
 /// Whether the ranks had to share processors so often that it changes what was measured.
 inline bool shares_processors(const not_understood& n, double location_seconds) noexcept {
@@ -36769,6 +36827,8 @@ struct code_use {
   std::int64_t most_delay_ns = 0;  ///< of all its own code: ready to run without a processor
   std::int64_t most_polls_ns = 0;  ///< its time between two polls of one call
   std::int64_t second_ns = 0;  ///< time of the rank with the second most
+  std::int64_t ran_ns = 0, most_ran_ns = 0;  ///< with a processor, as far as that was counted; of threads that are ranks
+  std::int64_t threads = 0, most_threads = 0;  ///< that had the ranks, one after the other
   std::int32_t ranks = 0, counting_ranks = 0;  ///< ranks that ran it; of these, with units of work
   std::int32_t most_rank = -1, most_processors = 0;
 
@@ -36781,6 +36841,8 @@ struct code_use {
       most_whole_ns = o.most_whole_ns;
       most_delay_ns = o.most_delay_ns;
       most_counts = o.most_counts;
+      most_ran_ns = o.most_ran_ns;
+      most_threads = o.most_threads;
       most_polls_ns = o.most_polls_ns;
       most_processors = o.most_processors;
       most_rank = o.most_rank;
@@ -36789,8 +36851,20 @@ struct code_use {
     visits += o.visits;
     work += o.work;
     counts.add(o.counts);
+    ran_ns += o.ran_ns;
+    threads += o.threads;
     ranks += o.ranks;
     counting_ranks += o.counting_ranks;
+  }
+
+  /// Of `among` ranks, what the one with the most time has above the mean because of what it ran itself: neither because it had no
+  /// processor, nor because more threads had its place. At most 0: nothing.
+  std::int64_t own_excess_ns(std::int64_t among) const noexcept {
+    const std::int64_t excess = most_ran_ns - ran_ns / std::max<std::int64_t>(1, among);
+    const std::int64_t others = threads - most_threads, other_ranks = ranks - 1;
+    if (others < 1 || other_ranks < 1 || most_threads * other_ranks <= others) return excess;
+    const double each = static_cast<double>(ran_ns - most_ran_ns) / static_cast<double>(others);  // of another thread
+    return std::min(excess, most_ran_ns - static_cast<std::int64_t>(each * static_cast<double>(most_threads)));
   }
 };
 static_assert(std::is_trivially_copyable<code_use>::value, "sent between ranks as bytes");
@@ -36871,8 +36945,7 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
         c.work += static_cast<std::int64_t>(s.work);
       }
       step = std::max(step, steps_end);
-      if (room_ns > 0 && here.thread != 0)
-        readings.called(room_ns);  // a thread counts with its marks, it may sleep between them
+      if (room_ns > 0 && here.thread != 0) readings.left(room_ns);  // a thread counts with its marks, it may sleep between them
       if (room_ns <= 0 || here.thread != 0) return read();
       const std::uint32_t number = between(from, site, [&](std::uint32_t a, std::uint32_t b) {
         return static_cast<std::uint32_t>(&in(explain::between_key(key_of(a), key_of(b))) - all.data());
@@ -36892,7 +36965,7 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
       const bool polls = explain::is_between_polls(here, i);
       compute(r.steps, walk.begin_ns(), end, polls);
       left_ns = walk.leave_ns();
-      readings.called(left_ns - walk.begin_ns());
+      readings.called(r.call, left_ns - walk.begin_ns());
       if (core::divides_no_code(r)) continue;
       from = r.site;
       visited = false;
@@ -36903,10 +36976,15 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
   so_far = std::move(all);
 }
 
-/// The code of one rank as a table.
-inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& code, processor_use processor = {}) {
+/// The code of one rank as a table. `threads`: that had the rank one after the other, if threads are ranks.
+inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& code, processor_use processor = {},
+                          std::int64_t threads = 0) {
   code_table out;
-  const auto enter = [rank, processor](const rank_code& c, std::int64_t whole_ns) {
+  const auto ran_ns_of = [threads](const rank_code& c) {
+    const std::int64_t delay_ns = threads > 0 ? c.counts[core::code_count::delay_ns] : 0;
+    return c.ns - std::min(std::max<std::int64_t>(0, delay_ns), c.ns);
+  };
+  const auto enter = [&](const rank_code& c, std::int64_t whole_ns) {
     code_use u;
     u.block = c.block;
     u.ns = u.most_ns = c.ns;
@@ -36917,20 +36995,26 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
     u.counts = u.most_counts = c.counts;
     u.most_polls_ns = c.polls_ns;
     u.most_processors = processor.processors;
+    u.ran_ns = u.most_ran_ns = ran_ns_of(c);
+    u.threads = u.most_threads = std::max<std::int64_t>(1, threads);
     u.most_rank = rank;
     u.ranks = 1;
     u.counting_ranks = c.work > 0 ? 1 : 0;
     return u;
   };
   rank_code whole;
+  std::int64_t ran_ns = 0;
   for (const rank_code& c : code) {
     whole.ns += c.ns;
     whole.counts.add(c.counts);
+    ran_ns += ran_ns_of(c);
   }
+  if (threads > 0) processor.own_delay_ns = whole.ns - ran_ns;
   for (const rank_code& c : code) {
     out.blocks.push_back(enter(c, whole.ns));
   }
   out.whole = enter(whole, whole.ns);
+  out.whole.ran_ns = out.whole.most_ran_ns = ran_ns;
   out.merge({});
   return out;
 }
@@ -37020,6 +37104,17 @@ struct code_spread {
     }
     if (2 * static_cast<double>(use->most_polls_ns) >= excess) return out;  // it may be waiting there
     out.above_mean_ns = use->most_ns - use->ns / ranks;
+    const std::int64_t own_ns = use->own_excess_ns(ranks);
+    const std::int64_t delay_ns = use->most_counts[core::code_count::delay_ns];
+    if (2 * own_ns < out.above_mean_ns) {  // not because of what it ran
+      const bool delayed = 2 * static_cast<double>(delay_ns) >= excess;
+      out.lead = delayed ? "one" : "even";
+      out.excess = delayed ? "shared" : "";
+      out.delay_ns = delayed ? delay_ns : 0;
+      if (!delayed) out.above_mean_ns = INT64_MAX;
+      return out;
+    }
+    out.above_mean_ns = std::min(out.above_mean_ns, own_ns);
     out.lead = others < 0.05 * most                                                                ? "alone"
                : 2 * use->ranks <= ranks && most * use->ranks < 1.1 * static_cast<double>(use->ns) ? "few"
                : most - static_cast<double>(use->second_ns) >= 0.5 * excess                        ? "one"
@@ -49562,11 +49657,18 @@ inline double understood_by(const result& r, bool understood) noexcept {
   return understood ? 1 - share : share;
 }
 
+/// Whether ranks had to share processors so often that it changes what was measured.
+inline bool shares_processors(const result& r) noexcept {
+  return shares_processors(r.not_understood, r.run.location_seconds) ||
+         (r.run.threads_only && r.run.seconds > 0 && r.not_understood.sharing.seconds >= least_sharing_of_run * r.run.seconds);
+}
+
 /// No wait of a rank with time that is not understood is exact: the rank may have been late, or have waited, for a reason that
 /// is not known. Where threads work that were not recorded, no verdict about the others is one about the program.
 inline void weaken(result& r) {
   if (r.run.unrecorded.matter()) r.verdict.clear();
-  if (is_weakened(r)) {  // what is not understood may be the cause of the waits
+  // What is not understood may be the cause of the waits, and a thread without a processor comes late.
+  if (is_weakened(r) || (r.run.threads_only && shares_processors(r))) {
     base::vector<verdict_entry> kept;
     for (verdict_entry& v : r.verdict)
       if (!v.of_pattern) kept.push_back(std::move(v));
@@ -49709,13 +49811,12 @@ inline std::string other_worlds_words(const result& r) {
          calls_text(r.other_worlds.calls);
 }
 
-inline bool shares_processors(const result& r) noexcept { return shares_processors(r.not_understood, r.run.location_seconds); }
-
 /// "4 ranks share 2 processors: in 21 % of rank time a rank was ready to run and had none, ..."
 inline std::string sharing_words(const result& r) {
   const processor_sharing& s = r.not_understood.sharing;
   const std::string share = base::percent(std::min(1.0, s.seconds / r.run.location_seconds));
-  const std::string consequence = ", which makes code and MPI calls look slower than they are";
+  const std::string consequence = std::string(", which makes code and ") +
+                                  (r.run.threads_only ? "waits look longer" : "MPI calls look slower") + " than they are";
   const std::string ready = " of " + base::rank_time() + " a " + base::rank_noun() + " was ready to run";
   if (s.ranks > s.processors)
     return base::counted(s.ranks, base::rank_noun()) + " share " + base::counted(s.processors, "processor") + ": in " + share +
@@ -49723,9 +49824,12 @@ inline std::string sharing_words(const result& r) {
   return "in " + share + ready + ", but other threads had its processor" + consequence;
 }
 
-/// What stands before a saving that the virtual clocks predict. Where ranks share processors, those that wait keep others from
-/// working, which the change ends as well.
-inline const char* predicted_words(const result& r) noexcept { return shares_processors(r) ? "at least" : "about"; }
+/// Whether the virtual clocks see too little saving: where ranks share processors, those that wait keep others from working, which the
+/// change ends as well. For threads the time of all processors bounds it.
+inline bool saves_more(const result& r) noexcept { return shares_processors(r) && !r.run.threads_only; }
+
+/// What stands before a saving that the virtual clocks predict.
+inline const char* predicted_words(const result& r) noexcept { return saves_more(r) ? "at least" : "about"; }
 
 /// What stands before the saving of an advice.
 inline const char* saving_bound_words(const result& r, const advice_entry& a) noexcept {
@@ -49741,7 +49845,7 @@ struct saving_range {
 /// Where ranks share processors, the balanced run has at best no delays but those it had, and the rank saves what it has above
 /// the mean. At worst the time without a processor, which hid while ranks waited, comes on top (docs/method.md 1.8).
 inline saving_range range_of(const result& r, const verdict_entry& v) noexcept {
-  if (!v.problem.empty() || !shares_processors(r) || r.run.ranks <= 0) return {v.saving_seconds, v.saving_seconds};
+  if (!v.problem.empty() || !saves_more(r) || r.run.ranks <= 0) return {v.saving_seconds, v.saving_seconds};
   const double high = std::min(std::max(v.saving_seconds, v.excess_seconds), r.run.seconds);
   const double without = r.not_understood.sharing.seconds / static_cast<double>(r.run.ranks);
   return {std::max(0.0, std::min(v.saving_seconds, v.excess_seconds - without)), high};
@@ -51994,8 +52098,8 @@ inline void verdicts(const page_context& p) {
     const std::string about = s.low < s.high ? base::duration(left) + " to " + base::duration(r.run.seconds - s.low)
                               : !v.predicted ? base::duration(left) + " at best"
                               : v.at_least   ? base::duration(left) + " or less"
-                              : v.problem.empty() || !shares_processors(r) ? "about " + base::duration(left)
-                                                                           : base::duration(left) + " or less";
+                              : v.problem.empty() || !saves_more(r) ? "about " + base::duration(left)
+                                                                    : base::duration(left) + " or less";
     out.put("<ul class=\"runs\" aria-label=\"Wall time\">");
     run_bar(p, "now", "this run", r.run.seconds, r.run.seconds, "");
     run_bar(p, "then", "without that", left, left, about);
@@ -71800,6 +71904,7 @@ namespace threads {
 struct processor_time {
   std::int64_t ns = 0;
   std::int64_t processors = 0;  ///< 0: not known
+  std::int64_t longest_delay_ns = 0;  ///< a thread was ready to run and had none, so that all were busy
 
   static processor_time of_process() noexcept {
     processor_time out;
@@ -71844,17 +71949,69 @@ inline reports::unrecorded_threads unrecorded_threads_of(core::registry& registr
   return out;
 }
 
-/// What another division of the same work saves at most: no run is shorter than its processor time on all processors.
+/// What another division of the same work saves at most: no run is shorter than its processor time on all processors, nor than the
+/// time in which all of them were busy, also with other programs.
 inline std::int64_t most_divided_ns(const explain::outcome& found, const processor_time& used) noexcept {
-  return used.processors > 0 ? std::max<std::int64_t>(0, found.total_ns - used.ns / used.processors) : INT64_MAX;
+  if (used.processors <= 0) return INT64_MAX;
+  return std::max<std::int64_t>(0, found.total_ns - std::max(used.ns / used.processors, used.longest_delay_ns));
+}
+
+/// What the threads ran themselves.
+struct own_code {
+  rules::code_table code;
+  rules::code_use unmarked;  ///< outside any region, together
+  base::pod_vector<std::int64_t> delay_ns;  ///< by thread: in code, without a processor
+
+  /// Adds the code of the next thread. `marked`: the blocks that are regions. `threads`: that had its place, one after the other.
+  void add(const base::pod_vector<rules::rank_code>& own, const std::vector<core::stable_key>& marked, std::int64_t threads,
+           std::int64_t processors) {
+    const auto rank = static_cast<std::int32_t>(delay_ns.size());
+    rules::processor_use processor;
+    processor.processors = static_cast<std::int32_t>(processors);
+    base::pod_vector<rules::rank_code> outside;
+    for (const rules::rank_code& c : own)
+      if (std::find(marked.begin(), marked.end(), c.block) == marked.end()) outside.push_back(c);
+    unmarked.add(rules::code_of(rank, outside, processor, threads).whole);
+    const rules::code_table all = rules::code_of(rank, own, processor, threads);
+    delay_ns.push_back(all.whole.ns - all.whole.ran_ns);
+    code.merge(all);
+  }
+  std::int64_t longest_delay_ns() const noexcept {
+    std::int64_t longest = 0;
+    for (const std::int64_t d : delay_ns) longest = std::max(longest, d);
+    return longest;
+  }
+};
+
+/// What balancing a block saves at most, by what the threads ran. Where the imbalance moves, or the thread is not that with the most of
+/// the block, the delays may have made all of it. 0 if what the thread ran itself is too small a part of what it has above the mean.
+inline std::int64_t most_balanced_ns(const explain::balance_answer& b, const own_code& own, std::int64_t least_ns) noexcept {
+  const rules::code_use* const use = b.block == explain::unmarked_key() ? &own.unmarked : own.code.find(b.piece);
+  std::int64_t saving_ns = b.saving_ns;
+  if (use != nullptr && (b.several || b.moves)) {
+    saving_ns -= (use->ns - use->ran_ns) / std::max(1, b.among);
+  } else if (use != nullptr && use->most_rank == b.rank) {
+    const std::int64_t own_ns = use->own_excess_ns(b.among), above_ns = use->most_ns - use->ns / std::max(1, b.among);
+    if (static_cast<double>(b.saving_ns) * static_cast<double>(own_ns) <
+        static_cast<double>(least_ns) * static_cast<double>(above_ns))
+      return 0;
+    saving_ns = own_ns;
+  } else if (static_cast<std::size_t>(b.rank) < own.delay_ns.size()) {
+    saving_ns -= own.delay_ns[static_cast<std::size_t>(b.rank)];
+  }
+  if (b.slow_ranks > 1)
+    saving_ns = std::min(saving_ns, b.saving_ns - own.longest_delay_ns());  // the other slow ones may only have waited
+  return std::max<std::int64_t>(0, saving_ns);
 }
 
 /// Bounds the answers about balanced blocks where that is less than the clocks result in, which do not take account of processors.
-inline void bound_balances(explain::outcome& found, const processor_time& used) {
+inline void bound_balances(explain::outcome& found, const processor_time& used, const own_code& own = {}) {
   const std::int64_t most_ns = most_divided_ns(found, used);
+  const auto worth_ns = static_cast<std::int64_t>(reports::detail::least_share * static_cast<double>(found.total_ns));
   for (explain::balance_answer& b : found.balances) {
-    if (b.saving_ns <= most_ns) continue;
-    b.saving_ns = most_ns;
+    const std::int64_t least_ns = std::min(most_ns, most_balanced_ns(b, own, worth_ns));
+    if (b.saving_ns <= least_ns) continue;
+    b.saving_ns = least_ns;
     b.bounded = true;
     b.moves = false;
   }
@@ -72163,6 +72320,24 @@ inline reports::run_facts facts_of(core::registry& registry, const solo_records&
   return facts;
 }
 
+/// The threads that had the place of one rank, one after the other.
+inline std::int64_t threads_of(const core::rank_history& rank) {
+  std::int64_t threads = 0;
+  for (const core::location_history& here : rank.locations)
+    for (std::uint64_t i = 0; i != here.records.size(); ++i)
+      threads += here.records[i].call == core::mpi_call::thread_begin ? 1 : 0;
+  return std::max<std::int64_t>(1, threads);
+}
+
+/// For how long threads were ready to run without a processor, in code of the program.
+inline reports::processor_sharing sharing_of(const rules::code_use& whole, const processor_time& used) noexcept {
+  reports::processor_sharing out;
+  out.seconds = out.code_seconds = base::seconds_of(whole.ns - whole.ran_ns);
+  out.ranks = whole.ranks;
+  out.processors = used.processors;
+  return out;
+}
+
 /// Analyses the run of a process without MPI so far, thread by thread. `maps`: with those of the page. Throws std::bad_alloc and what the explanation throws.
 inline reports::result analyse(core::registry& registry, solo_run& run, bool maps = false) {
   const base::rank_noun_scope threads(true);
@@ -72183,15 +72358,15 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
   settings.maps = maps;
   explain::simulated_transport transport(static_cast<std::int32_t>(histories.size()));
   explain::outcome found = explain::explain(transport, histories, settings);
-  bound_balances(found, used);
   rules::contribution contributions;
+  own_code threads_own;
   for (const core::rank_history& h : histories) {
     rules::contribution one;
     one.uses = rules::uses_of(h);
     one.calls = rules::calls_of(h);
     base::pod_vector<rules::rank_code> own;
     rules::add_own_code(own, h);
-    one.code = rules::code_of(h.rank, own);
+    threads_own.add(own, h.blocks, threads_of(h), used.processors);
     if (h.rank == 0) {
       constexpr std::size_t most_event_bytes = std::size_t(64) << 20;
       one.texts = rules::added_texts();
@@ -72203,6 +72378,10 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
     }
     contributions.merge(std::move(one));
   }
+  used.longest_delay_ns = threads_own.longest_delay_ns();
+  bound_balances(found, used, threads_own);
+  const reports::processor_sharing sharing = sharing_of(threads_own.code.whole, used);
+  contributions.code = std::move(threads_own.code);
   const thread_time asleep = time_asleep(records.all);
   const time_without_cause without_cause = time_without_cause_of(records.all.history, records.all.end_ticks);
   base::vector<core::stable_key> keys = keys_to_name(found, finalize::keys_of(contributions));
@@ -72215,13 +72394,14 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
   base::names names = names_here.names_of(known);
   names.clear_needless_callers();
   found.fault_ns = finalize::cost_of_fault_ns();
-  rules::evaluation advice = finalize::advise(registry.config.rules, found, names, std::move(contributions), false, false, {},
-                                              facts, most_divided_ns(found, used));
+  rules::evaluation advice = finalize::advise(registry.config.rules, found, names, std::move(contributions), false, false,
+                                              sharing, facts, most_divided_ns(found, used));
   reports::result result = reports::assemble(found, names, std::move(facts), advice);
   result.run.locations = result.run.ranks;  // also threads without a record
   asleep.tell(result.asleep, names);
   without_cause.outside.tell(result.outside, names);
   without_cause.unknown.tell(result.not_understood, names);
+  result.not_understood.sharing = sharing;
   reports::weaken(result);
   return result;
 }

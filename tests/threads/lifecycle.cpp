@@ -117,7 +117,7 @@ void many_in_a_row() {
   CHECK(whywait::core::the_registry()->location_count == locations);
   const long grown = resident_kib() - before;
   std::printf("%d threads in a row: %u locations, %ld KiB more in the last %d\n", count, locations, grown, count - warm_up);
-  if (!sanitized) CHECK(grown < (count - warm_up) / 2);  // half a KiB for the records of each
+  if (!sanitized) CHECK(grown < count - warm_up);  // a KiB for the records of each and, on a busy machine, its counts
 }
 
 void exceptions() {

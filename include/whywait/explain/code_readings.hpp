@@ -41,8 +41,13 @@ class code_readings {
     places_[block] = static_cast<std::uint32_t>(blocks_.size());
     blocks_.push_back({block, ns});
   }
-  /// A call took some time.
-  void called(std::int64_t ns) noexcept { calls_ns_ += ns > 0 ? ns : 0; }
+  /// A call took some time. What was counted of a thread begins with it.
+  void called(core::mpi_call call, std::int64_t ns) noexcept {
+    if (call == core::mpi_call::thread_begin) return restart();
+    calls_ns_ += ns > 0 ? ns : 0;
+  }
+  /// The thread was neither in a call nor in known code for some time.
+  void left(std::int64_t ns) noexcept { calls_ns_ += ns; }
 
   /// Takes a step; false: it is not one of a reading.
   bool take(const core::path_step& step) {

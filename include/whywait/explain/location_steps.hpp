@@ -67,7 +67,7 @@ class location_steps {
     const core::sync_record& r = records_[at.next];
     const std::int64_t rest_ns = at.walk.leave_ns() - at.now_ns;
     if (r.duration != 0) enter(at, call_block(r.site), 1, rest_ns, 0, spend);
-    if (at.readings != nullptr) at.readings->called(at.walk.leave_ns() - at.walk.begin_ns());
+    if (at.readings != nullptr) at.readings->called(r.call, at.walk.leave_ns() - at.walk.begin_ns());
     if (!core::divides_no_code(r)) {
       at.previous_site = static_cast<std::int64_t>(r.site);
       at.visited = false;

@@ -42,7 +42,7 @@ __attribute__((noinline, cold)) inline void end_counted_code(location& here, thr
 /// A long call ended at `now`: what was counted since the last reading belongs to no code.
 __attribute__((noinline, cold)) inline void end_counted_call(location& here, thread_facts& thread, const run_facts& run,
                                                              uint64_t now) noexcept {
-  if (!thread.counter.is_open()) return;
+  if (!thread.counter.reads_calls()) return;
   thread.counter.end_call(now);
   detail::keep_restart(here, run);
 }

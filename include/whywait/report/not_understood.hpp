@@ -44,6 +44,8 @@ struct not_understood {
 
 /// From this share of rank time on ranks that share processors are named before anything else.
 constexpr double least_sharing = 0.05;
+/// The same for threads: their time without a processor together, relative to the length of the run.
+constexpr double least_sharing_of_run = 0.1;
 
 /// Whether the ranks had to share processors so often that it changes what was measured.
 inline bool shares_processors(const not_understood& n, double location_seconds) noexcept {

@@ -24,11 +24,18 @@ inline double understood_by(const result& r, bool understood) noexcept {
   return understood ? 1 - share : share;
 }
 
+/// Whether ranks had to share processors so often that it changes what was measured.
+inline bool shares_processors(const result& r) noexcept {
+  return shares_processors(r.not_understood, r.run.location_seconds) ||
+         (r.run.threads_only && r.run.seconds > 0 && r.not_understood.sharing.seconds >= least_sharing_of_run * r.run.seconds);
+}
+
 /// No wait of a rank with time that is not understood is exact: the rank may have been late, or have waited, for a reason that
 /// is not known. Where threads work that were not recorded, no verdict about the others is one about the program.
 inline void weaken(result& r) {
   if (r.run.unrecorded.matter()) r.verdict.clear();
-  if (is_weakened(r)) {  // what is not understood may be the cause of the waits
+  // What is not understood may be the cause of the waits, and a thread without a processor comes late.
+  if (is_weakened(r) || (r.run.threads_only && shares_processors(r))) {
     base::vector<verdict_entry> kept;
     for (verdict_entry& v : r.verdict)
       if (!v.of_pattern) kept.push_back(std::move(v));
@@ -171,13 +178,12 @@ inline std::string other_worlds_words(const result& r) {
          calls_text(r.other_worlds.calls);
 }
 
-inline bool shares_processors(const result& r) noexcept { return shares_processors(r.not_understood, r.run.location_seconds); }
-
 /// "4 ranks share 2 processors: in 21 % of rank time a rank was ready to run and had none, ..."
 inline std::string sharing_words(const result& r) {
   const processor_sharing& s = r.not_understood.sharing;
   const std::string share = base::percent(std::min(1.0, s.seconds / r.run.location_seconds));
-  const std::string consequence = ", which makes code and MPI calls look slower than they are";
+  const std::string consequence = std::string(", which makes code and ") +
+                                  (r.run.threads_only ? "waits look longer" : "MPI calls look slower") + " than they are";
   const std::string ready = " of " + base::rank_time() + " a " + base::rank_noun() + " was ready to run";
   if (s.ranks > s.processors)
     return base::counted(s.ranks, base::rank_noun()) + " share " + base::counted(s.processors, "processor") + ": in " + share +
@@ -185,9 +191,12 @@ inline std::string sharing_words(const result& r) {
   return "in " + share + ready + ", but other threads had its processor" + consequence;
 }
 
-/// What stands before a saving that the virtual clocks predict. Where ranks share processors, those that wait keep others from
-/// working, which the change ends as well.
-inline const char* predicted_words(const result& r) noexcept { return shares_processors(r) ? "at least" : "about"; }
+/// Whether the virtual clocks see too little saving: where ranks share processors, those that wait keep others from working, which the
+/// change ends as well. For threads the time of all processors bounds it.
+inline bool saves_more(const result& r) noexcept { return shares_processors(r) && !r.run.threads_only; }
+
+/// What stands before a saving that the virtual clocks predict.
+inline const char* predicted_words(const result& r) noexcept { return saves_more(r) ? "at least" : "about"; }
 
 /// What stands before the saving of an advice.
 inline const char* saving_bound_words(const result& r, const advice_entry& a) noexcept {
@@ -203,7 +212,7 @@ struct saving_range {
 /// Where ranks share processors, the balanced run has at best no delays but those it had, and the rank saves what it has above
 /// the mean. At worst the time without a processor, which hid while ranks waited, comes on top (docs/method.md 1.8).
 inline saving_range range_of(const result& r, const verdict_entry& v) noexcept {
-  if (!v.problem.empty() || !shares_processors(r) || r.run.ranks <= 0) return {v.saving_seconds, v.saving_seconds};
+  if (!v.problem.empty() || !saves_more(r) || r.run.ranks <= 0) return {v.saving_seconds, v.saving_seconds};
   const double high = std::min(std::max(v.saving_seconds, v.excess_seconds), r.run.seconds);
   const double without = r.not_understood.sharing.seconds / static_cast<double>(r.run.ranks);
   return {std::max(0.0, std::min(v.saving_seconds, v.excess_seconds - without)), high};

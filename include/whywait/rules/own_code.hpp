@@ -69,6 +69,8 @@ struct code_use {
   std::int64_t most_delay_ns = 0;  ///< of all its own code: ready to run without a processor
   std::int64_t most_polls_ns = 0;  ///< its time between two polls of one call
   std::int64_t second_ns = 0;  ///< time of the rank with the second most
+  std::int64_t ran_ns = 0, most_ran_ns = 0;  ///< with a processor, as far as that was counted; of threads that are ranks
+  std::int64_t threads = 0, most_threads = 0;  ///< that had the ranks, one after the other
   std::int32_t ranks = 0, counting_ranks = 0;  ///< ranks that ran it; of these, with units of work
   std::int32_t most_rank = -1, most_processors = 0;
 
@@ -81,6 +83,8 @@ struct code_use {
       most_whole_ns = o.most_whole_ns;
       most_delay_ns = o.most_delay_ns;
       most_counts = o.most_counts;
+      most_ran_ns = o.most_ran_ns;
+      most_threads = o.most_threads;
       most_polls_ns = o.most_polls_ns;
       most_processors = o.most_processors;
       most_rank = o.most_rank;
@@ -89,8 +93,20 @@ struct code_use {
     visits += o.visits;
     work += o.work;
     counts.add(o.counts);
+    ran_ns += o.ran_ns;
+    threads += o.threads;
     ranks += o.ranks;
     counting_ranks += o.counting_ranks;
+  }
+
+  /// Of `among` ranks, what the one with the most time has above the mean because of what it ran itself: neither because it had no
+  /// processor, nor because more threads had its place. At most 0: nothing.
+  std::int64_t own_excess_ns(std::int64_t among) const noexcept {
+    const std::int64_t excess = most_ran_ns - ran_ns / std::max<std::int64_t>(1, among);
+    const std::int64_t others = threads - most_threads, other_ranks = ranks - 1;
+    if (others < 1 || other_ranks < 1 || most_threads * other_ranks <= others) return excess;
+    const double each = static_cast<double>(ran_ns - most_ran_ns) / static_cast<double>(others);  // of another thread
+    return std::min(excess, most_ran_ns - static_cast<std::int64_t>(each * static_cast<double>(most_threads)));
   }
 };
 static_assert(std::is_trivially_copyable<code_use>::value, "sent between ranks as bytes");
@@ -171,8 +187,7 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
         c.work += static_cast<std::int64_t>(s.work);
       }
       step = std::max(step, steps_end);
-      if (room_ns > 0 && here.thread != 0)
-        readings.called(room_ns);  // a thread counts with its marks, it may sleep between them
+      if (room_ns > 0 && here.thread != 0) readings.left(room_ns);  // a thread counts with its marks, it may sleep between them
       if (room_ns <= 0 || here.thread != 0) return read();
       const std::uint32_t number = between(from, site, [&](std::uint32_t a, std::uint32_t b) {
         return static_cast<std::uint32_t>(&in(explain::between_key(key_of(a), key_of(b))) - all.data());
@@ -192,7 +207,7 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
       const bool polls = explain::is_between_polls(here, i);
       compute(r.steps, walk.begin_ns(), end, polls);
       left_ns = walk.leave_ns();
-      readings.called(left_ns - walk.begin_ns());
+      readings.called(r.call, left_ns - walk.begin_ns());
       if (core::divides_no_code(r)) continue;
       from = r.site;
       visited = false;
@@ -203,10 +218,15 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
   so_far = std::move(all);
 }
 
-/// The code of one rank as a table.
-inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& code, processor_use processor = {}) {
+/// The code of one rank as a table. `threads`: that had the rank one after the other, if threads are ranks.
+inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& code, processor_use processor = {},
+                          std::int64_t threads = 0) {
   code_table out;
-  const auto enter = [rank, processor](const rank_code& c, std::int64_t whole_ns) {
+  const auto ran_ns_of = [threads](const rank_code& c) {
+    const std::int64_t delay_ns = threads > 0 ? c.counts[core::code_count::delay_ns] : 0;
+    return c.ns - std::min(std::max<std::int64_t>(0, delay_ns), c.ns);
+  };
+  const auto enter = [&](const rank_code& c, std::int64_t whole_ns) {
     code_use u;
     u.block = c.block;
     u.ns = u.most_ns = c.ns;
@@ -217,20 +237,26 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
     u.counts = u.most_counts = c.counts;
     u.most_polls_ns = c.polls_ns;
     u.most_processors = processor.processors;
+    u.ran_ns = u.most_ran_ns = ran_ns_of(c);
+    u.threads = u.most_threads = std::max<std::int64_t>(1, threads);
     u.most_rank = rank;
     u.ranks = 1;
     u.counting_ranks = c.work > 0 ? 1 : 0;
     return u;
   };
   rank_code whole;
+  std::int64_t ran_ns = 0;
   for (const rank_code& c : code) {
     whole.ns += c.ns;
     whole.counts.add(c.counts);
+    ran_ns += ran_ns_of(c);
   }
+  if (threads > 0) processor.own_delay_ns = whole.ns - ran_ns;
   for (const rank_code& c : code) {
     out.blocks.push_back(enter(c, whole.ns));
   }
   out.whole = enter(whole, whole.ns);
+  out.whole.ran_ns = out.whole.most_ran_ns = ran_ns;
   out.merge({});
   return out;
 }

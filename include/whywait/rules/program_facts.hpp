@@ -86,6 +86,17 @@ struct code_spread {
     }
     if (2 * static_cast<double>(use->most_polls_ns) >= excess) return out;  // it may be waiting there
     out.above_mean_ns = use->most_ns - use->ns / ranks;
+    const std::int64_t own_ns = use->own_excess_ns(ranks);
+    const std::int64_t delay_ns = use->most_counts[core::code_count::delay_ns];
+    if (2 * own_ns < out.above_mean_ns) {  // not because of what it ran
+      const bool delayed = 2 * static_cast<double>(delay_ns) >= excess;
+      out.lead = delayed ? "one" : "even";
+      out.excess = delayed ? "shared" : "";
+      out.delay_ns = delayed ? delay_ns : 0;
+      if (!delayed) out.above_mean_ns = INT64_MAX;
+      return out;
+    }
+    out.above_mean_ns = std::min(out.above_mean_ns, own_ns);
     out.lead = others < 0.05 * most                                                                ? "alone"
                : 2 * use->ranks <= ranks && most * use->ranks < 1.1 * static_cast<double>(use->ns) ? "few"
                : most - static_cast<double>(use->second_ns) >= 0.5 * excess                        ? "one"

@@ -101,8 +101,15 @@ class sync_call {
     return begin_;
   }
   uint64_t begun() const noexcept { return begin_; }
-  /// The calling thread has just begun: its counters count from there.
-  void begin_counting() noexcept { facts_->counter.begin_thread(); }
+  /// The calling thread has just begun: its counters count from there. Maps memory for its records first, for which threads that begin
+  /// together wait in the kernel.
+  void begin_counting() noexcept {
+    if (!run_->closed) {
+      static_cast<void>(at_->syncs.claim());
+      static_cast<void>(at_->steps.claim());
+    }
+    facts_->counter.begin_thread();
+  }
   /// Reads the counters of a thread that is about to wait; another one may store the record of that.
   __attribute__((noinline, cold)) static void read_counter(record::location& at, record::thread_facts& facts,
                                                            const record::run_facts& run, uint64_t now) noexcept {
@@ -117,6 +124,11 @@ class sync_call {
       const core::sync_record& last = at_->syncs[records - 1];
       if (last.begin + last.duration > begin_) begin_ = last.begin + last.duration;
     }
+  }
+  /// The same after a wait whose record another thread has stored: the two are long together.
+  void begin_after_wait(uint64_t ticks) noexcept {
+    begin_at(ticks);
+    follows_wait_ = true;
   }
   /// Shows readers of other threads what this one waits for, until `end`.
   void show_wait() noexcept {
@@ -167,8 +179,11 @@ class sync_call {
   /// Stores the record of the wait from `begin` to `end`: what the thread ran before belongs to the segment before it, what it
   /// runs from now on to the next. Null without memory.
   core::sync_record* store_wait(unsigned flags) noexcept {
+    const record::code_counter& counter = facts_->counter;
+    const bool is_long = follows_wait_ ? counter.is_due(end_) : own_ && counter.is_long(end_ - begin_);
+    const bool counted = is_long && end_counted_wait();
     core::sync_record* const r = store(end_ - begin_, flags);
-    if (own_ && facts_->counter.is_long(end_ - begin_)) record::end_counted_call(*at_, *facts_, *run_, end_);
+    if (counted) record::detail::keep_restart(*at_, *run_);
     at_->path.resume(end_);
     return r;
   }
@@ -194,6 +209,14 @@ class sync_call {
   }
 
  private:
+  // The wait lasts until the counters are read, so that what the thread loses its processor for is either in it or counted.
+  __attribute__((noinline, cold)) bool end_counted_wait() noexcept {
+    if (!facts_->counter.reads_calls()) return false;
+    facts_->counter.end_call(end_);
+    end_ = core::cycle_clock::now();
+    return true;
+  }
+
   core::sync_record* store(uint64_t duration, unsigned flags) noexcept {
     if (!at_->path.close_if_outside(begin_) || registry_->sources != nullptr)
       record::close_segment(*at_, *facts_, *run_, *registry_, begin_);
@@ -227,7 +250,7 @@ class sync_call {
   record::thread_facts* facts_ = nullptr;
   uint64_t begin_ = 0, end_ = 0;
   uint32_t number_ = 0;
-  bool open_ = false;
+  bool open_ = false, follows_wait_ = false;
 };
 
 }  // namespace threads

@@ -194,17 +194,36 @@ inline void begin_part(team* t) noexcept {
   const sync_site site = team_site(core::mpi_call::omp_idle, facts->open.address);
   sync_call call(site);
   if (!call) return;
-  call.begin_at(since);
-  detail::store_wait(call, core::cycle_clock::now(), t, -1, -1, t->forked);
+  call.begin_after_wait(since);
+  const uint64_t now = core::cycle_clock::now();
+  if (detail::store_wait(call, now, t, -1, -1, t->forked) || !facts->counter.is_due(now)) return;
+  if (const record::run_facts* const run = record::run_of(*core::the_registry()))
+    record::end_counted_call(*at, *facts, *run, now);
 }
 
-/// Reads the counters of the calling thread while it surely runs: another thread may store the record of its wait.
-inline void read_own_counter() noexcept {
+/// The first member, which began the region, comes to its part. What the runtime took to create threads is not its code's; a runtime that
+/// has its threads takes microseconds, which leave no record.
+inline void end_fork(team* t) noexcept {
+  record::location* const at = record::this_location();
+  const uint64_t records = at != nullptr ? at->syncs.size() : 0;
+  if (records == 0 || at->syncs[records - 1].call != core::mpi_call::omp_parallel) return;
+  const uint64_t forked = at->syncs[records - 1].begin, now = core::cycle_clock::now();
+  const record::run_facts* const run = record::run_of(*core::the_registry());
+  if (run == nullptr || now - forked < 1024 * __atomic_load_n(&run->least_ticks, __ATOMIC_RELAXED)) return;
+  const sync_site site = team_site(core::mpi_call::omp_parallel, t->address);
+  sync_call call(site);
+  if (!call) return;
+  call.begin_at(forked);
+  if (!call.end_at(now)) return;
+  if (core::sync_record* const r = call.store_wait(0)) call.finish(r);
+}
+
+/// Reads the counters of the calling thread at `now`, while it surely runs: another thread may store the record of its wait.
+inline void read_own_counter(uint64_t now) noexcept {
   const core::registry* const registry = core::the_registry();
   record::run_facts* const run = registry != nullptr ? record::run_of(*registry) : nullptr;
   record::location* const at = run != nullptr ? record::this_location() : nullptr;
   if (at == nullptr || at->calls == nullptr) return;
-  const uint64_t now = core::cycle_clock::now();
   if (at->calls->counter.is_due(now)) sync_call::read_counter(*at, *at->calls, *run, now);
 }
 
@@ -225,7 +244,8 @@ inline void begin_member(team* t, uint32_t number, uint32_t members) noexcept {
   }
   __atomic_store_n(&t->members, members, __ATOMIC_RELAXED);
   if (members > team::most_members && number == 0) detail::warn_of_large_team();
-  if (number == 0 || !t->counts() || recorder() == nullptr) return;
+  if (!t->counts() || recorder() == nullptr) return;
+  if (number == 0) return detail::end_fork(t);
   detail::begin_part(t);
   if (orders_data())
     detail::order(team_site(core::mpi_call::omp_parallel, t->address), &t->forked, core::data_flag::acquires, 0);
@@ -237,7 +257,8 @@ inline bool come_to_barrier(const sync_site& site) noexcept {
   team* const t = here.current;
   here.begun = 0;
   if (t == nullptr || !t->counts()) return false;
-  detail::read_own_counter();
+  const uint64_t now = core::cycle_clock::now();  // what the thread loses its processor for behind that is not its code's
+  detail::read_own_counter(now);
   const uint32_t n = __atomic_fetch_add(&t->arrived, 1u, __ATOMIC_ACQ_REL), members = t->members;
   here.phase = n / members;
   here.place = site.address;
@@ -255,7 +276,7 @@ inline bool come_to_barrier(const sync_site& site) noexcept {
       return false;
     }
   }
-  here.begun = core::cycle_clock::now();
+  here.begun = now;
   return true;
 }
 inline void leave_barrier(const sync_site& site) noexcept {
@@ -281,9 +302,10 @@ inline void end_member() noexcept {
   record::location* const at = record::this_location();
   if (at == nullptr || at->calls == nullptr) return;
   here.current = t;
+  const uint64_t came = core::cycle_clock::now();
   const bool waits = come_to_barrier(team_site(core::mpi_call::omp_parallel_end, t->address));
   here.current = nullptr;
-  const uint64_t ended = waits ? here.begun : core::cycle_clock::now();
+  const uint64_t ended = waits ? here.begun : came;
   here.begun = 0;
   if (t->outer != nullptr) return detail::set_idle(*at, t->address, ended);
   team::member& m = t->all[here.number];

@@ -74,14 +74,23 @@ TEST_CASE("what may have been counted in calls belongs to no block") {
   code_readings r;
   r.ran(1, 700);
   SUBCASE("calls took an eighth of the time") {
-    r.called(100);
+    r.called(core::mpi_call::mutex_lock, 100);
     read_counts(r, 5, 0);
     CHECK(given_at_end(r).at({1, code_count::faults}) == 5);
   }
   SUBCASE("calls took more") {
-    r.called(101);
+    r.called(core::mpi_call::mutex_lock, 101);
     read_counts(r, 5, 0);
     CHECK(given_at_end(r).empty());
+  }
+  SUBCASE("a thread began after the calls: what is counted of it begins there") {
+    r.called(core::mpi_call::mutex_lock, 5000);
+    r.called(core::mpi_call::thread_begin, 5000);
+    r.ran(2, 10);
+    read_counts(r, 5, 0);
+    const given_counts all = given_at_end(r);
+    CHECK(all.size() == 2);
+    CHECK(all.at({2, code_count::faults}) == 5);
   }
   SUBCASE("a long call was followed by a reading that nothing is about") {
     CHECK(r.take({core::counted_step::restart, 0, 0, 0, 0}));

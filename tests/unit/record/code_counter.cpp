@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <set>
@@ -117,6 +118,22 @@ TEST_CASE("a reading is due about every millisecond, and a young thread has no f
     CHECK_FALSE(counter.is_due(later));
     counter.stop();
     CHECK(open_files() == before);
+  }).join();
+}
+
+TEST_CASE("a young thread that gave its processor up is read at the first reading that is due") {
+  std::thread([] {
+    code_counter counter{};
+    counter.begin_thread();
+    code_counts counted{};
+    const std::uint64_t begin = core::cycle_clock::now();
+    REQUIRE(counter.end_code(begin, 0, counted) == code_counter::outcome::nothing);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::uint64_t due = begin;
+    while (!counter.is_due(due)) ++due;
+    CHECK(counter.end_code(due, 0, counted) == code_counter::outcome::counts);
+    CHECK(counted[code_count::sleeps] >= 1);
+    counter.stop();
   }).join();
 }
 

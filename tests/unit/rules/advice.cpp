@@ -228,6 +228,38 @@ TEST_CASE("a rank that needs more cycles for each instruction in all its code ha
   CHECK(excess(100, 2000000, 50) == "cycles");  // too little other code
 }
 
+TEST_CASE("threads that had no processor, or shared a place with others, are not uneven because of it") {
+  struct thread {
+    std::int64_t ms, delay_ms, before_it = 1;
+  };
+  const auto spread = [](std::initializer_list<thread> threads) {
+    rules::code_table code;
+    std::int32_t rank = 0;
+    for (const thread& t : threads) {
+      const base::pod_vector<rules::rank_code> own = {code_with(sample::compute, t.ms, 0, counts_of(t.delay_ms, 0, 0))};
+      code.merge(rules::code_of(rank++, own, {}, t.before_it));
+    }
+    return rules::code_spread::of(code.find(sample::compute), code, rank, 900 * sample::ms);
+  };
+  const auto text = [](const rules::code_spread& s) { return std::string(s.lead) + " " + s.excess; };
+  // Each runs for 40 ms; the first one, which began all others, waits 1960 ms for a processor meanwhile.
+  const rules::code_spread first = spread({{2000, 1960}, {40, 0}, {40, 0}, {40, 0}});
+  CHECK(text(first) == "one shared");
+  CHECK(first.delay_ns == 1960 * sample::ms);
+  // It runs for 1040 ms: 750 ms more than the mean.
+  const rules::code_spread longer = spread({{2000, 960}, {1000, 960}, {1000, 960}, {1000, 960}});
+  CHECK(text(longer) == "one unknown");
+  CHECK(longer.above_mean_ns == 750 * sample::ms);
+  // Ten threads that ran one after the other on one place, and three on places of their own.
+  CHECK(text(spread({{1000, 0, 10}, {100, 0}, {100, 0}, {100, 0}})) == "even ");
+  // One of these ten takes 900 ms longer than the others.
+  const rules::code_spread one_of_ten = spread({{1900, 0, 10}, {100, 0}, {100, 0}, {100, 0}});
+  CHECK(text(one_of_ten) == "one unknown");
+  CHECK(one_of_ten.above_mean_ns == 900 * sample::ms);
+  // As many threads on each place.
+  CHECK(text(spread({{1000, 0, 10}, {100, 0, 10}, {100, 0, 10}, {100, 0, 10}})) == "one unknown");
+}
+
 TEST_CASE("time in the kernel that all ranks spend makes none of them slow") {
   rules::code_table code;
   for (int rank = 0; rank < 4; ++rank) {

@@ -38,6 +38,40 @@ TEST_CASE("busy processors leave nothing to save by balancing") {
   CHECK(found.balances[0].saving_ns == 0);
 }
 
+TEST_CASE("while a thread has no processor, all are busy") {
+  whywait::explain::outcome found = balanced(320);
+  bound_balances(found, {600, 2, 450});
+  CHECK(found.balances[0].saving_ns == 150);
+}
+
+TEST_CASE("balancing a block saves what its slowest thread ran above the mean, not its time without a processor") {
+  constexpr std::uint64_t block = 7;
+  whywait::threads::own_code code;
+  for (std::int32_t rank = 0; rank != 4; ++rank) {
+    whywait::rules::rank_code own;
+    own.block = block;
+    own.ns = rank == 2 ? 500 : 100;
+    own.visits = 1;
+    own.counts[whywait::core::code_count::delay_ns] = rank == 2 ? 360 : 60;  // they run for 140 and 40 ns
+    code.add({own}, {}, 1, 2);
+  }
+  const auto saved = [&](std::int32_t rank, bool several, std::int64_t saving_ns) {
+    whywait::explain::outcome found = balanced(saving_ns);
+    whywait::explain::balance_answer& b = found.balances[0];
+    b.block = b.piece = block;
+    b.rank = rank;
+    b.among = 4;
+    b.several = several;
+    bound_balances(found, {0, 2}, code);
+    return b.saving_ns;
+  };
+  CHECK(saved(2, false, 300) == 75);
+  CHECK(saved(2, false, 70) == 70);
+  CHECK(saved(1, false, 300) == 240);  // its own delay of 60 ns may have made a part
+  CHECK(saved(2, true, 300) == 165);  // the mean delay of 135 ns may have made it
+  CHECK(saved(2, true, 100) == 0);
+}
+
 TEST_CASE("without a number of processors nothing is bounded") {
   whywait::explain::outcome found = balanced(320);
   bound_balances(found, {});

@@ -61,8 +61,8 @@ inline void verdicts(const page_context& p) {
     const std::string about = s.low < s.high ? base::duration(left) + " to " + base::duration(r.run.seconds - s.low)
                               : !v.predicted ? base::duration(left) + " at best"
                               : v.at_least   ? base::duration(left) + " or less"
-                              : v.problem.empty() || !shares_processors(r) ? "about " + base::duration(left)
-                                                                           : base::duration(left) + " or less";
+                              : v.problem.empty() || !saves_more(r) ? "about " + base::duration(left)
+                                                                    : base::duration(left) + " or less";
     out.put("<ul class=\"runs\" aria-label=\"Wall time\">");
     run_bar(p, "now", "this run", r.run.seconds, r.run.seconds, "");
     run_bar(p, "then", "without that", left, left, about);

@@ -1,18 +1,24 @@
 #ifndef WHYWAIT_THREAD_FINALIZE_PROCESSOR_BOUND_HPP
 #define WHYWAIT_THREAD_FINALIZE_PROCESSOR_BOUND_HPP
 
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/core/rank_history.hpp>
 #include <whywait/core/registry.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/finalize/collect_location.hpp>
 #include <whywait/record/location.hpp>
 #include <whywait/report/model.hpp>
+#include <whywait/report/verdict.hpp>
+#include <whywait/rules/own_code.hpp>
 
 #include <sched.h>
 #include <sys/resource.h>
 #include <time.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -22,6 +28,7 @@ namespace threads {
 struct processor_time {
   std::int64_t ns = 0;
   std::int64_t processors = 0;  ///< 0: not known
+  std::int64_t longest_delay_ns = 0;  ///< a thread was ready to run and had none, so that all were busy
 
   static processor_time of_process() noexcept {
     processor_time out;
@@ -66,17 +73,69 @@ inline reports::unrecorded_threads unrecorded_threads_of(core::registry& registr
   return out;
 }
 
-/// What another division of the same work saves at most: no run is shorter than its processor time on all processors.
+/// What another division of the same work saves at most: no run is shorter than its processor time on all processors, nor than the
+/// time in which all of them were busy, also with other programs.
 inline std::int64_t most_divided_ns(const explain::outcome& found, const processor_time& used) noexcept {
-  return used.processors > 0 ? std::max<std::int64_t>(0, found.total_ns - used.ns / used.processors) : INT64_MAX;
+  if (used.processors <= 0) return INT64_MAX;
+  return std::max<std::int64_t>(0, found.total_ns - std::max(used.ns / used.processors, used.longest_delay_ns));
+}
+
+/// What the threads ran themselves.
+struct own_code {
+  rules::code_table code;
+  rules::code_use unmarked;  ///< outside any region, together
+  base::pod_vector<std::int64_t> delay_ns;  ///< by thread: in code, without a processor
+
+  /// Adds the code of the next thread. `marked`: the blocks that are regions. `threads`: that had its place, one after the other.
+  void add(const base::pod_vector<rules::rank_code>& own, const std::vector<core::stable_key>& marked, std::int64_t threads,
+           std::int64_t processors) {
+    const auto rank = static_cast<std::int32_t>(delay_ns.size());
+    rules::processor_use processor;
+    processor.processors = static_cast<std::int32_t>(processors);
+    base::pod_vector<rules::rank_code> outside;
+    for (const rules::rank_code& c : own)
+      if (std::find(marked.begin(), marked.end(), c.block) == marked.end()) outside.push_back(c);
+    unmarked.add(rules::code_of(rank, outside, processor, threads).whole);
+    const rules::code_table all = rules::code_of(rank, own, processor, threads);
+    delay_ns.push_back(all.whole.ns - all.whole.ran_ns);
+    code.merge(all);
+  }
+  std::int64_t longest_delay_ns() const noexcept {
+    std::int64_t longest = 0;
+    for (const std::int64_t d : delay_ns) longest = std::max(longest, d);
+    return longest;
+  }
+};
+
+/// What balancing a block saves at most, by what the threads ran. Where the imbalance moves, or the thread is not that with the most of
+/// the block, the delays may have made all of it. 0 if what the thread ran itself is too small a part of what it has above the mean.
+inline std::int64_t most_balanced_ns(const explain::balance_answer& b, const own_code& own, std::int64_t least_ns) noexcept {
+  const rules::code_use* const use = b.block == explain::unmarked_key() ? &own.unmarked : own.code.find(b.piece);
+  std::int64_t saving_ns = b.saving_ns;
+  if (use != nullptr && (b.several || b.moves)) {
+    saving_ns -= (use->ns - use->ran_ns) / std::max(1, b.among);
+  } else if (use != nullptr && use->most_rank == b.rank) {
+    const std::int64_t own_ns = use->own_excess_ns(b.among), above_ns = use->most_ns - use->ns / std::max(1, b.among);
+    if (static_cast<double>(b.saving_ns) * static_cast<double>(own_ns) <
+        static_cast<double>(least_ns) * static_cast<double>(above_ns))
+      return 0;
+    saving_ns = own_ns;
+  } else if (static_cast<std::size_t>(b.rank) < own.delay_ns.size()) {
+    saving_ns -= own.delay_ns[static_cast<std::size_t>(b.rank)];
+  }
+  if (b.slow_ranks > 1)
+    saving_ns = std::min(saving_ns, b.saving_ns - own.longest_delay_ns());  // the other slow ones may only have waited
+  return std::max<std::int64_t>(0, saving_ns);
 }
 
 /// Bounds the answers about balanced blocks where that is less than the clocks result in, which do not take account of processors.
-inline void bound_balances(explain::outcome& found, const processor_time& used) {
+inline void bound_balances(explain::outcome& found, const processor_time& used, const own_code& own = {}) {
   const std::int64_t most_ns = most_divided_ns(found, used);
+  const auto worth_ns = static_cast<std::int64_t>(reports::detail::least_share * static_cast<double>(found.total_ns));
   for (explain::balance_answer& b : found.balances) {
-    if (b.saving_ns <= most_ns) continue;
-    b.saving_ns = most_ns;
+    const std::int64_t least_ns = std::min(most_ns, most_balanced_ns(b, own, worth_ns));
+    if (b.saving_ns <= least_ns) continue;
+    b.saving_ns = least_ns;
     b.bounded = true;
     b.moves = false;
   }

@@ -95,6 +95,24 @@ inline reports::run_facts facts_of(core::registry& registry, const solo_records&
   return facts;
 }
 
+/// The threads that had the place of one rank, one after the other.
+inline std::int64_t threads_of(const core::rank_history& rank) {
+  std::int64_t threads = 0;
+  for (const core::location_history& here : rank.locations)
+    for (std::uint64_t i = 0; i != here.records.size(); ++i)
+      threads += here.records[i].call == core::mpi_call::thread_begin ? 1 : 0;
+  return std::max<std::int64_t>(1, threads);
+}
+
+/// For how long threads were ready to run without a processor, in code of the program.
+inline reports::processor_sharing sharing_of(const rules::code_use& whole, const processor_time& used) noexcept {
+  reports::processor_sharing out;
+  out.seconds = out.code_seconds = base::seconds_of(whole.ns - whole.ran_ns);
+  out.ranks = whole.ranks;
+  out.processors = used.processors;
+  return out;
+}
+
 /// Analyses the run of a process without MPI so far, thread by thread. `maps`: with those of the page. Throws std::bad_alloc and what the explanation throws.
 inline reports::result analyse(core::registry& registry, solo_run& run, bool maps = false) {
   const base::rank_noun_scope threads(true);
@@ -115,15 +133,15 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
   settings.maps = maps;
   explain::simulated_transport transport(static_cast<std::int32_t>(histories.size()));
   explain::outcome found = explain::explain(transport, histories, settings);
-  bound_balances(found, used);
   rules::contribution contributions;
+  own_code threads_own;
   for (const core::rank_history& h : histories) {
     rules::contribution one;
     one.uses = rules::uses_of(h);
     one.calls = rules::calls_of(h);
     base::pod_vector<rules::rank_code> own;
     rules::add_own_code(own, h);
-    one.code = rules::code_of(h.rank, own);
+    threads_own.add(own, h.blocks, threads_of(h), used.processors);
     if (h.rank == 0) {
       constexpr std::size_t most_event_bytes = std::size_t(64) << 20;
       one.texts = rules::added_texts();
@@ -135,6 +153,10 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
     }
     contributions.merge(std::move(one));
   }
+  used.longest_delay_ns = threads_own.longest_delay_ns();
+  bound_balances(found, used, threads_own);
+  const reports::processor_sharing sharing = sharing_of(threads_own.code.whole, used);
+  contributions.code = std::move(threads_own.code);
   const thread_time asleep = time_asleep(records.all);
   const time_without_cause without_cause = time_without_cause_of(records.all.history, records.all.end_ticks);
   base::vector<core::stable_key> keys = keys_to_name(found, finalize::keys_of(contributions));
@@ -147,13 +169,14 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
   base::names names = names_here.names_of(known);
   names.clear_needless_callers();
   found.fault_ns = finalize::cost_of_fault_ns();
-  rules::evaluation advice = finalize::advise(registry.config.rules, found, names, std::move(contributions), false, false, {},
-                                              facts, most_divided_ns(found, used));
+  rules::evaluation advice = finalize::advise(registry.config.rules, found, names, std::move(contributions), false, false,
+                                              sharing, facts, most_divided_ns(found, used));
   reports::result result = reports::assemble(found, names, std::move(facts), advice);
   result.run.locations = result.run.ranks;  // also threads without a record
   asleep.tell(result.asleep, names);
   without_cause.outside.tell(result.outside, names);
   without_cause.unknown.tell(result.not_understood, names);
+  result.not_understood.sharing = sharing;
   reports::weaken(result);
   return result;
 }
