@@ -142,7 +142,7 @@ void successive_holders() {
   second.join();
   e.waited.until = seconds_between(begin, std::min(end, std::max(held[0].to, held[1].to)));
   const auto part = [&](const hold& h) {
-    return seconds_between(std::max(begin, h.from), std::min(end, h.to)) / seconds_between(begin, end);
+    return seconds_between(std::max(begin, h.from), std::min(end, h.to)) / e.waited.until;
   };
   e.guilty = {{"first holder", part(held[0])}, {"second holder", part(held[1])}};
   all.push_back(e);
@@ -247,7 +247,7 @@ void conditions() {
     waiting += seconds_between(begin, second);
   }
   teased.waited.until = waiting;
-  teased.guilty = {{"tease", teasing / teased.waited.seconds}, {"deliver", delivering / teased.waited.seconds}};
+  teased.guilty = {{"tease", teasing / waiting}, {"deliver", delivering / waiting}};
   all.push_back(teased);
 }
 

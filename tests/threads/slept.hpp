@@ -47,7 +47,8 @@ struct expectation {
   std::string region;   ///< innermost region of the calls
   std::string pattern;  ///< of the waits
   stopwatch waited;
-  std::vector<std::pair<std::string, double>> guilty = {};  ///< blocks and their parts of the explained time; they sum to 1
+  std::vector<std::pair<std::string, double>> guilty =
+      {};  ///< blocks and their parts of the explained time, which ends before the thread goes on; they sum to 1
 };
 
 inline int failures = 0;
