@@ -1,4 +1,4 @@
-// timeout: 60
+// timeout: 120
 // stderr ~ whywait · threads_\w+ · \d+ threads
 // tries 3
 //
