@@ -60,7 +60,7 @@ inline void heat_scale(html_writer& out, const char* least, const char* most) {
 
 /// The time inside calls that is not waiting.
 inline const char* calls_words() noexcept {
-  return base::ranks_are_threads() ? "inside primitives, not waiting" : "inside MPI, not waiting";
+  return base::ranks_are_threads() ? "inside primitives, not waiting for a thread" : "inside MPI, not waiting";
 }
 
 /// Labels of the rows beside a map: at most nine.
