@@ -32,8 +32,8 @@ MAY_INCLUDE = {
     "finalize": {"core", "record", "mpi", "thread", "data/marks", "base", "explain", "clocks", "rules", "whatif", "report",
                  "coverage/names"},
     "thread/finalize": {"core", "record", "thread", "base", "explain", "clocks", "rules", "report", "coverage/names", "finalize"},
-    "data/finalize": {"core", "record", "mpi", "data/marks", "base", "explain", "data/analysis", "data/report", "report",
-                      "finalize"},
+    "data/finalize": {"core", "record", "mpi", "data/marks", "base", "explain", "rules", "data/analysis", "data/report",
+                      "report", "finalize"},
     "otf2": {"core", "base", "explain", "report", "mpi", "finalize"},
     "postmortem": {"core", "record", "mpi", "base", "explain", "report", "finalize"},
 }

@@ -1147,7 +1147,7 @@ struct data_record {
   /// data records (sync_record::posting has the order). Collectives: the k-th of the group.
   uint32_t order = 0;
   int32_t peer = -1;  ///< rank in `group`: destination or source
-  int32_t tag = 0;
+  int32_t tag = 0;  ///< of a message. `read`, `write`: NUMA node on which the thread ran, plus 1; 0: not known
   uint16_t group = 0;  ///< number of the communicator in the process
   data_op op = data_op::read;
   uint8_t flags = 0;  ///< data_flag bits
@@ -5440,6 +5440,7 @@ struct location : core::location_base {
   core::event_buffer<core::thread_cut> cuts;    ///< where threads were that this one began to wait for; opened by the first
   core::event_buffer<core::path_step> cut_steps;
   uint32_t tid = 0;                             ///< the kernel's number of the thread
+  uint32_t node = 0;                            ///< NUMA node on which the thread was last seen to run, plus 1; 0: not known
   uint64_t mismatched_ends = 0;                 ///< how often begin and end did not pair
   mismatch first_mismatch{};                    ///< the first of them
   uint8_t begun[path_recorder::max_depth + 1];  ///< 1 for each level that whywait::begin has opened; zeroed pages
@@ -5977,6 +5978,7 @@ class data_thread {
   __attribute__((noinline)) void flush_all() noexcept {
     const uint64_t now = core::cycle_clock::now();
     core::data_record what;
+    what.tag = static_cast<int32_t>(where_->node);
     uint32_t current_order = ~uint32_t(0);  // order of the tiles in `what`
     const auto emit = [&](uint64_t begin, uint64_t end, uint64_t stride, uint32_t piece) noexcept {
       what.begin = begin;
@@ -6193,6 +6195,7 @@ __attribute__((noinline)) inline void record_ranges(data_thread& here, core::dat
     detail::each_region(here.process(), ranges[i], [&](core::data_record r) noexcept {
       r.op = op;
       r.site = block;
+      r.tag = static_cast<int32_t>(here.where().node);
       here.append(r, now);
     });
 }

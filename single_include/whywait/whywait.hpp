@@ -3940,6 +3940,7 @@ class code_counter {
     stop();
     fresh_ = true;
     read_delay_once(last_.counts);
+    read_place(last_);
   }
   /// The thread ends. Closes all files.
   void stop() noexcept {
@@ -3989,6 +3990,8 @@ class code_counter {
     if (state_ != reading) return 0;
     return offered_ | processor_.offered();
   }
+  /// The NUMA node on which the thread ran at the last reading, plus 1; 0: not known.
+  uint32_t node() const noexcept { return last_.node; }
   /// Why the processor's counters cannot be read, as errno or processor_counters::filtered; 0: they can, or were not tried.
   int32_t refused() const noexcept { return processor_.refused(); }
 
@@ -4004,6 +4007,7 @@ class code_counter {
   struct values {
     core::code_counts counts;  // from the kernel, up to `faults`
     int processor_number;
+    uint32_t node;  // of its memory, plus 1; 0: not known
     processor_counters::values processor;
 
     core::code_counts since(const values& before) const noexcept {
@@ -4088,8 +4092,16 @@ class code_counter {
     values out = last_;
     processor_.read(out.processor);
     read_kernel(out.counts);
-    out.processor_number = sched_getcpu();
+    read_place(out);
     return out;
+  }
+  // The node is a system call, and cannot change without the processor.
+  static void read_place(values& out) noexcept {
+    const int number = sched_getcpu();
+    unsigned node = 0;
+    if (out.node == 0 || number != out.processor_number)
+      out.node = syscall(SYS_getcpu, nullptr, &node, nullptr) == 0 ? node + 1 : 0;
+    out.processor_number = number;
   }
   // Returns what could be read, a bit for each core::code_count: a filter for system calls may refuse some.
   uint32_t read_kernel(core::code_counts& out) const noexcept {
@@ -6244,6 +6256,7 @@ struct location : core::location_base {
   core::event_buffer<core::thread_cut> cuts;    ///< where threads were that this one began to wait for; opened by the first
   core::event_buffer<core::path_step> cut_steps;
   uint32_t tid = 0;                             ///< the kernel's number of the thread
+  uint32_t node = 0;                            ///< NUMA node on which the thread was last seen to run, plus 1; 0: not known
   uint64_t mismatched_ends = 0;                 ///< how often begin and end did not pair
   mismatch first_mismatch{};                    ///< the first of them
   uint8_t begun[path_recorder::max_depth + 1];  ///< 1 for each level that whywait::begin has opened; zeroed pages
@@ -7563,6 +7576,7 @@ __attribute__((noinline, cold)) inline void end_counted_code(location& here, thr
     case code_counter::outcome::begins: detail::keep_restart(here, run); break;
     case code_counter::outcome::counts: detail::keep_counts(here, run, counted); break;
   }
+  here.node = thread.counter.node();
 }
 
 /// A long call ended at `now`: what was counted since the last reading belongs to no code.
@@ -7570,6 +7584,7 @@ __attribute__((noinline, cold)) inline void end_counted_call(location& here, thr
                                                              uint64_t now) noexcept {
   if (!thread.counter.reads_calls()) return;
   thread.counter.end_call(now);
+  here.node = thread.counter.node();
   detail::keep_restart(here, run);
 }
 
@@ -7990,7 +8005,7 @@ struct data_record {
   /// data records (sync_record::posting has the order). Collectives: the k-th of the group.
   uint32_t order = 0;
   int32_t peer = -1;  ///< rank in `group`: destination or source
-  int32_t tag = 0;
+  int32_t tag = 0;  ///< of a message. `read`, `write`: NUMA node on which the thread ran, plus 1; 0: not known
   uint16_t group = 0;  ///< number of the communicator in the process
   data_op op = data_op::read;
   uint8_t flags = 0;  ///< data_flag bits
@@ -9298,6 +9313,7 @@ class data_thread {
   __attribute__((noinline)) void flush_all() noexcept {
     const uint64_t now = core::cycle_clock::now();
     core::data_record what;
+    what.tag = static_cast<int32_t>(where_->node);
     uint32_t current_order = ~uint32_t(0);  // order of the tiles in `what`
     const auto emit = [&](uint64_t begin, uint64_t end, uint64_t stride, uint32_t piece) noexcept {
       what.begin = begin;
@@ -9672,6 +9688,7 @@ __attribute__((noinline)) inline void record_ranges(data_thread& here, core::dat
     detail::each_region(here.process(), ranges[i], [&](core::data_record r) noexcept {
       r.op = op;
       r.site = block;
+      r.tag = static_cast<int32_t>(here.where().node);
       here.append(r, now);
     });
 }
@@ -15872,6 +15889,7 @@ inline void open_state(core::mpi_call what, caller from, start_agreement& agreem
   if (!first) return;
   first.thread().began_run = true;
   first.thread().counter.start();
+  here->node = first.thread().counter.node();
   process->counter = &first.thread().counter;
   first.begin();
   first.leave();
@@ -17619,6 +17637,7 @@ class sync_call {
       static_cast<void>(at_->steps.claim());
     }
     facts_->counter.begin_thread();
+    at_->node = facts_->counter.node();
   }
   /// Reads the counters of a thread that is about to wait; another one may store the record of that.
   __attribute__((noinline, cold)) static void read_counter(record::location& at, record::thread_facts& facts,
@@ -36748,6 +36767,213 @@ class evaluator {
 
 #endif
 
+// ---- whywait/rules/data_facts.hpp
+#ifndef WHYWAIT_RULES_DATA_FACTS_HPP
+#define WHYWAIT_RULES_DATA_FACTS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// Threads that use a registered array in a block, and how they share it.
+struct shared_data {
+  core::stable_key block = 0;
+  std::string data, place;  ///< name of the array; where it is registered
+  std::string sharing;  ///< "false sharing", ...
+  std::string users;  ///< "threads 1-3"
+  /// Threads of a process that use it in this block, as bits; the 64th stands for all further ones. 0: they are ranks.
+  std::uint64_t threads_here = 0;
+  std::uint64_t threads = 0;  ///< in any block
+};
+
+/// A thread that uses a registered array in a block while most of what it uses is in memory of another NUMA node.
+struct far_data {
+  core::stable_key block = 0;
+  std::string data, place;
+  std::int32_t rank = 0, thread = 0;
+  std::int32_t node = 0;  ///< where the thread ran
+  std::int32_t pages_node = 0;  ///< where most of the pages are
+  double share = 0;  ///< of the bytes that it used, those on another node than its own
+};
+
+/// What the analysis of registered data found that can make a block slow.
+struct data_facts {
+  base::vector<shared_data> shared;  ///< of one block the most important first
+  base::vector<far_data> far;
+};
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/rules/rank_shares.hpp
+#ifndef WHYWAIT_RULES_RANK_SHARES_HPP
+#define WHYWAIT_RULES_RANK_SHARES_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// The ranks of a list of shares: "rank 3", "ranks 1-3 and 7", "12 ranks".
+inline std::string ranks_text(const base::vector<explain::location_share>& shares) {
+  base::pod_vector<std::int32_t> ranks;
+  bool others = false;
+  for (const explain::location_share& s : shares) {
+    if (s.rank < 0) others = true;
+    else ranks.push_back(s.rank);
+  }
+  return base::rank_list(ranks, others);
+}
+
+/// The ranks that share a delay: the one with almost all of it alone, one with most of it by name and share.
+inline std::string guilty_text(const base::vector<explain::location_share>& shares) {
+  std::int64_t all = 0;
+  const explain::location_share* most = nullptr;
+  for (const explain::location_share& s : shares) {
+    all += s.ns;
+    if (s.rank >= 0 && (most == nullptr || s.ns > most->ns)) most = &s;
+  }
+  if (most == nullptr || shares.size() < 2 || 10 * most->ns < 6 * all) return ranks_text(shares);
+  const std::string rank = base::rank_text(most->rank);
+  if (20 * most->ns >= 19 * all) return rank;
+  return "mostly " + rank + " (" + base::percent(static_cast<double>(most->ns) / static_cast<double>(all)) + ")";
+}
+
+/// The share of a wait in which the ranks that were late also waited: 0 if none of them did, 1 if all had the same part in
+/// both. 1 too if the lists name less than half of either.
+inline double in_turn(const base::vector<explain::location_share>& causers,
+                      const base::vector<explain::location_share>& waiters) {
+  base::pod_vector<explain::location_share> late, waited;
+  const auto part_of = [](const base::vector<explain::location_share>& from, base::pod_vector<explain::location_share>& to) {
+    double all = 0, named = 0;
+    for (const explain::location_share& s : from) {
+      all += static_cast<double>(s.ns);
+      if (s.rank < 0) continue;
+      named += static_cast<double>(s.ns);
+      to.push_back(s);
+    }
+    base::small_stable_sort(to, [](const auto& a, const auto& b) { return a.rank < b.rank; });
+    return 2 * named >= all ? named : 0.0;
+  };
+  const double late_ns = part_of(causers, late), waited_ns = part_of(waiters, waited);
+  if (late_ns <= 0 || waited_ns <= 0) return 1;
+  double both = 0;
+  for (std::size_t i = 0, j = 0; i < late.size() && j < waited.size();) {
+    if (late[i].rank == waited[j].rank)
+      both += std::min(static_cast<double>(late[i].ns) / late_ns, static_cast<double>(waited[j].ns) / waited_ns);
+    const bool next_late = late[i].rank <= waited[j].rank, next_waited = waited[j].rank <= late[i].rank;
+    i += next_late ? 1 : 0;
+    j += next_waited ? 1 : 0;
+  }
+  return both;
+}
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/rules/block_columns.hpp
+#ifndef WHYWAIT_RULES_BLOCK_COLUMNS_HPP
+#define WHYWAIT_RULES_BLOCK_COLUMNS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+namespace detail {
+
+/// The share of a wait of which the location is one of those that `is` accepts.
+template <class Is>
+double share_of(const base::vector<explain::location_share>& all, Is&& is) {
+  std::int64_t sum = 0, some = 0;
+  for (const explain::location_share& s : all) {
+    sum += s.ns;
+    if (s.rank >= 0 && is(s)) some += s.ns;
+  }
+  return sum > 0 ? static_cast<double>(some) / static_cast<double>(sum) : 0;
+}
+
+/// Whether both sides did as many units of work; false if the program does not count them.
+inline bool same_work(const explain::residual_term& t) noexcept {
+  const std::int64_t most = std::max(t.causer_work, t.waiter_work), least = std::min(t.causer_work, t.waiter_work);
+  return least > 0 && 20 * (most - least) <= most;
+}
+
+}  // namespace detail
+
+/// The late side of a wait: "threads 1-3 of rank 0" of a wait inside one rank, otherwise its ranks.
+inline std::string late_locations(const explain::explanation& e) {
+  base::pod_vector<std::int32_t> threads;
+  const std::int32_t rank = e.causers.empty() ? -1 : e.causers[0].rank;
+  bool same = rank >= 0 && !base::ranks_are_threads();
+  for (const auto* const side : {&e.causers, &e.waiters})
+    for (const explain::location_share& s : *side) same = same && s.rank == rank;
+  if (!same) return guilty_text(e.causers);
+  for (const explain::location_share& s : e.causers) threads.push_back(s.thread);
+  const base::rank_noun_scope words(true);
+  return base::rank_list(threads, false) + " of rank " + std::to_string(rank);
+}
+
+/// Sets the columns of a `block` fact that tell what data the late side uses there: an array that it shares, and one that is on
+/// another node, unless the waiting side uses it from another node as well.
+inline void set_data(row_writer& b, const data_facts& known, const explain::explanation& e, core::stable_key block) {
+  for (const shared_data& d : known.shared) {
+    const auto among = [](std::uint64_t threads) {
+      return [threads](const explain::location_share& s) { return (threads >> (s.thread < 63 ? s.thread : 63) & 1) != 0; };
+    };
+    const bool ranks = d.threads_here == 0;
+    if (d.block != block || (!ranks && 2 * detail::share_of(e.causers, among(d.threads_here)) < 1)) continue;
+    b.set("data", d.data).set("data_place", d.place).set("data_sharing", d.sharing).set("data_users", d.users);
+    b.set("late_locations", late_locations(e));
+    b.set("data_waiters", ranks || 2 * detail::share_of(e.waiters, among(d.threads)) >= 1);
+    break;
+  }
+  for (const far_data& d : known.far) {
+    if (d.block != block) continue;
+    const auto uses = [&](const explain::location_share& s) {
+      for (const far_data& o : known.far)
+        if (o.block == block && o.data == d.data && o.rank == s.rank && o.thread == s.thread) return true;
+      return false;
+    };
+    const auto here = [&d](const explain::location_share& s) { return s.rank == d.rank && s.thread == d.thread; };
+    if (detail::share_of(e.causers, here) <= 0 || 2 * detail::share_of(e.causers, uses) < 1 ||
+        2 * detail::share_of(e.waiters, uses) >= 1)
+      continue;
+    b.set("late_locations", late_locations(e));
+    b.set("far_data", d.data).set("far_place", d.place).set("far_share", d.share);
+    b.set("far_node", d.node).set("far_pages_node", d.pages_node);
+    break;
+  }
+}
+
+/// Sets the columns of a `block` fact that tell why each visit is slower on the late side.
+inline void set_reason(row_writer& b, const explain::residual_term& t, const explain::slower_parts& parts) {
+  const auto decides = [&t](std::int64_t ns) { return t.speed_ns > 0 && 2 * ns >= t.speed_ns; };
+  const std::int64_t most = std::max(t.causer_visits, t.waiter_visits), least = std::min(t.causer_visits, t.waiter_visits);
+  b.set("why", decides(parts.preempted_ns)                                               ? "processor"
+               : decides(parts.kernel_ns) && parts.kernel_ns >= explain::least_kernel_ns ? "kernel"
+               : decides(parts.blocked_ns)                                               ? "blocked"
+               : decides(parts.instructions_ns)                                          ? "instructions"
+               : decides(parts.cycles_ns)                                                ? "cycles"
+               : decides(parts.frequency_ns)                                             ? "frequency"
+                                                                                         : "");
+  const std::int64_t memory_ns = parts.counted ? parts.cycles_ns : parts.not_counted_ns;
+  b.set("memory", decides(memory_ns) ? static_cast<double>(memory_ns) / 1e9 : 0.0).set("counted", parts.counted);
+  b.set("same_work", detail::same_work(t));
+  b.set("same_instructions",
+        parts.counted && 20 * (most - least) <= most && 10 * std::abs(parts.instructions_ns) <= std::abs(t.speed_ns));
+}
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/rules/place_columns.hpp
 #ifndef WHYWAIT_RULES_PLACE_COLUMNS_HPP
 #define WHYWAIT_RULES_PLACE_COLUMNS_HPP
@@ -37040,6 +37266,7 @@ struct program_facts {
     std::int64_t calls, own_before_ns;
   };
   const code_table* code = nullptr;
+  const data_facts* data = nullptr;
   base::pod_vector<sends> sites;  ///< sorted by site
   bool shared_processors = false;  ///< ranks often waited for a processor, so that the virtual clocks see too little saving
   std::int64_t most_divided_ns =
@@ -37189,74 +37416,6 @@ struct code_spread {
     return explain::divide_speed(a, b, explain::split(rest, late).speed_ns, fault_ns);
   }
 };
-
-}  // namespace rules
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/rules/rank_shares.hpp
-#ifndef WHYWAIT_RULES_RANK_SHARES_HPP
-#define WHYWAIT_RULES_RANK_SHARES_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace rules {
-
-/// The ranks of a list of shares: "rank 3", "ranks 1-3 and 7", "12 ranks".
-inline std::string ranks_text(const base::vector<explain::location_share>& shares) {
-  base::pod_vector<std::int32_t> ranks;
-  bool others = false;
-  for (const explain::location_share& s : shares) {
-    if (s.rank < 0) others = true;
-    else ranks.push_back(s.rank);
-  }
-  return base::rank_list(ranks, others);
-}
-
-/// The ranks that share a delay: the one with almost all of it alone, one with most of it by name and share.
-inline std::string guilty_text(const base::vector<explain::location_share>& shares) {
-  std::int64_t all = 0;
-  const explain::location_share* most = nullptr;
-  for (const explain::location_share& s : shares) {
-    all += s.ns;
-    if (s.rank >= 0 && (most == nullptr || s.ns > most->ns)) most = &s;
-  }
-  if (most == nullptr || shares.size() < 2 || 10 * most->ns < 6 * all) return ranks_text(shares);
-  const std::string rank = base::rank_text(most->rank);
-  if (20 * most->ns >= 19 * all) return rank;
-  return "mostly " + rank + " (" + base::percent(static_cast<double>(most->ns) / static_cast<double>(all)) + ")";
-}
-
-/// The share of a wait in which the ranks that were late also waited: 0 if none of them did, 1 if all had the same part in
-/// both. 1 too if the lists name less than half of either.
-inline double in_turn(const base::vector<explain::location_share>& causers,
-                      const base::vector<explain::location_share>& waiters) {
-  base::pod_vector<explain::location_share> late, waited;
-  const auto part_of = [](const base::vector<explain::location_share>& from, base::pod_vector<explain::location_share>& to) {
-    double all = 0, named = 0;
-    for (const explain::location_share& s : from) {
-      all += static_cast<double>(s.ns);
-      if (s.rank < 0) continue;
-      named += static_cast<double>(s.ns);
-      to.push_back(s);
-    }
-    base::small_stable_sort(to, [](const auto& a, const auto& b) { return a.rank < b.rank; });
-    return 2 * named >= all ? named : 0.0;
-  };
-  const double late_ns = part_of(causers, late), waited_ns = part_of(waiters, waited);
-  if (late_ns <= 0 || waited_ns <= 0) return 1;
-  double both = 0;
-  for (std::size_t i = 0, j = 0; i < late.size() && j < waited.size();) {
-    if (late[i].rank == waited[j].rank)
-      both += std::min(static_cast<double>(late[i].ns) / late_ns, static_cast<double>(waited[j].ns) / waited_ns);
-    const bool next_late = late[i].rank <= waited[j].rank, next_waited = waited[j].rank <= late[i].rank;
-    i += next_late ? 1 : 0;
-    j += next_waited ? 1 : 0;
-  }
-  return both;
-}
 
 }  // namespace rules
 }  // namespace v0
@@ -37443,11 +37602,6 @@ class fact_maker {
     const double late = ratio(t.causer_ns, work ? t.causer_work : t.causer_visits);
     const double waiting = ratio(t.waiter_ns, work ? t.waiter_work : t.waiter_visits);
     return late > 0 && waiting > 0 ? late / waiting : 0;
-  }
-  /// Whether both sides did as many units of work; false if the program does not count them.
-  static bool same_work(const explain::residual_term& t) noexcept {
-    const std::int64_t most = std::max(t.causer_work, t.waiter_work), least = std::min(t.causer_work, t.waiter_work);
-    return least > 0 && 20 * (most - least) <= most;
   }
   /// Whether unmarked code is mostly between polls of one call, where its rank may wait.
   bool is_mostly_polls(core::stable_key block) const noexcept {
@@ -37680,7 +37834,8 @@ class fact_maker {
       b.set("wait_share", ratio(e.wait_ns, found_.location_ns)).set("wait_duration", seconds(e.wait_ns));
       b.set("late_rank", late_rank).set("one_late_rank", 10 * most >= 8 * causing && causing > 0);
       b.set("late_ranks", guilty_text(e.causers)).set("ranks", ranks_);
-      b.set("same_work", same_work(t));
+      set_reason(b, t, explain::parts_of(t, e.counts, found_.fault_ns));
+      if (program_.data != nullptr) set_data(b, *program_.data, e, t.block);
       b.actions(place);
     }
     message(e, number, operation_action, cause_action);
@@ -38164,10 +38319,11 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "boolean: nonblocking same_site sends_after_work balance_predicted balance_moves earlier_known",
        false},
       {"block",
-       "number: wait late_rank late_visits waiting_visits ratio share wait_share ranks;"
-       "text: name kind place operation cause pattern late_ranks;"
-       "seconds: duration more slower inherited late_duration waiting_duration wait_duration each;"
-       "boolean: both_ran one_late_rank same_work",
+       "number: wait late_rank late_visits waiting_visits ratio share wait_share ranks far_share far_node far_pages_node;"
+       "text: name kind place operation cause pattern late_ranks late_locations why data data_place data_sharing data_users "
+       "far_data far_place;"
+       "seconds: duration more slower memory inherited late_duration waiting_duration wait_duration each;"
+       "boolean: both_ran one_late_rank same_work same_instructions counted data_waiters",
        false},
       {"traffic",
        "number: calls ranks batched messages_per_batch;"
@@ -40847,19 +41003,20 @@ declare problem for serial parameters (
   advice = "divide {w.top} among the ranks, or give {w.waiting_ranks} work that does not need its result",
   duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted );
 
-# One rank that is slower in every block that both sides ran is a matter of its place, not of the code.
+# One rank that is slower in every block that both sides ran is a matter of its place, not of the code; unless it executes more
+# instructions, or had no processor.
 declare composite event slow_place
   member ( all block as b )
-  when b.both_ran and b.same_work and b.one_late_rank and b.late_duration > 0 s and b.ratio > 0 and b.slower != 0
-       and b.kind != 'waiting'
+  when b.both_ran and (b.same_work or b.same_instructions) and b.one_late_rank and b.late_duration > 0 s and b.ratio > 0
+       and b.slower != 0 and b.kind != 'waiting' and (b.why = '' or b.why = 'cycles' or b.why = 'frequency')
   by ( b.late_rank )
   parameters ( rank = b.late_rank, blocks = distinct(b.name), least_ratio = least(b.ratio), most_ratio = most(b.ratio),
-               lost = sum(b.slower), ranks = most(b.ranks) );
+               lost = sum(b.slower), ranks = most(b.ranks), same_units = least(if(b.same_work, 1, 0)) );
 declare problem for slow_place when blocks >= 3 and least_ratio > 1.1 and most_ratio < 1.5 * least_ratio parameters (
   name = "slow_rank",
   root = "rank {rank}",
   description = "rank {rank} is slower in each of {blocks} blocks, " + if(most_ratio < 1.05 * least_ratio, "{most_ratio} times", "{least_ratio} to {most_ratio} times")
-                + ", at the same number of units of work.",
+                + if(same_units = 1, ", at the same number of units of work.", ", at the same number of instructions."),
   verdict = "rank {rank} takes " + if(most_ratio < 1.05 * least_ratio, "{most_ratio} times", "{least_ratio} to {most_ratio} times")
             + " as long as the others in each of {blocks} blocks, for the same work: making it as fast as the others",
   advice = "look at the machine under rank {rank}, not at the code: frequency, memory, another job, binding; or give it
@@ -41057,6 +41214,57 @@ declare simple event arrival
            MPI_Allgather, MPI_Allgatherv, MPI_Alltoall, MPI_Alltoallv, MPI_Alltoallw, MPI_Reduce_scatter,
            MPI_Reduce_scatter_block, MPI_Scan, MPI_Exscan
   parameters ( communicator = in communicator, is_root = in rank = root, bytes = in bytes );
+)rules";
+}
+
+}  // namespace problems
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/rules/problems/memory_problems.hpp
+#ifndef WHYWAIT_RULES_PROBLEMS_MEMORY_PROBLEMS_HPP
+#define WHYWAIT_RULES_PROBLEMS_MEMORY_PROBLEMS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+namespace problems {
+
+/// Problems of registered data in memory: a block is slower where it uses them.
+inline const char* memory() noexcept {
+  return R"rules(
+# Each visit takes longer because instructions take more cycles; or the processor counts nothing, and no other reason is known.
+declare composite event slow_memory member ( wait as w, block as b )
+  when b.wait = w.wait and b.both_ran and b.memory > 0 s and (b.why = 'cycles' or (b.why = '' and not b.counted)) and b.kind != 'waiting';
+
+# Writes of one thread take the cache line away from the others, although each uses elements of its own.
+declare problem for slow_memory when b.data_sharing = 'false sharing' parameters (
+  name = "false_sharing",
+  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, condition_variable, thread_barrier, latch, semaphore, future, join, slower_visits",
+  root = "{b.data} {b.data_place}",
+  description = "{b.data_users} use different elements of {b.data} ({b.data_place}) within one cache line in {b.name}; each visit takes {b.each} longer on {b.late_locations}"
+                + if(not b.counted, ", and that may be why: this machine does not count it.", if(b.data_waiters, ", and that may be why: each instruction takes more cycles,
+                     but the side that waits uses the same lines.", ": each instruction takes more cycles.")),
+  verdict = "{b.data_users} use different elements of {b.data} ({b.data_place}) within one cache line"
+            + if(b.counted and not b.data_waiters, ", so that {b.name} is slower on {b.late_locations}", ", which may be why {b.name} is slower on {b.late_locations}")
+            + ": giving each thread cache lines of its own",
+  advice = "align what each thread writes of {b.data} to 64 bytes (alignas or padding), or let each use a copy of its own and write it back at the end",
+  duration = w.duration, saving = min(b.memory, w.avoidable) );
+
+# Linux places a page on the node of the thread that touches it first.
+declare problem for slow_memory when b.far_data != '' parameters (
+  name = "remote_pages",
+  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, condition_variable, thread_barrier, latch, semaphore, future, join, slower_visits",
+  root = "{b.far_data} {b.far_place}",
+  description = "{percent(b.far_share)} of what {b.late_locations} used of {b.far_data} ({b.far_place}) in {b.name} is on NUMA node {b.far_pages_node}; the accesses came
+                 from node {b.far_node}. Each visit takes {b.each} longer there" + if(b.counted, ": each instruction takes more cycles.", ", and that may be why: this machine does not count it."),
+  verdict = "{b.late_locations} used {b.far_data} ({b.far_place}) from NUMA node {b.far_node}, but {percent(b.far_share)} of it is on node {b.far_pages_node}"
+            + if(b.counted, ", so that {b.name} is slower there", ", which may be why {b.name} is slower there") + ": placing it where it is used",
+  advice = "initialise {b.far_data} by the threads that use it, each its own part, because the first touch places a page; or bind threads to nodes, or interleave it (numactl --interleave, mbind)",
+  duration = w.duration, saving = min(b.memory, w.avoidable) );
 )rules";
 }
 
@@ -41430,10 +41638,13 @@ struct base_text {
 
 /// The parts of the built-in knowledge, in order. docs/rules/ has a card for each problem.
 inline const base_text* base_texts(std::size_t& count) noexcept {
-  static const base_text texts[] = {
-      {"built-in/events", problems::events()},           {"built-in/messages", rules::problems::messages()},
-      {"built-in/collectives", problems::collectives()}, {"built-in/one_sided", problems::one_sided()},
-      {"built-in/threads", problems::threads()},         {"built-in/balance", problems::balance()}};
+  static const base_text texts[] = {{"built-in/events", problems::events()},
+                                    {"built-in/messages", rules::problems::messages()},
+                                    {"built-in/collectives", problems::collectives()},
+                                    {"built-in/one_sided", problems::one_sided()},
+                                    {"built-in/threads", problems::threads()},
+                                    {"built-in/balance", problems::balance()},
+                                    {"built-in/memory", problems::memory()}};
   count = sizeof texts / sizeof *texts;
   return texts;
 }
@@ -42070,6 +42281,7 @@ struct contribution {
   base::vector<rule_text> texts;  ///< each once
   base::vector<own_packet> events;
   base::pod_vector<std::int32_t> ranks;  ///< the rank of each element of `events`
+  data_facts data;  ///< of all ranks; only where the rules are evaluated
 
   /// Merges the contribution of higher ranks. Linear in both.
   void merge(contribution&& others) {
@@ -42197,6 +42409,7 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
     for (const rules::own_packet& packet : all.events) dropped += rules::dropped_events(packet);
     rules::program_facts program;
     program.code = &all.code;
+    program.data = &all.data;
     program.shared_processors = shared;
     program.useful_known = useful_known;
     program.most_divided_ns = most_divided_ns;
@@ -47050,10 +47263,10 @@ class data_analysis {
   /// Called after the explanation. Adds the epoch to the sums and releases its memory. Collective. `lossy` means that
   /// some rank did not record all calls of this epoch.
   virtual void fold(bool lossy) = 0;
-  /// The report section about the data of the run so far, on rank 0; null elsewhere. Collective. Limitations are
-  /// appended to `warnings`.
+  /// The report section about the data of the run so far, and `facts` for the rules, on rank 0; null elsewhere. Collective.
+  /// Limitations are appended to `warnings`.
   virtual std::shared_ptr<const reports::section> result(name_gatherer names, const process_names& history,
-                                                         base::vector<std::string>& warnings) = 0;
+                                                         base::vector<std::string>& warnings, rules::data_facts& facts) = 0;
 };
 
 using data_analysis_maker = std::unique_ptr<data_analysis> (*)(mpi::state& process);
@@ -59687,6 +59900,9 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
                  now.team());
   profile.add_keys(keys);
   const base::names names = gather_names(keys_to_name(found, std::move(keys)), now.names(), now.team());
+  std::shared_ptr<const reports::section> communication;
+  if (data.analysis != nullptr)
+    communication = data.analysis->result(&gather_names, now.names(), facts.warnings, contributions.data);
   rules::evaluation advice;
   if (process.rank == 0) {
     found.fault_ns = cost_of_fault_ns();
@@ -59711,7 +59927,7 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   sharing.code_seconds = std::min(sharing.code_seconds, sharing.seconds);
   reports::name_not_counted(result.run, now.processor().offered, now.processor().refused);
   reports::weaken(result);
-  if (data.analysis != nullptr) result.communication = data.analysis->result(&gather_names, now.names(), result.run.warnings);
+  result.communication = std::move(communication);
   answer_questions(process, now.names(), now.team(), now.so_far().calls, now.so_far().asked, found, result);
   now.keep(std::move(found));
   return result;
@@ -64969,6 +65185,115 @@ inline std::string placement_text(const placement_report& report, const better_p
 
 #endif
 
+// ---- whywait/data/analysis/page_book.hpp
+#ifndef WHYWAIT_DATA_ANALYSIS_PAGE_BOOK_HPP
+#define WHYWAIT_DATA_ANALYSIS_PAGE_BOOK_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace data {
+
+/// NUMA nodes of pages at equal distances in each array, by its number; -1: not known. An array without any is left out.
+using page_nodes = base::vector<base::pod_vector<std::int32_t>>;
+
+/// A thread that uses an array in a block while more than half of the bytes that it uses are on another node than its own.
+struct far_use {
+  core::stable_key array = 0, block = 0;
+  std::int32_t rank = 0, thread = 0;
+  std::int32_t node = 0, pages_node = 0;  ///< where the thread ran, and where most of the far bytes are
+  double bytes = 0, far_bytes = 0;        ///< that it used, with repetitions; of these, on another node
+};
+static_assert(std::is_trivially_copyable<far_use>::value, "sent between ranks as bytes");
+
+/// Adds up from which node threads use the pages of arrays, record by record (docs/method.md 2.5). Each page that was looked at
+/// stands for those around it. Not thread safe.
+class page_book {
+ public:
+  static constexpr std::size_t most_far = 16;  ///< of one rank in the result
+
+  /// Adds the records of a part of the run. O(records * pages looked at of an array).
+  void take_all(const rank_data& rank, const page_nodes& pages) {
+    for (std::size_t l = 0; l != rank.locations.size(); ++l) {
+      const location_data& here = rank.locations[l];
+      for (std::uint64_t i = here.first; i < here.records.size(); ++i) {
+        const core::data_record& r = here.records[i];
+        if ((r.op != core::data_op::read && r.op != core::data_op::write) || r.tag == 0) continue;
+        if (r.object >= pages.size() || r.site >= rank.sites.size() || pages[r.object].empty()) continue;
+        take(static_cast<std::int32_t>(l), rank.sites[r.site], rank.objects[r.object], pages[r.object], r);
+      }
+    }
+  }
+
+  /// The uses of this rank that are far, at most `most_far`, most bytes first.
+  base::pod_vector<far_use> far(std::int32_t rank) const {
+    base::pod_vector<far_use> all;
+    base::pod_vector<double> most_far_bytes;  // between the two nodes that `all` has
+    base::key_map numbers;
+    for (const sum& s : sums_) {
+      const auto fresh = static_cast<std::uint32_t>(all.size());
+      const std::uint32_t n = numbers.intern(key_of(s.array, s.block, s.thread, 0, 0), fresh);
+      if (n == fresh) {
+        all.push_back({s.array, s.block, rank, s.thread, s.node, s.page_node, 0, 0});
+        most_far_bytes.push_back(0);
+      }
+      far_use& u = all[n];
+      u.bytes += s.bytes;
+      if (s.node == s.page_node) continue;
+      u.far_bytes += s.bytes;
+      if (s.bytes <= most_far_bytes[n]) continue;
+      most_far_bytes[n] = s.bytes;
+      u.node = s.node;
+      u.pages_node = s.page_node;
+    }
+    base::pod_vector<far_use> out;
+    for (const far_use& u : all)
+      if (2 * u.far_bytes > u.bytes) out.push_back(u);
+    base::small_stable_sort(out, [](const far_use& a, const far_use& b) { return a.far_bytes > b.far_bytes; });
+    if (out.size() > most_far) out.resize(most_far);
+    return out;
+  }
+
+ private:
+  struct sum {
+    core::stable_key array, block;
+    std::int32_t thread, node, page_node;
+    double bytes;
+  };
+
+  static core::stable_key key_of(core::stable_key array, core::stable_key block, std::int32_t thread, std::int32_t node,
+                                 std::int32_t page_node) noexcept {
+    const auto place = static_cast<std::uint64_t>(thread) << 32 | static_cast<std::uint64_t>(node) << 16;
+    return core::combine(core::combine(array, block), place | static_cast<std::uint64_t>(page_node));
+  }
+
+  void take(std::int32_t thread, core::stable_key block, const core::data_object& array,
+            const base::pod_vector<std::int32_t>& pages, const core::data_record& r) {
+    const auto all = static_cast<double>(array.bytes()), count = static_cast<double>(pages.size());
+    const double dense = r.stride != 0 && r.piece < r.stride ? static_cast<double>(r.piece) / static_cast<double>(r.stride) : 1;
+    const auto begin = static_cast<double>(r.begin), end = std::min(static_cast<double>(r.end), all);
+    for (std::size_t i = static_cast<std::size_t>(begin / all * count); i < pages.size(); ++i) {
+      const double from = static_cast<double>(i) / count * all, to = static_cast<double>(i + 1) / count * all;
+      if (from >= end) return;
+      const double bytes = dense * (std::min(to, end) - std::max(from, begin));
+      if (pages[i] < 0 || bytes <= 0) continue;
+      const std::int32_t node = r.tag - 1;
+      const auto fresh = static_cast<std::uint32_t>(sums_.size());
+      const std::uint32_t n = numbers_.intern(key_of(array.key, block, thread, node, pages[i]), fresh);
+      if (n == fresh) sums_.push_back({array.key, block, thread, node, pages[i], 0});
+      sums_[n].bytes += bytes;
+    }
+  }
+
+  base::pod_vector<sum> sums_;
+  base::key_map numbers_;
+};
+
+}  // namespace data
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/data/analysis/sharing_pattern.hpp
 #ifndef WHYWAIT_DATA_ANALYSIS_SHARING_PATTERN_HPP
 #define WHYWAIT_DATA_ANALYSIS_SHARING_PATTERN_HPP
@@ -65897,558 +66222,6 @@ inline sharing_report unpack_sharing(const unsigned char* data, std::size_t size
 
 #endif
 
-// ---- whywait/explain/message_orders.hpp
-#ifndef WHYWAIT_EXPLAIN_MESSAGE_ORDERS_HPP
-#define WHYWAIT_EXPLAIN_MESSAGE_ORDERS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// Maps postings (sync_record::posting) to `data_record::order`: the index of a message on its channel, counted over
-/// all parts of a run that are explained one after the other. 4 bytes per posting of the current part; 24 bytes per
-/// channel and 12 per message in transit are kept between parts. Near-linear. Throws std::bad_alloc.
-class message_orders {
- public:
-  /// Adds the records of the next part, including those carried over.
-  void take(const explain::rank_history& rank) {
-    // A request or probed message that is still pending has a record again; all others were given up.
-    known_.erase(std::remove_if(known_.begin(), known_.end(), [](const message& m) { return m.over; }), known_.end());
-    for (message& m : known_) m.over = !m.probed;
-    earlier_.clear();
-    probed_.clear();
-    base_ = rank.posted_before;
-    std::uint32_t last = base_;
-    for (const explain::location_history& l : rank.locations)
-      for (std::uint64_t i = 0; i != l.records.size(); ++i) last = std::max(last, l.records[i].posting);
-    fresh_.assign(std::size_t{last - base_} + 1, 0);
-    for (const explain::location_history& l : rank.locations)
-      for (std::uint64_t i = 0; i != l.records.size(); ++i) note(rank, l.records[i]);
-    number();
-    first_ = false;
-  }
-
-  /// 0: unknown.
-  std::uint32_t operator[](std::uint32_t posting) const noexcept {
-    if (posting > base_) return posting - base_ < fresh_.size() ? fresh_[posting - base_] : 0;
-    const place at = find(posting);
-    return at != known_.end() ? at->order : 0;
-  }
-
-  /// Call between two parts, on all ranks, after records were lost: the sides of a channel may count differently from
-  /// now on.
-  void restart() { *this = message_orders(); }
-
- private:
-  // An entry is the number of a channel + 1, shifted, with these flags below.
-  enum : std::uint32_t {
-    settles = 1,  // complete; so is everything posted before it on its channel, because messages do not overtake each other
-    awaited = 2,  // its receive completes later
-    number_shift = 2
-  };
-  struct message {
-    std::uint32_t posting;
-    std::uint32_t order;  // an entry, until the orders are computed
-    bool probed;  // by a matched probe: its receive may come later
-    bool over;  // complete in the current part
-    bool operator<(const message& o) const noexcept { return posting < o.posting; }
-  };
-  using place = const message*;
-
-  place find(std::uint32_t posting) const noexcept {
-    const place at = std::lower_bound(known_.begin(), known_.end(), message{posting, 0, false, false});
-    return at != known_.end() && at->posting == posting ? at : known_.end();
-  }
-
-  // Pairs postings as explain::message_book does: a matched probe takes the place of its receive.
-  void note(const explain::rank_history& rank, const core::sync_record& r) {
-    using core::call_role;
-    namespace flag = core::sync_flag;
-    if (r.posting == 0 || r.has(flag::cancelled | flag::proc_null | flag::failed) || r.comm >= rank.communicators.size())
-      return;
-    const explain::communicator& comm = rank.communicators[r.comm];
-    if (comm.id == 0) return;
-    const call_role role = core::role_of(r);
-    if (core::is_data_collective(role)) {
-      if (!comm.inter && r.posting > base_) enter(r.posting, core::combine(comm.id, 3), settles, false);
-      return;
-    }
-    const bool matched_probe = role == call_role::probe && r.has(flag::matched);
-    if (!matched_probe && !r.has(flag::posts_send | flag::posts_receive)) return;
-    if (r.peer < 0) return;
-    const bool sends = r.has(flag::posts_send), complete = r.has(flag::complete) && !matched_probe;
-    if (r.posting <= base_) {
-      // A send got its order when it was posted; what was matched before the first part has none.
-      if (sends ? !first_ || r.has(flag::met) : first_ && r.has(flag::met)) return;
-      const place known = find(r.posting);
-      if (known != known_.end()) {
-        known_[static_cast<std::size_t>(known - known_.begin())].over = complete;
-        return;
-      }
-    }
-    const bool wildcard = r.has(flag::any_source | flag::any_tag);
-    if (!matched_probe && wildcard && !r.has(flag::complete | flag::resolved)) return;
-    const core::stable_key channel =
-        core::combine(core::combine(comm.id, sends ? 1 : 2),
-                      (std::uint64_t{static_cast<std::uint32_t>(r.peer)} << 32) | static_cast<std::uint32_t>(r.tag));
-    enter(r.posting, channel,
-          (sends || complete || r.has(flag::matched) ? std::uint32_t{settles} : 0u) |
-              (sends || complete ? 0u : std::uint32_t{awaited}),
-          matched_probe);
-  }
-
-  void enter(std::uint32_t posting, core::stable_key channel, std::uint32_t state, bool probed) {
-    const std::uint32_t found = channels_.intern(channel, static_cast<std::uint32_t>(counts_.size()));
-    if (found == counts_.size()) counts_.push_back(0);
-    const std::uint32_t entry = ((found + 1) << number_shift) | state;
-    if (posting <= base_) {
-      earlier_.push_back({posting, entry, probed, false});
-      return;
-    }
-    std::uint32_t& known = fresh_[posting - base_];
-    if (known != 0 && (known & awaited) == 0) return;  // the probe of a completed receive
-    known = entry;
-    if (probed) probed_.push_back(posting);
-  }
-
-  // A message that is not settled may still follow a wildcard that was posted before it.
-  void number() {
-    const auto by_posting = [](const message& a, const message& b) { return a.posting < b.posting; };
-    base::small_stable_sort(earlier_, by_posting);
-    base::small_stable_sort(probed_);
-    base::pod_vector<std::uint8_t> reached(counts_.size(), 0);
-    const auto look_back = [&reached](std::uint32_t& entry) {
-      if (entry == 0) return;
-      std::uint8_t& later = reached[(entry >> number_shift) - 1];
-      if ((entry & settles) != 0) later = 1;
-      else if (later != 0) entry |= settles;
-    };
-    for (std::size_t i = fresh_.size(); i-- != 0;) look_back(fresh_[i]);
-    for (std::size_t i = earlier_.size(); i-- != 0;) look_back(earlier_[i].order);
-
-    const auto give_number = [this](std::uint32_t& entry) {
-      const bool counts = (entry & settles) != 0;
-      const bool stays = counts && (entry & awaited) != 0;
-      entry = counts ? ++counts_[(entry >> number_shift) - 1] : 0;
-      return stays;
-    };
-    const std::size_t before = known_.size();
-    for (message& m : earlier_) {
-      m.over = !give_number(m.order);
-      if (m.order != 0) known_.push_back(m);
-    }
-    for (std::size_t i = 0; i != fresh_.size(); ++i) {
-      if (!give_number(fresh_[i])) continue;
-      const auto posting = static_cast<std::uint32_t>(base_ + i);
-      known_.push_back({posting, fresh_[i], std::binary_search(probed_.begin(), probed_.end(), posting), false});
-    }
-    if (before != known_.size()) base::small_stable_sort(known_, by_posting);
-  }
-
-  base::key_map channels_;
-  base::pod_vector<std::uint32_t> counts_;  // number of settled messages of each channel
-  base::pod_vector<message> known_;  // messages of earlier parts, and pending ones of this part
-  base::pod_vector<message> earlier_;  // posted in earlier parts, not settled there
-  base::pod_vector<std::uint32_t> probed_;
-  base::pod_vector<std::uint32_t> fresh_;  // by posting of this part: entry, then order
-  std::uint32_t base_ = 0;
-  bool first_ = true;
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/data/finalize/data_history.hpp
-#ifndef WHYWAIT_DATA_FINALIZE_DATA_HISTORY_HPP
-#define WHYWAIT_DATA_FINALIZE_DATA_HISTORY_HPP
-
-#ifndef WHYWAIT_DISABLE
-
-namespace whywait {
-inline namespace v0 {
-namespace data {
-
-/// What was lost of a process's data records.
-struct data_losses {
-  std::uint64_t records = 0;         ///< had no memory
-  std::uint64_t registrations = 0;   ///< had no number or no address space
-  std::uint64_t unknown_ranges = 0;  ///< of marks, in no registered array
-  std::uint64_t unordered = 0;  ///< messages whose place among the others is not known: memory for calls ran out
-};
-
-/// Whether this process ever registered an array: without one there is nothing to collect.
-inline bool has_data(const mpi::state& process) noexcept { return data::state_of(*process.registry) != nullptr; }
-
-/// What this process recorded about data, for the analysis of data/analysis/, part by part of a run. Numbers keep their
-/// meaning from part to part. Not thread safe; other threads may go on recording.
-class data_history {
- public:
-  explicit data_history(const mpi::state& process) {
-    all_.rank = process.rank;
-    all_.ranks = process.size;
-    all_.objects.emplace_back();
-    all_.sites.push_back(0);
-  }
-
-  /// Takes the records since the last part; views of them, until `forget`. `part` must be what the same process gave
-  /// to the explanation (process_records::history), which numbers communicators, blocks and call sites. Their `order`
-  /// and `site` get their final meaning here. `calls` has durations of the calls; waits are 0. O(records of the part).
-  const data::rank_data& take(mpi::state& process, const explain::rank_history& part) {
-    all_.groups = part.communicators;
-    all_.locations.resize(part.locations.size());
-    for (data::location_data& l : all_.locations) l = data::location_data();
-    orders_.take(part);
-    if (!has_data(process)) return all_;
-    take_objects(process);
-    blocks_.resize(part.blocks.size(), 0);
-    calls_.resize(part.locations.size());
-    chunks_.resize(part.locations.size());
-    ends_.resize(part.locations.size(), 0);
-    for (std::size_t l = 0; l != part.locations.size(); ++l) {
-      const explain::location_history& calls = part.locations[l];
-      all_.locations[l].calls.resize(calls.records.size());
-      for (std::uint64_t i = 0; i != calls.records.size(); ++i) {
-        const core::sync_record& r = calls.records[i];
-        all_.locations[l].calls[i].duration_ns = part.clock(r.begin + r.duration) - part.clock(r.begin);
-      }
-    }
-    data::for_each_thread(*process.registry, [&](core::location_base& at, data::data_thread& thread) {
-      if (at.index < part.locations.size()) take_thread(at, thread, part);
-    });
-    return all_;
-  }
-
-  /// The records that were taken are over: their memory is used again. What was recorded meanwhile is of the next part.
-  void forget(mpi::state& process) noexcept {
-    data::for_each_thread(*process.registry, [this](core::location_base& at, data::data_thread& thread) noexcept {
-      if (at.index >= ends_.size()) return;
-      const bool still = data::is_still(at) && ends_[at.index] == thread.records.size();
-      if (still) lost_records_ += thread.records.dropped();
-      thread.forget(ends_[at.index], still);
-      ends_[at.index] = thread.taken;
-    });
-    for (data::location_data& l : all_.locations) l = data::location_data();
-  }
-
-  /// Called on all ranks between two parts: orders restart because a rank lost records of calls.
-  void restart_orders() { orders_.restart(); }
-
-  const data::rank_data& data() const noexcept { return all_; }
-  data::rank_data& data() noexcept { return all_; }
-  /// Of the run so far.
-  data_losses losses(const mpi::state& process) const noexcept {
-    data_losses all;
-    const data::data_state* const data = data::state_of(*process.registry);
-    if (data == nullptr) return all;
-    all.registrations = data->objects.refused();
-    all.unknown_ranges = data->unknown_ranges;
-    all.unordered = unordered_;
-    all.records = lost_records_;
-    data::for_each_thread(*process.registry, [&all](const core::location_base&, const data::data_thread& thread) {
-      all.records += thread.records.dropped();
-    });
-    return all;
-  }
-
- private:
-  using buffer = core::event_buffer<core::data_record>;
-
-  void take_objects(const mpi::state& process) {
-    const data::data_objects& objects = data::state_of(*process.registry)->objects;
-    for (std::uint32_t i = 1; i != objects.size(); ++i) {
-      const data::known_object& o = objects[i];
-      if (i == all_.objects.size()) all_.objects.push_back(o.shape);
-      core::data_object& known = all_.objects[i];
-      known.buffer = o.shape.buffer;
-      const mpi::shared_memory* const memory =
-          process.windows != nullptr ? process.windows->find(o.begin, o.end, o.active) : nullptr;
-      if (memory == nullptr && !o.active) continue;  // where it was when it was known
-      known.memory = memory != nullptr ? memory->key : 0;
-      known.memory_offset = memory != nullptr ? o.begin - memory->begin : 0;
-    }
-  }
-
-  void take_thread(const core::location_base& at, data::data_thread& thread, const explain::rank_history& part) {
-    const explain::location_history& calls = part.locations[at.index];
-    data::location_data& to = all_.locations[at.index];
-    const bool still = data::is_still(at);
-    if (still) thread.flush();
-    buffer& records = thread.records;
-    std::uint64_t& end = ends_[at.index];
-    const std::uint64_t begin = thread.taken, before = begin >> buffer::shift << buffer::shift, size = records.size();
-    // Of another thread: what names something newer than this part, or is the first half of a copy, is left for the
-    // next.
-    for (end = begin; end != size && (still || is_known(records[end], part, calls)); ++end) {
-    }
-    if (!still && end != begin && records[end - 1].op == core::data_op::copy_from) --end;
-    calls_[at.index].resize(calls.call_sites.size(), 0);
-    for (std::uint64_t i = begin; i != end; ++i) settle(records[i], calls_[at.index], calls.call_sites, part.blocks);
-    chunks_[at.index].clear();
-    for (std::uint64_t i = before; i < end; i += buffer::chunk_events) chunks_[at.index].push_back(&records[i]);
-    to.records = {chunks_[at.index].data(), buffer::shift, end - before};
-    to.first = begin - before;
-  }
-
-  bool is_known(const core::data_record& r, const explain::rank_history& part,
-                const explain::location_history& calls) const noexcept {
-    if (r.of_primitive()) return r.site < calls.call_sites.size();
-    return (r.op == core::data_op::synchronise || r.object < all_.objects.size()) &&
-           (is_of_call(r) || r.site < part.blocks.size());
-  }
-  static bool is_of_call(const core::data_record& r) noexcept {
-    return r.op == core::data_op::send || r.op == core::data_op::receive || r.has(core::data_flag::collective) ||
-           r.of_primitive();
-  }
-  void settle(core::data_record& r, base::pod_vector<std::uint32_t>& numbers, const std::vector<core::stable_key>& call_sites,
-              const std::vector<core::stable_key>& blocks) {
-    const bool copy = r.op == core::data_op::copy_from || r.op == core::data_op::copy_to, of_call = is_of_call(r);
-    r.site = of_call ? number_of(numbers, call_sites, r.site) : number_of(blocks_, blocks, r.site);
-    if (!of_call || copy || r.of_primitive() || (r.order = orders_[r.order]) != 0) return;
-    r.site = ~std::uint32_t{0};  // names nothing: the analysis leaves it out
-    ++unordered_;
-  }
-  // From a number in the process (or of the location) to that in `sites`; 0: not given yet.
-  std::uint32_t number_of(base::pod_vector<std::uint32_t>& numbers, const std::vector<core::stable_key>& keys,
-                          std::uint32_t site) {
-    if (site >= numbers.size() || site >= keys.size()) return ~std::uint32_t{0};
-    if (numbers[site] != 0) return numbers[site];
-    const auto fresh = static_cast<std::uint32_t>(all_.sites.size());
-    numbers[site] = site_numbers_.intern(core::combine(keys[site], 1), fresh);
-    if (numbers[site] == fresh) all_.sites.push_back(keys[site]);
-    return numbers[site];
-  }
-
-  data::rank_data all_;
-  explain::message_orders orders_;
-  base::key_map site_numbers_;
-  base::pod_vector<std::uint32_t> blocks_;  // by number of the block
-  base::vector<base::pod_vector<std::uint32_t>> calls_;  // by location, by number of the call site
-  base::vector<base::pod_vector<const core::data_record*>> chunks_;  // by location: of the records at hand
-  base::pod_vector<std::uint64_t> ends_;  // by location: what follows is of the next part
-  std::uint64_t lost_records_ = 0, unordered_ = 0;
-};
-
-}  // namespace data
-}  // namespace v0
-}  // namespace whywait
-
-#endif  // WHYWAIT_DISABLE
-
-#endif
-
-// ---- whywait/data/finalize/node_sharing.hpp
-#ifndef WHYWAIT_DATA_FINALIZE_NODE_SHARING_HPP
-#define WHYWAIT_DATA_FINALIZE_NODE_SHARING_HPP
-
-#ifndef WHYWAIT_DISABLE
-
-namespace whywait {
-inline namespace v0 {
-namespace data {
-
-/// What the ranks of one machine did to arrays in memory that they share (windows of MPI_Win_allocate_shared), and how
-/// they synchronised: by marks, and by collective operations that are over only when all have come. Ranks take the
-/// place of threads. Messages order nothing here. Epoch by epoch; the first rank of each machine keeps a
-/// data::sharing_book.
-class node_sharing {
- public:
-  static constexpr std::uint64_t most_records = std::uint64_t{1} << 20;  ///< of one machine and epoch: 80 MB
-
-  explicit node_sharing(const data::sharing_options& options) : options_(options) {}
-
-  /// Adds the records of an epoch, if anything is shared. Collective.
-  void fold(const data::rank_data& own, const explain::rank_history& calls, const finalize::team& all) {
-    const bool any =
-        std::any_of(own.objects.begin(), own.objects.end(), [](const core::data_object& o) { return o.memory != 0; });
-    if (all.lowest_of(any) < 0) return;
-    const finalize::node_team node(all);
-    if (node) node->together([&] { fold_node(own, calls, *node); });
-  }
-  /// The shared memory found so far, on the first rank of each machine; empty elsewhere, and where nothing is shared.
-  data::sharing_report result() const { return book_ != nullptr ? book_->result() : data::sharing_report(); }
-  /// Whether of some epoch there were too many records, so that it is about the beginning of that one only.
-  bool cut() const noexcept { return cut_; }
-
- private:
-  struct event {
-    core::data_record what;       // time: shared nanoseconds; bytes from the begin of the memory
-    core::stable_key site = 0;
-    core::stable_key object = 0;  // name_of an array, or the synchronisation object
-  };
-
-  // Arrays of the same name in the same memory are one, wherever each rank's part is.
-  static core::stable_key name_of(const core::data_object& o) noexcept { return core::combine(o.memory, o.key); }
-
-  // The records of this rank in the order of their time, with keys for what has a number in this process only.
-  static base::pod_vector<event> events_of(const data::rank_data& own, const explain::rank_history& calls) {
-    base::pod_vector<event> out;
-    for (data::record_cursor at(own); !at.done(); at.step()) {
-      const core::data_record& r = at.record();
-      if (r.site >= own.sites.size()) continue;
-      event e{r, own.sites[r.site], 0};
-      e.what.time = static_cast<std::uint64_t>(calls.clock(r.time));
-      if (r.of_primitive()) continue;  // of the threads of one process
-      if (r.op == core::data_op::synchronise) {
-        const std::uint32_t group = r.object - core::site_table::capacity;  // of a collective
-        if (!r.has(core::data_flag::collective)) e.object = r.object < calls.blocks.size() ? calls.blocks[r.object] : 0;
-        else if (group < own.groups.size() && own.groups[group].id != 0) e.object = core::combine(own.groups[group].id, 7);
-        if (e.object == 0) continue;
-      } else {
-        if (r.op == core::data_op::iterations || r.object >= own.objects.size() || own.objects[r.object].memory == 0) continue;
-        e.object = name_of(own.objects[r.object]);
-        const std::uint64_t before = own.objects[r.object].memory_offset;
-        if (r.list() != nullptr) {  // an address of this process: its pieces instead
-          e.what.flags = static_cast<std::uint8_t>(e.what.flags & ~unsigned(core::data_flag::listed));
-          e.what.stride = e.what.piece = 0;
-          data::for_each_piece(data::region_of(r, own.objects[r.object].bytes()), [&](std::uint64_t begin, std::uint64_t end) {
-            e.what.begin = begin + before;
-            e.what.end = end + before;
-            out.push_back(e);
-          });
-          continue;
-        }
-        e.what.begin += before;
-        e.what.end += before;
-      }
-      out.push_back(e);
-    }
-    base::small_stable_sort(out, [](const event& a, const event& b) { return a.what.time < b.what.time; });
-    return out;
-  }
-
-  void fold_node(const data::rank_data& own, const explain::rank_history& calls, const finalize::team& node) {
-    base::pod_vector<event> events = events_of(own, calls);
-    // All ranks finish together, so that no rank waits at a barrier that others do not reach.
-    const std::size_t most = static_cast<std::size_t>(most_records / static_cast<std::uint64_t>(node.size()));
-    // (Signed: MPICH 4.0 takes unsigned numbers for signed ones here.)
-    std::int64_t until = events.size() > most ? static_cast<std::int64_t>(events[most].what.time) : INT64_MAX;
-    node.all_reduce(&until, 1, MPI_INT64_T, MPI_MIN);
-    cut_ = cut_ || until != INT64_MAX;
-    while (!events.empty() && static_cast<std::int64_t>(events.back().what.time) >= until) events.pop_back();
-
-    base::vector<base::packet> packed(1);
-    const auto shared = static_cast<std::uint64_t>(
-        std::count_if(own.objects.begin(), own.objects.end(), [](const core::data_object& o) { return o.memory != 0; }));
-    base::put(packed[0], shared);
-    for (const core::data_object& o : own.objects)
-      if (o.memory != 0) base::put(packed[0], o);
-    for (const event& e : events) base::put(packed[0], e);
-    node.gather(packed[0].data(), packed[0].size(),
-                [&](const unsigned char* data, std::size_t size) { packed.emplace_back(data, data + size); });
-    if (node.rank() != 0) return;
-    const data::rank_data& all = joined_.join(packed);
-    if (book_ == nullptr) book_ = std::make_unique<data::sharing_book>(all, options_);
-    book_->begin_part();
-    book_->take_all();
-    joined_.forget();
-  }
-
-  // One process, as it were, whose threads are the ranks of the machine.
-  class joined {
-   public:
-    joined() {
-      data_.objects.emplace_back();
-      data_.sites.push_back(0);
-      bounds_.emplace_back();
-    }
-
-    /// What all ranks did in an epoch; until `forget`.
-    const data::rank_data& join(const base::vector<base::packet>& from) {
-      base::pod_vector<base::packet_reader> in;
-      for (const base::packet& p : from) in.emplace_back(p.data(), p.size());
-      for (base::packet_reader& r : in)
-        for (auto n = r.get<std::uint64_t>(); n != 0; --n) widen(r.get<core::data_object>());
-      name_objects();
-      records_.resize(from.size());
-      data_.locations.resize(from.size());
-      for (std::size_t i = 0; i != in.size(); ++i) {
-        while (!in[i].empty()) {
-          event e = in[i].get<event>();
-          e.what.site = number(e.site);
-          if (e.what.op == core::data_op::synchronise) {
-            e.what.object = number(e.object);
-          } else {
-            const bound& b = bounds_[bound_numbers_.find(e.object)];  // the owning rank has sent it
-            e.what.object = b.object;
-            e.what.begin -= b.begin;
-            e.what.end -= b.begin;
-          }
-          records_[i].push_back(e.what);
-        }
-        chunks_.push_back(records_[i].data());
-      }
-      for (std::size_t i = 0; i != records_.size(); ++i) data_.locations[i].records = {&chunks_[i], 63, records_[i].size()};
-      return data_;
-    }
-    void forget() {
-      for (data::location_data& l : data_.locations) l = data::location_data();
-      records_.clear();
-      chunks_.clear();
-    }
-
-   private:
-    // Where an array is in its memory, over all ranks; its parts on other ranks may be registered later.
-    struct bound {
-      core::data_object shape;
-      std::uint64_t begin = UINT64_MAX, end = 0;
-      std::uint32_t object = 0;  // 0: grew since it was named
-    };
-
-    void widen(const core::data_object& o) {
-      const auto fresh = static_cast<std::uint32_t>(bounds_.size());
-      const std::uint32_t known = bound_numbers_.intern(name_of(o), fresh);
-      if (known == fresh) bounds_.emplace_back();
-      bound& b = bounds_[known];
-      const std::uint64_t begin = o.memory_offset / 64 * 64,
-                          end = o.memory_offset + o.bytes();  // pieces are cache lines
-      if (begin >= b.begin && end <= b.end) return;
-      b.shape = o;
-      b.begin = std::min(begin, b.begin);
-      b.end = std::max(end, b.end);
-      b.object = 0;
-    }
-    // An array that grew restarts as another array of the same name.
-    void name_objects() {
-      for (bound& b : bounds_) {
-        if (b.object != 0 || b.end == 0) continue;
-        b.object = static_cast<std::uint32_t>(data_.objects.size());
-        b.shape.element_bytes = 1;
-        b.shape.dimensions = 1;
-        b.shape.extent[0] = b.end - b.begin;
-        data_.objects.push_back(b.shape);
-      }
-    }
-    std::uint32_t number(core::stable_key key) {
-      const auto fresh = static_cast<std::uint32_t>(data_.sites.size());
-      const std::uint32_t known = numbers_.intern(core::combine(key, 0), fresh);
-      if (known == fresh) data_.sites.push_back(key);
-      return known;
-    }
-
-    data::rank_data data_;
-    base::pod_vector<bound> bounds_;
-    base::key_map bound_numbers_, numbers_;
-    base::vector<base::pod_vector<core::data_record>> records_;
-    base::pod_vector<const core::data_record*> chunks_;
-  };
-
-  const data::sharing_options options_;
-  joined joined_;
-  std::unique_ptr<data::sharing_book> book_;
-  bool cut_ = false;
-};
-
-}  // namespace data
-}  // namespace v0
-}  // namespace whywait
-
-#endif  // WHYWAIT_DISABLE
-
-#endif
-
 // ---- whywait/data/analysis/diagnoses.hpp
 #ifndef WHYWAIT_DATA_ANALYSIS_DIAGNOSES_HPP
 #define WHYWAIT_DATA_ANALYSIS_DIAGNOSES_HPP
@@ -67119,6 +66892,675 @@ inline base::vector<core::stable_key> keys_of(const data::classified& all, const
   if (!keys.empty() && keys.front() == 0) keys.erase(keys.begin());
   return keys;
 }
+
+}  // namespace data
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/data/finalize/data_facts_of.hpp
+#ifndef WHYWAIT_DATA_FINALIZE_DATA_FACTS_OF_HPP
+#define WHYWAIT_DATA_FINALIZE_DATA_FACTS_OF_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace data {
+
+/// Adds the arrays that are falsely shared, by the blocks that use or write them, most misses first. `threads`: of a process;
+/// else the ranks of a machine.
+inline void add_shared_data(rules::data_facts& to, const sharing_report& found, bool threads, const data_naming& names) {
+  const base::rank_noun_scope words(threads);
+  struct use {
+    core::stable_key array, block;
+    std::uint64_t here, all;  // threads that use it in this block; in any
+  };
+  base::pod_vector<use> uses;
+  for (const sharing_group& g : found.groups) {
+    if (g.pattern != sharing_pattern::false_sharing) continue;
+    std::uint64_t users = 0, writers = 0;
+    for (const node_threads& t : g.graph.threads) {
+      users |= t.readers | t.writers;
+      writers |= t.writers;
+    }
+    const auto add = [&](core::stable_key block, std::uint64_t here) {
+      if (block == 0) return;
+      const auto known =
+          std::find_if(uses.begin(), uses.end(), [&](const use& u) { return u.array == g.array && u.block == block; });
+      if (known == uses.end()) uses.push_back({g.array, block, here, users});
+      else known->here |= here, known->all |= users;
+    };
+    for (const node_threads& t : g.graph.threads) {
+      const sharing_node& n = found.nodes[t.node];
+      add(n.request, t.readers | t.writers);
+      for (const core::stable_key w : n.writes) add(w, writers);  // by which of them is not known
+    }
+  }
+  for (const use& u : uses) {
+    base::pod_vector<std::int32_t> numbers;
+    for (std::int32_t t = 0; t != 64; ++t)
+      if ((u.all >> t & 1) != 0) numbers.push_back(t);
+    to.shared.push_back({u.block, names.data(u.array), code_text(names.site(u.array)), name_of(sharing_pattern::false_sharing),
+                         base::rank_list(numbers), threads ? u.here : 0, u.all});
+  }
+}
+
+/// Adds the threads that use arrays from another NUMA node, by falling bytes. `all`: of all ranks.
+inline void add_far_data(rules::data_facts& to, base::pod_vector<far_use> all, const data_naming& names) {
+  base::small_stable_sort(all, [](const far_use& a, const far_use& b) { return a.far_bytes > b.far_bytes; });
+  for (const far_use& u : all)
+    to.far.push_back({u.block, names.data(u.array), code_text(names.site(u.array)), u.rank, u.thread, u.node, u.pages_node,
+                      u.far_bytes / u.bytes});
+}
+
+}  // namespace data
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/message_orders.hpp
+#ifndef WHYWAIT_EXPLAIN_MESSAGE_ORDERS_HPP
+#define WHYWAIT_EXPLAIN_MESSAGE_ORDERS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Maps postings (sync_record::posting) to `data_record::order`: the index of a message on its channel, counted over
+/// all parts of a run that are explained one after the other. 4 bytes per posting of the current part; 24 bytes per
+/// channel and 12 per message in transit are kept between parts. Near-linear. Throws std::bad_alloc.
+class message_orders {
+ public:
+  /// Adds the records of the next part, including those carried over.
+  void take(const explain::rank_history& rank) {
+    // A request or probed message that is still pending has a record again; all others were given up.
+    known_.erase(std::remove_if(known_.begin(), known_.end(), [](const message& m) { return m.over; }), known_.end());
+    for (message& m : known_) m.over = !m.probed;
+    earlier_.clear();
+    probed_.clear();
+    base_ = rank.posted_before;
+    std::uint32_t last = base_;
+    for (const explain::location_history& l : rank.locations)
+      for (std::uint64_t i = 0; i != l.records.size(); ++i) last = std::max(last, l.records[i].posting);
+    fresh_.assign(std::size_t{last - base_} + 1, 0);
+    for (const explain::location_history& l : rank.locations)
+      for (std::uint64_t i = 0; i != l.records.size(); ++i) note(rank, l.records[i]);
+    number();
+    first_ = false;
+  }
+
+  /// 0: unknown.
+  std::uint32_t operator[](std::uint32_t posting) const noexcept {
+    if (posting > base_) return posting - base_ < fresh_.size() ? fresh_[posting - base_] : 0;
+    const place at = find(posting);
+    return at != known_.end() ? at->order : 0;
+  }
+
+  /// Call between two parts, on all ranks, after records were lost: the sides of a channel may count differently from
+  /// now on.
+  void restart() { *this = message_orders(); }
+
+ private:
+  // An entry is the number of a channel + 1, shifted, with these flags below.
+  enum : std::uint32_t {
+    settles = 1,  // complete; so is everything posted before it on its channel, because messages do not overtake each other
+    awaited = 2,  // its receive completes later
+    number_shift = 2
+  };
+  struct message {
+    std::uint32_t posting;
+    std::uint32_t order;  // an entry, until the orders are computed
+    bool probed;  // by a matched probe: its receive may come later
+    bool over;  // complete in the current part
+    bool operator<(const message& o) const noexcept { return posting < o.posting; }
+  };
+  using place = const message*;
+
+  place find(std::uint32_t posting) const noexcept {
+    const place at = std::lower_bound(known_.begin(), known_.end(), message{posting, 0, false, false});
+    return at != known_.end() && at->posting == posting ? at : known_.end();
+  }
+
+  // Pairs postings as explain::message_book does: a matched probe takes the place of its receive.
+  void note(const explain::rank_history& rank, const core::sync_record& r) {
+    using core::call_role;
+    namespace flag = core::sync_flag;
+    if (r.posting == 0 || r.has(flag::cancelled | flag::proc_null | flag::failed) || r.comm >= rank.communicators.size())
+      return;
+    const explain::communicator& comm = rank.communicators[r.comm];
+    if (comm.id == 0) return;
+    const call_role role = core::role_of(r);
+    if (core::is_data_collective(role)) {
+      if (!comm.inter && r.posting > base_) enter(r.posting, core::combine(comm.id, 3), settles, false);
+      return;
+    }
+    const bool matched_probe = role == call_role::probe && r.has(flag::matched);
+    if (!matched_probe && !r.has(flag::posts_send | flag::posts_receive)) return;
+    if (r.peer < 0) return;
+    const bool sends = r.has(flag::posts_send), complete = r.has(flag::complete) && !matched_probe;
+    if (r.posting <= base_) {
+      // A send got its order when it was posted; what was matched before the first part has none.
+      if (sends ? !first_ || r.has(flag::met) : first_ && r.has(flag::met)) return;
+      const place known = find(r.posting);
+      if (known != known_.end()) {
+        known_[static_cast<std::size_t>(known - known_.begin())].over = complete;
+        return;
+      }
+    }
+    const bool wildcard = r.has(flag::any_source | flag::any_tag);
+    if (!matched_probe && wildcard && !r.has(flag::complete | flag::resolved)) return;
+    const core::stable_key channel =
+        core::combine(core::combine(comm.id, sends ? 1 : 2),
+                      (std::uint64_t{static_cast<std::uint32_t>(r.peer)} << 32) | static_cast<std::uint32_t>(r.tag));
+    enter(r.posting, channel,
+          (sends || complete || r.has(flag::matched) ? std::uint32_t{settles} : 0u) |
+              (sends || complete ? 0u : std::uint32_t{awaited}),
+          matched_probe);
+  }
+
+  void enter(std::uint32_t posting, core::stable_key channel, std::uint32_t state, bool probed) {
+    const std::uint32_t found = channels_.intern(channel, static_cast<std::uint32_t>(counts_.size()));
+    if (found == counts_.size()) counts_.push_back(0);
+    const std::uint32_t entry = ((found + 1) << number_shift) | state;
+    if (posting <= base_) {
+      earlier_.push_back({posting, entry, probed, false});
+      return;
+    }
+    std::uint32_t& known = fresh_[posting - base_];
+    if (known != 0 && (known & awaited) == 0) return;  // the probe of a completed receive
+    known = entry;
+    if (probed) probed_.push_back(posting);
+  }
+
+  // A message that is not settled may still follow a wildcard that was posted before it.
+  void number() {
+    const auto by_posting = [](const message& a, const message& b) { return a.posting < b.posting; };
+    base::small_stable_sort(earlier_, by_posting);
+    base::small_stable_sort(probed_);
+    base::pod_vector<std::uint8_t> reached(counts_.size(), 0);
+    const auto look_back = [&reached](std::uint32_t& entry) {
+      if (entry == 0) return;
+      std::uint8_t& later = reached[(entry >> number_shift) - 1];
+      if ((entry & settles) != 0) later = 1;
+      else if (later != 0) entry |= settles;
+    };
+    for (std::size_t i = fresh_.size(); i-- != 0;) look_back(fresh_[i]);
+    for (std::size_t i = earlier_.size(); i-- != 0;) look_back(earlier_[i].order);
+
+    const auto give_number = [this](std::uint32_t& entry) {
+      const bool counts = (entry & settles) != 0;
+      const bool stays = counts && (entry & awaited) != 0;
+      entry = counts ? ++counts_[(entry >> number_shift) - 1] : 0;
+      return stays;
+    };
+    const std::size_t before = known_.size();
+    for (message& m : earlier_) {
+      m.over = !give_number(m.order);
+      if (m.order != 0) known_.push_back(m);
+    }
+    for (std::size_t i = 0; i != fresh_.size(); ++i) {
+      if (!give_number(fresh_[i])) continue;
+      const auto posting = static_cast<std::uint32_t>(base_ + i);
+      known_.push_back({posting, fresh_[i], std::binary_search(probed_.begin(), probed_.end(), posting), false});
+    }
+    if (before != known_.size()) base::small_stable_sort(known_, by_posting);
+  }
+
+  base::key_map channels_;
+  base::pod_vector<std::uint32_t> counts_;  // number of settled messages of each channel
+  base::pod_vector<message> known_;  // messages of earlier parts, and pending ones of this part
+  base::pod_vector<message> earlier_;  // posted in earlier parts, not settled there
+  base::pod_vector<std::uint32_t> probed_;
+  base::pod_vector<std::uint32_t> fresh_;  // by posting of this part: entry, then order
+  std::uint32_t base_ = 0;
+  bool first_ = true;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/data/finalize/data_history.hpp
+#ifndef WHYWAIT_DATA_FINALIZE_DATA_HISTORY_HPP
+#define WHYWAIT_DATA_FINALIZE_DATA_HISTORY_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace data {
+
+/// What was lost of a process's data records.
+struct data_losses {
+  std::uint64_t records = 0;         ///< had no memory
+  std::uint64_t registrations = 0;   ///< had no number or no address space
+  std::uint64_t unknown_ranges = 0;  ///< of marks, in no registered array
+  std::uint64_t unordered = 0;  ///< messages whose place among the others is not known: memory for calls ran out
+};
+
+/// Whether this process ever registered an array: without one there is nothing to collect.
+inline bool has_data(const mpi::state& process) noexcept { return data::state_of(*process.registry) != nullptr; }
+
+/// What this process recorded about data, for the analysis of data/analysis/, part by part of a run. Numbers keep their
+/// meaning from part to part. Not thread safe; other threads may go on recording.
+class data_history {
+ public:
+  explicit data_history(const mpi::state& process) {
+    all_.rank = process.rank;
+    all_.ranks = process.size;
+    all_.objects.emplace_back();
+    all_.sites.push_back(0);
+  }
+
+  /// Takes the records since the last part; views of them, until `forget`. `part` must be what the same process gave
+  /// to the explanation (process_records::history), which numbers communicators, blocks and call sites. Their `order`
+  /// and `site` get their final meaning here. `calls` has durations of the calls; waits are 0. O(records of the part).
+  const data::rank_data& take(mpi::state& process, const explain::rank_history& part) {
+    all_.groups = part.communicators;
+    all_.locations.resize(part.locations.size());
+    for (data::location_data& l : all_.locations) l = data::location_data();
+    orders_.take(part);
+    if (!has_data(process)) return all_;
+    take_objects(process);
+    blocks_.resize(part.blocks.size(), 0);
+    calls_.resize(part.locations.size());
+    chunks_.resize(part.locations.size());
+    ends_.resize(part.locations.size(), 0);
+    for (std::size_t l = 0; l != part.locations.size(); ++l) {
+      const explain::location_history& calls = part.locations[l];
+      all_.locations[l].calls.resize(calls.records.size());
+      for (std::uint64_t i = 0; i != calls.records.size(); ++i) {
+        const core::sync_record& r = calls.records[i];
+        all_.locations[l].calls[i].duration_ns = part.clock(r.begin + r.duration) - part.clock(r.begin);
+      }
+    }
+    data::for_each_thread(*process.registry, [&](core::location_base& at, data::data_thread& thread) {
+      if (at.index < part.locations.size()) take_thread(at, thread, part);
+    });
+    return all_;
+  }
+
+  /// The records that were taken are over: their memory is used again. What was recorded meanwhile is of the next part.
+  void forget(mpi::state& process) noexcept {
+    data::for_each_thread(*process.registry, [this](core::location_base& at, data::data_thread& thread) noexcept {
+      if (at.index >= ends_.size()) return;
+      const bool still = data::is_still(at) && ends_[at.index] == thread.records.size();
+      if (still) lost_records_ += thread.records.dropped();
+      thread.forget(ends_[at.index], still);
+      ends_[at.index] = thread.taken;
+    });
+    for (data::location_data& l : all_.locations) l = data::location_data();
+  }
+
+  /// Called on all ranks between two parts: orders restart because a rank lost records of calls.
+  void restart_orders() { orders_.restart(); }
+
+  const data::rank_data& data() const noexcept { return all_; }
+  data::rank_data& data() noexcept { return all_; }
+  /// Of the run so far.
+  data_losses losses(const mpi::state& process) const noexcept {
+    data_losses all;
+    const data::data_state* const data = data::state_of(*process.registry);
+    if (data == nullptr) return all;
+    all.registrations = data->objects.refused();
+    all.unknown_ranges = data->unknown_ranges;
+    all.unordered = unordered_;
+    all.records = lost_records_;
+    data::for_each_thread(*process.registry, [&all](const core::location_base&, const data::data_thread& thread) {
+      all.records += thread.records.dropped();
+    });
+    return all;
+  }
+
+ private:
+  using buffer = core::event_buffer<core::data_record>;
+
+  void take_objects(const mpi::state& process) {
+    const data::data_objects& objects = data::state_of(*process.registry)->objects;
+    for (std::uint32_t i = 1; i != objects.size(); ++i) {
+      const data::known_object& o = objects[i];
+      if (i == all_.objects.size()) all_.objects.push_back(o.shape);
+      core::data_object& known = all_.objects[i];
+      known.buffer = o.shape.buffer;
+      const mpi::shared_memory* const memory =
+          process.windows != nullptr ? process.windows->find(o.begin, o.end, o.active) : nullptr;
+      if (memory == nullptr && !o.active) continue;  // where it was when it was known
+      known.memory = memory != nullptr ? memory->key : 0;
+      known.memory_offset = memory != nullptr ? o.begin - memory->begin : 0;
+    }
+  }
+
+  void take_thread(const core::location_base& at, data::data_thread& thread, const explain::rank_history& part) {
+    const explain::location_history& calls = part.locations[at.index];
+    data::location_data& to = all_.locations[at.index];
+    const bool still = data::is_still(at);
+    if (still) thread.flush();
+    buffer& records = thread.records;
+    std::uint64_t& end = ends_[at.index];
+    const std::uint64_t begin = thread.taken, before = begin >> buffer::shift << buffer::shift, size = records.size();
+    // Of another thread: what names something newer than this part, or is the first half of a copy, is left for the
+    // next.
+    for (end = begin; end != size && (still || is_known(records[end], part, calls)); ++end) {
+    }
+    if (!still && end != begin && records[end - 1].op == core::data_op::copy_from) --end;
+    calls_[at.index].resize(calls.call_sites.size(), 0);
+    for (std::uint64_t i = begin; i != end; ++i) settle(records[i], calls_[at.index], calls.call_sites, part.blocks);
+    chunks_[at.index].clear();
+    for (std::uint64_t i = before; i < end; i += buffer::chunk_events) chunks_[at.index].push_back(&records[i]);
+    to.records = {chunks_[at.index].data(), buffer::shift, end - before};
+    to.first = begin - before;
+  }
+
+  bool is_known(const core::data_record& r, const explain::rank_history& part,
+                const explain::location_history& calls) const noexcept {
+    if (r.of_primitive()) return r.site < calls.call_sites.size();
+    return (r.op == core::data_op::synchronise || r.object < all_.objects.size()) &&
+           (is_of_call(r) || r.site < part.blocks.size());
+  }
+  static bool is_of_call(const core::data_record& r) noexcept {
+    return r.op == core::data_op::send || r.op == core::data_op::receive || r.has(core::data_flag::collective) ||
+           r.of_primitive();
+  }
+  void settle(core::data_record& r, base::pod_vector<std::uint32_t>& numbers, const std::vector<core::stable_key>& call_sites,
+              const std::vector<core::stable_key>& blocks) {
+    const bool copy = r.op == core::data_op::copy_from || r.op == core::data_op::copy_to, of_call = is_of_call(r);
+    r.site = of_call ? number_of(numbers, call_sites, r.site) : number_of(blocks_, blocks, r.site);
+    if (!of_call || copy || r.of_primitive() || (r.order = orders_[r.order]) != 0) return;
+    r.site = ~std::uint32_t{0};  // names nothing: the analysis leaves it out
+    ++unordered_;
+  }
+  // From a number in the process (or of the location) to that in `sites`; 0: not given yet.
+  std::uint32_t number_of(base::pod_vector<std::uint32_t>& numbers, const std::vector<core::stable_key>& keys,
+                          std::uint32_t site) {
+    if (site >= numbers.size() || site >= keys.size()) return ~std::uint32_t{0};
+    if (numbers[site] != 0) return numbers[site];
+    const auto fresh = static_cast<std::uint32_t>(all_.sites.size());
+    numbers[site] = site_numbers_.intern(core::combine(keys[site], 1), fresh);
+    if (numbers[site] == fresh) all_.sites.push_back(keys[site]);
+    return numbers[site];
+  }
+
+  data::rank_data all_;
+  explain::message_orders orders_;
+  base::key_map site_numbers_;
+  base::pod_vector<std::uint32_t> blocks_;  // by number of the block
+  base::vector<base::pod_vector<std::uint32_t>> calls_;  // by location, by number of the call site
+  base::vector<base::pod_vector<const core::data_record*>> chunks_;  // by location: of the records at hand
+  base::pod_vector<std::uint64_t> ends_;  // by location: what follows is of the next part
+  std::uint64_t lost_records_ = 0, unordered_ = 0;
+};
+
+}  // namespace data
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/data/finalize/node_sharing.hpp
+#ifndef WHYWAIT_DATA_FINALIZE_NODE_SHARING_HPP
+#define WHYWAIT_DATA_FINALIZE_NODE_SHARING_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace data {
+
+/// What the ranks of one machine did to arrays in memory that they share (windows of MPI_Win_allocate_shared), and how
+/// they synchronised: by marks, and by collective operations that are over only when all have come. Ranks take the
+/// place of threads. Messages order nothing here. Epoch by epoch; the first rank of each machine keeps a
+/// data::sharing_book.
+class node_sharing {
+ public:
+  static constexpr std::uint64_t most_records = std::uint64_t{1} << 20;  ///< of one machine and epoch: 80 MB
+
+  explicit node_sharing(const data::sharing_options& options) : options_(options) {}
+
+  /// Adds the records of an epoch, if anything is shared. Collective.
+  void fold(const data::rank_data& own, const explain::rank_history& calls, const finalize::team& all) {
+    const bool any =
+        std::any_of(own.objects.begin(), own.objects.end(), [](const core::data_object& o) { return o.memory != 0; });
+    if (all.lowest_of(any) < 0) return;
+    const finalize::node_team node(all);
+    if (node) node->together([&] { fold_node(own, calls, *node); });
+  }
+  /// The shared memory found so far, on the first rank of each machine; empty elsewhere, and where nothing is shared.
+  data::sharing_report result() const { return book_ != nullptr ? book_->result() : data::sharing_report(); }
+  /// Whether of some epoch there were too many records, so that it is about the beginning of that one only.
+  bool cut() const noexcept { return cut_; }
+
+ private:
+  struct event {
+    core::data_record what;       // time: shared nanoseconds; bytes from the begin of the memory
+    core::stable_key site = 0;
+    core::stable_key object = 0;  // name_of an array, or the synchronisation object
+  };
+
+  // Arrays of the same name in the same memory are one, wherever each rank's part is.
+  static core::stable_key name_of(const core::data_object& o) noexcept { return core::combine(o.memory, o.key); }
+
+  // The records of this rank in the order of their time, with keys for what has a number in this process only.
+  static base::pod_vector<event> events_of(const data::rank_data& own, const explain::rank_history& calls) {
+    base::pod_vector<event> out;
+    for (data::record_cursor at(own); !at.done(); at.step()) {
+      const core::data_record& r = at.record();
+      if (r.site >= own.sites.size()) continue;
+      event e{r, own.sites[r.site], 0};
+      e.what.time = static_cast<std::uint64_t>(calls.clock(r.time));
+      if (r.of_primitive()) continue;  // of the threads of one process
+      if (r.op == core::data_op::synchronise) {
+        const std::uint32_t group = r.object - core::site_table::capacity;  // of a collective
+        if (!r.has(core::data_flag::collective)) e.object = r.object < calls.blocks.size() ? calls.blocks[r.object] : 0;
+        else if (group < own.groups.size() && own.groups[group].id != 0) e.object = core::combine(own.groups[group].id, 7);
+        if (e.object == 0) continue;
+      } else {
+        if (r.op == core::data_op::iterations || r.object >= own.objects.size() || own.objects[r.object].memory == 0) continue;
+        e.object = name_of(own.objects[r.object]);
+        const std::uint64_t before = own.objects[r.object].memory_offset;
+        if (r.list() != nullptr) {  // an address of this process: its pieces instead
+          e.what.flags = static_cast<std::uint8_t>(e.what.flags & ~unsigned(core::data_flag::listed));
+          e.what.stride = e.what.piece = 0;
+          data::for_each_piece(data::region_of(r, own.objects[r.object].bytes()), [&](std::uint64_t begin, std::uint64_t end) {
+            e.what.begin = begin + before;
+            e.what.end = end + before;
+            out.push_back(e);
+          });
+          continue;
+        }
+        e.what.begin += before;
+        e.what.end += before;
+      }
+      out.push_back(e);
+    }
+    base::small_stable_sort(out, [](const event& a, const event& b) { return a.what.time < b.what.time; });
+    return out;
+  }
+
+  void fold_node(const data::rank_data& own, const explain::rank_history& calls, const finalize::team& node) {
+    base::pod_vector<event> events = events_of(own, calls);
+    // All ranks finish together, so that no rank waits at a barrier that others do not reach.
+    const std::size_t most = static_cast<std::size_t>(most_records / static_cast<std::uint64_t>(node.size()));
+    // (Signed: MPICH 4.0 takes unsigned numbers for signed ones here.)
+    std::int64_t until = events.size() > most ? static_cast<std::int64_t>(events[most].what.time) : INT64_MAX;
+    node.all_reduce(&until, 1, MPI_INT64_T, MPI_MIN);
+    cut_ = cut_ || until != INT64_MAX;
+    while (!events.empty() && static_cast<std::int64_t>(events.back().what.time) >= until) events.pop_back();
+
+    base::vector<base::packet> packed(1);
+    const auto shared = static_cast<std::uint64_t>(
+        std::count_if(own.objects.begin(), own.objects.end(), [](const core::data_object& o) { return o.memory != 0; }));
+    base::put(packed[0], shared);
+    for (const core::data_object& o : own.objects)
+      if (o.memory != 0) base::put(packed[0], o);
+    for (const event& e : events) base::put(packed[0], e);
+    node.gather(packed[0].data(), packed[0].size(),
+                [&](const unsigned char* data, std::size_t size) { packed.emplace_back(data, data + size); });
+    if (node.rank() != 0) return;
+    const data::rank_data& all = joined_.join(packed);
+    if (book_ == nullptr) book_ = std::make_unique<data::sharing_book>(all, options_);
+    book_->begin_part();
+    book_->take_all();
+    joined_.forget();
+  }
+
+  // One process, as it were, whose threads are the ranks of the machine.
+  class joined {
+   public:
+    joined() {
+      data_.objects.emplace_back();
+      data_.sites.push_back(0);
+      bounds_.emplace_back();
+    }
+
+    /// What all ranks did in an epoch; until `forget`.
+    const data::rank_data& join(const base::vector<base::packet>& from) {
+      base::pod_vector<base::packet_reader> in;
+      for (const base::packet& p : from) in.emplace_back(p.data(), p.size());
+      for (base::packet_reader& r : in)
+        for (auto n = r.get<std::uint64_t>(); n != 0; --n) widen(r.get<core::data_object>());
+      name_objects();
+      records_.resize(from.size());
+      data_.locations.resize(from.size());
+      for (std::size_t i = 0; i != in.size(); ++i) {
+        while (!in[i].empty()) {
+          event e = in[i].get<event>();
+          e.what.site = number(e.site);
+          if (e.what.op == core::data_op::synchronise) {
+            e.what.object = number(e.object);
+          } else {
+            const bound& b = bounds_[bound_numbers_.find(e.object)];  // the owning rank has sent it
+            e.what.object = b.object;
+            e.what.begin -= b.begin;
+            e.what.end -= b.begin;
+          }
+          records_[i].push_back(e.what);
+        }
+        chunks_.push_back(records_[i].data());
+      }
+      for (std::size_t i = 0; i != records_.size(); ++i) data_.locations[i].records = {&chunks_[i], 63, records_[i].size()};
+      return data_;
+    }
+    void forget() {
+      for (data::location_data& l : data_.locations) l = data::location_data();
+      records_.clear();
+      chunks_.clear();
+    }
+
+   private:
+    // Where an array is in its memory, over all ranks; its parts on other ranks may be registered later.
+    struct bound {
+      core::data_object shape;
+      std::uint64_t begin = UINT64_MAX, end = 0;
+      std::uint32_t object = 0;  // 0: grew since it was named
+    };
+
+    void widen(const core::data_object& o) {
+      const auto fresh = static_cast<std::uint32_t>(bounds_.size());
+      const std::uint32_t known = bound_numbers_.intern(name_of(o), fresh);
+      if (known == fresh) bounds_.emplace_back();
+      bound& b = bounds_[known];
+      const std::uint64_t begin = o.memory_offset / 64 * 64,
+                          end = o.memory_offset + o.bytes();  // pieces are cache lines
+      if (begin >= b.begin && end <= b.end) return;
+      b.shape = o;
+      b.begin = std::min(begin, b.begin);
+      b.end = std::max(end, b.end);
+      b.object = 0;
+    }
+    // An array that grew restarts as another array of the same name.
+    void name_objects() {
+      for (bound& b : bounds_) {
+        if (b.object != 0 || b.end == 0) continue;
+        b.object = static_cast<std::uint32_t>(data_.objects.size());
+        b.shape.element_bytes = 1;
+        b.shape.dimensions = 1;
+        b.shape.extent[0] = b.end - b.begin;
+        data_.objects.push_back(b.shape);
+      }
+    }
+    std::uint32_t number(core::stable_key key) {
+      const auto fresh = static_cast<std::uint32_t>(data_.sites.size());
+      const std::uint32_t known = numbers_.intern(core::combine(key, 0), fresh);
+      if (known == fresh) data_.sites.push_back(key);
+      return known;
+    }
+
+    data::rank_data data_;
+    base::pod_vector<bound> bounds_;
+    base::key_map bound_numbers_, numbers_;
+    base::vector<base::pod_vector<core::data_record>> records_;
+    base::pod_vector<const core::data_record*> chunks_;
+  };
+
+  const data::sharing_options options_;
+  joined joined_;
+  std::unique_ptr<data::sharing_book> book_;
+  bool cut_ = false;
+};
+
+}  // namespace data
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/data/marks/page_lookup.hpp
+#ifndef WHYWAIT_DATA_MARKS_PAGE_LOOKUP_HPP
+#define WHYWAIT_DATA_MARKS_PAGE_LOOKUP_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace data {
+
+/// Asks the kernel on which NUMA nodes pages are, without moving them. Not in the hot path: about 10 us for 64 pages.
+class page_lookup {
+ public:
+  static constexpr uint32_t most_pages = 64;
+
+  /// False on machines with one node, and where move_pages is not permitted. Under a filter for system calls, which may end the
+  /// process, it is not called.
+  static bool is_possible() noexcept { return has_several_nodes() && prctl(PR_GET_SECCOMP) != SECCOMP_MODE_FILTER; }
+
+  /// Nodes of up to `most_pages` pages at equal distances between two addresses, each in the middle of its part; -1: not in memory.
+  /// Returns their number; 0: they cannot be read, `error` has errno.
+  static uint32_t nodes_of(uint64_t begin, uint64_t end, int32_t* nodes, int& error) noexcept {
+    const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE)), bytes = end - begin;
+    const uint64_t all = (bytes + page - 1) / page;
+    const uint32_t count = all < most_pages ? static_cast<uint32_t>(all) : most_pages;
+    void* pages[most_pages];
+    int status[most_pages];
+    for (uint32_t i = 0; i != count; ++i) {
+      const uint64_t middle = begin + bytes / count * i + bytes / count / 2;
+      pages[i] = reinterpret_cast<void*>(middle & ~(page - 1));
+    }
+    const int was = errno;
+    const bool known = syscall(SYS_move_pages, 0, static_cast<unsigned long>(count), pages, nullptr, status, 0) == 0;
+    error = known ? 0 : errno;
+    errno = was;
+    if (!known) return 0;
+    for (uint32_t i = 0; i != count; ++i) nodes[i] = status[i] >= 0 ? status[i] : -1;
+    return count;
+  }
+
+ private:
+  static bool has_several_nodes() noexcept {
+    char text[64];  // "0", "0-1", "0,2"
+    const int file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/sys/devices/system/node/online", O_RDONLY | O_CLOEXEC));
+    if (file < 0) return false;
+    const long size = syscall(SYS_read, file, text, sizeof text);
+    syscall(SYS_close, file);
+    for (long i = 0; i < size; ++i)
+      if (text[i] == '-' || text[i] == ',') return true;
+    return false;
+  }
+};
 
 }  // namespace data
 }  // namespace v0
@@ -67855,6 +68297,8 @@ class communication_analysis final : public finalize::data_analysis {
     finalize::mpi_transport transport(team_);
     data::follow(transport, {&classes_});
     footprints_.take_all();
+    look_at_pages();
+    pages_.take_all(history_.data(), nodes_of_pages_);
     fold_sharing_of_threads();
     nodes_.fold(history_.data(), *epoch_, team_);
     history_.forget(process_);
@@ -67866,7 +68310,7 @@ class communication_analysis final : public finalize::data_analysis {
   }
 
   std::shared_ptr<const reports::section> result(finalize::name_gatherer gather, const finalize::process_names& history,
-                                                 base::vector<std::string>& warnings) override {
+                                                 base::vector<std::string>& warnings, rules::data_facts& facts) override {
     const std::int32_t rank = process_.rank, ranks = process_.size;
     finalize::mpi_transport transport(team_);
     const data::classified classes = data::classes_so_far(transport, {&classes_}, over_);
@@ -67875,22 +68319,32 @@ class communication_analysis final : public finalize::data_analysis {
     add_up(transport, shared, options_);
     data::sharing_report nodes = nodes_.result();
     add_up(transport, nodes, options_);
-    const base::names names = gather(
-        rank == 0 ? data::keys_of(classes, placed, {&shared, &nodes}) : base::vector<core::stable_key>(), history, team_);
+    const base::pod_vector<data::far_use> far = gather_far_uses();
+    base::vector<core::stable_key> keys;
+    if (rank == 0) keys = data::keys_of(classes, placed, {&shared, &nodes});
+    for (const data::far_use& u : far) keys.push_back(u.array);
+    const base::names names = gather(std::move(keys), history, team_);
     const data_losses lost = history_.losses(process_);
-    std::uint64_t losses[] = {lost.records, lost.registrations, lost.unknown_ranges, lost.unordered, nodes_.cut() ? 1u : 0u};
-    team_.all_reduce(losses, 5, MPI_UINT64_T, MPI_SUM);
+    std::uint64_t losses[] = {lost.records,   lost.registrations,     lost.unknown_ranges,
+                              lost.unordered, nodes_.cut() ? 1u : 0u, pages_refused_ != 0 ? 1u : 0u};
+    team_.all_reduce(losses, 6, MPI_UINT64_T, MPI_SUM);
     if (rank != 0) return nullptr;
     warn(classes, shared, {losses[0], losses[1], losses[2], losses[3]}, warnings);
     if (losses[4] != 0)
       warnings.push_back(
           "memory sharing between ranks covers only parts of the run: there are too many records of shared arrays");
+    if (losses[5] != 0)
+      warnings.push_back("on which NUMA nodes registered arrays are is not known: move_pages is not permitted on " +
+                         base::counted(static_cast<std::int64_t>(losses[5]), "rank"));
     const data::data_naming named(names);
     data::communication found;
     data::add_classes(found, classes, named);
     data::add_placements(found, placed, named);
     data::add_sharing(found, nodes, options_, "rank", named);
     data::add_sharing(found, shared, options_, "thread", named);
+    data::add_shared_data(facts, nodes, false, named);
+    data::add_shared_data(facts, shared, true, named);
+    data::add_far_data(facts, far, named);
     return std::make_shared<data::communication_section>(std::move(found));
   }
 
@@ -67918,6 +68372,33 @@ class communication_analysis final : public finalize::data_analysis {
     if (sharing_ == nullptr) sharing_ = std::make_unique<data::sharing_book>(data, options_);
     sharing_->begin_part();
     sharing_->take_all();
+  }
+
+  // Where the pages of arrays are now. What is no longer registered stays where it was seen last.
+  void look_at_pages() {
+    const data::data_state* const known = data::state_of(*process_.registry);
+    if (known == nullptr || !data::page_lookup::is_possible()) return;
+    const data::data_objects& objects = known->objects;
+    nodes_of_pages_.resize(history_.data().objects.size());
+    std::size_t looked_at = 0;
+    for (std::uint32_t i = 1; i < nodes_of_pages_.size() && looked_at != most_arrays; ++i) {
+      const data::known_object& o = objects[i];
+      if (!o.active || o.end - o.begin < least_bytes) continue;
+      ++looked_at;
+      std::int32_t nodes[data::page_lookup::most_pages];
+      const std::uint32_t count = data::page_lookup::nodes_of(o.begin, o.end, nodes, pages_refused_);
+      if (pages_refused_ != 0) return;
+      nodes_of_pages_[i].assign(nodes, nodes + count);
+    }
+  }
+  base::pod_vector<data::far_use> gather_far_uses() const {
+    base::pod_vector<data::far_use> all = pages_.far(process_.rank);
+    team_.gather(all.data(), process_.rank != 0 ? all.size() * sizeof(data::far_use) : 0,
+                 [&](const unsigned char* data, std::size_t size) {
+                   base::packet_reader from(data, size);
+                   while (!from.empty()) all.push_back(from.get<data::far_use>());
+                 });
+    return process_.rank == 0 ? std::move(all) : base::pod_vector<data::far_use>();
   }
 
   static void add_up(finalize::mpi_transport& transport, data::sharing_report& found, const data::sharing_options& options) {
@@ -67958,6 +68439,9 @@ class communication_analysis final : public finalize::data_analysis {
   }
 
   mpi::state& process_;
+  static constexpr std::uint64_t least_bytes = 256 << 10;  // smaller arrays are in a cache
+  static constexpr std::size_t most_arrays = 256;  // whose pages are looked at in an epoch
+
   const finalize::team team_;
   const data::sharing_options options_;
   data_history history_;
@@ -67967,6 +68451,9 @@ class communication_analysis final : public finalize::data_analysis {
   base::pod_vector<std::uint8_t> records_;  // by location: it ever had any
   std::size_t shared_by_ = 0;  // number of threads with records
   bool over_ = false;  // the run
+  data::page_book pages_;
+  data::page_nodes nodes_of_pages_;
+  int pages_refused_ = 0;  // errno
   node_sharing nodes_{options_};
   const explain::rank_history* epoch_ = nullptr;
   std::unique_ptr<explain::wait_list> waits_;

@@ -92,7 +92,7 @@ struct data_record {
   /// data records (sync_record::posting has the order). Collectives: the k-th of the group.
   uint32_t order = 0;
   int32_t peer = -1;  ///< rank in `group`: destination or source
-  int32_t tag = 0;
+  int32_t tag = 0;  ///< of a message. `read`, `write`: NUMA node on which the thread ran, plus 1; 0: not known
   uint16_t group = 0;  ///< number of the communicator in the process
   data_op op = data_op::read;
   uint8_t flags = 0;  ///< data_flag bits

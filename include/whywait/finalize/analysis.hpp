@@ -61,6 +61,9 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
                  now.team());
   profile.add_keys(keys);
   const base::names names = gather_names(keys_to_name(found, std::move(keys)), now.names(), now.team());
+  std::shared_ptr<const reports::section> communication;
+  if (data.analysis != nullptr)
+    communication = data.analysis->result(&gather_names, now.names(), facts.warnings, contributions.data);
   rules::evaluation advice;
   if (process.rank == 0) {
     found.fault_ns = cost_of_fault_ns();
@@ -85,7 +88,7 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   sharing.code_seconds = std::min(sharing.code_seconds, sharing.seconds);
   reports::name_not_counted(result.run, now.processor().offered, now.processor().refused);
   reports::weaken(result);
-  if (data.analysis != nullptr) result.communication = data.analysis->result(&gather_names, now.names(), result.run.warnings);
+  result.communication = std::move(communication);
   answer_questions(process, now.names(), now.team(), now.so_far().calls, now.so_far().asked, found, result);
   now.keep(std::move(found));
   return result;

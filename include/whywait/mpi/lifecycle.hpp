@@ -212,6 +212,7 @@ inline void open_state(core::mpi_call what, caller from, start_agreement& agreem
   if (!first) return;
   first.thread().began_run = true;
   first.thread().counter.start();
+  here->node = first.thread().counter.node();
   process->counter = &first.thread().counter;
   first.begin();
   first.leave();

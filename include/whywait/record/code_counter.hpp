@@ -43,6 +43,7 @@ class code_counter {
     stop();
     fresh_ = true;
     read_delay_once(last_.counts);
+    read_place(last_);
   }
   /// The thread ends. Closes all files.
   void stop() noexcept {
@@ -92,6 +93,8 @@ class code_counter {
     if (state_ != reading) return 0;
     return offered_ | processor_.offered();
   }
+  /// The NUMA node on which the thread ran at the last reading, plus 1; 0: not known.
+  uint32_t node() const noexcept { return last_.node; }
   /// Why the processor's counters cannot be read, as errno or processor_counters::filtered; 0: they can, or were not tried.
   int32_t refused() const noexcept { return processor_.refused(); }
 
@@ -107,6 +110,7 @@ class code_counter {
   struct values {
     core::code_counts counts;  // from the kernel, up to `faults`
     int processor_number;
+    uint32_t node;  // of its memory, plus 1; 0: not known
     processor_counters::values processor;
 
     core::code_counts since(const values& before) const noexcept {
@@ -191,8 +195,16 @@ class code_counter {
     values out = last_;
     processor_.read(out.processor);
     read_kernel(out.counts);
-    out.processor_number = sched_getcpu();
+    read_place(out);
     return out;
+  }
+  // The node is a system call, and cannot change without the processor.
+  static void read_place(values& out) noexcept {
+    const int number = sched_getcpu();
+    unsigned node = 0;
+    if (out.node == 0 || number != out.processor_number)
+      out.node = syscall(SYS_getcpu, nullptr, &node, nullptr) == 0 ? node + 1 : 0;
+    out.processor_number = number;
   }
   // Returns what could be read, a bit for each core::code_count: a filter for system calls may refuse some.
   uint32_t read_kernel(core::code_counts& out) const noexcept {

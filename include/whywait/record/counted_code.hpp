@@ -37,6 +37,7 @@ __attribute__((noinline, cold)) inline void end_counted_code(location& here, thr
     case code_counter::outcome::begins: detail::keep_restart(here, run); break;
     case code_counter::outcome::counts: detail::keep_counts(here, run, counted); break;
   }
+  here.node = thread.counter.node();
 }
 
 /// A long call ended at `now`: what was counted since the last reading belongs to no code.
@@ -44,6 +45,7 @@ __attribute__((noinline, cold)) inline void end_counted_call(location& here, thr
                                                              uint64_t now) noexcept {
   if (!thread.counter.reads_calls()) return;
   thread.counter.end_call(now);
+  here.node = thread.counter.node();
   detail::keep_restart(here, run);
 }
 

@@ -41,6 +41,7 @@ struct location : core::location_base {
   core::event_buffer<core::thread_cut> cuts;    ///< where threads were that this one began to wait for; opened by the first
   core::event_buffer<core::path_step> cut_steps;
   uint32_t tid = 0;                             ///< the kernel's number of the thread
+  uint32_t node = 0;                            ///< NUMA node on which the thread was last seen to run, plus 1; 0: not known
   uint64_t mismatched_ends = 0;                 ///< how often begin and end did not pair
   mismatch first_mismatch{};                    ///< the first of them
   uint8_t begun[path_recorder::max_depth + 1];  ///< 1 for each level that whywait::begin has opened; zeroed pages

@@ -5,6 +5,7 @@
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/rules/call_kinds.hpp>
+#include <whywait/rules/data_facts.hpp>
 #include <whywait/rules/extend.hpp>
 #include <whywait/rules/own_code.hpp>
 #include <whywait/rules/own_packet.hpp>
@@ -30,6 +31,7 @@ struct contribution {
   base::vector<rule_text> texts;  ///< each once
   base::vector<own_packet> events;
   base::pod_vector<std::int32_t> ranks;  ///< the rank of each element of `events`
+  data_facts data;  ///< of all ranks; only where the rules are evaluated
 
   /// Merges the contribution of higher ranks. Linear in both.
   void merge(contribution&& others) {

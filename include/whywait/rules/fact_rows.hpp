@@ -7,6 +7,7 @@
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/explain/block_names.hpp>
+#include <whywait/rules/block_columns.hpp>
 #include <whywait/rules/earlier_sends.hpp>
 #include <whywait/rules/event_store.hpp>
 #include <whywait/rules/place_columns.hpp>
@@ -107,11 +108,6 @@ class fact_maker {
     const double late = ratio(t.causer_ns, work ? t.causer_work : t.causer_visits);
     const double waiting = ratio(t.waiter_ns, work ? t.waiter_work : t.waiter_visits);
     return late > 0 && waiting > 0 ? late / waiting : 0;
-  }
-  /// Whether both sides did as many units of work; false if the program does not count them.
-  static bool same_work(const explain::residual_term& t) noexcept {
-    const std::int64_t most = std::max(t.causer_work, t.waiter_work), least = std::min(t.causer_work, t.waiter_work);
-    return least > 0 && 20 * (most - least) <= most;
   }
   /// Whether unmarked code is mostly between polls of one call, where its rank may wait.
   bool is_mostly_polls(core::stable_key block) const noexcept {
@@ -344,7 +340,8 @@ class fact_maker {
       b.set("wait_share", ratio(e.wait_ns, found_.location_ns)).set("wait_duration", seconds(e.wait_ns));
       b.set("late_rank", late_rank).set("one_late_rank", 10 * most >= 8 * causing && causing > 0);
       b.set("late_ranks", guilty_text(e.causers)).set("ranks", ranks_);
-      b.set("same_work", same_work(t));
+      set_reason(b, t, explain::parts_of(t, e.counts, found_.fault_ns));
+      if (program_.data != nullptr) set_data(b, *program_.data, e, t.block);
       b.actions(place);
     }
     message(e, number, operation_action, cause_action);

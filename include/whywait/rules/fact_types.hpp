@@ -54,10 +54,11 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "boolean: nonblocking same_site sends_after_work balance_predicted balance_moves earlier_known",
        false},
       {"block",
-       "number: wait late_rank late_visits waiting_visits ratio share wait_share ranks;"
-       "text: name kind place operation cause pattern late_ranks;"
-       "seconds: duration more slower inherited late_duration waiting_duration wait_duration each;"
-       "boolean: both_ran one_late_rank same_work",
+       "number: wait late_rank late_visits waiting_visits ratio share wait_share ranks far_share far_node far_pages_node;"
+       "text: name kind place operation cause pattern late_ranks late_locations why data data_place data_sharing data_users "
+       "far_data far_place;"
+       "seconds: duration more slower memory inherited late_duration waiting_duration wait_duration each;"
+       "boolean: both_ran one_late_rank same_work same_instructions counted data_waiters",
        false},
       {"traffic",
        "number: calls ranks batched messages_per_batch;"

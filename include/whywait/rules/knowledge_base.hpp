@@ -6,6 +6,7 @@
 #include <whywait/rules/problems/balance_problems.hpp>
 #include <whywait/rules/problems/collective_problems.hpp>
 #include <whywait/rules/problems/event_declarations.hpp>
+#include <whywait/rules/problems/memory_problems.hpp>
 #include <whywait/rules/problems/message_problems.hpp>
 #include <whywait/rules/problems/one_sided_problems.hpp>
 #include <whywait/rules/problems/thread_problems.hpp>
@@ -26,10 +27,13 @@ struct base_text {
 
 /// The parts of the built-in knowledge, in order. docs/rules/ has a card for each problem.
 inline const base_text* base_texts(std::size_t& count) noexcept {
-  static const base_text texts[] = {
-      {"built-in/events", problems::events()},           {"built-in/messages", rules::problems::messages()},
-      {"built-in/collectives", problems::collectives()}, {"built-in/one_sided", problems::one_sided()},
-      {"built-in/threads", problems::threads()},         {"built-in/balance", problems::balance()}};
+  static const base_text texts[] = {{"built-in/events", problems::events()},
+                                    {"built-in/messages", rules::problems::messages()},
+                                    {"built-in/collectives", problems::collectives()},
+                                    {"built-in/one_sided", problems::one_sided()},
+                                    {"built-in/threads", problems::threads()},
+                                    {"built-in/balance", problems::balance()},
+                                    {"built-in/memory", problems::memory()}};
   count = sizeof texts / sizeof *texts;
   return texts;
 }

@@ -5,6 +5,7 @@
 #include <whywait/core/code_count.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/interval_diff.hpp>
+#include <whywait/rules/data_facts.hpp>
 #include <whywait/rules/finding.hpp>
 #include <whywait/rules/own_code.hpp>
 
@@ -22,6 +23,7 @@ struct program_facts {
     std::int64_t calls, own_before_ns;
   };
   const code_table* code = nullptr;
+  const data_facts* data = nullptr;
   base::pod_vector<sends> sites;  ///< sorted by site
   bool shared_processors = false;  ///< ranks often waited for a processor, so that the virtual clocks see too little saving
   std::int64_t most_divided_ns =

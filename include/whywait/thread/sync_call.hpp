@@ -109,6 +109,7 @@ class sync_call {
       static_cast<void>(at_->steps.claim());
     }
     facts_->counter.begin_thread();
+    at_->node = facts_->counter.node();
   }
   /// Reads the counters of a thread that is about to wait; another one may store the record of that.
   __attribute__((noinline, cold)) static void read_counter(record::location& at, record::thread_facts& facts,

@@ -8,6 +8,7 @@ namespace {
 
 namespace base = sample::base;
 namespace core = whywait::core;
+namespace explain = sample::explain;
 namespace rules = sample::rules;
 using sample::term;
 using sample::explain::pattern;
@@ -512,4 +513,152 @@ TEST_CASE("rules see no top block in a wait to which no block contributed") {
   };
   CHECK(found(0));
   CHECK_FALSE(found(1000));
+}
+
+namespace {
+
+/// Threads 1 to 3 of rank 0 are late at a barrier of threads, by slower visits of one block; thread 0 waits for them.
+struct slow_threads {
+  explain::outcome o;
+  rules::data_facts data;
+
+  slow_threads() {
+    auto w = sample::wait(pattern::thread_barrier, sample::barrier, sample::barrier,
+                          {term(sample::compute, 0, 900, 100, 100, 1900, 1000)});
+    w.waiters = {{0, 0, w.wait_ns}};
+    w.causers = {{0, 1, w.wait_ns / 3}, {0, 2, w.wait_ns / 3}, {0, 3, w.wait_ns / 3}};
+    o = sample::outcome({w});
+  }
+  /// What the kernel and the processor counted of 1 s and of 1.9 s: `more` times the instructions, the rest cycles of each.
+  void count(double more) {
+    explain::counted_block c;
+    c.block = sample::compute;
+    const auto side = [](std::int64_t ms, double instructions) {
+      core::code_counts all{};
+      const std::int64_t ns = ms * sample::ms;
+      all[core::code_count::read_ns] = all[core::code_count::ran_ns] = all[core::code_count::counted_ns] = ns;
+      all[core::code_count::cycles] = 2 * ns;
+      all[core::code_count::instructions] = static_cast<std::int64_t>(instructions * 1e9);
+      return all;
+    };
+    c.waiter_ns = 1000 * sample::ms;
+    c.causer_ns = 1900 * sample::ms;
+    c.counts.waiter = side(1000, 1);
+    c.counts.causer = side(1900, more);
+    o.waits[0].counts = {c};
+  }
+  rules::evaluation evaluate() const {
+    const rules::knowledge known = sample::knowledge();
+    rules::program_facts program;
+    program.data = &data;
+    return rules::evaluate(known, o, 4, sample::names(), program, [](rules::event_store&, rules::trouble&, auto&) {});
+  }
+  std::string said(const char* problem) const {
+    const auto e = evaluate();
+    const rules::finding* const f = sample::find(e.waits[0].list, problem);
+    return f != nullptr ? f->verdict + "\n" + f->description : std::string();
+  }
+  std::string falsely_shared() const { return said("false_sharing"); }
+  std::string remote() const { return said("remote_pages"); }
+};
+
+rules::shared_data counters(core::stable_key block, std::uint64_t here, std::uint64_t all) {
+  return {block, "counters", "counters.cpp:12", "false sharing", "threads 1-3", here, all};
+}
+rules::far_data field(std::int32_t thread, core::stable_key block = sample::compute) {
+  return {block, "field", "field.cpp:30", 0, thread, 1, 0, 0.97};
+}
+
+}  // namespace
+
+TEST_CASE("false sharing explains a block that is slower because of cycles, if the late threads use the lines there") {
+  slow_threads t;
+  t.data.shared = {counters(sample::compute, 0b1110, 0b1110)};
+  t.count(1);
+  CHECK(
+      t.falsely_shared() ==
+      "threads 1-3 use different elements of counters (counters.cpp:12) within one cache line, so that compute_interior is "
+      "slower on threads 1-3 of rank 0: giving each thread cache lines of its own\n"
+      "threads 1-3 use different elements of counters (counters.cpp:12) within one cache line in compute_interior; each visit "
+      "takes 9.00 ms longer on threads 1-3 of rank 0: each instruction takes more cycles.");
+  const auto e = t.evaluate();
+  CHECK(sample::find(e.waits[0].list, "thread_barrier") == nullptr);
+  CHECK(sample::find(e.waits[0].list, "false_sharing")->saving == doctest::Approx(0.9));
+  t.count(1.9);  // more instructions: no reason for cache lines to matter
+  CHECK(t.falsely_shared().empty());
+  t.data.shared = {counters(sample::pack, 0b1110, 0b1110)};  // in another block
+  t.count(1);
+  CHECK(t.falsely_shared().empty());
+  t.data.shared = {counters(sample::compute, 0b0001, 0b0001)};  // by threads that are not late
+  CHECK(t.falsely_shared().empty());
+  t.data.shared = {counters(sample::compute, 0b1110, 0b1110)};
+  t.data.shared[0].sharing = "migratory";
+  CHECK(t.falsely_shared().empty());
+}
+
+TEST_CASE("false sharing may be the reason if nothing is counted, or if the waiting thread suffers as well") {
+  slow_threads t;
+  t.data.shared = {counters(sample::compute, 0b1110, 0b1110)};
+  CHECK(contains(t.falsely_shared(), "which may be why compute_interior is slower on threads 1-3 of rank 0"));
+  CHECK(contains(t.falsely_shared(), "and that may be why: this machine does not count it."));
+  t.data.shared = {counters(sample::compute, 0b1110, 0b1111)};
+  t.count(1);
+  CHECK(contains(t.falsely_shared(), "which may be why compute_interior is slower on threads 1-3 of rank 0"));
+  CHECK(contains(t.falsely_shared(), "the side that waits uses the same lines"));
+}
+
+TEST_CASE("memory of another node explains a block that is slower because of cycles, if the waiting thread is at home") {
+  slow_threads t;
+  t.data.far = {field(1), field(2), field(3)};
+  t.count(1);
+  CHECK(
+      t.remote() ==
+      "threads 1-3 of rank 0 used field (field.cpp:30) from NUMA node 1, but 97 % of it is on node 0, so that compute_interior "
+      "is slower there: placing it where it is used\n"
+      "97 % of what threads 1-3 of rank 0 used of field (field.cpp:30) in compute_interior is on NUMA node 0; the accesses "
+      "came from node 1. Each visit takes 9.00 ms longer there: each instruction takes more cycles.");
+  t.count(1.9);
+  CHECK(t.remote().empty());
+  t.o.waits[0].counts.clear();
+  CHECK(contains(t.remote(), "which may be why compute_interior is slower there"));
+  t.count(1);
+  t.data.far = {field(0), field(1), field(2), field(3)};  // both sides
+  CHECK(t.remote().empty());
+  t.data.far = {field(1)};  // a third of the late side
+  CHECK(t.remote().empty());
+  t.data.far = {field(1, sample::pack), field(2, sample::pack), field(3, sample::pack)};
+  CHECK(t.remote().empty());
+}
+
+TEST_CASE("a rank on a slow core is slower at the same number of instructions; with more of them its code is") {
+  auto w = sample::wait(pattern::wait_at_barrier, sample::barrier, sample::barrier,
+                        {term(sample::compute, 0, 900, 100, 100, 3900, 3000), term(sample::pack, 0, 600, 100, 100, 2600, 2000),
+                         term(sample::update, 0, 300, 100, 100, 1300, 1000)});
+  const auto found = [&](double instructions, std::int64_t work) {
+    w.counts.clear();
+    for (auto& t : w.residual) {
+      t.causer_work = t.waiter_work = work;
+      explain::counted_block c;
+      c.block = t.block;
+      c.waiter_ns = t.waiter_ns;
+      c.causer_ns = t.causer_ns;
+      const auto side = [](std::int64_t ns, double n) {
+        core::code_counts all{};
+        all[core::code_count::read_ns] = all[core::code_count::ran_ns] = all[core::code_count::counted_ns] = ns;
+        all[core::code_count::cycles] = 2 * ns;
+        all[core::code_count::instructions] = static_cast<std::int64_t>(n);
+        return all;
+      };
+      c.counts.waiter = side(t.waiter_ns, 1e9);
+      c.counts.causer = side(t.causer_ns, instructions * 1e9);
+      w.counts.push_back(c);
+    }
+    const auto e = sample::evaluate(sample::outcome({w}));
+    const rules::finding* const f = sample::find(e.problems, "slow_rank");
+    return f != nullptr ? f->description : std::string();
+  };
+  CHECK(found(1, 0) == "rank 0 is slower in each of 3 blocks, 1.30 times, at the same number of instructions.");
+  CHECK(found(1, 500) == "rank 0 is slower in each of 3 blocks, 1.30 times, at the same number of units of work.");
+  CHECK(found(1.3, 0).empty());
+  CHECK(found(1.3, 500).empty());  // each unit is more code
 }

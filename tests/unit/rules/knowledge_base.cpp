@@ -242,6 +242,28 @@ whywait::base::vector<scenario> scenarios() {
                    block_fact(s, "pack_halo", 1.25, 2);
                    block_fact(s, nearly ? "pack_halo" : "update", 1.32, 2);
                  }});
+  const auto slow_memory = [](rules::event_store& s, const char* why, bool counted) {
+    wait_fact(s, "thread_barrier");
+    rules::row_writer b(s, "block");
+    b.set("wait", 0).set("name", "count").set("kind", "region").set("both_ran", true).set("why", why).set("counted", counted);
+    b.set("memory", 1.5).set("each", 1.4e-3).set("late_locations", "threads 1-3 of rank 0");
+    return b;
+  };
+  all.push_back({"false_sharing", [slow_memory](rules::event_store& s, rules::trouble&, bool nearly) {
+                   slow_memory(s, "cycles", true)
+                       .set("data", "counters")
+                       .set("data_place", "counters.cpp:12")
+                       .set("data_sharing", nearly ? "write-shared" : "false sharing")
+                       .set("data_users", "threads 1-3");
+                 }});
+  all.push_back({"remote_pages", [slow_memory](rules::event_store& s, rules::trouble&, bool nearly) {
+                   slow_memory(s, nearly ? "instructions" : "cycles", true)
+                       .set("far_data", "field")
+                       .set("far_place", "field.cpp:30")
+                       .set("far_share", 0.97)
+                       .set("far_node", 1)
+                       .set("far_pages_node", 0);
+                 }});
   all.push_back({"slow_block",
                  [spread](rules::event_store& s, rules::trouble&, bool nearly) { spread(s, nearly ? "one" : "even", ""); }});
   all.push_back({"send_after_work", [spread](rules::event_store& s, rules::trouble&, bool nearly) {

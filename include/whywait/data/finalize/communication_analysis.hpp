@@ -1,14 +1,18 @@
 #ifndef WHYWAIT_DATA_FINALIZE_COMMUNICATION_ANALYSIS_HPP
 #define WHYWAIT_DATA_FINALIZE_COMMUNICATION_ANALYSIS_HPP
 
+#include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/classify.hpp>
 #include <whywait/data/analysis/examine.hpp>
+#include <whywait/data/analysis/page_book.hpp>
 #include <whywait/data/analysis/sharing_merge.hpp>
+#include <whywait/data/finalize/data_facts_of.hpp>
 #include <whywait/data/finalize/data_history.hpp>
 #include <whywait/data/finalize/node_sharing.hpp>
+#include <whywait/data/marks/page_lookup.hpp>
 #include <whywait/data/report/communication_assemble.hpp>
 #include <whywait/data/report/communication_section.hpp>
 #include <whywait/explain/wait_list.hpp>
@@ -54,6 +58,8 @@ class communication_analysis final : public finalize::data_analysis {
     finalize::mpi_transport transport(team_);
     data::follow(transport, {&classes_});
     footprints_.take_all();
+    look_at_pages();
+    pages_.take_all(history_.data(), nodes_of_pages_);
     fold_sharing_of_threads();
     nodes_.fold(history_.data(), *epoch_, team_);
     history_.forget(process_);
@@ -65,7 +71,7 @@ class communication_analysis final : public finalize::data_analysis {
   }
 
   std::shared_ptr<const reports::section> result(finalize::name_gatherer gather, const finalize::process_names& history,
-                                                 base::vector<std::string>& warnings) override {
+                                                 base::vector<std::string>& warnings, rules::data_facts& facts) override {
     const std::int32_t rank = process_.rank, ranks = process_.size;
     finalize::mpi_transport transport(team_);
     const data::classified classes = data::classes_so_far(transport, {&classes_}, over_);
@@ -74,22 +80,32 @@ class communication_analysis final : public finalize::data_analysis {
     add_up(transport, shared, options_);
     data::sharing_report nodes = nodes_.result();
     add_up(transport, nodes, options_);
-    const base::names names = gather(
-        rank == 0 ? data::keys_of(classes, placed, {&shared, &nodes}) : base::vector<core::stable_key>(), history, team_);
+    const base::pod_vector<data::far_use> far = gather_far_uses();
+    base::vector<core::stable_key> keys;
+    if (rank == 0) keys = data::keys_of(classes, placed, {&shared, &nodes});
+    for (const data::far_use& u : far) keys.push_back(u.array);
+    const base::names names = gather(std::move(keys), history, team_);
     const data_losses lost = history_.losses(process_);
-    std::uint64_t losses[] = {lost.records, lost.registrations, lost.unknown_ranges, lost.unordered, nodes_.cut() ? 1u : 0u};
-    team_.all_reduce(losses, 5, MPI_UINT64_T, MPI_SUM);
+    std::uint64_t losses[] = {lost.records,   lost.registrations,     lost.unknown_ranges,
+                              lost.unordered, nodes_.cut() ? 1u : 0u, pages_refused_ != 0 ? 1u : 0u};
+    team_.all_reduce(losses, 6, MPI_UINT64_T, MPI_SUM);
     if (rank != 0) return nullptr;
     warn(classes, shared, {losses[0], losses[1], losses[2], losses[3]}, warnings);
     if (losses[4] != 0)
       warnings.push_back(
           "memory sharing between ranks covers only parts of the run: there are too many records of shared arrays");
+    if (losses[5] != 0)
+      warnings.push_back("on which NUMA nodes registered arrays are is not known: move_pages is not permitted on " +
+                         base::counted(static_cast<std::int64_t>(losses[5]), "rank"));
     const data::data_naming named(names);
     data::communication found;
     data::add_classes(found, classes, named);
     data::add_placements(found, placed, named);
     data::add_sharing(found, nodes, options_, "rank", named);
     data::add_sharing(found, shared, options_, "thread", named);
+    data::add_shared_data(facts, nodes, false, named);
+    data::add_shared_data(facts, shared, true, named);
+    data::add_far_data(facts, far, named);
     return std::make_shared<data::communication_section>(std::move(found));
   }
 
@@ -117,6 +133,33 @@ class communication_analysis final : public finalize::data_analysis {
     if (sharing_ == nullptr) sharing_ = std::make_unique<data::sharing_book>(data, options_);
     sharing_->begin_part();
     sharing_->take_all();
+  }
+
+  // Where the pages of arrays are now. What is no longer registered stays where it was seen last.
+  void look_at_pages() {
+    const data::data_state* const known = data::state_of(*process_.registry);
+    if (known == nullptr || !data::page_lookup::is_possible()) return;
+    const data::data_objects& objects = known->objects;
+    nodes_of_pages_.resize(history_.data().objects.size());
+    std::size_t looked_at = 0;
+    for (std::uint32_t i = 1; i < nodes_of_pages_.size() && looked_at != most_arrays; ++i) {
+      const data::known_object& o = objects[i];
+      if (!o.active || o.end - o.begin < least_bytes) continue;
+      ++looked_at;
+      std::int32_t nodes[data::page_lookup::most_pages];
+      const std::uint32_t count = data::page_lookup::nodes_of(o.begin, o.end, nodes, pages_refused_);
+      if (pages_refused_ != 0) return;
+      nodes_of_pages_[i].assign(nodes, nodes + count);
+    }
+  }
+  base::pod_vector<data::far_use> gather_far_uses() const {
+    base::pod_vector<data::far_use> all = pages_.far(process_.rank);
+    team_.gather(all.data(), process_.rank != 0 ? all.size() * sizeof(data::far_use) : 0,
+                 [&](const unsigned char* data, std::size_t size) {
+                   base::packet_reader from(data, size);
+                   while (!from.empty()) all.push_back(from.get<data::far_use>());
+                 });
+    return process_.rank == 0 ? std::move(all) : base::pod_vector<data::far_use>();
   }
 
   static void add_up(finalize::mpi_transport& transport, data::sharing_report& found, const data::sharing_options& options) {
@@ -157,6 +200,9 @@ class communication_analysis final : public finalize::data_analysis {
   }
 
   mpi::state& process_;
+  static constexpr std::uint64_t least_bytes = 256 << 10;  // smaller arrays are in a cache
+  static constexpr std::size_t most_arrays = 256;  // whose pages are looked at in an epoch
+
   const finalize::team team_;
   const data::sharing_options options_;
   data_history history_;
@@ -166,6 +212,9 @@ class communication_analysis final : public finalize::data_analysis {
   base::pod_vector<std::uint8_t> records_;  // by location: it ever had any
   std::size_t shared_by_ = 0;  // number of threads with records
   bool over_ = false;  // the run
+  data::page_book pages_;
+  data::page_nodes nodes_of_pages_;
+  int pages_refused_ = 0;  // errno
   node_sharing nodes_{options_};
   const explain::rank_history* epoch_ = nullptr;
   std::unique_ptr<explain::wait_list> waits_;

@@ -151,6 +151,7 @@ class data_thread {
   __attribute__((noinline)) void flush_all() noexcept {
     const uint64_t now = core::cycle_clock::now();
     core::data_record what;
+    what.tag = static_cast<int32_t>(where_->node);
     uint32_t current_order = ~uint32_t(0);  // order of the tiles in `what`
     const auto emit = [&](uint64_t begin, uint64_t end, uint64_t stride, uint32_t piece) noexcept {
       what.begin = begin;

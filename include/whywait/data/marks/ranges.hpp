@@ -121,6 +121,7 @@ __attribute__((noinline)) inline void record_ranges(data_thread& here, core::dat
     detail::each_region(here.process(), ranges[i], [&](core::data_record r) noexcept {
       r.op = op;
       r.site = block;
+      r.tag = static_cast<int32_t>(here.where().node);
       here.append(r, now);
     });
 }

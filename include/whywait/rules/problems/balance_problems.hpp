@@ -94,19 +94,20 @@ declare problem for serial parameters (
   advice = "divide {w.top} among the ranks, or give {w.waiting_ranks} work that does not need its result",
   duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted );
 
-# One rank that is slower in every block that both sides ran is a matter of its place, not of the code.
+# One rank that is slower in every block that both sides ran is a matter of its place, not of the code; unless it executes more
+# instructions, or had no processor.
 declare composite event slow_place
   member ( all block as b )
-  when b.both_ran and b.same_work and b.one_late_rank and b.late_duration > 0 s and b.ratio > 0 and b.slower != 0
-       and b.kind != 'waiting'
+  when b.both_ran and (b.same_work or b.same_instructions) and b.one_late_rank and b.late_duration > 0 s and b.ratio > 0
+       and b.slower != 0 and b.kind != 'waiting' and (b.why = '' or b.why = 'cycles' or b.why = 'frequency')
   by ( b.late_rank )
   parameters ( rank = b.late_rank, blocks = distinct(b.name), least_ratio = least(b.ratio), most_ratio = most(b.ratio),
-               lost = sum(b.slower), ranks = most(b.ranks) );
+               lost = sum(b.slower), ranks = most(b.ranks), same_units = least(if(b.same_work, 1, 0)) );
 declare problem for slow_place when blocks >= 3 and least_ratio > 1.1 and most_ratio < 1.5 * least_ratio parameters (
   name = "slow_rank",
   root = "rank {rank}",
   description = "rank {rank} is slower in each of {blocks} blocks, " + if(most_ratio < 1.05 * least_ratio, "{most_ratio} times", "{least_ratio} to {most_ratio} times")
-                + ", at the same number of units of work.",
+                + if(same_units = 1, ", at the same number of units of work.", ", at the same number of instructions."),
   verdict = "rank {rank} takes " + if(most_ratio < 1.05 * least_ratio, "{most_ratio} times", "{least_ratio} to {most_ratio} times")
             + " as long as the others in each of {blocks} blocks, for the same work: making it as fast as the others",
   advice = "look at the machine under rank {rank}, not at the code: frequency, memory, another job, binding; or give it
