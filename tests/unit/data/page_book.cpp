@@ -16,12 +16,12 @@ namespace base = whywait::base;
 namespace core = whywait::core;
 namespace data = whywait::data;
 
-constexpr std::uint64_t pages = 8, page = 4096;
-
 /// One rank with two threads that use one array of eight pages in one block; each page has the node that `nodes` has.
 struct two_threads {
+  static constexpr std::uint64_t page = 4096;
+
   ranks::program program{1};
-  std::uint32_t array = program.object("field", {pages * page});
+  std::uint32_t array = program.object("field", {8 * page});
   std::uint32_t block = program.site("relax");
   std::deque<core::data_record> records[2];
   base::pod_vector<const core::data_record*> chunks[2];
@@ -67,8 +67,8 @@ TEST_CASE("a thread that uses mostly pages of another node is far, one that is o
   CHECK(all[0].rank == 3);
   CHECK(all[0].node == 1);
   CHECK(all[0].pages_node == 0);
-  CHECK(all[0].bytes == doctest::Approx(4 * page));
-  CHECK(all[0].far_bytes == doctest::Approx(4 * page));
+  CHECK(all[0].bytes == doctest::Approx(4 * two_threads::page));
+  CHECK(all[0].far_bytes == doctest::Approx(4 * two_threads::page));
   CHECK(all[0].array == core::key_of("field"));
   CHECK(all[0].block == core::key_of("relax"));
   CHECK(t.far({0, 0, 0, 0, 1, 1, 1, 1}).empty());
@@ -83,7 +83,7 @@ TEST_CASE("half of the bytes on another node is not most of them, what is not kn
   CHECK(more[0].far_bytes / more[0].bytes == doctest::Approx(0.625));
   const auto unknown = t.far({0, 0, -1, -1, 1, -1, -1, -1});
   REQUIRE(unknown.size() == 1);
-  CHECK(unknown[0].bytes == doctest::Approx(3 * page));
+  CHECK(unknown[0].bytes == doctest::Approx(3 * two_threads::page));
   two_threads nowhere;
   nowhere.use(1, -1, 0, 8);
   CHECK(nowhere.far({0, 0, 0, 0, 0, 0, 0, 0}).empty());
@@ -99,8 +99,8 @@ TEST_CASE("pages stand for those around them, and of a strided region its pieces
   t.use(0, 1, 0, 1);
   const auto more = t.far({0, 1});
   REQUIRE(more.size() == 1);
-  CHECK(more[0].far_bytes == doctest::Approx(1.75 * page));
-  CHECK(more[0].bytes == doctest::Approx(2.75 * page));
+  CHECK(more[0].far_bytes == doctest::Approx(1.75 * two_threads::page));
+  CHECK(more[0].bytes == doctest::Approx(2.75 * two_threads::page));
 }
 
 TEST_CASE("the facts for rules have the names of arrays, most bytes first") {
@@ -122,11 +122,11 @@ TEST_CASE("the facts for rules have the names of arrays, most bytes first") {
 }
 
 TEST_CASE("the kernel tells on which node a touched page is, and that others are not in memory") {
-  constexpr std::size_t bytes = 256 * page;
+  constexpr std::size_t bytes = 256 * two_threads::page;
   char* const memory = static_cast<char*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   REQUIRE(memory != MAP_FAILED);
   madvise(memory, bytes, MADV_NOHUGEPAGE);
-  for (std::size_t i = 0; i < bytes / 2; i += page) memory[i] = 1;
+  for (std::size_t i = 0; i < bytes / 2; i += two_threads::page) memory[i] = 1;
   std::int32_t nodes[data::page_lookup::most_pages];
   int error = 0;
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);

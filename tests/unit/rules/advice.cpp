@@ -562,10 +562,10 @@ struct slow_threads {
   std::string remote() const { return said("remote_pages"); }
 };
 
-rules::shared_data counters(core::stable_key block, std::uint64_t here, std::uint64_t all) {
+rules::shared_data counters_shared_in(core::stable_key block, std::uint64_t here, std::uint64_t all) {
   return {block, "counters", "counters.cpp:12", "false sharing", "threads 1-3", here, all};
 }
-rules::far_data field(std::int32_t thread, core::stable_key block = sample::compute) {
+rules::far_data far_field(std::int32_t thread, core::stable_key block = sample::compute) {
   return {block, "field", "field.cpp:30", 0, thread, 1, 0, 0.97};
 }
 
@@ -573,7 +573,7 @@ rules::far_data field(std::int32_t thread, core::stable_key block = sample::comp
 
 TEST_CASE("false sharing explains a block that is slower because of cycles, if the late threads use the lines there") {
   slow_threads t;
-  t.data.shared = {counters(sample::compute, 0b1110, 0b1110)};
+  t.data.shared = {counters_shared_in(sample::compute, 0b1110, 0b1110)};
   t.count(1);
   CHECK(
       t.falsely_shared() ==
@@ -586,22 +586,22 @@ TEST_CASE("false sharing explains a block that is slower because of cycles, if t
   CHECK(sample::find(e.waits[0].list, "false_sharing")->saving == doctest::Approx(0.9));
   t.count(1.9);  // more instructions: no reason for cache lines to matter
   CHECK(t.falsely_shared().empty());
-  t.data.shared = {counters(sample::pack, 0b1110, 0b1110)};  // in another block
+  t.data.shared = {counters_shared_in(sample::pack, 0b1110, 0b1110)};  // in another block
   t.count(1);
   CHECK(t.falsely_shared().empty());
-  t.data.shared = {counters(sample::compute, 0b0001, 0b0001)};  // by threads that are not late
+  t.data.shared = {counters_shared_in(sample::compute, 0b0001, 0b0001)};  // by threads that are not late
   CHECK(t.falsely_shared().empty());
-  t.data.shared = {counters(sample::compute, 0b1110, 0b1110)};
+  t.data.shared = {counters_shared_in(sample::compute, 0b1110, 0b1110)};
   t.data.shared[0].sharing = "migratory";
   CHECK(t.falsely_shared().empty());
 }
 
 TEST_CASE("false sharing may be the reason if nothing is counted, or if the waiting thread suffers as well") {
   slow_threads t;
-  t.data.shared = {counters(sample::compute, 0b1110, 0b1110)};
+  t.data.shared = {counters_shared_in(sample::compute, 0b1110, 0b1110)};
   CHECK(contains(t.falsely_shared(), "which may be why compute_interior is slower on threads 1-3 of rank 0"));
   CHECK(contains(t.falsely_shared(), "and that may be why: this machine does not count it."));
-  t.data.shared = {counters(sample::compute, 0b1110, 0b1111)};
+  t.data.shared = {counters_shared_in(sample::compute, 0b1110, 0b1111)};
   t.count(1);
   CHECK(contains(t.falsely_shared(), "which may be why compute_interior is slower on threads 1-3 of rank 0"));
   CHECK(contains(t.falsely_shared(), "the side that waits uses the same lines"));
@@ -609,7 +609,7 @@ TEST_CASE("false sharing may be the reason if nothing is counted, or if the wait
 
 TEST_CASE("memory of another node explains a block that is slower because of cycles, if the waiting thread is at home") {
   slow_threads t;
-  t.data.far = {field(1), field(2), field(3)};
+  t.data.far = {far_field(1), far_field(2), far_field(3)};
   t.count(1);
   CHECK(
       t.remote() ==
@@ -622,11 +622,11 @@ TEST_CASE("memory of another node explains a block that is slower because of cyc
   t.o.waits[0].counts.clear();
   CHECK(contains(t.remote(), "which may be why compute_interior is slower there"));
   t.count(1);
-  t.data.far = {field(0), field(1), field(2), field(3)};  // both sides
+  t.data.far = {far_field(0), far_field(1), far_field(2), far_field(3)};  // both sides
   CHECK(t.remote().empty());
-  t.data.far = {field(1)};  // a third of the late side
+  t.data.far = {far_field(1)};  // a third of the late side
   CHECK(t.remote().empty());
-  t.data.far = {field(1, sample::pack), field(2, sample::pack), field(3, sample::pack)};
+  t.data.far = {far_field(1, sample::pack), far_field(2, sample::pack), far_field(3, sample::pack)};
   CHECK(t.remote().empty());
 }
 

@@ -38,8 +38,12 @@ inline void add_shared_data(rules::data_facts& to, const sharing_report& found, 
       if (block == 0) return;
       const auto known =
           std::find_if(uses.begin(), uses.end(), [&](const use& u) { return u.array == g.array && u.block == block; });
-      if (known == uses.end()) uses.push_back({g.array, block, here, users});
-      else known->here |= here, known->all |= users;
+      if (known == uses.end()) {
+        uses.push_back({g.array, block, here, users});
+      } else {
+        known->here |= here;
+        known->all |= users;
+      }
     };
     for (const node_threads& t : g.graph.threads) {
       const sharing_node& n = found.nodes[t.node];
