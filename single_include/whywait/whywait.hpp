@@ -4095,13 +4095,16 @@ class code_counter {
     read_place(out);
     return out;
   }
-  // The node is a system call, and cannot change without the processor.
+  // Without a system call, which a filter might answer by ending the process.
   static void read_place(values& out) noexcept {
-    const int number = sched_getcpu();
-    unsigned node = 0;
-    if (out.node == 0 || number != out.processor_number)
-      out.node = syscall(SYS_getcpu, nullptr, &node, nullptr) == 0 ? node + 1 : 0;
-    out.processor_number = number;
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 29)
+    unsigned number = 0, node = 0;
+    if (getcpu(&number, &node) != 0) return;
+    out.processor_number = static_cast<int>(number);
+    out.node = node + 1;
+#else
+    out.processor_number = sched_getcpu();
+#endif
   }
   // Returns what could be read, a bit for each core::code_count: a filter for system calls may refuse some.
   uint32_t read_kernel(core::code_counts& out) const noexcept {
@@ -41004,11 +41007,11 @@ declare problem for serial parameters (
   duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted );
 
 # One rank that is slower in every block that both sides ran is a matter of its place, not of the code; unless it executes more
-# instructions, or had no processor.
+# instructions.
 declare composite event slow_place
   member ( all block as b )
   when b.both_ran and (b.same_work or b.same_instructions) and b.one_late_rank and b.late_duration > 0 s and b.ratio > 0
-       and b.slower != 0 and b.kind != 'waiting' and (b.why = '' or b.why = 'cycles' or b.why = 'frequency')
+       and b.slower != 0 and b.kind != 'waiting' and b.why != 'instructions'
   by ( b.late_rank )
   parameters ( rank = b.late_rank, blocks = distinct(b.name), least_ratio = least(b.ratio), most_ratio = most(b.ratio),
                lost = sum(b.slower), ranks = most(b.ranks), same_units = least(if(b.same_work, 1, 0)) );
@@ -65202,6 +65205,8 @@ struct far_use {
   std::int32_t rank = 0, thread = 0;
   std::int32_t node = 0, pages_node = 0;  ///< where the thread ran, and where most of the far bytes are
   double bytes = 0, far_bytes = 0;        ///< that it used, with repetitions; of these, on another node
+
+  double share() const noexcept { return bytes > 0 ? far_bytes / bytes : 0; }
 };
 static_assert(std::is_trivially_copyable<far_use>::value, "sent between ranks as bytes");
 
@@ -66602,10 +66607,20 @@ struct sharing_entry {
   base::vector<sharing_transition> transitions;
 };
 
+/// An array of which a thread uses more than half from another NUMA node than its own.
+struct far_pages_entry {
+  std::string data;
+  std::string block;  ///< with its code location
+  std::int32_t rank = 0, thread = 0;
+  std::int32_t node = 0, pages_node = 0;  ///< of the thread; of most of the pages that are not there
+  double share = 0;  ///< of the bytes that it used, those on other nodes
+};
+
 /// Why data was sent, and why it was not there already: the part of a report about registered data.
 struct communication {
   base::vector<communication_class> classes;  ///< most waiting first, then most bytes
   base::vector<array_placement> arrays;  ///< most remote first
+  base::vector<far_pages_entry> far_pages;  ///< most bytes first
   base::vector<sharing_entry> sharing;  ///< what several are at at once first, then by misses
 };
 
@@ -66806,6 +66821,12 @@ inline void add_placements(communication& to, const data::placement_report& foun
   for (const std::size_t a : order) to.arrays.push_back(std::move(arrays[a]));
 }
 
+/// Adds the threads that use arrays from another NUMA node. `all`: most bytes first.
+inline void add_far_pages(communication& to, const base::pod_vector<data::far_use>& all, const data_naming& names) {
+  for (const data::far_use& u : all)
+    to.far_pages.push_back({names.data(u.array), names.code(u.block), u.rank, u.thread, u.node, u.pages_node, u.share()});
+}
+
 /// Whether threads are at such data at the same time, so that the hardware moves it to and fro at single accesses: one
 /// miss of such a pattern stands for many.
 inline bool meets(const std::string& pattern) {
@@ -66949,12 +66970,11 @@ inline void add_shared_data(rules::data_facts& to, const sharing_report& found, 
   }
 }
 
-/// Adds the threads that use arrays from another NUMA node, by falling bytes. `all`: of all ranks.
-inline void add_far_data(rules::data_facts& to, base::pod_vector<far_use> all, const data_naming& names) {
-  base::small_stable_sort(all, [](const far_use& a, const far_use& b) { return a.far_bytes > b.far_bytes; });
+/// Adds the threads that use arrays from another NUMA node. `all`: most bytes first.
+inline void add_far_data(rules::data_facts& to, const base::pod_vector<far_use>& all, const data_naming& names) {
   for (const far_use& u : all)
-    to.far.push_back({u.block, names.data(u.array), code_text(names.site(u.array)), u.rank, u.thread, u.node, u.pages_node,
-                      u.far_bytes / u.bytes});
+    to.far.push_back(
+        {u.block, names.data(u.array), code_text(names.site(u.array)), u.rank, u.thread, u.node, u.pages_node, u.share()});
 }
 
 }  // namespace data
@@ -67704,13 +67724,22 @@ inline void write_sharing(reports::json_document& out, const sharing_entry& s) {
 
 }  // namespace detail
 
-/// The members `communication_classes`, `distributions` and `sharing` of the document.
+/// The members `communication_classes`, `distributions`, `far_pages` and `sharing` of the document.
 inline void write_communication(reports::json_document& out, const communication& all) {
   out.key("communication_classes").begin_array();
   for (const communication_class& c : all.classes) detail::write_class(out, c);
   out.end_array().key("distributions").begin_array();
   for (const array_placement& a : all.arrays) detail::write_placement(out, a);
-  out.end_array().key("sharing").begin_array();
+  out.end_array();
+  if (!all.far_pages.empty()) {
+    out.key("far_pages").begin_array();
+    for (const far_pages_entry& f : all.far_pages) {
+      out.begin_object().member("data", f.data).member("block", f.block).member("rank", f.rank).member("thread", f.thread);
+      out.member("node", f.node).member("pages_node", f.pages_node).member("share", f.share).end_object();
+    }
+    out.end_array();
+  }
+  out.key("sharing").begin_array();
   for (const sharing_entry& s : all.sharing) detail::write_sharing(out, s);
   out.end_array();
 }
@@ -68205,19 +68234,22 @@ class communication_writer {
 
   void placements() {
     std::size_t shown = 0, more = 0;
+    const auto show = [&](const std::string& text) {
+      if (shown++ == 0) out_ += "\n    where data is, and which ranks need it\n";
+      if (shown > most_uses) ++more;
+      else paragraph(text, 8);
+    };
     for (const array_placement& a : c_.arrays) {
       for (const loop_use& u : a.uses) {
         if (!u.better) continue;
-        if (shown++ == 0) out_ += "\n    where data is, and which ranks need it\n";
-        if (shown > most_uses) {
-          ++more;
-          continue;
-        }
-        paragraph(base::printable(u.better->text) +
-                      (u.better->saving_seconds > 0 ? " (saves at most " + base::duration(u.better->saving_seconds) + ")" : ""),
-                  8);
+        show(base::printable(u.better->text) +
+             (u.better->saving_seconds > 0 ? " (saves at most " + base::duration(u.better->saving_seconds) + ")" : ""));
       }
     }
+    for (const far_pages_entry& f : c_.far_pages)
+      show("`" + base::printable(f.data) + "`: " + base::percent(f.share) + " of what rank " + std::to_string(f.rank) +
+           (f.thread != 0 ? " thread " + std::to_string(f.thread) : std::string()) + " uses in " + base::printable(f.block) +
+           " is on NUMA node " + std::to_string(f.pages_node) + "; it runs on node " + std::to_string(f.node));
     if (more != 0) paragraph(base::counted(count(more), "more loop") + " (the JSON file has all)", 8);
   }
 
@@ -68326,7 +68358,10 @@ class communication_analysis final : public finalize::data_analysis {
     const base::pod_vector<data::far_use> far = gather_far_uses();
     base::vector<core::stable_key> keys;
     if (rank == 0) keys = data::keys_of(classes, placed, {&shared, &nodes});
-    for (const data::far_use& u : far) keys.push_back(u.array);
+    for (const data::far_use& u : far) {
+      keys.push_back(u.array);
+      keys.push_back(u.block);
+    }
     const base::names names = gather(std::move(keys), history, team_);
     const data_losses lost = history_.losses(process_);
     std::uint64_t losses[] = {lost.records,   lost.registrations,     lost.unknown_ranges,
@@ -68344,6 +68379,7 @@ class communication_analysis final : public finalize::data_analysis {
     data::communication found;
     data::add_classes(found, classes, named);
     data::add_placements(found, placed, named);
+    data::add_far_pages(found, far, named);
     data::add_sharing(found, nodes, options_, "rank", named);
     data::add_sharing(found, shared, options_, "thread", named);
     data::add_shared_data(facts, nodes, false, named);
@@ -68402,7 +68438,9 @@ class communication_analysis final : public finalize::data_analysis {
                    base::packet_reader from(data, size);
                    while (!from.empty()) all.push_back(from.get<data::far_use>());
                  });
-    return process_.rank == 0 ? std::move(all) : base::pod_vector<data::far_use>();
+    if (process_.rank != 0) all.clear();
+    base::small_stable_sort(all, [](const data::far_use& a, const data::far_use& b) { return a.far_bytes > b.far_bytes; });
+    return all;
   }
 
   static void add_up(finalize::mpi_transport& transport, data::sharing_report& found, const data::sharing_options& options) {

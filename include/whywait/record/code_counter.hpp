@@ -198,13 +198,16 @@ class code_counter {
     read_place(out);
     return out;
   }
-  // The node is a system call, and cannot change without the processor.
+  // Without a system call, which a filter might answer by ending the process.
   static void read_place(values& out) noexcept {
-    const int number = sched_getcpu();
-    unsigned node = 0;
-    if (out.node == 0 || number != out.processor_number)
-      out.node = syscall(SYS_getcpu, nullptr, &node, nullptr) == 0 ? node + 1 : 0;
-    out.processor_number = number;
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 29)
+    unsigned number = 0, node = 0;
+    if (getcpu(&number, &node) != 0) return;
+    out.processor_number = static_cast<int>(number);
+    out.node = node + 1;
+#else
+    out.processor_number = sched_getcpu();
+#endif
   }
   // Returns what could be read, a bit for each core::code_count: a filter for system calls may refuse some.
   uint32_t read_kernel(core::code_counts& out) const noexcept {

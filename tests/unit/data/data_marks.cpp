@@ -93,6 +93,23 @@ TEST_CASE("a loop leaves one record for each range") {
   for (std::size_t i = 1; i != r.size(); ++i) CHECK(r[i].time >= r[i - 1].time);
 }
 
+TEST_CASE("accesses have the node on which the thread was seen last") {
+  static double u[64];
+  WHYWAIT_DATA("u", u, 64);
+  array_view<double, 1> view(u, 64);
+  since here;
+  whywait::record::location& at = *whywait::record::this_location();
+  const std::uint32_t before = at.node;
+  at.node = 2;
+  WHYWAIT_READS("sweep", range(u, 64));
+  view(3) = 1;
+  const whywait::base::vector<data_record> r = here.all();
+  at.node = before;
+  REQUIRE(r.size() == 2);
+  CHECK(r[0].tag == 2);
+  CHECK(r[1].tag == 2);
+}
+
 TEST_CASE("the region of that name is the block, if it is the innermost") {
   static int a[4];
   WHYWAIT_DATA("a", a, 4);

@@ -2,11 +2,15 @@
 #include <whywait/data/analysis/page_book.hpp>
 #include <whywait/data/finalize/data_facts_of.hpp>
 #include <whywait/data/marks/page_lookup.hpp>
+#include <whywait/data/report/communication_json.hpp>
+#include <whywait/data/report/communication_text.hpp>
 
 #include <doctest/doctest.h>
 
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include <string>
 
 #include "ranks.hpp"
 
@@ -103,22 +107,38 @@ TEST_CASE("pages stand for those around them, and of a strided region its pieces
   CHECK(more[0].bytes == doctest::Approx(2.75 * two_threads::page));
 }
 
-TEST_CASE("the facts for rules have the names of arrays, most bytes first") {
+TEST_CASE("facts for rules, text and JSON have the names of what is used from another node") {
   base::names names;
   base::place field;
   field.name = "field", field.file = "field.cpp", field.line = 30;
   names.add(core::key_of("field"), field);
   base::pod_vector<data::far_use> uses;
-  uses.push_back({core::key_of("field"), 7, 2, 1, 1, 0, 100, 60});
-  uses.push_back({core::key_of("field"), 8, 3, 0, 1, 0, 100, 97});
+  uses.push_back({core::key_of("field"), core::key_of("relax"), 3, 2, 1, 0, 100, 97});
+  base::place relax;
+  relax.name = "relax", relax.file = "field.cpp", relax.line = 40;
+  names.add(core::key_of("relax"), relax);
   whywait::rules::data_facts facts;
   data::add_far_data(facts, uses, data::data_naming(names));
-  REQUIRE(facts.far.size() == 2);
-  CHECK(facts.far[0].block == 8);
+  REQUIRE(facts.far.size() == 1);
+  CHECK(facts.far[0].block == core::key_of("relax"));
   CHECK(facts.far[0].rank == 3);
   CHECK(facts.far[0].data == "field");
   CHECK(facts.far[0].place == "field.cpp:30");
+  CHECK(facts.far[0].thread == 2);
   CHECK(facts.far[0].share == doctest::Approx(0.97));
+  data::communication all;
+  data::add_far_pages(all, uses, data::data_naming(names));
+  CHECK(data::communication_text(all, 120) ==
+        "\n    where data is, and which ranks need it\n"
+        "        `field`: 97 % of what rank 3 thread 2 uses in relax (field.cpp:40) is on NUMA node 0; it runs on node 1\n");
+  std::string json;
+  auto append = [&json](const char* text, std::size_t size) { json.append(text, size); };
+  whywait::reports::json_document out(whywait::reports::json_sink(append), true);
+  out.begin_object();
+  data::write_communication(out, all);
+  out.end_object();
+  CHECK(json.find("\"far_pages\":[{\"data\":\"field\",\"block\":\"relax (field.cpp:40)\",\"rank\":3,\"thread\":2,\"node\":1,"
+                  "\"pages_node\":0,\"share\":0.97}]") != std::string::npos);
 }
 
 TEST_CASE("the kernel tells on which node a touched page is, and that others are not in memory") {

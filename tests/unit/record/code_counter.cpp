@@ -302,6 +302,10 @@ TEST_CASE("time on a processor, asleep, and on another processor") {
   cpu_set_t before, one;
   REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
   CHECK(counted[code_count::moves] <= 1);
+  CHECK(counter.node() != 0);
+  counter.begin_thread();
+  CHECK(counter.node() != 0);
+  counter.start();
   for (int cpu = 0; cpu != CPU_SETSIZE; ++cpu) {
     if (!CPU_ISSET(cpu, &before) || cpu == sched_getcpu()) continue;
     REQUIRE(read_counts(counter, counted));

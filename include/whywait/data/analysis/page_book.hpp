@@ -26,6 +26,8 @@ struct far_use {
   std::int32_t rank = 0, thread = 0;
   std::int32_t node = 0, pages_node = 0;  ///< where the thread ran, and where most of the far bytes are
   double bytes = 0, far_bytes = 0;        ///< that it used, with repetitions; of these, on another node
+
+  double share() const noexcept { return bytes > 0 ? far_bytes / bytes : 0; }
 };
 static_assert(std::is_trivially_copyable<far_use>::value, "sent between ranks as bytes");
 

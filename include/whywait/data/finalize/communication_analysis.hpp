@@ -3,6 +3,7 @@
 
 #include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/sorting.hpp>
 #include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/classify.hpp>
@@ -83,7 +84,10 @@ class communication_analysis final : public finalize::data_analysis {
     const base::pod_vector<data::far_use> far = gather_far_uses();
     base::vector<core::stable_key> keys;
     if (rank == 0) keys = data::keys_of(classes, placed, {&shared, &nodes});
-    for (const data::far_use& u : far) keys.push_back(u.array);
+    for (const data::far_use& u : far) {
+      keys.push_back(u.array);
+      keys.push_back(u.block);
+    }
     const base::names names = gather(std::move(keys), history, team_);
     const data_losses lost = history_.losses(process_);
     std::uint64_t losses[] = {lost.records,   lost.registrations,     lost.unknown_ranges,
@@ -101,6 +105,7 @@ class communication_analysis final : public finalize::data_analysis {
     data::communication found;
     data::add_classes(found, classes, named);
     data::add_placements(found, placed, named);
+    data::add_far_pages(found, far, named);
     data::add_sharing(found, nodes, options_, "rank", named);
     data::add_sharing(found, shared, options_, "thread", named);
     data::add_shared_data(facts, nodes, false, named);
@@ -159,7 +164,9 @@ class communication_analysis final : public finalize::data_analysis {
                    base::packet_reader from(data, size);
                    while (!from.empty()) all.push_back(from.get<data::far_use>());
                  });
-    return process_.rank == 0 ? std::move(all) : base::pod_vector<data::far_use>();
+    if (process_.rank != 0) all.clear();
+    base::small_stable_sort(all, [](const data::far_use& a, const data::far_use& b) { return a.far_bytes > b.far_bytes; });
+    return all;
   }
 
   static void add_up(finalize::mpi_transport& transport, data::sharing_report& found, const data::sharing_options& options) {

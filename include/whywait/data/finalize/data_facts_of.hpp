@@ -3,7 +3,6 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/ranks.hpp>
-#include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/data/analysis/page_book.hpp>
@@ -60,12 +59,11 @@ inline void add_shared_data(rules::data_facts& to, const sharing_report& found, 
   }
 }
 
-/// Adds the threads that use arrays from another NUMA node, by falling bytes. `all`: of all ranks.
-inline void add_far_data(rules::data_facts& to, base::pod_vector<far_use> all, const data_naming& names) {
-  base::small_stable_sort(all, [](const far_use& a, const far_use& b) { return a.far_bytes > b.far_bytes; });
+/// Adds the threads that use arrays from another NUMA node. `all`: most bytes first.
+inline void add_far_data(rules::data_facts& to, const base::pod_vector<far_use>& all, const data_naming& names) {
   for (const far_use& u : all)
-    to.far.push_back({u.block, names.data(u.array), code_text(names.site(u.array)), u.rank, u.thread, u.node, u.pages_node,
-                      u.far_bytes / u.bytes});
+    to.far.push_back(
+        {u.block, names.data(u.array), code_text(names.site(u.array)), u.rank, u.thread, u.node, u.pages_node, u.share()});
 }
 
 }  // namespace data

@@ -93,13 +93,22 @@ inline void write_sharing(reports::json_document& out, const sharing_entry& s) {
 
 }  // namespace detail
 
-/// The members `communication_classes`, `distributions` and `sharing` of the document.
+/// The members `communication_classes`, `distributions`, `far_pages` and `sharing` of the document.
 inline void write_communication(reports::json_document& out, const communication& all) {
   out.key("communication_classes").begin_array();
   for (const communication_class& c : all.classes) detail::write_class(out, c);
   out.end_array().key("distributions").begin_array();
   for (const array_placement& a : all.arrays) detail::write_placement(out, a);
-  out.end_array().key("sharing").begin_array();
+  out.end_array();
+  if (!all.far_pages.empty()) {
+    out.key("far_pages").begin_array();
+    for (const far_pages_entry& f : all.far_pages) {
+      out.begin_object().member("data", f.data).member("block", f.block).member("rank", f.rank).member("thread", f.thread);
+      out.member("node", f.node).member("pages_node", f.pages_node).member("share", f.share).end_object();
+    }
+    out.end_array();
+  }
+  out.key("sharing").begin_array();
   for (const sharing_entry& s : all.sharing) detail::write_sharing(out, s);
   out.end_array();
 }

@@ -88,19 +88,22 @@ class communication_writer {
 
   void placements() {
     std::size_t shown = 0, more = 0;
+    const auto show = [&](const std::string& text) {
+      if (shown++ == 0) out_ += "\n    where data is, and which ranks need it\n";
+      if (shown > most_uses) ++more;
+      else paragraph(text, 8);
+    };
     for (const array_placement& a : c_.arrays) {
       for (const loop_use& u : a.uses) {
         if (!u.better) continue;
-        if (shown++ == 0) out_ += "\n    where data is, and which ranks need it\n";
-        if (shown > most_uses) {
-          ++more;
-          continue;
-        }
-        paragraph(base::printable(u.better->text) +
-                      (u.better->saving_seconds > 0 ? " (saves at most " + base::duration(u.better->saving_seconds) + ")" : ""),
-                  8);
+        show(base::printable(u.better->text) +
+             (u.better->saving_seconds > 0 ? " (saves at most " + base::duration(u.better->saving_seconds) + ")" : ""));
       }
     }
+    for (const far_pages_entry& f : c_.far_pages)
+      show("`" + base::printable(f.data) + "`: " + base::percent(f.share) + " of what rank " + std::to_string(f.rank) +
+           (f.thread != 0 ? " thread " + std::to_string(f.thread) : std::string()) + " uses in " + base::printable(f.block) +
+           " is on NUMA node " + std::to_string(f.pages_node) + "; it runs on node " + std::to_string(f.node));
     if (more != 0) paragraph(base::counted(count(more), "more loop") + " (the JSON file has all)", 8);
   }
 

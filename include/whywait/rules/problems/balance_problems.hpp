@@ -95,11 +95,11 @@ declare problem for serial parameters (
   duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted );
 
 # One rank that is slower in every block that both sides ran is a matter of its place, not of the code; unless it executes more
-# instructions, or had no processor.
+# instructions.
 declare composite event slow_place
   member ( all block as b )
   when b.both_ran and (b.same_work or b.same_instructions) and b.one_late_rank and b.late_duration > 0 s and b.ratio > 0
-       and b.slower != 0 and b.kind != 'waiting' and (b.why = '' or b.why = 'cycles' or b.why = 'frequency')
+       and b.slower != 0 and b.kind != 'waiting' and b.why != 'instructions'
   by ( b.late_rank )
   parameters ( rank = b.late_rank, blocks = distinct(b.name), least_ratio = least(b.ratio), most_ratio = most(b.ratio),
                lost = sum(b.slower), ranks = most(b.ranks), same_units = least(if(b.same_work, 1, 0)) );
