@@ -18318,261 +18318,6 @@ inline void listen() noexcept {
 
 #endif
 
-// ---- whywait/base/vector.hpp
-#ifndef WHYWAIT_BASE_VECTOR_HPP
-#define WHYWAIT_BASE_VECTOR_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace base {
-
-namespace detail {
-
-// Throws; ends a program that is compiled without exceptions.
-template <class Exception, class... Reason>
-[[noreturn, gnu::cold]] void refuse(Reason... reason) {
-#ifdef __cpp_exceptions
-  throw Exception(reason...);
-#else
-  static_cast<void>(sizeof...(reason));
-  __builtin_trap();
-#endif
-}
-
-/// Moves `count` elements of `element` bytes each to fresh memory.
-using mover = void (*)(void* to, void* from, std::size_t count, std::size_t element);
-
-[[gnu::noinline]] inline void move_bytes(void* to, void* from, std::size_t count, std::size_t element) noexcept {
-  std::memcpy(to, from, count * element);
-}
-template <class T>
-void move_each(void* to, void* from, std::size_t count, std::size_t) noexcept {
-  T* source = static_cast<T*>(from);
-  for (T* target = static_cast<T*>(to); count != 0; --count, ++source, ++target) {
-    ::new (static_cast<void*>(target)) T(static_cast<T&&>(*source));
-    source->~T();
-  }
-}
-template <class T>
-constexpr mover relocation() noexcept {
-  static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__, "operator new aligns no better");
-  if constexpr (std::is_trivially_copyable<T>::value) return &move_bytes;
-  else return &move_each<T>;
-}
-
-/// The part of a vector that does not depend on the type of its elements: compiled once.
-class vector_memory {
- protected:
-  [[gnu::always_inline]] vector_memory() noexcept {}
-  [[gnu::always_inline]] vector_memory(vector_memory&& other) noexcept
-      : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
-    other.data_ = nullptr, other.size_ = other.capacity_ = 0;
-  }
-  vector_memory(const vector_memory&) = delete;
-  vector_memory& operator=(const vector_memory&) = delete;
-
-  void exchange(vector_memory& other) noexcept {
-    void* const data = data_;
-    const std::size_t size = size_, capacity = capacity_;
-    data_ = other.data_, size_ = other.size_, capacity_ = other.capacity_;
-    other.data_ = data, other.size_ = size, other.capacity_ = capacity;
-  }
-
-  /// Allocates room for exactly `count` elements and moves the present ones there.
-  [[gnu::noinline]] void move_to(std::size_t count, std::size_t element, mover move) {
-    if (count > static_cast<std::size_t>(PTRDIFF_MAX) / element) refuse<std::bad_array_new_length>();
-    void* const fresh = ::operator new(count* element);
-    if (size_ != 0) move(fresh, data_, size_, element);
-    ::operator delete(data_);
-    data_ = fresh;
-    capacity_ = count;
-  }
-  /// Makes room for `more` elements behind the present ones; at least doubles the capacity.
-  [[gnu::noinline]] void grow(std::size_t more, std::size_t element, mover move) {
-    const std::size_t least = size_ + more, doubled = 2 * capacity_;
-    move_to(least > doubled ? least : doubled, element, move);
-  }
-
-  void* data_ = nullptr;
-  std::size_t size_ = 0, capacity_ = 0;
-};
-
-}  // namespace detail
-
-/// std::vector with a tenth of its functions per type of element: compile time and memory of the cold rooms follow their
-/// number (g++ 12, -O0, <whywait/mpi.hpp>: 10,200 functions instead of 18,200). The members are those of std::vector,
-/// iterators are pointers; moving an element must not throw. Conversions from and to std::vector copy, so they are explicit. pod_vector is
-/// cheaper still where elements are plain bytes.
-template <class T>
-class vector : private detail::vector_memory {
- public:
-  using value_type = T;
-  using size_type = std::size_t;
-  using difference_type = std::ptrdiff_t;
-  using reference = T&;
-  using const_reference = const T&;
-  using iterator = T*;
-  using const_iterator = const T*;
-
-  // Delegating constructors: when copying an element throws, the destructor frees the others.
-  [[gnu::always_inline]] vector() noexcept {}
-  explicit vector(std::size_t count) : vector() { resize(count); }
-  vector(std::size_t count, const T& value) : vector() { resize(count, value); }
-  vector(std::initializer_list<T> values) : vector(values.begin(), values.end()) {}
-  template <class Iterator, class = typename std::iterator_traits<Iterator>::iterator_category>
-  vector(Iterator first, Iterator last) : vector() {
-    append(first, last);
-  }
-  explicit vector(const std::vector<T>& other) : vector(other.data(), other.data() + other.size()) {}
-  vector(const vector& other) : vector(other.begin(), other.end()) {}
-  [[gnu::always_inline]] vector(vector&& other) noexcept : vector_memory(static_cast<vector_memory&&>(other)) {}
-  vector& operator=(vector other) noexcept {
-    exchange(other);
-    return *this;
-  }
-  ~vector() {
-    truncate(0);
-    ::operator delete(data_);
-  }
-  explicit operator std::vector<T>() const { return std::vector<T>(begin(), end()); }
-
-  [[gnu::always_inline]] T* data() noexcept { return static_cast<T*>(data_); }
-  [[gnu::always_inline]] const T* data() const noexcept { return static_cast<const T*>(data_); }
-  [[gnu::always_inline]] std::size_t size() const noexcept { return size_; }
-  [[gnu::always_inline]] std::size_t capacity() const noexcept { return capacity_; }
-  [[gnu::always_inline]] bool empty() const noexcept { return size_ == 0; }
-  [[gnu::always_inline]] T* begin() noexcept { return static_cast<T*>(data_); }
-  [[gnu::always_inline]] const T* begin() const noexcept { return static_cast<const T*>(data_); }
-  [[gnu::always_inline]] T* end() noexcept { return static_cast<T*>(data_) + size_; }
-  [[gnu::always_inline]] const T* end() const noexcept { return static_cast<const T*>(data_) + size_; }
-  auto rbegin() const noexcept { return std::reverse_iterator<const T*>(end()); }
-  auto rend() const noexcept { return std::reverse_iterator<const T*>(begin()); }
-  [[gnu::always_inline]] T& operator[](std::size_t at) noexcept { return static_cast<T*>(data_)[at]; }
-  [[gnu::always_inline]] const T& operator[](std::size_t at) const noexcept { return static_cast<const T*>(data_)[at]; }
-  T& at(std::size_t i) { return const_cast<T&>(static_cast<const vector&>(*this).at(i)); }
-  const T& at(std::size_t i) const {
-    if (i >= size_) detail::refuse<std::out_of_range>("base::vector");
-    return (*this)[i];
-  }
-  [[gnu::always_inline]] T& front() noexcept { return *begin(); }
-  [[gnu::always_inline]] const T& front() const noexcept { return *begin(); }
-  [[gnu::always_inline]] T& back() noexcept { return (*this)[size_ - 1]; }
-  [[gnu::always_inline]] const T& back() const noexcept { return (*this)[size_ - 1]; }
-
-  void reserve(std::size_t count) {
-    if (count > capacity_) move_to(count, sizeof(T), detail::relocation<T>());
-  }
-  template <class... Parts>
-  T& emplace_back(Parts&&... parts) {
-    // The element is made first, because a part of it may be one of the elements.
-    if constexpr (std::is_arithmetic<T>::value) {
-      push_back(static_cast<T>(parts)...);
-    } else {
-      T made(static_cast<Parts&&>(parts)...);
-      push_back(static_cast<T&&>(made));
-    }
-    return back();
-  }
-  void push_back(T value) {
-    if (size_ == capacity_) grow(1, sizeof(T), detail::relocation<T>());
-    ::new (place(size_)) T(static_cast<T&&>(value));
-    ++size_;
-  }
-  void pop_back() noexcept { truncate(size_ - 1); }
-  void clear() noexcept { truncate(0); }
-  void resize(std::size_t count) {
-    truncate(count);
-    if (count > capacity_) grow(count - size_, sizeof(T), detail::relocation<T>());
-    for (; size_ < count; ++size_) ::new (place(size_)) T();
-  }
-  void resize(std::size_t count, const T& value) {
-    truncate(count);
-    if (count == size_) return;
-    const T copy(value);  // it may be one of the elements
-    if (count > capacity_) grow(count - size_, sizeof(T), detail::relocation<T>());
-    for (; size_ < count; ++size_) ::new (place(size_)) T(copy);
-  }
-  void assign(std::size_t count, const T& value) {
-    vector fresh(count, value);
-    exchange(fresh);
-  }
-  template <class Iterator, class = typename std::iterator_traits<Iterator>::iterator_category>
-  void assign(Iterator first, Iterator last) {
-    vector fresh(first, last);
-    exchange(fresh);
-  }
-  T* insert(const T* before, T value) {
-    const std::size_t at = static_cast<std::size_t>(before - begin());
-    push_back(static_cast<T&&>(value));
-    if (at != size_ - 1) rotate(at, size_ - 1);
-    return begin() + at;
-  }
-  /// `first` to `last` must not be its own elements.
-  template <class Iterator, class = typename std::iterator_traits<Iterator>::iterator_category>
-  T* insert(const T* before, Iterator first, Iterator last) {
-    const std::size_t at = static_cast<std::size_t>(before - begin()), old = size_;
-    append(first, last);
-    if (at != old) rotate(at, old);
-    return begin() + at;
-  }
-  T* erase(const T* first, const T* last) noexcept {
-    T* to = begin() + (first - begin());
-    T* const next = to;
-    if (first == last) return next;
-    for (T* from = begin() + (last - begin()); from != end(); ++from, ++to) *to = static_cast<T&&>(*from);
-    truncate(static_cast<std::size_t>(to - begin()));
-    return next;
-  }
-  T* erase(const T* at) noexcept { return erase(at, at + 1); }
-  void swap(vector& other) noexcept { exchange(other); }
-
-  friend bool operator==(const vector& a, const vector& b) {
-    if (a.size_ != b.size_) return false;
-    for (std::size_t i = 0; i != a.size_; ++i) {
-      if (!(a[i] == b[i])) return false;
-    }
-    return true;
-  }
-  friend bool operator!=(const vector& a, const vector& b) { return !(a == b); }
-  friend bool operator<(const vector& a, const vector& b) {
-    for (std::size_t i = 0; i != a.size_ && i != b.size_; ++i) {
-      if (a[i] < b[i]) return true;
-      if (b[i] < a[i]) return false;
-    }
-    return a.size_ < b.size_;
-  }
-
- private:
-  void* place(std::size_t at) noexcept { return static_cast<char*>(data_) + at * sizeof(T); }
-  void truncate(std::size_t count) noexcept {
-    if constexpr (std::is_trivially_destructible<T>::value) {
-      if (size_ > count) size_ = count;
-    } else {
-      while (size_ > count) (*this)[--size_].~T();
-    }
-  }
-  template <class Iterator>
-  void append(Iterator first, Iterator last) {
-    const std::size_t count = static_cast<std::size_t>(std::distance(first, last));
-    if (count > capacity_ - size_) grow(count, sizeof(T), detail::relocation<T>());
-    for (; first != last; ++first, ++size_) ::new (place(size_)) T(static_cast<T>(*first));
-  }
-  /// Moves the elements from `middle` on to `to`, which is less, before those that are there.
-  void rotate(std::size_t to, std::size_t middle) {
-    vector before;
-    before.reserve(middle - to);
-    for (std::size_t i = to; i != middle; ++i) before.push_back(static_cast<T&&>((*this)[i]));
-    for (std::size_t i = middle; i != size_; ++i) (*this)[to++] = static_cast<T&&>((*this)[i]);
-    for (T& value : before) (*this)[to++] = static_cast<T&&>(value);
-  }
-};
-
-}  // namespace base
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/base/mapped_block.hpp
 #ifndef WHYWAIT_BASE_MAPPED_BLOCK_HPP
 #define WHYWAIT_BASE_MAPPED_BLOCK_HPP
@@ -18950,6 +18695,390 @@ class pod_vector : private detail::plain_memory {
 
 #endif
 
+// ---- whywait/base/packet.hpp
+#ifndef WHYWAIT_BASE_PACKET_HPP
+#define WHYWAIT_BASE_PACKET_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace base {
+
+/// Serialised data for another rank. All ranks of a run share one architecture, so plain values are copied bytewise.
+using packet = base::pod_vector<unsigned char>;
+
+/// Tags of the parts of a packet of the first exchanges; each part begins with its tag as a std::uint32_t.
+namespace packet_part {
+enum : std::uint32_t {
+  sends = 1,
+  receives,
+  participation,
+  answer,
+  give,
+  need,
+  unmet,
+  progress_query,
+  progress_answer,
+  lock_held,
+  lock_blocked,
+  lock_answer,
+  thread_wait,
+  thread_cause
+};
+}
+
+[[noreturn, gnu::cold, gnu::noinline]] inline void truncated() { throw std::out_of_range("whywait-X001: truncated packet"); }
+
+// The first allocation has 256 bytes: most packets hold several small values, and each doubling copies them.
+[[gnu::noinline]] inline void make_room(packet& out, std::size_t size) {
+  out.reserve(std::max<std::size_t>({256, 2 * out.capacity(), out.size() + size}));
+}
+[[gnu::noinline]] inline void put_bytes(packet& out, const void* from, std::size_t size) {
+  if (out.capacity() - out.size() < size) make_room(out, size);
+  out.append(static_cast<const unsigned char*>(from), size);
+}
+
+/// Appends a plain value. Amortised O(size).
+template <class T>
+void put(packet& out, const T& value) {
+  static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
+  if (out.capacity() - out.size() < sizeof(T)) base::make_room(out, sizeof(T));
+  out.append(reinterpret_cast<const unsigned char*>(&value), sizeof(T));
+}
+
+/// Appends a list of plain values, with its length.
+template <class List>
+void put_all(packet& out, const List& values) {
+  static_assert(std::is_trivially_copyable<typename List::value_type>::value, "only plain values travel");
+  put(out, static_cast<std::uint64_t>(values.size()));
+  base::put_bytes(out, values.data(), values.size() * sizeof(typename List::value_type));
+}
+
+/// Appends a text, with its length.
+[[gnu::noinline]] inline void put_text(packet& out, std::string_view text) {
+  put(out, static_cast<std::uint32_t>(text.size()));
+  base::put_bytes(out, text.data(), text.size());
+}
+
+/// Reads plain values in the order they were put. Throws std::out_of_range on a truncated packet.
+class packet_reader {
+ public:
+  packet_reader(const unsigned char* data, std::size_t size) noexcept : at_(data), end_(data + size) {}
+
+  template <class T>
+  T get() {
+    static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
+    if (static_cast<std::size_t>(end_ - at_) < sizeof(T)) base::truncated();
+    T value;
+    std::memcpy(&value, at_, sizeof(T));
+    at_ += sizeof(T);
+    return value;
+  }
+
+  /// Skips `size` bytes and returns a pointer to them.
+  const unsigned char* skip(std::size_t size) {
+    if (static_cast<std::size_t>(end_ - at_) < size) base::truncated();
+    const unsigned char* here = at_;
+    at_ += size;
+    return here;
+  }
+
+  /// Reads the length of a list of elements of `size` bytes and checks that the packet has as many.
+  [[gnu::noinline]] std::size_t get_count(std::size_t size) {
+    const auto count = get<std::uint64_t>();
+    if (count > static_cast<std::size_t>(end_ - at_) / size) base::truncated();
+    return static_cast<std::size_t>(count);
+  }
+
+  /// Reads a text that put_text wrote. Points into the packet.
+  [[gnu::noinline]] std::string_view text() {
+    const auto size = get<std::uint32_t>();
+    return {reinterpret_cast<const char*>(skip(size)), size};
+  }
+
+  bool empty() const noexcept { return at_ == end_; }
+  const unsigned char* rest() const noexcept { return at_; }
+  std::size_t left() const noexcept { return static_cast<std::size_t>(end_ - at_); }
+
+ private:
+  const unsigned char* at_;
+  const unsigned char* end_;
+};
+
+/// Reads a list that put_all wrote and replaces `values` by it.
+template <class List>
+void get_all(packet_reader& in, List& values) {
+  constexpr std::size_t each = sizeof(typename List::value_type);
+  values.resize(in.get_count(each));
+  const std::size_t size = values.size() * each;
+  if (size != 0) std::memcpy(static_cast<void*>(values.data()), in.skip(size), size);
+}
+template <class T>
+void get_all(packet_reader& in, pod_vector<T>& values) {
+  const std::size_t count = in.get_count(sizeof(T));
+  values.assign_bytes(in.skip(count * sizeof(T)), count);
+}
+
+}  // namespace base
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/base/vector.hpp
+#ifndef WHYWAIT_BASE_VECTOR_HPP
+#define WHYWAIT_BASE_VECTOR_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace base {
+
+namespace detail {
+
+// Throws; ends a program that is compiled without exceptions.
+template <class Exception, class... Reason>
+[[noreturn, gnu::cold]] void refuse(Reason... reason) {
+#ifdef __cpp_exceptions
+  throw Exception(reason...);
+#else
+  static_cast<void>(sizeof...(reason));
+  __builtin_trap();
+#endif
+}
+
+/// Moves `count` elements of `element` bytes each to fresh memory.
+using mover = void (*)(void* to, void* from, std::size_t count, std::size_t element);
+
+[[gnu::noinline]] inline void move_bytes(void* to, void* from, std::size_t count, std::size_t element) noexcept {
+  std::memcpy(to, from, count * element);
+}
+template <class T>
+void move_each(void* to, void* from, std::size_t count, std::size_t) noexcept {
+  T* source = static_cast<T*>(from);
+  for (T* target = static_cast<T*>(to); count != 0; --count, ++source, ++target) {
+    ::new (static_cast<void*>(target)) T(static_cast<T&&>(*source));
+    source->~T();
+  }
+}
+template <class T>
+constexpr mover relocation() noexcept {
+  static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__, "operator new aligns no better");
+  if constexpr (std::is_trivially_copyable<T>::value) return &move_bytes;
+  else return &move_each<T>;
+}
+
+/// The part of a vector that does not depend on the type of its elements: compiled once.
+class vector_memory {
+ protected:
+  [[gnu::always_inline]] vector_memory() noexcept {}
+  [[gnu::always_inline]] vector_memory(vector_memory&& other) noexcept
+      : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
+    other.data_ = nullptr, other.size_ = other.capacity_ = 0;
+  }
+  vector_memory(const vector_memory&) = delete;
+  vector_memory& operator=(const vector_memory&) = delete;
+
+  void exchange(vector_memory& other) noexcept {
+    void* const data = data_;
+    const std::size_t size = size_, capacity = capacity_;
+    data_ = other.data_, size_ = other.size_, capacity_ = other.capacity_;
+    other.data_ = data, other.size_ = size, other.capacity_ = capacity;
+  }
+
+  /// Allocates room for exactly `count` elements and moves the present ones there.
+  [[gnu::noinline]] void move_to(std::size_t count, std::size_t element, mover move) {
+    if (count > static_cast<std::size_t>(PTRDIFF_MAX) / element) refuse<std::bad_array_new_length>();
+    void* const fresh = ::operator new(count* element);
+    if (size_ != 0) move(fresh, data_, size_, element);
+    ::operator delete(data_);
+    data_ = fresh;
+    capacity_ = count;
+  }
+  /// Makes room for `more` elements behind the present ones; at least doubles the capacity.
+  [[gnu::noinline]] void grow(std::size_t more, std::size_t element, mover move) {
+    const std::size_t least = size_ + more, doubled = 2 * capacity_;
+    move_to(least > doubled ? least : doubled, element, move);
+  }
+
+  void* data_ = nullptr;
+  std::size_t size_ = 0, capacity_ = 0;
+};
+
+}  // namespace detail
+
+/// std::vector with a tenth of its functions per type of element: compile time and memory of the cold rooms follow their
+/// number (g++ 12, -O0, <whywait/mpi.hpp>: 10,200 functions instead of 18,200). The members are those of std::vector,
+/// iterators are pointers; moving an element must not throw. Conversions from and to std::vector copy, so they are explicit. pod_vector is
+/// cheaper still where elements are plain bytes.
+template <class T>
+class vector : private detail::vector_memory {
+ public:
+  using value_type = T;
+  using size_type = std::size_t;
+  using difference_type = std::ptrdiff_t;
+  using reference = T&;
+  using const_reference = const T&;
+  using iterator = T*;
+  using const_iterator = const T*;
+
+  // Delegating constructors: when copying an element throws, the destructor frees the others.
+  [[gnu::always_inline]] vector() noexcept {}
+  explicit vector(std::size_t count) : vector() { resize(count); }
+  vector(std::size_t count, const T& value) : vector() { resize(count, value); }
+  vector(std::initializer_list<T> values) : vector(values.begin(), values.end()) {}
+  template <class Iterator, class = typename std::iterator_traits<Iterator>::iterator_category>
+  vector(Iterator first, Iterator last) : vector() {
+    append(first, last);
+  }
+  explicit vector(const std::vector<T>& other) : vector(other.data(), other.data() + other.size()) {}
+  vector(const vector& other) : vector(other.begin(), other.end()) {}
+  [[gnu::always_inline]] vector(vector&& other) noexcept : vector_memory(static_cast<vector_memory&&>(other)) {}
+  vector& operator=(vector other) noexcept {
+    exchange(other);
+    return *this;
+  }
+  ~vector() {
+    truncate(0);
+    ::operator delete(data_);
+  }
+  explicit operator std::vector<T>() const { return std::vector<T>(begin(), end()); }
+
+  [[gnu::always_inline]] T* data() noexcept { return static_cast<T*>(data_); }
+  [[gnu::always_inline]] const T* data() const noexcept { return static_cast<const T*>(data_); }
+  [[gnu::always_inline]] std::size_t size() const noexcept { return size_; }
+  [[gnu::always_inline]] std::size_t capacity() const noexcept { return capacity_; }
+  [[gnu::always_inline]] bool empty() const noexcept { return size_ == 0; }
+  [[gnu::always_inline]] T* begin() noexcept { return static_cast<T*>(data_); }
+  [[gnu::always_inline]] const T* begin() const noexcept { return static_cast<const T*>(data_); }
+  [[gnu::always_inline]] T* end() noexcept { return static_cast<T*>(data_) + size_; }
+  [[gnu::always_inline]] const T* end() const noexcept { return static_cast<const T*>(data_) + size_; }
+  auto rbegin() const noexcept { return std::reverse_iterator<const T*>(end()); }
+  auto rend() const noexcept { return std::reverse_iterator<const T*>(begin()); }
+  [[gnu::always_inline]] T& operator[](std::size_t at) noexcept { return static_cast<T*>(data_)[at]; }
+  [[gnu::always_inline]] const T& operator[](std::size_t at) const noexcept { return static_cast<const T*>(data_)[at]; }
+  T& at(std::size_t i) { return const_cast<T&>(static_cast<const vector&>(*this).at(i)); }
+  const T& at(std::size_t i) const {
+    if (i >= size_) detail::refuse<std::out_of_range>("base::vector");
+    return (*this)[i];
+  }
+  [[gnu::always_inline]] T& front() noexcept { return *begin(); }
+  [[gnu::always_inline]] const T& front() const noexcept { return *begin(); }
+  [[gnu::always_inline]] T& back() noexcept { return (*this)[size_ - 1]; }
+  [[gnu::always_inline]] const T& back() const noexcept { return (*this)[size_ - 1]; }
+
+  void reserve(std::size_t count) {
+    if (count > capacity_) move_to(count, sizeof(T), detail::relocation<T>());
+  }
+  template <class... Parts>
+  T& emplace_back(Parts&&... parts) {
+    // The element is made first, because a part of it may be one of the elements.
+    if constexpr (std::is_arithmetic<T>::value) {
+      push_back(static_cast<T>(parts)...);
+    } else {
+      T made(static_cast<Parts&&>(parts)...);
+      push_back(static_cast<T&&>(made));
+    }
+    return back();
+  }
+  void push_back(T value) {
+    if (size_ == capacity_) grow(1, sizeof(T), detail::relocation<T>());
+    ::new (place(size_)) T(static_cast<T&&>(value));
+    ++size_;
+  }
+  void pop_back() noexcept { truncate(size_ - 1); }
+  void clear() noexcept { truncate(0); }
+  void resize(std::size_t count) {
+    truncate(count);
+    if (count > capacity_) grow(count - size_, sizeof(T), detail::relocation<T>());
+    for (; size_ < count; ++size_) ::new (place(size_)) T();
+  }
+  void resize(std::size_t count, const T& value) {
+    truncate(count);
+    if (count == size_) return;
+    const T copy(value);  // it may be one of the elements
+    if (count > capacity_) grow(count - size_, sizeof(T), detail::relocation<T>());
+    for (; size_ < count; ++size_) ::new (place(size_)) T(copy);
+  }
+  void assign(std::size_t count, const T& value) {
+    vector fresh(count, value);
+    exchange(fresh);
+  }
+  template <class Iterator, class = typename std::iterator_traits<Iterator>::iterator_category>
+  void assign(Iterator first, Iterator last) {
+    vector fresh(first, last);
+    exchange(fresh);
+  }
+  T* insert(const T* before, T value) {
+    const std::size_t at = static_cast<std::size_t>(before - begin());
+    push_back(static_cast<T&&>(value));
+    if (at != size_ - 1) rotate(at, size_ - 1);
+    return begin() + at;
+  }
+  /// `first` to `last` must not be its own elements.
+  template <class Iterator, class = typename std::iterator_traits<Iterator>::iterator_category>
+  T* insert(const T* before, Iterator first, Iterator last) {
+    const std::size_t at = static_cast<std::size_t>(before - begin()), old = size_;
+    append(first, last);
+    if (at != old) rotate(at, old);
+    return begin() + at;
+  }
+  T* erase(const T* first, const T* last) noexcept {
+    T* to = begin() + (first - begin());
+    T* const next = to;
+    if (first == last) return next;
+    for (T* from = begin() + (last - begin()); from != end(); ++from, ++to) *to = static_cast<T&&>(*from);
+    truncate(static_cast<std::size_t>(to - begin()));
+    return next;
+  }
+  T* erase(const T* at) noexcept { return erase(at, at + 1); }
+  void swap(vector& other) noexcept { exchange(other); }
+
+  friend bool operator==(const vector& a, const vector& b) {
+    if (a.size_ != b.size_) return false;
+    for (std::size_t i = 0; i != a.size_; ++i) {
+      if (!(a[i] == b[i])) return false;
+    }
+    return true;
+  }
+  friend bool operator!=(const vector& a, const vector& b) { return !(a == b); }
+  friend bool operator<(const vector& a, const vector& b) {
+    for (std::size_t i = 0; i != a.size_ && i != b.size_; ++i) {
+      if (a[i] < b[i]) return true;
+      if (b[i] < a[i]) return false;
+    }
+    return a.size_ < b.size_;
+  }
+
+ private:
+  void* place(std::size_t at) noexcept { return static_cast<char*>(data_) + at * sizeof(T); }
+  void truncate(std::size_t count) noexcept {
+    if constexpr (std::is_trivially_destructible<T>::value) {
+      if (size_ > count) size_ = count;
+    } else {
+      while (size_ > count) (*this)[--size_].~T();
+    }
+  }
+  template <class Iterator>
+  void append(Iterator first, Iterator last) {
+    const std::size_t count = static_cast<std::size_t>(std::distance(first, last));
+    if (count > capacity_ - size_) grow(count, sizeof(T), detail::relocation<T>());
+    for (; first != last; ++first, ++size_) ::new (place(size_)) T(static_cast<T>(*first));
+  }
+  /// Moves the elements from `middle` on to `to`, which is less, before those that are there.
+  void rotate(std::size_t to, std::size_t middle) {
+    vector before;
+    before.reserve(middle - to);
+    for (std::size_t i = to; i != middle; ++i) before.push_back(static_cast<T&&>((*this)[i]));
+    for (std::size_t i = middle; i != size_; ++i) (*this)[to++] = static_cast<T&&>((*this)[i]);
+    for (T& value : before) (*this)[to++] = static_cast<T&&>(value);
+  }
+};
+
+}  // namespace base
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/base/sorting.hpp
 #ifndef WHYWAIT_BASE_SORTING_HPP
 #define WHYWAIT_BASE_SORTING_HPP
@@ -19218,135 +19347,6 @@ class key_map {
   base::pod_vector<slot> slots_;
   std::size_t count_ = 0;
 };
-
-}  // namespace base
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/base/packet.hpp
-#ifndef WHYWAIT_BASE_PACKET_HPP
-#define WHYWAIT_BASE_PACKET_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace base {
-
-/// Serialised data for another rank. All ranks of a run share one architecture, so plain values are copied bytewise.
-using packet = base::pod_vector<unsigned char>;
-
-/// Tags of the parts of a packet of the first exchanges; each part begins with its tag as a std::uint32_t.
-namespace packet_part {
-enum : std::uint32_t {
-  sends = 1,
-  receives,
-  participation,
-  answer,
-  give,
-  need,
-  unmet,
-  progress_query,
-  progress_answer,
-  lock_held,
-  lock_blocked,
-  lock_answer,
-  thread_wait,
-  thread_cause
-};
-}
-
-[[noreturn, gnu::cold, gnu::noinline]] inline void truncated() { throw std::out_of_range("whywait-X001: truncated packet"); }
-
-// The first allocation has 256 bytes: most packets hold several small values, and each doubling copies them.
-[[gnu::noinline]] inline void make_room(packet& out, std::size_t size) {
-  out.reserve(std::max<std::size_t>({256, 2 * out.capacity(), out.size() + size}));
-}
-[[gnu::noinline]] inline void put_bytes(packet& out, const void* from, std::size_t size) {
-  if (out.capacity() - out.size() < size) make_room(out, size);
-  out.append(static_cast<const unsigned char*>(from), size);
-}
-
-/// Appends a plain value. Amortised O(size).
-template <class T>
-void put(packet& out, const T& value) {
-  static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
-  if (out.capacity() - out.size() < sizeof(T)) base::make_room(out, sizeof(T));
-  out.append(reinterpret_cast<const unsigned char*>(&value), sizeof(T));
-}
-
-/// Appends a list of plain values, with its length.
-template <class List>
-void put_all(packet& out, const List& values) {
-  static_assert(std::is_trivially_copyable<typename List::value_type>::value, "only plain values travel");
-  put(out, static_cast<std::uint64_t>(values.size()));
-  base::put_bytes(out, values.data(), values.size() * sizeof(typename List::value_type));
-}
-
-/// Appends a text, with its length.
-[[gnu::noinline]] inline void put_text(packet& out, std::string_view text) {
-  put(out, static_cast<std::uint32_t>(text.size()));
-  base::put_bytes(out, text.data(), text.size());
-}
-
-/// Reads plain values in the order they were put. Throws std::out_of_range on a truncated packet.
-class packet_reader {
- public:
-  packet_reader(const unsigned char* data, std::size_t size) noexcept : at_(data), end_(data + size) {}
-
-  template <class T>
-  T get() {
-    static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
-    if (static_cast<std::size_t>(end_ - at_) < sizeof(T)) base::truncated();
-    T value;
-    std::memcpy(&value, at_, sizeof(T));
-    at_ += sizeof(T);
-    return value;
-  }
-
-  /// Skips `size` bytes and returns a pointer to them.
-  const unsigned char* skip(std::size_t size) {
-    if (static_cast<std::size_t>(end_ - at_) < size) base::truncated();
-    const unsigned char* here = at_;
-    at_ += size;
-    return here;
-  }
-
-  /// Reads the length of a list of elements of `size` bytes and checks that the packet has as many.
-  [[gnu::noinline]] std::size_t get_count(std::size_t size) {
-    const auto count = get<std::uint64_t>();
-    if (count > static_cast<std::size_t>(end_ - at_) / size) base::truncated();
-    return static_cast<std::size_t>(count);
-  }
-
-  /// Reads a text that put_text wrote. Points into the packet.
-  [[gnu::noinline]] std::string_view text() {
-    const auto size = get<std::uint32_t>();
-    return {reinterpret_cast<const char*>(skip(size)), size};
-  }
-
-  bool empty() const noexcept { return at_ == end_; }
-  const unsigned char* rest() const noexcept { return at_; }
-  std::size_t left() const noexcept { return static_cast<std::size_t>(end_ - at_); }
-
- private:
-  const unsigned char* at_;
-  const unsigned char* end_;
-};
-
-/// Reads a list that put_all wrote and replaces `values` by it.
-template <class List>
-void get_all(packet_reader& in, List& values) {
-  constexpr std::size_t each = sizeof(typename List::value_type);
-  values.resize(in.get_count(each));
-  const std::size_t size = values.size() * each;
-  if (size != 0) std::memcpy(static_cast<void*>(values.data()), in.skip(size), size);
-}
-template <class T>
-void get_all(packet_reader& in, pod_vector<T>& values) {
-  const std::size_t count = in.get_count(sizeof(T));
-  values.assign_bytes(in.skip(count * sizeof(T)), count);
-}
 
 }  // namespace base
 }  // namespace v0
@@ -21159,7 +21159,7 @@ class run_clocks {
  public:
   virtual ~run_clocks() = default;
   virtual rank_clocks& of(std::size_t hosted) = 0;
-  /// Computes the delay costs, after the forward pass. Collective.
+  /// Computes the delay costs, after the forward pass, or leaves them to `answer_questions`. Collective.
   virtual void compute_delay_costs(transport_calls& transport) = 0;
   /// Answers all questions, after the classes were summed. Collective.
   virtual void answer_questions(transport_calls& transport, std::int64_t earliest_ns) = 0;
@@ -24463,16 +24463,13 @@ class clock_pass {
     return open_ == 0 && meetings_->quiet();
   }
 
-  /// Receives a packet of another rank.
-  void receive_stamps(const unsigned char* data, std::size_t size) {
-    base::packet_reader in(data, size);
-    while (!in.empty()) {
-      const auto target = in.get<std::uint32_t>();
-      const auto slot = in.get<std::uint32_t>();
-      clock_stamp* const place = (slot & clock_give::to_meeting) == 0 ? place_of(target, slot) : nullptr;
-      clocks::get_stamp(in, clocks_, place != nullptr ? *place : scratch_->incoming);
-      if (place == nullptr) deliver(target, slot, scratch_->incoming);
-    }
+  /// Receives a stamp of another rank.
+  void receive_stamp(base::packet_reader& in) {
+    const auto slot = in.get<std::uint32_t>();
+    const auto target = in.get<std::uint32_t>();
+    clock_stamp* const place = (slot & clock_give::to_meeting) == 0 ? place_of(target, slot) : nullptr;
+    clocks::get_stamp(in, clocks_, place != nullptr ? *place : scratch_->incoming);
+    if (place == nullptr) deliver(target, slot, scratch_->incoming);
   }
 
   /// The result of this rank, after the pass.
@@ -24514,8 +24511,8 @@ class clock_pass {
     if (rank == own_rank_) return deliver(target, slot, stamp);
     base::packet& out = scratch_->out;
     out.resize(2 * sizeof(std::uint32_t) + stamp_bytes(clocks_));
-    std::memcpy(out.data(), &target, sizeof target);
-    std::memcpy(out.data() + sizeof target, &slot, sizeof slot);
+    std::memcpy(out.data(), &slot, sizeof slot);
+    std::memcpy(out.data() + sizeof slot, &target, sizeof target);
     put_stamp(out.data() + 2 * sizeof(std::uint32_t), stamp, clocks_);
     post(rank, out);
   }
@@ -25044,8 +25041,9 @@ struct cost_scratch {
   };
   // The head of a cost message; the waiter's time since `since_ns` follows, by block.
   struct cost_message {
-    std::uint32_t location, record;  ///< the record whose beginning the waiter needed
-    std::uint32_t waiter;            ///< the waiter's record: fixes the order of summation
+    std::uint32_t location;  ///< of the causer, with message_bit
+    std::uint32_t record;    ///< the record whose beginning the waiter needed
+    std::uint32_t waiter;    ///< the waiter's record: fixes the order of summation
     std::uint32_t blocks;
     double wait_ns, received_ns;
     std::int64_t since_ns;
@@ -25280,37 +25278,39 @@ class cost_pass {
     return std::all_of(lanes_.begin(), lanes_.end(), [](const lane& l) { return l.at == explain::progress::finished; });
   }
 
-  void receive_costs(std::int32_t source, const unsigned char* data, std::size_t size) {
-    base::packet_reader in(data, size);
-    while (!in.empty()) {
-      const auto n = in.get<cost_message>();
-      const unsigned char* rest = in.skip(n.blocks * sizeof(spent));
-      lane& l = lanes_.at(n.location);
-      base::pod_vector<served>& expected = l.expected;
-      served* at = expected.begin() + (l.open == 0 ? 0 : l.open - 1);  // usually the next one
-      if (at == expected.end() || at->record != n.record) {
-        at = std::lower_bound(expected.begin(), expected.end(), n.record,
-                              [](const served& t, std::uint32_t r) { return t.record < r; });
-      }
-      if (at == expected.end() || at->record != n.record) continue;
-      base::pod_vector<charge>& charges = scratch_->charges;
-      base::pod_vector<std::uint32_t>& free = scratch_->free;
-      if (free.empty()) {
-        free.push_back(static_cast<std::uint32_t>(charges.size()));
-        charges.push_back({});
-      }
-      charge& c = charges[free.back()];
-      c.source = source;
-      c.what = n;
-      c.next = at->first;
-      if (n.blocks != 0) {
-        c.rest = static_cast<spent*>(scratch_->memory->take(n.blocks * sizeof(spent)));
-        std::memcpy(static_cast<void*>(c.rest), rest, n.blocks * sizeof(spent));
-      }
-      at->first = free.back();
-      ++at->received;
-      free.pop_back();
+  /// Set in the first word of a message, which is a location. A stamp of the clock pass has another first word.
+  static constexpr std::uint32_t message_bit = 0x40000000u;
+  static_assert((message_bit & clock_give::to_meeting) == 0, "stamps have another first word");
+
+  /// Receives the costs of one wait from another rank.
+  void receive_cost(std::int32_t source, base::packet_reader& in) {
+    const auto n = in.get<cost_message>();
+    const unsigned char* rest = in.skip(n.blocks * sizeof(spent));
+    lane& l = lanes_.at(n.location & ~message_bit);
+    base::pod_vector<served>& expected = l.expected;
+    served* at = expected.begin() + (l.open == 0 ? 0 : l.open - 1);  // usually the next one
+    if (at == expected.end() || at->record != n.record) {
+      at = std::lower_bound(expected.begin(), expected.end(), n.record,
+                            [](const served& t, std::uint32_t r) { return t.record < r; });
     }
+    if (at == expected.end() || at->record != n.record) return;
+    base::pod_vector<charge>& charges = scratch_->charges;
+    base::pod_vector<std::uint32_t>& free = scratch_->free;
+    if (free.empty()) {
+      free.push_back(static_cast<std::uint32_t>(charges.size()));
+      charges.push_back({});
+    }
+    charge& c = charges[free.back()];
+    c.source = source;
+    c.what = n;
+    c.next = at->first;
+    if (n.blocks != 0) {
+      c.rest = static_cast<spent*>(scratch_->memory->take(n.blocks * sizeof(spent)));
+      std::memcpy(static_cast<void*>(c.rest), rest, n.blocks * sizeof(spent));
+    }
+    at->first = free.back();
+    ++at->received;
+    free.pop_back();
   }
 
   /// Moves out the result; call once, after the pass.
@@ -25440,15 +25440,16 @@ class cost_pass {
     const base::pod_vector<own_time::part>& until = scratch_->time.found();
     base::packet& out = scratch_->out;
     out.resize(sizeof(cost_message) + until.size() * sizeof(spent));
-    const cost_message n{k.causer_location,         k.causer_record, k.record,  static_cast<std::uint32_t>(until.size()),
-                         k.counted ? wait_ns : 0.0, received,        k.since_ns};
+    const cost_message n{message_bit | k.causer_location, k.causer_record, k.record,  static_cast<std::uint32_t>(until.size()),
+                         k.counted ? wait_ns : 0.0,       received,        k.since_ns};
     std::memcpy(out.data(), &n, sizeof n);
     for (std::size_t i = 0; i != until.size(); ++i) {
       const spent s{l.time.blocks()[until[i].block], until[i].ns};
       std::memcpy(out.data() + sizeof n + i * sizeof s, &s, sizeof s);
     }
     if (k.causer_rank == rank_->rank) {
-      receive_costs(rank_->rank, out.data(), out.size());
+      base::packet_reader in(out.data(), out.size());
+      receive_cost(rank_->rank, in);
     } else {
       post(k.causer_rank, out);
     }
@@ -25648,21 +25649,20 @@ base::packet choose_further_speeds(const base::vector<explain::what_if>& questio
   return out;
 }
 
-/// Guesses these blocks before any question is answered: of `asked`, those that take most of a critical path and so much of it that
-/// they may save 1 %. Both lists hold each block once; `path` is sorted by time, largest first.
+/// Guesses these blocks before any question is answered: of `asked`, those that take most of a critical path, then others. A block
+/// of which little is on that path may save much, because calls that wait less are late less (usual_tails.hpp). Both lists hold each
+/// block once; `path` is sorted by time, largest first.
 inline base::packet guess_further_speeds(const base::pod_vector<explain::block_time>& path,
                                          const base::vector<std::pair<core::stable_key, std::int64_t>>& asked) {
-  std::int64_t total_ns = 0;
-  for (const explain::block_time& b : path) total_ns += b.ns;
   base::packet out;
   std::size_t count = 0;
-  for (const explain::block_time& b : path) {
-    if (count == most_further_blocks || 50 * b.ns < total_ns) break;
-    const auto same = [&b](const auto& a) { return a.first == b.block; };
-    if (std::none_of(asked.begin(), asked.end(), same)) continue;
-    put(out, b.block);
-    ++count;
-  }
+  const auto guess = [&out, &count](core::stable_key block) {
+    if (count++ < most_further_blocks) put(out, block);
+  };
+  for (const explain::block_time& b : path)
+    if (std::any_of(asked.begin(), asked.end(), [&b](const auto& a) { return a.first == b.block; })) guess(b.block);
+  for (const auto& a : asked)
+    if (std::none_of(path.begin(), path.end(), [&a](const auto& b) { return a.first == b.block; })) guess(a.first);
   return out;
 }
 
@@ -27068,15 +27068,11 @@ class clock_stages final : public explain::run_clocks {
 
   explain::rank_clocks& of(std::size_t hosted) override { return *stages_[hosted]; }
 
-  // One backward pass.
+  // One backward pass, at once or together with the first pass of the clocks.
   void compute_delay_costs(explain::transport_calls& transport) override {
-    transport.wait_for_all();  // separates the messages of two passes
-    transport.forward([&](std::int32_t i, explain::post_call post) { return at(i).costs().advance(post); },
-                      [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-                        at(i).costs().receive_costs(source, data, size);
-                      });
-    transport.wait_for_all();
-    for (const auto& s : stages_) s->finish_costs();
+    const auto alone = [this](std::int32_t) { return stages_.size() == 1 ? std::int64_t{1} : std::int64_t{0}; };
+    later_ = transport.minimum(alone) == 1;
+    if (!later_) run(transport, true, false);
   }
 
   // One exchange, then as many forward passes and reductions as the questions need. With options::maps there are also questions
@@ -27146,11 +27142,15 @@ class clock_stages final : public explain::run_clocks {
  private:
   static constexpr std::size_t most_balanced = 6;  ///< blocks for which balancing is predicted
 
-  // Adds the questions about further speeds of these blocks if they need no pass of their own.
+  // Adds the questions about further speeds of these blocks: of as many of them as need no pass of their own.
   void guess(base::packet_reader blocks) {
-    ask_further_speeds(questions_, blocks);
     const auto passes = [](std::size_t count) { return count / most_clocks; };  // one clock compensates
-    if (passes(questions_.size()) != passes(first_questions_)) questions_.resize(first_questions_);
+    for (std::size_t size = blocks.left();; size -= sizeof(core::stable_key)) {
+      ask_further_speeds(questions_, {blocks.rest(), size});
+      if (passes(questions_.size()) == passes(first_questions_)) return;
+      questions_.resize(first_questions_);
+      if (size == 0) return;
+    }
   }
 
   // Answers the questions from number `asked` on, in as many passes as they need.
@@ -27162,16 +27162,33 @@ class clock_stages final : public explain::run_clocks {
       const clock_plan plan(questions_.data() + asked, count, first);
       asked += count;
       for (const auto& s : stages_) s->begin_pass(plan, questions_, asked, first_questions_, ideal, nodes);
-      transport.wait_for_all();  // no rank sends before all have begun the pass
-      transport.forward([&](std::int32_t i, explain::post_call post) { return at(i).pass().advance(post); },
-                        [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
-                          at(i).pass().receive_stamps(data, size);
-                        });
-      transport.wait_for_all();
+      run(transport, first && later_, true);
       transport.reduce([&](std::int32_t i) { return at(i).pack_result(); },
                        [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge_result(data, size); });
       for (const auto& s : stages_) s->keep(earliest_ns);
     }
+  }
+
+  // Runs the pass of the delay costs, a pass of the clocks, or both. Where two ranks wait for each other in turn, each pass is a
+  // chain of packets, one for each wait, and two chains take little longer than one. Several ranks of one process are run
+  // one pass after the other, because their packets take no time, and their memory does.
+  void run(explain::transport_calls& transport, bool costs, bool clocks) {
+    transport.wait_for_all();  // no rank sends before all have begun the pass
+    transport.forward(
+        [&](std::int32_t i, explain::post_call post) {
+          const bool charged = !costs || at(i).costs().advance(post);
+          return (!clocks || at(i).pass().advance(post)) && charged;
+        },
+        [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+          for (base::packet_reader in(data, size); !in.empty();) {
+            const auto first = base::packet_reader(in).get<std::uint32_t>();
+            if ((first & cost_pass::message_bit) != 0) at(i).costs().receive_cost(source, in);
+            else at(i).pass().receive_stamp(in);
+          }
+        });
+    transport.wait_for_all();
+    for (const auto& s : stages_)
+      if (costs) s->finish_costs();
   }
 
   static base::packet packed(const node_map& nodes, const base::packet& more) {
@@ -27183,6 +27200,7 @@ class clock_stages final : public explain::run_clocks {
   clock_stage& at(std::int32_t i) { return *stages_[static_cast<std::size_t>(i)]; }
 
   const explain::options* settings_;
+  bool later_ = false;  ///< the delay costs are computed together with the first pass of the clocks
   base::vector<explain::what_if> questions_;
   std::size_t first_questions_ = 0;  ///< those after them are about further speeds
   clock_scratch scratch_;
@@ -32254,7 +32272,8 @@ namespace explain {
 ///  8. hand_over_classes, then rounds of propose_leaders -> join_leaders (merging.hpp): all ranks agree on classes.
 ///  9. pack_result -> merge_result: the sums of all classes are reduced to rank 0, which presents them.
 ///
-/// The virtual clocks (clocks.hpp) run the delay costs between 8 and the rounds, and their own passes after 9.
+/// The virtual clocks (clocks.hpp) run their passes after 9, and the delay costs with the first of them, or between 8 and the
+/// rounds.
 ///
 /// Memory: records are read in place; beside them 24 bytes per send and 48 per receive until stage 5, then 40 bytes per
 /// wait and 24 per wait that this rank caused. Not thread safe.

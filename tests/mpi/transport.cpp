@@ -3,6 +3,7 @@
 // transport. The histories of random programs are
 // distributed to the ranks as if they had been recorded there. A plain MPI program without interception.
 
+#include <whywait/clocks/virtual_clocks.hpp>
 #include <whywait/finalize/mpi_transport.hpp>
 #include <whywait/finalize/one_process.hpp>
 
@@ -43,6 +44,26 @@ bool same(const explain::outcome& a, const explain::outcome& b) {
       if (x.waiters[k].rank != y.waiters[k].rank || x.waiters[k].ns != y.waiters[k].ns) return false;
     }
   }
+  return true;
+}
+
+// What the virtual clocks add: over MPI the delay costs are computed together with the first pass of the clocks.
+bool same_clocks(const explain::outcome& a, const explain::outcome& b) {
+  const auto totals = [](const explain::outcome& o) {
+    return std::make_tuple(o.total_ns, o.without_overhead.total_ns, o.without_overhead.waiting_ns, o.costs.direct_ns,
+                           o.costs.indirect_ns, o.costs.propagating_ns, o.costs.terminal_ns, o.costs.nobody_ns,
+                           o.critical_path.size(), o.costs.blocks.size(), o.savings.size(), o.factors.size());
+  };
+  if (totals(a) != totals(b)) return false;
+  for (std::size_t i = 0; i != a.waits.size(); ++i)
+    if (a.waits[i].compensated_ns != b.waits[i].compensated_ns) return false;
+  for (std::size_t i = 0; i != a.costs.blocks.size(); ++i) {
+    const explain::delay_cost &x = a.costs.blocks[i], &y = b.costs.blocks[i];
+    if (std::tie(x.block, x.short_ns, x.long_ns) != std::tie(y.block, y.short_ns, y.long_ns)) return false;
+  }
+  for (const auto of : {&explain::outcome::savings, &explain::outcome::factors})
+    for (std::size_t i = 0; i != (a.*of).size(); ++i)
+      if ((a.*of)[i].total_ns != (b.*of)[i].total_ns) return false;
   return true;
 }
 
@@ -102,6 +123,17 @@ int main(int argc, char** argv) {
     if (rank == 0 && !same(expected, found)) {
       std::printf("transport: program %llu differs\n", static_cast<unsigned long long>(seed));
       ++bad;
+    }
+    if (seed % 3 == 0) {
+      explain::options timed = run::exact();
+      timed.clocks = &clocks::virtual_clocks;
+      timed.maps = true;
+      const explain::outcome measured = r.explain(timed);
+      const explain::outcome again = explain::explain(used, all[static_cast<std::size_t>(rank)], timed);
+      if (rank == 0 && !(same(measured, again) && same_clocks(measured, again))) {
+        std::printf("transport: program %llu differs with the clocks\n", static_cast<unsigned long long>(seed));
+        ++bad;
+      }
     }
     explain::options watched = run::exact();
     own_waits apart, together;

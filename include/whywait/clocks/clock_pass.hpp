@@ -102,16 +102,13 @@ class clock_pass {
     return open_ == 0 && meetings_->quiet();
   }
 
-  /// Receives a packet of another rank.
-  void receive_stamps(const unsigned char* data, std::size_t size) {
-    base::packet_reader in(data, size);
-    while (!in.empty()) {
-      const auto target = in.get<std::uint32_t>();
-      const auto slot = in.get<std::uint32_t>();
-      clock_stamp* const place = (slot & clock_give::to_meeting) == 0 ? place_of(target, slot) : nullptr;
-      clocks::get_stamp(in, clocks_, place != nullptr ? *place : scratch_->incoming);
-      if (place == nullptr) deliver(target, slot, scratch_->incoming);
-    }
+  /// Receives a stamp of another rank.
+  void receive_stamp(base::packet_reader& in) {
+    const auto slot = in.get<std::uint32_t>();
+    const auto target = in.get<std::uint32_t>();
+    clock_stamp* const place = (slot & clock_give::to_meeting) == 0 ? place_of(target, slot) : nullptr;
+    clocks::get_stamp(in, clocks_, place != nullptr ? *place : scratch_->incoming);
+    if (place == nullptr) deliver(target, slot, scratch_->incoming);
   }
 
   /// The result of this rank, after the pass.
@@ -153,8 +150,8 @@ class clock_pass {
     if (rank == own_rank_) return deliver(target, slot, stamp);
     base::packet& out = scratch_->out;
     out.resize(2 * sizeof(std::uint32_t) + stamp_bytes(clocks_));
-    std::memcpy(out.data(), &target, sizeof target);
-    std::memcpy(out.data() + sizeof target, &slot, sizeof slot);
+    std::memcpy(out.data(), &slot, sizeof slot);
+    std::memcpy(out.data() + sizeof slot, &target, sizeof target);
     put_stamp(out.data() + 2 * sizeof(std::uint32_t), stamp, clocks_);
     post(rank, out);
   }

@@ -1,9 +1,11 @@
 #ifndef WHYWAIT_CLOCKS_COST_PASS_HPP
 #define WHYWAIT_CLOCKS_COST_PASS_HPP
 
+#include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/clocks/clock_stamp.hpp>
 #include <whywait/clocks/cost_scratch.hpp>
 #include <whywait/clocks/delay_costs.hpp>
 #include <whywait/clocks/own_time.hpp>
@@ -125,37 +127,39 @@ class cost_pass {
     return std::all_of(lanes_.begin(), lanes_.end(), [](const lane& l) { return l.at == explain::progress::finished; });
   }
 
-  void receive_costs(std::int32_t source, const unsigned char* data, std::size_t size) {
-    base::packet_reader in(data, size);
-    while (!in.empty()) {
-      const auto n = in.get<cost_message>();
-      const unsigned char* rest = in.skip(n.blocks * sizeof(spent));
-      lane& l = lanes_.at(n.location);
-      base::pod_vector<served>& expected = l.expected;
-      served* at = expected.begin() + (l.open == 0 ? 0 : l.open - 1);  // usually the next one
-      if (at == expected.end() || at->record != n.record) {
-        at = std::lower_bound(expected.begin(), expected.end(), n.record,
-                              [](const served& t, std::uint32_t r) { return t.record < r; });
-      }
-      if (at == expected.end() || at->record != n.record) continue;
-      base::pod_vector<charge>& charges = scratch_->charges;
-      base::pod_vector<std::uint32_t>& free = scratch_->free;
-      if (free.empty()) {
-        free.push_back(static_cast<std::uint32_t>(charges.size()));
-        charges.push_back({});
-      }
-      charge& c = charges[free.back()];
-      c.source = source;
-      c.what = n;
-      c.next = at->first;
-      if (n.blocks != 0) {
-        c.rest = static_cast<spent*>(scratch_->memory->take(n.blocks * sizeof(spent)));
-        std::memcpy(static_cast<void*>(c.rest), rest, n.blocks * sizeof(spent));
-      }
-      at->first = free.back();
-      ++at->received;
-      free.pop_back();
+  /// Set in the first word of a message, which is a location. A stamp of the clock pass has another first word.
+  static constexpr std::uint32_t message_bit = 0x40000000u;
+  static_assert((message_bit & clock_give::to_meeting) == 0, "stamps have another first word");
+
+  /// Receives the costs of one wait from another rank.
+  void receive_cost(std::int32_t source, base::packet_reader& in) {
+    const auto n = in.get<cost_message>();
+    const unsigned char* rest = in.skip(n.blocks * sizeof(spent));
+    lane& l = lanes_.at(n.location & ~message_bit);
+    base::pod_vector<served>& expected = l.expected;
+    served* at = expected.begin() + (l.open == 0 ? 0 : l.open - 1);  // usually the next one
+    if (at == expected.end() || at->record != n.record) {
+      at = std::lower_bound(expected.begin(), expected.end(), n.record,
+                            [](const served& t, std::uint32_t r) { return t.record < r; });
     }
+    if (at == expected.end() || at->record != n.record) return;
+    base::pod_vector<charge>& charges = scratch_->charges;
+    base::pod_vector<std::uint32_t>& free = scratch_->free;
+    if (free.empty()) {
+      free.push_back(static_cast<std::uint32_t>(charges.size()));
+      charges.push_back({});
+    }
+    charge& c = charges[free.back()];
+    c.source = source;
+    c.what = n;
+    c.next = at->first;
+    if (n.blocks != 0) {
+      c.rest = static_cast<spent*>(scratch_->memory->take(n.blocks * sizeof(spent)));
+      std::memcpy(static_cast<void*>(c.rest), rest, n.blocks * sizeof(spent));
+    }
+    at->first = free.back();
+    ++at->received;
+    free.pop_back();
   }
 
   /// Moves out the result; call once, after the pass.
@@ -285,15 +289,16 @@ class cost_pass {
     const base::pod_vector<own_time::part>& until = scratch_->time.found();
     base::packet& out = scratch_->out;
     out.resize(sizeof(cost_message) + until.size() * sizeof(spent));
-    const cost_message n{k.causer_location,         k.causer_record, k.record,  static_cast<std::uint32_t>(until.size()),
-                         k.counted ? wait_ns : 0.0, received,        k.since_ns};
+    const cost_message n{message_bit | k.causer_location, k.causer_record, k.record,  static_cast<std::uint32_t>(until.size()),
+                         k.counted ? wait_ns : 0.0,       received,        k.since_ns};
     std::memcpy(out.data(), &n, sizeof n);
     for (std::size_t i = 0; i != until.size(); ++i) {
       const spent s{l.time.blocks()[until[i].block], until[i].ns};
       std::memcpy(out.data() + sizeof n + i * sizeof s, &s, sizeof s);
     }
     if (k.causer_rank == rank_->rank) {
-      receive_costs(rank_->rank, out.data(), out.size());
+      base::packet_reader in(out.data(), out.size());
+      receive_cost(rank_->rank, in);
     } else {
       post(k.causer_rank, out);
     }

@@ -24,8 +24,9 @@ struct cost_scratch {
   };
   // The head of a cost message; the waiter's time since `since_ns` follows, by block.
   struct cost_message {
-    std::uint32_t location, record;  ///< the record whose beginning the waiter needed
-    std::uint32_t waiter;            ///< the waiter's record: fixes the order of summation
+    std::uint32_t location;  ///< of the causer, with message_bit
+    std::uint32_t record;    ///< the record whose beginning the waiter needed
+    std::uint32_t waiter;    ///< the waiter's record: fixes the order of summation
     std::uint32_t blocks;
     double wait_ns, received_ns;
     std::int64_t since_ns;

@@ -61,21 +61,20 @@ base::packet choose_further_speeds(const base::vector<explain::what_if>& questio
   return out;
 }
 
-/// Guesses these blocks before any question is answered: of `asked`, those that take most of a critical path and so much of it that
-/// they may save 1 %. Both lists hold each block once; `path` is sorted by time, largest first.
+/// Guesses these blocks before any question is answered: of `asked`, those that take most of a critical path, then others. A block
+/// of which little is on that path may save much, because calls that wait less are late less (usual_tails.hpp). Both lists hold each
+/// block once; `path` is sorted by time, largest first.
 inline base::packet guess_further_speeds(const base::pod_vector<explain::block_time>& path,
                                          const base::vector<std::pair<core::stable_key, std::int64_t>>& asked) {
-  std::int64_t total_ns = 0;
-  for (const explain::block_time& b : path) total_ns += b.ns;
   base::packet out;
   std::size_t count = 0;
-  for (const explain::block_time& b : path) {
-    if (count == most_further_blocks || 50 * b.ns < total_ns) break;
-    const auto same = [&b](const auto& a) { return a.first == b.block; };
-    if (std::none_of(asked.begin(), asked.end(), same)) continue;
-    put(out, b.block);
-    ++count;
-  }
+  const auto guess = [&out, &count](core::stable_key block) {
+    if (count++ < most_further_blocks) put(out, block);
+  };
+  for (const explain::block_time& b : path)
+    if (std::any_of(asked.begin(), asked.end(), [&b](const auto& a) { return a.first == b.block; })) guess(b.block);
+  for (const auto& a : asked)
+    if (std::none_of(path.begin(), path.end(), [&a](const auto& b) { return a.first == b.block; })) guess(a.first);
   return out;
 }
 

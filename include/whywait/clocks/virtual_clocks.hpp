@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_CLOCKS_VIRTUAL_CLOCKS_HPP
 #define WHYWAIT_CLOCKS_VIRTUAL_CLOCKS_HPP
 
+#include <whywait/base/packet.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/clocks/clock_stage.hpp>
 #include <whywait/explain/clocks.hpp>
@@ -29,15 +30,11 @@ class clock_stages final : public explain::run_clocks {
 
   explain::rank_clocks& of(std::size_t hosted) override { return *stages_[hosted]; }
 
-  // One backward pass.
+  // One backward pass, at once or together with the first pass of the clocks.
   void compute_delay_costs(explain::transport_calls& transport) override {
-    transport.wait_for_all();  // separates the messages of two passes
-    transport.forward([&](std::int32_t i, explain::post_call post) { return at(i).costs().advance(post); },
-                      [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-                        at(i).costs().receive_costs(source, data, size);
-                      });
-    transport.wait_for_all();
-    for (const auto& s : stages_) s->finish_costs();
+    const auto alone = [this](std::int32_t) { return stages_.size() == 1 ? std::int64_t{1} : std::int64_t{0}; };
+    later_ = transport.minimum(alone) == 1;
+    if (!later_) run(transport, true, false);
   }
 
   // One exchange, then as many forward passes and reductions as the questions need. With options::maps there are also questions
@@ -107,11 +104,15 @@ class clock_stages final : public explain::run_clocks {
  private:
   static constexpr std::size_t most_balanced = 6;  ///< blocks for which balancing is predicted
 
-  // Adds the questions about further speeds of these blocks if they need no pass of their own.
+  // Adds the questions about further speeds of these blocks: of as many of them as need no pass of their own.
   void guess(base::packet_reader blocks) {
-    ask_further_speeds(questions_, blocks);
     const auto passes = [](std::size_t count) { return count / most_clocks; };  // one clock compensates
-    if (passes(questions_.size()) != passes(first_questions_)) questions_.resize(first_questions_);
+    for (std::size_t size = blocks.left();; size -= sizeof(core::stable_key)) {
+      ask_further_speeds(questions_, {blocks.rest(), size});
+      if (passes(questions_.size()) == passes(first_questions_)) return;
+      questions_.resize(first_questions_);
+      if (size == 0) return;
+    }
   }
 
   // Answers the questions from number `asked` on, in as many passes as they need.
@@ -123,16 +124,33 @@ class clock_stages final : public explain::run_clocks {
       const clock_plan plan(questions_.data() + asked, count, first);
       asked += count;
       for (const auto& s : stages_) s->begin_pass(plan, questions_, asked, first_questions_, ideal, nodes);
-      transport.wait_for_all();  // no rank sends before all have begun the pass
-      transport.forward([&](std::int32_t i, explain::post_call post) { return at(i).pass().advance(post); },
-                        [&](std::int32_t i, std::int32_t, const unsigned char* data, std::size_t size) {
-                          at(i).pass().receive_stamps(data, size);
-                        });
-      transport.wait_for_all();
+      run(transport, first && later_, true);
       transport.reduce([&](std::int32_t i) { return at(i).pack_result(); },
                        [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge_result(data, size); });
       for (const auto& s : stages_) s->keep(earliest_ns);
     }
+  }
+
+  // Runs the pass of the delay costs, a pass of the clocks, or both. Where two ranks wait for each other in turn, each pass is a
+  // chain of packets, one for each wait, and two chains take little longer than one. Several ranks of one process are run
+  // one pass after the other, because their packets take no time, and their memory does.
+  void run(explain::transport_calls& transport, bool costs, bool clocks) {
+    transport.wait_for_all();  // no rank sends before all have begun the pass
+    transport.forward(
+        [&](std::int32_t i, explain::post_call post) {
+          const bool charged = !costs || at(i).costs().advance(post);
+          return (!clocks || at(i).pass().advance(post)) && charged;
+        },
+        [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+          for (base::packet_reader in(data, size); !in.empty();) {
+            const auto first = base::packet_reader(in).get<std::uint32_t>();
+            if ((first & cost_pass::message_bit) != 0) at(i).costs().receive_cost(source, in);
+            else at(i).pass().receive_stamp(in);
+          }
+        });
+    transport.wait_for_all();
+    for (const auto& s : stages_)
+      if (costs) s->finish_costs();
   }
 
   static base::packet packed(const node_map& nodes, const base::packet& more) {
@@ -144,6 +162,7 @@ class clock_stages final : public explain::run_clocks {
   clock_stage& at(std::int32_t i) { return *stages_[static_cast<std::size_t>(i)]; }
 
   const explain::options* settings_;
+  bool later_ = false;  ///< the delay costs are computed together with the first pass of the clocks
   base::vector<explain::what_if> questions_;
   std::size_t first_questions_ = 0;  ///< those after them are about further speeds
   clock_scratch scratch_;

@@ -86,7 +86,7 @@ class run_clocks {
  public:
   virtual ~run_clocks() = default;
   virtual rank_clocks& of(std::size_t hosted) = 0;
-  /// Computes the delay costs, after the forward pass. Collective.
+  /// Computes the delay costs, after the forward pass, or leaves them to `answer_questions`. Collective.
   virtual void compute_delay_costs(transport_calls& transport) = 0;
   /// Answers all questions, after the classes were summed. Collective.
   virtual void answer_questions(transport_calls& transport, std::int64_t earliest_ns) = 0;

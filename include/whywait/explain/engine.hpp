@@ -50,7 +50,8 @@ namespace explain {
 ///  8. hand_over_classes, then rounds of propose_leaders -> join_leaders (merging.hpp): all ranks agree on classes.
 ///  9. pack_result -> merge_result: the sums of all classes are reduced to rank 0, which presents them.
 ///
-/// The virtual clocks (clocks.hpp) run the delay costs between 8 and the rounds, and their own passes after 9.
+/// The virtual clocks (clocks.hpp) run their passes after 9, and the delay costs with the first of them, or between 8 and the
+/// rounds.
 ///
 /// Memory: records are read in place; beside them 24 bytes per send and 48 per receive until stage 5, then 40 bytes per
 /// wait and 24 per wait that this rank caused. Not thread safe.
