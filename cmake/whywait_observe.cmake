@@ -32,11 +32,14 @@ endfunction()
 if(NOT TARGET whywait_observer_threads)
   whywait_add_observer(observer_threads "${CMAKE_CURRENT_LIST_DIR}/observe_threads.cpp" WHYWAIT_OBSERVED whywait::whywait)
 
-  # The pthread functions that libraries for LD_PRELOAD interpose. Programs include <whywait/pthread.hpp> instead.
-  add_library(whywait_pthread_object OBJECT EXCLUDE_FROM_ALL "${CMAKE_CURRENT_LIST_DIR}/observe_pthread.cpp")
-  set_target_properties(whywait_pthread_object PROPERTIES POSITION_INDEPENDENT_CODE ON UNITY_BUILD OFF)
-  target_link_libraries(whywait_pthread_object PRIVATE whywait::whywait)
-  target_compile_options(whywait_pthread_object PRIVATE -fno-semantic-interposition)
+  # The functions of pthread and of GCC's OpenMP runtime that libraries for LD_PRELOAD interpose. Programs include <whywait/pthread.hpp>
+  # and <whywait/gomp.hpp> instead.
+  foreach(interposed IN ITEMS pthread gomp)
+    add_library(whywait_${interposed}_object OBJECT EXCLUDE_FROM_ALL "${CMAKE_CURRENT_LIST_DIR}/observe_${interposed}.cpp")
+    set_target_properties(whywait_${interposed}_object PROPERTIES POSITION_INDEPENDENT_CODE ON UNITY_BUILD OFF)
+    target_link_libraries(whywait_${interposed}_object PRIVATE whywait::whywait)
+    target_compile_options(whywait_${interposed}_object PRIVATE -fno-semantic-interposition)
+  endforeach()
 
   # A shared library for LD_PRELOAD whose only symbols are the functions that it interposes.
   function(whywait_add_preload name output library)
@@ -51,7 +54,7 @@ if(NOT TARGET whywait_observer_threads)
   endfunction()
   set(whywait_observe_dir "${CMAKE_CURRENT_LIST_DIR}")
   # libwhywait_threads.so works with programs without MPI.
-  whywait_add_preload(preload_threads whywait_threads whywait::whywait observer_threads pthread)
+  whywait_add_preload(preload_threads whywait_threads whywait::whywait observer_threads pthread gomp)
 endif()
 
 if(TARGET whywait::mpi AND NOT TARGET whywait_mpi_missing AND NOT TARGET whywait_observer)
@@ -60,7 +63,7 @@ if(TARGET whywait::mpi AND NOT TARGET whywait_mpi_missing AND NOT TARGET whywait
 
   # libwhywait_mpi.so works with programs that use the MPI library of this build tree.
   set(whywait_observe_dir "${CMAKE_CURRENT_LIST_DIR}")
-  whywait_add_preload(preload whywait_mpi whywait::mpi observer observer_data pthread)
+  whywait_add_preload(preload whywait_mpi whywait::mpi observer observer_data pthread gomp)
 endif()
 
 function(whywait_observe target)

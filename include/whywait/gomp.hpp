@@ -14,6 +14,7 @@
 #include <whywait/core/version.hpp>
 
 #include <whywait/core/registry.hpp>
+#include <whywait/thread/gomp_runtime.hpp>
 #include <whywait/thread/gomp_tasks.hpp>
 #include <whywait/thread/next_function.hpp>
 #include <whywait/thread/slow_calls.hpp>
@@ -27,9 +28,13 @@
 #ifndef WHYWAIT_DISABLE
 
 extern "C" {
-extern __attribute__((visibility("hidden"))) const char __start_whywait_gomp_text[], __stop_whywait_gomp_text[];
+#ifdef WHYWAIT_PRELOADED  // where there is no runtime, nothing calls these functions
+__attribute__((weak)) int omp_get_num_threads(void) noexcept;
+__attribute__((weak)) int omp_get_thread_num(void) noexcept;
+#else
 int omp_get_num_threads(void) noexcept;  // not weak, so that the linker keeps the runtime
 int omp_get_thread_num(void) noexcept;
+#endif
 }
 
 namespace whywait {
@@ -47,6 +52,10 @@ namespace gomp {
     static ::whywait::threads::next_function<decltype(name)> next(#name); \
     return next.get();                                                    \
   }())
+// Where the runtime is not observed.
+#define WHYWAIT_DETAIL_GOMP_PASS(name, type, arguments)              \
+  if (__builtin_expect(!::whywait::threads::gomp::is_observed(), 0)) \
+  return ::whywait::threads::gomp::function_of_caller<type>(#name, __builtin_return_address(0)) arguments
 
 /// What the threads of a region run.
 struct region {
@@ -61,7 +70,10 @@ __attribute__((noinline, section("whywait_gomp_text"))) inline void run_member(v
   const region& in = *static_cast<const region*>(data);
   const uint32_t number = static_cast<uint32_t>(omp_get_thread_num());
   begin_member(in.of, number, static_cast<uint32_t>(omp_get_num_threads()));
+  const void* const outer = region_place;
+  region_place = in.of->address;
   in.function(in.data);
+  region_place = outer;
   if (number != 0) end_member();
   else come_to_barrier(team_site(core::mpi_call::omp_parallel_end, in.of->address));
 }
@@ -69,10 +81,7 @@ __attribute__((noinline, section("whywait_gomp_text"))) inline void run_member(v
 /// Where the compiler's code called the runtime. If that was the last it did in a region, the call came back to run_member: then
 /// the place is that of the region.
 inline sync_site place_of(const sync_site& called) noexcept {
-  const char* const at = static_cast<const char*>(called.address);
-  if (at < __start_whywait_gomp_text || at > __stop_whywait_gomp_text) return called;
-  const team* const t = this_thread_in_team().current;
-  return team_site(called.call, t != nullptr ? t->address : nullptr);
+  return is_member_code(called.address) ? team_site(called.call, region_place) : called;
 }
 
 /// Runs a parallel region: `call(function, data)` is the runtime's.
@@ -113,18 +122,21 @@ __attribute__((visibility("hidden"))) inline const uint64_t unnamed = 0;
 
 // --- Parallel regions
 WHYWAIT_DETAIL_GOMP void GOMP_parallel(void (*function)(void*), void* data, unsigned threads, unsigned flags) {
+  WHYWAIT_DETAIL_GOMP_PASS(GOMP_parallel, decltype(GOMP_parallel), (function, data, threads, flags));
   auto* const real = WHYWAIT_DETAIL_GOMP_REAL(GOMP_parallel);
   ::whywait::threads::gomp::run_region(__builtin_return_address(0), function, data,
                                        [=](::whywait::threads::gomp::body f, void* d) { real(f, d, threads, flags); });
 }
 WHYWAIT_DETAIL_GOMP void GOMP_parallel_sections(void (*function)(void*), void* data, unsigned threads, unsigned count,
                                                 unsigned flags) {
+  WHYWAIT_DETAIL_GOMP_PASS(GOMP_parallel_sections, decltype(GOMP_parallel_sections), (function, data, threads, count, flags));
   auto* const real = WHYWAIT_DETAIL_GOMP_REAL(GOMP_parallel_sections);
   ::whywait::threads::gomp::run_region(__builtin_return_address(0), function, data,
                                        [=](::whywait::threads::gomp::body f, void* d) { real(f, d, threads, count, flags); });
 }
 // Reductions of tasks: the runtime reads a word of the data, and returns the number of threads.
 WHYWAIT_DETAIL_GOMP unsigned GOMP_parallel_reductions(void (*function)(void*), void* data, unsigned threads, unsigned flags) {
+  WHYWAIT_DETAIL_GOMP_PASS(GOMP_parallel_reductions, decltype(GOMP_parallel_reductions), (function, data, threads, flags));
   auto* const real = WHYWAIT_DETAIL_GOMP_REAL(GOMP_parallel_reductions);
   unsigned used = 0;
   ::whywait::threads::gomp::run_region(
@@ -135,6 +147,7 @@ WHYWAIT_DETAIL_GOMP unsigned GOMP_parallel_reductions(void (*function)(void*), v
 #define WHYWAIT_DETAIL_GOMP_LOOP(name)                                                                                  \
   WHYWAIT_DETAIL_GOMP void name(void (*function)(void*), void* data, unsigned threads, long begin, long end, long step, \
                                 long chunk, unsigned flags) {                                                           \
+    WHYWAIT_DETAIL_GOMP_PASS(name, decltype(name), (function, data, threads, begin, end, step, chunk, flags));          \
     auto* const real = WHYWAIT_DETAIL_GOMP_REAL(name);                                                                  \
     ::whywait::threads::gomp::run_region(                                                                               \
         __builtin_return_address(0), function, data,                                                                    \
@@ -149,6 +162,7 @@ WHYWAIT_DETAIL_GOMP_LOOP(GOMP_parallel_loop_nonmonotonic_guided)
 #define WHYWAIT_DETAIL_GOMP_LOOP(name)                                                                                  \
   WHYWAIT_DETAIL_GOMP void name(void (*function)(void*), void* data, unsigned threads, long begin, long end, long step, \
                                 unsigned flags) {                                                                       \
+    WHYWAIT_DETAIL_GOMP_PASS(name, decltype(name), (function, data, threads, begin, end, step, flags));                 \
     auto* const real = WHYWAIT_DETAIL_GOMP_REAL(name);                                                                  \
     ::whywait::threads::gomp::run_region(                                                                               \
         __builtin_return_address(0), function, data,                                                                    \
@@ -162,6 +176,7 @@ WHYWAIT_DETAIL_GOMP_LOOP(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
 // --- Barriers
 #define WHYWAIT_DETAIL_GOMP_BARRIER(name, what)                                                                    \
   WHYWAIT_DETAIL_GOMP void name(void) {                                                                            \
+    WHYWAIT_DETAIL_GOMP_PASS(name, decltype(name), ());                                                            \
     const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(what)); \
     const bool waits = ::whywait::threads::come_to_barrier(site);                                                  \
     WHYWAIT_DETAIL_GOMP_REAL(name)();                                                                              \
@@ -176,6 +191,7 @@ WHYWAIT_DETAIL_GOMP_BARRIER(GOMP_sections_end, omp_for_end)
 // --- Tasks
 #define WHYWAIT_DETAIL_GOMP_TASK_WAIT(name, parameters, arguments, all)                                                    \
   WHYWAIT_DETAIL_GOMP void name parameters {                                                                               \
+    WHYWAIT_DETAIL_GOMP_PASS(name, decltype(name), arguments);                                                             \
     const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_taskwait)); \
     ::whywait::threads::task_set* const tasks = ::whywait::threads::this_thread_in_team().children;                        \
     const bool waits = ::whywait::threads::want_tasks(site, tasks, all);                                                   \
@@ -187,10 +203,12 @@ WHYWAIT_DETAIL_GOMP_TASK_WAIT(GOMP_taskwait, (void), (), true)
 WHYWAIT_DETAIL_GOMP_TASK_WAIT(GOMP_taskwait_depend, (void** on), (on), false)
 #undef WHYWAIT_DETAIL_GOMP_TASK_WAIT
 WHYWAIT_DETAIL_GOMP void GOMP_taskgroup_start(void) {
+  WHYWAIT_DETAIL_GOMP_PASS(GOMP_taskgroup_start, decltype(GOMP_taskgroup_start), ());
   ::whywait::threads::begin_group();
   WHYWAIT_DETAIL_GOMP_REAL(GOMP_taskgroup_start)();
 }
 WHYWAIT_DETAIL_GOMP void GOMP_taskgroup_end(void) {
+  WHYWAIT_DETAIL_GOMP_PASS(GOMP_taskgroup_end, decltype(GOMP_taskgroup_end), ());
   const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_taskwait));
   ::whywait::threads::team_thread& here = ::whywait::threads::this_thread_in_team();
   ::whywait::threads::task_set* const tasks = here.lost_groups == 0 ? here.group : nullptr;
@@ -203,6 +221,8 @@ WHYWAIT_DETAIL_GOMP void GOMP_taskgroup_end(void) {
 // Code of GCC before 11 passes no `event`; the runtime reads it only if the flags say so.
 WHYWAIT_DETAIL_GOMP void GOMP_task(void (*function)(void*), void* data, void (*copy)(void*, void*), long size, long alignment,
                                    bool deferred, unsigned flags, void** on, int priority, void* event) {
+  WHYWAIT_DETAIL_GOMP_PASS(GOMP_task, decltype(GOMP_task),
+                           (function, data, copy, size, alignment, deferred, flags, on, priority, event));
   namespace gomp = ::whywait::threads::gomp;
   auto* const real = WHYWAIT_DETAIL_GOMP_REAL(GOMP_task);
   const auto call = [=](gomp::body f, void* d, gomp::copier c, long s, long a) {
@@ -222,6 +242,8 @@ WHYWAIT_DETAIL_GOMP void GOMP_task(void (*function)(void*), void* data, void (*c
 #define WHYWAIT_DETAIL_GOMP_TASK_LOOP(name, type, upwards)                                                                    \
   WHYWAIT_DETAIL_GOMP void name(void (*function)(void*), void* data, void (*copy)(void*, void*), long size, long alignment,   \
                                 unsigned flags, unsigned long tasks, int priority, type begin, type end, type step) {         \
+    WHYWAIT_DETAIL_GOMP_PASS(name, decltype(name),                                                                            \
+                             (function, data, copy, size, alignment, flags, tasks, priority, begin, end, step));              \
     namespace gomp = ::whywait::threads::gomp;                                                                                \
     auto* const real = WHYWAIT_DETAIL_GOMP_REAL(name);                                                                        \
     gomp::run_task_loop(gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_taskwait)), flags, function, data, copy, size, alignment, \
@@ -238,6 +260,7 @@ WHYWAIT_DETAIL_GOMP_TASK_LOOP(GOMP_taskloop_ull, unsigned long long, (flags & go
 // --- Locks. `key` names the lock.
 #define WHYWAIT_DETAIL_GOMP_LOCK(start, end, parameters, arguments, key, what)                                           \
   WHYWAIT_DETAIL_GOMP void start parameters {                                                                            \
+    WHYWAIT_DETAIL_GOMP_PASS(start, decltype(start), arguments);                                                         \
     const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(what));       \
     ::whywait::threads::team_lock* const lock = ::whywait::threads::gomp::critical(key);                                 \
     ::whywait::threads::want_lock(lock);                                                                                 \
@@ -246,6 +269,7 @@ WHYWAIT_DETAIL_GOMP_TASK_LOOP(GOMP_taskloop_ull, unsigned long long, (flags & go
     WHYWAIT_DETAIL_GOMP_KEPT;                                                                                            \
   }                                                                                                                      \
   WHYWAIT_DETAIL_GOMP void end parameters {                                                                              \
+    WHYWAIT_DETAIL_GOMP_PASS(end, decltype(end), arguments);                                                             \
     const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(what##_end)); \
     ::whywait::threads::give_up_lock(site, ::whywait::threads::gomp::critical(key));                                     \
     WHYWAIT_DETAIL_GOMP_REAL(end) arguments;                                                                             \
@@ -263,6 +287,7 @@ WHYWAIT_DETAIL_GOMP_LOCK(GOMP_ordered_start, GOMP_ordered_end, (void), (), ::why
   WHYWAIT_DETAIL_GOMP result whywait_gomp_##name(void* of) noexcept __asm__(#name); \
   WHYWAIT_DETAIL_GOMP result whywait_gomp_##name(void* of) noexcept
 WHYWAIT_DETAIL_GOMP_OWN_LOCK(void, omp_set_lock) {
+  WHYWAIT_DETAIL_GOMP_PASS(omp_set_lock, void(void*), (of));
   static ::whywait::threads::next_function<void(void*)> next("omp_set_lock", "OMP_3.0");
   const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_set_lock));
   ::whywait::threads::team_lock* const lock = ::whywait::threads::lock_named(reinterpret_cast<uintptr_t>(of));
@@ -272,6 +297,7 @@ WHYWAIT_DETAIL_GOMP_OWN_LOCK(void, omp_set_lock) {
   WHYWAIT_DETAIL_GOMP_KEPT;
 }
 WHYWAIT_DETAIL_GOMP_OWN_LOCK(int, omp_test_lock) {
+  WHYWAIT_DETAIL_GOMP_PASS(omp_test_lock, int(void*), (of));
   static ::whywait::threads::next_function<int(void*)> next("omp_test_lock", "OMP_3.0");
   const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_set_lock));
   const int taken = next.get()(of);
@@ -279,6 +305,7 @@ WHYWAIT_DETAIL_GOMP_OWN_LOCK(int, omp_test_lock) {
   return taken;
 }
 WHYWAIT_DETAIL_GOMP_OWN_LOCK(void, omp_unset_lock) {
+  WHYWAIT_DETAIL_GOMP_PASS(omp_unset_lock, void(void*), (of));
   static ::whywait::threads::next_function<void(void*)> next("omp_unset_lock", "OMP_3.0");
   const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_unset_lock));
   ::whywait::threads::give_up_lock(site, ::whywait::threads::lock_named(reinterpret_cast<uintptr_t>(of)));
@@ -287,6 +314,7 @@ WHYWAIT_DETAIL_GOMP_OWN_LOCK(void, omp_unset_lock) {
 }
 // The runtime decides whether the calling thread holds a nested lock already: a try returns how often it holds the lock then.
 WHYWAIT_DETAIL_GOMP_OWN_LOCK(int, omp_test_nest_lock) {
+  WHYWAIT_DETAIL_GOMP_PASS(omp_test_nest_lock, int(void*), (of));
   static ::whywait::threads::next_function<int(void*)> next("omp_test_nest_lock", "OMP_3.0");
   const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_set_nest_lock));
   const int depth = next.get()(of);
@@ -294,6 +322,7 @@ WHYWAIT_DETAIL_GOMP_OWN_LOCK(int, omp_test_nest_lock) {
   return depth;
 }
 WHYWAIT_DETAIL_GOMP_OWN_LOCK(void, omp_set_nest_lock) {
+  WHYWAIT_DETAIL_GOMP_PASS(omp_set_nest_lock, void(void*), (of));
   static ::whywait::threads::next_function<void(void*)> next("omp_set_nest_lock", "OMP_3.0");
   static ::whywait::threads::next_function<int(void*)> test("omp_test_nest_lock", "OMP_3.0");
   const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_set_nest_lock));
@@ -306,6 +335,7 @@ WHYWAIT_DETAIL_GOMP_OWN_LOCK(void, omp_set_nest_lock) {
   WHYWAIT_DETAIL_GOMP_KEPT;
 }
 WHYWAIT_DETAIL_GOMP_OWN_LOCK(void, omp_unset_nest_lock) {
+  WHYWAIT_DETAIL_GOMP_PASS(omp_unset_nest_lock, void(void*), (of));
   static ::whywait::threads::next_function<void(void*)> next("omp_unset_nest_lock", "OMP_3.0");
   const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_unset_nest_lock));
   ::whywait::threads::team_lock* const lock = ::whywait::threads::lock_named(reinterpret_cast<uintptr_t>(of));
@@ -321,6 +351,7 @@ WHYWAIT_DETAIL_GOMP_OWN_LOCK(void, omp_unset_nest_lock) {
 // --- What waits and is not observed: the report names it
 #define WHYWAIT_DETAIL_GOMP_UNOBSERVED(part, result, name, parameters, arguments)  \
   WHYWAIT_DETAIL_GOMP result name parameters {                                     \
+    WHYWAIT_DETAIL_GOMP_PASS(name, decltype(name), arguments);                     \
     ::whywait::threads::gomp::note_unobserved(::whywait::core::openmp_part::part); \
     return WHYWAIT_DETAIL_GOMP_REAL(name) arguments;                               \
   }
@@ -353,6 +384,7 @@ WHYWAIT_DETAIL_GOMP_UNOBSERVED(before_gcc_4_9, void, GOMP_parallel_end, (void), 
 #undef WHYWAIT_DETAIL_GOMP_KEPT
 #undef WHYWAIT_DETAIL_GOMP
 #undef WHYWAIT_DETAIL_GOMP_REAL
+#undef WHYWAIT_DETAIL_GOMP_PASS
 
 #endif  // WHYWAIT_DISABLE
 

@@ -517,6 +517,7 @@ inline constexpr size_t most_output_path = 1024;
   X(omp_task, "omp task", event, latch)                                                                                \
   X(omp_set_nest_lock, "omp_set_nest_lock", take, lock)                                                                \
   X(omp_unset_nest_lock, "omp_unset_nest_lock", release, lock)                                                         \
+  X(sched_yield, "sched_yield", await, outside)                                                                        \
   X(report, "whywait::report", event, thread)                                                                          \
   X(code, "code", event, thread)
 // clang-format on
@@ -3385,16 +3386,19 @@ namespace record {
 /// A place in the program that makes an observed call, identified by return address, the caller of the function that contains it, and the
 /// stack of open regions; and the total time of its calls (exact even if single records were lost). One cache line.
 struct call_site {
-  /// Where a call from `address` finds the return address of the function that contains it.
+  /// Where a call from `address` finds the return address of the function that contains it, or of one further out.
   struct return_slot {
     enum place : uint8_t { none, frame, saved_frame };
     static constexpr uint32_t farthest = 1u << 16;  ///< bytes above the frame of the wrapper
 
-    uint32_t offset;  ///< bytes
+    uint16_t offset;  ///< bytes
     place base;
 
     bool operator==(const return_slot& o) const noexcept { return offset == o.offset && base == o.base; }
   };
+
+  /// Whether sites with callers further out take the place of this one.
+  enum outer_callers : uint8_t { undecided, complete, continued };
 
   const void* address;  ///< return address into the function that called
   const void* caller;  ///< return address of that function; null: not known
@@ -3405,8 +3409,11 @@ struct call_site {
   uint16_t depth;  ///< open regions kept, outermost first, at most 64
   core::mpi_call call;
   return_slot slot;  ///< of the first site of an address, path and call; else unused
-  uint32_t first;  ///< number of that site
-  uint16_t callers;  ///< the same: sites with other callers
+  return_slot outer_slot;  ///< where a call finds the caller of `caller`'s function, if `outer` is `continued`
+  uint32_t first;  ///< number of the first site; with a level that of the site with the caller further in
+  uint16_t callers;  ///< sites that name this one in `first`
+  uint8_t level;  ///< 0: `caller` called the function that contains `address`; 1: it called the function that did, and so on
+  outer_callers outer;
 };
 static_assert(sizeof(call_site) == 64, "a call site is one cache line");
 
@@ -3421,12 +3428,14 @@ struct found_caller {
 /// `capacity`.
 ///
 /// The first site of (address, path, call) records where the caller is found on the stack. A caller that is found there for the first
-/// time is compared with the unwinder. If they differ, callers of later calls from there are not known.
+/// time is compared with the unwinder. If they differ, callers of later calls from there are not known. Callers further out are recorded
+/// in the same way where the caller's own place would not help (`find_outer`).
 class call_site_table {
  public:
   static constexpr uint32_t capacity = 1u << 16;
   static constexpr uint32_t most_depth = 64;
   static constexpr uint32_t most_callers = 64;  ///< of one address, path and call; further ones count as not known
+  static constexpr uint8_t most_levels = 12;
 
   /// Reserves address space (about 21 MB, touched as it fills). False if there is none.
   /// `keeper`: keeps the sites for a reader after a crash, and in `modules` their modules; null: they are not kept.
@@ -3446,7 +3455,7 @@ class call_site_table {
     core::unmap_pages(regions_, sizeof(uint32_t) * region_count);
   }
 
-  /// `from` is a caller, or what has address, read(slot) and find(). `path` is a path_recorder, or what has path(), depth() and
+  /// `from` is a caller, or what has address, read(slot) and find(0). `path` is a path_recorder, or what has path(), depth() and
   /// open_region(level).
   template <class Caller, class Path>
   uint32_t find_or_add(const Caller& from, core::mpi_call call, const Path& path) noexcept {
@@ -3459,9 +3468,33 @@ class call_site_table {
       if (first.address != from.address || first.path != key || first.call != call) continue;
       const void* const caller = from.read(first.slot);
       if (caller == first.caller) return number;
-      const uint32_t other = find_other(number, caller);
-      return other != 0 ? other : add_other(number, caller, from, path);
+      const uint32_t other = find_other(number, 0, caller);
+      return other != 0 ? other : add_other(number, 0, caller, from, path);
     }
+  }
+
+  /// For the site `number` of the call `from`: the site with the first caller further out at which from.goes_on(site) is false, or with
+  /// the last one that can be found. About 1 ns, if callers further out matter 4 ns each.
+  template <class Caller, class Path>
+  uint32_t find_outer(uint32_t number, const Caller& from, const Path& path) noexcept {
+    while (number != 0 && sites_[number].outer != call_site::complete) {
+      call_site& inner = sites_[number];
+      const auto level = static_cast<uint8_t>(inner.level + 1);
+      if (inner.outer == call_site::undecided) {
+        const bool goes_on = inner.caller != nullptr && level <= most_levels && from.goes_on(inner);
+        inner.outer = goes_on ? call_site::continued : call_site::complete;
+        if (!goes_on) break;
+        const found_caller found = from.find(level);
+        inner.outer_slot = found.where;
+        if (found.address != nullptr) ++inner.callers;
+        number = size_ == capacity ? 0 : add_behind(number, level, found.address, path);
+        continue;
+      }
+      const void* const caller = from.read(inner.outer_slot);
+      const uint32_t known = find_other(number, level, caller);
+      number = known != 0 ? known : add_other(number, level, caller, from, path);
+    }
+    return number;
   }
 
   /// Counts a call that took `ticks` at its site, and returns the site's number.
@@ -3487,6 +3520,8 @@ class call_site_table {
       uint16_t call;
       memcpy(&call, &site.call, sizeof call);
       if (!core::is_known(static_cast<core::mpi_call>(call)) || site.depth > most_depth) break;
+      if (site.level > most_levels || (site.level != 0 && (site.first >= good || own[site.first].level + 1 != site.level)))
+        break;
       if (site.depth != 0 && (site.regions > regions || site.depth > regions - site.regions)) break;
       bool named = true;
       for (uint32_t level = 0; level < site.depth; ++level) named = named && regions_there[site.regions + level] < sites;
@@ -3502,6 +3537,13 @@ class call_site_table {
   uint32_t size() const noexcept { return __atomic_load_n(&size_, __ATOMIC_ACQUIRE); }
   call_site& operator[](uint32_t number) noexcept { return sites_[number]; }
   const call_site& operator[](uint32_t number) const noexcept { return sites_[number]; }
+  /// Return addresses of a site from the inside to the outside; null: not known. Returns how many.
+  uint32_t frames(uint32_t number, const void* (&all)[most_levels + 2]) const noexcept {
+    const uint32_t count = sites_[number].level + 2u;
+    for (uint32_t i = count; i-- != 1; number = sites_[number].first) all[i] = sites_[number].caller;
+    all[0] = sites_[number].address;
+    return count;
+  }
   /// Site number (core::site_table) of the region at `level`, 0 the outermost.
   uint32_t region(const call_site& site, uint32_t level) const noexcept { return regions_[site.regions + level]; }
 
@@ -3516,40 +3558,48 @@ class call_site_table {
     return first_slot(reinterpret_cast<uintptr_t>(caller) ^ (uint64_t(first) << 40));
   }
 
-  /// A site that differs from the site `first` in the caller; 0: there is none. Such sites come after the first one, so that the
-  /// search for that never meets them.
-  __attribute__((noinline)) uint32_t find_other(uint32_t first, const void* caller) const noexcept {
+  /// A site behind the site `first` by its caller; 0: there is none. Such sites come after the first one, so that the search for that
+  /// never meets them.
+  __attribute__((noinline)) uint32_t find_other(uint32_t first, uint8_t level, const void* caller) const noexcept {
     for (uint32_t slot = first_slot(first, caller);; slot = (slot + 1) & (slot_count - 1)) {
       const uint32_t number = slots_[slot];
-      if (number == 0 || (sites_[number].caller == caller && sites_[number].first == first)) return number;
+      const call_site& site = sites_[number];
+      if (number == 0 || (site.caller == caller && site.first == first && site.level == level)) return number;
     }
   }
 
   template <class Caller, class Path>
-  __attribute__((noinline, cold)) uint32_t add_other(uint32_t number, const void* caller, const Caller& from,
+  __attribute__((noinline, cold)) uint32_t add_other(uint32_t number, uint8_t level, const void* caller, const Caller& from,
                                                      const Path& path) noexcept {
     call_site& first = sites_[number];
+    call_site::return_slot& expected = level == 0 ? first.slot : first.outer_slot;
     if (size_ == capacity) return 0;
     const bool full = first.callers == most_callers;
-    const found_caller found = full ? found_caller() : from.find();
-    if (caller == nullptr || found.address != caller || !(found.where == first.slot)) {
-      if (!full) first.slot = {};
+    const found_caller found = full ? found_caller() : from.find(level);
+    if (caller == nullptr || found.address != caller || !(found.where == expected)) {
+      if (!full) expected = {};
       caller = nullptr;
-      if (const uint32_t unknown = find_other(number, caller)) return unknown;
+      if (const uint32_t unknown = find_other(number, level, caller)) return unknown;
     } else {
       ++first.callers;
     }
+    return add_behind(number, level, caller, path);
+  }
+  template <class Path>
+  __attribute__((noinline, cold)) uint32_t add_behind(uint32_t number, uint8_t level, const void* caller,
+                                                      const Path& path) noexcept {
     uint32_t slot = first_slot(number, caller);
     while (slots_[slot] != 0) slot = (slot + 1) & (slot_count - 1);
-    const uint32_t other = add(slot, first.address, {caller, {}}, first.call, path);
+    const uint32_t other = add(slot, sites_[number].address, {caller, {}}, sites_[number].call, path);
     sites_[other].first = number;
+    sites_[other].level = level;
     return other;
   }
 
   template <class Caller, class Path>
   __attribute__((noinline, cold)) uint32_t add_first(uint32_t slot, const Caller& from, core::mpi_call call,
                                                      const Path& path) noexcept {
-    return size_ == capacity ? 0 : add(slot, from.address, from.find(), call, path);
+    return size_ == capacity ? 0 : add(slot, from.address, from.find(0), call, path);
   }
 
   template <class Path>
@@ -3564,8 +3614,9 @@ class call_site_table {
                           sizeof(uint32_t) * region_count);
     }
     for (uint32_t level = 0; level < depth; ++level) regions_[regions_used_ + level] = path.open_region(level);
-    sites_[size_] = call_site{address, from.address, path.path(), 0, 0, regions_used_, static_cast<uint16_t>(depth),
-                              call,    from.where,   size_,       0};
+    sites_[size_] =
+        call_site{address, from.address, path.path(), 0, 0, regions_used_, static_cast<uint16_t>(depth), call, from.where,
+                  {},      size_,        0,           0, {}};
     regions_used_ += depth;
     slots_[slot] = size_;
     __atomic_store_n(&size_, size_ + 1, __ATOMIC_RELEASE);
@@ -7176,23 +7227,27 @@ struct caller {
     return *reinterpret_cast<const void* const volatile*>(from + slot.offset);
   }
 
-  /// Finds that return address with the unwinder, in about 1 us. Not for signal handlers, because the unwinder may lock.
-  __attribute__((noinline, cold)) found_caller find() const noexcept {
-    unwinding u{address, 0, 0, 0, 0};
+  /// Finds that return address with the unwinder, in about 1 us. Not for signal handlers, because the unwinder may lock. `level`: that of
+  /// the caller that many functions further out.
+  __attribute__((noinline, cold)) found_caller find(uint32_t level) const noexcept {
+    unwinding u{address, 0, 0, 0, 0, level};
     _Unwind_Backtrace(&visit, &u);
     if (u.caller == 0) return {};
     const uintptr_t own = reinterpret_cast<uintptr_t>(frame), saved = *static_cast<const uintptr_t*>(frame);
     found_caller found{reinterpret_cast<const void*>(u.caller), {}};
-    // A frame pointer lies in the frame of its function, and the return address above it.
-    if (is_above(saved) && saved % sizeof(void*) == 0 && saved < u.frame_end && is_at(saved + sizeof(void*), u.caller)) {
-      found.where = {sizeof(void*), call_site::return_slot::saved_frame};
+    // A frame pointer lies in the frame of its function, and the return address above it. It points to that of the caller.
+    uintptr_t pointer = saved;
+    const auto is_pointer = [&] { return is_above(pointer) && pointer % sizeof(void*) == 0 && pointer < u.frame_end; };
+    for (uint32_t i = 0; i != level && is_pointer(); ++i) pointer = word_at(pointer);
+    if (is_pointer() && pointer >= saved && is_above(pointer + sizeof(void*)) && word_at(pointer + sizeof(void*)) == u.caller) {
+      found.where = {static_cast<uint16_t>(pointer + sizeof(void*) - saved), call_site::return_slot::saved_frame};
       return found;
     }
 #if defined(__x86_64__)
     // Without a frame pointer the frame has a fixed size. The return address is its last word.
     const uintptr_t at = u.frame_end - sizeof(void*);
-    if (u.frame_begin == own + 2 * sizeof(void*) && is_above(at) && is_at(at, u.caller)) {
-      found.where = {static_cast<uint32_t>(at - own), call_site::return_slot::frame};
+    if (u.frame_begin == own + 2 * sizeof(void*) && is_above(at) && word_at(at) == u.caller) {
+      found.where = {static_cast<uint16_t>(at - own), call_site::return_slot::frame};
       return found;
     }
 #endif
@@ -7226,21 +7281,22 @@ struct caller {
     const void* address;
     uintptr_t frame_begin, frame_end;  // stack pointer of the function that called the wrapper, and of its caller
     uintptr_t caller;
-    uint32_t visited;
+    uint32_t visited, level;
   };
 
   bool is_above(uintptr_t place) const noexcept {
     return place - reinterpret_cast<uintptr_t>(frame) < call_site::return_slot::farthest;
   }
   // The place may be any word of a frame.
-  __attribute__((noinline, cold, no_sanitize_address)) static bool is_at(uintptr_t place, uintptr_t word) noexcept {
-    return *reinterpret_cast<const volatile uintptr_t*>(place) == word;
+  __attribute__((noinline, cold, no_sanitize_address)) static uintptr_t word_at(uintptr_t place) noexcept {
+    return *reinterpret_cast<const volatile uintptr_t*>(place);
   }
 
   static _Unwind_Reason_Code visit(_Unwind_Context* context, void* data) noexcept {
     unwinding& u = *static_cast<unwinding*>(data);
     const uintptr_t code = _Unwind_GetIP(context), stack = _Unwind_GetCFA(context);
     if (u.frame_begin != 0) {
+      if (u.level-- != 0) return _URC_NO_REASON;
       u.caller = code;
       u.frame_end = stack;
       return _URC_NORMAL_STOP;
@@ -17398,6 +17454,249 @@ __attribute__((noinline, cold)) inline thread_facts* open_calls(core::registry& 
 
 #endif
 
+// ---- whywait/thread/gomp_runtime.hpp
+#ifndef WHYWAIT_THREAD_GOMP_RUNTIME_HPP
+#define WHYWAIT_THREAD_GOMP_RUNTIME_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+extern "C" {  // provided by the linker if a module contains gomp.hpp
+extern __attribute__((weak, visibility("hidden"))) const char __start_whywait_gomp_text[], __stop_whywait_gomp_text[];
+}
+
+namespace whywait {
+inline namespace v0 {
+namespace threads {
+namespace gomp {
+
+/// Where GCC's runtime is loaded, if it is the one that the program's calls reach. A program under LLVM's runtime may call some of the same
+/// functions, and a library that is loaded while the program runs may bring a runtime that only it can see.
+__attribute__((visibility("hidden"))) inline const void* runtime_base = nullptr;  // null: not looked up
+__attribute__((visibility("hidden"))) inline const char no_runtime = 0;
+
+__attribute__((noinline, cold)) inline const void* find_runtime() noexcept {
+  Dl_info info;
+  const void* const next = dlsym(RTLD_NEXT, "GOMP_parallel");
+  const bool is_gcc =
+      next != nullptr && dladdr(next, &info) != 0 && info.dli_fname != nullptr && strstr(info.dli_fname, "libgomp") != nullptr;
+  const void* const base = is_gcc ? info.dli_fbase : &no_runtime;
+  __atomic_store_n(&runtime_base, base, __ATOMIC_RELAXED);
+  return base;
+}
+/// Whether calls are observed; else they are passed on to what `function_of_caller` finds. About 1 ns.
+inline bool is_observed() noexcept {
+  const void* base = __atomic_load_n(&runtime_base, __ATOMIC_RELAXED);
+  if (__builtin_expect(base == nullptr, 0)) base = find_runtime();
+  return base != &no_runtime;
+}
+/// Whether the observed runtime creates the thread. False before its first call.
+inline bool creates_members(const void* address) noexcept {
+  const void* const base = __atomic_load_n(&runtime_base, __ATOMIC_RELAXED);
+  Dl_info info;
+  return base != nullptr && base != &no_runtime && dladdr(address, &info) != 0 && info.dli_fbase == base;
+}
+
+/// Where the innermost region begins of which the calling thread runs a part; null: none. Stands for a place in `is_member_code`.
+__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local const void* region_place = nullptr;
+/// Whether the address is in a function that calls those of regions and tasks: to it returns the last call of such a function if that is a
+/// jump.
+inline bool is_member_code(const void* address) noexcept {
+  const char* const at = static_cast<const char*>(address);
+  return at >= __start_whywait_gomp_text && at <= __stop_whywait_gomp_text;
+}
+
+/// A function that a caller would reach if it was not interposed. Written once.
+struct function_of_address {
+  uint64_t key;  // 0: unused
+  void* function;  // null: not yet
+};
+constexpr uint32_t most_functions = 1u << 9;
+__attribute__((visibility("hidden"))) inline function_of_address passed_on[most_functions];
+
+__attribute__((noinline, cold)) inline void* find_of_caller(const char* name, const void* address) noexcept {
+  const uint64_t key =
+      (reinterpret_cast<uintptr_t>(address) * 0x9e3779b97f4a7c15u ^ reinterpret_cast<uintptr_t>(name) * 0xbf58476d1ce4e5b9u) |
+      1;
+  function_of_address* place = nullptr;
+  for (uint32_t tries = 0, at = static_cast<uint32_t>(key >> 55); tries != 16 && place == nullptr; ++tries) {
+    function_of_address& each = passed_on[(at + tries) % most_functions];
+    uint64_t known = __atomic_load_n(&each.key, __ATOMIC_RELAXED);
+    if (known == key) {
+      if (void* const function = __atomic_load_n(&each.function, __ATOMIC_ACQUIRE)) return function;
+      break;  // another thread looks it up
+    }
+    if (known == 0 && __atomic_compare_exchange_n(&each.key, &known, key, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+      place = &each;
+  }
+  void* found = dlsym(RTLD_NEXT, name);
+  Dl_info info;
+  if (found == nullptr && dladdr(address, &info) != 0) {
+    if (void* const module = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)) {
+      found = dlsym(module, name);
+      dlclose(module);
+    }
+  }
+  if (found == nullptr) {
+    core::warn("no library has ", name, ", which whywait passes on; is the OpenMP runtime linked statically?");
+    abort();
+  }
+  // A runtime that was loaded and closed again would leave pointers to nothing here.
+  if (dladdr(found, &info) != 0) dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  if (place != nullptr) __atomic_store_n(&place->function, found, __ATOMIC_RELEASE);
+  return found;
+}
+/// The function `name`, a literal, of the runtime that the module of `address` was linked with. About 3 ns; 5 us for a new caller.
+template <class Function>
+Function* function_of_caller(const char* name, const void* address) noexcept {
+  return reinterpret_cast<Function*>(find_of_caller(name, address));
+}
+
+}  // namespace gomp
+}  // namespace threads
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/thread/code_owner.hpp
+#ifndef WHYWAIT_THREAD_CODE_OWNER_HPP
+#define WHYWAIT_THREAD_CODE_OWNER_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace threads {
+namespace detail {
+
+/// Whose code an address belongs to.
+enum class code_owner : uint64_t {
+  program,
+  run_time,  ///< MPI, OpenMP and what they are made of: waits of their threads are not those of the program
+  cxx_library,  ///< a shared library: its caller is of interest
+  cxx_function,  ///< of the C++ library or of whywait, compiled into the program. Functions of that may be inlined into it
+  c_library,  ///< a shared library
+  whywait  ///< the same
+};
+inline bool is_of_library(code_owner owner) noexcept {
+  return owner == code_owner::cxx_library || owner == code_owner::cxx_function;
+}
+/// Whether the callers of such a caller are of interest: std::call_once calls through the C library, and whywait's function there.
+inline bool is_between(code_owner owner) noexcept {
+  return owner == code_owner::cxx_function || owner == code_owner::c_library || owner == code_owner::whywait;
+}
+
+inline code_owner owner_of_module(const char* path) noexcept {
+  if (path == nullptr) return code_owner::program;
+  const char* const slash = strrchr(path, '/');
+  const char* const name = slash != nullptr ? slash + 1 : path;
+  static constexpr const char* run_time[] = {"libmpi", "libopen-rte", "libopen-pal", "libprrte", "libpmi",  "libmca_",
+                                             "mca_",   "libucp",      "libucs",      "libuct",   "libucm",  "libfabric",
+                                             "libpsm", "libibverbs",  "libomp.",     "libomp5",  "libiomp", "libgomp"};
+  const auto begins = [name](const char* known) { return strncmp(name, known, strlen(known)) == 0; };
+  for (const char* const known : run_time)
+    if (begins(known)) return code_owner::run_time;
+  if (begins("libstdc++") || begins("libc++")) return code_owner::cxx_library;
+  return begins("libc.so") ? code_owner::c_library : begins("libwhywait") ? code_owner::whywait : code_owner::program;
+}
+
+/// Whether a symbol is a function of the C++ library or of whywait. Names as in the C++ ABI of Itanium.
+inline bool is_library_symbol(const char* symbol) noexcept {
+  if (strncmp(symbol, "_Z", 2) != 0) return false;
+  symbol += 2;
+  symbol += strspn(symbol, "ZNKVLRO");
+  const char* const name = symbol + strspn(symbol, "0123456789");
+  if (name == symbol) return symbol[0] == 'S' && symbol[1] != '\0' && strchr("tabsiod", symbol[1]) != nullptr;
+  static constexpr const char* library[] = {"__gthread", "__gnu_cxx", "whywait"};
+  for (const char* const known : library)
+    if (strncmp(name, known, strlen(known)) == 0) return true;
+  return false;
+}
+
+/// Whether the file's symbol table has such a name for the function at `address`, as the file counts addresses.
+inline bool is_library_function(const char* file, size_t bytes, uint64_t address) noexcept {
+  const auto* const header = reinterpret_cast<const ElfW(Ehdr)*>(file);
+  const auto fits = [bytes](uint64_t at, uint64_t size) { return at <= bytes && size <= bytes - at; };
+  if (bytes < sizeof *header || memcmp(file, ELFMAG, SELFMAG) != 0) return false;
+  if (!fits(header->e_shoff, uint64_t(header->e_shnum) * sizeof(ElfW(Shdr)))) return false;
+  const auto* const sections = reinterpret_cast<const ElfW(Shdr)*>(file + header->e_shoff);
+  for (uint32_t i = 0; i != header->e_shnum; ++i) {
+    const ElfW(Shdr)& table = sections[i];
+    if (table.sh_type != SHT_SYMTAB || table.sh_link >= header->e_shnum || !fits(table.sh_offset, table.sh_size)) continue;
+    const ElfW(Shdr)& names = sections[table.sh_link];
+    if (!fits(names.sh_offset, names.sh_size) || names.sh_size == 0 || file[names.sh_offset + names.sh_size - 1] != '\0')
+      continue;
+    const auto* const symbols = reinterpret_cast<const ElfW(Sym)*>(file + table.sh_offset);
+    for (uint64_t s = 0; s != table.sh_size / sizeof *symbols; ++s)
+      if (address - symbols[s].st_value < symbols[s].st_size && (symbols[s].st_info & 15) == STT_FUNC &&
+          symbols[s].st_name < names.sh_size)
+        return is_library_symbol(file + names.sh_offset + symbols[s].st_name);
+  }
+  return false;
+}
+
+/// Reads the file of a module, of a stripped one nothing. About 0.1 ms, and 1 ms for each million of symbols.
+__attribute__((noinline, cold)) inline bool is_library_function(const link_map& module, const void* address) noexcept {
+  const int file = open(module.l_name[0] != '\0' ? module.l_name : "/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  struct stat facts;
+  void* data = MAP_FAILED;
+  if (fstat(file, &facts) == 0 && facts.st_size > 0)
+    data = mmap(nullptr, static_cast<size_t>(facts.st_size), PROT_READ, MAP_PRIVATE, file, 0);
+  close(file);
+  if (data == MAP_FAILED) return false;
+  const auto bytes = static_cast<size_t>(facts.st_size);
+  const bool found =
+      is_library_function(static_cast<const char*>(data), bytes, reinterpret_cast<uintptr_t>(address) - module.l_addr);
+  munmap(data, bytes);
+  return found;
+}
+
+/// Addresses * 8 + code_owner, after that of the first place at which an address may be. One table per module.
+struct known_owners {
+  static constexpr uint32_t room = 1u << 10, places = 8;
+  uint64_t of[room + places];
+};
+__attribute__((visibility("hidden"))) inline known_owners owners;
+
+__attribute__((noinline, cold)) inline code_owner find_owner(const void* address, uint64_t wanted, uint64_t* place) noexcept {
+  uint32_t i = 0;
+  for (; i != known_owners::places; ++i) {
+    const uint64_t known = __atomic_load_n(&place[i], __ATOMIC_RELAXED);
+    if ((known & ~uint64_t(7)) == wanted) return static_cast<code_owner>(known & 7);
+    if (known == 0) break;
+  }
+  Dl_info info;
+  link_map* module = nullptr;
+  code_owner owner = code_owner::program;
+  if (!gomp::is_member_code(address) && dladdr1(address, &info, reinterpret_cast<void**>(&module), RTLD_DL_LINKMAP) != 0)
+    owner = owner_of_module(info.dli_fname);
+  if (owner == code_owner::program && module != nullptr && i != known_owners::places &&
+      (info.dli_sname != nullptr ? is_library_symbol(info.dli_sname) : is_library_function(*module, address)))
+    owner = code_owner::cxx_function;
+  __atomic_store_n(&place[i % known_owners::places], wanted | static_cast<uint64_t>(owner), __ATOMIC_RELAXED);
+  return owner;
+}
+/// About 1 ns; 0.1 ms for a new address. If there are too many addresses, functions are not looked up.
+inline code_owner owner_of(const void* address) noexcept {
+  const uint64_t wanted = reinterpret_cast<uintptr_t>(address) << 3;
+  uint64_t* const place = &owners.of[(wanted * 0x9e3779b97f4a7c15u) >> 54];
+  const uint64_t known = __atomic_load_n(place, __ATOMIC_RELAXED);
+  return __builtin_expect((known & ~uint64_t(7)) == wanted, 1) ? static_cast<code_owner>(known & 7)
+                                                               : find_owner(address, wanted, place);
+}
+
+}  // namespace detail
+}  // namespace threads
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
 // ---- whywait/thread/watches.hpp
 #ifndef WHYWAIT_THREAD_WATCHES_HPP
 #define WHYWAIT_THREAD_WATCHES_HPP
@@ -17576,12 +17875,19 @@ __attribute__((noinline, cold)) inline void decide_least(const core::registry& r
   __atomic_store_n(&run.least_ticks, static_cast<uint64_t>(us * scarce), __ATOMIC_RELAXED);
 }
 
+/// A caller: where functions of the C++ library are not inlined, the program's own code is further out.
+struct caller_of_library : record::caller {
+  static bool goes_on(const record::call_site& site) noexcept {
+    return (site.level != 0 || is_of_library(owner_of(site.address))) && is_between(owner_of(site.caller));
+  }
+};
+
 /// A call site with a caller that is not read from the stack.
 struct known_caller {
   const void* address;
   const void* caller;
   const void* read(const record::call_site::return_slot&) const noexcept { return caller; }
-  record::found_caller find() const noexcept { return {caller, {}}; }
+  record::found_caller find(uint32_t) const noexcept { return {caller, {}}; }
 };
 
 }  // namespace detail
@@ -17609,9 +17915,13 @@ class sync_call {
     run_ = run;
     at_ = at;
     facts_ = facts;
-    number_ = site.outer == nullptr
-                  ? facts->sites.find_or_add(record::caller{site.address, site.frame}, site.call, at->path)
-                  : facts->sites.find_or_add(detail::known_caller{site.address, site.outer}, site.call, at->path);
+    if (site.outer != nullptr || gomp::is_member_code(site.address)) {
+      const void* const address = site.outer != nullptr ? site.address : gomp::region_place;
+      number_ = facts->sites.find_or_add(detail::known_caller{address, site.outer}, site.call, at->path);
+      return;
+    }
+    const detail::caller_of_library from{{site.address, site.frame}};
+    number_ = facts->sites.find_outer(facts->sites.find_or_add(from, site.call, at->path), from, at->path);
   }
   ~sync_call() {
     if (open_) withdraw();  // its thread was cancelled
@@ -43149,8 +43459,8 @@ struct libdw {
   dwarf_line* (*getsrc_die)(dwarf_die*, std::uint64_t address) = nullptr;
   int (*lineno)(dwarf_line*, int* line) = nullptr;
   const char* (*linesrc)(dwarf_line*, std::uint64_t*, std::uint64_t*) = nullptr;
-  int (*getscopes)(dwarf_die* unit, std::uint64_t address, dwarf_die** scopes) = nullptr;
-  int (*getscopes_die)(dwarf_die* inner, dwarf_die** scopes) = nullptr;
+  int (*child)(dwarf_die*, dwarf_die* result) = nullptr;
+  int (*siblingof)(dwarf_die*, dwarf_die* result) = nullptr;
   int (*tag)(dwarf_die*) = nullptr;
   dwarf_attribute* (*attr)(dwarf_die*, unsigned name, dwarf_attribute* result) = nullptr;
   int (*formudata)(dwarf_attribute*, std::uint64_t* result) = nullptr;
@@ -43171,11 +43481,11 @@ struct libdw {
         find(handle, "dwfl_lineinfo", lineinfo) && find(handle, "dwfl_module_addrname", module_addrname) &&
         find(handle, "dwfl_module_nextcu", module_nextcu) && find(handle, "dwarf_haspc", haspc) &&
         find(handle, "dwarf_getsrc_die", getsrc_die) && find(handle, "dwarf_lineno", lineno) &&
-        find(handle, "dwarf_linesrc", linesrc) && find(handle, "dwarf_getscopes", getscopes) &&
-        find(handle, "dwarf_getscopes_die", getscopes_die) && find(handle, "dwarf_tag", tag) &&
-        find(handle, "dwarf_attr", attr) && find(handle, "dwarf_formudata", formudata) &&
-        find(handle, "dwarf_getsrcfiles", getsrcfiles) && find(handle, "dwarf_filesrc", filesrc) &&
-        find(handle, "dwfl_linux_proc_find_elf", find_elf) && find(handle, "dwfl_build_id_find_debuginfo", find_debuginfo) &&
+        find(handle, "dwarf_linesrc", linesrc) && find(handle, "dwarf_child", child) &&
+        find(handle, "dwarf_siblingof", siblingof) && find(handle, "dwarf_tag", tag) && find(handle, "dwarf_attr", attr) &&
+        find(handle, "dwarf_formudata", formudata) && find(handle, "dwarf_getsrcfiles", getsrcfiles) &&
+        find(handle, "dwarf_filesrc", filesrc) && find(handle, "dwfl_linux_proc_find_elf", find_elf) &&
+        find(handle, "dwfl_build_id_find_debuginfo", find_debuginfo) &&
         find(handle, "dwfl_offline_section_address", section_address);
     ::dlclose(handle);
     return complete;
@@ -43215,37 +43525,57 @@ inline bool is_of_library(const std::string& file) {
 namespace detail {
 
 /// Replaces a line of inlined library code at `address` by that of the call in the program's code. `unit`: contains the address.
-/// Changes nothing if all of it is library code.
-inline void leave_inlined(const libdw& dw, dwarf_die* unit, std::uint64_t address, std::string& file, int& line) {
-  constexpr int inlined_subroutine = 0x1d;  // DW_TAG_inlined_subroutine
-  constexpr unsigned call_file = 0x58, call_line = 0x59;  // DW_AT_call_file, DW_AT_call_line
-  dwarf_die *innermost = nullptr, *scopes = nullptr;
-  // The scopes around an inlined function are those of its definition; those of its entry are the calls.
-  const int found = dw.getscopes(unit, address, &innermost);
-  const int count = found > 0 ? dw.getscopes_die(&innermost[0], &scopes) : 0;
-  std::free(innermost);
-  dwarf_files* files = nullptr;
-  std::size_t file_count = 0;
-  if (count > 0 && dw.getsrcfiles(unit, &files, &file_count) == 0) {
-    const auto number = [&](dwarf_die& of, unsigned name) {
-      dwarf_attribute read;
-      std::uint64_t value = 0;
-      dwarf_attribute* const a = dw.attr(&of, name, &read);
-      return a != nullptr && dw.formudata(a, &value) == 0 ? value : 0;
-    };
-    for (int i = 0; i != count; ++i) {  // from the inside to the outside
-      if (dw.tag(&scopes[i]) != inlined_subroutine) continue;
-      const std::uint64_t from = number(scopes[i], call_file), at = number(scopes[i], call_line);
-      const char* const name =
-          from < file_count ? dw.filesrc(files, static_cast<std::size_t>(from), nullptr, nullptr) : nullptr;
-      if (name == nullptr || at == 0 || is_of_library(name)) continue;
-      file = name;
-      line = static_cast<int>(at);
-      break;
-    }
+/// Changes nothing if all of it is library code. Looks into functions that do not contain the address: those that the compiler makes
+/// of parallel regions are nested in them.
+class inlined_call {
+ public:
+  inlined_call(const libdw& dw, dwarf_die* unit, std::uint64_t address, std::string& file, int& line)
+      : dw_(dw), address_(address), file_(file), line_(line) {
+    if (dw_.getsrcfiles(unit, &files_, &file_count_) == 0) find(unit);
   }
-  std::free(scopes);
-}
+
+ private:
+  /// Whether a scope inside of `scope` contains the address.
+  bool find(dwarf_die* scope) {
+    enum { lexical_block = 0x0b, inlined_subroutine = 0x1d, subprogram = 0x2e, name_space = 0x39 };  // DW_TAG_
+    dwarf_die inner;
+    if (dw_.child(scope, &inner) != 0) return false;
+    do {
+      const int tag = dw_.tag(&inner);
+      if (tag != lexical_block && tag != inlined_subroutine && tag != subprogram && tag != name_space) continue;
+      const bool contains = tag != name_space && dw_.haspc(&inner, address_) > 0;
+      if (!contains && tag == inlined_subroutine) continue;
+      if (!find(&inner) && !contains) continue;
+      if (tag == inlined_subroutine && !found_) use(inner);
+      return true;
+    } while (dw_.siblingof(&inner, &inner) == 0);
+    return false;
+  }
+  void use(dwarf_die& call) {
+    constexpr unsigned call_file = 0x58, call_line = 0x59;  // DW_AT_
+    const std::uint64_t from = number(call, call_file), at = number(call, call_line);
+    const char* const name =
+        from < file_count_ ? dw_.filesrc(files_, static_cast<std::size_t>(from), nullptr, nullptr) : nullptr;
+    if (name == nullptr || at == 0 || is_of_library(name)) return;
+    file_ = name;
+    line_ = static_cast<int>(at);
+    found_ = true;
+  }
+  std::uint64_t number(dwarf_die& of, unsigned name) const {
+    dwarf_attribute read;
+    std::uint64_t value = 0;
+    dwarf_attribute* const a = dw_.attr(&of, name, &read);
+    return a != nullptr && dw_.formudata(a, &value) == 0 ? value : 0;
+  }
+
+  const libdw& dw_;
+  const std::uint64_t address_;
+  std::string& file_;
+  int& line_;
+  dwarf_files* files_ = nullptr;
+  std::size_t file_count_ = 0;
+  bool found_ = false;
+};
 
 }  // namespace detail
 
@@ -43351,7 +43681,7 @@ class symboliser {
     std::uint64_t bias = 0;
     for (detail::dwarf_die* unit = nullptr; module != nullptr && (unit = dw_.module_nextcu(module, unit, &bias)) != nullptr;) {
       if (dw_.haspc(unit, inside - bias) <= 0) continue;
-      detail::leave_inlined(dw_, unit, inside - bias, out.file, out.line);
+      detail::inlined_call(dw_, unit, inside - bias, out.file, out.line);
       break;
     }
     return out;
@@ -44623,18 +44953,19 @@ class process_names final : public explain::function_names {
     const std::uint32_t known = known_.find(call_site);
     if (known == base::key_map::none || meanings_[known].calls == nullptr) return 0;
     if (symbols_ == nullptr) symbols_.reset(new reports::symboliser("libdw.so.1", modules_));
-    const record::call_site& site = (*meanings_[known].calls)[meanings_[known].number];
-    const void* from = site.caller;
-    core::stable_key key = function_key(code_of_site(*symbols_, site, from));
+    const meaning& m = meanings_[known];
+    const void* from = nullptr;
+    core::stable_key key = function_key(code_of_site(*symbols_, *m.calls, m.number, from));
     if (key == 0) return 0;
     if (from != nullptr) key = core::combine(key, function_key(symbols_->of_call(from)));
-    return core::combine(key, static_cast<std::uint64_t>(site.call));
+    return core::combine(key, static_cast<std::uint64_t>((*m.calls)[m.number].call));
   }
   bool contains(core::stable_key key) const override {
     return known_.find(key) != base::key_map::none || (code_ != nullptr && code_->find(key) != nullptr);
   }
 
  private:
+  using return_addresses = const void * [record::call_site_table::most_levels + 2];
   struct meaning {
     const record::call_site_table* calls;  // null: a block
     std::uint32_t number;  // of the call site or the block
@@ -44684,8 +45015,11 @@ class process_names final : public explain::function_names {
   // Combines the code addresses, the call and the enclosing regions.
   core::stable_key key_of_call(const record::call_site_table& calls, std::uint32_t number) const {
     const record::call_site& site = calls[number];
+    return_addresses frames;
+    const std::uint32_t count = calls.frames(number, frames);
     core::stable_key key = core::combine(key_of_code(site.address), static_cast<std::uint64_t>(site.call));
-    if (site.caller != nullptr) key = core::combine(key, key_of_code(site.caller));
+    for (std::uint32_t i = 1; i != count; ++i)
+      if (frames[i] != nullptr) key = core::combine(key, key_of_code(frames[i]));
     for (std::uint32_t level = 0; level < site.depth; ++level) key = core::combine(key, sites_[calls.region(site, level)].key);
     return key;
   }
@@ -44701,19 +45035,29 @@ class process_names final : public explain::function_names {
   }
 
   // The call in the program's own code: thread primitives are called through the C++ library (std::lock_guard), inlined or not.
-  // `from`: its caller, if that is known; null if the place is that of the caller.
-  reports::code_place code_of_site(reports::symboliser& symbols, const record::call_site& site, const void*& from) const {
-    if (!core::is_of_threads(site.call)) return code_of_call(symbols, site.address);
-    reports::code_place code = symbols.of_call_outside(site.address);
-    const bool of_library = code.file.empty() ? code.function.compare(0, 5, "std::") == 0 : reports::is_of_library(code.file);
-    if (of_library && from != nullptr) {
-      code = symbols.of_call_outside(from);
-      from = nullptr;
+  // `from`: what called the function of that place; null: not known.
+  reports::code_place code_of_site(reports::symboliser& symbols, const record::call_site_table& calls, std::uint32_t number,
+                                   const void*& from) const {
+    return_addresses frames;
+    const std::uint32_t count = calls.frames(number, frames);
+    from = frames[1];
+    if (!core::is_of_threads(calls[number].call)) return code_of_call(symbols, frames[0]);
+    reports::code_place code = symbols.of_call_outside(frames[0]);
+    for (std::uint32_t i = 1; i != count && frames[i] != nullptr && is_of_library(code); ++i) {
+      reports::code_place outer = symbols.of_call_outside(frames[i]);
+      if (is_of_library(outer)) continue;
+      code = std::move(outer);
+      from = i + 1 != count ? frames[i + 1] : nullptr;
     }
+    if (is_of_library(code)) from = nullptr;
     // What a thread runs is inlined into a function of the library, whose name does not help.
-    if (code.function.compare(0, 5, "std::") == 0 && !code.file.empty() && !reports::is_of_library(code.file))
-      code.function.clear();
+    if (code.function.compare(0, 5, "std::") == 0 && !is_of_library(code)) code.function.clear();
     return code;
+  }
+  static bool is_of_library(const reports::code_place& code) {
+    for (const char* const known : {"libstdc++", "libc++", "libc.so", "libwhywait"})
+      if (code.module.compare(0, std::strlen(known), known) == 0) return true;
+    return code.file.empty() ? code.function.compare(0, 5, "std::") == 0 : reports::is_of_library(code.file);
   }
 
   base::place place_of_call(reports::symboliser& symbols, const record::call_site_table& calls, std::uint32_t number) const {
@@ -44723,8 +45067,8 @@ class process_names final : public explain::function_names {
       if (level != 0) region += '/';
       region += name_of_site(symbols, calls.region(site, level));
     }
-    const void* from = site.caller;
-    reports::code_place code = code_of_site(symbols, site, from);
+    const void* from = nullptr;
+    reports::code_place code = code_of_site(symbols, calls, number, from);
     base::place p = reports::call_place(std::move(code), core::name_of(site.call), std::move(region));
     if (from != nullptr) p.caller = base::function_text(reports::call_place(symbols.of_call(from), {}, {}));
     return p;
@@ -49964,6 +50308,9 @@ inline bool nothing_worth_changing(const result& r, const text_options& o = {}) 
   return first_objection(r, o) == objection::none && r.problems.empty() && r.verdict.empty();
 }
 
+/// What holds against a good efficiency of threads, whatever was recorded.
+inline std::string loops_words() { return "code that waits by reading a variable in a loop counts as work"; }
+
 /// What is said about the waiting in place of "nothing worth changing".
 inline const char* instead_words(objection o) noexcept {
   switch (o) {
@@ -49973,7 +50320,7 @@ inline const char* instead_words(objection o) noexcept {
     case objection::not_understood: return ", as far as the run is understood.";
     case objection::other_worlds: return ": ranks wait for processes of another world, not for each other.";
     case objection::files: return ": the ranks hardly wait for each other, but for files.";
-    case objection::asleep: return ": the threads hardly wait for each other, but sleep.";
+    case objection::asleep: return ": the threads hardly wait for each other, but sleep or yield the processor.";
     case objection::outside: return ": the threads hardly wait for each other, but for something else.";
     case objection::efficiency:
       return base::ranks_are_threads() ? ": the threads hardly wait, but the run is not efficient."
@@ -50020,12 +50367,13 @@ inline std::string files_words(const result& r) {
          ") is input and output: " + calls_text(r.files.calls);
 }
 
-/// "96 % of thread time (0.3 s) is asleep, which counts as code: usleep in backoff (app.cpp:12), ..."; empty below 1 %.
+/// "96 % of thread time (0.3 s) is asleep or yields the processor, which counts as code: usleep in backoff (app.cpp:12), ..."; empty below
+/// 1 %. It may also be a loop that waits.
 inline std::string asleep_words(const result& r) {
   const double share = share_of(r.asleep, r.run.location_seconds);
   if (share < least_mpi_time) return {};
   return base::percent(share) + " of " + base::rank_time() + " (" + base::duration(r.asleep.seconds) +
-         ") is asleep, which counts as code: " + calls_text(r.asleep.calls);
+         ") is asleep or yields the processor, which counts as code: " + calls_text(r.asleep.calls);
 }
 
 /// "42 % of thread time (0.3 s) waits for input, ...: read in evaluate (app.cpp:12), ..."; empty below 1 %.
@@ -50110,8 +50458,9 @@ inline std::string no_verdict_words(const result& r) {
   for (const wait_entry& w : r.waits)
     for (const advice_entry& a : w.advice) most = std::max(most, a.saving_seconds);
   for (const advice_entry& a : r.problems) most = std::max(most, a.saving_seconds);
-  const std::string none = "no verdict: no change is known that would shorten the run by 2 % or more";
-  return most > 0 && most < r.run.seconds ? none + "; the best advice below saves at most " + base::duration(most, 2) : none;
+  std::string none = "no verdict: no change is known that would shorten the run by 2 % or more";
+  if (most > 0 && most < r.run.seconds) none += "; the best advice below saves at most " + base::duration(most, 2);
+  return r.run.threads_only ? none + "; " + loops_words() : none;
 }
 
 /// Stands under figures that the time that is not understood weakens.
@@ -52273,7 +52622,8 @@ inline std::string quiet_words(const result& r, const text_options& o) {
   if (r.run.unseen_seconds > 0.1 * r.run.seconds) return hardly_seen(r.run, share);
   const std::string waiting =
       base::percent(share) + " of " + base::rank_time() + " is waiting (" + base::duration(r.run.waiting_seconds) + ")";
-  if (nothing_worth_changing(r, o)) return waiting + ": nothing worth changing here.";
+  if (nothing_worth_changing(r, o))
+    return waiting + ": nothing worth changing here" + (r.run.threads_only ? ", but " + loops_words() + "." : ".");
   return waiting + instead_words(first_objection(r, o));
 }
 
@@ -72753,7 +73103,7 @@ class thread_time {
   finalize::site_times sites_;
 };
 
-/// Time in calls that only sleep (interposed_outside.hpp).
+/// Time in calls that only sleep or yield the processor (interposed_outside.hpp).
 inline thread_time time_asleep(const finalize::process_records& all) {
   thread_time asleep;
   for (std::size_t t = 0; t != all.threads.size(); ++t) {
@@ -72762,7 +73112,8 @@ inline thread_time time_asleep(const finalize::process_records& all) {
     for (std::uint32_t i = 1; sites != nullptr && i < sites->size() && i < keys.size(); ++i) {
       const record::call_site& site = (*sites)[i];
       if (site.call != core::mpi_call::nanosleep && site.call != core::mpi_call::clock_nanosleep &&
-          site.call != core::mpi_call::usleep && site.call != core::mpi_call::sleep) {
+          site.call != core::mpi_call::usleep && site.call != core::mpi_call::sleep &&
+          site.call != core::mpi_call::sched_yield) {
         continue;
       }
       asleep.add(t, keys[i], static_cast<std::int64_t>(static_cast<double>(site.ticks) * all.history.clock.ns_per_tick),

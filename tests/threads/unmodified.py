@@ -2,7 +2,8 @@
 """Runs a program that knows nothing of whywait with its pthread functions interposed, and compares the report with what the program
 measured itself (unmodified/slept.cpp).
 
-    unmodified.py DIRECTORY LIBRARY PROGRAM SCRIPT PLUGIN    LIBRARY for LD_PRELOAD; "": the program contains the interposer
+    unmodified.py DIRECTORY LIBRARY PROGRAM SCRIPT PLUGIN TEAM NAMED...    LIBRARY for LD_PRELOAD; "": the program contains the interposer,
+                                                                     and TEAM and NAMED are not run
 """
 import json
 import os
@@ -12,7 +13,7 @@ import shutil
 import subprocess
 import sys
 
-folder, library, program, script, plugin = pathlib.Path(sys.argv[1]), *sys.argv[2:6]
+folder, library, program, script, plugin, team, *named = pathlib.Path(sys.argv[1]), *sys.argv[2:]
 folder.mkdir(parents=True, exist_ok=True)
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import consistent
@@ -21,7 +22,7 @@ from attempts import attempts
 environment = {k: v for k, v in os.environ.items() if not k.startswith("WHYWAIT_") and k != "LD_PRELOAD"}
 
 
-def run(name, *arguments, settings=()):
+def run(name, *arguments, settings=(), program=program):
     """Standard output, standard error and JSON report of a run."""
     prefix = folder / name
     for old in folder.glob(name + ".*"):
@@ -80,7 +81,7 @@ def waits_outside():
     problems = list(consistent.contradictions(report))
     lines = [line.split() for line in output.splitlines()]
     took = {line[1]: float(line[2]) for line in lines if line[0] == "outside"}
-    assert len(took) == 13, output
+    assert len(took) == 14, output
     inside = {}
     for block in report["critical_path"]:
         if block["kind"] == "call":
@@ -99,6 +100,9 @@ def waits_outside():
             problems.append(f"{function}: slept {seconds:.4f} s, reported {asleep.get(function, 0):.4f} s")
         if function in inside:
             problems.append(f"{function} is code")
+    slept["yielding"] = took.pop("yielding")  # the calls, not what the loop does between them
+    if not 0.1 * slept["yielding"] <= asleep.get("yielding", 0) <= 1.03 * slept["yielding"] + 0.001 or "yielding" in inside:
+        problems.append(f"yielding: {slept['yielding']:.4f} s, reported {asleep.get('yielding', 0):.4f} s")
     elsewhere = {}
     for call in report["outside"]["calls"]:
         function = short(call.get("function") or "")
@@ -128,6 +132,39 @@ def woken_for_nothing():
     line = output.split()[1]
     found = [p["description"] for p in report["problems"] if p["problem"] in ("needless_wakeups", "lost_wakeup")]
     return [] if len(found) == 1 and f"slept.cpp:{line})" in found[0] else ["woken for nothing: " + str(found)]
+
+
+def program_lines():
+    """Waits through functions of the C++ library (unmodified/named.cpp): the report names the program's lines."""
+    problems = []
+    for at in named if library else []:
+        output, _, report = run("named", program=at)
+        lines = [line.split()[1:] for line in output.splitlines()]
+        assert len(lines) == 10, output
+        for function, line, took, ended_by in lines:
+            at_line = [w for w in report["waits"] if w["operation"].get("line") == int(line)]
+            seconds = sum(w["seconds"] for w in at_line if short(w["operation"].get("function", "")) == function
+                          and w["operation"]["file"].endswith("named.cpp") and short(w["cause"].get("function", "")) == ended_by)
+            if not 0 < seconds <= 1.03 * float(took) + 0.001:  # semaphores call sched_yield first, which takes long on a busy machine
+                problems.append(f"{at}: {function} waited {took} s at line {line}, reported {seconds:.4f} s because of {ended_by}: " +
+                                "; ".join(f"{w['text']}" if "text" in w else str([w["operation"], w["cause"]]) for w in report["waits"]))
+    return problems
+
+
+def openmp():
+    """Waits of GCC's OpenMP, and those of its threads for others (unmodified/team.cpp)."""
+    if not library:
+        return []
+    output, _, report = run("team", program=team)
+    problems = list(consistent.contradictions(report))
+    lines = [re.fullmatch(r"team (\w+) (.*) ([\d.]+)", line).groups() for line in output.splitlines()]
+    assert len(lines) == 6, output
+    for function, call, took in lines:
+        seconds = sum(w["seconds"] for w in report["waits"] if w["operation"]["call"] == call and w["cause"]["call"]
+                      and short(w["operation"].get("function", "")) == function)
+        if not 0.5 * float(took) <= seconds <= 1.03 * float(took) + 0.001:  # on a busy machine a thread goes on late
+            problems.append(f"{function}: waited {took} s in {call}, reported {seconds:.4f} s")
+    return problems
 
 
 def exact_counts():
@@ -164,7 +201,7 @@ def chosen_library():
     return problems
 
 
-for check in (known_waits, waits_outside, woken_for_nothing, exact_counts, no_threads, switched_off, chosen_library):
+for check in (known_waits, waits_outside, woken_for_nothing, program_lines, openmp, exact_counts, no_threads, switched_off, chosen_library):
     for attempt in attempts(3):
         problems = check()
         if not problems:

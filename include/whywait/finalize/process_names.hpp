@@ -18,6 +18,7 @@
 #include <whywait/report/symbolise.hpp>
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -74,18 +75,19 @@ class process_names final : public explain::function_names {
     const std::uint32_t known = known_.find(call_site);
     if (known == base::key_map::none || meanings_[known].calls == nullptr) return 0;
     if (symbols_ == nullptr) symbols_.reset(new reports::symboliser("libdw.so.1", modules_));
-    const record::call_site& site = (*meanings_[known].calls)[meanings_[known].number];
-    const void* from = site.caller;
-    core::stable_key key = function_key(code_of_site(*symbols_, site, from));
+    const meaning& m = meanings_[known];
+    const void* from = nullptr;
+    core::stable_key key = function_key(code_of_site(*symbols_, *m.calls, m.number, from));
     if (key == 0) return 0;
     if (from != nullptr) key = core::combine(key, function_key(symbols_->of_call(from)));
-    return core::combine(key, static_cast<std::uint64_t>(site.call));
+    return core::combine(key, static_cast<std::uint64_t>((*m.calls)[m.number].call));
   }
   bool contains(core::stable_key key) const override {
     return known_.find(key) != base::key_map::none || (code_ != nullptr && code_->find(key) != nullptr);
   }
 
  private:
+  using return_addresses = const void * [record::call_site_table::most_levels + 2];
   struct meaning {
     const record::call_site_table* calls;  // null: a block
     std::uint32_t number;  // of the call site or the block
@@ -135,8 +137,11 @@ class process_names final : public explain::function_names {
   // Combines the code addresses, the call and the enclosing regions.
   core::stable_key key_of_call(const record::call_site_table& calls, std::uint32_t number) const {
     const record::call_site& site = calls[number];
+    return_addresses frames;
+    const std::uint32_t count = calls.frames(number, frames);
     core::stable_key key = core::combine(key_of_code(site.address), static_cast<std::uint64_t>(site.call));
-    if (site.caller != nullptr) key = core::combine(key, key_of_code(site.caller));
+    for (std::uint32_t i = 1; i != count; ++i)
+      if (frames[i] != nullptr) key = core::combine(key, key_of_code(frames[i]));
     for (std::uint32_t level = 0; level < site.depth; ++level) key = core::combine(key, sites_[calls.region(site, level)].key);
     return key;
   }
@@ -152,19 +157,29 @@ class process_names final : public explain::function_names {
   }
 
   // The call in the program's own code: thread primitives are called through the C++ library (std::lock_guard), inlined or not.
-  // `from`: its caller, if that is known; null if the place is that of the caller.
-  reports::code_place code_of_site(reports::symboliser& symbols, const record::call_site& site, const void*& from) const {
-    if (!core::is_of_threads(site.call)) return code_of_call(symbols, site.address);
-    reports::code_place code = symbols.of_call_outside(site.address);
-    const bool of_library = code.file.empty() ? code.function.compare(0, 5, "std::") == 0 : reports::is_of_library(code.file);
-    if (of_library && from != nullptr) {
-      code = symbols.of_call_outside(from);
-      from = nullptr;
+  // `from`: what called the function of that place; null: not known.
+  reports::code_place code_of_site(reports::symboliser& symbols, const record::call_site_table& calls, std::uint32_t number,
+                                   const void*& from) const {
+    return_addresses frames;
+    const std::uint32_t count = calls.frames(number, frames);
+    from = frames[1];
+    if (!core::is_of_threads(calls[number].call)) return code_of_call(symbols, frames[0]);
+    reports::code_place code = symbols.of_call_outside(frames[0]);
+    for (std::uint32_t i = 1; i != count && frames[i] != nullptr && is_of_library(code); ++i) {
+      reports::code_place outer = symbols.of_call_outside(frames[i]);
+      if (is_of_library(outer)) continue;
+      code = std::move(outer);
+      from = i + 1 != count ? frames[i + 1] : nullptr;
     }
+    if (is_of_library(code)) from = nullptr;
     // What a thread runs is inlined into a function of the library, whose name does not help.
-    if (code.function.compare(0, 5, "std::") == 0 && !code.file.empty() && !reports::is_of_library(code.file))
-      code.function.clear();
+    if (code.function.compare(0, 5, "std::") == 0 && !is_of_library(code)) code.function.clear();
     return code;
+  }
+  static bool is_of_library(const reports::code_place& code) {
+    for (const char* const known : {"libstdc++", "libc++", "libc.so", "libwhywait"})
+      if (code.module.compare(0, std::strlen(known), known) == 0) return true;
+    return code.file.empty() ? code.function.compare(0, 5, "std::") == 0 : reports::is_of_library(code.file);
   }
 
   base::place place_of_call(reports::symboliser& symbols, const record::call_site_table& calls, std::uint32_t number) const {
@@ -174,8 +189,8 @@ class process_names final : public explain::function_names {
       if (level != 0) region += '/';
       region += name_of_site(symbols, calls.region(site, level));
     }
-    const void* from = site.caller;
-    reports::code_place code = code_of_site(symbols, site, from);
+    const void* from = nullptr;
+    reports::code_place code = code_of_site(symbols, calls, number, from);
     base::place p = reports::call_place(std::move(code), core::name_of(site.call), std::move(region));
     if (from != nullptr) p.caller = base::function_text(reports::call_place(symbols.of_call(from), {}, {}));
     return p;

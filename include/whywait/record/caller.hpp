@@ -34,23 +34,27 @@ struct caller {
     return *reinterpret_cast<const void* const volatile*>(from + slot.offset);
   }
 
-  /// Finds that return address with the unwinder, in about 1 us. Not for signal handlers, because the unwinder may lock.
-  __attribute__((noinline, cold)) found_caller find() const noexcept {
-    unwinding u{address, 0, 0, 0, 0};
+  /// Finds that return address with the unwinder, in about 1 us. Not for signal handlers, because the unwinder may lock. `level`: that of
+  /// the caller that many functions further out.
+  __attribute__((noinline, cold)) found_caller find(uint32_t level) const noexcept {
+    unwinding u{address, 0, 0, 0, 0, level};
     _Unwind_Backtrace(&visit, &u);
     if (u.caller == 0) return {};
     const uintptr_t own = reinterpret_cast<uintptr_t>(frame), saved = *static_cast<const uintptr_t*>(frame);
     found_caller found{reinterpret_cast<const void*>(u.caller), {}};
-    // A frame pointer lies in the frame of its function, and the return address above it.
-    if (is_above(saved) && saved % sizeof(void*) == 0 && saved < u.frame_end && is_at(saved + sizeof(void*), u.caller)) {
-      found.where = {sizeof(void*), call_site::return_slot::saved_frame};
+    // A frame pointer lies in the frame of its function, and the return address above it. It points to that of the caller.
+    uintptr_t pointer = saved;
+    const auto is_pointer = [&] { return is_above(pointer) && pointer % sizeof(void*) == 0 && pointer < u.frame_end; };
+    for (uint32_t i = 0; i != level && is_pointer(); ++i) pointer = word_at(pointer);
+    if (is_pointer() && pointer >= saved && is_above(pointer + sizeof(void*)) && word_at(pointer + sizeof(void*)) == u.caller) {
+      found.where = {static_cast<uint16_t>(pointer + sizeof(void*) - saved), call_site::return_slot::saved_frame};
       return found;
     }
 #if defined(__x86_64__)
     // Without a frame pointer the frame has a fixed size. The return address is its last word.
     const uintptr_t at = u.frame_end - sizeof(void*);
-    if (u.frame_begin == own + 2 * sizeof(void*) && is_above(at) && is_at(at, u.caller)) {
-      found.where = {static_cast<uint32_t>(at - own), call_site::return_slot::frame};
+    if (u.frame_begin == own + 2 * sizeof(void*) && is_above(at) && word_at(at) == u.caller) {
+      found.where = {static_cast<uint16_t>(at - own), call_site::return_slot::frame};
       return found;
     }
 #endif
@@ -84,21 +88,22 @@ struct caller {
     const void* address;
     uintptr_t frame_begin, frame_end;  // stack pointer of the function that called the wrapper, and of its caller
     uintptr_t caller;
-    uint32_t visited;
+    uint32_t visited, level;
   };
 
   bool is_above(uintptr_t place) const noexcept {
     return place - reinterpret_cast<uintptr_t>(frame) < call_site::return_slot::farthest;
   }
   // The place may be any word of a frame.
-  __attribute__((noinline, cold, no_sanitize_address)) static bool is_at(uintptr_t place, uintptr_t word) noexcept {
-    return *reinterpret_cast<const volatile uintptr_t*>(place) == word;
+  __attribute__((noinline, cold, no_sanitize_address)) static uintptr_t word_at(uintptr_t place) noexcept {
+    return *reinterpret_cast<const volatile uintptr_t*>(place);
   }
 
   static _Unwind_Reason_Code visit(_Unwind_Context* context, void* data) noexcept {
     unwinding& u = *static_cast<unwinding*>(data);
     const uintptr_t code = _Unwind_GetIP(context), stack = _Unwind_GetCFA(context);
     if (u.frame_begin != 0) {
+      if (u.level-- != 0) return _URC_NO_REASON;
       u.caller = code;
       u.frame_end = stack;
       return _URC_NORMAL_STOP;

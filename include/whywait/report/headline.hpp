@@ -59,7 +59,8 @@ inline std::string quiet_words(const result& r, const text_options& o) {
   if (r.run.unseen_seconds > 0.1 * r.run.seconds) return hardly_seen(r.run, share);
   const std::string waiting =
       base::percent(share) + " of " + base::rank_time() + " is waiting (" + base::duration(r.run.waiting_seconds) + ")";
-  if (nothing_worth_changing(r, o)) return waiting + ": nothing worth changing here.";
+  if (nothing_worth_changing(r, o))
+    return waiting + ": nothing worth changing here" + (r.run.threads_only ? ", but " + loops_words() + "." : ".");
   return waiting + instead_words(first_objection(r, o));
 }
 

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
 namespace whywait {
@@ -22,37 +21,57 @@ inline bool is_of_library(const std::string& file) {
 namespace detail {
 
 /// Replaces a line of inlined library code at `address` by that of the call in the program's code. `unit`: contains the address.
-/// Changes nothing if all of it is library code.
-inline void leave_inlined(const libdw& dw, dwarf_die* unit, std::uint64_t address, std::string& file, int& line) {
-  constexpr int inlined_subroutine = 0x1d;  // DW_TAG_inlined_subroutine
-  constexpr unsigned call_file = 0x58, call_line = 0x59;  // DW_AT_call_file, DW_AT_call_line
-  dwarf_die *innermost = nullptr, *scopes = nullptr;
-  // The scopes around an inlined function are those of its definition; those of its entry are the calls.
-  const int found = dw.getscopes(unit, address, &innermost);
-  const int count = found > 0 ? dw.getscopes_die(&innermost[0], &scopes) : 0;
-  std::free(innermost);
-  dwarf_files* files = nullptr;
-  std::size_t file_count = 0;
-  if (count > 0 && dw.getsrcfiles(unit, &files, &file_count) == 0) {
-    const auto number = [&](dwarf_die& of, unsigned name) {
-      dwarf_attribute read;
-      std::uint64_t value = 0;
-      dwarf_attribute* const a = dw.attr(&of, name, &read);
-      return a != nullptr && dw.formudata(a, &value) == 0 ? value : 0;
-    };
-    for (int i = 0; i != count; ++i) {  // from the inside to the outside
-      if (dw.tag(&scopes[i]) != inlined_subroutine) continue;
-      const std::uint64_t from = number(scopes[i], call_file), at = number(scopes[i], call_line);
-      const char* const name =
-          from < file_count ? dw.filesrc(files, static_cast<std::size_t>(from), nullptr, nullptr) : nullptr;
-      if (name == nullptr || at == 0 || is_of_library(name)) continue;
-      file = name;
-      line = static_cast<int>(at);
-      break;
-    }
+/// Changes nothing if all of it is library code. Looks into functions that do not contain the address: those that the compiler makes
+/// of parallel regions are nested in them.
+class inlined_call {
+ public:
+  inlined_call(const libdw& dw, dwarf_die* unit, std::uint64_t address, std::string& file, int& line)
+      : dw_(dw), address_(address), file_(file), line_(line) {
+    if (dw_.getsrcfiles(unit, &files_, &file_count_) == 0) find(unit);
   }
-  std::free(scopes);
-}
+
+ private:
+  /// Whether a scope inside of `scope` contains the address.
+  bool find(dwarf_die* scope) {
+    enum { lexical_block = 0x0b, inlined_subroutine = 0x1d, subprogram = 0x2e, name_space = 0x39 };  // DW_TAG_
+    dwarf_die inner;
+    if (dw_.child(scope, &inner) != 0) return false;
+    do {
+      const int tag = dw_.tag(&inner);
+      if (tag != lexical_block && tag != inlined_subroutine && tag != subprogram && tag != name_space) continue;
+      const bool contains = tag != name_space && dw_.haspc(&inner, address_) > 0;
+      if (!contains && tag == inlined_subroutine) continue;
+      if (!find(&inner) && !contains) continue;
+      if (tag == inlined_subroutine && !found_) use(inner);
+      return true;
+    } while (dw_.siblingof(&inner, &inner) == 0);
+    return false;
+  }
+  void use(dwarf_die& call) {
+    constexpr unsigned call_file = 0x58, call_line = 0x59;  // DW_AT_
+    const std::uint64_t from = number(call, call_file), at = number(call, call_line);
+    const char* const name =
+        from < file_count_ ? dw_.filesrc(files_, static_cast<std::size_t>(from), nullptr, nullptr) : nullptr;
+    if (name == nullptr || at == 0 || is_of_library(name)) return;
+    file_ = name;
+    line_ = static_cast<int>(at);
+    found_ = true;
+  }
+  std::uint64_t number(dwarf_die& of, unsigned name) const {
+    dwarf_attribute read;
+    std::uint64_t value = 0;
+    dwarf_attribute* const a = dw_.attr(&of, name, &read);
+    return a != nullptr && dw_.formudata(a, &value) == 0 ? value : 0;
+  }
+
+  const libdw& dw_;
+  const std::uint64_t address_;
+  std::string& file_;
+  int& line_;
+  dwarf_files* files_ = nullptr;
+  std::size_t file_count_ = 0;
+  bool found_ = false;
+};
 
 }  // namespace detail
 

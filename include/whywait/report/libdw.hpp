@@ -58,8 +58,8 @@ struct libdw {
   dwarf_line* (*getsrc_die)(dwarf_die*, std::uint64_t address) = nullptr;
   int (*lineno)(dwarf_line*, int* line) = nullptr;
   const char* (*linesrc)(dwarf_line*, std::uint64_t*, std::uint64_t*) = nullptr;
-  int (*getscopes)(dwarf_die* unit, std::uint64_t address, dwarf_die** scopes) = nullptr;
-  int (*getscopes_die)(dwarf_die* inner, dwarf_die** scopes) = nullptr;
+  int (*child)(dwarf_die*, dwarf_die* result) = nullptr;
+  int (*siblingof)(dwarf_die*, dwarf_die* result) = nullptr;
   int (*tag)(dwarf_die*) = nullptr;
   dwarf_attribute* (*attr)(dwarf_die*, unsigned name, dwarf_attribute* result) = nullptr;
   int (*formudata)(dwarf_attribute*, std::uint64_t* result) = nullptr;
@@ -80,11 +80,11 @@ struct libdw {
         find(handle, "dwfl_lineinfo", lineinfo) && find(handle, "dwfl_module_addrname", module_addrname) &&
         find(handle, "dwfl_module_nextcu", module_nextcu) && find(handle, "dwarf_haspc", haspc) &&
         find(handle, "dwarf_getsrc_die", getsrc_die) && find(handle, "dwarf_lineno", lineno) &&
-        find(handle, "dwarf_linesrc", linesrc) && find(handle, "dwarf_getscopes", getscopes) &&
-        find(handle, "dwarf_getscopes_die", getscopes_die) && find(handle, "dwarf_tag", tag) &&
-        find(handle, "dwarf_attr", attr) && find(handle, "dwarf_formudata", formudata) &&
-        find(handle, "dwarf_getsrcfiles", getsrcfiles) && find(handle, "dwarf_filesrc", filesrc) &&
-        find(handle, "dwfl_linux_proc_find_elf", find_elf) && find(handle, "dwfl_build_id_find_debuginfo", find_debuginfo) &&
+        find(handle, "dwarf_linesrc", linesrc) && find(handle, "dwarf_child", child) &&
+        find(handle, "dwarf_siblingof", siblingof) && find(handle, "dwarf_tag", tag) && find(handle, "dwarf_attr", attr) &&
+        find(handle, "dwarf_formudata", formudata) && find(handle, "dwarf_getsrcfiles", getsrcfiles) &&
+        find(handle, "dwarf_filesrc", filesrc) && find(handle, "dwfl_linux_proc_find_elf", find_elf) &&
+        find(handle, "dwfl_build_id_find_debuginfo", find_debuginfo) &&
         find(handle, "dwfl_offline_section_address", section_address);
     ::dlclose(handle);
     return complete;

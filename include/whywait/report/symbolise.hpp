@@ -62,7 +62,7 @@ class symboliser {
     std::uint64_t bias = 0;
     for (detail::dwarf_die* unit = nullptr; module != nullptr && (unit = dw_.module_nextcu(module, unit, &bias)) != nullptr;) {
       if (dw_.haspc(unit, inside - bias) <= 0) continue;
-      detail::leave_inlined(dw_, unit, inside - bias, out.file, out.line);
+      detail::inlined_call(dw_, unit, inside - bias, out.file, out.line);
       break;
     }
     return out;

@@ -96,6 +96,9 @@ inline bool nothing_worth_changing(const result& r, const text_options& o = {}) 
   return first_objection(r, o) == objection::none && r.problems.empty() && r.verdict.empty();
 }
 
+/// What holds against a good efficiency of threads, whatever was recorded.
+inline std::string loops_words() { return "code that waits by reading a variable in a loop counts as work"; }
+
 /// What is said about the waiting in place of "nothing worth changing".
 inline const char* instead_words(objection o) noexcept {
   switch (o) {
@@ -105,7 +108,7 @@ inline const char* instead_words(objection o) noexcept {
     case objection::not_understood: return ", as far as the run is understood.";
     case objection::other_worlds: return ": ranks wait for processes of another world, not for each other.";
     case objection::files: return ": the ranks hardly wait for each other, but for files.";
-    case objection::asleep: return ": the threads hardly wait for each other, but sleep.";
+    case objection::asleep: return ": the threads hardly wait for each other, but sleep or yield the processor.";
     case objection::outside: return ": the threads hardly wait for each other, but for something else.";
     case objection::efficiency:
       return base::ranks_are_threads() ? ": the threads hardly wait, but the run is not efficient."
@@ -152,12 +155,13 @@ inline std::string files_words(const result& r) {
          ") is input and output: " + calls_text(r.files.calls);
 }
 
-/// "96 % of thread time (0.3 s) is asleep, which counts as code: usleep in backoff (app.cpp:12), ..."; empty below 1 %.
+/// "96 % of thread time (0.3 s) is asleep or yields the processor, which counts as code: usleep in backoff (app.cpp:12), ..."; empty below
+/// 1 %. It may also be a loop that waits.
 inline std::string asleep_words(const result& r) {
   const double share = share_of(r.asleep, r.run.location_seconds);
   if (share < least_mpi_time) return {};
   return base::percent(share) + " of " + base::rank_time() + " (" + base::duration(r.asleep.seconds) +
-         ") is asleep, which counts as code: " + calls_text(r.asleep.calls);
+         ") is asleep or yields the processor, which counts as code: " + calls_text(r.asleep.calls);
 }
 
 /// "42 % of thread time (0.3 s) waits for input, ...: read in evaluate (app.cpp:12), ..."; empty below 1 %.
@@ -242,8 +246,9 @@ inline std::string no_verdict_words(const result& r) {
   for (const wait_entry& w : r.waits)
     for (const advice_entry& a : w.advice) most = std::max(most, a.saving_seconds);
   for (const advice_entry& a : r.problems) most = std::max(most, a.saving_seconds);
-  const std::string none = "no verdict: no change is known that would shorten the run by 2 % or more";
-  return most > 0 && most < r.run.seconds ? none + "; the best advice below saves at most " + base::duration(most, 2) : none;
+  std::string none = "no verdict: no change is known that would shorten the run by 2 % or more";
+  if (most > 0 && most < r.run.seconds) none += "; the best advice below saves at most " + base::duration(most, 2);
+  return r.run.threads_only ? none + "; " + loops_words() : none;
 }
 
 /// Stands under figures that the time that is not understood weakens.

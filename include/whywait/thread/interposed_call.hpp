@@ -4,14 +4,13 @@
 #include <whywait/core/registry.hpp>
 #include <whywait/record/call_facts.hpp>
 #include <whywait/record/location.hpp>
+#include <whywait/thread/code_owner.hpp>
 #include <whywait/thread/slow_calls.hpp>
 #include <whywait/thread/watch_table.hpp>
 #include <whywait/thread/watches.hpp>
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdint.h>
-#include <string.h>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -25,11 +24,10 @@ __attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_l
 
 /// What interposed calls share. One per module that interposes; 1.75 MiB of address space, touched as it fills.
 struct interposed_state {
-  static constexpr uint32_t lock_room = 1u << 14, condition_room = 1u << 12, event_room = 1u << 13, caller_room = 1u << 10;
+  static constexpr uint32_t lock_room = 1u << 14, condition_room = 1u << 12, event_room = 1u << 13;
   watch_table<lock_watch, lock_room> locks;
   watch_table<condition_watch, condition_room> conditions;
   watch_table<event_watch, event_room> events;
-  uint64_t callers[caller_room];  ///< return addresses * 4 + code_owner
 };
 __attribute__((visibility("hidden"))) inline interposed_state interposed;
 
@@ -40,38 +38,10 @@ inline uint64_t key_of(const volatile void* address, object_kind kind) noexcept 
   return key_of(reinterpret_cast<uintptr_t>(address), kind);
 }
 
-/// Whose code calls an interposed function.
-enum class code_owner : uint64_t {
-  program,
-  run_time,  ///< MPI, OpenMP and what they are made of: waits of their threads are not those of the program
-  cxx_library  ///< its caller is of interest
-};
-inline code_owner owner_of_module(const char* path) noexcept {
-  if (path == nullptr) return code_owner::program;
-  const char* const slash = strrchr(path, '/');
-  const char* const name = slash != nullptr ? slash + 1 : path;
-  static constexpr const char* run_time[] = {
-      "libmpi", "libopen-rte", "libopen-pal", "libprrte",   "libpmi",  "libmca_", "mca_",    "libucp",  "libucs",    "libuct",
-      "libucm", "libfabric",   "libpsm",      "libibverbs", "libomp.", "libomp5", "libiomp", "libgomp", "libwhywait"};
-  for (const char* const known : run_time)
-    if (strncmp(name, known, strlen(known)) == 0) return code_owner::run_time;
-  return strncmp(name, "libstdc++", 9) == 0 || strncmp(name, "libc++", 6) == 0 ? code_owner::cxx_library : code_owner::program;
+inline bool is_foreign(const void* address) noexcept {
+  const code_owner owner = owner_of(address);
+  return owner == code_owner::run_time || owner == code_owner::whywait;
 }
-__attribute__((noinline, cold)) inline code_owner find_owner(const void* address, uint64_t& place) noexcept {
-  Dl_info info;
-  const code_owner owner = dladdr(address, &info) != 0 ? owner_of_module(info.dli_fname) : code_owner::program;
-  __atomic_store_n(&place, reinterpret_cast<uintptr_t>(address) << 2 | static_cast<uint64_t>(owner), __ATOMIC_RELAXED);
-  return owner;
-}
-/// About 1 ns; 1 us for a new address.
-inline code_owner owner_of(const void* address) noexcept {
-  const uint64_t wanted = reinterpret_cast<uintptr_t>(address) << 2;
-  uint64_t& place = interposed.callers[(wanted * 0x9e3779b97f4a7c15u) >> 54];
-  const uint64_t known = __atomic_load_n(&place, __ATOMIC_RELAXED);
-  return __builtin_expect((known & ~uint64_t(3)) == wanted, 1) ? static_cast<code_owner>(known & 3)
-                                                               : find_owner(address, place);
-}
-inline bool is_foreign(const void* address) noexcept { return owner_of(address) == code_owner::run_time; }
 
 /// Counts a call of the calling thread, once that is recorded, but none that the recorder makes. About 1 ns.
 __attribute__((always_inline)) inline void count_call() noexcept {

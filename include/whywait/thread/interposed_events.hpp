@@ -2,6 +2,7 @@
 #define WHYWAIT_THREAD_INTERPOSED_EVENTS_HPP
 
 #include <whywait/core/mpi_calls.hpp>
+#include <whywait/thread/gomp_runtime.hpp>
 #include <whywait/thread/interposed_call.hpp>
 #include <whywait/thread/next_function.hpp>
 #include <whywait/thread/slow_calls.hpp>
@@ -223,7 +224,7 @@ inline void* run_thread(void* given) {
   return start.routine(start.argument);
 }
 
-/// Two callers of the function that contains `address`.
+/// The caller of the function that contains `address`, and the first one further out that is no function of the C++ library.
 struct outer_callers {
   const void* address;
   const void* found[2] = {};
@@ -235,9 +236,13 @@ struct outer_callers {
   static _Unwind_Reason_Code visit(_Unwind_Context* context, void* data) noexcept {
     outer_callers& of = *static_cast<outer_callers*>(data);
     const void* const code = reinterpret_cast<const void*>(_Unwind_GetIP(context));
-    if (of.passed >= 0) of.found[of.passed++] = code;
-    else if (code == of.address) of.passed = 0;
-    return of.passed == 2 ? _URC_NORMAL_STOP : _URC_NO_REASON;
+    if (of.passed < 0) {
+      if (code == of.address) of.passed = 0;
+      return _URC_NO_REASON;
+    }
+    of.found[of.passed != 0 ? 1 : 0] = code;
+    const bool goes_on = of.passed == 0 || is_between(owner_of(code));
+    return goes_on && ++of.passed <= record::call_site_table::most_levels ? _URC_NO_REASON : _URC_NORMAL_STOP;
   }
 };
 
@@ -245,18 +250,17 @@ struct outer_callers {
 /// is better. Its constructor may be inlined or not.
 inline sync_site place_of_thread(const sync_site& site, void* (*routine)(void*)) noexcept {
   const char* const code = reinterpret_cast<const char*>(routine);
-  if (owner_of(code) != code_owner::cxx_library)
-    return {site.call, code + 1, site.frame};  // places of calls are return addresses
-  if (owner_of(site.address) != code_owner::cxx_library) return site;
+  if (!is_of_library(owner_of(code))) return {site.call, code + 1, site.frame};  // places of calls are return addresses
+  if (!is_of_library(owner_of(site.address))) return site;
   outer_callers callers{site.address};
   callers.find();
   return callers.found[0] != nullptr ? sync_site{site.call, callers.found[0], site.frame, callers.found[1]} : site;
 }
 
-/// `create(routine, argument)` creates a thread.
+/// `create(routine, argument)` creates a thread. One of a team of OpenMP is recorded from the region on that it runs.
 template <class Create>
 int create_thread(const sync_site& site, void* (*routine)(void*), void* argument, Create create) noexcept {
-  if (recorder() == nullptr) return create(routine, argument);
+  if (recorder() == nullptr || gomp::creates_members(site.address)) return create(routine, argument);
   auto* const start = static_cast<thread_start*>(malloc(sizeof(thread_start)));
   if (start == nullptr) return create(routine, argument);
   *start = {routine, argument, 0, site, passes_on || is_foreign(site.address)};

@@ -66,13 +66,14 @@
     (queue, from, size, priority), -1)                                                                                        \
   X(mq_timedsend, int, mq_timedsend, (mqd_t queue, const char* from, size_t size, unsigned priority, const timespec* limit),  \
     (queue, from, size, priority, limit), -1)
-// Those in which it only sleeps.
+// Those in which it only sleeps, or lets other threads have its processor.
 #define WHYWAIT_SLEEP_CALLS(X)                                                                                                \
   X(nanosleep, int, nanosleep, (const timespec* time, timespec* left), (time, left), -1)                                      \
   X(clock_nanosleep, int, clock_nanosleep, (clockid_t clock, int flags, const timespec* time, timespec* left),                \
     (clock, flags, time, left), -1)                                                                                           \
   X(usleep, int, usleep, (useconds_t time), (time), -1)                                                                       \
-  X(sleep, unsigned, sleep, (unsigned time), (time), -1)
+  X(sleep, unsigned, sleep, (unsigned time), (time), -1)                                                                      \
+  X(sched_yield, int, sched_yield, (), (), -1)
 // Those that pthread_kill may end.
 #define WHYWAIT_SIGNAL_CALLS(X)                                                                                               \
   X(sigwait, int, sigwait, (const sigset_t* set, int* number), (set, number), -1)                                             \

@@ -9,6 +9,7 @@
 #include <whywait/record/counted_code.hpp>
 #include <whywait/record/location.hpp>
 #include <whywait/record/open_calls.hpp>
+#include <whywait/thread/code_owner.hpp>
 #include <whywait/thread/slow_calls.hpp>
 
 #include <stdint.h>
@@ -45,12 +46,19 @@ __attribute__((noinline, cold)) inline void decide_least(const core::registry& r
   __atomic_store_n(&run.least_ticks, static_cast<uint64_t>(us * scarce), __ATOMIC_RELAXED);
 }
 
+/// A caller: where functions of the C++ library are not inlined, the program's own code is further out.
+struct caller_of_library : record::caller {
+  static bool goes_on(const record::call_site& site) noexcept {
+    return (site.level != 0 || is_of_library(owner_of(site.address))) && is_between(owner_of(site.caller));
+  }
+};
+
 /// A call site with a caller that is not read from the stack.
 struct known_caller {
   const void* address;
   const void* caller;
   const void* read(const record::call_site::return_slot&) const noexcept { return caller; }
-  record::found_caller find() const noexcept { return {caller, {}}; }
+  record::found_caller find(uint32_t) const noexcept { return {caller, {}}; }
 };
 
 }  // namespace detail
@@ -78,9 +86,13 @@ class sync_call {
     run_ = run;
     at_ = at;
     facts_ = facts;
-    number_ = site.outer == nullptr
-                  ? facts->sites.find_or_add(record::caller{site.address, site.frame}, site.call, at->path)
-                  : facts->sites.find_or_add(detail::known_caller{site.address, site.outer}, site.call, at->path);
+    if (site.outer != nullptr || gomp::is_member_code(site.address)) {
+      const void* const address = site.outer != nullptr ? site.address : gomp::region_place;
+      number_ = facts->sites.find_or_add(detail::known_caller{address, site.outer}, site.call, at->path);
+      return;
+    }
+    const detail::caller_of_library from{{site.address, site.frame}};
+    number_ = facts->sites.find_outer(facts->sites.find_or_add(from, site.call, at->path), from, at->path);
   }
   ~sync_call() {
     if (open_) withdraw();  // its thread was cancelled

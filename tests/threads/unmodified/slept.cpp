@@ -280,6 +280,9 @@ void lifecycle() {
 
 NOT_INLINED void asleep() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
 NOT_INLINED void asleep_short() { usleep(20000); }
+NOT_INLINED void yielding() {  // a loop that waits, as far as a program can tell
+  for (const steady::time_point begin = steady::now(); seconds_between(begin, steady::now()) < 0.02;) std::this_thread::yield();
+}
 NOT_INLINED void polled() { poll(nullptr, 0, 20); }
 NOT_INLINED void selected() {
   timeval limit = {0, 20000};
@@ -400,6 +403,7 @@ void outside() {
                {"take_lock_of_child", take_lock_of_child},
                {"asleep", asleep},
                {"asleep_short", asleep_short},
+               {"yielding", yielding},
                {"polled", polled},
                {"selected", selected},
                {"wait_for_no_signal", wait_for_no_signal},

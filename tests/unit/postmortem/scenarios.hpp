@@ -50,7 +50,7 @@ void sync_records(std::uint64_t count) {
 struct scenario_call {
   const void* address;
   const void* read(const calls::call_site::return_slot&) const noexcept { return nullptr; }
-  calls::found_caller find() const noexcept { return {}; }
+  calls::found_caller find(std::uint32_t) const noexcept { return {}; }
 };
 
 /// One rank of a program with two ranks, without MPI. Rank 0 computes for 20 ms, then sends; rank 1 receives at once.

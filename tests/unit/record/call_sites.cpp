@@ -27,7 +27,7 @@ const void* address(std::uintptr_t n) { return reinterpret_cast<const void*>(n);
 struct only_address {
   const void* address;
   const void* read(const call_site::return_slot&) const { return nullptr; }
-  found_caller find() const { return {}; }
+  found_caller find(std::uint32_t) const { return {}; }
 };
 only_address from(std::uintptr_t n) { return {address(n)}; }
 
@@ -36,13 +36,13 @@ struct fake_frame {
   const void* address;
   const void* word;
   const void* truth;
-  std::uint32_t offset = 24;
+  std::uint16_t offset = 24;
   int* unwound = nullptr;
 
   const void* read(const call_site::return_slot& slot) const {
     return slot.base == call_site::return_slot::none ? nullptr : word;
   }
-  found_caller find() const {
+  found_caller find(std::uint32_t) const {
     if (unwound != nullptr) ++*unwound;
     if (truth == nullptr) return {};
     return {truth, {offset, call_site::return_slot::frame}};
@@ -237,5 +237,71 @@ TEST_CASE("beyond the capacity of the table callers share number 0") {
   CHECK(table.count(called_from(200, &unwound), mpi_call::Wait, outside, 1) == 0);
   CHECK(table.count(called_from(100, &unwound), mpi_call::Wait, outside, 1) == 1);
   CHECK(unwound == 1);
+  table.release();
+}
+
+namespace {
+// A call through functions of a library, which are below 1000: callers from the inside to the outside, as words on the stack.
+struct fake_stack {
+  const void* address;
+  std::vector<std::uintptr_t> callers;
+  int* unwound;
+  std::uintptr_t truth = 0;  // of the outermost caller, if it is not the word
+
+  const void* read(const call_site::return_slot& slot) const {
+    return slot.base == call_site::return_slot::none ? nullptr : ::address(callers[slot.offset / 8 - 1u]);
+  }
+  found_caller find(std::uint32_t level) const {
+    ++*unwound;
+    if (level >= callers.size()) return {};
+    const bool last = level + 1 == callers.size();
+    return {::address(last && truth != 0 ? truth : callers[level]),
+            {static_cast<std::uint16_t>(8 * (level + 1)), call_site::return_slot::frame}};
+  }
+  static bool goes_on(const call_site& site) { return reinterpret_cast<std::uintptr_t>(site.caller) < 1000; }
+};
+std::vector<std::uintptr_t> frames(const call_site_table& table, std::uint32_t number) {
+  const void* all[call_site_table::most_levels + 2];
+  std::vector<std::uintptr_t> found;
+  for (std::uint32_t i = 0, count = table.frames(number, all); i != count; ++i)
+    found.push_back(reinterpret_cast<std::uintptr_t>(all[i]));
+  return found;
+}
+}  // namespace
+
+TEST_CASE("calls through functions of a library are distinguished by the first callers outside of it") {
+  call_site_table table;
+  REQUIRE(table.open());
+  const fake_path outside{{}};
+  int unwound = 0;
+  const auto number = [&](std::vector<std::uintptr_t> callers, std::uintptr_t truth = 0) {
+    const fake_stack from{address(16), std::move(callers), &unwound, truth};
+    return table.find_outer(table.find_or_add(from, mpi_call::Wait, outside), from, outside);
+  };
+  const std::vector<std::vector<std::uintptr_t>> chains = {
+      {100, 200, 1000}, {100, 200, 2000}, {100, 201, 1000}, {101, 200, 1000}, {3000}};
+  std::vector<std::uint32_t> numbers;
+  for (const auto& chain : chains) numbers.push_back(number(chain));
+  const int once = unwound;
+  for (int turn = 0; turn != 3; ++turn)
+    for (std::size_t i = 0; i != chains.size(); ++i) {
+      CHECK(number(chains[i]) == numbers[i]);
+      std::vector<std::uintptr_t> all = {16};
+      all.insert(all.end(), chains[i].begin(), chains[i].end());
+      CHECK(frames(table, numbers[i]) == all);
+      for (std::size_t other = 0; other != i; ++other) CHECK(numbers[other] != numbers[i]);
+    }
+  CHECK(unwound == once);
+  SUBCASE("a word that the unwinder does not confirm is no caller, and later calls have none there") {
+    const auto unknown = number({100, 200, 4000}, 5000);
+    CHECK(frames(table, unknown) == std::vector<std::uintptr_t>{16, 100, 200, 0});
+    CHECK(number({100, 200, 1000}) == unknown);
+    CHECK(number({100, 201, 1000}) == numbers[2]);
+  }
+  SUBCASE("a chain without end") {
+    const auto deep = number(std::vector<std::uintptr_t>(100, 7));
+    CHECK(frames(table, deep).size() == call_site_table::most_levels + 2);
+    CHECK(number(std::vector<std::uintptr_t>(100, 7)) == deep);
+  }
   table.release();
 }

@@ -123,6 +123,58 @@ TEST_CASE("the caller of a function with an aligned frame of varying size is nev
   CHECK(calls.wrong == 0);
 }
 
+// Calls through two functions of a library: their callers differ, and so do the frames of the second one.
+namespace {
+struct caller_in_library : caller {
+  static bool goes_on(const call_site& site) { return site.level < 1; }
+};
+const void* outer_truth = nullptr;
+
+__attribute__((noinline)) int library_wrapper() {
+  const caller_in_library from{{__builtin_return_address(0), __builtin_frame_address(0)}};
+  call_site_table& table = checked->table;
+  const std::uint32_t number = table.find_outer(table.find_or_add(from, mpi_call::Wait, no_regions{}), from, no_regions{});
+  const void* all[call_site_table::most_levels + 2];
+  const std::uint32_t count = table.frames(number, all);
+  ++checked->made;
+  if (all[count - 1] != nullptr)
+    ++(count == 3 && all[1] == checked->truth && all[2] == outer_truth ? checked->known : checked->wrong);
+  return static_cast<int>(count);
+}
+__attribute__((noinline)) int inner_function(int bytes) {
+  unsigned char buffer[48];
+  std::memset(buffer, bytes, sizeof buffer);
+  checked->truth = __builtin_return_address(0);
+  const int result = library_wrapper();
+  sink = buffer[bytes % 48];
+  return result;
+}
+__attribute__((noinline)) int small_function(int bytes) {
+  outer_truth = __builtin_return_address(0);
+  return inner_function(bytes) + 1;
+}
+__attribute__((noinline)) int large_function(int bytes) {
+  unsigned char buffer[400];
+  std::memset(buffer, bytes, sizeof buffer);
+  outer_truth = __builtin_return_address(0);
+  const int result = inner_function(bytes);
+  sink = buffer[bytes % 400];
+  return result;
+}
+__attribute__((noinline)) int small_or_large(int bytes) {
+  return bytes % 16 == 0 ? small_function(bytes) + 1 : large_function(bytes) + 2;
+}
+}  // namespace
+
+TEST_CASE("callers further out are found, or not known, and never wrong") {
+  const wrapped_calls& calls = calls_by(&small_or_large);
+  CHECK(calls.made == 800);
+  CHECK(calls.wrong == 0);
+#if defined(__x86_64__)
+  CHECK(calls.known == 800);
+#endif
+}
+
 TEST_CASE("a frame pointer far from the frame of the wrapper is not followed") {
   std::uintptr_t stack[4] = {0, 1, 2, 3};
   const caller from{nullptr, stack};

@@ -65,16 +65,18 @@ TEST_CASE("an efficiency below 90 %, or none, is not fine") {
 
 TEST_CASE("threads that mostly sleep are not fine, and the report says where they sleep") {
   reports::result r = fine();
+  CHECK_FALSE(contains(reports::detail::quiet_words(r, {}), "reading a variable in a loop"));
   r.run.threads_only = true;
   r.asleep.seconds = 0.099 * r.run.location_seconds;
   CHECK(judge(r) == objection::none);
+  CHECK(contains(reports::detail::quiet_words(r, {}), "code that waits by reading a variable in a loop counts as work"));
   r.asleep.seconds = 0.11 * r.run.location_seconds;
   whywait::base::place where;
   where.name = "usleep in backoff (app.cpp:12)";
   r.asleep.calls.push_back({where, 5, r.asleep.seconds, 0});
   CHECK(judge(r) == objection::asleep);
   CHECK(contains(reports::text_of(r), "11 % of thread time"));
-  CHECK(contains(reports::text_of(r), "is asleep, which counts as code: "));
+  CHECK(contains(reports::text_of(r), "is asleep or yields the processor, which counts as code: "));
   CHECK(contains(reports::json_of(r), "\"asleep\": {"));
 }
 

@@ -53,7 +53,7 @@ class thread_time {
   finalize::site_times sites_;
 };
 
-/// Time in calls that only sleep (interposed_outside.hpp).
+/// Time in calls that only sleep or yield the processor (interposed_outside.hpp).
 inline thread_time time_asleep(const finalize::process_records& all) {
   thread_time asleep;
   for (std::size_t t = 0; t != all.threads.size(); ++t) {
@@ -62,7 +62,8 @@ inline thread_time time_asleep(const finalize::process_records& all) {
     for (std::uint32_t i = 1; sites != nullptr && i < sites->size() && i < keys.size(); ++i) {
       const record::call_site& site = (*sites)[i];
       if (site.call != core::mpi_call::nanosleep && site.call != core::mpi_call::clock_nanosleep &&
-          site.call != core::mpi_call::usleep && site.call != core::mpi_call::sleep) {
+          site.call != core::mpi_call::usleep && site.call != core::mpi_call::sleep &&
+          site.call != core::mpi_call::sched_yield) {
         continue;
       }
       asleep.add(t, keys[i], static_cast<std::int64_t>(static_cast<double>(site.ticks) * all.history.clock.ns_per_tick),
