@@ -3435,7 +3435,7 @@ class call_site_table {
   static constexpr uint32_t capacity = 1u << 16;
   static constexpr uint32_t most_depth = 64;
   static constexpr uint32_t most_callers = 64;  ///< of one address, path and call; further ones count as not known
-  static constexpr uint8_t most_levels = 12;
+  static constexpr uint8_t most_levels = 24;
 
   /// Reserves address space (about 21 MB, touched as it fills). False if there is none.
   /// `keeper`: keeps the sites for a reader after a crash, and in `modules` their modules; null: they are not kept.
@@ -17529,19 +17529,22 @@ __attribute__((noinline, cold)) inline void* find_of_caller(const char* name, co
       place = &each;
   }
   void* found = dlsym(RTLD_NEXT, name);
-  Dl_info info;
+  Dl_info info = {};
   if (found == nullptr && dladdr(address, &info) != 0) {
     if (void* const module = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)) {
       found = dlsym(module, name);
       dlclose(module);
     }
   }
+  Dl_info own = {};
+  if (found != nullptr && dladdr(found, &info) != 0 && dladdr(&no_runtime, &own) != 0 && info.dli_fbase == own.dli_fbase)
+    found = nullptr;  // it would call itself
   if (found == nullptr) {
     core::warn("no library has ", name, ", which whywait passes on; is the OpenMP runtime linked statically?");
     abort();
   }
   // A runtime that was loaded and closed again would leave pointers to nothing here.
-  if (dladdr(found, &info) != 0) dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
   if (place != nullptr) __atomic_store_n(&place->function, found, __ATOMIC_RELEASE);
   return found;
 }
