@@ -27,7 +27,7 @@ MAY_INCLUDE = {
     "comparison": {"core", "base", "models", "report"},
     "coverage/names": {"core", "base", "explain", "report"},
     "data/analysis": {"core", "base", "explain"},
-    "data/report": {"core", "base", "explain", "data/analysis", "report"},
+    "data/report": {"core", "base", "explain", "rules", "data/analysis", "report"},
     # both storeys, for the end of a run
     "finalize": {"core", "record", "mpi", "thread", "data/marks", "base", "explain", "clocks", "rules", "whatif", "report",
                  "coverage/names"},

@@ -37127,6 +37127,7 @@ struct shared_data {
 struct far_data {
   core::stable_key block = 0;
   std::string data, place;
+  std::string code;  ///< the block with its code location
   std::int32_t rank = 0, thread = 0;
   std::int32_t node = 0;  ///< where the thread ran
   std::int32_t pages_node = 0;  ///< where most of the pages are
@@ -37136,7 +37137,7 @@ struct far_data {
 /// What the analysis of registered data found that can make a block slow.
 struct data_facts {
   base::vector<shared_data> shared;  ///< of one block the most important first
-  base::vector<far_data> far;
+  base::vector<far_data> far;  ///< most bytes first
 };
 
 }  // namespace rules
@@ -37223,16 +37224,29 @@ namespace rules {
 
 namespace detail {
 
-/// The share of a wait of which the location is one of those that `is` accepts.
-template <class Is>
-double share_of(const base::vector<explain::location_share>& all, Is&& is) {
-  std::int64_t sum = 0, some = 0;
-  for (const explain::location_share& s : all) {
-    sum += s.ns;
-    if (s.rank >= 0 && is(s)) some += s.ns;
+/// Some locations: threads of any rank, or those that use an array from another node in a block.
+struct some_locations {
+  std::uint64_t threads = 0;
+  const data_facts* known = nullptr;
+  const far_data* like = nullptr;
+
+  bool has(const explain::location_share& s) const noexcept {
+    if (s.rank < 0) return false;
+    if (like == nullptr) return (threads >> (s.thread < 63 ? s.thread : 63) & 1) != 0;
+    for (const far_data& d : known->far)
+      if (d.block == like->block && d.data == like->data && d.rank == s.rank && d.thread == s.thread) return true;
+    return false;
   }
-  return sum > 0 ? static_cast<double>(some) / static_cast<double>(sum) : 0;
-}
+  /// Whether they are at least half of a side of a wait.
+  bool are_most_of(const base::vector<explain::location_share>& side) const noexcept {
+    std::int64_t all = 0, some = 0;
+    for (const explain::location_share& s : side) {
+      all += s.ns;
+      some += has(s) ? s.ns : 0;
+    }
+    return some > 0 && 2 * some >= all;
+  }
+};
 
 /// Whether both sides did as many units of work; false if the program does not count them.
 inline bool same_work(const explain::residual_term& t) noexcept {
@@ -37259,27 +37273,18 @@ inline std::string late_locations(const explain::explanation& e) {
 /// another node, unless the waiting side uses it from another node as well.
 inline void set_data(row_writer& b, const data_facts& known, const explain::explanation& e, core::stable_key block) {
   for (const shared_data& d : known.shared) {
-    const auto among = [](std::uint64_t threads) {
-      return [threads](const explain::location_share& s) { return (threads >> (s.thread < 63 ? s.thread : 63) & 1) != 0; };
-    };
     const bool ranks = d.threads_here == 0;
-    if (d.block != block || (!ranks && 2 * detail::share_of(e.causers, among(d.threads_here)) < 1)) continue;
+    if (d.block != block || (!ranks && !detail::some_locations{d.threads_here}.are_most_of(e.causers))) continue;
     b.set("data", d.data).set("data_place", d.place).set("data_sharing", d.sharing).set("data_users", d.users);
     b.set("late_locations", late_locations(e));
-    b.set("data_waiters", ranks || 2 * detail::share_of(e.waiters, among(d.threads)) >= 1);
+    b.set("data_waiters", ranks || detail::some_locations{d.threads}.are_most_of(e.waiters));
     break;
   }
   for (const far_data& d : known.far) {
-    if (d.block != block) continue;
-    const auto uses = [&](const explain::location_share& s) {
-      for (const far_data& o : known.far)
-        if (o.block == block && o.data == d.data && o.rank == s.rank && o.thread == s.thread) return true;
-      return false;
-    };
-    const auto here = [&d](const explain::location_share& s) { return s.rank == d.rank && s.thread == d.thread; };
-    if (detail::share_of(e.causers, here) <= 0 || 2 * detail::share_of(e.causers, uses) < 1 ||
-        2 * detail::share_of(e.waiters, uses) >= 1)
-      continue;
+    const detail::some_locations users{0, &known, &d};
+    bool late = false;
+    for (const explain::location_share& s : e.causers) late = late || (s.rank == d.rank && s.thread == d.thread);
+    if (d.block != block || !late || !users.are_most_of(e.causers) || users.are_most_of(e.waiters)) continue;
     b.set("late_locations", late_locations(e));
     b.set("far_data", d.data).set("far_place", d.place).set("far_share", d.share);
     b.set("far_node", d.node).set("far_pages_node", d.pages_node);
@@ -65584,6 +65589,10 @@ struct far_use {
 };
 static_assert(std::is_trivially_copyable<far_use>::value, "sent between ranks as bytes");
 
+inline void most_bytes_first(base::pod_vector<far_use>& all) {
+  base::small_stable_sort(all, [](const far_use& a, const far_use& b) { return a.far_bytes > b.far_bytes; });
+}
+
 /// Adds up from which node threads use the pages of arrays, record by record (docs/method.md 2.5). Each page that was looked at
 /// stands for those around it. Not thread safe.
 class page_book {
@@ -65627,7 +65636,7 @@ class page_book {
     base::pod_vector<far_use> out;
     for (const far_use& u : all)
       if (2 * u.far_bytes > u.bytes) out.push_back(u);
-    base::small_stable_sort(out, [](const far_use& a, const far_use& b) { return a.far_bytes > b.far_bytes; });
+    most_bytes_first(out);
     if (out.size() > most_far) out.resize(most_far);
     return out;
   }
@@ -66981,20 +66990,11 @@ struct sharing_entry {
   base::vector<sharing_transition> transitions;
 };
 
-/// An array of which a thread uses more than half from another NUMA node than its own.
-struct far_pages_entry {
-  std::string data;
-  std::string block;  ///< with its code location
-  std::int32_t rank = 0, thread = 0;
-  std::int32_t node = 0, pages_node = 0;  ///< of the thread; of most of the pages that are not there
-  double share = 0;  ///< of the bytes that it used, those on other nodes
-};
-
 /// Why data was sent, and why it was not there already: the part of a report about registered data.
 struct communication {
   base::vector<communication_class> classes;  ///< most waiting first, then most bytes
   base::vector<array_placement> arrays;  ///< most remote first
-  base::vector<far_pages_entry> far_pages;  ///< most bytes first
+  rules::data_facts facts;  ///< also for rules
   base::vector<sharing_entry> sharing;  ///< what several are at at once first, then by misses
 };
 
@@ -67195,12 +67195,6 @@ inline void add_placements(communication& to, const data::placement_report& foun
   for (const std::size_t a : order) to.arrays.push_back(std::move(arrays[a]));
 }
 
-/// Adds the threads that use arrays from another NUMA node. `all`: most bytes first.
-inline void add_far_pages(communication& to, const base::pod_vector<data::far_use>& all, const data_naming& names) {
-  for (const data::far_use& u : all)
-    to.far_pages.push_back({names.data(u.array), names.code(u.block), u.rank, u.thread, u.node, u.pages_node, u.share()});
-}
-
 /// Whether threads are at such data at the same time, so that the hardware moves it to and fro at single accesses: one
 /// miss of such a pattern stands for many.
 inline bool meets(const std::string& pattern) {
@@ -67320,14 +67314,11 @@ inline void add_shared_data(rules::data_facts& to, const sharing_report& found, 
     }
     const auto add = [&](core::stable_key block, std::uint64_t here) {
       if (block == 0) return;
-      const auto known =
-          std::find_if(uses.begin(), uses.end(), [&](const use& u) { return u.array == g.array && u.block == block; });
-      if (known == uses.end()) {
-        uses.push_back({g.array, block, here, users});
-      } else {
-        known->here |= here;
-        known->all |= users;
-      }
+      std::size_t at = 0;
+      while (at != uses.size() && (uses[at].array != g.array || uses[at].block != block)) ++at;
+      if (at == uses.size()) uses.push_back({g.array, block, 0, 0});
+      uses[at].here |= here;
+      uses[at].all |= users;
     };
     for (const node_threads& t : g.graph.threads) {
       const sharing_node& n = found.nodes[t.node];
@@ -67347,8 +67338,8 @@ inline void add_shared_data(rules::data_facts& to, const sharing_report& found, 
 /// Adds the threads that use arrays from another NUMA node. `all`: most bytes first.
 inline void add_far_data(rules::data_facts& to, const base::pod_vector<far_use>& all, const data_naming& names) {
   for (const far_use& u : all)
-    to.far.push_back(
-        {u.block, names.data(u.array), code_text(names.site(u.array)), u.rank, u.thread, u.node, u.pages_node, u.share()});
+    to.far.push_back({u.block, names.data(u.array), code_text(names.site(u.array)), names.code(u.block), u.rank, u.thread,
+                      u.node, u.pages_node, u.share()});
 }
 
 }  // namespace data
@@ -68105,10 +68096,10 @@ inline void write_communication(reports::json_document& out, const communication
   out.end_array().key("distributions").begin_array();
   for (const array_placement& a : all.arrays) detail::write_placement(out, a);
   out.end_array();
-  if (!all.far_pages.empty()) {
+  if (!all.facts.far.empty()) {
     out.key("far_pages").begin_array();
-    for (const far_pages_entry& f : all.far_pages) {
-      out.begin_object().member("data", f.data).member("block", f.block).member("rank", f.rank).member("thread", f.thread);
+    for (const rules::far_data& f : all.facts.far) {
+      out.begin_object().member("data", f.data).member("block", f.code).member("rank", f.rank).member("thread", f.thread);
       out.member("node", f.node).member("pages_node", f.pages_node).member("share", f.share).end_object();
     }
     out.end_array();
@@ -68620,9 +68611,9 @@ class communication_writer {
              (u.better->saving_seconds > 0 ? " (saves at most " + base::duration(u.better->saving_seconds) + ")" : ""));
       }
     }
-    for (const far_pages_entry& f : c_.far_pages)
+    for (const rules::far_data& f : c_.facts.far)
       show("`" + base::printable(f.data) + "`: " + base::percent(f.share) + " of what rank " + std::to_string(f.rank) +
-           (f.thread != 0 ? " thread " + std::to_string(f.thread) : std::string()) + " uses in " + base::printable(f.block) +
+           (f.thread != 0 ? " thread " + std::to_string(f.thread) : std::string()) + " uses in " + base::printable(f.code) +
            " is on NUMA node " + std::to_string(f.pages_node) + "; it runs on node " + std::to_string(f.node));
     if (more != 0) paragraph(base::counted(count(more), "more loop") + " (the JSON file has all)", 8);
   }
@@ -68753,12 +68744,12 @@ class communication_analysis final : public finalize::data_analysis {
     data::communication found;
     data::add_classes(found, classes, named);
     data::add_placements(found, placed, named);
-    data::add_far_pages(found, far, named);
     data::add_sharing(found, nodes, options_, "rank", named);
     data::add_sharing(found, shared, options_, "thread", named);
-    data::add_shared_data(facts, nodes, false, named);
-    data::add_shared_data(facts, shared, true, named);
-    data::add_far_data(facts, far, named);
+    data::add_shared_data(found.facts, nodes, false, named);
+    data::add_shared_data(found.facts, shared, true, named);
+    data::add_far_data(found.facts, far, named);
+    facts = found.facts;
     return std::make_shared<data::communication_section>(std::move(found));
   }
 
@@ -68813,7 +68804,7 @@ class communication_analysis final : public finalize::data_analysis {
                    while (!from.empty()) all.push_back(from.get<data::far_use>());
                  });
     if (process_.rank != 0) all.clear();
-    base::small_stable_sort(all, [](const data::far_use& a, const data::far_use& b) { return a.far_bytes > b.far_bytes; });
+    data::most_bytes_first(all);
     return all;
   }
 

@@ -21,16 +21,29 @@ namespace rules {
 
 namespace detail {
 
-/// The share of a wait of which the location is one of those that `is` accepts.
-template <class Is>
-double share_of(const base::vector<explain::location_share>& all, Is&& is) {
-  std::int64_t sum = 0, some = 0;
-  for (const explain::location_share& s : all) {
-    sum += s.ns;
-    if (s.rank >= 0 && is(s)) some += s.ns;
+/// Some locations: threads of any rank, or those that use an array from another node in a block.
+struct some_locations {
+  std::uint64_t threads = 0;
+  const data_facts* known = nullptr;
+  const far_data* like = nullptr;
+
+  bool has(const explain::location_share& s) const noexcept {
+    if (s.rank < 0) return false;
+    if (like == nullptr) return (threads >> (s.thread < 63 ? s.thread : 63) & 1) != 0;
+    for (const far_data& d : known->far)
+      if (d.block == like->block && d.data == like->data && d.rank == s.rank && d.thread == s.thread) return true;
+    return false;
   }
-  return sum > 0 ? static_cast<double>(some) / static_cast<double>(sum) : 0;
-}
+  /// Whether they are at least half of a side of a wait.
+  bool are_most_of(const base::vector<explain::location_share>& side) const noexcept {
+    std::int64_t all = 0, some = 0;
+    for (const explain::location_share& s : side) {
+      all += s.ns;
+      some += has(s) ? s.ns : 0;
+    }
+    return some > 0 && 2 * some >= all;
+  }
+};
 
 /// Whether both sides did as many units of work; false if the program does not count them.
 inline bool same_work(const explain::residual_term& t) noexcept {
@@ -57,27 +70,18 @@ inline std::string late_locations(const explain::explanation& e) {
 /// another node, unless the waiting side uses it from another node as well.
 inline void set_data(row_writer& b, const data_facts& known, const explain::explanation& e, core::stable_key block) {
   for (const shared_data& d : known.shared) {
-    const auto among = [](std::uint64_t threads) {
-      return [threads](const explain::location_share& s) { return (threads >> (s.thread < 63 ? s.thread : 63) & 1) != 0; };
-    };
     const bool ranks = d.threads_here == 0;
-    if (d.block != block || (!ranks && 2 * detail::share_of(e.causers, among(d.threads_here)) < 1)) continue;
+    if (d.block != block || (!ranks && !detail::some_locations{d.threads_here}.are_most_of(e.causers))) continue;
     b.set("data", d.data).set("data_place", d.place).set("data_sharing", d.sharing).set("data_users", d.users);
     b.set("late_locations", late_locations(e));
-    b.set("data_waiters", ranks || 2 * detail::share_of(e.waiters, among(d.threads)) >= 1);
+    b.set("data_waiters", ranks || detail::some_locations{d.threads}.are_most_of(e.waiters));
     break;
   }
   for (const far_data& d : known.far) {
-    if (d.block != block) continue;
-    const auto uses = [&](const explain::location_share& s) {
-      for (const far_data& o : known.far)
-        if (o.block == block && o.data == d.data && o.rank == s.rank && o.thread == s.thread) return true;
-      return false;
-    };
-    const auto here = [&d](const explain::location_share& s) { return s.rank == d.rank && s.thread == d.thread; };
-    if (detail::share_of(e.causers, here) <= 0 || 2 * detail::share_of(e.causers, uses) < 1 ||
-        2 * detail::share_of(e.waiters, uses) >= 1)
-      continue;
+    const detail::some_locations users{0, &known, &d};
+    bool late = false;
+    for (const explain::location_share& s : e.causers) late = late || (s.rank == d.rank && s.thread == d.thread);
+    if (d.block != block || !late || !users.are_most_of(e.causers) || users.are_most_of(e.waiters)) continue;
     b.set("late_locations", late_locations(e));
     b.set("far_data", d.data).set("far_place", d.place).set("far_share", d.share);
     b.set("far_node", d.node).set("far_pages_node", d.pages_node);

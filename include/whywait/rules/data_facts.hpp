@@ -26,6 +26,7 @@ struct shared_data {
 struct far_data {
   core::stable_key block = 0;
   std::string data, place;
+  std::string code;  ///< the block with its code location
   std::int32_t rank = 0, thread = 0;
   std::int32_t node = 0;  ///< where the thread ran
   std::int32_t pages_node = 0;  ///< where most of the pages are
@@ -35,7 +36,7 @@ struct far_data {
 /// What the analysis of registered data found that can make a block slow.
 struct data_facts {
   base::vector<shared_data> shared;  ///< of one block the most important first
-  base::vector<far_data> far;
+  base::vector<far_data> far;  ///< most bytes first
 };
 
 }  // namespace rules

@@ -117,7 +117,8 @@ TEST_CASE("facts for rules, text and JSON have the names of what is used from an
   base::place relax;
   relax.name = "relax", relax.file = "field.cpp", relax.line = 40;
   names.add(core::key_of("relax"), relax);
-  whywait::rules::data_facts facts;
+  data::communication all;
+  whywait::rules::data_facts& facts = all.facts;
   data::add_far_data(facts, uses, data::data_naming(names));
   REQUIRE(facts.far.size() == 1);
   CHECK(facts.far[0].block == core::key_of("relax"));
@@ -126,8 +127,6 @@ TEST_CASE("facts for rules, text and JSON have the names of what is used from an
   CHECK(facts.far[0].place == "field.cpp:30");
   CHECK(facts.far[0].thread == 2);
   CHECK(facts.far[0].share == doctest::Approx(0.97));
-  data::communication all;
-  data::add_far_pages(all, uses, data::data_naming(names));
   CHECK(data::communication_text(all, 120) ==
         "\n    where data is, and which ranks need it\n"
         "        `field`: 97 % of what rank 3 thread 2 uses in relax (field.cpp:40) is on NUMA node 0; it runs on node 1\n");

@@ -566,7 +566,7 @@ rules::shared_data counters_shared_in(core::stable_key block, std::uint64_t here
   return {block, "counters", "counters.cpp:12", "false sharing", "threads 1-3", here, all};
 }
 rules::far_data far_field(std::int32_t thread, core::stable_key block = sample::compute) {
-  return {block, "field", "field.cpp:30", 0, thread, 1, 0, 0.97};
+  return {block, "field", "field.cpp:30", "", 0, thread, 1, 0, 0.97};
 }
 
 }  // namespace

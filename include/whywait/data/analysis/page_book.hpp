@@ -31,6 +31,10 @@ struct far_use {
 };
 static_assert(std::is_trivially_copyable<far_use>::value, "sent between ranks as bytes");
 
+inline void most_bytes_first(base::pod_vector<far_use>& all) {
+  base::small_stable_sort(all, [](const far_use& a, const far_use& b) { return a.far_bytes > b.far_bytes; });
+}
+
 /// Adds up from which node threads use the pages of arrays, record by record (docs/method.md 2.5). Each page that was looked at
 /// stands for those around it. Not thread safe.
 class page_book {
@@ -74,7 +78,7 @@ class page_book {
     base::pod_vector<far_use> out;
     for (const far_use& u : all)
       if (2 * u.far_bytes > u.bytes) out.push_back(u);
-    base::small_stable_sort(out, [](const far_use& a, const far_use& b) { return a.far_bytes > b.far_bytes; });
+    most_bytes_first(out);
     if (out.size() > most_far) out.resize(most_far);
     return out;
   }

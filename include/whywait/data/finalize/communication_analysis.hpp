@@ -3,7 +3,6 @@
 
 #include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
-#include <whywait/base/sorting.hpp>
 #include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/classify.hpp>
@@ -105,12 +104,12 @@ class communication_analysis final : public finalize::data_analysis {
     data::communication found;
     data::add_classes(found, classes, named);
     data::add_placements(found, placed, named);
-    data::add_far_pages(found, far, named);
     data::add_sharing(found, nodes, options_, "rank", named);
     data::add_sharing(found, shared, options_, "thread", named);
-    data::add_shared_data(facts, nodes, false, named);
-    data::add_shared_data(facts, shared, true, named);
-    data::add_far_data(facts, far, named);
+    data::add_shared_data(found.facts, nodes, false, named);
+    data::add_shared_data(found.facts, shared, true, named);
+    data::add_far_data(found.facts, far, named);
+    facts = found.facts;
     return std::make_shared<data::communication_section>(std::move(found));
   }
 
@@ -165,7 +164,7 @@ class communication_analysis final : public finalize::data_analysis {
                    while (!from.empty()) all.push_back(from.get<data::far_use>());
                  });
     if (process_.rank != 0) all.clear();
-    base::small_stable_sort(all, [](const data::far_use& a, const data::far_use& b) { return a.far_bytes > b.far_bytes; });
+    data::most_bytes_first(all);
     return all;
   }
 

@@ -10,7 +10,7 @@
 #include <whywait/data/report/communication_assemble.hpp>
 #include <whywait/rules/data_facts.hpp>
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 namespace whywait {
@@ -35,14 +35,11 @@ inline void add_shared_data(rules::data_facts& to, const sharing_report& found, 
     }
     const auto add = [&](core::stable_key block, std::uint64_t here) {
       if (block == 0) return;
-      const auto known =
-          std::find_if(uses.begin(), uses.end(), [&](const use& u) { return u.array == g.array && u.block == block; });
-      if (known == uses.end()) {
-        uses.push_back({g.array, block, here, users});
-      } else {
-        known->here |= here;
-        known->all |= users;
-      }
+      std::size_t at = 0;
+      while (at != uses.size() && (uses[at].array != g.array || uses[at].block != block)) ++at;
+      if (at == uses.size()) uses.push_back({g.array, block, 0, 0});
+      uses[at].here |= here;
+      uses[at].all |= users;
     };
     for (const node_threads& t : g.graph.threads) {
       const sharing_node& n = found.nodes[t.node];
@@ -62,8 +59,8 @@ inline void add_shared_data(rules::data_facts& to, const sharing_report& found, 
 /// Adds the threads that use arrays from another NUMA node. `all`: most bytes first.
 inline void add_far_data(rules::data_facts& to, const base::pod_vector<far_use>& all, const data_naming& names) {
   for (const far_use& u : all)
-    to.far.push_back(
-        {u.block, names.data(u.array), code_text(names.site(u.array)), u.rank, u.thread, u.node, u.pages_node, u.share()});
+    to.far.push_back({u.block, names.data(u.array), code_text(names.site(u.array)), names.code(u.block), u.rank, u.thread,
+                      u.node, u.pages_node, u.share()});
 }
 
 }  // namespace data

@@ -7,7 +7,6 @@
 #include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/diagnoses.hpp>
 #include <whywait/data/analysis/examine.hpp>
-#include <whywait/data/analysis/page_book.hpp>
 #include <whywait/data/analysis/sharing_book.hpp>
 #include <whywait/data/report/communication_result.hpp>
 
@@ -202,12 +201,6 @@ inline void add_placements(communication& to, const data::placement_report& foun
   for (std::size_t a = 0; a != arrays.size(); ++a) order.push_back(a);
   base::small_stable_sort(order, [&worst](std::size_t a, std::size_t b) { return worst[a] > worst[b]; });
   for (const std::size_t a : order) to.arrays.push_back(std::move(arrays[a]));
-}
-
-/// Adds the threads that use arrays from another NUMA node. `all`: most bytes first.
-inline void add_far_pages(communication& to, const base::pod_vector<data::far_use>& all, const data_naming& names) {
-  for (const data::far_use& u : all)
-    to.far_pages.push_back({names.data(u.array), names.code(u.block), u.rank, u.thread, u.node, u.pages_node, u.share()});
 }
 
 /// Whether threads are at such data at the same time, so that the hardware moves it to and fro at single accesses: one

@@ -100,10 +100,10 @@ inline void write_communication(reports::json_document& out, const communication
   out.end_array().key("distributions").begin_array();
   for (const array_placement& a : all.arrays) detail::write_placement(out, a);
   out.end_array();
-  if (!all.far_pages.empty()) {
+  if (!all.facts.far.empty()) {
     out.key("far_pages").begin_array();
-    for (const far_pages_entry& f : all.far_pages) {
-      out.begin_object().member("data", f.data).member("block", f.block).member("rank", f.rank).member("thread", f.thread);
+    for (const rules::far_data& f : all.facts.far) {
+      out.begin_object().member("data", f.data).member("block", f.code).member("rank", f.rank).member("thread", f.thread);
       out.member("node", f.node).member("pages_node", f.pages_node).member("share", f.share).end_object();
     }
     out.end_array();

@@ -3,6 +3,7 @@
 
 #include <whywait/base/places.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/rules/data_facts.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -112,20 +113,11 @@ struct sharing_entry {
   base::vector<sharing_transition> transitions;
 };
 
-/// An array of which a thread uses more than half from another NUMA node than its own.
-struct far_pages_entry {
-  std::string data;
-  std::string block;  ///< with its code location
-  std::int32_t rank = 0, thread = 0;
-  std::int32_t node = 0, pages_node = 0;  ///< of the thread; of most of the pages that are not there
-  double share = 0;  ///< of the bytes that it used, those on other nodes
-};
-
 /// Why data was sent, and why it was not there already: the part of a report about registered data.
 struct communication {
   base::vector<communication_class> classes;  ///< most waiting first, then most bytes
   base::vector<array_placement> arrays;  ///< most remote first
-  base::vector<far_pages_entry> far_pages;  ///< most bytes first
+  rules::data_facts facts;  ///< also for rules
   base::vector<sharing_entry> sharing;  ///< what several are at at once first, then by misses
 };
 

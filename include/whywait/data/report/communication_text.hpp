@@ -100,9 +100,9 @@ class communication_writer {
              (u.better->saving_seconds > 0 ? " (saves at most " + base::duration(u.better->saving_seconds) + ")" : ""));
       }
     }
-    for (const far_pages_entry& f : c_.far_pages)
+    for (const rules::far_data& f : c_.facts.far)
       show("`" + base::printable(f.data) + "`: " + base::percent(f.share) + " of what rank " + std::to_string(f.rank) +
-           (f.thread != 0 ? " thread " + std::to_string(f.thread) : std::string()) + " uses in " + base::printable(f.block) +
+           (f.thread != 0 ? " thread " + std::to_string(f.thread) : std::string()) + " uses in " + base::printable(f.code) +
            " is on NUMA node " + std::to_string(f.pages_node) + "; it runs on node " + std::to_string(f.node));
     if (more != 0) paragraph(base::counted(count(more), "more loop") + " (the JSON file has all)", 8);
   }
