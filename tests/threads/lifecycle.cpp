@@ -94,6 +94,25 @@ void many_at_once() {
   CHECK(items == 0);
 }
 
+// A thread waits for the holder of a lock that began later, and with which it has not synchronised: what it sees of the holder's
+// records must have been published with the lock.
+void waits_for_a_younger_one() {
+  whywait::mutex m;
+  std::atomic<bool> held{false};
+  whywait::thread older([&] {
+    while (!held.load(std::memory_order_relaxed)) nap_us(100);
+    const std::lock_guard<whywait::mutex> guard(m);
+  });
+  nap_us(2000);
+  whywait::thread younger([&] {
+    const std::lock_guard<whywait::mutex> guard(m);
+    held.store(true, std::memory_order_relaxed);
+    nap_us(10000);
+  });
+  older.join();
+  younger.join();
+}
+
 // Threads that end give their locations to those that begin: only records grow.
 void many_in_a_row() {
   constexpr int count = sanitized ? 2000 : 10000, warm_up = count / 5;
@@ -234,6 +253,7 @@ void outlive_main() {
 
 int main() {
   many_at_once();
+  waits_for_a_younger_one();
   many_in_a_row();
   exceptions();
   in_a_child();

@@ -40,7 +40,7 @@ int wait_for_mutex(const sync_site& site, pthread_mutex_t* m, Block block) noexc
   interposed_call call(site);
   lock_watch* const watch = call ? interposed.locks.find_or_add(key_of(m, object_kind::lock)) : nullptr;
   if (watch == nullptr) return block();
-  __atomic_store_n(&watch->holder, marks_of(__atomic_load_n(&m->__data.__owner, __ATOMIC_RELAXED)), __ATOMIC_RELAXED);
+  __atomic_store_n(&watch->holder, marks_of(__atomic_load_n(&m->__data.__owner, __ATOMIC_RELAXED)), __ATOMIC_RELEASE);
   return call->take(site, *watch, m, as_part(block));
 }
 
@@ -93,7 +93,7 @@ int wait_for_rwlock(const sync_site& site, lock_watch* watch, pthread_rwlock_t* 
   interposed_call call(site);
   if (!call || watch == nullptr) return block();
   if (const int writer = __atomic_load_n(&l->__data.__cur_writer, __ATOMIC_RELAXED))
-    __atomic_store_n(&watch->holder, marks_of(writer), __ATOMIC_RELAXED);
+    __atomic_store_n(&watch->holder, marks_of(writer), __ATOMIC_RELEASE);
   return call->take(site, *watch, l, as_part(block));
 }
 

@@ -36,7 +36,7 @@ __attribute__((visibility("hidden"), always_inline)) inline const record::path_h
 
 /// The lock was taken at once. Returns true if others wait for it and this may have to be recorded.
 __attribute__((always_inline)) inline bool took_before_others(lock_watch& watch) noexcept {
-  __atomic_store_n(&watch.holder, own_marks(), __ATOMIC_RELAXED);
+  __atomic_store_n(&watch.holder, own_marks(), __ATOMIC_RELEASE);
   return __builtin_expect(__atomic_load_n(&watch.waiters, __ATOMIC_RELAXED) != 0, 0) &&
          __atomic_load_n(&watch.turns_left, __ATOMIC_RELAXED) <= 1;
 }

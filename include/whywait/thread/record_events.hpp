@@ -136,7 +136,7 @@ inline int await_notify(const sync_site& site, condition_watch& watch, lock_watc
     result = block.run(block.self);
   }
   const bool recorded = call.end();
-  set(lock.holder, record::detail::here());
+  is_held_here(lock);
   if (!recorded) return result;
   const uint64_t cause = get(lock.last);
   set(lock.taken, call.next_index() + 1);

@@ -34,6 +34,11 @@ void set(T& of, U value) noexcept {
   __atomic_store_n(&of, static_cast<T>(value), __ATOMIC_RELAXED);
 }
 
+/// This thread took the lock. Threads that wait for it look at what it has recorded.
+inline void is_held_here(lock_watch& watch) noexcept {
+  __atomic_store_n(&watch.holder, static_cast<const record::path_head*>(record::detail::here()), __ATOMIC_RELEASE);
+}
+
 constexpr uint32_t most_turns = 256;
 
 // Readers hold a lock together, so that the lock cannot tell which record took it.
@@ -126,13 +131,13 @@ inline int take(const sync_site& site, lock_watch& watch, const void* object, bl
   if (!call) return block.run(block.self);
   const uint64_t begun = call.begin();
   holder_view holder;
-  holder.look(get(watch.holder), begun);
+  holder.look(watch, begun);
   examine_next(watch, begun, first);
   call.show_wait();
   const int result = block.run(block.self);
   const bool recorded = call.end();
   waits.leave();
-  if (result == 0) set(watch.holder, record::detail::here());
+  if (result == 0) is_held_here(watch);
   if (!recorded) return result;
   const uint64_t cause = get(watch.last);
   if (result == 0 && !is_shared(site.call)) set(watch.taken, call.next_index() + 1);

@@ -63,7 +63,7 @@ inline void want_lock(team_lock* lock) noexcept {
   here.looked = __atomic_load_n(&lock->held, __ATOMIC_ACQUIRE) != 0;
   here.wanted = core::cycle_clock::now();
   if (here.looked) new (&detail::seen_holder()) holder_view();
-  if (here.looked) detail::seen_holder().look(detail::get(watch.holder), here.wanted);
+  if (here.looked) detail::seen_holder().look(watch, here.wanted);
   detail::examine_next(watch, here.wanted, first);
 }
 
@@ -79,7 +79,7 @@ inline void have_lock(const sync_site& site, team_lock* lock) noexcept {
   __atomic_store_n(&lock->held, 1u, __ATOMIC_RELAXED);
   if (orders_data()) detail::order(site, lock, core::data_flag::acquires, 0);
   const uint32_t waiters = __atomic_fetch_sub(&watch.waiters, 1u, __ATOMIC_RELAXED);
-  detail::set(watch.holder, record::detail::here());
+  detail::is_held_here(watch);
   const uint64_t now = core::cycle_clock::now();
   if (!here.looked && now - begun < detail::most_ticks_if_free) {  // it was free
     if (waiters > 1) detail::took(site, watch, lock);
@@ -113,7 +113,7 @@ inline void have_free_lock(const sync_site& site, team_lock* lock) noexcept {
   for (int spins = 0; __atomic_load_n(&lock->held, __ATOMIC_ACQUIRE) != 0 && spins != 10000; ++spins) __asm__ volatile("");
   __atomic_store_n(&lock->held, 1u, __ATOMIC_RELAXED);
   if (orders_data()) detail::order(site, lock, core::data_flag::acquires, 0);
-  detail::set(lock->watch.holder, record::detail::here());
+  detail::is_held_here(lock->watch);
   if (detail::get(lock->watch.waiters) != 0) detail::took(site, lock->watch, lock);
 }
 

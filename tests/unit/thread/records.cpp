@@ -149,7 +149,9 @@ TEST_CASE("of a holder's open segment as many blocks are seen as there is room f
         REQUIRE(&own != &holder);
         const std::uint64_t before = own.cuts.is_open() ? own.cuts.size() : 0;
         threads::holder_view view;
-        view.look(&holder.path.head(), call.begin());
+        threads::lock_watch watch{};
+        watch.holder = &holder.path.head();
+        view.look(watch, call.begin());
         view.keep(call);
         REQUIRE(own.cuts.is_open());
         REQUIRE(own.cuts.size() == before + 1);
