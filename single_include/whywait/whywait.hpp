@@ -18125,9 +18125,10 @@ class holder_view {
  public:
   static constexpr uint32_t room = 128;
 
-  /// Looks at the thread with these marks. Without allocation, lock or system call; about 20 ns and 2 ns for each block of the
+  /// Looks at the thread that took the lock last. Without allocation, lock or system call; about 20 ns and 2 ns for each block of the
   /// holder's open segment.
-  void look(const record::path_head* holder, uint64_t now) noexcept {
+  void look(const lock_watch& watch, uint64_t now) noexcept {
+    const record::path_head* const holder = __atomic_load_n(&watch.holder, __ATOMIC_ACQUIRE);
     const record::location* const at = holder != nullptr ? __atomic_load_n(&holder->owner, __ATOMIC_RELAXED) : nullptr;
     if (at == nullptr) return;
     cut_.ticks = now;
@@ -18206,6 +18207,11 @@ T get(const T& of) noexcept {
 template <class T, class U>
 void set(T& of, U value) noexcept {
   __atomic_store_n(&of, static_cast<T>(value), __ATOMIC_RELAXED);
+}
+
+/// This thread took the lock. Threads that wait for it look at what it has recorded.
+inline void is_held_here(lock_watch& watch) noexcept {
+  __atomic_store_n(&watch.holder, static_cast<const record::path_head*>(record::detail::here()), __ATOMIC_RELEASE);
 }
 
 constexpr uint32_t most_turns = 256;
@@ -18300,13 +18306,13 @@ inline int take(const sync_site& site, lock_watch& watch, const void* object, bl
   if (!call) return block.run(block.self);
   const uint64_t begun = call.begin();
   holder_view holder;
-  holder.look(get(watch.holder), begun);
+  holder.look(watch, begun);
   examine_next(watch, begun, first);
   call.show_wait();
   const int result = block.run(block.self);
   const bool recorded = call.end();
   waits.leave();
-  if (result == 0) set(watch.holder, record::detail::here());
+  if (result == 0) is_held_here(watch);
   if (!recorded) return result;
   const uint64_t cause = get(watch.last);
   if (result == 0 && !is_shared(site.call)) set(watch.taken, call.next_index() + 1);
@@ -18480,7 +18486,7 @@ inline int await_notify(const sync_site& site, condition_watch& watch, lock_watc
     result = block.run(block.self);
   }
   const bool recorded = call.end();
-  set(lock.holder, record::detail::here());
+  is_held_here(lock);
   if (!recorded) return result;
   const uint64_t cause = get(lock.last);
   set(lock.taken, call.next_index() + 1);
@@ -42623,7 +42629,7 @@ struct contribution {
   base::vector<rule_text> texts;  ///< each once
   base::vector<own_packet> events;
   base::pod_vector<std::int32_t> ranks;  ///< the rank of each element of `events`
-  data_facts data;  ///< of all ranks; only where the rules are evaluated
+  const data_facts* data = nullptr;  ///< of all ranks; only where the rules are evaluated
 
   /// Merges the contribution of higher ranks. Linear in both.
   void merge(contribution&& others) {
@@ -42751,7 +42757,7 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
     for (const rules::own_packet& packet : all.events) dropped += rules::dropped_events(packet);
     rules::program_facts program;
     program.code = &all.code;
-    program.data = &all.data;
+    program.data = all.data;
     program.shared_processors = shared;
     program.useful_known = useful_known;
     program.most_divided_ns = most_divided_ns;
@@ -47639,10 +47645,11 @@ class data_analysis {
   /// Called after the explanation. Adds the epoch to the sums and releases its memory. Collective. `lossy` means that
   /// some rank did not record all calls of this epoch.
   virtual void fold(bool lossy) = 0;
-  /// The report section about the data of the run so far, and `facts` for the rules, on rank 0; null elsewhere. Collective.
-  /// Limitations are appended to `warnings`.
+  /// The report section about the data of the run so far, which holds `facts` for the rules, on rank 0; null elsewhere.
+  /// Collective. Limitations are appended to `warnings`.
   virtual std::shared_ptr<const reports::section> result(name_gatherer names, const process_names& history,
-                                                         base::vector<std::string>& warnings, rules::data_facts& facts) = 0;
+                                                         base::vector<std::string>& warnings,
+                                                         const rules::data_facts*& facts) = 0;
 };
 
 using data_analysis_maker = std::unique_ptr<data_analysis> (*)(mpi::state& process);
@@ -65575,8 +65582,13 @@ namespace whywait {
 inline namespace v0 {
 namespace data {
 
-/// NUMA nodes of pages at equal distances in each array, by its number; -1: not known. An array without any is left out.
-using page_nodes = base::vector<base::pod_vector<std::int32_t>>;
+/// NUMA nodes of pages at equal distances in an array; -1: not known.
+struct page_nodes {
+  static constexpr std::uint32_t most = 64;
+
+  std::uint32_t count = 0;
+  std::int16_t nodes[most] = {};
+};
 
 /// A thread that uses an array in a block while more than half of the bytes that it uses are on another node than its own.
 struct far_use {
@@ -65600,13 +65612,13 @@ class page_book {
   static constexpr std::size_t most_far = 16;  ///< of one rank in the result
 
   /// Adds the records of a part of the run. O(records * pages looked at of an array).
-  void take_all(const rank_data& rank, const page_nodes& pages) {
+  void take_all(const rank_data& rank, const base::pod_vector<page_nodes>& pages) {
     for (std::size_t l = 0; l != rank.locations.size(); ++l) {
       const location_data& here = rank.locations[l];
       for (std::uint64_t i = here.first; i < here.records.size(); ++i) {
         const core::data_record& r = here.records[i];
         if ((r.op != core::data_op::read && r.op != core::data_op::write) || r.tag == 0) continue;
-        if (r.object >= pages.size() || r.site >= rank.sites.size() || pages[r.object].empty()) continue;
+        if (r.object >= pages.size() || r.site >= rank.sites.size() || pages[r.object].count == 0) continue;
         take(static_cast<std::int32_t>(l), rank.sites[r.site], rank.objects[r.object], pages[r.object], r);
       }
     }
@@ -65654,20 +65666,20 @@ class page_book {
     return core::combine(core::combine(array, block), place | static_cast<std::uint64_t>(page_node));
   }
 
-  void take(std::int32_t thread, core::stable_key block, const core::data_object& array,
-            const base::pod_vector<std::int32_t>& pages, const core::data_record& r) {
-    const auto all = static_cast<double>(array.bytes()), count = static_cast<double>(pages.size());
+  void take(std::int32_t thread, core::stable_key block, const core::data_object& array, const page_nodes& pages,
+            const core::data_record& r) {
+    const auto all = static_cast<double>(array.bytes()), count = static_cast<double>(pages.count);
     const double dense = r.stride != 0 && r.piece < r.stride ? static_cast<double>(r.piece) / static_cast<double>(r.stride) : 1;
     const auto begin = static_cast<double>(r.begin), end = std::min(static_cast<double>(r.end), all);
-    for (std::size_t i = static_cast<std::size_t>(begin / all * count); i < pages.size(); ++i) {
+    for (std::size_t i = static_cast<std::size_t>(begin / all * count); i < pages.count; ++i) {
       const double from = static_cast<double>(i) / count * all, to = static_cast<double>(i + 1) / count * all;
       if (from >= end) return;
       const double bytes = dense * (std::min(to, end) - std::max(from, begin));
-      if (pages[i] < 0 || bytes <= 0) continue;
+      if (pages.nodes[i] < 0 || bytes <= 0) continue;
       const std::int32_t node = r.tag - 1;
       const auto fresh = static_cast<std::uint32_t>(sums_.size());
-      const std::uint32_t n = numbers_.intern(key_of(array.key, block, thread, node, pages[i]), fresh);
-      if (n == fresh) sums_.push_back({array.key, block, thread, node, pages[i], 0});
+      const std::uint32_t n = numbers_.intern(key_of(array.key, block, thread, node, pages.nodes[i]), fresh);
+      if (n == fresh) sums_.push_back({array.key, block, thread, node, pages.nodes[i], 0});
       sums_[n].bytes += bytes;
     }
   }
@@ -67919,7 +67931,7 @@ class page_lookup {
 
   /// Nodes of up to `most_pages` pages at equal distances between two addresses, each in the middle of its part; -1: not in memory.
   /// Returns their number; 0: they cannot be read, `error` has errno.
-  static uint32_t nodes_of(uint64_t begin, uint64_t end, int32_t* nodes, int& error) noexcept {
+  static uint32_t nodes_of(uint64_t begin, uint64_t end, int16_t* nodes, int& error) noexcept {
     const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE)), bytes = end - begin;
     const uint64_t all = (bytes + page - 1) / page;
     const uint32_t count = all < most_pages ? static_cast<uint32_t>(all) : most_pages;
@@ -67934,7 +67946,7 @@ class page_lookup {
     error = known ? 0 : errno;
     errno = was;
     if (!known) return 0;
-    for (uint32_t i = 0; i != count; ++i) nodes[i] = status[i] >= 0 ? status[i] : -1;
+    for (uint32_t i = 0; i != count; ++i) nodes[i] = static_cast<int16_t>(status[i] >= 0 ? status[i] : -1);
     return count;
   }
 
@@ -68711,7 +68723,8 @@ class communication_analysis final : public finalize::data_analysis {
   }
 
   std::shared_ptr<const reports::section> result(finalize::name_gatherer gather, const finalize::process_names& history,
-                                                 base::vector<std::string>& warnings, rules::data_facts& facts) override {
+                                                 base::vector<std::string>& warnings,
+                                                 const rules::data_facts*& facts) override {
     const std::int32_t rank = process_.rank, ranks = process_.size;
     finalize::mpi_transport transport(team_);
     const data::classified classes = data::classes_so_far(transport, {&classes_}, over_);
@@ -68749,8 +68762,9 @@ class communication_analysis final : public finalize::data_analysis {
     data::add_shared_data(found.facts, nodes, false, named);
     data::add_shared_data(found.facts, shared, true, named);
     data::add_far_data(found.facts, far, named);
-    facts = found.facts;
-    return std::make_shared<data::communication_section>(std::move(found));
+    auto section = std::make_shared<data::communication_section>(std::move(found));
+    facts = &section->all.facts;
+    return section;
   }
 
  private:
@@ -68781,19 +68795,20 @@ class communication_analysis final : public finalize::data_analysis {
 
   // Where the pages of arrays are now. What is no longer registered stays where it was seen last.
   void look_at_pages() {
+    static_assert(data::page_nodes::most >= data::page_lookup::most_pages, "room for what is read");
     const data::data_state* const known = data::state_of(*process_.registry);
     if (known == nullptr || !data::page_lookup::is_possible()) return;
     const data::data_objects& objects = known->objects;
-    nodes_of_pages_.resize(history_.data().objects.size());
+    nodes_of_pages_.resize(history_.data().objects.size(), data::page_nodes());
     std::size_t looked_at = 0;
     for (std::uint32_t i = 1; i < nodes_of_pages_.size() && looked_at != most_arrays; ++i) {
       const data::known_object& o = objects[i];
       if (!o.active || o.end - o.begin < least_bytes) continue;
       ++looked_at;
-      std::int32_t nodes[data::page_lookup::most_pages];
-      const std::uint32_t count = data::page_lookup::nodes_of(o.begin, o.end, nodes, pages_refused_);
+      data::page_nodes known_nodes;
+      known_nodes.count = data::page_lookup::nodes_of(o.begin, o.end, known_nodes.nodes, pages_refused_);
       if (pages_refused_ != 0) return;
-      nodes_of_pages_[i].assign(nodes, nodes + count);
+      nodes_of_pages_[i] = known_nodes;
     }
   }
   base::pod_vector<data::far_use> gather_far_uses() const {
@@ -68859,7 +68874,7 @@ class communication_analysis final : public finalize::data_analysis {
   std::size_t shared_by_ = 0;  // number of threads with records
   bool over_ = false;  // the run
   data::page_book pages_;
-  data::page_nodes nodes_of_pages_;
+  base::pod_vector<data::page_nodes> nodes_of_pages_;  // by object
   int pages_refused_ = 0;  // errno
   node_sharing nodes_{options_};
   const explain::rank_history* epoch_ = nullptr;
@@ -70991,7 +71006,7 @@ __attribute__((visibility("hidden"), always_inline)) inline const record::path_h
 
 /// The lock was taken at once. Returns true if others wait for it and this may have to be recorded.
 __attribute__((always_inline)) inline bool took_before_others(lock_watch& watch) noexcept {
-  __atomic_store_n(&watch.holder, own_marks(), __ATOMIC_RELAXED);
+  __atomic_store_n(&watch.holder, own_marks(), __ATOMIC_RELEASE);
   return __builtin_expect(__atomic_load_n(&watch.waiters, __ATOMIC_RELAXED) != 0, 0) &&
          __atomic_load_n(&watch.turns_left, __ATOMIC_RELAXED) <= 1;
 }

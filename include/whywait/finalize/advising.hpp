@@ -62,7 +62,7 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
     for (const rules::own_packet& packet : all.events) dropped += rules::dropped_events(packet);
     rules::program_facts program;
     program.code = &all.code;
-    program.data = &all.data;
+    program.data = all.data;
     program.shared_processors = shared;
     program.useful_known = useful_known;
     program.most_divided_ns = most_divided_ns;

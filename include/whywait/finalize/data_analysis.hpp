@@ -44,10 +44,11 @@ class data_analysis {
   /// Called after the explanation. Adds the epoch to the sums and releases its memory. Collective. `lossy` means that
   /// some rank did not record all calls of this epoch.
   virtual void fold(bool lossy) = 0;
-  /// The report section about the data of the run so far, and `facts` for the rules, on rank 0; null elsewhere. Collective.
-  /// Limitations are appended to `warnings`.
+  /// The report section about the data of the run so far, which holds `facts` for the rules, on rank 0; null elsewhere.
+  /// Collective. Limitations are appended to `warnings`.
   virtual std::shared_ptr<const reports::section> result(name_gatherer names, const process_names& history,
-                                                         base::vector<std::string>& warnings, rules::data_facts& facts) = 0;
+                                                         base::vector<std::string>& warnings,
+                                                         const rules::data_facts*& facts) = 0;
 };
 
 using data_analysis_maker = std::unique_ptr<data_analysis> (*)(mpi::state& process);

@@ -31,7 +31,7 @@ struct contribution {
   base::vector<rule_text> texts;  ///< each once
   base::vector<own_packet> events;
   base::pod_vector<std::int32_t> ranks;  ///< the rank of each element of `events`
-  data_facts data;  ///< of all ranks; only where the rules are evaluated
+  const data_facts* data = nullptr;  ///< of all ranks; only where the rules are evaluated
 
   /// Merges the contribution of higher ranks. Linear in both.
   void merge(contribution&& others) {

@@ -43,7 +43,7 @@ struct two_threads {
     r.tag = node + 1;
     records[thread].push_back(r);
   }
-  base::pod_vector<data::far_use> far(std::initializer_list<std::int32_t> nodes) {
+  base::pod_vector<data::far_use> far(std::initializer_list<std::int16_t> nodes) {
     data::rank_data& rank = program.at(0);
     rank.locations.resize(2);
     for (unsigned t = 0; t != 2; ++t) {
@@ -51,8 +51,9 @@ struct two_threads {
       for (const core::data_record& r : records[t]) chunks[t].push_back(&r);
       rank.locations[t].records = {chunks[t].data(), 0, records[t].size()};
     }
-    data::page_nodes known(rank.objects.size());
-    known[array].assign(nodes.begin(), nodes.end());
+    base::pod_vector<data::page_nodes> known;
+    known.resize(rank.objects.size(), data::page_nodes());
+    for (const std::int16_t n : nodes) known[array].nodes[known[array].count++] = n;
     data::page_book book;
     book.take_all(rank, known);
     return book.far(3);
@@ -146,7 +147,7 @@ TEST_CASE("the kernel tells on which node a touched page is, and that others are
   REQUIRE(memory != MAP_FAILED);
   madvise(memory, bytes, MADV_NOHUGEPAGE);
   for (std::size_t i = 0; i < bytes / 2; i += two_threads::page) memory[i] = 1;
-  std::int32_t nodes[data::page_lookup::most_pages];
+  std::int16_t nodes[data::page_lookup::most_pages];
   int error = 0;
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
   const std::uint32_t count = data::page_lookup::nodes_of(begin, begin + bytes, nodes, error);

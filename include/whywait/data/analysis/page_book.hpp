@@ -4,7 +4,6 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
-#include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/data/analysis/rank_data.hpp>
 
@@ -17,8 +16,13 @@ namespace whywait {
 inline namespace v0 {
 namespace data {
 
-/// NUMA nodes of pages at equal distances in each array, by its number; -1: not known. An array without any is left out.
-using page_nodes = base::vector<base::pod_vector<std::int32_t>>;
+/// NUMA nodes of pages at equal distances in an array; -1: not known.
+struct page_nodes {
+  static constexpr std::uint32_t most = 64;
+
+  std::uint32_t count = 0;
+  std::int16_t nodes[most] = {};
+};
 
 /// A thread that uses an array in a block while more than half of the bytes that it uses are on another node than its own.
 struct far_use {
@@ -42,13 +46,13 @@ class page_book {
   static constexpr std::size_t most_far = 16;  ///< of one rank in the result
 
   /// Adds the records of a part of the run. O(records * pages looked at of an array).
-  void take_all(const rank_data& rank, const page_nodes& pages) {
+  void take_all(const rank_data& rank, const base::pod_vector<page_nodes>& pages) {
     for (std::size_t l = 0; l != rank.locations.size(); ++l) {
       const location_data& here = rank.locations[l];
       for (std::uint64_t i = here.first; i < here.records.size(); ++i) {
         const core::data_record& r = here.records[i];
         if ((r.op != core::data_op::read && r.op != core::data_op::write) || r.tag == 0) continue;
-        if (r.object >= pages.size() || r.site >= rank.sites.size() || pages[r.object].empty()) continue;
+        if (r.object >= pages.size() || r.site >= rank.sites.size() || pages[r.object].count == 0) continue;
         take(static_cast<std::int32_t>(l), rank.sites[r.site], rank.objects[r.object], pages[r.object], r);
       }
     }
@@ -96,20 +100,20 @@ class page_book {
     return core::combine(core::combine(array, block), place | static_cast<std::uint64_t>(page_node));
   }
 
-  void take(std::int32_t thread, core::stable_key block, const core::data_object& array,
-            const base::pod_vector<std::int32_t>& pages, const core::data_record& r) {
-    const auto all = static_cast<double>(array.bytes()), count = static_cast<double>(pages.size());
+  void take(std::int32_t thread, core::stable_key block, const core::data_object& array, const page_nodes& pages,
+            const core::data_record& r) {
+    const auto all = static_cast<double>(array.bytes()), count = static_cast<double>(pages.count);
     const double dense = r.stride != 0 && r.piece < r.stride ? static_cast<double>(r.piece) / static_cast<double>(r.stride) : 1;
     const auto begin = static_cast<double>(r.begin), end = std::min(static_cast<double>(r.end), all);
-    for (std::size_t i = static_cast<std::size_t>(begin / all * count); i < pages.size(); ++i) {
+    for (std::size_t i = static_cast<std::size_t>(begin / all * count); i < pages.count; ++i) {
       const double from = static_cast<double>(i) / count * all, to = static_cast<double>(i + 1) / count * all;
       if (from >= end) return;
       const double bytes = dense * (std::min(to, end) - std::max(from, begin));
-      if (pages[i] < 0 || bytes <= 0) continue;
+      if (pages.nodes[i] < 0 || bytes <= 0) continue;
       const std::int32_t node = r.tag - 1;
       const auto fresh = static_cast<std::uint32_t>(sums_.size());
-      const std::uint32_t n = numbers_.intern(key_of(array.key, block, thread, node, pages[i]), fresh);
-      if (n == fresh) sums_.push_back({array.key, block, thread, node, pages[i], 0});
+      const std::uint32_t n = numbers_.intern(key_of(array.key, block, thread, node, pages.nodes[i]), fresh);
+      if (n == fresh) sums_.push_back({array.key, block, thread, node, pages.nodes[i], 0});
       sums_[n].bytes += bytes;
     }
   }

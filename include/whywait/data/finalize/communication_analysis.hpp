@@ -71,7 +71,8 @@ class communication_analysis final : public finalize::data_analysis {
   }
 
   std::shared_ptr<const reports::section> result(finalize::name_gatherer gather, const finalize::process_names& history,
-                                                 base::vector<std::string>& warnings, rules::data_facts& facts) override {
+                                                 base::vector<std::string>& warnings,
+                                                 const rules::data_facts*& facts) override {
     const std::int32_t rank = process_.rank, ranks = process_.size;
     finalize::mpi_transport transport(team_);
     const data::classified classes = data::classes_so_far(transport, {&classes_}, over_);
@@ -109,8 +110,9 @@ class communication_analysis final : public finalize::data_analysis {
     data::add_shared_data(found.facts, nodes, false, named);
     data::add_shared_data(found.facts, shared, true, named);
     data::add_far_data(found.facts, far, named);
-    facts = found.facts;
-    return std::make_shared<data::communication_section>(std::move(found));
+    auto section = std::make_shared<data::communication_section>(std::move(found));
+    facts = &section->all.facts;
+    return section;
   }
 
  private:
@@ -141,19 +143,20 @@ class communication_analysis final : public finalize::data_analysis {
 
   // Where the pages of arrays are now. What is no longer registered stays where it was seen last.
   void look_at_pages() {
+    static_assert(data::page_nodes::most >= data::page_lookup::most_pages, "room for what is read");
     const data::data_state* const known = data::state_of(*process_.registry);
     if (known == nullptr || !data::page_lookup::is_possible()) return;
     const data::data_objects& objects = known->objects;
-    nodes_of_pages_.resize(history_.data().objects.size());
+    nodes_of_pages_.resize(history_.data().objects.size(), data::page_nodes());
     std::size_t looked_at = 0;
     for (std::uint32_t i = 1; i < nodes_of_pages_.size() && looked_at != most_arrays; ++i) {
       const data::known_object& o = objects[i];
       if (!o.active || o.end - o.begin < least_bytes) continue;
       ++looked_at;
-      std::int32_t nodes[data::page_lookup::most_pages];
-      const std::uint32_t count = data::page_lookup::nodes_of(o.begin, o.end, nodes, pages_refused_);
+      data::page_nodes known_nodes;
+      known_nodes.count = data::page_lookup::nodes_of(o.begin, o.end, known_nodes.nodes, pages_refused_);
       if (pages_refused_ != 0) return;
-      nodes_of_pages_[i].assign(nodes, nodes + count);
+      nodes_of_pages_[i] = known_nodes;
     }
   }
   base::pod_vector<data::far_use> gather_far_uses() const {
@@ -219,7 +222,7 @@ class communication_analysis final : public finalize::data_analysis {
   std::size_t shared_by_ = 0;  // number of threads with records
   bool over_ = false;  // the run
   data::page_book pages_;
-  data::page_nodes nodes_of_pages_;
+  base::pod_vector<data::page_nodes> nodes_of_pages_;  // by object
   int pages_refused_ = 0;  // errno
   node_sharing nodes_{options_};
   const explain::rank_history* epoch_ = nullptr;

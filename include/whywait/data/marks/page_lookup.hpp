@@ -24,7 +24,7 @@ class page_lookup {
 
   /// Nodes of up to `most_pages` pages at equal distances between two addresses, each in the middle of its part; -1: not in memory.
   /// Returns their number; 0: they cannot be read, `error` has errno.
-  static uint32_t nodes_of(uint64_t begin, uint64_t end, int32_t* nodes, int& error) noexcept {
+  static uint32_t nodes_of(uint64_t begin, uint64_t end, int16_t* nodes, int& error) noexcept {
     const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE)), bytes = end - begin;
     const uint64_t all = (bytes + page - 1) / page;
     const uint32_t count = all < most_pages ? static_cast<uint32_t>(all) : most_pages;
@@ -39,7 +39,7 @@ class page_lookup {
     error = known ? 0 : errno;
     errno = was;
     if (!known) return 0;
-    for (uint32_t i = 0; i != count; ++i) nodes[i] = status[i] >= 0 ? status[i] : -1;
+    for (uint32_t i = 0; i != count; ++i) nodes[i] = static_cast<int16_t>(status[i] >= 0 ? status[i] : -1);
     return count;
   }
 
