@@ -356,7 +356,8 @@ def all_cases(mpich, everything):
     shapes = [(2, 1), (4, 1), (4, 2)]
     for ranks, dimensions in shapes:
         for size in sizes:
-            if everything or not mpich or size == 16384 or (size < 16384 and dimensions == 1):
+            if everything or (size == 16384 or (size < 16384 and dimensions == 1) if mpich else
+                              dimensions == 2 or size in (512, 1 << 20)):
                 yield case("halo", ranks, f"--bytes {size} --dimensions {dimensions}", uneven, block="interior", slow=1,
                            large=size > 100000)
     for size in [] if mpich else [512, 65536] if everything else [512]:  # the kernel moves small messages meanwhile
