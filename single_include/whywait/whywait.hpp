@@ -21092,11 +21092,17 @@ class observer {
   virtual void path(const path_instance&) {}
 };
 
-/// Tells which call sites of this process lie in the same function.
+/// Where a call is in the source; keys that are the same on all ranks, 0 if unknown.
+struct source_keys {
+  core::stable_key function = 0;
+  core::stable_key line = 0;  ///< compilers make one line into several call sites, also in ranks that take other branches
+};
+
+/// Tells which call sites of this process lie in the same function, and in the same line.
 class function_names {
  public:
-  /// A key of the function that contains the call; the same on all ranks, 0 if it is unknown. May read debug information.
-  virtual core::stable_key function_of(core::stable_key call_site) = 0;
+  /// The function and the line that contain the call. May read debug information.
+  virtual source_keys source_of(core::stable_key call_site) = 0;
   /// Whether this process made the call. O(1).
   virtual bool contains(core::stable_key call_site) const = 0;
 
@@ -21522,12 +21528,13 @@ class joined_code {
     base::key_map visits_of;
     base::pod_vector<std::int64_t> visits;
     for (const unmarked_piece& p : pieces) {
-      of_blocks_.push_back({p.block, 0, 0, 0, p.first, p.second, false});
+      of_blocks_.push_back({p.block, 0, 0, 0, p.first, p.second, false, p.block});
       if (functions == nullptr || p.ns < whole_ns / 100 || p.first == 0 || p.second == 0) continue;
-      const core::stable_key from = functions->function_of(p.first), to = functions->function_of(p.second);
-      if (from == 0 || to == 0) continue;
-      const core::stable_key key = core::combine(from, to);
+      const explain::source_keys from = functions->source_of(p.first), to = functions->source_of(p.second);
+      if (from.function == 0 || to.function == 0) continue;
+      const core::stable_key key = core::combine(from.function, to.function);
       of_blocks_.back().piece = key;
+      if (from.line != 0 && to.line != 0) of_blocks_.back().lines = core::combine(from.line, to.line);
       const std::uint32_t at = visits_of.intern(key, static_cast<std::uint32_t>(visits.size()));
       if (at == visits.size()) visits.push_back(0);
       visits[at] += p.visits;
@@ -21565,6 +21572,11 @@ class joined_code {
     const sum* const piece = find(block);
     return piece != nullptr ? piece->piece : 0;
   }
+  /// The same for pieces between calls in the same lines; of others the key of the piece.
+  core::stable_key lines_of(core::stable_key block) const noexcept {
+    const sum* const piece = find(block);
+    return piece != nullptr ? piece->lines : block;
+  }
   /// The call sites around a piece; 0 of other blocks.
   struct call_pair {
     core::stable_key first, second;
@@ -21585,6 +21597,7 @@ class joined_code {
     std::int32_t pieces;
     core::stable_key first, second;  ///< call sites around a piece
     bool after = false;  ///< all code after one call
+    core::stable_key lines = 0;  ///< around a piece
   };
 
   // Equal for numbers of visits that differ by less than about a quarter, but for those on both sides of a limit.
@@ -21722,7 +21735,8 @@ class asked_code {
   }
 
   /// Calls used(number, place, visits, ns) for the code from `now_ns`, the end of the call before, to `begin_ns`, the beginning
-  /// of `record`, or the end. `place`: the same for visits of a block between the same two calls. Records must come in order.
+  /// of `record`, or the end. `place`: the same for visits of a block between the same two calls, of joined code between calls in
+  /// the same two lines. Records must come in order.
   template <class Used>
   void before(std::size_t record, std::int64_t now_ns, std::int64_t begin_ns, Used&& used) {
     // The rule of location_path: time that does not fit is cut. The last steps follow the last record.
@@ -21739,7 +21753,7 @@ class asked_code {
     if (room_ns > 0) {
       const std::int64_t visits = visited_ ? 0 : 1;
       const auto use = [&](std::uint32_t number) {
-        if (number != clock_plan::none) used(number, code.between, visits, room_ns);
+        if (number != clock_plan::none) used(number, code.lines, visits, room_ns);
       };
       use(code.own);
       const bool may_wait = room_ns == begin_ns - now_ns && explain::is_between_polls(here_, record);  // not to be balanced
@@ -21764,14 +21778,15 @@ class asked_code {
   // Unmarked code between two calls: its key, and the numbers of that piece, of the code that it is joined with, and of all code
   // after the first call.
   struct numbers {
-    core::stable_key between;
+    core::stable_key between, lines;
     std::uint32_t own, joined, after;
   };
   numbers numbers_between(std::uint32_t from, std::uint32_t to) {
     return recent_(from, to, [this](std::uint32_t first, std::uint32_t second) {
       const core::stable_key site = key_of(first), between = explain::between_key(site, key_of(second));
       const core::stable_key joined = joined_.key_of(between);
-      return numbers{between, plan_.number_of(between), joined != 0 ? plan_.number_of(joined) : clock_plan::none,
+      return numbers{between, joined_.lines_of(between), plan_.number_of(between),
+                     joined != 0 ? plan_.number_of(joined) : clock_plan::none,
                      site != 0 ? plan_.number_of(explain::after_key(site)) : clock_plan::none};
     });
   }
@@ -44965,16 +44980,22 @@ class process_names final : public explain::function_names {
     return found;
   }
   /// Reads the symbols of the process the first time.
-  core::stable_key function_of(core::stable_key call_site) override {
+  explain::source_keys source_of(core::stable_key call_site) override {
     const std::uint32_t known = known_.find(call_site);
-    if (known == base::key_map::none || meanings_[known].calls == nullptr) return 0;
+    if (known == base::key_map::none || meanings_[known].calls == nullptr) return {};
     if (symbols_ == nullptr) symbols_.reset(new reports::symboliser("libdw.so.1", modules_));
     const meaning& m = meanings_[known];
     const void* from = nullptr;
-    core::stable_key key = function_key(code_of_site(*symbols_, *m.calls, m.number, from));
-    if (key == 0) return 0;
-    if (from != nullptr) key = core::combine(key, function_key(symbols_->of_call(from)));
-    return core::combine(key, static_cast<std::uint64_t>((*m.calls)[m.number].call));
+    explain::source_keys found = keys_of(code_of_site(*symbols_, *m.calls, m.number, from));
+    if (found.function == 0) return {};
+    if (from != nullptr) {
+      const explain::source_keys caller = keys_of(symbols_->of_call(from));
+      found.function = core::combine(found.function, caller.function);
+      found.line = found.line != 0 && caller.line != 0 ? core::combine(found.line, caller.line) : 0;
+    }
+    found.function = core::combine(found.function, static_cast<std::uint64_t>((*m.calls)[m.number].call));
+    if (found.line != 0) found.line = core::combine(found.line, found.function);
+    return found;
   }
   bool contains(core::stable_key key) const override {
     return known_.find(key) != base::key_map::none || (code_ != nullptr && code_->find(key) != nullptr);
@@ -45015,9 +45036,12 @@ class process_names final : public explain::function_names {
     }
   }
 
-  static core::stable_key function_key(const reports::code_place& place) {
-    if (place.function.empty()) return 0;
-    return core::combine(core::key_of(place.module.c_str()), core::key_of(place.function.c_str()));
+  static explain::source_keys keys_of(const reports::code_place& place) {
+    explain::source_keys keys;
+    if (place.function.empty()) return keys;
+    keys.function = core::combine(core::key_of(place.module.c_str()), core::key_of(place.function.c_str()));
+    if (place.line > 0) keys.line = core::combine(core::key_of(place.file.c_str()), static_cast<std::uint64_t>(place.line));
+    return keys;
   }
 
   // The same on every rank, although each loads modules at other addresses.
@@ -45117,7 +45141,7 @@ class process_names final : public explain::function_names {
   base::pod_vector<std::uintptr_t> functions_;  // by site number: address of a function that the compiler marked, or 0
   base::key_map known_;  // index in meanings_
   base::pod_vector<meaning> meanings_;
-  std::unique_ptr<reports::symboliser> symbols_;  // for function_of
+  std::unique_ptr<reports::symboliser> symbols_;  // for source_of
 };
 
 }  // namespace finalize
@@ -55593,25 +55617,25 @@ class functions_of_all final : public explain::function_names {
     }
     all.share(unknown);
     if (unknown.empty()) return;
-    functions_.assign(unknown.size(), 0);
+    sources_.assign(unknown.size(), {});
     base::packet mine;
     for (std::uint32_t i = 0; all.rank() != 0 && i != unknown.size(); ++i) {
-      const core::stable_key function = own.function_of(unknown[i]);
-      if (function == 0) continue;
+      const explain::source_keys source = own.source_of(unknown[i]);
+      if (source.function == 0) continue;
       base::put(mine, i);
-      base::put(mine, function);
+      base::put(mine, source);
     }
     all.gather(mine.data(), mine.size(), [this](const unsigned char* data, std::size_t size) {
       for (base::packet_reader in(data, size); !in.empty();) {
         const auto i = in.get<std::uint32_t>();
-        functions_[i] = in.get<core::stable_key>();
+        sources_[i] = in.get<explain::source_keys>();
       }
     });
   }
 
-  core::stable_key function_of(core::stable_key site) override {
+  explain::source_keys source_of(core::stable_key site) override {
     const std::uint32_t place = places_.find(site);
-    return place != base::key_map::none ? functions_[place] : own_->function_of(site);
+    return place != base::key_map::none ? sources_[place] : own_->source_of(site);
   }
   bool contains(core::stable_key site) const override {
     return places_.find(site) != base::key_map::none || own_->contains(site);
@@ -55619,8 +55643,8 @@ class functions_of_all final : public explain::function_names {
 
  private:
   explain::function_names* own_;
-  base::key_map places_;  // index in functions_
-  base::pod_vector<core::stable_key> functions_;
+  base::key_map places_;  // index in sources_
+  base::pod_vector<explain::source_keys> sources_;
 };
 
 }  // namespace detail

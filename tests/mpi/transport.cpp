@@ -76,7 +76,9 @@ struct own_waits final : explain::observer {
 // Knows the call sites whose number leaves this rank when divided by the number of ranks.
 struct names_of_rank final : explain::function_names {
   explicit names_of_rank(std::uint64_t rank, std::uint64_t ranks) : rank_(rank), ranks_(ranks) {}
-  whywait::core::stable_key function_of(whywait::core::stable_key site) override { return contains(site) ? site / 2 + 1 : 0; }
+  explain::source_keys source_of(whywait::core::stable_key site) override {
+    return contains(site) ? explain::source_keys{site / 2 + 1, site / 3 + 1} : explain::source_keys{};
+  }
   bool contains(whywait::core::stable_key site) const override { return site % ranks_ == rank_; }
 
  private:
@@ -181,7 +183,10 @@ int main(int argc, char** argv) {
     if (rank == 0) calls.add(of_all);
     names_of_rank own(static_cast<std::uint64_t>(rank), static_cast<std::uint64_t>(ranks));
     whywait::finalize::detail::functions_of_all names(own, calls.all(), whywait::finalize::team(MPI_COMM_WORLD));
-    for (std::uint64_t site = 100; rank == 0 && site != 150; ++site) bad += names.function_of(site) == site / 2 + 1 ? 0 : 1;
+    for (std::uint64_t site = 100; rank == 0 && site != 150; ++site) {
+      const explain::source_keys found = names.source_of(site);
+      bad += found.function == site / 2 + 1 && found.line == site / 3 + 1 ? 0 : 1;
+    }
   }
   if (rank == 0) std::printf("transport: %d programs, %d differ\n", programs, bad);
   MPI_Bcast(&bad, 1, MPI_INT, 0, MPI_COMM_WORLD);

@@ -38,7 +38,8 @@ class asked_code {
   }
 
   /// Calls used(number, place, visits, ns) for the code from `now_ns`, the end of the call before, to `begin_ns`, the beginning
-  /// of `record`, or the end. `place`: the same for visits of a block between the same two calls. Records must come in order.
+  /// of `record`, or the end. `place`: the same for visits of a block between the same two calls, of joined code between calls in
+  /// the same two lines. Records must come in order.
   template <class Used>
   void before(std::size_t record, std::int64_t now_ns, std::int64_t begin_ns, Used&& used) {
     // The rule of location_path: time that does not fit is cut. The last steps follow the last record.
@@ -55,7 +56,7 @@ class asked_code {
     if (room_ns > 0) {
       const std::int64_t visits = visited_ ? 0 : 1;
       const auto use = [&](std::uint32_t number) {
-        if (number != clock_plan::none) used(number, code.between, visits, room_ns);
+        if (number != clock_plan::none) used(number, code.lines, visits, room_ns);
       };
       use(code.own);
       const bool may_wait = room_ns == begin_ns - now_ns && explain::is_between_polls(here_, record);  // not to be balanced
@@ -80,14 +81,15 @@ class asked_code {
   // Unmarked code between two calls: its key, and the numbers of that piece, of the code that it is joined with, and of all code
   // after the first call.
   struct numbers {
-    core::stable_key between;
+    core::stable_key between, lines;
     std::uint32_t own, joined, after;
   };
   numbers numbers_between(std::uint32_t from, std::uint32_t to) {
     return recent_(from, to, [this](std::uint32_t first, std::uint32_t second) {
       const core::stable_key site = key_of(first), between = explain::between_key(site, key_of(second));
       const core::stable_key joined = joined_.key_of(between);
-      return numbers{between, plan_.number_of(between), joined != 0 ? plan_.number_of(joined) : clock_plan::none,
+      return numbers{between, joined_.lines_of(between), plan_.number_of(between),
+                     joined != 0 ? plan_.number_of(joined) : clock_plan::none,
                      site != 0 ? plan_.number_of(explain::after_key(site)) : clock_plan::none};
     });
   }

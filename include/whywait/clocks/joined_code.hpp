@@ -39,12 +39,13 @@ class joined_code {
     base::key_map visits_of;
     base::pod_vector<std::int64_t> visits;
     for (const unmarked_piece& p : pieces) {
-      of_blocks_.push_back({p.block, 0, 0, 0, p.first, p.second, false});
+      of_blocks_.push_back({p.block, 0, 0, 0, p.first, p.second, false, p.block});
       if (functions == nullptr || p.ns < whole_ns / 100 || p.first == 0 || p.second == 0) continue;
-      const core::stable_key from = functions->function_of(p.first), to = functions->function_of(p.second);
-      if (from == 0 || to == 0) continue;
-      const core::stable_key key = core::combine(from, to);
+      const explain::source_keys from = functions->source_of(p.first), to = functions->source_of(p.second);
+      if (from.function == 0 || to.function == 0) continue;
+      const core::stable_key key = core::combine(from.function, to.function);
       of_blocks_.back().piece = key;
+      if (from.line != 0 && to.line != 0) of_blocks_.back().lines = core::combine(from.line, to.line);
       const std::uint32_t at = visits_of.intern(key, static_cast<std::uint32_t>(visits.size()));
       if (at == visits.size()) visits.push_back(0);
       visits[at] += p.visits;
@@ -82,6 +83,11 @@ class joined_code {
     const sum* const piece = find(block);
     return piece != nullptr ? piece->piece : 0;
   }
+  /// The same for pieces between calls in the same lines; of others the key of the piece.
+  core::stable_key lines_of(core::stable_key block) const noexcept {
+    const sum* const piece = find(block);
+    return piece != nullptr ? piece->lines : block;
+  }
   /// The call sites around a piece; 0 of other blocks.
   struct call_pair {
     core::stable_key first, second;
@@ -102,6 +108,7 @@ class joined_code {
     std::int32_t pieces;
     core::stable_key first, second;  ///< call sites around a piece
     bool after = false;  ///< all code after one call
+    core::stable_key lines = 0;  ///< around a piece
   };
 
   // Equal for numbers of visits that differ by less than about a quarter, but for those on both sides of a limit.

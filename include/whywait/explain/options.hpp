@@ -61,11 +61,17 @@ class observer {
   virtual void path(const path_instance&) {}
 };
 
-/// Tells which call sites of this process lie in the same function.
+/// Where a call is in the source; keys that are the same on all ranks, 0 if unknown.
+struct source_keys {
+  core::stable_key function = 0;
+  core::stable_key line = 0;  ///< compilers make one line into several call sites, also in ranks that take other branches
+};
+
+/// Tells which call sites of this process lie in the same function, and in the same line.
 class function_names {
  public:
-  /// A key of the function that contains the call; the same on all ranks, 0 if it is unknown. May read debug information.
-  virtual core::stable_key function_of(core::stable_key call_site) = 0;
+  /// The function and the line that contain the call. May read debug information.
+  virtual source_keys source_of(core::stable_key call_site) = 0;
   /// Whether this process made the call. O(1).
   virtual bool contains(core::stable_key call_site) const = 0;
 

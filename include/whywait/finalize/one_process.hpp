@@ -82,25 +82,25 @@ class functions_of_all final : public explain::function_names {
     }
     all.share(unknown);
     if (unknown.empty()) return;
-    functions_.assign(unknown.size(), 0);
+    sources_.assign(unknown.size(), {});
     base::packet mine;
     for (std::uint32_t i = 0; all.rank() != 0 && i != unknown.size(); ++i) {
-      const core::stable_key function = own.function_of(unknown[i]);
-      if (function == 0) continue;
+      const explain::source_keys source = own.source_of(unknown[i]);
+      if (source.function == 0) continue;
       base::put(mine, i);
-      base::put(mine, function);
+      base::put(mine, source);
     }
     all.gather(mine.data(), mine.size(), [this](const unsigned char* data, std::size_t size) {
       for (base::packet_reader in(data, size); !in.empty();) {
         const auto i = in.get<std::uint32_t>();
-        functions_[i] = in.get<core::stable_key>();
+        sources_[i] = in.get<explain::source_keys>();
       }
     });
   }
 
-  core::stable_key function_of(core::stable_key site) override {
+  explain::source_keys source_of(core::stable_key site) override {
     const std::uint32_t place = places_.find(site);
-    return place != base::key_map::none ? functions_[place] : own_->function_of(site);
+    return place != base::key_map::none ? sources_[place] : own_->source_of(site);
   }
   bool contains(core::stable_key site) const override {
     return places_.find(site) != base::key_map::none || own_->contains(site);
@@ -108,8 +108,8 @@ class functions_of_all final : public explain::function_names {
 
  private:
   explain::function_names* own_;
-  base::key_map places_;  // index in functions_
-  base::pod_vector<core::stable_key> functions_;
+  base::key_map places_;  // index in sources_
+  base::pod_vector<explain::source_keys> sources_;
 };
 
 }  // namespace detail

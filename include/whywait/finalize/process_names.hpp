@@ -71,16 +71,22 @@ class process_names final : public explain::function_names {
     return found;
   }
   /// Reads the symbols of the process the first time.
-  core::stable_key function_of(core::stable_key call_site) override {
+  explain::source_keys source_of(core::stable_key call_site) override {
     const std::uint32_t known = known_.find(call_site);
-    if (known == base::key_map::none || meanings_[known].calls == nullptr) return 0;
+    if (known == base::key_map::none || meanings_[known].calls == nullptr) return {};
     if (symbols_ == nullptr) symbols_.reset(new reports::symboliser("libdw.so.1", modules_));
     const meaning& m = meanings_[known];
     const void* from = nullptr;
-    core::stable_key key = function_key(code_of_site(*symbols_, *m.calls, m.number, from));
-    if (key == 0) return 0;
-    if (from != nullptr) key = core::combine(key, function_key(symbols_->of_call(from)));
-    return core::combine(key, static_cast<std::uint64_t>((*m.calls)[m.number].call));
+    explain::source_keys found = keys_of(code_of_site(*symbols_, *m.calls, m.number, from));
+    if (found.function == 0) return {};
+    if (from != nullptr) {
+      const explain::source_keys caller = keys_of(symbols_->of_call(from));
+      found.function = core::combine(found.function, caller.function);
+      found.line = found.line != 0 && caller.line != 0 ? core::combine(found.line, caller.line) : 0;
+    }
+    found.function = core::combine(found.function, static_cast<std::uint64_t>((*m.calls)[m.number].call));
+    if (found.line != 0) found.line = core::combine(found.line, found.function);
+    return found;
   }
   bool contains(core::stable_key key) const override {
     return known_.find(key) != base::key_map::none || (code_ != nullptr && code_->find(key) != nullptr);
@@ -121,9 +127,12 @@ class process_names final : public explain::function_names {
     }
   }
 
-  static core::stable_key function_key(const reports::code_place& place) {
-    if (place.function.empty()) return 0;
-    return core::combine(core::key_of(place.module.c_str()), core::key_of(place.function.c_str()));
+  static explain::source_keys keys_of(const reports::code_place& place) {
+    explain::source_keys keys;
+    if (place.function.empty()) return keys;
+    keys.function = core::combine(core::key_of(place.module.c_str()), core::key_of(place.function.c_str()));
+    if (place.line > 0) keys.line = core::combine(core::key_of(place.file.c_str()), static_cast<std::uint64_t>(place.line));
+    return keys;
   }
 
   // The same on every rank, although each loads modules at other addresses.
@@ -223,7 +232,7 @@ class process_names final : public explain::function_names {
   base::pod_vector<std::uintptr_t> functions_;  // by site number: address of a function that the compiler marked, or 0
   base::key_map known_;  // index in meanings_
   base::pod_vector<meaning> meanings_;
-  std::unique_ptr<reports::symboliser> symbols_;  // for function_of
+  std::unique_ptr<reports::symboliser> symbols_;  // for source_of
 };
 
 }  // namespace finalize
