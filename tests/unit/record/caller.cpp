@@ -1,5 +1,7 @@
 #include <whywait/record/caller.hpp>
 
+#include "../../sanitizers.hpp"
+
 #include <alloca.h>
 #include <doctest/doctest.h>
 
@@ -170,7 +172,9 @@ TEST_CASE("callers further out are found, or not known, and never wrong") {
   const wrapped_calls& calls = calls_by(&small_or_large);
   CHECK(calls.made == 800);
   CHECK(calls.wrong == 0);
-#if defined(__x86_64__)
+#if defined(__x86_64__) && WHYWAIT_TEST_ADDRESS_SANITIZER
+  CHECK(calls.known >= 400);  // the sanitizer aligns the frame of one of the two functions
+#elif defined(__x86_64__)
   CHECK(calls.known == 800);
 #endif
 }
