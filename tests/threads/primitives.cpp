@@ -3,6 +3,7 @@
 // stderr ~ mutex contention
 // stderr ~ divide\s+[\w ]+\s+among\s+the\s+threads
 // tries 3
+// beside: nothing
 //
 // Every primitive makes a thread wait for a known time because of a known block. The program measures its own waits, and
 // compares whywait::report() with them.
