@@ -17920,13 +17920,6 @@ class sync_call {
     run_ = run;
     at_ = at;
     facts_ = facts;
-    if (site.outer != nullptr || gomp::is_member_code(site.address)) {
-      const void* const address = site.outer != nullptr ? site.address : gomp::region_place;
-      number_ = facts->sites.find_or_add(detail::known_caller{address, site.outer}, site.call, at->path);
-      return;
-    }
-    const detail::caller_of_library from{{site.address, site.frame}};
-    number_ = facts->sites.find_outer(facts->sites.find_or_add(from, site.call, at->path), from, at->path);
   }
   ~sync_call() {
     if (open_) withdraw();  // its thread was cancelled
@@ -17984,7 +17977,7 @@ class sync_call {
     open.address = site_->address;
     __atomic_store_n(&open.begin, begin_, __ATOMIC_RELAXED);
     __atomic_store(&open.call, &name, __ATOMIC_RELAXED);
-    __atomic_store_n(&open.site, number_, __ATOMIC_RELAXED);
+    __atomic_store_n(&open.site, site_number(), __ATOMIC_RELAXED);
     open.peer = open.tag = -1;
     open.comm = 0;
     __atomic_store_n(&open.frame, site_->frame, __ATOMIC_RELEASE);
@@ -18001,7 +17994,7 @@ class sync_call {
     end_ = now > begin_ ? now : begin_;
     withdraw();
     const uint64_t ticks = end_ - begin_;
-    record::call_site& site = facts_->sites[number_];
+    record::call_site& site = facts_->sites[site_number()];
     ++site.count;
     site.ticks += ticks;
     if (ticks >= least_ticks()) return true;
@@ -18011,13 +18004,23 @@ class sync_call {
   }
   /// The call site counts the time since `begin`, which stays that of the code around it.
   void count(uint64_t now) noexcept {
-    record::call_site& site = facts_->sites[number_];
+    record::call_site& site = facts_->sites[site_number()];
     ++site.count;
     site.ticks += now > begin_ ? now - begin_ : 0;
   }
   uint64_t ended() const noexcept { return end_; }
-  /// Number of the call site in the location.
-  uint32_t site_number() const noexcept { return number_; }
+  /// Number of the call site in the location. It is looked up when it is first needed, because that takes up to a millisecond if it is new:
+  /// of a wait after it has begun, of a release once it is done.
+  uint32_t site_number() noexcept {
+    if (number_ != unknown_site) return number_;
+    record::call_site_table& sites = facts_->sites;
+    if (site_->outer != nullptr || gomp::is_member_code(site_->address)) {
+      const void* const address = site_->outer != nullptr ? site_->address : gomp::region_place;
+      return number_ = sites.find_or_add(detail::known_caller{address, site_->outer}, site_->call, at_->path);
+    }
+    const detail::caller_of_library from{{site_->address, site_->frame}};
+    return number_ = sites.find_outer(sites.find_or_add(from, site_->call, at_->path), from, at_->path);
+  }
 
   /// Number that the next record will have, and its name for other threads.
   uint64_t next_index() const noexcept { return at_->syncs.size(); }
@@ -18036,7 +18039,7 @@ class sync_call {
   }
   /// Stores the record of an event at `begin`.
   core::sync_record* store_event(unsigned flags) noexcept {
-    ++facts_->sites[number_].count;
+    ++facts_->sites[site_number()].count;
     return store(0, flags);
   }
   /// Makes the record visible. What was spent since the clock was read is cost of measuring.
@@ -18065,6 +18068,7 @@ class sync_call {
   }
 
   core::sync_record* store(uint64_t duration, unsigned flags) noexcept {
+    const uint32_t site = site_number();
     if (!at_->path.close_if_outside(begin_) || registry_->sources != nullptr)
       record::close_segment(*at_, *facts_, *run_, *registry_, begin_);
     core::sync_record* r = run_->closed ? nullptr : at_->syncs.claim_at_once();
@@ -18076,7 +18080,7 @@ class sync_call {
     r->duration = duration;
     r->bytes = 0;
     r->overhead = spent < ~uint32_t(0) ? static_cast<uint32_t>(spent) : ~uint32_t(0);
-    r->site = number_;
+    r->site = site;
     r->steps = static_cast<uint32_t>(at_->steps.size());
     r->posting = 0;
     r->completion = 0;
@@ -18089,6 +18093,8 @@ class sync_call {
     return r;
   }
 
+  static constexpr uint32_t unknown_site = ~uint32_t(0);
+
   const sync_site* site_;
   const bool own_;  // of the calling thread
   core::registry* registry_ = nullptr;
@@ -18096,7 +18102,7 @@ class sync_call {
   record::location* at_ = nullptr;
   record::thread_facts* facts_ = nullptr;
   uint64_t begin_ = 0, end_ = 0;
-  uint32_t number_ = 0;
+  uint32_t number_ = unknown_site;
   bool open_ = false, follows_wait_ = false;
 };
 
@@ -18573,7 +18579,7 @@ inline void order(const sync_site& site, const void* object, unsigned how, uint3
   const core::registry* const registry = core::the_registry();
   const data::data_state* const arrays = registry != nullptr ? data::state_of(*registry) : nullptr;
   if (arrays == nullptr || is_own(object, registry, sizeof *registry) || is_own(object, arrays, sizeof *arrays)) return;
-  const sync_call call(site);
+  sync_call call(site);
   if (!call) return;
   if (data::data_thread* const here = data::this_thread()) here->synchronise(object, call.site_number(), how, phase);
 }

@@ -141,11 +141,11 @@ void successive_holders() {
   m.unlock();
   first.join();
   second.join();
-  e.waited.until = seconds_between(begin, std::min(end, std::max(held[0].to, held[1].to)));
-  const auto part = [&](const hold& h) {
-    return seconds_between(std::max(begin, h.from), std::min(end, h.to)) / e.waited.until;
-  };
-  e.guilty = {{"first holder", part(held[0])}, {"second holder", part(held[1])}};
+  // In between the second holder was woken, which is the time of no holder.
+  const auto time_of = [&](const hold& h) { return seconds_between(std::max(begin, h.from), std::min(end, h.to)); };
+  const double first_part = time_of(held[0]), second_part = time_of(held[1]);
+  e.waited.until = first_part + second_part;
+  e.guilty = {{"first holder", first_part / e.waited.until}, {"second holder", second_part / e.waited.until}};
   all.push_back(e);
 }
 

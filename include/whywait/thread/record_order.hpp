@@ -29,7 +29,7 @@ inline void order(const sync_site& site, const void* object, unsigned how, uint3
   const core::registry* const registry = core::the_registry();
   const data::data_state* const arrays = registry != nullptr ? data::state_of(*registry) : nullptr;
   if (arrays == nullptr || is_own(object, registry, sizeof *registry) || is_own(object, arrays, sizeof *arrays)) return;
-  const sync_call call(site);
+  sync_call call(site);
   if (!call) return;
   if (data::data_thread* const here = data::this_thread()) here->synchronise(object, call.site_number(), how, phase);
 }
