@@ -133,15 +133,14 @@ void no_more_visits(const nlohmann::json& report, const char* phase, const char*
 
 /// The second rank is slow because of a competitor on its processor, because it touches memory for the first time, and because
 /// it executes twice the instructions.
-void slower_for_a_reason(slower::competitor& other) {
+void slower_for_a_reason(slower::disturber& other) {
   if (!slower::pin(rank)) {
     if (rank == 0) std::fprintf(stderr, "slower: this rank may use one processor only; skipped\n");
     return;
   }
-  static slower::shared_line line;
   std::uint64_t rounds = slower::rounds_of(0.010);
   MPI_Bcast(&rounds, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
-  slower::side mine(rank, line, other, rounds);
+  slower::side mine(rank, other, rounds);
   slower::accounts kernel[3], *at = kernel;
   const auto each = [&at](auto step) {
     *at++ = slower::repeat(
@@ -168,7 +167,7 @@ void slower_for_a_reason(slower::competitor& other) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  slower::competitor other;
+  slower::disturber other;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);

@@ -2,6 +2,7 @@
 #define WHYWAIT_TESTS_THREADS_SLOWER_HPP
 
 // Programs that one side makes slow in one known way each. Two sides run each case step by step; after each step they meet.
+#include "fake_counters.hpp"
 
 #include <whywait/record.hpp>
 #include <whywait/result.hpp>
@@ -71,34 +72,52 @@ inline bool pin(int which) {
   return false;
 }
 
-/// A process on the second processor that computes while it is told to. Made before there are threads.
-class competitor {
+/// A process that disturbs one side while it is told to. Made before there are threads.
+class disturber {
  public:
-  competitor() {
-    state_ = static_cast<std::atomic<int>*>(mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  enum what : int { nothing, compute, share_line, end };
+
+  disturber() {
+    shared_ = new (mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) memory;
     const pid_t parent = getpid();
     child_ = fork();
     if (child_ != 0) return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    pin(1);
-    while (*state_ != 2 && getppid() == parent)
-      if (*state_ == 0) usleep(2000);
+    for (int was = nothing, now; (now = shared_->doing) != end && getppid() == parent; was = now) {
+      if (now != was && now != nothing) {
+        pin(now == compute ? 1 : 0);
+        const sched_param priority = {};
+        if (now == share_line)
+          sched_setscheduler(0, SCHED_IDLE, &priority);  // the fast side uses this processor until it waits
+      }
+      if (now == nothing) usleep(2000);
+      if (now == share_line)
+        for (int i = 0; i < 1000; ++i) shared_->line[1].fetch_add(1, std::memory_order_relaxed);
+    }
     _exit(0);
   }
-  ~competitor() {
-    *state_ = 2;
+  ~disturber() {
+    shared_->doing = end;
     waitpid(child_, nullptr, 0);
   }
-  competitor(const competitor&) = delete;
-  competitor& operator=(const competitor&) = delete;
-  void run(bool on) { *state_ = on ? 1 : 0; }
+  disturber(const disturber&) = delete;
+  disturber& operator=(const disturber&) = delete;
+  /// `compute` takes the second processor, `share_line` adds to a number beside `mine` on the first one.
+  void run(what now) { shared_->doing = now; }
+  what doing() const { return static_cast<what>(shared_->doing.load()); }
+  std::atomic<std::uint64_t>& mine() { return shared_->line[0]; }
 
  private:
-  std::atomic<int>* state_;
+  struct memory {
+    std::atomic<int> doing{nothing};
+    alignas(64) std::atomic<std::uint64_t> line[2] = {};  // in one cache line
+  };
+  memory* shared_;
   pid_t child_;
 };
 
 __attribute__((noinline)) inline std::uint64_t compute(std::uint64_t rounds) {
+  const fake_counters::work counted(4 * rounds);
   std::uint64_t x = rounds;
   for (std::uint64_t i = 0; i < rounds; ++i) {
     x = x * 6364136223846793005u + 1442695040888963407u;
@@ -124,16 +143,12 @@ inline unsigned char* map_memory() {
   return static_cast<unsigned char*>(at);
 }
 
-struct shared_line {
-  alignas(64) std::atomic<std::uint64_t> mine[2];  // in one cache line
-};
-
 /// One side: 0 is fast, 1 is slow.
 class side {
  public:
   /// `rounds`: of `compute`, the same for both.
-  side(int number, shared_line& line, competitor& other, std::uint64_t rounds)
-      : slow_(number == 1), line_(line), other_(other), rounds_(rounds), memory_(map_memory()), walk_(1 << 22) {
+  side(int number, disturber& other, std::uint64_t rounds)
+      : slow_(number == 1), other_(other), rounds_(rounds), memory_(map_memory()), walk_(1 << 22) {
     for (std::size_t i = 0; i < touched; i += page) memory_[i] = 1;
     for (std::size_t i = 0; i < walk_.size(); ++i) walk_[i] = static_cast<std::uint32_t>(i);
   }
@@ -146,7 +161,7 @@ class side {
     compute(rounds_);
   }
   void let_compete(bool on) {
-    if (slow_) other_.run(on);
+    if (slow_) other_.run(on ? disturber::compute : disturber::nothing);
   }
 
   void touch() {
@@ -154,41 +169,46 @@ class side {
     unsigned char* const fresh = slow_ ? map_memory() : memory_;
     for (std::size_t i = 0; i < touched; i += page) fresh[i] = 1;
     if (slow_) munmap(fresh, touched);
+    fake_counters::add(3 * touched / page, 3 * touched / page);  // the kernel's cycles do not count
   }
   void instructions() {
     whywait::region inside("instructions");
     compute(slow_ ? 2 * rounds_ : rounds_);
   }
-  /// The fast side adds to a number in a line of its own, then for a while to one in the line of the slow side.
-  void ping_pong() {
+  /// Both sides add to a number: the fast one in a line of its own, then the slow one in a line that another process uses.
+  /// `observed`: a call at which the counters are read, so that they are read before the slow side begins.
+  template <class Call>
+  void ping_pong(Call&& observed) {
+    while (slow_ && other_.doing() != disturber::share_line) __asm__ volatile("" ::: "memory");
+    observed();
     {
       whywait::region inside("ping-pong");
-      std::atomic<std::uint64_t>& mine = slow_ ? line_.mine[0] : own_;
-      for (int i = 0; i < 400000; ++i) mine.fetch_add(1, std::memory_order_relaxed);
+      constexpr int additions = 1000000;
+      const fake_counters::work counted(3 * additions);
+      std::atomic<std::uint64_t>& mine = slow_ ? other_.mine() : own_;
+      for (int i = 0; i < additions; ++i) mine.fetch_add(1, std::memory_order_relaxed);
     }
-    if (slow_) return;
-    whywait::region inside("disturb");
-    for (const double end = now() + 0.006; now() < end;)
-      for (int i = 0; i < 100; ++i) line_.mine[1].fetch_add(1, std::memory_order_relaxed);
+    other_.run(slow_ ? disturber::nothing : disturber::share_line);
   }
   /// The same additions in the order of memory, or 4099 lines apart.
   void stride() {
     whywait::region inside("stride");
+    constexpr std::size_t additions = std::size_t(1) << 23;  // readings are 1 to 4 ms apart
+    const fake_counters::work counted(5 * additions);
     const std::size_t by = slow_ ? 4099 * 16 : 1;
     std::uint32_t sum = 0;
-    for (std::size_t i = 0, at = 0; i < (std::size_t(1) << 20); ++i, at = (at + by) & (walk_.size() - 1)) sum += walk_[at];
+    for (std::size_t i = 0, at = 0; i < additions; ++i, at = (at + by) & (walk_.size() - 1)) sum += walk_[at];
     sink_ = sum;
   }
 
  private:
   const bool slow_;
-  shared_line& line_;
-  competitor& other_;
+  disturber& other_;
   const std::uint64_t rounds_;
   unsigned char* const memory_;
   std::vector<std::uint32_t> walk_;
   alignas(64) std::atomic<std::uint64_t> own_{0};
-  volatile std::uint32_t sink_ = 0;
+  alignas(64) volatile std::uint32_t sink_ = 0;
 };
 
 /// Runs a case step by step; `meet` returns when the other side is there, too. Returns what the kernel accounts to the steps.
@@ -205,6 +225,7 @@ accounts repeat(int steps, Meet&& meet, Step&& step) {
 }
 
 inline int failures = 0;
+inline bool has_counters = false;  ///< of the processor, real or not
 
 /// What made the slow side slow in a region.
 enum class reason { preempted, blocked, kernel, instructions, cycles, frequency };
@@ -236,6 +257,7 @@ inline void check(const whywait::result& found, const char* region, reason why, 
       "%.4f, not counted %.4f%s\n",
       region, speed, known[0], known[1], known[2], known[3], known[4], known[5], not_counted,
       counted ? "" : " (no counters of the processor)");
+  has_counters = has_counters || counted;
   const auto fail = [region](const char* what) {
     ++failures;
     std::fprintf(stderr, "NOT SO in %s: %s\n", region, what);
@@ -260,13 +282,15 @@ inline void check(const whywait::result& found, const char* region, reason why, 
     if (not_counted < least - accounted[0] - accounted[2]) fail("it should be not counted");
     return no_others(from_processor);
   }
+  int others = reasons;
   if (wanted < from_processor && accounted[wanted] < least) {
+    others = static_cast<int>(reason::frequency);  // what the host takes may show as fewer cycles per second
     std::fprintf(stderr, "%s: the kernel itself accounts for %.0f %%\n", region, 100 * accounted[wanted] / speed);
     if (accounted[wanted] < 0.2 * speed) fail("it is slow for other reasons");
     least = 0.9 * accounted[wanted];
   }
   if (known[wanted] < least) fail("its reason has too little");
-  no_others(reasons);
+  no_others(others);
 }
 
 }  // namespace slower

@@ -628,6 +628,8 @@ TEST_CASE("memory of another node explains a block that is slower because of cyc
   CHECK(t.remote().empty());
   t.data.far = {far_field(1, sample::pack), far_field(2, sample::pack), far_field(3, sample::pack)};
   CHECK(t.remote().empty());
+  t.data.far = {far_field(1), far_field(2, sample::pack), far_field(3, sample::pack)};  // the other two in another block
+  CHECK(t.remote().empty());
 }
 
 TEST_CASE("a rank on a slow core is slower at the same number of instructions; with more of them its code is") {
@@ -660,5 +662,10 @@ TEST_CASE("a rank on a slow core is slower at the same number of instructions; w
   CHECK(found(1, 0) == "rank 0 is slower in each of 3 blocks, 1.30 times, at the same number of instructions.");
   CHECK(found(1, 500) == "rank 0 is slower in each of 3 blocks, 1.30 times, at the same number of units of work.");
   CHECK(found(1.3, 0).empty());
+  // They are the same up to a tenth of the difference in time: ln 1.3 / 10 = 0.0262.
+  CHECK_FALSE(found(1.026, 0).empty());
+  CHECK(found(1.027, 0).empty());
+  CHECK_FALSE(found(0.975, 0).empty());
+  CHECK(found(0.973, 0).empty());
   CHECK(found(1.3, 500).empty());  // each unit is more code
 }
