@@ -1,61 +1,26 @@
 // What thread primitives record, called in an order that is known.
-#include <whywait/core/pages.hpp>
 #include <whywait/data.hpp>
-#include <whywait/record/call_facts.hpp>
-#include <whywait/record/listen.hpp>
 #include <whywait/thread.hpp>
 #include <whywait/thread/look_at_holder.hpp>
 #include <whywait/thread/record_events.hpp>
 #include <whywait/thread/record_locks.hpp>
 #include <whywait/thread/record_threads.hpp>
 
+#include "recorded_thread.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <exception>
 #include <initializer_list>
-#include <new>
-#include <thread>
 #include <utility>
 
 using namespace whywait;
 using core::mpi_call;
+using recorded_thread::on_new_thread;
+using recorded_thread::on_recorded_thread;
+using recorded_thread::site_of;
 
 namespace {
-
-threads::sync_site site_of(mpi_call call) { return {call, __builtin_return_address(0), __builtin_frame_address(0)}; }
-
-template <class Test>
-void on_new_thread(Test test) {
-  std::exception_ptr failure;
-  std::thread([&] {
-    try {
-      test();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-  }).join();
-  if (failure) std::rethrow_exception(failure);
-}
-
-/// Runs a test on a thread of its own, in a run without MPI: test(location, number of its records so far).
-template <class Test>
-void on_recorded_thread(Test test) {
-  record::listen();
-  threads::listen();
-  void*& run = core::the_registry()->extension[3];
-  if (run == nullptr) {
-    run = new (core::map_pages(sizeof(record::run_facts), true)) record::run_facts();
-    static_cast<record::run_facts*>(run)->running = true;
-  }
-  on_new_thread([&test] {
-    record::location* const own = record::this_location();
-    REQUIRE(own != nullptr);
-    threads::detail::event(site_of(mpi_call::promise_set), own, nullptr);  // it may continue the records of a thread that ended
-    REQUIRE(own->syncs.size() != 0);
-    test(*own, std::uint64_t(own->syncs.size()));
-  });
-}
 
 int give_up(threads::lock_watch& watch, std::uint32_t& lock) {
   auto part = [] { return 0; };
