@@ -23381,7 +23381,7 @@ enum : std::uint16_t {
 }
 
 /// One cause of waiting of a record: the record of another location whose beginning it needed. A record that waited for
-/// two instants one after the other has two, in this order; then both take over the path of their causer.
+/// several instants one after the other has several, in this order; then each takes over the path of its causer.
 struct arrival {
   std::int64_t need_ns = 0;   ///< beginning of the last needed participant, or of the first if any of them suffices
   core::stable_key site = 0;  ///< call site of the causer
@@ -23396,6 +23396,16 @@ struct arrival {
 
   bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
 };
+
+inline bool takes_over(const arrival& a) noexcept { return a.has(arrival_flag::adopt) && !a.has(arrival_flag::last); }
+
+/// How many snapshots serve the earlier causes of the same record as `arrivals[at]`.
+inline std::uint32_t snapshots_before(const base::pod_vector<arrival>& arrivals, std::size_t at) noexcept {
+  std::uint32_t count = 0;
+  for (std::size_t a = at; a != 0 && arrivals[a - 1].record == arrivals[at].record; --a)
+    count += takes_over(arrivals[a - 1]) ? 1 : 0;
+  return count;
+}
 
 }  // namespace explain
 }  // namespace v0
@@ -28018,7 +28028,9 @@ class arrival_rule {
         if (!result_.empty() && result_.back().record == i) {
           const std::int64_t more_ns = each->last.need_ns - result_.back().need_ns;
           if (more_ns <= 0 || (each == &relay && more_ns < settings_->threshold_ns)) continue;
-          if (each == &needed && result_.back().why != pattern::wait_for_progress) take_back();
+          const bool replaced = each == &needed && result_.back().why != pattern::wait_for_progress;
+          // Too short for an explanation: belongs to the longer wait.
+          if (replaced || !result_.back().has(arrival_flag::adopt)) take_back();
         }
         result_.push_back(each->last);
         if (location.dropped > 0) result_.back().trust = std::max(result_.back().trust, quality::bounded);
@@ -30050,13 +30062,11 @@ enum : std::uint16_t {
 /// A waiter's request for the causer's path at the beginning of one of the causer's records.
 struct snapshot_request {
   std::uint32_t causer_record, waiter_record;
-  std::uint16_t causer_location, waiter_location;  ///< the waiter's may have second_wait
+  std::uint16_t causer_location, waiter_location;
   std::uint16_t kind;    ///< wanted_path
-  std::uint16_t single;  ///< not 0: the waiter's rank has only one location
+  std::uint8_t number;   ///< of the snapshot among those for the same record of the waiter, from 0
+  std::uint8_t single;   ///< not 0: the waiter's rank has only one location
 };
-
-/// In a waiter's location: the snapshot serves the second of two waits of one record.
-constexpr std::uint16_t second_wait = 0x8000u;
 
 /// How a snapshot is made. The causer's path consists of the path it last took over and of what it did since, which is
 /// known without waiting. If the path it took over was the waiter's own, or if there was none, the snapshot can be sent
@@ -30072,10 +30082,11 @@ struct snapshot_head {
   std::uint32_t record;
   std::uint32_t entries;
   std::uint32_t base;  ///< relative: the waiter's record whose path the causer took over
-  std::uint16_t location;  ///< may have second_wait
+  std::uint16_t location;
   snapshot_mode mode;
   std::uint8_t partial;  ///< not 0: the causer lost records
   std::int32_t stretch;  ///< of the causer's place (own_visits)
+  std::uint32_t number;  ///< among the snapshots for this record
   core::stable_key through;  ///< class of the wait in which the causer took over its path; 0: it did not wait, or unknown
 };
 
@@ -30304,9 +30315,9 @@ class link_book {
     }
   }
 
-  /// Moves the snapshot for a record of this rank to forward_scratch::taken. Returns false if it has not arrived yet.
-  bool receive_snapshot(std::uint16_t location, std::uint32_t record) {
-    const std::uint64_t wanted = inbox_key(location, record);
+  /// Moves a snapshot for a record of this rank to forward_scratch::taken. Returns false if it has not arrived yet.
+  bool receive_snapshot(std::uint16_t location, std::uint32_t record, std::uint32_t number) {
+    const std::uint64_t wanted = inbox_key(location, record, number);
     std::uint32_t found = latest_;
     if (wanted == latest_key_) {
       latest_key_ = 0;
@@ -30353,14 +30364,14 @@ class link_book {
   static constexpr std::uint32_t few = 8;  ///< up to this number, links are found by linear search
 
   static std::uint64_t key(std::int32_t rank) noexcept { return static_cast<std::uint64_t>(rank) + 1; }
-  static std::uint64_t inbox_key(std::uint16_t location, std::uint32_t record) noexcept {
-    return ((static_cast<std::uint64_t>(location) << 32) | record) + 1;
+  static std::uint64_t inbox_key(std::uint16_t location, std::uint32_t record, std::uint32_t number) noexcept {
+    return ((std::uint64_t{number} << 48 | std::uint64_t{location} << 32) | record) + 1;
   }
 
   void keep(const snapshot_head& head, const unsigned char* data) {
     if (latest_key_ != 0) inbox_.intern(latest_key_, latest_);
     latest_ = scratch_->keep(head, data);
-    latest_key_ = inbox_key(head.location, head.record);
+    latest_key_ = inbox_key(head.location, head.record, head.number);
   }
 
   template <class Post>
@@ -30752,10 +30763,8 @@ class location_path {
     return at_ < arrivals_->size() && (*arrivals_)[at_].record == place_.next ? &(*arrivals_)[at_] : nullptr;
   }
 
-  /// Whether the current record has taken over a path already.
-  bool took_over() const noexcept {
-    return at_ != 0 && (*arrivals_)[at_ - 1].record == record() && (*arrivals_)[at_ - 1].has(arrival_flag::adopt);
-  }
+  /// How many snapshots the current record has used already.
+  std::uint32_t used() const noexcept { return snapshots_before(*arrivals_, at_) + (has_base_ ? 1 : 0); }
 
   /// Records that a snapshot of the current profile is sent to a location; from now on both are aligned here.
   void publish(std::int32_t rank, std::uint16_t location) {
@@ -30805,19 +30814,20 @@ class location_path {
     ++at_;
   }
 
-  /// Enters the rest of the current call: time inside MPI, and waits without an explanation.
-  void finish_record() {
-    for (; due() != nullptr; ++at_) {
-      const arrival& a = (*arrivals_)[at_];
-      if (classes_ == nullptr) continue;
-      if (a.has(arrival_flag::last)) {
-        if (a.has(arrival_flag::adopt)) align_all(place_.now_ns);
-        continue;
-      }
-      const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - place_.now_ns;
-      if (wait_ns <= 0 || a.has(arrival_flag::begins)) continue;
-      add_wait(begin_wait(a, wait_ns), a);
+  /// Passes over a cause of waiting whose path is not taken over. A wait for it has no explanation.
+  void pass_over(const arrival& a) {
+    ++at_;
+    if (classes_ == nullptr) return;
+    if (a.has(arrival_flag::last)) {
+      if (a.has(arrival_flag::adopt)) align_all(place_.now_ns);
+      return;
     }
+    const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - place_.now_ns;
+    if (wait_ns > 0 && !a.has(arrival_flag::begins)) add_wait(begin_wait(a, wait_ns), a);
+  }
+
+  /// Enters the rest of the current call: time inside MPI. Call when nothing is due.
+  void finish_record() {
     if (ends_stretch(steps_[place_.next])) {
       own_.next_stretch();
       expect_stretch();
@@ -31062,15 +31072,13 @@ class forward_pass {
         base::packet& out = to(a.causer_rank);
         if (out.size() >= room) return;
         links_.of(a.causer_rank);  // creates the link now, so that `advance` can reserve memory for all links
-        const bool second =
-            a.has(arrival_flag::based) || (at != 0 && arrivals[at - 1].record == a.record && takes_over(arrivals[at - 1]));
-        const auto here = static_cast<std::uint16_t>(l | (second ? unsigned{second_wait} : 0u));
-        const auto single = static_cast<std::uint16_t>(lanes_.size() == 1 ? 1 : 0);
+        const auto here = static_cast<std::uint16_t>(l);
+        auto number = static_cast<std::uint8_t>(snapshots_before(arrivals, at));
+        const auto single = static_cast<std::uint8_t>(lanes_.size() == 1 ? 1 : 0);
         if (a.has(arrival_flag::based))
-          put(out, snapshot_request{a.base_record, a.record, a.causer_location, static_cast<std::uint16_t>(l),
-                                    wanted_path::of_base, single});
+          put(out, snapshot_request{a.base_record, a.record, a.causer_location, here, wanted_path::of_base, number++, single});
         const auto kind = static_cast<std::uint16_t>(a.has(arrival_flag::all) ? wanted_path::of_all : wanted_path::aligns);
-        put(out, snapshot_request{a.causer_record, a.record, a.causer_location, here, kind, single});
+        put(out, snapshot_request{a.causer_record, a.record, a.causer_location, here, kind, number, single});
       }
     }
   }
@@ -31090,6 +31098,7 @@ class forward_pass {
       due.base = 0;
       due.waiter_location = r.waiter_location;
       due.kind = r.kind;
+      due.number = r.number;
       due.single = r.single != 0;
       due.mode = snapshot_mode::whole;
     }
@@ -31104,8 +31113,8 @@ class forward_pass {
       const auto before = [this](const service& a, const service& b) {
         if (a.record != b.record) return a.record < b.record;
         if (a.link != b.link) return links_[a.link].rank < links_[b.link].rank;
-        return a.waiter_location != b.waiter_location ? a.waiter_location < b.waiter_location
-                                                      : a.waiter_record < b.waiter_record;
+        if (a.waiter_location != b.waiter_location) return a.waiter_location < b.waiter_location;
+        return a.waiter_record != b.waiter_record ? a.waiter_record < b.waiter_record : a.number < b.number;
       };
       for (lane& l : lanes_) {
         base::sort_by_record(l.services, rank_->locations[static_cast<std::size_t>(&l - lanes_.data())].records.size(),
@@ -31186,8 +31195,7 @@ class forward_pass {
       what.caused.reserve(lanes_[l].services.size());
       for (const service& s : lanes_[l].services) {
         if (s.kind == wanted_path::of_base) continue;
-        const auto waiter = static_cast<std::uint16_t>(s.waiter_location & ~unsigned{second_wait});
-        what.caused.push_back({s.record, links_[s.link].rank, waiter});
+        what.caused.push_back({s.record, links_[s.link].rank, s.waiter_location});
       }
       lanes_[l].services.release();  // before the clocks take as much for themselves
       lanes_[l].path.report(what);
@@ -31206,6 +31214,7 @@ class forward_pass {
   struct service {
     std::uint32_t record, waiter_record, link, base;
     std::uint16_t waiter_location, kind;
+    std::uint8_t number;
     bool single;
     snapshot_mode mode;
   };
@@ -31247,14 +31256,12 @@ class forward_pass {
     return l.stretch_end;
   }
 
-  static bool takes_over(const arrival& a) noexcept { return a.has(arrival_flag::adopt) && !a.has(arrival_flag::last); }
-
   template <class Post>
   void send_snapshot(const service& s, const location_path& path, Post& post) {
     links_.send_snapshot(
         s.link,
         {s.waiter_record, 0, s.base, s.waiter_location, s.mode, static_cast<std::uint8_t>(path.partial() ? 1 : 0),
-         path.stretch(), path.through()},
+         path.stretch(), s.number, path.through()},
         [&path](base::packet& out) { return path.write(out); }, post);
   }
 
@@ -31292,7 +31299,10 @@ class forward_pass {
     }
     bool ready() const noexcept { return true; }
     void finish() {
-      for (const arrival* a = l.scout->due(); a != nullptr && takes_over(*a); a = l.scout->due()) l.scout->take_over(*a);
+      for (const arrival* a = l.scout->due(); a != nullptr; a = l.scout->due()) {
+        if (takes_over(*a)) l.scout->take_over(*a);
+        else l.scout->pass_over(*a);
+      }
       l.scout->finish_record();
     }
   };
@@ -31317,7 +31327,7 @@ class forward_pass {
         const service& due = l.services[s];
         if (due.mode == snapshot_mode::whole && !pass.links_.may_send(due.link, due.mode)) return false;
         if (due.kind == wanted_path::aligns) {
-          l.path.publish(pass.links_[due.link].rank, static_cast<std::uint16_t>(due.waiter_location & ~unsigned{second_wait}));
+          l.path.publish(pass.links_[due.link].rank, due.waiter_location);
         }
         if (due.mode == snapshot_mode::whole) pass.send_snapshot(due, l.path, post);
         moved = true;
@@ -31326,14 +31336,16 @@ class forward_pass {
     }
     // Takes over the snapshots of the record's causers, one after the other.
     bool ready() {
-      for (const arrival* a = l.path.due(); a != nullptr && takes_over(*a); a = l.path.due()) {
-        const bool based = a->has(arrival_flag::based);
-        if (based && !l.path.has_base()) {
-          if (!pass.links_.receive_snapshot(number, a->record)) return false;
+      for (const arrival* a = l.path.due(); a != nullptr; a = l.path.due()) {
+        if (!takes_over(*a)) {
+          l.path.pass_over(*a);
+          continue;
+        }
+        if (a->has(arrival_flag::based) && !l.path.has_base()) {
+          if (!pass.links_.receive_snapshot(number, a->record, l.path.used())) return false;
           pass.take(l, *a, post, [this](const location_path::state* base) { l.path.begin_part(base); });
         }
-        const unsigned second = based || l.path.took_over() ? unsigned{second_wait} : 0u;
-        if (!pass.links_.receive_snapshot(static_cast<std::uint16_t>(number | second), a->record)) return false;
+        if (!pass.links_.receive_snapshot(number, a->record, l.path.used())) return false;
         pass.take(l, *a, post, [this, a](const location_path::state* base) { l.path.adopt(*a, base); });
       }
       return true;

@@ -1,9 +1,11 @@
 #ifndef WHYWAIT_EXPLAIN_ARRIVAL_HPP
 #define WHYWAIT_EXPLAIN_ARRIVAL_HPP
 
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/core/stable_key.hpp>
 #include <whywait/explain/explanation.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace whywait {
@@ -69,7 +71,7 @@ enum : std::uint16_t {
 }
 
 /// One cause of waiting of a record: the record of another location whose beginning it needed. A record that waited for
-/// two instants one after the other has two, in this order; then both take over the path of their causer.
+/// several instants one after the other has several, in this order; then each takes over the path of its causer.
 struct arrival {
   std::int64_t need_ns = 0;   ///< beginning of the last needed participant, or of the first if any of them suffices
   core::stable_key site = 0;  ///< call site of the causer
@@ -84,6 +86,16 @@ struct arrival {
 
   bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
 };
+
+inline bool takes_over(const arrival& a) noexcept { return a.has(arrival_flag::adopt) && !a.has(arrival_flag::last); }
+
+/// How many snapshots serve the earlier causes of the same record as `arrivals[at]`.
+inline std::uint32_t snapshots_before(const base::pod_vector<arrival>& arrivals, std::size_t at) noexcept {
+  std::uint32_t count = 0;
+  for (std::size_t a = at; a != 0 && arrivals[a - 1].record == arrivals[at].record; --a)
+    count += takes_over(arrivals[a - 1]) ? 1 : 0;
+  return count;
+}
 
 }  // namespace explain
 }  // namespace v0

@@ -81,7 +81,9 @@ class arrival_rule {
         if (!result_.empty() && result_.back().record == i) {
           const std::int64_t more_ns = each->last.need_ns - result_.back().need_ns;
           if (more_ns <= 0 || (each == &relay && more_ns < settings_->threshold_ns)) continue;
-          if (each == &needed && result_.back().why != pattern::wait_for_progress) take_back();
+          const bool replaced = each == &needed && result_.back().why != pattern::wait_for_progress;
+          // Too short for an explanation: belongs to the longer wait.
+          if (replaced || !result_.back().has(arrival_flag::adopt)) take_back();
         }
         result_.push_back(each->last);
         if (location.dropped > 0) result_.back().trust = std::max(result_.back().trust, quality::bounded);

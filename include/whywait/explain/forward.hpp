@@ -77,15 +77,13 @@ class forward_pass {
         base::packet& out = to(a.causer_rank);
         if (out.size() >= room) return;
         links_.of(a.causer_rank);  // creates the link now, so that `advance` can reserve memory for all links
-        const bool second =
-            a.has(arrival_flag::based) || (at != 0 && arrivals[at - 1].record == a.record && takes_over(arrivals[at - 1]));
-        const auto here = static_cast<std::uint16_t>(l | (second ? unsigned{second_wait} : 0u));
-        const auto single = static_cast<std::uint16_t>(lanes_.size() == 1 ? 1 : 0);
+        const auto here = static_cast<std::uint16_t>(l);
+        auto number = static_cast<std::uint8_t>(snapshots_before(arrivals, at));
+        const auto single = static_cast<std::uint8_t>(lanes_.size() == 1 ? 1 : 0);
         if (a.has(arrival_flag::based))
-          put(out, snapshot_request{a.base_record, a.record, a.causer_location, static_cast<std::uint16_t>(l),
-                                    wanted_path::of_base, single});
+          put(out, snapshot_request{a.base_record, a.record, a.causer_location, here, wanted_path::of_base, number++, single});
         const auto kind = static_cast<std::uint16_t>(a.has(arrival_flag::all) ? wanted_path::of_all : wanted_path::aligns);
-        put(out, snapshot_request{a.causer_record, a.record, a.causer_location, here, kind, single});
+        put(out, snapshot_request{a.causer_record, a.record, a.causer_location, here, kind, number, single});
       }
     }
   }
@@ -105,6 +103,7 @@ class forward_pass {
       due.base = 0;
       due.waiter_location = r.waiter_location;
       due.kind = r.kind;
+      due.number = r.number;
       due.single = r.single != 0;
       due.mode = snapshot_mode::whole;
     }
@@ -119,8 +118,8 @@ class forward_pass {
       const auto before = [this](const service& a, const service& b) {
         if (a.record != b.record) return a.record < b.record;
         if (a.link != b.link) return links_[a.link].rank < links_[b.link].rank;
-        return a.waiter_location != b.waiter_location ? a.waiter_location < b.waiter_location
-                                                      : a.waiter_record < b.waiter_record;
+        if (a.waiter_location != b.waiter_location) return a.waiter_location < b.waiter_location;
+        return a.waiter_record != b.waiter_record ? a.waiter_record < b.waiter_record : a.number < b.number;
       };
       for (lane& l : lanes_) {
         base::sort_by_record(l.services, rank_->locations[static_cast<std::size_t>(&l - lanes_.data())].records.size(),
@@ -201,8 +200,7 @@ class forward_pass {
       what.caused.reserve(lanes_[l].services.size());
       for (const service& s : lanes_[l].services) {
         if (s.kind == wanted_path::of_base) continue;
-        const auto waiter = static_cast<std::uint16_t>(s.waiter_location & ~unsigned{second_wait});
-        what.caused.push_back({s.record, links_[s.link].rank, waiter});
+        what.caused.push_back({s.record, links_[s.link].rank, s.waiter_location});
       }
       lanes_[l].services.release();  // before the clocks take as much for themselves
       lanes_[l].path.report(what);
@@ -221,6 +219,7 @@ class forward_pass {
   struct service {
     std::uint32_t record, waiter_record, link, base;
     std::uint16_t waiter_location, kind;
+    std::uint8_t number;
     bool single;
     snapshot_mode mode;
   };
@@ -262,14 +261,12 @@ class forward_pass {
     return l.stretch_end;
   }
 
-  static bool takes_over(const arrival& a) noexcept { return a.has(arrival_flag::adopt) && !a.has(arrival_flag::last); }
-
   template <class Post>
   void send_snapshot(const service& s, const location_path& path, Post& post) {
     links_.send_snapshot(
         s.link,
         {s.waiter_record, 0, s.base, s.waiter_location, s.mode, static_cast<std::uint8_t>(path.partial() ? 1 : 0),
-         path.stretch(), path.through()},
+         path.stretch(), s.number, path.through()},
         [&path](base::packet& out) { return path.write(out); }, post);
   }
 
@@ -307,7 +304,10 @@ class forward_pass {
     }
     bool ready() const noexcept { return true; }
     void finish() {
-      for (const arrival* a = l.scout->due(); a != nullptr && takes_over(*a); a = l.scout->due()) l.scout->take_over(*a);
+      for (const arrival* a = l.scout->due(); a != nullptr; a = l.scout->due()) {
+        if (takes_over(*a)) l.scout->take_over(*a);
+        else l.scout->pass_over(*a);
+      }
       l.scout->finish_record();
     }
   };
@@ -332,7 +332,7 @@ class forward_pass {
         const service& due = l.services[s];
         if (due.mode == snapshot_mode::whole && !pass.links_.may_send(due.link, due.mode)) return false;
         if (due.kind == wanted_path::aligns) {
-          l.path.publish(pass.links_[due.link].rank, static_cast<std::uint16_t>(due.waiter_location & ~unsigned{second_wait}));
+          l.path.publish(pass.links_[due.link].rank, due.waiter_location);
         }
         if (due.mode == snapshot_mode::whole) pass.send_snapshot(due, l.path, post);
         moved = true;
@@ -341,14 +341,16 @@ class forward_pass {
     }
     // Takes over the snapshots of the record's causers, one after the other.
     bool ready() {
-      for (const arrival* a = l.path.due(); a != nullptr && takes_over(*a); a = l.path.due()) {
-        const bool based = a->has(arrival_flag::based);
-        if (based && !l.path.has_base()) {
-          if (!pass.links_.receive_snapshot(number, a->record)) return false;
+      for (const arrival* a = l.path.due(); a != nullptr; a = l.path.due()) {
+        if (!takes_over(*a)) {
+          l.path.pass_over(*a);
+          continue;
+        }
+        if (a->has(arrival_flag::based) && !l.path.has_base()) {
+          if (!pass.links_.receive_snapshot(number, a->record, l.path.used())) return false;
           pass.take(l, *a, post, [this](const location_path::state* base) { l.path.begin_part(base); });
         }
-        const unsigned second = based || l.path.took_over() ? unsigned{second_wait} : 0u;
-        if (!pass.links_.receive_snapshot(static_cast<std::uint16_t>(number | second), a->record)) return false;
+        if (!pass.links_.receive_snapshot(number, a->record, l.path.used())) return false;
         pass.take(l, *a, post, [this, a](const location_path::state* base) { l.path.adopt(*a, base); });
       }
       return true;

@@ -109,9 +109,9 @@ class link_book {
     }
   }
 
-  /// Moves the snapshot for a record of this rank to forward_scratch::taken. Returns false if it has not arrived yet.
-  bool receive_snapshot(std::uint16_t location, std::uint32_t record) {
-    const std::uint64_t wanted = inbox_key(location, record);
+  /// Moves a snapshot for a record of this rank to forward_scratch::taken. Returns false if it has not arrived yet.
+  bool receive_snapshot(std::uint16_t location, std::uint32_t record, std::uint32_t number) {
+    const std::uint64_t wanted = inbox_key(location, record, number);
     std::uint32_t found = latest_;
     if (wanted == latest_key_) {
       latest_key_ = 0;
@@ -158,14 +158,14 @@ class link_book {
   static constexpr std::uint32_t few = 8;  ///< up to this number, links are found by linear search
 
   static std::uint64_t key(std::int32_t rank) noexcept { return static_cast<std::uint64_t>(rank) + 1; }
-  static std::uint64_t inbox_key(std::uint16_t location, std::uint32_t record) noexcept {
-    return ((static_cast<std::uint64_t>(location) << 32) | record) + 1;
+  static std::uint64_t inbox_key(std::uint16_t location, std::uint32_t record, std::uint32_t number) noexcept {
+    return ((std::uint64_t{number} << 48 | std::uint64_t{location} << 32) | record) + 1;
   }
 
   void keep(const snapshot_head& head, const unsigned char* data) {
     if (latest_key_ != 0) inbox_.intern(latest_key_, latest_);
     latest_ = scratch_->keep(head, data);
-    latest_key_ = inbox_key(head.location, head.record);
+    latest_key_ = inbox_key(head.location, head.record, head.number);
   }
 
   template <class Post>

@@ -115,10 +115,8 @@ class location_path {
     return at_ < arrivals_->size() && (*arrivals_)[at_].record == place_.next ? &(*arrivals_)[at_] : nullptr;
   }
 
-  /// Whether the current record has taken over a path already.
-  bool took_over() const noexcept {
-    return at_ != 0 && (*arrivals_)[at_ - 1].record == record() && (*arrivals_)[at_ - 1].has(arrival_flag::adopt);
-  }
+  /// How many snapshots the current record has used already.
+  std::uint32_t used() const noexcept { return snapshots_before(*arrivals_, at_) + (has_base_ ? 1 : 0); }
 
   /// Records that a snapshot of the current profile is sent to a location; from now on both are aligned here.
   void publish(std::int32_t rank, std::uint16_t location) {
@@ -168,19 +166,20 @@ class location_path {
     ++at_;
   }
 
-  /// Enters the rest of the current call: time inside MPI, and waits without an explanation.
-  void finish_record() {
-    for (; due() != nullptr; ++at_) {
-      const arrival& a = (*arrivals_)[at_];
-      if (classes_ == nullptr) continue;
-      if (a.has(arrival_flag::last)) {
-        if (a.has(arrival_flag::adopt)) align_all(place_.now_ns);
-        continue;
-      }
-      const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - place_.now_ns;
-      if (wait_ns <= 0 || a.has(arrival_flag::begins)) continue;
-      add_wait(begin_wait(a, wait_ns), a);
+  /// Passes over a cause of waiting whose path is not taken over. A wait for it has no explanation.
+  void pass_over(const arrival& a) {
+    ++at_;
+    if (classes_ == nullptr) return;
+    if (a.has(arrival_flag::last)) {
+      if (a.has(arrival_flag::adopt)) align_all(place_.now_ns);
+      return;
     }
+    const std::int64_t wait_ns = std::min(a.need_ns, leave_ns_) - place_.now_ns;
+    if (wait_ns > 0 && !a.has(arrival_flag::begins)) add_wait(begin_wait(a, wait_ns), a);
+  }
+
+  /// Enters the rest of the current call: time inside MPI. Call when nothing is due.
+  void finish_record() {
     if (ends_stretch(steps_[place_.next])) {
       own_.next_stretch();
       expect_stretch();

@@ -28,13 +28,11 @@ enum : std::uint16_t {
 /// A waiter's request for the causer's path at the beginning of one of the causer's records.
 struct snapshot_request {
   std::uint32_t causer_record, waiter_record;
-  std::uint16_t causer_location, waiter_location;  ///< the waiter's may have second_wait
+  std::uint16_t causer_location, waiter_location;
   std::uint16_t kind;    ///< wanted_path
-  std::uint16_t single;  ///< not 0: the waiter's rank has only one location
+  std::uint8_t number;   ///< of the snapshot among those for the same record of the waiter, from 0
+  std::uint8_t single;   ///< not 0: the waiter's rank has only one location
 };
-
-/// In a waiter's location: the snapshot serves the second of two waits of one record.
-constexpr std::uint16_t second_wait = 0x8000u;
 
 /// How a snapshot is made. The causer's path consists of the path it last took over and of what it did since, which is
 /// known without waiting. If the path it took over was the waiter's own, or if there was none, the snapshot can be sent
@@ -50,10 +48,11 @@ struct snapshot_head {
   std::uint32_t record;
   std::uint32_t entries;
   std::uint32_t base;  ///< relative: the waiter's record whose path the causer took over
-  std::uint16_t location;  ///< may have second_wait
+  std::uint16_t location;
   snapshot_mode mode;
   std::uint8_t partial;  ///< not 0: the causer lost records
   std::int32_t stretch;  ///< of the causer's place (own_visits)
+  std::uint32_t number;  ///< among the snapshots for this record
   core::stable_key through;  ///< class of the wait in which the causer took over its path; 0: it did not wait, or unknown
 };
 
