@@ -28106,12 +28106,26 @@ class arrival_rule {
         best = m;
       }
     }
-    // Scalasca's rule: a call with a late sender has no late receiver.
+    // Scalasca's rule: a call with a late sender has no late receiver. But one that stayed blocked after the message and returned
+    // sooner after the receive was posted waited for that receive as well.
     const message_match* cause = any && at_once ? nullptr : any ? first_done : sender != nullptr ? sender : receiver;
+    const message_match* second = nullptr;
+    if (!any && sender != nullptr && receiver != nullptr && !of_window) {
+      const std::int64_t sent_ns = sender->partner.begin_ns, posted_ns = receiver->partner.begin_ns;
+      const std::int64_t blocked_ns = posted_ns - sent_ns;
+      if (blocked_ns > 0 && blocked_ns >= settings_->threshold_ns &&
+          blocked_ns >= walk.leave_ns() - back_ns(r.call) - posted_ns) {
+        second = receiver;
+        if (sent_ns - walk.begin_ns() < settings_->threshold_ns) cause = second;
+        if (cause == second) second = nullptr;
+      }
+    }
     // What follows the last posting is a wait for progress, until the partner's last entry into MPI.
-    const std::int64_t posted_ns = cause == nullptr ? walk.begin_ns() : std::max(walk.begin_ns(), cause->partner.begin_ns);
+    const message_match* const last_posted = second != nullptr ? second : cause;
+    const std::int64_t posted_ns =
+        last_posted == nullptr ? walk.begin_ns() : std::max(walk.begin_ns(), last_posted->partner.begin_ns);
     if (progress != nullptr && progress->partner.begin_ns - posted_ns < settings_->threshold_ns) progress = nullptr;
-    if (progress != nullptr && cause != nullptr) {
+    if (progress != nullptr && cause != nullptr && second == nullptr) {
       // Both waits for the same rank have one explanation: what it ran until it was needed last.
       const bool same = !earlier_rank(*cause, *progress) && !earlier_rank(*progress, *cause);
       const std::int64_t first_ns = posted_ns - walk.begin_ns(), second_ns = progress->partner.begin_ns - posted_ns;
@@ -28123,6 +28137,11 @@ class arrival_rule {
       add(*cause, index, cause->receiving ? pattern::late_sender : pattern::late_receiver);
       if (late > 1) result_.back().trust = std::max(result_.back().trust, quality::bounded);
       if (finish(walk) && cause->receiving) remember(result_.back(), result_.size() - 1);
+    }
+    if (second != nullptr) {
+      add(*second, index, pattern::late_receiver);
+      result_.back().trust = std::max(result_.back().trust, quality::bounded);
+      finish(walk);
     }
     if (progress == nullptr) return;
     add(*progress, index, pattern::wait_for_progress);

@@ -239,6 +239,44 @@ TEST_CASE("Sendrecv waits for its sender; a late receiver is not counted then") 
   CHECK(out.waits[0].wait_ns == 7);
 }
 
+TEST_CASE("Sendrecv waits for its receiver too if it stayed blocked after its sender and returned soon after its receiver") {
+  const auto exchange = [](run& r) -> run& {
+    r[0].exchange(2, 22, 1, 2);
+    r[2].send(5, 6, 0);
+    r[1].receive(20, 23, 0);
+    return r;
+  };
+  run r(3);
+  const auto out = exchange(r).explain();
+  REQUIRE(r.notes.waits.size() == 2);
+  CHECK(r.notes.waits[0].why == pattern::late_sender);
+  CHECK(r.notes.waits[0].causer_rank == 2);
+  CHECK(r.notes.waits[0].wait_ns == 3);
+  CHECK(r.notes.waits[1].why == pattern::late_receiver);
+  CHECK(r.notes.waits[1].causer_rank == 1);
+  CHECK(r.notes.waits[1].begin_ns == 5);
+  CHECK(r.notes.waits[1].wait_ns == 15);
+  CHECK(out.waiting_ns == 18);
+
+  run short_first(3);
+  whywait::explain::options settings;
+  settings.threshold_ns = 4;
+  exchange(short_first).explain(settings);
+  REQUIRE(short_first.notes.waits.size() == 1);
+  CHECK(short_first.notes.waits[0].why == pattern::late_receiver);
+  CHECK(short_first.notes.waits[0].wait_ns == 18);
+
+  // As long after the receiver as between the two: what held it is not known.
+  run unclear(3);
+  unclear[0].exchange(2, 36, 1, 2);
+  unclear[2].send(5, 6, 0);
+  unclear[1].receive(20, 37, 0);
+  const auto one = unclear.explain();
+  REQUIRE(one.waits.size() == 1);
+  CHECK(one.waits[0].why == pattern::late_sender);
+  CHECK(one.waits[0].wait_ns == 3);
+}
+
 TEST_CASE("a Probe waits for the message that the next receive on its channel gets") {
   run r(2);
   r[1].send(1, 2, 0);

@@ -7,16 +7,17 @@
 
 #include <cstdlib>
 #include <sstream>
+#include <tuple>
 
 using namespace histories;
 
 namespace {
 
-using identity = std::pair<int, std::uint32_t>;
+using identity = std::tuple<int, std::uint32_t, std::int64_t>;  // rank, record, begin
 
 std::map<identity, const explain::wait_instance*> by_record(const notebook& notes) {
   std::map<identity, const explain::wait_instance*> result;
-  for (const auto& w : notes.waits) result[{w.rank, w.record}] = &w;
+  for (const auto& w : notes.waits) result[{w.rank, w.record, w.begin_ns}] = &w;
   return result;
 }
 
@@ -34,7 +35,7 @@ std::string disagreement(reference::program& truth, const explain::outcome& out,
     wrong.str("");
     wrong << explain::name_of(w.why) << " of rank " << w.rank << " at record " << w.record << " for rank " << w.causer << ", "
           << w.wait_ns << " ns: ";
-    const auto at = found.find({w.rank, w.record});
+    const auto at = found.find({w.rank, w.record, w.begin_ns});
     if (at == found.end()) return wrong.str() + "not found";
     const explain::wait_instance& f = *at->second;
     if (f.why != w.why || f.causer_rank != w.causer || f.causer_record != w.causer_record) {

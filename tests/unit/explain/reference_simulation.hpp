@@ -596,7 +596,8 @@ class program {
     state& r = rank(i);
     const op& o = r.ops[r.next];
     r.leaving = false;
-    // docs/method.md 1.2: the latest late sender, otherwise the latest late receiver before the end.
+    // docs/method.md 1.2: the latest late sender, otherwise the latest late receiver before the end. Both if the call was blocked for
+    // longer between the two than after the receiver came.
     const request *sender = nullptr, *receiver = nullptr;
     for (const std::size_t q : r.completed) {
       const request& m = r.requests[q];
@@ -614,6 +615,10 @@ class program {
     if (cause != nullptr) {
       note_wait(cause == sender ? explain::pattern::late_sender : explain::pattern::late_receiver, i, cause->met_rank,
                 cause->met_record, cause->met);
+    }
+    if (sender != nullptr && receiver != nullptr && receiver->met > sender->met &&
+        receiver->met - sender->met >= r.over - receiver->met) {
+      note_wait(explain::pattern::late_receiver, i, receiver->met_rank, receiver->met_record, receiver->met);
     }
     finish(i, r.over);
   }
@@ -677,8 +682,8 @@ class program {
     w.record = r.record;
     w.causer = causer;
     w.causer_record = causer_record;
-    w.begin_ns = r.enter;
-    w.wait_ns = until - r.enter;
+    w.begin_ns = r.now;
+    w.wait_ns = until - r.now;
     w.group = group;
     piece p;
     p.wait = static_cast<int>(waits_.size());
