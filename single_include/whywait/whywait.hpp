@@ -24226,8 +24226,10 @@ class need_book {
       while (last != count && matches[last].record == i) ++last;
       if (last == m) continue;
       while (a != arrivals.size() && arrivals[a].record < i) ++a;
-      const explain::arrival* cause = a != arrivals.size() && arrivals[a].record == i ? &arrivals[a] : nullptr;
-      add_call(location, i, core::role_of(here.records[i]), matches + m, matches + last, cause, walk);
+      const std::size_t cause = a;
+      while (a != arrivals.size() && arrivals[a].record == i) ++a;
+      add_call(location, i, core::role_of(here.records[i]), matches + m, matches + last, arrivals.data() + cause,
+               arrivals.data() + a, walk);
       m = last;
       base::pod_vector<clock_need>& needs = lanes_[location].needs;
       if (needs.empty() || needs.back().record != i) continue;
@@ -24313,18 +24315,21 @@ class need_book {
   }
 
   // A call needs every message that it received, and the receive of every message that it sent synchronously. Whether
-  // another send was buffered is unknown: its receive counts if it was found to be the cause, or if the message is as
+  // another send was buffered is unknown: its receive counts if it was found to be a cause, or if the message is as
   // large as one for which it was.
   void add_call(std::uint16_t location, std::uint32_t record, core::call_role role, const explain::message_match* first,
-                const explain::message_match* last, const explain::arrival* cause, const explain::location_walk& walk) {
+                const explain::message_match* last, const explain::arrival* causes, const explain::arrival* causes_end,
+                const explain::location_walk& walk) {
     const explain::message_match* earliest = nullptr;
     bool buffered = false, waited = false;
     const bool any = role == core::call_role::complete_any;
     for (const explain::message_match* m = first; m != last; ++m) {
       const bool sure = m->receiving || m->progress || (m->partner.flags & explain::endpoint_flag::synchronous) != 0;
-      const bool blamed = cause != nullptr && cause->causer_rank == m->rank && cause->causer_record == m->partner.record &&
-                          cause->causer_location == m->partner.location &&
-                          m->partner.begin_ns > given_at(rank_->locations[location], record, walk);
+      bool blamed = false;
+      for (const explain::arrival* a = causes; a != causes_end; ++a)
+        blamed = blamed || (a->causer_rank == m->rank && a->causer_record == m->partner.record &&
+                            a->causer_location == m->partner.location);
+      blamed = blamed && m->partner.begin_ns > given_at(rank_->locations[location], record, walk);
       // The clocks disagree, or the receive was posted after MPI had sent: judged without it.
       if (m->partner.begin_ns > (m->receiving ? walk.leave_ns() : returned_at(rank_->locations[location], record, walk)))
         continue;
