@@ -316,6 +316,19 @@ TEST_CASE("a large buffered message shows that messages of its size are buffered
   CHECK(out.answers[0].total_ns == 340);  // the receiver alone goes from 290 to 330, plus 10; otherwise 350
 }
 
+TEST_CASE("a call that waited for its sender and then for its receiver needs both") {
+  run r(3);
+  r[0].exchange(2, 22, 1, 2);
+  r[2].send(5, 5, 0);
+  r[1].step("late", 20);
+  r[1].receive(20, 22, 0);
+  r[0].end_ns = r[1].end_ns = 22;
+  r[2].end_ns = 5;
+  const auto out = r.explain(with_clocks({question("late", 0.25)}));
+  REQUIRE(out.answers.size() == 1);
+  CHECK(out.answers[0].total_ns == 7);  // both are there at 5
+}
+
 TEST_CASE("messages that are sent before the work ahead of them arrive earlier by that work, since the sender last received") {
   explain::what_if first;
   first.changes.push_back({core::key_of("work"), 1.0, -1, true});

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
 #include <vector>
 
 using namespace histories;
@@ -240,6 +241,57 @@ TEST_CASE("a late posting comes first, then the wait for progress") {
   CHECK(after_ns == doctest::Approx(10.0 * ms).epsilon(0.01));
   // both waits of a call are charged
   CHECK(out.costs.propagating_ns + out.costs.terminal_ns == out.waiting_ns);
+}
+
+TEST_CASE("a call waits for its sender, then for its receiver, then for the receiver's progress") {
+  run r(3);
+  for (int k = 0; k != 4; ++k) {
+    const std::uint64_t t = std::uint64_t(k) * 100 * ms + 1000;
+    const std::uint32_t received = r[0].post_receive(t, t + 100, 2);
+    const std::uint32_t sent = r[0].post_send(t + 200, t + 300, 1);
+    r[0].call(mpi_call::Waitall, t + 1000, t + 30020 * us);
+    r[0].completes(received);
+    r[0].completes(sent);
+    r[1].step("before", 24 * ms);
+    const std::uint32_t posted = r[1].post_receive(t + 24 * ms, t + 24 * ms + 200, 0);
+    r[1].step("after", 6 * ms);
+    r[1].call(mpi_call::Wait, t + 30 * ms, t + 30030 * us);
+    r[1].completes(posted);
+    r[2].step("first", 10 * ms);
+    r[2].send(t + 10 * ms, t + 10 * ms + 200, 0);
+    for (const std::uint32_t q : {received, sent}) r[0].locations[0].records[q].bytes = 1 << 20;
+    r[1].locations[0].records[posted].bytes = 1 << 20;
+    for (int i = 0; i != 3; ++i) r[i].collective(mpi_call::Barrier, t + 90 * ms - (i == 0 ? 0 : 1000), t + 90 * ms + 100);
+  }
+  for (int i = 0; i != 3; ++i) r[i].end_ns = 500 * ms;
+  explain::options settings = usual();
+  settings.clocks = &clocks::virtual_clocks;
+  const explain::outcome out = r.explain(settings);
+  struct part {
+    std::int64_t wait_ns;
+    const char* guilty;
+    std::int64_t guilty_ns;
+  };
+  const std::map<pattern, part> expected{{pattern::late_sender, {10 * ms - 1000, "first", 10 * ms}},
+                                         {pattern::late_receiver, {14 * ms, "before", 24 * ms}},
+                                         {pattern::wait_for_progress, {6 * ms, "after", 6 * ms}}};
+  std::map<pattern, int> count;
+  for (const auto& w : r.notes.waits) {
+    if (w.rank != 0) continue;  // at the barrier
+    const part& x = expected.at(w.why);
+    ++count[w.why];
+    CHECK(w.wait_ns == x.wait_ns);
+    CHECK(w.explained);
+    CHECK(sum(w.terms) == w.wait_ns);
+    CHECK(total(w.terms, x.guilty) == doctest::Approx(double(x.guilty_ns)).epsilon(0.001));
+  }
+  for (const auto& x : expected) CHECK(count[x.first] == 4);
+  CHECK(out.costs.propagating_ns + out.costs.terminal_ns == out.waiting_ns);
+  for (const auto& p : r.notes.paths) {
+    std::int64_t all_ns = 0;
+    for (const auto& e : p.entries) all_ns += e.causer_ns;
+    CHECK(all_ns == p.elapsed_ns);
+  }
 }
 
 TEST_CASE("a poll that finds nothing is an entry that ends a wait for progress") {
