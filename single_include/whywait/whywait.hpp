@@ -72958,6 +72958,12 @@ struct own_code {
   }
 };
 
+/// Leaves of the processor time of this process at most what the threads' own code and threads without a record took: a thread
+/// that waits in a loop uses a processor as well, for example one of OpenMP.
+inline void leave_out_waits(processor_time& used, const own_code& own, const reports::unrecorded_threads& others) noexcept {
+  used.ns = std::min(used.ns, own.code.whole.ran_ns + static_cast<std::int64_t>(others.seconds * 1e9));
+}
+
 /// What balancing a block saves at most, by what the threads ran. Where the imbalance moves, or the thread is not that with the most of
 /// the block, the delays may have made all of it. 0 if what the thread ran itself is too small a part of what it has above the mean.
 inline std::int64_t most_balanced_ns(const explain::balance_answer& b, const own_code& own, std::int64_t least_ns) noexcept {
@@ -73355,6 +73361,7 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
     contributions.merge(std::move(one));
   }
   used.longest_delay_ns = threads_own.longest_delay_ns();
+  leave_out_waits(used, threads_own, facts.unrecorded);
   bound_balances(found, used, threads_own);
   const reports::processor_sharing sharing = sharing_of(threads_own.code.whole, used);
   contributions.code = std::move(threads_own.code);

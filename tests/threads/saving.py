@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What the report of an example says about the saving is what following it really saves.
+"""What the report of a program says about the saving is what following it really saves.
 
-    saving.py PHRASE PROGRAM [ARGUMENT ...] -- [ARGUMENT ...]
+    saving.py [--preload LIBRARY] PHRASE PROGRAM [ARGUMENT ...] -- [ARGUMENT ...]
 
 Runs the program with the arguments before `--` and with those behind it, the corrected variant. The first verdict of the first
 run must contain the phrase and predict the difference of the times that the program prints ("... 0.123 s").
@@ -24,9 +24,9 @@ def seconds(program, arguments, **environment):
     return float(re.search(r" ([\d.]+) s\b", done.stdout)[1])
 
 
-def try_once(phrase, program, before, after, folder):
-    written = seconds(program, before, WHYWAIT_OUTPUT=str(folder / "before"))
-    corrected = seconds(program, after, WHYWAIT_OUTPUT=str(folder / "after"))
+def try_once(phrase, program, before, after, folder, library):
+    written = seconds(program, before, WHYWAIT_OUTPUT=str(folder / "before"), **library)
+    corrected = seconds(program, after, WHYWAIT_OUTPUT=str(folder / "after"), **library)
     first = json.loads((folder / "before.json").read_text(encoding="utf-8"))["verdict"][0]
     saved = written - corrected
     print(f"{written:.3f} s, corrected {corrected:.3f} s: saved {saved:.3f} s, predicted {first['saving_seconds']:.3f} s: "
@@ -39,11 +39,16 @@ def try_once(phrase, program, before, after, folder):
 
 
 def main():
-    phrase, program, *arguments = sys.argv[1:]
+    words = sys.argv[1:]
+    library = {}
+    if words[0] == "--preload":
+        library["LD_PRELOAD"] = words[1]
+        del words[:2]
+    phrase, program, *arguments = words
     between = arguments.index("--")
     for _ in attempts(3):
         with tempfile.TemporaryDirectory() as folder:
-            failure = try_once(phrase, program, arguments[:between], arguments[between + 1:], pathlib.Path(folder))
+            failure = try_once(phrase, program, arguments[:between], arguments[between + 1:], pathlib.Path(folder), library)
         if failure is None:
             return
         print(failure, flush=True)

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 using whywait::threads::bound_balances;
+using whywait::threads::leave_out_waits;
 using whywait::threads::processor_time;
 
 namespace {
@@ -70,6 +71,28 @@ TEST_CASE("balancing a block saves what its slowest thread ran above the mean, n
   CHECK(saved(1, false, 300) == 240);  // its own delay of 60 ns may have made a part
   CHECK(saved(2, true, 300) == 165);  // the mean delay of 135 ns may have made it
   CHECK(saved(2, true, 100) == 0);
+}
+
+TEST_CASE("threads that wait in a loop leave their processors to others") {
+  whywait::threads::own_code code;
+  for (std::int32_t rank = 0; rank != 2; ++rank) {
+    whywait::rules::rank_code own;
+    own.ns = rank == 0 ? 200 : 590;
+    own.visits = 1;
+    own.counts[whywait::core::code_count::delay_ns] = 10;
+    code.add({own}, {}, 1, 2);
+  }
+  processor_time used{1200, 2};  // both threads all the time
+  leave_out_waits(used, code, {});
+  CHECK(used.ns == 770);
+  whywait::reports::unrecorded_threads others;
+  others.seconds = 300e-9;
+  used.ns = 1200;
+  leave_out_waits(used, code, others);
+  CHECK(used.ns == 1070);
+  used.ns = 400;  // they slept
+  leave_out_waits(used, code, others);
+  CHECK(used.ns == 400);
 }
 
 TEST_CASE("without a number of processors nothing is bounded") {

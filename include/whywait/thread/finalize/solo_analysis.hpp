@@ -154,6 +154,7 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
     contributions.merge(std::move(one));
   }
   used.longest_delay_ns = threads_own.longest_delay_ns();
+  leave_out_waits(used, threads_own, facts.unrecorded);
   bound_balances(found, used, threads_own);
   const reports::processor_sharing sharing = sharing_of(threads_own.code.whole, used);
   contributions.code = std::move(threads_own.code);
