@@ -29,10 +29,19 @@ struct read_lock {
   void unlock() { Interposed ? pthread_rwlock_unlock(&l) : next::next_pthread_rwlock_unlock.get()(&l); }
   pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;
 };
+template <bool Interposed>
+struct spin_lock {
+  spin_lock() { pthread_spin_init(&l, PTHREAD_PROCESS_PRIVATE); }
+  void lock() { Interposed ? pthread_spin_lock(&l) : next::next_pthread_spin_lock.get()(&l); }
+  void unlock() { Interposed ? pthread_spin_unlock(&l) : next::next_pthread_spin_unlock.get()(&l); }
+  pthread_spinlock_t l;
+};
 using c_library_mutex = mutex<false>;
 using interposed_mutex = mutex<true>;
 using c_library_rwlock = read_lock<false>;
 using interposed_rwlock = read_lock<true>;
+using c_library_spin_lock = spin_lock<false>;
+using interposed_spin_lock = spin_lock<true>;
 
 template <class Lock>
 void uncontended(benchmark::State& state) {
@@ -47,6 +56,8 @@ BENCHMARK_TEMPLATE(uncontended, c_library_mutex);
 BENCHMARK_TEMPLATE(uncontended, interposed_mutex);
 BENCHMARK_TEMPLATE(uncontended, c_library_rwlock);
 BENCHMARK_TEMPLATE(uncontended, interposed_rwlock);
+BENCHMARK_TEMPLATE(uncontended, c_library_spin_lock);
+BENCHMARK_TEMPLATE(uncontended, interposed_spin_lock);
 
 void clock_reading(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(whywait::core::cycle_clock::now());

@@ -68,6 +68,9 @@ WHYWAIT_DETAIL_NEXT(pthread_rwlock_timedwrlock, int(pthread_rwlock_t*, const tim
 WHYWAIT_DETAIL_NEXT(pthread_rwlock_clockrdlock, int(pthread_rwlock_t*, clockid_t, const timespec*));
 WHYWAIT_DETAIL_NEXT(pthread_rwlock_clockwrlock, int(pthread_rwlock_t*, clockid_t, const timespec*));
 WHYWAIT_DETAIL_NEXT(pthread_rwlock_unlock, int(pthread_rwlock_t*));
+WHYWAIT_DETAIL_NEXT(pthread_spin_lock, int(pthread_spinlock_t*));
+WHYWAIT_DETAIL_NEXT(pthread_spin_trylock, int(pthread_spinlock_t*));
+WHYWAIT_DETAIL_NEXT(pthread_spin_unlock, int(pthread_spinlock_t*));
 // The C library has an older type of condition variables as well.
 WHYWAIT_DETAIL_NEXT_OF("GLIBC_2.3.2", pthread_cond_wait, int(pthread_cond_t*, pthread_mutex_t*));
 WHYWAIT_DETAIL_NEXT_OF("GLIBC_2.3.2", pthread_cond_timedwait, int(pthread_cond_t*, pthread_mutex_t*, const timespec*));
@@ -173,18 +176,24 @@ WHYWAIT_DETAIL_INTERPOSED int pthread_mutex_unlock(pthread_mutex_t* m) noexcept 
   return own::give_up_mutex(WHYWAIT_DETAIL_CALLED(pthread_mutex_unlock), m);
 }
 
-WHYWAIT_DETAIL_INTERPOSED int pthread_rwlock_wrlock(pthread_rwlock_t* l) noexcept {
-  namespace own = whywait::threads::detail;
-  return own::take_rwlock(
-      WHYWAIT_DETAIL_CALLED(pthread_rwlock_wrlock), l, [l] { return own::next_pthread_rwlock_trywrlock.get()(l); },
-      [l] { return own::next_pthread_rwlock_wrlock.get()(l); });
-}
-WHYWAIT_DETAIL_INTERPOSED int pthread_rwlock_rdlock(pthread_rwlock_t* l) noexcept {
-  namespace own = whywait::threads::detail;
-  return own::take_rwlock(
-      WHYWAIT_DETAIL_CALLED(pthread_rwlock_rdlock), l, [l] { return own::next_pthread_rwlock_tryrdlock.get()(l); },
-      [l] { return own::next_pthread_rwlock_rdlock.get()(l); });
-}
+#define WHYWAIT_DETAIL_TAKE(call, attempt, name, parameters, arguments)               \
+  WHYWAIT_DETAIL_INTERPOSED int name parameters noexcept {                            \
+    namespace own = whywait::threads::detail;                                         \
+    return own::take_rwlock(                                                          \
+        WHYWAIT_DETAIL_CALLED(call), l, [l] { return own::next_##attempt.get()(l); }, \
+        [&] { return own::next_##name.get() arguments; });                            \
+  }
+WHYWAIT_DETAIL_TAKE(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, pthread_rwlock_wrlock, (pthread_rwlock_t * l), (l))
+WHYWAIT_DETAIL_TAKE(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, pthread_rwlock_rdlock, (pthread_rwlock_t * l), (l))
+WHYWAIT_DETAIL_TAKE(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, pthread_rwlock_timedwrlock,
+                    (pthread_rwlock_t * l, const timespec* until), (l, until))
+WHYWAIT_DETAIL_TAKE(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, pthread_rwlock_timedrdlock,
+                    (pthread_rwlock_t * l, const timespec* until), (l, until))
+WHYWAIT_DETAIL_TAKE(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, pthread_rwlock_clockwrlock,
+                    (pthread_rwlock_t * l, clockid_t clock, const timespec* until), (l, clock, until))
+WHYWAIT_DETAIL_TAKE(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, pthread_rwlock_clockrdlock,
+                    (pthread_rwlock_t * l, clockid_t clock, const timespec* until), (l, clock, until))
+#undef WHYWAIT_DETAIL_TAKE
 WHYWAIT_DETAIL_INTERPOSED int pthread_rwlock_trywrlock(pthread_rwlock_t* l) noexcept {
   namespace own = whywait::threads::detail;
   return own::try_rwlock(WHYWAIT_DETAIL_CALLED(pthread_rwlock_wrlock),
@@ -197,34 +206,27 @@ WHYWAIT_DETAIL_INTERPOSED int pthread_rwlock_tryrdlock(pthread_rwlock_t* l) noex
                          own::interposed.locks.find_or_add(own::key_of(l, own::object_kind::lock)), l,
                          [l] { return own::next_pthread_rwlock_tryrdlock.get()(l); });
 }
-WHYWAIT_DETAIL_INTERPOSED int pthread_rwlock_timedwrlock(pthread_rwlock_t* l, const timespec* until) noexcept {
-  namespace own = whywait::threads::detail;
-  return own::take_rwlock(
-      WHYWAIT_DETAIL_CALLED(pthread_rwlock_wrlock), l, [l] { return own::next_pthread_rwlock_trywrlock.get()(l); },
-      [&] { return own::next_pthread_rwlock_timedwrlock.get()(l, until); });
-}
-WHYWAIT_DETAIL_INTERPOSED int pthread_rwlock_timedrdlock(pthread_rwlock_t* l, const timespec* until) noexcept {
-  namespace own = whywait::threads::detail;
-  return own::take_rwlock(
-      WHYWAIT_DETAIL_CALLED(pthread_rwlock_rdlock), l, [l] { return own::next_pthread_rwlock_tryrdlock.get()(l); },
-      [&] { return own::next_pthread_rwlock_timedrdlock.get()(l, until); });
-}
-WHYWAIT_DETAIL_INTERPOSED int pthread_rwlock_clockwrlock(pthread_rwlock_t* l, clockid_t clock, const timespec* until) noexcept {
-  namespace own = whywait::threads::detail;
-  return own::take_rwlock(
-      WHYWAIT_DETAIL_CALLED(pthread_rwlock_wrlock), l, [l] { return own::next_pthread_rwlock_trywrlock.get()(l); },
-      [&] { return own::next_pthread_rwlock_clockwrlock.get()(l, clock, until); });
-}
-WHYWAIT_DETAIL_INTERPOSED int pthread_rwlock_clockrdlock(pthread_rwlock_t* l, clockid_t clock, const timespec* until) noexcept {
-  namespace own = whywait::threads::detail;
-  return own::take_rwlock(
-      WHYWAIT_DETAIL_CALLED(pthread_rwlock_rdlock), l, [l] { return own::next_pthread_rwlock_tryrdlock.get()(l); },
-      [&] { return own::next_pthread_rwlock_clockrdlock.get()(l, clock, until); });
-}
 WHYWAIT_DETAIL_INTERPOSED int pthread_rwlock_unlock(pthread_rwlock_t* l) noexcept {
   namespace own = whywait::threads::detail;
   return own::give_up_rwlock(__builtin_return_address(0), __builtin_frame_address(0), l,
                              [l] { return own::next_pthread_rwlock_unlock.get()(l); });
+}
+
+WHYWAIT_DETAIL_INTERPOSED int pthread_spin_lock(pthread_spinlock_t* l) noexcept {
+  namespace own = whywait::threads::detail;
+  const whywait::threads::sync_site site = WHYWAIT_DETAIL_CALLED(pthread_spin_lock);
+  const int code = own::try_spin_lock(site, l, [l] { return own::next_pthread_spin_trylock.get()(l); });
+  return code != EBUSY ? code : own::wait_for_spin_lock(site, l, [l] { return own::next_pthread_spin_lock.get()(l); });
+}
+WHYWAIT_DETAIL_INTERPOSED int pthread_spin_trylock(pthread_spinlock_t* l) noexcept {
+  namespace own = whywait::threads::detail;
+  return own::try_spin_lock(WHYWAIT_DETAIL_CALLED(pthread_spin_lock), l,
+                            [l] { return own::next_pthread_spin_trylock.get()(l); });
+}
+WHYWAIT_DETAIL_INTERPOSED int pthread_spin_unlock(pthread_spinlock_t* l) noexcept {
+  namespace own = whywait::threads::detail;
+  return own::give_up_spin_lock(WHYWAIT_DETAIL_CALLED(pthread_spin_unlock), l,
+                                [l] { return own::next_pthread_spin_unlock.get()(l); });
 }
 
 WHYWAIT_DETAIL_INTERPOSED int pthread_cond_wait(pthread_cond_t* c, pthread_mutex_t* m) {

@@ -39,6 +39,8 @@
   X(pthread_rwlock_rdlock, "pthread_rwlock_rdlock", take_shared, lock)                                                 \
   X(pthread_rwlock_unlock, "pthread_rwlock_unlock", release, lock)                                                     \
   X(pthread_rwlock_unlock_shared, "pthread_rwlock_unlock", release_shared, lock)                                       \
+  X(pthread_spin_lock, "pthread_spin_lock", take, lock)                                                                \
+  X(pthread_spin_unlock, "pthread_spin_unlock", release, lock)                                                         \
   X(pthread_cond_wait, "pthread_cond_wait", await_notify, condition)                                                   \
   X(pthread_cond_timedwait, "pthread_cond_timedwait", await_notify, condition)                                         \
   X(pthread_cond_signal, "pthread_cond_signal", notify_one, condition)                                                 \

@@ -121,6 +121,40 @@ __attribute__((always_inline)) inline int give_up_rwlock(const void* address, co
   return call ? call->release(site, *watch, l, as_part(plain)) : plain();
 }
 
+// Spin locks. The lock does not name its holder, and the table has only those that threads waited for: the first thread that waits finds
+// the holder when that gives the lock up. A thread that waits uses its processor.
+inline int spin_lock_taken(const sync_site& site, pthread_spinlock_t* l, int code) noexcept {
+  if (code == 0) note_acquired(site, const_cast<int*>(l));
+  return code;
+}
+template <class Attempt>
+__attribute__((always_inline)) inline int try_spin_lock(const sync_site& site, pthread_spinlock_t* l,
+                                                        Attempt attempt) noexcept {
+  lock_watch* const watch = interposed.locks.find(key_of(l, object_kind::lock));
+  count_call();
+  const int code = attempt();
+  if (code == 0 && watch != nullptr && took_before_others(*watch)) {
+    interposed_call call(site);
+    if (call) call->took(site, *watch, const_cast<int*>(l));
+  }
+  return spin_lock_taken(site, l, code);
+}
+template <class Block>
+__attribute__((noinline)) int wait_for_spin_lock(const sync_site& site, pthread_spinlock_t* l, Block block) noexcept {
+  interposed_call call(site);
+  lock_watch* const watch = call ? interposed.locks.find_or_add(key_of(l, object_kind::lock)) : nullptr;
+  return spin_lock_taken(site, l, watch != nullptr ? call->take(site, *watch, const_cast<int*>(l), as_part(block)) : block());
+}
+template <class Plain>
+__attribute__((always_inline)) inline int give_up_spin_lock(const sync_site& site, pthread_spinlock_t* l,
+                                                            Plain plain) noexcept {
+  lock_watch* const watch = interposed.locks.find(key_of(l, object_kind::lock));
+  note_released(site, const_cast<int*>(l));
+  if (__builtin_expect(watch == nullptr || !release_is_examined(*watch), 1)) return plain();
+  interposed_call call(site);
+  return call ? call->release(site, *watch, const_cast<int*>(l), as_part(plain)) : plain();
+}
+
 }  // namespace detail
 }  // namespace threads
 }  // namespace v0

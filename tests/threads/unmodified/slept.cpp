@@ -89,6 +89,19 @@ NOT_INLINED void hold_writer() {
 }
 NOT_INLINED void wait_of_reader() { const std::shared_lock<std::shared_mutex> guard(written); }
 
+pthread_spinlock_t spun;
+NOT_INLINED void hold_spin_lock() {
+  pthread_spin_lock(&spun);
+  work();
+  pthread_spin_unlock(&spun);
+}
+NOT_INLINED void wait_for_spin_lock() {
+  pthread_spin_lock(&spun);
+  pthread_spin_unlock(&spun);
+  if (pthread_spin_trylock(&spun) != 0) std::abort();
+  pthread_spin_unlock(&spun);
+}
+
 std::mutex full_mutex;
 std::condition_variable filled;
 bool full = false;
@@ -537,11 +550,13 @@ int main(int argc, char** argv) {
   static at_exit last;
   sem_init(&slots, 0, 0);
   pthread_barrier_init(&meeting, nullptr, 2);
+  pthread_spin_init(&spun, PTHREAD_PROCESS_PRIVATE);
   one_case("wait_for_mutex", "mutex_contention", wait_for_mutex, "hold_mutex", hold_mutex);
   one_case("wait_with_limit", "mutex_contention", wait_with_limit, "hold_timed", hold_timed);
   one_case("wait_for_recursive", "mutex_contention", wait_for_recursive, "hold_twice", hold_twice);
   one_case("wait_of_writer", "mutex_contention", wait_of_writer, "hold_reader", hold_reader);
   one_case("wait_of_reader", "mutex_contention", wait_of_reader, "hold_writer", hold_writer);
+  one_case("wait_for_spin_lock", "mutex_contention", wait_for_spin_lock, "hold_spin_lock", hold_spin_lock);
   one_case("wait_until_full", "condition_variable", wait_until_full, "fill", fill);
   one_case("wait_for_slot", "semaphore", wait_for_slot, "refill", refill);
   one_case("wait_for_others", "thread_barrier", wait_for_others, "come_late", come_late);
