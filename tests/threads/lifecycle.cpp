@@ -115,7 +115,7 @@ void waits_for_a_younger_one() {
 
 // Threads that end give their locations to those that begin: only records grow.
 void many_in_a_row() {
-  constexpr int count = sanitized ? 2000 : 10000, warm_up = count / 5;
+  constexpr int count = sanitized ? 1000 : 10000, warm_up = count / 5;
   whywait::mutex m;
   long before = 0;
   unsigned locations = 0;
@@ -223,7 +223,8 @@ void closed_library() {
   CHECK(dlclose(plugin) == 0);
 }
 
-// They go on while the program ends and the report is made.
+// They go on while the program ends and the report is made. A report takes long with a sanitizer, and the next one explains what
+// they did meanwhile, which must not be much.
 struct for_ever {
   whywait::mutex m;
   whywait::counting_semaphore<> items{0};
@@ -237,7 +238,7 @@ void outlive_main() {
           for (;;) {
             {
               const std::lock_guard<whywait::mutex> guard(shared.m);
-              nap_us(200);
+              nap_us(2000);
             }
             if (own == 0) shared.items.acquire();
             else shared.items.release();
