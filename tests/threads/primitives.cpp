@@ -29,15 +29,23 @@ constexpr int rounds = 3;
 
 double seconds_between(time_point a, time_point b) { return std::max(0.0, std::chrono::duration<double>(b - a).count()); }
 
-// What makes the other thread wait. Returns its end, which is just before the wait may end.
+// What makes the other thread wait, from `first` on, which may take a while if it wakes a thread. Returns its end, which is just
+// before the wait may end.
 std::atomic<time_point> last_end;
-time_point work(const char* block, int ms, std::atomic<bool>* begun = nullptr) {
+template <class First>
+time_point work_from(First first, const char* block, int ms) {
   const whywait::region inside(block);
-  if (begun != nullptr) *begun = true;  // so that a wait that begins afterwards has no other cause
+  first();
   nap(ms);
   const time_point now = slept::clock::now();
   last_end = now;
   return now;
+}
+time_point work(const char* block, int ms, std::atomic<bool>* begun = nullptr) {
+  const auto begin = [begun] {
+    if (begun != nullptr) *begun = true;  // so that a wait that begins afterwards has no other cause
+  };
+  return work_from(begin, block, ms);
 }
 
 // Another thread runs `make_late` and sets `ready` when it has what the calling thread will wait for; 3 ms later that waits.
@@ -124,7 +132,7 @@ void successive_holders() {
     work(block, ms);
     held[number].to = slept::clock::now();
   };  // the lock is free a little later
-  whywait::thread first([&] { hold_it(0, "first holder", 20); });
+  whywait::thread first([&] { hold_it(0, "first holder", 40); });
   while (came == 0) nap(1);
   whywait::thread second([&] { hold_it(1, "second holder", 30); });
   nap(5);
@@ -196,16 +204,20 @@ void conditions() {
       work("prepare", 20, &runs);
       const std::lock_guard<whywait::mutex> guard(m);
       full = true;
-      called = slept::clock::now();
-      changed.notify_one();
-      work("tidy up", 15);
+      work_from(
+          [&called] {
+            called = slept::clock::now();
+            changed.notify_one();
+          },
+          "tidy up", 15);
     });
     while (!runs) nap(1);
     nap(3);
-    const time_point begin = slept::clock::now();
+    time_point begin;
     {
       std::unique_lock<whywait::mutex> guard(m);
       const whywait::region inside("wait until let in");
+      begin = slept::clock::now();
       changed.wait(guard, [] { return full; });
       full = false;
     }
@@ -227,25 +239,32 @@ void conditions() {
     whywait::thread other([&] {
       start = slept::clock::now();
       first = work("tease", 12, &runs);
-      changed.notify_all();
-      second = work("deliver", 18);
+      second = work_from([] { changed.notify_all(); }, "deliver", 18);
       const std::lock_guard<whywait::mutex> guard(m);
       full = true;
       changed.notify_all();
     });
     while (!runs) nap(1);
     nap(2);
-    const time_point begin = slept::clock::now();
+    time_point begin, again;
     {
       std::unique_lock<whywait::mutex> guard(m);
       const whywait::region inside("wait again");
-      teased.waited([&] { changed.wait(guard, [] { return full; }); });
+      begin = slept::clock::now();
+      int looks = 0;
+      teased.waited([&] {
+        changed.wait(guard, [&] {
+          if (++looks == 2) again = slept::clock::now();
+          return full;
+        });
+      });
+      ++teased.waited.count;  // two waits
       full = false;
     }
     other.join();
     teasing += seconds_between(start, first);  // whole: what the waiting thread did meanwhile is a line of its own
     delivering += seconds_between(first, second);
-    waiting += seconds_between(begin, second);
+    waiting += seconds_between(begin, first) + seconds_between(again, second);
   }
   teased.waited.until = waiting;
   teased.guilty = {{"tease", teasing / waiting}, {"deliver", delivering / waiting}};
@@ -331,18 +350,15 @@ void events() {
   later(
       "wait for task", "future", "task",
       [](std::atomic<bool>& ready) {
-        task = whywait::packaged_task<int()>([] {
-          work("task", 20);
+        task = whywait::packaged_task<int()>([&ready] {
+          work("task", 20, &ready);
           return 7;
         });
-        ready = true;
-        nap(6);  // the future is taken meanwhile
         task();
       },
       [] {
         if (task.get_future().get() != 7) ++slept::failures;
       });
-  all.back().guilty = {};  // the task begins a little after the wait
 }
 
 void ends_of_threads() {
@@ -378,8 +394,9 @@ void chain_of_four() {
   expectation first{"end of chain", "mutex_contention", {}, {{"root", 1.0}}};
   expectation second{"middle of chain", "semaphore", {}, {{"root", 1.0}}};
   expectation third{"begin of chain", "future", {}, {{"root", 1.0}}};
+  time_point begins[3];
   whywait::thread computes([&] {
-    work("root", 60, &computing);
+    work("root", 100, &computing);
     value.set_value(1);
   });
   while (!computing) nap(1);
@@ -387,6 +404,7 @@ void chain_of_four() {
   whywait::thread passes([&] {
     {
       const whywait::region inside("begin of chain");
+      begins[2] = slept::clock::now();
       third.waited([&] { value.get_future().wait(); });
     }
     go.release();
@@ -395,21 +413,24 @@ void chain_of_four() {
     const std::lock_guard<whywait::mutex> guard(m);
     has = true;
     const whywait::region inside("middle of chain");
+    begins[1] = slept::clock::now();
     second.waited([&] { go.acquire(); });
   });
   while (!has) nap(1);
   nap(2);
   {
     const whywait::region inside("end of chain");
+    begins[0] = slept::clock::now();
     first.waited([&] { const std::lock_guard<whywait::mutex> guard(m); });
   }
   computes.join();
   passes.join();
   holds.join();
-  for (expectation* e : {&first, &second, &third}) e->waited.until = 0.9 * e->waited.seconds;
-  all.push_back(first);
-  all.push_back(second);
-  all.push_back(third);
+  const time_point* begin = begins;
+  for (expectation* e : {&first, &second, &third}) {
+    e->waited.until = seconds_between(*begin++, last_end);
+    all.push_back(*e);
+  }
 }
 
 }  // namespace
