@@ -3,7 +3,7 @@
 
 /// \file
 /// Observes the pthread functions by which threads wait for each other, and with them std::mutex, std::condition_variable, std::thread::join
-/// and std::future of all code of the process, without a change of that. It also observes the calls in which threads wait for signals,
+/// and std::future of all code of the process and those of <threads.h>, without a change of that. It also observes the calls in which threads wait for signals,
 /// input and processes (thread/interposed_outside.hpp), so that these do not count as work, and how long threads sleep:
 ///
 ///     #include <whywait/pthread.hpp>  // in one file of an executable (in more it does no harm)
@@ -18,6 +18,7 @@
 
 #include <whywait/core/version.hpp>
 
+#include <whywait/thread/interposed_c11.hpp>
 #include <whywait/thread/interposed_events.hpp>
 #include <whywait/thread/interposed_libraries.hpp>
 #include <whywait/thread/interposed_locks.hpp>
@@ -68,9 +69,6 @@ WHYWAIT_DETAIL_NEXT(pthread_rwlock_timedwrlock, int(pthread_rwlock_t*, const tim
 WHYWAIT_DETAIL_NEXT(pthread_rwlock_clockrdlock, int(pthread_rwlock_t*, clockid_t, const timespec*));
 WHYWAIT_DETAIL_NEXT(pthread_rwlock_clockwrlock, int(pthread_rwlock_t*, clockid_t, const timespec*));
 WHYWAIT_DETAIL_NEXT(pthread_rwlock_unlock, int(pthread_rwlock_t*));
-WHYWAIT_DETAIL_NEXT(pthread_spin_lock, int(pthread_spinlock_t*));
-WHYWAIT_DETAIL_NEXT(pthread_spin_trylock, int(pthread_spinlock_t*));
-WHYWAIT_DETAIL_NEXT(pthread_spin_unlock, int(pthread_spinlock_t*));
 // The C library has an older type of condition variables as well.
 WHYWAIT_DETAIL_NEXT_OF("GLIBC_2.3.2", pthread_cond_wait, int(pthread_cond_t*, pthread_mutex_t*));
 WHYWAIT_DETAIL_NEXT_OF("GLIBC_2.3.2", pthread_cond_timedwait, int(pthread_cond_t*, pthread_mutex_t*, const timespec*));

@@ -2467,6 +2467,15 @@ class event_buffer {
   X(sem_post, "sem_post", event, semaphore)                                                                            \
   X(pthread_join, "pthread_join", await, thread)                                                                       \
   X(pthread_create, "pthread_create", event, thread)                                                                   \
+  X(mtx_lock, "mtx_lock", take, lock)                                                                                  \
+  X(mtx_timedlock, "mtx_timedlock", take, lock)                                                                        \
+  X(mtx_unlock, "mtx_unlock", release, lock)                                                                           \
+  X(cnd_wait, "cnd_wait", await_notify, condition)                                                                     \
+  X(cnd_timedwait, "cnd_timedwait", await_notify, condition)                                                           \
+  X(cnd_signal, "cnd_signal", notify_one, condition)                                                                   \
+  X(cnd_broadcast, "cnd_broadcast", notify_all, condition)                                                             \
+  X(thrd_join, "thrd_join", await, thread)                                                                             \
+  X(thrd_create, "thrd_create", event, thread)                                                                         \
   X(omp_parallel, "omp parallel", event, thread)                                                                       \
   X(omp_parallel_end, "end of omp parallel", meet, barrier)                                                            \
   X(omp_barrier, "omp barrier", meet, barrier)                                                                         \

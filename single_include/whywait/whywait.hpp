@@ -453,6 +453,15 @@ inline constexpr size_t most_output_path = 1024;
   X(sem_post, "sem_post", event, semaphore)                                                                            \
   X(pthread_join, "pthread_join", await, thread)                                                                       \
   X(pthread_create, "pthread_create", event, thread)                                                                   \
+  X(mtx_lock, "mtx_lock", take, lock)                                                                                  \
+  X(mtx_timedlock, "mtx_timedlock", take, lock)                                                                        \
+  X(mtx_unlock, "mtx_unlock", release, lock)                                                                           \
+  X(cnd_wait, "cnd_wait", await_notify, condition)                                                                     \
+  X(cnd_timedwait, "cnd_timedwait", await_notify, condition)                                                           \
+  X(cnd_signal, "cnd_signal", notify_one, condition)                                                                   \
+  X(cnd_broadcast, "cnd_broadcast", notify_all, condition)                                                             \
+  X(thrd_join, "thrd_join", await, thread)                                                                             \
+  X(thrd_create, "thrd_create", event, thread)                                                                         \
   X(omp_parallel, "omp parallel", event, thread)                                                                       \
   X(omp_parallel_end, "end of omp parallel", meet, barrier)                                                            \
   X(omp_barrier, "omp barrier", meet, barrier)                                                                         \
@@ -44718,14 +44727,22 @@ class thread_book {
     // A thread that was notified waits for the lock again.
     if (core::action_of(wait.call).op == core::thread_op::await_notify && !p.causer_is_anchor &&
         is_release(locations_[p.causer_location]->records[p.causer].call))
-      r.call = wait.call == core::mpi_call::pthread_cond_wait || wait.call == core::mpi_call::pthread_cond_timedwait
-                   ? core::mpi_call::pthread_mutex_lock
-                   : core::mpi_call::mutex_lock;
+      r.call = lock_after(wait.call);
     if (p.base == thread_part::none) return;
     r.flags = static_cast<std::uint16_t>(r.flags | core::thread_flag::based);
     r.tag = static_cast<std::int32_t>(p.base_is_record ? numbers_[p.causer_location].of_record[p.base] : new_anchor_[p.base]);
   }
 
+  // The call by which a thread takes its lock again inside a wait for a notification.
+  static core::mpi_call lock_after(core::mpi_call wait) noexcept {
+    switch (wait) {
+      case core::mpi_call::pthread_cond_wait:
+      case core::mpi_call::pthread_cond_timedwait: return core::mpi_call::pthread_mutex_lock;
+      case core::mpi_call::cnd_wait:
+      case core::mpi_call::cnd_timedwait: return core::mpi_call::mtx_lock;
+      default: return core::mpi_call::mutex_lock;
+    }
+  }
   static bool is_release(core::mpi_call call) noexcept {
     return core::is_of_threads(call) && core::action_of(call).object == core::thread_object::lock;
   }

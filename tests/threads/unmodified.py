@@ -62,7 +62,7 @@ def known_waits():
     output, error, report = run("slept", plugin)
     problems = list(consistent.contradictions(report))
     expected = [line.split()[1:] for line in output.splitlines() if line.startswith("expect ")]
-    assert len(expected) == 13, output
+    assert len(expected) == 16, output
     for each in expected:
         problems += compare(each, report)
     took = float(re.search("^latch (.*)", output, re.M)[1])

@@ -26,6 +26,12 @@ namespace detail {
 __attribute__((visibility("hidden"))) inline next_function<int(pthread_mutex_t*)> next_mutex_lock("pthread_mutex_lock");
 __attribute__((visibility("hidden"))) inline next_function<int(pthread_mutex_t*)> next_mutex_trylock("pthread_mutex_trylock");
 __attribute__((visibility("hidden"))) inline next_function<int(pthread_mutex_t*)> next_mutex_unlock("pthread_mutex_unlock");
+__attribute__((visibility("hidden"))) inline next_function<int(pthread_spinlock_t*)> next_pthread_spin_lock(
+    "pthread_spin_lock");
+__attribute__((visibility("hidden"))) inline next_function<int(pthread_spinlock_t*)> next_pthread_spin_trylock(
+    "pthread_spin_trylock");
+__attribute__((visibility("hidden"))) inline next_function<int(pthread_spinlock_t*)> next_pthread_spin_unlock(
+    "pthread_spin_unlock");
 
 /// The word of a mutex: 0 free, 1 taken, 2 taken and threads wait. Of robust mutexes and those with priority inheritance: more.
 inline int state_of(const pthread_mutex_t* m) noexcept { return __atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED); }

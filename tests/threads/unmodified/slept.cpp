@@ -15,6 +15,7 @@
 #include <sys/file.h>
 #include <sys/select.h>
 #include <sys/wait.h>
+#include <threads.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -115,6 +116,46 @@ NOT_INLINED void wait_until_full() {
   std::unique_lock<std::mutex> guard(full_mutex);
   filled.wait(guard, [] { return full; });
   full = false;
+}
+
+mtx_t c11_mutex;
+cnd_t c11_filled;
+bool c11_full = false;
+NOT_INLINED void hold_mtx() {
+  mtx_lock(&c11_mutex);
+  work();
+  mtx_unlock(&c11_mutex);
+}
+NOT_INLINED void wait_for_mtx() {
+  mtx_lock(&c11_mutex);
+  mtx_unlock(&c11_mutex);
+  if (mtx_trylock(&c11_mutex) != thrd_success) std::abort();
+  mtx_unlock(&c11_mutex);
+}
+NOT_INLINED void fill_c11() {
+  work();
+  mtx_lock(&c11_mutex);
+  c11_full = true;
+  cnd_signal(&c11_filled);
+  mtx_unlock(&c11_mutex);
+}
+NOT_INLINED void wait_for_cnd() {
+  mtx_lock(&c11_mutex);
+  while (!c11_full) cnd_wait(&c11_filled, &c11_mutex);
+  c11_full = false;
+  mtx_unlock(&c11_mutex);
+}
+thrd_t c11_thread;
+NOT_INLINED int run_c11(void*) {
+  work();
+  return -7;
+}
+void begin_c11() {
+  if (thrd_create(&c11_thread, run_c11, nullptr) != thrd_success) std::abort();
+}
+NOT_INLINED void wait_for_thrd() {
+  int result = 0;
+  if (thrd_join(c11_thread, &result) != thrd_success || result != -7) std::abort();
 }
 
 sem_t slots;
@@ -558,6 +599,10 @@ int main(int argc, char** argv) {
   one_case("wait_of_reader", "mutex_contention", wait_of_reader, "hold_writer", hold_writer);
   one_case("wait_for_spin_lock", "mutex_contention", wait_for_spin_lock, "hold_spin_lock", hold_spin_lock);
   one_case("wait_until_full", "condition_variable", wait_until_full, "fill", fill);
+  if (mtx_init(&c11_mutex, mtx_plain) != thrd_success || cnd_init(&c11_filled) != thrd_success) std::abort();
+  one_case("wait_for_mtx", "mutex_contention", wait_for_mtx, "hold_mtx", hold_mtx);
+  one_case("wait_for_cnd", "condition_variable", wait_for_cnd, "fill_c11", fill_c11);
+  one_case("wait_for_thrd", "join", wait_for_thrd, "run_c11", begin_c11);
   one_case("wait_for_slot", "semaphore", wait_for_slot, "refill", refill);
   one_case("wait_for_others", "thread_barrier", wait_for_others, "come_late", come_late);
   one_case("wait_for_answer", "future", wait_for_answer, "give_answer", give_answer);
