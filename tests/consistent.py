@@ -7,7 +7,6 @@
 tests/check.py calls contradictions() for every report that a program writes.
 """
 import argparse
-import copy
 import json
 import pathlib
 import re
@@ -508,15 +507,22 @@ def numbers(value, path=""):
         yield path
 
 
-def damaged(report, path, change):
-    changed = copy.deepcopy(report)
+def noticed(report, path, changes):
+    """Whether one of the changes of a number is noticed. The number is changed in place, because reports are large."""
     *parents, last = path.split(".")
-    here = changed
+    here = report
     for p in parents:
         here = here[int(p)] if isinstance(here, list) else here[p]
     last = int(last) if isinstance(here, list) else last
-    here[last] = change(here[last])
-    return changed
+    right = here[last]
+    try:
+        for change in changes:
+            here[last] = change(right)
+            if contradictions(report):
+                return True
+        return False
+    finally:
+        here[last] = right
 
 
 def main():
@@ -532,11 +538,11 @@ def main():
         failures += [f"{path}: {f}" for f in contradictions(report, text)]
         if options.can_fail:
             kinds = {}
-            for member in numbers(report):
+            for member in list(numbers(report)):
                 if FREE.search(re.sub(r"\.\d+", "", member)):
                     continue
                 kind = re.sub(r"\.\d+", "[]", member)
-                caught = any(contradictions(damaged(report, member, c)) for c in (lambda v: v * 1.01 + 100, lambda v: -1 - v))
+                caught = noticed(report, member, (lambda v: v * 1.01 + 100, lambda v: -1 - v))
                 good, all_ = kinds.get(kind, (0, 0))
                 kinds[kind] = good + caught, all_ + 1
             failures += [f"{path}: {kind}: only {good} of {all_} changes are noticed" for kind, (good, all_) in kinds.items()

@@ -9,7 +9,8 @@ import tools
 
 import rooms
 
-MARKED = "#include <whywait/record.hpp>\nvoid f(const char* name);\nvoid f(const char* name) {{ static_cast<void>(name); {} }}\n"
+INCLUDE = "#include <whywait/record.hpp>\n"
+FUNCTION = "void f{0}(const char* name);\nvoid f{0}(const char* name) {{ static_cast<void>(name); {1} }}\n"
 LITERAL = "the name in a macro must be a string literal"
 REFUSED = [  # statement, what the compiler must say
     ("WHYWAIT_REGION(name);", LITERAL),
@@ -34,7 +35,9 @@ def main():
                                        "-"], text)
         return code, messages
 
-    for umbrella in rooms.UMBRELLAS:
+    # the preprocessor refuses, in each umbrella; clang, which reads on after that, only needs to print the same for one of each kind
+    clang = "clang" in tools.run([compiler, "--version"])[1]
+    for umbrella in ("record.hpp", "mpi.hpp") if clang else rooms.UMBRELLAS:
         if not (rooms.TREE / "whywait" / umbrella).exists():
             continue
         for flags, message in ((["-std=c++14"], "whywait needs C++17 or later: compile with -std=c++17"),
@@ -57,14 +60,14 @@ def main():
             if code == 0 or len(errors) != 2 or "the implementation of whywait needs exceptions" not in errors[0]:
                 failures.append(f"{umbrella} {' '.join(without)}: wanted one message about exceptions, got {errors[:4]}")
     for statement, message in REFUSED:
-        code, messages = compile_text(MARKED.format(statement), "-std=c++17")
+        code, messages = compile_text(INCLUDE + FUNCTION.format("", statement), "-std=c++17")
         if code == 0 or message not in messages:
             failures.append(f"{statement}: wanted \"{message}\", got {messages!r}")
-    for statement in ACCEPTED:
-        for flags in (["-std=c++17"], ["-std=c++20"], ["-std=c++17", "-DWHYWAIT_DISABLE"]):
-            code, messages = compile_text(MARKED.format(statement), *flags)
-            if code != 0:
-                failures.append(f"{statement} {' '.join(flags)}: {messages}")
+    accepted = INCLUDE + "".join(FUNCTION.format(i, statement) for i, statement in enumerate(ACCEPTED))
+    for flags in (["-std=c++17"], ["-std=c++20"], ["-std=c++17", "-DWHYWAIT_DISABLE"]):
+        code, messages = compile_text(accepted, *flags)
+        if code != 0:
+            failures.append(f"{accepted} {' '.join(flags)}: {messages}")
     code, messages = compile_text("#include <whywait/record.hpp>\n", "-std=c++17", "-U__linux__", "-DWHYWAIT_DISABLE")
     if code != 0:
         failures.append(f"switched off on another system: {messages}")

@@ -262,7 +262,7 @@ def tree(c, execute, _):
 
 def shape(c, execute, _):
     """The first verdict is about the cause, and what it saves is what removing the cause saves."""
-    r, even = execute(c.arguments), execute(c.arguments + " --even 1")
+    r = execute(c.arguments)
     if c.facts.get("polls"):  # a loop with long pauses between polls may work
         head = re.sub(r"\s+", " ", r.head())
         if "between polls that found nothing" not in head or "MPI_Testall" not in head:
@@ -274,6 +274,7 @@ def shape(c, execute, _):
                 yield f"advice about code that is not understood: {a['text']}"
         return
     yield from waiting(r)
+    even = None if c.facts.get("unknown") else execute(c.arguments + " --even 1")
     if c.facts.get("nothing_left") and even.report["verdict"]:
         yield f"a verdict without the cause: {even.report['verdict'][0]['text']}"
     if len(r.report["verdict"]) > c.facts.get("most", 3):
