@@ -1,4 +1,4 @@
-// ranks: 2 4 8
+// ranks: 2 8
 // ranks of mpich: 2
 // timeout: 120
 // beside: nothing

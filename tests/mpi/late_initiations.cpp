@@ -1,4 +1,4 @@
-// ranks: 2 4 8
+// ranks: 2 8
 // timeout: 120
 // beside: nothing
 // with: observer yielding.cpp

@@ -357,8 +357,8 @@ def all_cases(mpich, everything):
     shapes = [(2, 1), (4, 1), (4, 2)]
     for ranks, dimensions in shapes:
         for size in sizes:
-            if everything or (size == 16384 or (size < 16384 and dimensions == 1) if mpich else
-                              dimensions == 2 or size in (512, 1 << 20)):
+            if everything or (size == 16384 or (size == 512 and dimensions == 1) if mpich else
+                              size > 8 if dimensions == 2 else size == 512 or (size == 1 << 20 and ranks == 2)):
                 yield case("halo", ranks, f"--bytes {size} --dimensions {dimensions}", uneven, block="interior", slow=1,
                            large=size > 100000)
     for size in [] if mpich else [512, 65536] if everything else [512]:  # the kernel moves small messages meanwhile
