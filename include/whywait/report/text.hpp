@@ -209,8 +209,11 @@ class text_writer {
 
   void efficiency() {
     const explain::efficiencies& e = r_.ledger.efficiency;
-    paragraph(is_weakened(r_) ? efficiency_text(e, ranges_of(e, r_.not_understood, r_.ledger.seconds)) : efficiency_text(e),
-              "  ", "", 2);
+    std::string text =
+        is_weakened(r_) ? efficiency_text(e, ranges_of(e, r_.not_understood, r_.ledger.seconds)) : efficiency_text(e);
+    if (r_.run.threads_only && !is_weakened(r_) && r_.run.seconds > 0)
+      text += "; on average " + base::fixed(e.parallel * r_.run.location_seconds / r_.run.seconds, 1) + " threads did not wait";
+    paragraph(text, "  ", "", 2);
   }
 
   /// Results of the virtual clocks for the whole run.

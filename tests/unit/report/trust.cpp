@@ -80,6 +80,16 @@ TEST_CASE("threads that mostly sleep are not fine, and the report says where the
   CHECK(contains(reports::json_of(r), "\"asleep\": {"));
 }
 
+TEST_CASE("the full report of a program without MPI has the mean number of threads that did not wait") {
+  reports::result r = fine();
+  r.not_understood = {};
+  r.ledger.efficiency.parallel = 0.5;
+  r.run.location_seconds = 3.2 * r.run.seconds;
+  CHECK_FALSE(contains(reports::text_of(r), "on average"));
+  r.run.threads_only = true;
+  CHECK(contains(reports::text_of(r), "; on average 1.6 threads did not wait"));
+}
+
 TEST_CASE("threads that mostly wait for something outside are not fine, and the report names the calls") {
   reports::result r = fine();
   r.run.threads_only = true;
