@@ -2,7 +2,7 @@
 // timeout: 120
 // flags: -O0
 // beside: nothing
-// with: yielding.cpp
+// with: observer yielding.cpp
 // not: openmpi
 // environment: WHYWAIT_OUTPUT=combined
 // json combined.json
@@ -10,6 +10,8 @@
 //
 // MPI_Isendrecv, whose request stands for a send and a receive, and partitioned messages, which are sent when their last
 // partition is ready (neither is in Open MPI 4). Odd ranks are late, once with the call and once with their last partition.
+#include <whywait/mpi/process_state.hpp>
+
 #include "slept_cases.hpp"
 
 namespace {
