@@ -48,13 +48,16 @@ inline void complete_posting(call& here, const held_request& h, uint32_t index, 
 inline void release_status(state& process, const held_request& h) noexcept {
   if (h.needs_status()) process.count_wildcard(0u - h.wildcard - h.cancel_seen - h.watched);
 }
+/// The same in the entry of a request that still exists. That of one that is gone may be another thread's already.
+inline void needs_no_status(const held_request& h) noexcept {
+  h.entry->wildcard = h.entry->cancel_seen = h.entry->watched = false;
+}
 
 /// The rest of it, for the requests of which more is kept than their posting.
 __attribute__((noinline)) inline void complete_more(call& here, const held_request& h, uint32_t index, bool lost,
                                                     int code) noexcept {
   state& process = here.process();
   release_status(process, h);
-  if (h.needs_status() && h.is_current()) h.entry->wildcard = h.entry->cancel_seen = h.entry->watched = false;
   if (h.twin != nullptr) {
     held_request sent{};
     sent.hold(h.twin);
@@ -82,6 +85,7 @@ inline void finish_request(call& here, const held_request& h, bool closed, uint3
     complete_more(here, h, index, lost, code);
     if (h.persistent) {
       h.entry->record = nullptr;
+      needs_no_status(h);
       return;
     }
     forget_request(here.process(), h);
@@ -373,7 +377,10 @@ inline int get_status(What what, caller from, Pass& pass, MPI_Request request, c
   uint32_t index;
   const bool stored = detail::store_poll(here, 0, index);
   detail::complete_posting(here, held, index, !stored, status != MPI_STATUS_IGNORE ? status : nullptr, code);
-  if (!held.plain) detail::complete_more(here, held, index, !stored, code);
+  if (!held.plain) {
+    detail::complete_more(here, held, index, !stored, code);
+    detail::needs_no_status(held);
+  }
   return code;
 }
 

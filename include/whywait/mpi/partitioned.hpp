@@ -100,7 +100,10 @@ __attribute__((noinline, cold)) inline int test_partition(core::mpi_call what, c
   uint32_t index;
   const bool stored = detail::store_poll(here, 0, index);
   detail::complete_posting(here, held, index, !stored, nullptr, code);
-  if (!held.plain) detail::complete_more(here, held, index, !stored, code);
+  if (!held.plain) {
+    detail::complete_more(here, held, index, !stored, code);
+    detail::needs_no_status(held);
+  }
   return code;
 }
 

@@ -82,8 +82,6 @@ struct held_request {
     cancel_seen = p->cancel_seen;
     watched = p->watched;
   }
-  /// Whether the entry still is about this request.
-  bool is_current() const noexcept { return __atomic_load_n(&entry->turn, __ATOMIC_RELAXED) == turn; }
 };
 
 /// From handle to `pending`. MPI gives the same few handles out again and again, so an entry stays with its handle when the
