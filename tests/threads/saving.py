@@ -27,7 +27,10 @@ def seconds(program, arguments, **environment):
 def try_once(phrase, program, before, after, folder, library):
     written = seconds(program, before, WHYWAIT_OUTPUT=str(folder / "before"), **library)
     corrected = seconds(program, after, WHYWAIT_OUTPUT=str(folder / "after"), **library)
-    first = json.loads((folder / "before.json").read_text(encoding="utf-8"))["verdict"][0]
+    verdicts = json.loads((folder / "before.json").read_text(encoding="utf-8"))["verdict"]
+    if not verdicts:
+        return "there is no verdict"
+    first = verdicts[0]
     saved = written - corrected
     print(f"{written:.3f} s, corrected {corrected:.3f} s: saved {saved:.3f} s, predicted {first['saving_seconds']:.3f} s: "
           f"{first['text']}", flush=True)

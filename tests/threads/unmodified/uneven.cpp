@@ -9,7 +9,7 @@
 
 int main(int argc, char** argv) {
   const bool even = argc > 1 && std::strcmp(argv[1], "--even") == 0;
-  constexpr int rows = 3000, steps = 60;
+  constexpr int rows = 3000, steps = 100;
   double sum = 0;
   const double begin = omp_get_wtime();
   for (int step = 0; step != steps; ++step) {
