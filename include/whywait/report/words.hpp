@@ -216,6 +216,11 @@ inline std::string remark(const residual_entry& r, bool name_lead = true, bool n
                                (each < 0 ? " faster" : " slower") + (why.empty() ? "" : ": ") + why;
     const bool by_visits = size > 0 && std::fabs(r.visits_seconds()) >= 0.8 * size;
     const bool by_speed = size > 0 && std::fabs(r.speed_seconds()) >= 0.8 * size;
+    // Added up over waits whose sides differ in different directions, numbers may contradict the time, and parts of it cancel.
+    const auto more = static_cast<double>(late - waiting - (work ? 0 : r.lead_visits));
+    const bool mixed = (!by_speed && r.visits_seconds() * more < 0) || (!by_visits && r.speed_seconds() * each < 0) ||
+                       size > 10 * std::fabs(r.seconds());
+    if (mixed) return std::string(noun) + "s differ from wait to wait";
     if (late == waiting && by_visits) out = std::string(noun) + "s differ from wait to wait";
     else if (late == waiting) out = (work ? std::string("same work, ") : "same " + std::string(noun) + "s, ") + slower;
     else if (by_visits) out = difference();

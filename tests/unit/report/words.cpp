@@ -77,6 +77,9 @@ TEST_CASE("a block is slower, entered more often, or on one side only") {
   CHECK(remark(entry(0, 5, -1, 0)) == "only the waiting side ran it");
   CHECK(remark(entry(0, 0, 1, 0)).empty());
   CHECK(remark(entry(4, 4, 1.0, 0)) == "visits differ from wait to wait");
+  CHECK(remark(entry(10, 15, 7.5, 0.1)) == "visits differ from wait to wait");  // fewer, which take longer
+  CHECK(remark(entry(15, 10, 7.5, -7.0)) == "visits differ from wait to wait");
+  CHECK(remark(entry(15, 10, 7.5, -4.5)) == "5 more visits, each 360 ms faster");
 }
 
 TEST_CASE("work units replace visits where both sides counted them") {
@@ -123,6 +126,9 @@ TEST_CASE("a lead is named, and its time is not that of slower visits") {
   CHECK(remark(r) == "same visits, each 5.0 ms slower; the waiting side was 1 visit ahead");
   r.waiter_ns = 99000000;
   CHECK(remark(r) == "same visits; the waiting side was 1 visit ahead");
+  residual_entry many = entry(999, 5205, 0.33, 0.05);
+  many.lead_visits = -4125;  // so that 81 are missing, and not for less time
+  CHECK(remark(many) == "visits differ from wait to wait");
   r.kind = "call";
   CHECK(remark(r, false) == "same calls; the waiting side was 1 call ahead");
 }
