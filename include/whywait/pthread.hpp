@@ -129,10 +129,6 @@ __attribute__((visibility("hidden"))) inline const bool interposing = [] {
 }  // namespace v0
 }  // namespace whywait
 
-#define WHYWAIT_DETAIL_CALLED(what) \
-  ::whywait::threads::sync_site { ::whywait::core::mpi_call::what, __builtin_return_address(0), __builtin_frame_address(0) }
-#define WHYWAIT_DETAIL_INTERPOSED __attribute__((weak, visibility("default"), noinline))
-
 extern "C" {
 
 WHYWAIT_DETAIL_INTERPOSED int pthread_mutex_lock(pthread_mutex_t* m) noexcept {

@@ -87,6 +87,7 @@ struct arrival {
   bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
 };
 
+/// Whether the waiting location takes over the path of the causer.
 inline bool takes_over(const arrival& a) noexcept { return a.has(arrival_flag::adopt) && !a.has(arrival_flag::last); }
 
 /// How many snapshots serve the earlier causes of the same record as `arrivals[at]`.

@@ -53,53 +53,51 @@ inline int c11_result(int error) noexcept {
 }  // namespace v0
 }  // namespace whywait
 
-#define WHYWAIT_DETAIL_CALLED_AT(what) \
-  ::whywait::threads::sync_site { ::whywait::core::mpi_call::what, __builtin_return_address(0), __builtin_frame_address(0) }
 // Other names in C++, because a program may include <threads.h>.
 #define WHYWAIT_DETAIL_C11(name, parameters)                                                 \
   __attribute__((weak, visibility("default"))) int whywait_##name parameters __asm__(#name); \
-  __attribute__((weak, visibility("default"), noinline)) int whywait_##name parameters
+  WHYWAIT_DETAIL_INTERPOSED int whywait_##name parameters
 
 extern "C" {
 
 WHYWAIT_DETAIL_C11(mtx_lock, (pthread_mutex_t * m)) {
   namespace own = whywait::threads::detail;
-  return own::take_mtx(WHYWAIT_DETAIL_CALLED_AT(mtx_lock), m, [m] { return own::next_mtx_lock.get()(m); });
+  return own::take_mtx(WHYWAIT_DETAIL_CALLED(mtx_lock), m, [m] { return own::next_mtx_lock.get()(m); });
 }
 WHYWAIT_DETAIL_C11(mtx_timedlock, (pthread_mutex_t * m, const timespec* until)) {
   namespace own = whywait::threads::detail;
-  return own::take_mtx(WHYWAIT_DETAIL_CALLED_AT(mtx_timedlock), m, [&] { return own::next_mtx_timedlock.get()(m, until); });
+  return own::take_mtx(WHYWAIT_DETAIL_CALLED(mtx_timedlock), m, [&] { return own::next_mtx_timedlock.get()(m, until); });
 }
 WHYWAIT_DETAIL_C11(mtx_trylock, (pthread_mutex_t * m)) {
   namespace own = whywait::threads::detail;
   own::count_call();
   const int code = own::next_mtx_trylock.get()(m);
-  return whywait::threads::orders_data() ? own::order_taken(WHYWAIT_DETAIL_CALLED_AT(mtx_lock), m, code) : code;
+  return whywait::threads::orders_data() ? own::order_taken(WHYWAIT_DETAIL_CALLED(mtx_lock), m, code) : code;
 }
 WHYWAIT_DETAIL_C11(mtx_unlock, (pthread_mutex_t * m)) {
   namespace own = whywait::threads::detail;
-  if (whywait::threads::orders_data()) return own::c11_result(own::give_up_in_order(WHYWAIT_DETAIL_CALLED_AT(mtx_unlock), m));
+  if (whywait::threads::orders_data()) return own::c11_result(own::give_up_in_order(WHYWAIT_DETAIL_CALLED(mtx_unlock), m));
   if (__builtin_expect(own::state_of(m) <= 1, 1)) return own::c11_result(own::next_mutex_unlock.get()(m));
-  return own::c11_result(own::give_up_mutex(WHYWAIT_DETAIL_CALLED_AT(mtx_unlock), m));
+  return own::c11_result(own::give_up_mutex(WHYWAIT_DETAIL_CALLED(mtx_unlock), m));
 }
 
 WHYWAIT_DETAIL_C11(cnd_wait, (pthread_cond_t * c, pthread_mutex_t* m)) {
   namespace own = whywait::threads::detail;
-  return own::wait_for_notification(WHYWAIT_DETAIL_CALLED_AT(cnd_wait), c, m, [&] { return own::next_cnd_wait.get()(c, m); });
+  return own::wait_for_notification(WHYWAIT_DETAIL_CALLED(cnd_wait), c, m, [&] { return own::next_cnd_wait.get()(c, m); });
 }
 WHYWAIT_DETAIL_C11(cnd_timedwait, (pthread_cond_t * c, pthread_mutex_t* m, const timespec* until)) {
   namespace own = whywait::threads::detail;
-  return own::wait_for_notification(WHYWAIT_DETAIL_CALLED_AT(cnd_timedwait), c, m,
+  return own::wait_for_notification(WHYWAIT_DETAIL_CALLED(cnd_timedwait), c, m,
                                     [&] { return own::next_cnd_timedwait.get()(c, m, until); });
 }
 WHYWAIT_DETAIL_C11(cnd_signal, (pthread_cond_t * c)) {
   namespace own = whywait::threads::detail;
-  own::note_notification(WHYWAIT_DETAIL_CALLED_AT(cnd_signal), c, false);
+  own::note_notification(WHYWAIT_DETAIL_CALLED(cnd_signal), c, false);
   return own::next_cnd_signal.get()(c);
 }
 WHYWAIT_DETAIL_C11(cnd_broadcast, (pthread_cond_t * c)) {
   namespace own = whywait::threads::detail;
-  own::note_notification(WHYWAIT_DETAIL_CALLED_AT(cnd_broadcast), c, true);
+  own::note_notification(WHYWAIT_DETAIL_CALLED(cnd_broadcast), c, true);
   return own::next_cnd_broadcast.get()(c);
 }
 
@@ -111,19 +109,17 @@ WHYWAIT_DETAIL_C11(thrd_create, (pthread_t * thread, int (*routine)(void*), void
   const auto create = [&](void* (*run)(void*), void* with) {
     return own::next_thrd_create.get()(thread, reinterpret_cast<own::c11_routine*>(reinterpret_cast<any>(run)), with);
   };
-  return own::create_thread(WHYWAIT_DETAIL_CALLED_AT(thrd_create),
+  return own::create_thread(WHYWAIT_DETAIL_CALLED(thrd_create),
                             reinterpret_cast<void* (*)(void*)>(reinterpret_cast<any>(routine)), argument, create);
 }
 WHYWAIT_DETAIL_C11(thrd_join, (pthread_t thread, int* result)) {
   namespace own = whywait::threads::detail;
-  return own::join_thread(WHYWAIT_DETAIL_CALLED_AT(thrd_join), thread,
-                          [&] { return own::next_thrd_join.get()(thread, result); });
+  return own::join_thread(WHYWAIT_DETAIL_CALLED(thrd_join), thread, [&] { return own::next_thrd_join.get()(thread, result); });
 }
 
 }  // extern "C"
 
 #undef WHYWAIT_DETAIL_C11
-#undef WHYWAIT_DETAIL_CALLED_AT
 
 #endif  // WHYWAIT_DETAIL_NOT_INTERPOSED
 

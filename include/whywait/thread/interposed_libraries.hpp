@@ -73,37 +73,38 @@ inline void note_initialised(const sync_site& site, const void* guard) noexcept 
 }  // namespace v0
 }  // namespace whywait
 
-#define WHYWAIT_DETAIL_CALLED_AT(what) \
+// Undefined at the end of <whywait/pthread.hpp>.
+#define WHYWAIT_DETAIL_CALLED(what) \
   ::whywait::threads::sync_site { ::whywait::core::mpi_call::what, __builtin_return_address(0), __builtin_frame_address(0) }
-#define WHYWAIT_DETAIL_WEAK __attribute__((weak, visibility("default"), noinline))
+#define WHYWAIT_DETAIL_INTERPOSED __attribute__((weak, visibility("default"), noinline))
 
 extern "C" {
 
 // What a command takes is one word, which the C library passes on whether the caller gave it or not.
-#define WHYWAIT_DETAIL_FCNTL(name)                                                                                         \
-  WHYWAIT_DETAIL_WEAK int whywait_outside_##name(int descriptor, int command, ...) __asm__(#name);                         \
-  WHYWAIT_DETAIL_WEAK int whywait_outside_##name(int descriptor, int command, ...) {                                       \
-    namespace own = whywait::threads::detail;                                                                              \
-    __builtin_va_list list;                                                                                                \
-    __builtin_va_start(list, command);                                                                                     \
-    void* const argument = __builtin_va_arg(list, void*);                                                                  \
-    __builtin_va_end(list);                                                                                                \
-    return own::control_file(WHYWAIT_DETAIL_CALLED_AT(fcntl_lock), own::next_##name.get(), descriptor, command, argument); \
+#define WHYWAIT_DETAIL_FCNTL(name)                                                                                      \
+  WHYWAIT_DETAIL_INTERPOSED int whywait_outside_##name(int descriptor, int command, ...) __asm__(#name);                \
+  WHYWAIT_DETAIL_INTERPOSED int whywait_outside_##name(int descriptor, int command, ...) {                              \
+    namespace own = whywait::threads::detail;                                                                           \
+    __builtin_va_list list;                                                                                             \
+    __builtin_va_start(list, command);                                                                                  \
+    void* const argument = __builtin_va_arg(list, void*);                                                               \
+    __builtin_va_end(list);                                                                                             \
+    return own::control_file(WHYWAIT_DETAIL_CALLED(fcntl_lock), own::next_##name.get(), descriptor, command, argument); \
   }
 WHYWAIT_DETAIL_FCNTL(fcntl)
 WHYWAIT_DETAIL_FCNTL(fcntl64)
 #undef WHYWAIT_DETAIL_FCNTL
 
-WHYWAIT_DETAIL_WEAK int whywait_guard_acquire(void* guard) __asm__("__cxa_guard_acquire");
-WHYWAIT_DETAIL_WEAK int whywait_guard_acquire(void* guard) {
+WHYWAIT_DETAIL_INTERPOSED int whywait_guard_acquire(void* guard) __asm__("__cxa_guard_acquire");
+WHYWAIT_DETAIL_INTERPOSED int whywait_guard_acquire(void* guard) {
   namespace own = whywait::threads::detail;
-  return own::acquire_guard(WHYWAIT_DETAIL_CALLED_AT(static_initialisation), guard,
+  return own::acquire_guard(WHYWAIT_DETAIL_CALLED(static_initialisation), guard,
                             [](void* of) { return own::next_guard_acquire.get()(of); });
 }
-WHYWAIT_DETAIL_WEAK void whywait_guard_release(void* guard) noexcept __asm__("__cxa_guard_release");
-WHYWAIT_DETAIL_WEAK void whywait_guard_release(void* guard) noexcept {
+WHYWAIT_DETAIL_INTERPOSED void whywait_guard_release(void* guard) noexcept __asm__("__cxa_guard_release");
+WHYWAIT_DETAIL_INTERPOSED void whywait_guard_release(void* guard) noexcept {
   namespace own = whywait::threads::detail;
-  own::note_initialised(WHYWAIT_DETAIL_CALLED_AT(static_initialised), guard);
+  own::note_initialised(WHYWAIT_DETAIL_CALLED(static_initialised), guard);
   own::next_guard_release.get()(guard);
 }
 // With a static C++ library this brings the functions of that into the program, in place of the two above.
@@ -111,9 +112,6 @@ void whywait_guard_abort(void*) __asm__("__cxa_guard_abort");
 __attribute__((weak, visibility("hidden"), used)) void (*whywait_library_of_guards)(void*) = &whywait_guard_abort;
 
 }  // extern "C"
-
-#undef WHYWAIT_DETAIL_WEAK
-#undef WHYWAIT_DETAIL_CALLED_AT
 
 #endif  // WHYWAIT_DETAIL_NOT_INTERPOSED
 
