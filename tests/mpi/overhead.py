@@ -6,8 +6,8 @@
 Each pair is one run with the normal clock and one with an expensive clock. The work of the program takes time but no
 processor. On a busy machine it may still be late, so that the best of several pairs counts. With --robust only the
 expensive runs are made, and only properties that hold on a busy machine are checked. The toolkit measured
-at least the cost of its readings; without them there is more waiting in less time; and no time is lost, because the
-overhead of all ranks was either part of the run of each rank or hid waiting.
+at least the cost of its readings; without them the run is shorter, in the first case with more waiting; and no time is lost,
+because the overhead of all ranks was either part of the run of each rank or hid waiting.
 """
 import argparse
 import json
@@ -22,15 +22,16 @@ from attempts import attempts  # noqa: E402
 
 # Name, arguments, arguments of the expensive run, minimum relative error of the waits caused by measurement, maximum
 # error of the compensation in total and waits, minimum seconds of the readings (two per piece of work and about 5
-# calls per exchange). In both cases the readings hide waits.
+# calls per exchange), and whether they hide more waits than they cause. Calls that time themselves, as in the second case, read
+# the clock twice as often.
 RUN_TO_RUN = 0.001  # two runs of the same program differ by as much; beyond it the stated error must cover the truth
 CASES = [("known at MPI_Init", "--steps 60", "--reading 300", 0.4, 0.015, 0.05,
-          sum(60 * 300e-6 * 2 * (2 + 4 * rank + 5.2) for rank in range(4))),
+          sum(60 * 300e-6 * 2 * (2 + 4 * rank + 5.2) for rank in range(4)), True),
          ("becomes expensive after MPI_Init", "--steps 70 --exchanges 4", "--reading 60 --late", 0.1, 0.015, 0.05,
-          sum(70 * rank * 60e-6 * 2 * (2 + 4 * rank + 4 * 5) for rank in range(4)))]
+          sum(70 * rank * 60e-6 * 2 * (2 + 4 * rank + 4 * 5) for rank in range(4)), False)]
 
 
-def robust(name, seen, taken, ranks):
+def robust(name, seen, taken, hides, ranks):
     """The errors in one expensive run."""
     shorter = seen["run_seconds"] - seen["without_seconds"]
     hidden = seen["waiting_without_seconds"] - seen["waiting_seconds"]
@@ -44,7 +45,7 @@ def robust(name, seen, taken, ranks):
         problems.append(f"without them the run is shorter by {shorter:.3f} s, bound {seen['bound_seconds']:.3f} s")
     # the run of each rank is its work, overhead and waiting; 5 % allows for overestimated overhead
     lost = seen["seconds"] - ranks * shorter - hidden
-    if hidden <= 0 or abs(lost) > 0.05 * seen["seconds"]:
+    if (hides and hidden <= 0) or abs(lost) > 0.05 * seen["seconds"]:
         problems.append(f"it hid {hidden:.3f} s of waiting, and {lost:.3f} s are lost")
     return [f"{name}: {text}" for text in problems]
 
@@ -71,11 +72,12 @@ def main():
         return result["overhead"] | {"waiting_seconds": result["run"]["waiting_seconds"]}
 
     failures = []
-    for name, arguments, expensive, least, most_total, most_waits, taken in CASES:
+    for name, arguments, expensive, least, most_total, most_waits, taken, hides in CASES:
         good = False
         if options.robust:
             for _ in attempts(options.tries):  # another process may hold up one run by more than the readings
-                problems = robust(name, run(f"{arguments} {expensive} --forgive"), taken * options.longer, int(options.ranks))
+                problems = robust(name, run(f"{arguments} {expensive} --forgive"), taken * options.longer, hides,
+                                  int(options.ranks))
                 if not problems:
                     break
             failures += problems
