@@ -4,6 +4,7 @@
 #   whywait_observe(my_program)         observes the MPI calls of my_program and of its libraries
 #   whywait_observe(my_program DATA)    also explains traffic of registered data: <whywait/communication.hpp>
 #   whywait_observe(my_program THREADS) of a program without MPI: explains how its threads wait for each other
+#   whywait_observe(my_program THREADS DATA)  also which of them share registered data: <whywait/sharing.hpp>
 #
 # whywait::preload is the same as a shared library for LD_PRELOAD, which observes programs that were built without whywait;
 # whywait::preload_threads observes programs without MPI.
@@ -32,6 +33,8 @@ endfunction()
 if(NOT TARGET whywait_observer_threads)
   whywait_add_observer(observer_threads "${CMAKE_CURRENT_LIST_DIR}/observe_threads.cpp" WHYWAIT_OBSERVED whywait::whywait)
 
+  whywait_add_observer(observer_sharing "${CMAKE_CURRENT_LIST_DIR}/observe_sharing.cpp" WHYWAIT_OBSERVED_DATA whywait::whywait)
+
   # The functions of pthread and of GCC's OpenMP runtime that libraries for LD_PRELOAD interpose. Programs include <whywait/pthread.hpp>
   # and <whywait/gomp.hpp> instead.
   foreach(interposed IN ITEMS pthread gomp)
@@ -54,7 +57,7 @@ if(NOT TARGET whywait_observer_threads)
   endfunction()
   set(whywait_observe_dir "${CMAKE_CURRENT_LIST_DIR}")
   # libwhywait_threads.so works with programs without MPI.
-  whywait_add_preload(preload_threads whywait_threads whywait::whywait observer_threads pthread gomp)
+  whywait_add_preload(preload_threads whywait_threads whywait::whywait observer_threads observer_sharing pthread gomp)
 endif()
 
 if(TARGET whywait::mpi AND NOT TARGET whywait_mpi_missing AND NOT TARGET whywait_observer)
@@ -69,7 +72,7 @@ endif()
 function(whywait_observe target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "DATA;THREADS" "" "")
   if(NOT TARGET "${target}" OR arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "whywait_observe(${ARGV}): expected whywait_observe(target [DATA | THREADS])")
+    message(FATAL_ERROR "whywait_observe(${ARGV}): expected whywait_observe(target [THREADS] [DATA])")
   endif()
   get_target_property(real "${target}" ALIASED_TARGET)
   if(real)
@@ -78,6 +81,9 @@ function(whywait_observe target)
   set(observers whywait::observer)
   if(arg_THREADS)
     set(observers whywait::observer_threads)
+    if(arg_DATA)
+      list(APPEND observers whywait::observer_sharing)
+    endif()
   elseif(NOT TARGET whywait_observer)
     message(FATAL_ERROR "whywait_observe(${ARGV}): whywait::mpi was not provided: MPI 3.0 or Boost 1.81 was not found, or WHYWAIT_MPI is "
                         "OFF; if(whywait_HAS_MPI) makes the call optional; whywait_observe(target THREADS) does without MPI")

@@ -154,6 +154,20 @@ def leaks():
         yield from visit("whywait/observer.hpp", False)
 
 
+def packaged():
+    """Headers that programs without MPI need and that a package without MPI leaves out, by the patterns of CMakeLists.txt."""
+    text = (rooms.ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
+    of_mpi, without = (re.search(rf'whywait_mpi_headers {which} REGEX "(.+)"', text)[1] for which in ("INCLUDE", "EXCLUDE"))
+    for umbrella, forbidden in rooms.UMBRELLAS.items():
+        name = f"whywait/{umbrella}"
+        if "mpi" not in forbidden or not (rooms.TREE / name).exists():
+            continue
+        for target in sorted(reached(name, {name})):
+            path = f"include/{target}"
+            if rooms.room_of(target) != "mpi" and re.search(of_mpi, path) and not re.search(without, path):
+                yield f"{path}:1: missing in a package without MPI, where <{name}> needs it: add it to CMakeLists.txt"
+
+
 def findings():
     light = set()
     for umbrella in LIGHT:
@@ -164,6 +178,7 @@ def findings():
     yield from same_names()
     yield from cycles()
     yield from leaks()
+    yield from packaged()
 
 
 def self_test():
@@ -207,6 +222,8 @@ def self_test():
         ("a ring", {"whywait/core/a.hpp": "#include <whywait/core/b.hpp>",
                     "whywait/core/b.hpp": "#include <whywait/core/a.hpp>"}, "a ring of includes"),
         ("a wrong guard", {"whywait/core/a.hpp": None}, "the guard must be WHYWAIT_CORE_A_HPP"),
+        ("a header that a package without MPI lacks", {"whywait/whywait.hpp": "#include <whywait/finalize/new.hpp>",
+                                                       "whywait/finalize/new.hpp": ""}, "missing in a package without MPI"),
         ("an unknown room", {"whywait/attic/a.hpp": ""}, "unknown room"),
     ]
     wrong = 0

@@ -31,7 +31,7 @@ MAY_INCLUDE = {
     # both storeys, for the end of a run
     "finalize": {"core", "record", "mpi", "thread", "data/marks", "base", "explain", "clocks", "rules", "whatif", "report",
                  "coverage/names"},
-    "thread/finalize": {"core", "record", "thread", "base", "explain", "clocks", "rules", "report", "coverage/names", "finalize"},
+    "thread/finalize": {"core", "record", "thread", "data/marks", "base", "explain", "clocks", "rules", "report", "coverage/names", "finalize"},
     "data/finalize": {"core", "record", "mpi", "data/marks", "base", "explain", "rules", "data/analysis", "data/report",
                       "report", "finalize"},
     "otf2": {"core", "base", "explain", "report", "mpi", "finalize"},
@@ -50,6 +50,7 @@ UMBRELLAS = {
     "mpi.hpp": {"data/analysis", "data/report", "data/finalize"},  # in communication.hpp, because they take long to compile
     "observer.hpp": {"data/analysis", "data/report", "data/finalize"},  # the implementation of mpi.hpp
     "communication.hpp": set(),
+    "sharing.hpp": {"mpi"},
     "left_behind.hpp": {"mpi/mpi_header.hpp"},  # reads files of MPI programs without MPI
     "thread.hpp": COLD | BOTH | {"mpi"},
     "pthread.hpp": COLD | BOTH | {"mpi"},
@@ -74,6 +75,7 @@ UMBRELLAS = {
 ONLY_IMPLEMENTATION = {
     "whywait/mpi.hpp": "whywait/observer.hpp",
     "whywait/communication.hpp": "whywait/data/finalize/communication_analysis.hpp",
+    "whywait/sharing.hpp": "whywait/data/finalize/sharing_analysis.hpp",
 }
 # File of single_include -> umbrellas that it holds. None: all of the tree that no other entry and no test owns.
 SINGLE_HEADERS = {
@@ -81,7 +83,7 @@ SINGLE_HEADERS = {
     "whywait.hpp": None,                       # the whole: observes MPI, explains, analyses data
     "models.hpp": ["models.hpp"],
 }
-NOT_SINGLE = {"testing.hpp", "benchmark.hpp", "compare.hpp", "otf2.hpp", "kokkos.hpp", "nvtx.hpp", "caliper.hpp", "pthread.hpp", "gomp.hpp", "ompt.hpp"}  # compare.hpp reads files, beside the program
+NOT_SINGLE = {"sharing.hpp", "testing.hpp", "benchmark.hpp", "compare.hpp", "otf2.hpp", "kokkos.hpp", "nvtx.hpp", "caliper.hpp", "pthread.hpp", "gomp.hpp", "ompt.hpp"}  # compare.hpp reads files, beside the program
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CONDITION_OPENS = re.compile(r"^\s*#\s*if")

@@ -37315,7 +37315,8 @@ struct some_locations {
 
   bool has(const explain::location_share& s) const noexcept {
     if (s.rank < 0) return false;
-    if (like == nullptr) return (threads >> (s.thread < 63 ? s.thread : 63) & 1) != 0;
+    const std::int32_t thread = base::ranks_are_threads() ? s.rank : s.thread;
+    if (like == nullptr) return (threads >> (thread < 63 ? thread : 63) & 1) != 0;
     for (const far_data& d : known->far)
       if (d.block == like->block && d.data == like->data && d.rank == s.rank && d.thread == s.thread) return true;
     return false;
@@ -41675,8 +41676,9 @@ declare problem for slow_memory when b.data_sharing = 'false sharing' parameters
                      but the side that waits uses the same lines.", ": each instruction takes more cycles.")),
   verdict = "{b.data_users} use different elements of {b.data} ({b.data_place}) within one cache line"
             + if(b.counted and not b.data_waiters, ", so that {b.name} is slower on {b.late_locations}", ", which may be why {b.name} is slower on {b.late_locations}")
-            + ": giving each thread cache lines of its own",
-  advice = "align what each thread writes of {b.data} to 64 bytes (alignas or padding), or let each use a copy of its own and write it back at the end",
+            + ": giving each thread cache lines of its own" + if(b.data_waiters, " (not counting what the waiting side gains by it)", ""),
+  advice = "align what each thread writes of {b.data} to 64 bytes (alignas or padding), or let each use a copy of its own and write it back at the end"
+           + if(b.data_waiters, "; what the waiting side gains by it is not counted", ""),
   duration = w.duration, saving = min(b.memory, w.avoidable) );
 
 # Linux places a page on the node of the thread that touches it first.
@@ -67644,30 +67646,61 @@ struct data_losses {
   std::uint64_t unordered = 0;  ///< messages whose place among the others is not known: memory for calls ran out
 };
 
-/// Whether this process ever registered an array: without one there is nothing to collect.
-inline bool has_data(const mpi::state& process) noexcept { return data::state_of(*process.registry) != nullptr; }
+/// Appends what the report states about losses. `ignored`: records that the analysis could not use. `pages_refused`: number of processes in
+/// which the kernel refused to say where pages are.
+inline void warn_of_losses(const data_losses& lost, std::uint64_t ignored, std::uint64_t pages_refused,
+                           base::vector<std::string>& warnings) {
+  const auto amount = [](std::uint64_t n, const char* one, const char* many) {
+    return base::counted(static_cast<std::int64_t>(n), one, many);
+  };
+  if (lost.records != 0)
+    warnings.push_back(amount(lost.records, "record", "records") +
+                       " of data dropped because the record buffer was full; transfers and sharing are incomplete; "
+                       "increase WHYWAIT_MEMORY");
+  if (lost.registrations != 0)
+    warnings.push_back(amount(lost.registrations, "array was", "arrays were") +
+                       " not registered and not analysed: too many arrays");
+  if (lost.unknown_ranges != 0)
+    warnings.push_back(amount(lost.unknown_ranges, "accessed range was", "accessed ranges were") +
+                       " ignored: in no registered array");
+  if (ignored != 0)
+    warnings.push_back(amount(ignored, "record", "records") + " of data ignored: unknown array, place or " + base::rank_noun());
+  if (pages_refused != 0)
+    warnings.push_back("on which NUMA nodes registered arrays are is not known: move_pages is not permitted" +
+                       (base::ranks_are_threads() ? std::string() : " on " + amount(pages_refused, "rank", "ranks")));
+}
+
+/// Memory that other processes map as well, and where it begins here.
+struct mapped_memory {
+  core::stable_key key = 0;  ///< 0: there is none
+  std::uint64_t begin = 0;
+};
+/// Finds it: the memory at these addresses, where an array is (`active`) or was. Null: no memory is shared with other processes.
+using memory_finder = mapped_memory (*)(const void* of, std::uint64_t begin, std::uint64_t end, bool active);
 
 /// What this process recorded about data, for the analysis of data/analysis/, part by part of a run. Numbers keep their
 /// meaning from part to part. Not thread safe; other threads may go on recording.
 class data_history {
  public:
-  explicit data_history(const mpi::state& process) {
-    all_.rank = process.rank;
-    all_.ranks = process.size;
+  data_history(std::int32_t rank, std::int32_t ranks) {
+    all_.rank = rank;
+    all_.ranks = ranks;
     all_.objects.emplace_back();
     all_.sites.push_back(0);
   }
 
   /// Takes the records since the last part; views of them, until `forget`. `part` must be what the same process gave
   /// to the explanation (process_records::history), which numbers communicators, blocks and call sites. Their `order`
-  /// and `site` get their final meaning here. `calls` has durations of the calls; waits are 0. O(records of the part).
-  const data::rank_data& take(mpi::state& process, const explain::rank_history& part) {
+  /// and `site` get their final meaning here. `calls` has durations of the calls; waits are 0. `find` is called with `of`. O(records of the
+  /// part).
+  const data::rank_data& take(const core::registry& registry, const explain::rank_history& part, memory_finder find = nullptr,
+                              const void* of = nullptr) {
     all_.groups = part.communicators;
     all_.locations.resize(part.locations.size());
     for (data::location_data& l : all_.locations) l = data::location_data();
     orders_.take(part);
-    if (!has_data(process)) return all_;
-    take_objects(process);
+    if (data::state_of(registry) == nullptr) return all_;
+    take_objects(registry, find, of);
     blocks_.resize(part.blocks.size(), 0);
     calls_.resize(part.locations.size());
     chunks_.resize(part.locations.size());
@@ -67680,15 +67713,15 @@ class data_history {
         all_.locations[l].calls[i].duration_ns = part.clock(r.begin + r.duration) - part.clock(r.begin);
       }
     }
-    data::for_each_thread(*process.registry, [&](core::location_base& at, data::data_thread& thread) {
+    data::for_each_thread(registry, [&](core::location_base& at, data::data_thread& thread) {
       if (at.index < part.locations.size()) take_thread(at, thread, part);
     });
     return all_;
   }
 
   /// The records that were taken are over: their memory is used again. What was recorded meanwhile is of the next part.
-  void forget(mpi::state& process) noexcept {
-    data::for_each_thread(*process.registry, [this](core::location_base& at, data::data_thread& thread) noexcept {
+  void forget(const core::registry& registry) noexcept {
+    data::for_each_thread(registry, [this](core::location_base& at, data::data_thread& thread) noexcept {
       if (at.index >= ends_.size()) return;
       const bool still = data::is_still(at) && ends_[at.index] == thread.records.size();
       if (still) lost_records_ += thread.records.dropped();
@@ -67704,15 +67737,15 @@ class data_history {
   const data::rank_data& data() const noexcept { return all_; }
   data::rank_data& data() noexcept { return all_; }
   /// Of the run so far.
-  data_losses losses(const mpi::state& process) const noexcept {
+  data_losses losses(const core::registry& registry) const noexcept {
     data_losses all;
-    const data::data_state* const data = data::state_of(*process.registry);
+    const data::data_state* const data = data::state_of(registry);
     if (data == nullptr) return all;
     all.registrations = data->objects.refused();
     all.unknown_ranges = data->unknown_ranges;
     all.unordered = unordered_;
     all.records = lost_records_;
-    data::for_each_thread(*process.registry, [&all](const core::location_base&, const data::data_thread& thread) {
+    data::for_each_thread(registry, [&all](const core::location_base&, const data::data_thread& thread) {
       all.records += thread.records.dropped();
     });
     return all;
@@ -67721,18 +67754,17 @@ class data_history {
  private:
   using buffer = core::event_buffer<core::data_record>;
 
-  void take_objects(const mpi::state& process) {
-    const data::data_objects& objects = data::state_of(*process.registry)->objects;
+  void take_objects(const core::registry& registry, memory_finder find, const void* of) {
+    const data::data_objects& objects = data::state_of(registry)->objects;
     for (std::uint32_t i = 1; i != objects.size(); ++i) {
       const data::known_object& o = objects[i];
       if (i == all_.objects.size()) all_.objects.push_back(o.shape);
       core::data_object& known = all_.objects[i];
       known.buffer = o.shape.buffer;
-      const mpi::shared_memory* const memory =
-          process.windows != nullptr ? process.windows->find(o.begin, o.end, o.active) : nullptr;
-      if (memory == nullptr && !o.active) continue;  // where it was when it was known
-      known.memory = memory != nullptr ? memory->key : 0;
-      known.memory_offset = memory != nullptr ? o.begin - memory->begin : 0;
+      const mapped_memory memory = find != nullptr ? find(of, o.begin, o.end, o.active) : mapped_memory();
+      if (memory.key == 0 && !o.active) continue;  // where it was when it was known
+      known.memory = memory.key;
+      known.memory_offset = memory.key != 0 ? o.begin - memory.begin : 0;
     }
   }
 
@@ -67813,6 +67845,13 @@ class data_history {
 namespace whywait {
 inline namespace v0 {
 namespace data {
+
+/// A memory_finder for windows of MPI_Win_allocate_shared; `of`: the mpi::state of the process.
+inline mapped_memory memory_of_window(const void* of, std::uint64_t begin, std::uint64_t end, bool active) {
+  const mpi::state& process = *static_cast<const mpi::state*>(of);
+  const mpi::shared_memory* const memory = process.windows != nullptr ? process.windows->find(begin, end, active) : nullptr;
+  return memory != nullptr ? mapped_memory{memory->key, memory->begin} : mapped_memory();
+}
 
 /// What the ranks of one machine did to arrays in memory that they share (windows of MPI_Win_allocate_shared), and how
 /// they synchronised: by marks, and by collective operations that are over only when all have come. Ranks take the
@@ -68068,6 +68107,90 @@ class page_lookup {
 }  // namespace data
 }  // namespace v0
 }  // namespace whywait
+
+#endif
+
+// ---- whywait/data/finalize/thread_sharing.hpp
+#ifndef WHYWAIT_DATA_FINALIZE_THREAD_SHARING_HPP
+#define WHYWAIT_DATA_FINALIZE_THREAD_SHARING_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace data {
+
+/// Which threads of this process share registered arrays, and which use them from another NUMA node, part by part of the run. Not
+/// thread safe.
+class thread_sharing {
+ public:
+  explicit thread_sharing(const sharing_options& options) : options_(options) {}
+
+  /// Adds the part of the run at hand. `over`: it is the last one. `data` must outlive this object. Throws std::bad_alloc.
+  void take(const core::registry& registry, const rank_data& data, bool over) {
+    look_at_pages(registry, data);
+    pages_.take_all(data, nodes_of_pages_);
+    fold(data, over);
+  }
+
+  /// What they share so far; nothing if fewer than two threads have records of data.
+  sharing_report result() const { return shared_by_ > 1 && sharing_ != nullptr ? sharing_->result() : sharing_report(); }
+  /// Uses of arrays on another NUMA node, as those of rank `rank`.
+  base::pod_vector<far_use> far(std::int32_t rank) const { return pages_.far(rank); }
+  /// Whether the kernel refused to say where pages are.
+  bool pages_refused() const noexcept { return pages_refused_ != 0; }
+
+ private:
+  static constexpr std::uint64_t least_bytes = 256 << 10;  // smaller arrays are in a cache
+  static constexpr std::size_t most_arrays = 256;  // whose pages are looked at in a part
+
+  void fold(const rank_data& data, bool over) {
+    records_.resize(data.locations.size(), 0);
+    for (std::size_t l = 0; l != data.locations.size(); ++l) {
+      const bool any = data.locations[l].records.size() != data.locations[l].first;
+      shared_by_ += any && records_[l] == 0 ? 1 : 0;
+      records_[l] = records_[l] != 0 || any ? 1 : 0;
+    }
+    // A thread without records of data may have some in a later part; sharing needs at least two threads with records.
+    if (sharing_ == nullptr && (over ? shared_by_ : data.locations.size()) < 2) return;
+    if (sharing_ == nullptr) sharing_ = std::make_unique<sharing_book>(data, options_);
+    sharing_->begin_part();
+    sharing_->take_all();
+  }
+
+  // Where the pages of arrays are now. What is no longer registered stays where it was seen last.
+  void look_at_pages(const core::registry& registry, const rank_data& data) {
+    static_assert(page_nodes::most >= page_lookup::most_pages, "room for what is read");
+    const data_state* const known = state_of(registry);
+    if (known == nullptr || !page_lookup::is_possible()) return;
+    const data_objects& objects = known->objects;
+    nodes_of_pages_.resize(data.objects.size(), page_nodes());
+    std::size_t looked_at = 0;
+    for (std::uint32_t i = 1; i < nodes_of_pages_.size() && looked_at != most_arrays; ++i) {
+      const known_object& o = objects[i];
+      if (!o.active || o.end - o.begin < least_bytes) continue;
+      ++looked_at;
+      page_nodes known_nodes;
+      known_nodes.count = page_lookup::nodes_of(o.begin, o.end, known_nodes.nodes, pages_refused_);
+      if (pages_refused_ != 0) return;
+      nodes_of_pages_[i] = known_nodes;
+    }
+  }
+
+  const sharing_options options_;
+  std::unique_ptr<sharing_book> sharing_;
+  base::pod_vector<std::uint8_t> records_;  // by location: it ever had any
+  std::size_t shared_by_ = 0;  // number of threads with records
+  page_book pages_;
+  base::pod_vector<page_nodes> nodes_of_pages_;  // by object
+  int pages_refused_ = 0;  // errno
+};
+
+}  // namespace data
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
 
 #endif
 
@@ -68726,7 +68849,7 @@ class communication_writer {
       }
     }
     for (const rules::far_data& f : c_.facts.far)
-      show("`" + base::printable(f.data) + "`: " + base::percent(f.share) + " of what rank " + std::to_string(f.rank) +
+      show("`" + base::printable(f.data) + "`: " + base::percent(f.share) + " of what " + base::rank_text(f.rank) +
            (f.thread != 0 ? " thread " + std::to_string(f.thread) : std::string()) + " uses in " + base::printable(f.code) +
            " is on NUMA node " + std::to_string(f.pages_node) + "; it runs on node " + std::to_string(f.node));
     if (more != 0) paragraph(base::counted(count(more), "more loop") + " (the JSON file has all)", 8);
@@ -68795,12 +68918,12 @@ class communication_analysis final : public finalize::data_analysis {
   explicit communication_analysis(mpi::state& process)
       : process_(process),
         team_(process.tool_comm),
-        history_(process),
+        history_(process.rank, process.size),
         classes_(history_.data()),
         footprints_(history_.data()) {}
 
   explain::observer* begin(const explain::rank_history& epoch) override {
-    history_.take(process_, epoch);
+    history_.take(*process_.registry, epoch, &memory_of_window, &process_);
     epoch_ = &epoch;
     over_ = !epoch.continues;
     waits_ = std::make_unique<explain::wait_list>(epoch);
@@ -68812,11 +68935,11 @@ class communication_analysis final : public finalize::data_analysis {
     finalize::mpi_transport transport(team_);
     data::follow(transport, {&classes_});
     footprints_.take_all();
-    look_at_pages();
-    pages_.take_all(history_.data(), nodes_of_pages_);
-    fold_sharing_of_threads();
+    // Each process by itself; the same arrays of all come together in the result. What ranks share is looked at apart, with the
+    // threads of each as one.
+    threads_.take(*process_.registry, history_.data(), over_);
     nodes_.fold(history_.data(), *epoch_, team_);
-    history_.forget(process_);
+    history_.forget(*process_.registry);
     waits_.reset();
     epoch_ = nullptr;
     if (!lossy) return;
@@ -68831,7 +68954,7 @@ class communication_analysis final : public finalize::data_analysis {
     finalize::mpi_transport transport(team_);
     const data::classified classes = data::classes_so_far(transport, {&classes_}, over_);
     const data::placement_report placed = data::examine_together(transport, {footprints_.result()}, rank, ranks);
-    data::sharing_report shared = shared_by_ > 1 ? sharing_->result() : data::sharing_report();
+    data::sharing_report shared = threads_.result();
     add_up(transport, shared, options_);
     data::sharing_report nodes = nodes_.result();
     add_up(transport, nodes, options_);
@@ -68843,18 +68966,19 @@ class communication_analysis final : public finalize::data_analysis {
       keys.push_back(u.block);
     }
     const base::names names = gather(std::move(keys), history, team_);
-    const data_losses lost = history_.losses(process_);
+    const data_losses lost = history_.losses(*process_.registry);
     std::uint64_t losses[] = {lost.records,   lost.registrations,     lost.unknown_ranges,
-                              lost.unordered, nodes_.cut() ? 1u : 0u, pages_refused_ != 0 ? 1u : 0u};
+                              lost.unordered, nodes_.cut() ? 1u : 0u, threads_.pages_refused() ? 1u : 0u};
     team_.all_reduce(losses, 6, MPI_UINT64_T, MPI_SUM);
     if (rank != 0) return nullptr;
-    warn(classes, shared, {losses[0], losses[1], losses[2], losses[3]}, warnings);
+    const data_losses all_lost{losses[0], losses[1], losses[2], losses[3]};
+    const std::int64_t dropped =
+        std::max(classes.dropped, static_cast<std::int64_t>(shared.dropped)) - static_cast<std::int64_t>(losses[3]);
+    warn_of_losses(all_lost, static_cast<std::uint64_t>(std::max<std::int64_t>(0, dropped)), losses[5], warnings);
+    warn(classes, all_lost, warnings);
     if (losses[4] != 0)
       warnings.push_back(
           "memory sharing between ranks covers only parts of the run: there are too many records of shared arrays");
-    if (losses[5] != 0)
-      warnings.push_back("on which NUMA nodes registered arrays are is not known: move_pages is not permitted on " +
-                         base::counted(static_cast<std::int64_t>(losses[5]), "rank"));
     const data::data_naming named(names);
     data::communication found;
     data::add_classes(found, classes, named);
@@ -68878,43 +69002,8 @@ class communication_analysis final : public finalize::data_analysis {
     }
   }
 
-  // Each process by itself; the same arrays of all come together in the result. Only where there are threads to share;
-  // what ranks share is looked at apart, with the threads of each as one.
-  void fold_sharing_of_threads() {
-    const data::rank_data& data = history_.data();
-    records_.resize(data.locations.size(), 0);
-    for (std::size_t l = 0; l != data.locations.size(); ++l) {
-      const bool any = data.locations[l].records.size() != data.locations[l].first;
-      shared_by_ += any && records_[l] == 0 ? 1 : 0;
-      records_[l] = records_[l] != 0 || any ? 1 : 0;
-    }
-    // A thread without records of data may have some in a later epoch; sharing needs at least two threads with records.
-    if (sharing_ == nullptr && (over_ ? shared_by_ : data.locations.size()) < 2) return;
-    if (sharing_ == nullptr) sharing_ = std::make_unique<data::sharing_book>(data, options_);
-    sharing_->begin_part();
-    sharing_->take_all();
-  }
-
-  // Where the pages of arrays are now. What is no longer registered stays where it was seen last.
-  void look_at_pages() {
-    static_assert(data::page_nodes::most >= data::page_lookup::most_pages, "room for what is read");
-    const data::data_state* const known = data::state_of(*process_.registry);
-    if (known == nullptr || !data::page_lookup::is_possible()) return;
-    const data::data_objects& objects = known->objects;
-    nodes_of_pages_.resize(history_.data().objects.size(), data::page_nodes());
-    std::size_t looked_at = 0;
-    for (std::uint32_t i = 1; i < nodes_of_pages_.size() && looked_at != most_arrays; ++i) {
-      const data::known_object& o = objects[i];
-      if (!o.active || o.end - o.begin < least_bytes) continue;
-      ++looked_at;
-      data::page_nodes known_nodes;
-      known_nodes.count = data::page_lookup::nodes_of(o.begin, o.end, known_nodes.nodes, pages_refused_);
-      if (pages_refused_ != 0) return;
-      nodes_of_pages_[i] = known_nodes;
-    }
-  }
   base::pod_vector<data::far_use> gather_far_uses() const {
-    base::pod_vector<data::far_use> all = pages_.far(process_.rank);
+    base::pod_vector<data::far_use> all = threads_.far(process_.rank);
     team_.gather(all.data(), process_.rank != 0 ? all.size() * sizeof(data::far_use) : 0,
                  [&](const unsigned char* data, std::size_t size) {
                    base::packet_reader from(data, size);
@@ -68932,52 +69021,26 @@ class communication_analysis final : public finalize::data_analysis {
                      });
   }
 
-  static void warn(const data::classified& classes, const data::sharing_report& shared, const data_losses& lost,
-                   base::vector<std::string>& warnings) {
-    const auto amount = [](std::uint64_t n, const char* one, const char* many) {
-      return base::counted(static_cast<std::int64_t>(n), one, many);
-    };
-    if (lost.records != 0)
-      warnings.push_back(amount(lost.records, "record", "records") +
-                         " of data dropped because the record buffer was full; transfers and sharing are incomplete; "
-                         "increase WHYWAIT_MEMORY");
-    if (lost.registrations != 0)
-      warnings.push_back(amount(lost.registrations, "array was", "arrays were") +
-                         " not registered and not analysed: too many arrays");
-    if (lost.unknown_ranges != 0)
-      warnings.push_back(amount(lost.unknown_ranges, "accessed range was", "accessed ranges were") +
-                         " ignored: in no registered array");
+  static void warn(const data::classified& classes, const data_losses& lost, base::vector<std::string>& warnings) {
     if (lost.unordered != 0)
-      warnings.push_back(amount(lost.unordered, "message", "messages") +
+      warnings.push_back(base::counted(static_cast<std::int64_t>(lost.unordered), "message", "messages") +
                          " with registered data not followed: the call buffer was full; increase WHYWAIT_MEMORY");
     if (classes.unmatched != 0)
       warnings.push_back(base::counted(classes.unmatched, "transfer", "transfers") +
                          " of registered data not followed: the buffer of the other side is in no registered array");
-    const std::int64_t dropped =
-        std::max(classes.dropped, static_cast<std::int64_t>(shared.dropped)) - static_cast<std::int64_t>(lost.unordered);
-    if (dropped > 0)
-      warnings.push_back(base::counted(dropped, "record", "records") + " of data ignored: unknown array, place or rank");
     if (classes.coarse != 0)
       warnings.push_back("the history of " + base::counted(classes.coarse, "array", "arrays") +
                          " was too fine to store exactly; the origin of some data is unknown");
   }
 
   mpi::state& process_;
-  static constexpr std::uint64_t least_bytes = 256 << 10;  // smaller arrays are in a cache
-  static constexpr std::size_t most_arrays = 256;  // whose pages are looked at in an epoch
-
   const finalize::team team_;
   const data::sharing_options options_;
   data_history history_;
   data::classifier classes_;
   data::footprint_book footprints_;
-  std::unique_ptr<data::sharing_book> sharing_;  // of threads
-  base::pod_vector<std::uint8_t> records_;  // by location: it ever had any
-  std::size_t shared_by_ = 0;  // number of threads with records
+  thread_sharing threads_{options_};
   bool over_ = false;  // the run
-  data::page_book pages_;
-  base::pod_vector<data::page_nodes> nodes_of_pages_;  // by object
-  int pages_refused_ = 0;  // errno
   node_sharing nodes_{options_};
   const explain::rank_history* epoch_ = nullptr;
   std::unique_ptr<explain::wait_list> waits_;
@@ -68986,6 +69049,122 @@ class communication_analysis final : public finalize::data_analysis {
 inline std::unique_ptr<finalize::data_analysis> make_communication_analysis(mpi::state& process) {
   return std::make_unique<communication_analysis>(process);
 }
+
+}  // namespace data
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/finalize/thread_data_analysis.hpp
+#ifndef WHYWAIT_FINALIZE_THREAD_DATA_ANALYSIS_HPP
+#define WHYWAIT_FINALIZE_THREAD_DATA_ANALYSIS_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+class process_names;
+
+/// Interface to the analysis of registered data in a program without MPI. <whywait/whywait.hpp> depends on this interface only,
+/// because few programs register data. <whywait/sharing.hpp> implements it. The object lives as long as the run; the caller
+/// excludes other threads.
+class thread_data_analysis {
+ public:
+  thread_data_analysis() = default;
+  thread_data_analysis(const thread_data_analysis&) = delete;
+  thread_data_analysis& operator=(const thread_data_analysis&) = delete;
+  virtual ~thread_data_analysis() = default;
+
+  /// Adds what the threads recorded since the last call, as far as `all` has the keys of its places, and releases its memory.
+  /// `over`: there will be no further call. Throws std::bad_alloc.
+  virtual void take(core::registry& registry, const core::rank_history& all, bool over) = 0;
+  /// The report section about the data of the run so far, which holds `facts` for the rules. Limitations are appended to
+  /// `warnings`.
+  virtual std::shared_ptr<const reports::section> result(const core::registry& registry, const process_names& names,
+                                                         base::vector<std::string>& warnings,
+                                                         const rules::data_facts*& facts) = 0;
+};
+
+/// The caller owns what it returns.
+using thread_data_analysis_maker = thread_data_analysis* (*)();
+
+namespace detail {
+/// Set before main by <whywait/sharing.hpp> if any file includes it.
+__attribute__((visibility("default"))) inline thread_data_analysis_maker maker_of_thread_data_analysis = nullptr;
+}  // namespace detail
+
+/// Warning in the report of a run without MPI and with registered data, but without the analysis.
+constexpr const char* thread_data_not_analysed =
+    "data was registered but is not analysed; include <whywait/sharing.hpp> beside <whywait/whywait.hpp> in one file of the "
+    "program";
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/data/finalize/sharing_analysis.hpp
+#ifndef WHYWAIT_DATA_FINALIZE_SHARING_ANALYSIS_HPP
+#define WHYWAIT_DATA_FINALIZE_SHARING_ANALYSIS_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace data {
+
+/// Which threads of a program without MPI share registered data, and where it is: from the records of the threads to the section of
+/// the report. Its memory is bounded by arrays and loops.
+class sharing_analysis final : public finalize::thread_data_analysis {
+ public:
+  void take(core::registry& registry, const core::rank_history& all, bool over) override {
+    history_.take(registry, all);
+    threads_.take(registry, history_.data(), over);
+    history_.forget(registry);
+  }
+
+  std::shared_ptr<const reports::section> result(const core::registry& registry, const finalize::process_names& here,
+                                                 base::vector<std::string>& warnings,
+                                                 const rules::data_facts*& facts) override {
+    const sharing_report shared = threads_.result();
+    base::pod_vector<far_use> far = threads_.far(0);
+    for (far_use& u : far) {  // threads are ranks here
+      u.rank = u.thread;
+      u.thread = 0;
+    }
+    base::vector<core::stable_key> keys = keys_of({}, {}, {&shared});
+    for (const far_use& u : far) {
+      keys.push_back(u.array);
+      keys.push_back(u.block);
+    }
+    const base::names names = here.names_of(keys);
+    warn_of_losses(history_.losses(registry), shared.dropped, threads_.pages_refused() ? 1 : 0, warnings);
+    const data_naming named(names);
+    communication found;
+    add_sharing(found, shared, options_, "thread", named);
+    add_shared_data(found.facts, shared, true, named);
+    add_far_data(found.facts, far, named);
+    auto section = std::make_shared<communication_section>(std::move(found));
+    facts = &section->all.facts;
+    return section;
+  }
+
+ private:
+  const sharing_options options_;
+  data_history history_{0, 1};
+  thread_sharing threads_{options_};
+};
+
+/// finalize::thread_data_analysis_maker.
+inline finalize::thread_data_analysis* make_sharing_analysis() { return new sharing_analysis; }
 
 }  // namespace data
 }  // namespace v0
@@ -73053,6 +73232,9 @@ namespace threads {
 /// The run of a process without MPI: from the start of the program to its exit.
 struct solo_run : record::run_facts {
   std::int64_t analysis_ns;  ///< processor time of the analyses so far, and of other threads meanwhile
+  finalize::thread_data_analysis*
+      data;  ///< of registered data; owned. Null: none is registered, or the analysis is not linked in
+  core::spin_lock data_lock;  ///< of `data`
 };
 
 /// Begins it, unless a run is recorded already or recording is off. For the start of the program.
@@ -73356,6 +73538,29 @@ inline reports::processor_sharing sharing_of(const rules::code_use& whole, const
   return out;
 }
 
+/// The section of the report about registered data, and the facts of it for the rules; null without any. `all`: the numbers of its
+/// records. Throws std::bad_alloc.
+inline std::shared_ptr<const reports::section> analyse_data(core::registry& registry, solo_run& run,
+                                                            const core::rank_history& all, const finalize::process_names& names,
+                                                            base::vector<std::string>& warnings,
+                                                            const rules::data_facts*& facts) {
+  if (data::state_of(registry) == nullptr) return nullptr;
+  if (finalize::detail::maker_of_thread_data_analysis == nullptr) {
+    warnings.push_back(finalize::thread_data_not_analysed);
+    return nullptr;
+  }
+  const core::guard_if guard(run.data_lock, true);  // threads may ask for reports at the same time
+  if (run.data == nullptr) run.data = finalize::detail::maker_of_thread_data_analysis();
+  const bool over = !__atomic_load_n(&run.running, __ATOMIC_ACQUIRE);
+  run.data->take(registry, all, over);
+  std::shared_ptr<const reports::section> section = run.data->result(registry, names, warnings, facts);
+  if (over) {
+    delete run.data;
+    run.data = nullptr;
+  }
+  return section;
+}
+
 /// Analyses the run of a process without MPI so far, thread by thread. `maps`: with those of the page. Throws std::bad_alloc and what the explanation throws.
 inline reports::result analyse(core::registry& registry, solo_run& run, bool maps = false) {
   const base::rank_noun_scope threads(true);
@@ -73396,6 +73601,8 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
     }
     contributions.merge(std::move(one));
   }
+  std::shared_ptr<const reports::section> data =
+      analyse_data(registry, run, records.all.history, names_here, facts.warnings, contributions.data);
   used.longest_delay_ns = threads_own.longest_delay_ns();
   leave_out_waits(used, threads_own, facts.unrecorded);
   bound_balances(found, used, threads_own);
@@ -73421,6 +73628,7 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
   without_cause.outside.tell(result.outside, names);
   without_cause.unknown.tell(result.not_understood, names);
   result.not_understood.sharing = sharing;
+  result.communication = std::move(data);
   reports::weaken(result);
   return result;
 }

@@ -9,6 +9,7 @@
 #include <whywait/data.hpp>
 #include <whywait/data/analysis/classify.hpp>
 #include <whywait/data/finalize/data_history.hpp>
+#include <whywait/data/finalize/node_sharing.hpp>
 #include <whywait/finalize/mpi_transport.hpp>
 
 #include <cstring>
@@ -558,9 +559,9 @@ void together() {
     for (std::uint32_t i = 0; sites != nullptr && i != sites->size(); ++i)
       history.locations[l].call_sites.push_back(core::combine(static_cast<std::uint64_t>((*sites)[i].call), i));
   }
-  ww::data::data_history of_process(process());
-  const ww::data::rank_data& found = of_process.take(process(), history);
-  const ww::data::data_losses lost = of_process.losses(process());
+  ww::data::data_history of_process(rank, ranks);
+  const ww::data::rank_data& found = of_process.take(*process().registry, history, &ww::data::memory_of_window, &process());
+  const ww::data::data_losses lost = of_process.losses(*process().registry);
   CHECK(lost.records == 0 && lost.registrations == 0 && lost.unordered == 0);
   std::int64_t receives = 0, letters_seen = 0;
   for (std::uint64_t i = 0; i != found.locations[0].records.size(); ++i) {

@@ -29,7 +29,8 @@ struct some_locations {
 
   bool has(const explain::location_share& s) const noexcept {
     if (s.rank < 0) return false;
-    if (like == nullptr) return (threads >> (s.thread < 63 ? s.thread : 63) & 1) != 0;
+    const std::int32_t thread = base::ranks_are_threads() ? s.rank : s.thread;
+    if (like == nullptr) return (threads >> (thread < 63 ? thread : 63) & 1) != 0;
     for (const far_data& d : known->far)
       if (d.block == like->block && d.data == like->data && d.rank == s.rank && d.thread == s.thread) return true;
     return false;

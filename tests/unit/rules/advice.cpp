@@ -605,6 +605,20 @@ TEST_CASE("false sharing may be the reason if nothing is counted, or if the wait
   t.count(1);
   CHECK(contains(t.falsely_shared(), "which may be why compute_interior is slower on threads 1-3 of rank 0"));
   CHECK(contains(t.falsely_shared(), "the side that waits uses the same lines"));
+  CHECK(contains(t.falsely_shared(), "cache lines of its own (not counting what the waiting side gains by it)"));
+}
+
+TEST_CASE("threads that share lines are found also where each thread is a rank of its own") {
+  slow_threads t;
+  for (auto* const side : {&t.o.waits[0].waiters, &t.o.waits[0].causers})
+    for (explain::location_share& s : *side) {
+      s.rank = s.thread;
+      s.thread = 0;
+    }
+  t.data.shared = {counters_shared_in(sample::compute, 0b1110, 0b1110)};
+  CHECK(t.falsely_shared().empty());  // all are thread 0 of a rank
+  const base::rank_noun_scope threads(true);
+  CHECK(contains(t.falsely_shared(), "which may be why compute_interior is slower on threads 1-3: giving"));
 }
 
 TEST_CASE("memory of another node explains a block that is slower because of cycles, if the waiting thread is at home") {

@@ -3,16 +3,18 @@
 
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/ranks.hpp>
+#include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/core/registry.hpp>
 #include <whywait/data/analysis/rank_data.hpp>
 #include <whywait/data/marks/reading.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/message_orders.hpp>
-#include <whywait/mpi/process_state.hpp>
-#include <whywait/mpi/windows.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #ifndef WHYWAIT_DISABLE
@@ -29,30 +31,61 @@ struct data_losses {
   std::uint64_t unordered = 0;  ///< messages whose place among the others is not known: memory for calls ran out
 };
 
-/// Whether this process ever registered an array: without one there is nothing to collect.
-inline bool has_data(const mpi::state& process) noexcept { return data::state_of(*process.registry) != nullptr; }
+/// Appends what the report states about losses. `ignored`: records that the analysis could not use. `pages_refused`: number of processes in
+/// which the kernel refused to say where pages are.
+inline void warn_of_losses(const data_losses& lost, std::uint64_t ignored, std::uint64_t pages_refused,
+                           base::vector<std::string>& warnings) {
+  const auto amount = [](std::uint64_t n, const char* one, const char* many) {
+    return base::counted(static_cast<std::int64_t>(n), one, many);
+  };
+  if (lost.records != 0)
+    warnings.push_back(amount(lost.records, "record", "records") +
+                       " of data dropped because the record buffer was full; transfers and sharing are incomplete; "
+                       "increase WHYWAIT_MEMORY");
+  if (lost.registrations != 0)
+    warnings.push_back(amount(lost.registrations, "array was", "arrays were") +
+                       " not registered and not analysed: too many arrays");
+  if (lost.unknown_ranges != 0)
+    warnings.push_back(amount(lost.unknown_ranges, "accessed range was", "accessed ranges were") +
+                       " ignored: in no registered array");
+  if (ignored != 0)
+    warnings.push_back(amount(ignored, "record", "records") + " of data ignored: unknown array, place or " + base::rank_noun());
+  if (pages_refused != 0)
+    warnings.push_back("on which NUMA nodes registered arrays are is not known: move_pages is not permitted" +
+                       (base::ranks_are_threads() ? std::string() : " on " + amount(pages_refused, "rank", "ranks")));
+}
+
+/// Memory that other processes map as well, and where it begins here.
+struct mapped_memory {
+  core::stable_key key = 0;  ///< 0: there is none
+  std::uint64_t begin = 0;
+};
+/// Finds it: the memory at these addresses, where an array is (`active`) or was. Null: no memory is shared with other processes.
+using memory_finder = mapped_memory (*)(const void* of, std::uint64_t begin, std::uint64_t end, bool active);
 
 /// What this process recorded about data, for the analysis of data/analysis/, part by part of a run. Numbers keep their
 /// meaning from part to part. Not thread safe; other threads may go on recording.
 class data_history {
  public:
-  explicit data_history(const mpi::state& process) {
-    all_.rank = process.rank;
-    all_.ranks = process.size;
+  data_history(std::int32_t rank, std::int32_t ranks) {
+    all_.rank = rank;
+    all_.ranks = ranks;
     all_.objects.emplace_back();
     all_.sites.push_back(0);
   }
 
   /// Takes the records since the last part; views of them, until `forget`. `part` must be what the same process gave
   /// to the explanation (process_records::history), which numbers communicators, blocks and call sites. Their `order`
-  /// and `site` get their final meaning here. `calls` has durations of the calls; waits are 0. O(records of the part).
-  const data::rank_data& take(mpi::state& process, const explain::rank_history& part) {
+  /// and `site` get their final meaning here. `calls` has durations of the calls; waits are 0. `find` is called with `of`. O(records of the
+  /// part).
+  const data::rank_data& take(const core::registry& registry, const explain::rank_history& part, memory_finder find = nullptr,
+                              const void* of = nullptr) {
     all_.groups = part.communicators;
     all_.locations.resize(part.locations.size());
     for (data::location_data& l : all_.locations) l = data::location_data();
     orders_.take(part);
-    if (!has_data(process)) return all_;
-    take_objects(process);
+    if (data::state_of(registry) == nullptr) return all_;
+    take_objects(registry, find, of);
     blocks_.resize(part.blocks.size(), 0);
     calls_.resize(part.locations.size());
     chunks_.resize(part.locations.size());
@@ -65,15 +98,15 @@ class data_history {
         all_.locations[l].calls[i].duration_ns = part.clock(r.begin + r.duration) - part.clock(r.begin);
       }
     }
-    data::for_each_thread(*process.registry, [&](core::location_base& at, data::data_thread& thread) {
+    data::for_each_thread(registry, [&](core::location_base& at, data::data_thread& thread) {
       if (at.index < part.locations.size()) take_thread(at, thread, part);
     });
     return all_;
   }
 
   /// The records that were taken are over: their memory is used again. What was recorded meanwhile is of the next part.
-  void forget(mpi::state& process) noexcept {
-    data::for_each_thread(*process.registry, [this](core::location_base& at, data::data_thread& thread) noexcept {
+  void forget(const core::registry& registry) noexcept {
+    data::for_each_thread(registry, [this](core::location_base& at, data::data_thread& thread) noexcept {
       if (at.index >= ends_.size()) return;
       const bool still = data::is_still(at) && ends_[at.index] == thread.records.size();
       if (still) lost_records_ += thread.records.dropped();
@@ -89,15 +122,15 @@ class data_history {
   const data::rank_data& data() const noexcept { return all_; }
   data::rank_data& data() noexcept { return all_; }
   /// Of the run so far.
-  data_losses losses(const mpi::state& process) const noexcept {
+  data_losses losses(const core::registry& registry) const noexcept {
     data_losses all;
-    const data::data_state* const data = data::state_of(*process.registry);
+    const data::data_state* const data = data::state_of(registry);
     if (data == nullptr) return all;
     all.registrations = data->objects.refused();
     all.unknown_ranges = data->unknown_ranges;
     all.unordered = unordered_;
     all.records = lost_records_;
-    data::for_each_thread(*process.registry, [&all](const core::location_base&, const data::data_thread& thread) {
+    data::for_each_thread(registry, [&all](const core::location_base&, const data::data_thread& thread) {
       all.records += thread.records.dropped();
     });
     return all;
@@ -106,18 +139,17 @@ class data_history {
  private:
   using buffer = core::event_buffer<core::data_record>;
 
-  void take_objects(const mpi::state& process) {
-    const data::data_objects& objects = data::state_of(*process.registry)->objects;
+  void take_objects(const core::registry& registry, memory_finder find, const void* of) {
+    const data::data_objects& objects = data::state_of(registry)->objects;
     for (std::uint32_t i = 1; i != objects.size(); ++i) {
       const data::known_object& o = objects[i];
       if (i == all_.objects.size()) all_.objects.push_back(o.shape);
       core::data_object& known = all_.objects[i];
       known.buffer = o.shape.buffer;
-      const mpi::shared_memory* const memory =
-          process.windows != nullptr ? process.windows->find(o.begin, o.end, o.active) : nullptr;
-      if (memory == nullptr && !o.active) continue;  // where it was when it was known
-      known.memory = memory != nullptr ? memory->key : 0;
-      known.memory_offset = memory != nullptr ? o.begin - memory->begin : 0;
+      const mapped_memory memory = find != nullptr ? find(of, o.begin, o.end, o.active) : mapped_memory();
+      if (memory.key == 0 && !o.active) continue;  // where it was when it was known
+      known.memory = memory.key;
+      known.memory_offset = memory.key != 0 ? o.begin - memory.begin : 0;
     }
   }
 

@@ -10,9 +10,12 @@
 #include <whywait/data/analysis/data_region.hpp>
 #include <whywait/data/analysis/rank_data.hpp>
 #include <whywait/data/analysis/sharing_book.hpp>
+#include <whywait/data/finalize/data_history.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/finalize/node.hpp>
 #include <whywait/finalize/team.hpp>
+#include <whywait/mpi/process_state.hpp>
+#include <whywait/mpi/windows.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -25,6 +28,13 @@
 namespace whywait {
 inline namespace v0 {
 namespace data {
+
+/// A memory_finder for windows of MPI_Win_allocate_shared; `of`: the mpi::state of the process.
+inline mapped_memory memory_of_window(const void* of, std::uint64_t begin, std::uint64_t end, bool active) {
+  const mpi::state& process = *static_cast<const mpi::state*>(of);
+  const mpi::shared_memory* const memory = process.windows != nullptr ? process.windows->find(begin, end, active) : nullptr;
+  return memory != nullptr ? mapped_memory{memory->key, memory->begin} : mapped_memory();
+}
 
 /// What the ranks of one machine did to arrays in memory that they share (windows of MPI_Win_allocate_shared), and how
 /// they synchronised: by marks, and by collective operations that are over only when all have come. Ranks take the

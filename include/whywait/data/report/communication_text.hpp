@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_DATA_REPORT_COMMUNICATION_TEXT_HPP
 #define WHYWAIT_DATA_REPORT_COMMUNICATION_TEXT_HPP
 
+#include <whywait/base/ranks.hpp>
 #include <whywait/base/table.hpp>
 #include <whywait/base/units.hpp>
 #include <whywait/data/report/communication_result.hpp>
@@ -101,7 +102,7 @@ class communication_writer {
       }
     }
     for (const rules::far_data& f : c_.facts.far)
-      show("`" + base::printable(f.data) + "`: " + base::percent(f.share) + " of what rank " + std::to_string(f.rank) +
+      show("`" + base::printable(f.data) + "`: " + base::percent(f.share) + " of what " + base::rank_text(f.rank) +
            (f.thread != 0 ? " thread " + std::to_string(f.thread) : std::string()) + " uses in " + base::printable(f.code) +
            " is on NUMA node " + std::to_string(f.pages_node) + "; it runs on node " + std::to_string(f.node));
     if (more != 0) paragraph(base::counted(count(more), "more loop") + " (the JSON file has all)", 8);

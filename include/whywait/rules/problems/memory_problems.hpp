@@ -23,8 +23,9 @@ declare problem for slow_memory when b.data_sharing = 'false sharing' parameters
                      but the side that waits uses the same lines.", ": each instruction takes more cycles.")),
   verdict = "{b.data_users} use different elements of {b.data} ({b.data_place}) within one cache line"
             + if(b.counted and not b.data_waiters, ", so that {b.name} is slower on {b.late_locations}", ", which may be why {b.name} is slower on {b.late_locations}")
-            + ": giving each thread cache lines of its own",
-  advice = "align what each thread writes of {b.data} to 64 bytes (alignas or padding), or let each use a copy of its own and write it back at the end",
+            + ": giving each thread cache lines of its own" + if(b.data_waiters, " (not counting what the waiting side gains by it)", ""),
+  advice = "align what each thread writes of {b.data} to 64 bytes (alignas or padding), or let each use a copy of its own and write it back at the end"
+           + if(b.data_waiters, "; what the waiting side gains by it is not counted", ""),
   duration = w.duration, saving = min(b.memory, w.avoidable) );
 
 # Linux places a page on the node of the thread that touches it first.

@@ -10,6 +10,7 @@
 #include <whywait/core/registry.hpp>
 #include <whywait/core/warning.hpp>
 #include <whywait/coverage/names/code_blocks.hpp>
+#include <whywait/data/marks/data_state.hpp>
 #include <whywait/explain/explain.hpp>
 #include <whywait/explain/outcome_keys.hpp>
 #include <whywait/explain/simulated_transport.hpp>
@@ -19,6 +20,7 @@
 #include <whywait/finalize/fault_cost.hpp>
 #include <whywait/finalize/process_names.hpp>
 #include <whywait/finalize/ran_code.hpp>
+#include <whywait/finalize/thread_data_analysis.hpp>
 #include <whywait/finalize/unseen_openmp.hpp>
 #include <whywait/report/assemble.hpp>
 #include <whywait/report/files.hpp>
@@ -38,6 +40,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -113,6 +116,29 @@ inline reports::processor_sharing sharing_of(const rules::code_use& whole, const
   return out;
 }
 
+/// The section of the report about registered data, and the facts of it for the rules; null without any. `all`: the numbers of its
+/// records. Throws std::bad_alloc.
+inline std::shared_ptr<const reports::section> analyse_data(core::registry& registry, solo_run& run,
+                                                            const core::rank_history& all, const finalize::process_names& names,
+                                                            base::vector<std::string>& warnings,
+                                                            const rules::data_facts*& facts) {
+  if (data::state_of(registry) == nullptr) return nullptr;
+  if (finalize::detail::maker_of_thread_data_analysis == nullptr) {
+    warnings.push_back(finalize::thread_data_not_analysed);
+    return nullptr;
+  }
+  const core::guard_if guard(run.data_lock, true);  // threads may ask for reports at the same time
+  if (run.data == nullptr) run.data = finalize::detail::maker_of_thread_data_analysis();
+  const bool over = !__atomic_load_n(&run.running, __ATOMIC_ACQUIRE);
+  run.data->take(registry, all, over);
+  std::shared_ptr<const reports::section> section = run.data->result(registry, names, warnings, facts);
+  if (over) {
+    delete run.data;
+    run.data = nullptr;
+  }
+  return section;
+}
+
 /// Analyses the run of a process without MPI so far, thread by thread. `maps`: with those of the page. Throws std::bad_alloc and what the explanation throws.
 inline reports::result analyse(core::registry& registry, solo_run& run, bool maps = false) {
   const base::rank_noun_scope threads(true);
@@ -153,6 +179,8 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
     }
     contributions.merge(std::move(one));
   }
+  std::shared_ptr<const reports::section> data =
+      analyse_data(registry, run, records.all.history, names_here, facts.warnings, contributions.data);
   used.longest_delay_ns = threads_own.longest_delay_ns();
   leave_out_waits(used, threads_own, facts.unrecorded);
   bound_balances(found, used, threads_own);
@@ -178,6 +206,7 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
   without_cause.outside.tell(result.outside, names);
   without_cause.unknown.tell(result.not_understood, names);
   result.not_understood.sharing = sharing;
+  result.communication = std::move(data);
   reports::weaken(result);
   return result;
 }

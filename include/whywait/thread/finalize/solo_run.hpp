@@ -6,9 +6,11 @@
 #include <whywait/core/clock.hpp>
 #include <whywait/core/pages.hpp>
 #include <whywait/core/registry.hpp>
+#include <whywait/core/spin_lock.hpp>
 #include <whywait/explain/thread_book.hpp>
 #include <whywait/finalize/collect_location.hpp>
 #include <whywait/finalize/process_records.hpp>
+#include <whywait/finalize/thread_data_analysis.hpp>
 #include <whywait/record/call_facts.hpp>
 #include <whywait/record/close_segment.hpp>
 #include <whywait/record/listen.hpp>
@@ -33,6 +35,9 @@ namespace threads {
 /// The run of a process without MPI: from the start of the program to its exit.
 struct solo_run : record::run_facts {
   std::int64_t analysis_ns;  ///< processor time of the analyses so far, and of other threads meanwhile
+  finalize::thread_data_analysis*
+      data;  ///< of registered data; owned. Null: none is registered, or the analysis is not linked in
+  core::spin_lock data_lock;  ///< of `data`
 };
 
 /// Begins it, unless a run is recorded already or recording is off. For the start of the program.
