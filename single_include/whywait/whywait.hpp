@@ -3978,14 +3978,19 @@ namespace whywait {
 inline namespace v0 {
 namespace record {
 
+namespace detail {
+/// How long a reading takes in this process; 0: not known yet.
+__attribute__((visibility("hidden"))) inline uint64_t ticks_of_reading = 0;
+}  // namespace detail
+
 /// What the kernel and the processor counted of one thread while it ran code outside observed calls. Read at observed calls, at
 /// most once in 512 times a reading (about 1 ms), and after calls of that length and at the next one, so that readings take at most
 /// 0.4 % of the run.
-/// Files are opened when a thread has lived for about 10 ms, so that short threads cost nothing, and closed when it ends. What
-/// cannot be read did not change. Owned by one thread; zeroed memory is a valid start.
+/// Files are opened when a thread has lived for about 10 ms, and closed when it ends. Threads whose begin was not seen are first read
+/// a millisecond after their first call, so that shorter ones cost nothing. What cannot be read did not change. Owned by one thread; zeroed memory is a valid start.
 class code_counter {
  public:
-  /// Whether a reading is due. The first time, this thread is met.
+  /// Whether a reading is due. It is at the first call.
   bool is_due(uint64_t now) const noexcept { return now >= due_; }
   bool is_long(uint64_t ticks) const noexcept { return ticks > long_ticks_; }
 
@@ -4025,6 +4030,7 @@ class code_counter {
   };
   /// Code ends at `now`: reads what was counted since the last reading. `ticks`: how long the code took since the last call.
   __attribute__((noinline, cold)) outcome end_code(uint64_t now, uint64_t ticks, core::code_counts& out) noexcept {
+    if (state_ == unmet && due_ == 0 && !fresh_ && is_put_off(now)) return outcome::nothing;
     const kept_errno kept;
     if (state_ == reading ? !is_own_thread() : !meet(now)) return state_ == met && !fresh_ ? outcome::begins : outcome::nothing;
     const values before = last_;
@@ -4084,7 +4090,15 @@ class code_counter {
     }
   };
 
-  // Before the first call nothing is known of a thread. False: it is too young for files of its own. What the kernel counted since
+  // At the first call of a thread: most threads that make few calls end soon. False: it is not known yet how long a reading takes.
+  bool is_put_off(uint64_t now) noexcept {
+    const uint64_t least = __atomic_load_n(&detail::ticks_of_reading, __ATOMIC_RELAXED);
+    if (least == 0) return false;
+    long_ticks_ = ~uint64_t(0);
+    due_ = now + readings_between * least;
+    return true;
+  }
+  // Before the first reading nothing is known of a thread. False: it is too young for files of its own. What the kernel counted since
   // it was met, or since it began, is counted all the same.
   bool meet(uint64_t now) noexcept {
     if (state_ == met) {
@@ -4145,6 +4159,7 @@ class code_counter {
       const uint64_t ticks = core::cycle_clock::now() - begin;
       if (ticks < least) least = ticks;
     }
+    __atomic_store_n(&detail::ticks_of_reading, least, __ATOMIC_RELAXED);
     long_ticks_ = readings_between * least;
     due_ = core::cycle_clock::now() + long_ticks_;
   }
