@@ -21,7 +21,7 @@ namespace {
 
 using namespace slept;
 
-constexpr int rounds = 10, late = 30, plays = 2;
+constexpr int rounds = 6, late = 30, plays = 2;
 #ifdef MPICH_VERSION
 constexpr int bytes = 1 << 14;
 constexpr double polls_alone = 0.7;  // ranks spin, and lose the processor between two polls: what that takes counts as code
