@@ -48418,7 +48418,6 @@ class shared_rings {
     return true;
   }
 
-  // The running kernel. 0: unknown.
   // Tells the file from that of any other process.
   std::uint64_t random_name(const team& all) const noexcept {
     timespec now = {};
