@@ -298,6 +298,11 @@ class short_writer {
     if (!run.threads_only && !(run.clock_error_seconds < 1e-5))
       out += ", clock error " +
              (std::isfinite(run.clock_error_seconds) ? base::duration(run.clock_error_seconds, 2) : std::string("unknown"));
+    double open = 0;  // seconds
+    for (const wait_entry& w : r_.waits)
+      for (const residual_entry& t : w.residual) open += base::seconds_of(t.slower.not_counted_ns);
+    if (tight_ == 0 && open > 0.1 * run.waiting_seconds && !run.not_counted.empty())
+      out += ", not counted on this machine: " + list_of_not_counted(run);
     const overhead_section& o = r_.ledger.overhead;
     if (o.calibrated && r_.ledger.seconds > 0) {
       const double most = o.bound_seconds + o.error_seconds;

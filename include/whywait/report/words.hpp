@@ -236,21 +236,27 @@ inline std::string remark(const residual_entry& r, bool name_lead = true, bool n
   return out;
 }
 
-/// What the machine does not count, if a listed wait has slower visits for which that may be the reason; else empty.
-inline std::string not_counted_words(const result& r) {
-  if (r.run.not_counted.empty()) return {};
+/// Whether a listed wait has slower visits for which what the machine does not count may be the reason.
+inline bool is_open_what_is_not_counted(const result& r) {
   bool open = false;
   for (const wait_entry& w : r.waits)
     for (const residual_entry& t : w.residual)
       open = open || t.slower.not_counted_ns * 10 > std::max<std::int64_t>(t.total_ns, 0);
-  if (!open) return {};
-  std::string text = "not counted on this machine: ";
+  return open && !r.run.not_counted.empty();
+}
+/// "instructions, cycles and stalled cycles".
+inline std::string list_of_not_counted(const run_facts& run) {
+  std::string text;
+  for (std::size_t i = 0; i != run.not_counted.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == run.not_counted.size() ? " and " : ", ") + run.not_counted[i];
+  return text;
+}
+/// The same as a sentence, with the reason; empty if nothing is open.
+inline std::string not_counted_words(const result& r) {
+  if (!is_open_what_is_not_counted(r)) return {};
+  std::string text = "not counted on this machine: " + list_of_not_counted(r.run);
   bool processor = false;
-  for (std::size_t i = 0; i != r.run.not_counted.size(); ++i) {
-    const std::string& name = r.run.not_counted[i];
-    processor = processor || name == "instructions";
-    text += (i == 0 ? "" : i + 1 == r.run.not_counted.size() ? " and " : ", ") + name;
-  }
+  for (const std::string& name : r.run.not_counted) processor = processor || name == "instructions";
   if (!r.run.not_counted_why.empty()) text += " (" + r.run.not_counted_why + ")";
   if (processor) text += "; slower visits may be more instructions, or fewer per cycle";
   return text;
