@@ -33,6 +33,13 @@ compare() {
   }'
 }
 
+case "${1:-}" in
+  "" | openmpi | mpich | threads) ;;
+  *)
+    echo "quickstart: what is $1? expected openmpi, mpich or threads, or nothing" >&2
+    exit 2
+    ;;
+esac
 if [ "${1:-}" = threads ]; then
   scripts/dependencies.sh threads
   mkdir -p build
