@@ -38767,7 +38767,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "boolean: both_ran one_late_rank same_work same_instructions counted data_waiters",
        false},
       {"traffic",
-       "number: calls ranks batched messages_per_batch;"
+       "number: calls ranks after_data batched messages_per_batch;"
        "text: site call region; bytes: bytes mean_bytes largest; seconds: duration batched_duration",
        false},
       {"barrier_use", "number: site calls before_collective after_collective idle; text: place region; seconds: duration",
@@ -41820,8 +41820,10 @@ declare problem for traffic
   parameters (
   name = "small_messages",
   description = "{plural(calls, 'message', 'messages')} of {mean_bytes} on average leave {site}: each costs its latency, not its size.",
-  verdict = "{site} sends {plural(calls, 'message', 'messages')} of {mean_bytes} on average: sending them together",
-  advice = "collect what {site} sends ({mean_bytes} each, {duration / calls} a call) and send it together, or send it less often",
+  verdict = "{site} sends {plural(calls, 'message', 'messages')} of {mean_bytes} on average: sending them together"
+            + if(after_data >= 50 % * calls, ", if they do not need what is received in between,", ""),
+  advice = "collect what {site} sends ({mean_bytes} each, {duration / calls} a call) and send it together"
+           + if(after_data >= 50 % * calls, ", if it does not need what is received in between", "") + ", or send it less often",
   duration = duration, saving = duration / max(1, ranks) * (1 - mean_bytes / 1 KiB) );
 
 declare problem for traffic
@@ -42415,6 +42417,7 @@ struct site_use {
   std::int64_t batched = 0;  ///< sends directly after another send to the same rank
   std::int64_t batched_ns = 0;
   std::int64_t runs = 0;  ///< sequences of such sends
+  std::int64_t after_data = 0;  ///< sends that may need data which came after the last send of the same site
   std::int64_t before_collective = 0;  ///< barriers followed by a call that synchronises the same ranks
   std::int64_t after_collective = 0;  ///< barriers preceded by such a call
   std::int64_t idle = 0;  ///< barriers without communication since the previous one
@@ -42483,10 +42486,13 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
   base::pod_vector<site_use> sites;
   base::key_map numbers;
   base::pod_vector<std::uint32_t> known;  // numbers of the call sites of one location
+  base::pod_vector<std::uint32_t> with_data_before;  // by call site: calls_with_data at its last send, 0 before the first
   const double ns_per_tick = rank.clock.ns_per_tick;
   for (const explain::location_history& location : rank.locations) {
     const auto& records = location.records;
     known.assign(location.call_sites.size() + 1, base::key_map::none);
+    with_data_before.assign(location.call_sites.size() + 1, 0);
+    std::uint32_t calls_with_data = 1;  // explain::may_bring_data so far, plus 1
     const auto at = [&](std::uint32_t index) -> site_use& {
       std::uint32_t& number = known[std::min<std::size_t>(index, location.call_sites.size())];
       if (number == base::key_map::none) {
@@ -42520,6 +42526,9 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
         use.largest_bytes = std::max(use.largest_bytes, static_cast<std::int64_t>(r.bytes));
         use.duration_ns += ns;
         use.own_before_ns += own_ns;
+        std::uint32_t& before_last = with_data_before[std::min<std::size_t>(r.site, location.call_sites.size())];
+        use.after_data += before_last != 0 && before_last != calls_with_data ? 1 : 0;
+        before_last = calls_with_data;
         const bool follows = before->has(core::sync_flag::posts_send) && before->peer == r.peer && before->comm == r.comm &&
                              before->site == r.site;
         if (follows) {
@@ -42555,7 +42564,10 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
         communicated = communicated ||
                        (role != core::call_role::local && role != core::call_role::release && role != core::call_role::prepare);
       }
-      if (explain::may_bring_data(r)) own_ns = 0;
+      if (explain::may_bring_data(r)) {
+        own_ns = 0;
+        ++calls_with_data;
+      }
       if (!core::polled_in_vain(r)) pass(r);
     }
   }
@@ -42585,6 +42597,7 @@ inline void merge_uses(base::pod_vector<site_use>& into, const base::pod_vector<
     sum.batched += more.batched;
     sum.batched_ns += more.batched_ns;
     sum.runs += more.runs;
+    sum.after_data += more.after_data;
     sum.before_collective += more.before_collective;
     sum.after_collective += more.after_collective;
     sum.idle += more.idle;
@@ -42691,6 +42704,7 @@ inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses,
         .set("mean_bytes", static_cast<double>(u.bytes) / calls)
         .set("largest", static_cast<double>(u.largest_bytes))
         .set("duration", static_cast<double>(u.duration_ns) / 1e9)
+        .set("after_data", u.after_data)
         .set("batched", u.batched + u.runs)
         // The first message of a sequence is also part of the batch.
         .set("batched_duration",

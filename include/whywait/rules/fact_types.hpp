@@ -61,7 +61,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "boolean: both_ran one_late_rank same_work same_instructions counted data_waiters",
        false},
       {"traffic",
-       "number: calls ranks batched messages_per_batch;"
+       "number: calls ranks after_data batched messages_per_batch;"
        "text: site call region; bytes: bytes mean_bytes largest; seconds: duration batched_duration",
        false},
       {"barrier_use", "number: site calls before_collective after_collective idle; text: place region; seconds: duration",

@@ -46,6 +46,28 @@ TEST_CASE("many small messages in a row are found in recorded calls, and nothing
   CHECK(sample::find(evaluate(sample::outcome({}), uses(96)).problems, "aggregate_messages") == nullptr);
 }
 
+TEST_CASE("small messages between which data comes may need it, so that sending them together is no certain advice") {
+  const auto verdict_of = [](bool answered) {
+    rank r(0);
+    for (unsigned i = 0; i < 2000; ++i) {
+      r.call(mpi_call::Send, 20 * i, 20 * i + 10, 0, flag::posts_send, i % 2 == 0 ? 1 : 2);
+      r.records.back().bytes = 64;
+      if (answered || i == 7) r.call(mpi_call::Recv, 20 * i + 11, 20 * i + 12, 1, flag::posts_receive, 1);
+    }
+    const auto uses = rules::uses_of(r.done());
+    REQUIRE(uses.size() == 1);
+    CHECK(uses[0].after_data == (answered ? 1999 : 1));
+    const auto e = evaluate(sample::outcome({}), uses);
+    const rules::finding* const f = sample::find(e.problems, "small_messages");
+    REQUIRE(f != nullptr);
+    const bool says = f->advice.find("if it does not need what is received in between") != std::string::npos;
+    CHECK(says == answered);
+    return f->verdict;
+  };
+  CHECK(verdict_of(true).find("together, if they do not need what is received in between,") != std::string::npos);
+  CHECK(verdict_of(false).find("in between") == std::string::npos);
+}
+
 TEST_CASE("a barrier before a collective that holds all ranks is needless, one that orders messages is not") {
   const auto uses = [](bool between) {
     rank r(0);

@@ -100,8 +100,10 @@ declare problem for traffic
   parameters (
   name = "small_messages",
   description = "{plural(calls, 'message', 'messages')} of {mean_bytes} on average leave {site}: each costs its latency, not its size.",
-  verdict = "{site} sends {plural(calls, 'message', 'messages')} of {mean_bytes} on average: sending them together",
-  advice = "collect what {site} sends ({mean_bytes} each, {duration / calls} a call) and send it together, or send it less often",
+  verdict = "{site} sends {plural(calls, 'message', 'messages')} of {mean_bytes} on average: sending them together"
+            + if(after_data >= 50 % * calls, ", if they do not need what is received in between,", ""),
+  advice = "collect what {site} sends ({mean_bytes} each, {duration / calls} a call) and send it together"
+           + if(after_data >= 50 % * calls, ", if it does not need what is received in between", "") + ", or send it less often",
   duration = duration, saving = duration / max(1, ranks) * (1 - mean_bytes / 1 KiB) );
 
 declare problem for traffic
