@@ -27782,11 +27782,13 @@ class mpi_entries {
  public:
   struct entry {
     std::int64_t begin_ns, leave_ns;
-    bool only_posts;  ///< it does not stay long enough to complete earlier messages
   };
   static constexpr std::size_t none = ~std::size_t{0};
 
-  void reserve(std::size_t calls) { all_.reserve(calls); }
+  void reserve(std::size_t calls) {
+    all_.reserve(calls);
+    only_posts_.reserve(calls);
+  }
   /// Calls must come in the order of their beginnings.
   void add(std::int64_t begin_ns, std::int64_t leave_ns, core::mpi_call call) {
     using core::call_role;
@@ -27799,8 +27801,8 @@ class mpi_entries {
     } else if (!numbers_.empty()) {
       numbers_.push_back(record);
     }
-    all_.push_back(
-        {begin_ns, leave_ns, role == call_role::post_send || role == call_role::post_receive || role == call_role::start});
+    all_.push_back({begin_ns, leave_ns});
+    only_posts_.push_back(role == call_role::post_send || role == call_role::post_receive || role == call_role::start);
   }
   const entry& operator[](std::size_t i) const noexcept { return all_[i]; }
   /// The record of a call, and the call of a record.
@@ -27825,8 +27827,8 @@ class mpi_entries {
   /// O(log calls + postings in between).
   std::size_t first_in(std::int64_t since_ns, std::int64_t until_ns) const noexcept {
     std::size_t i = after(since_ns - 1);
-    if (i != 0 && all_[i - 1].leave_ns > since_ns && !all_[i - 1].only_posts) return i - 1;
-    while (i != all_.size() && all_[i].only_posts && all_[i].begin_ns <= until_ns) ++i;
+    if (i != 0 && all_[i - 1].leave_ns > since_ns && !only_posts_[i - 1]) return i - 1;
+    while (i != all_.size() && only_posts_[i] && all_[i].begin_ns <= until_ns) ++i;
     return i == all_.size() || all_[i].begin_ns > until_ns ? none : i;
   }
   /// What this location did while a partner was blocked: its last visit to MPI that began by `until_ns`.
@@ -27874,6 +27876,7 @@ class mpi_entries {
   }
 
   base::pod_vector<entry> all_;
+  base::pod_vector<bool> only_posts_;  ///< of each call: it does not stay long enough to complete earlier messages
   base::pod_vector<std::uint32_t> numbers_;  ///< the records; empty: record i is call i
   std::uint32_t records_ = 0;
 };
@@ -29333,6 +29336,23 @@ class message_book {
   /// The number of sends and receives without a partner; valid after the exchange.
   std::int64_t unmatched() const noexcept { return unmatched_ + receives_left_; }
 
+  /// Calls function(partner, the record here that completed the message, the partner's rank, receiving, progress) for each match;
+  /// see message_match. Valid after the exchange.
+  template <class Function>
+  void each_match(Function&& function) const {
+    for (std::size_t n = posted_.send_channels(); n != posted_.channels(); ++n) {
+      const message_channel& c = posted_.channel(n);
+      for (std::uint32_t i = c.first; i != c.next; ++i) {
+        const posted_receive& p = posted_.receives()[i];
+        if (p.completed_by == record_place::nowhere) continue;
+        function(p.partner, record_place{p.completion, p.completed_by}, c.peer, true, false);
+      }
+    }
+    for (const message_match& m : answers_) {
+      function(m.partner, record_place{m.record, m.location}, m.rank, m.receiving, m.progress);
+    }
+  }
+
   /// Writes all matches to `found`, by location and record; valid after the exchange. `places`: buffer. O(records).
   void matches(base::pod_vector<std::uint32_t>& places, base::pod_vector<message_match>& found) const {
     std::size_t records = 0;
@@ -29350,8 +29370,6 @@ class message_book {
 
   /// Adds a match that did not come from the exchange of postings.
   void add_match(const message_match& m) { answers_.push_back(m); }
-  /// The number of matches of sends, of earlier epochs and of those that were added.
-  std::size_t answers() const noexcept { return answers_.size(); }
 
   /// Frees the memory.
   void release() noexcept {
@@ -29411,19 +29429,6 @@ class message_book {
     m.progress = false;
   }
 
-  template <class Function>
-  void each_match(Function&& function) const {
-    for (std::size_t n = posted_.send_channels(); n != posted_.channels(); ++n) {
-      const message_channel& c = posted_.channel(n);
-      for (std::uint32_t i = c.first; i != c.next; ++i) {
-        const posted_receive& p = posted_.receives()[i];
-        if (p.completed_by != record_place::nowhere) function(p.partner, {p.completion, p.completed_by}, c.peer, true, false);
-      }
-    }
-    for (const message_match& m : answers_) {
-      function(m.partner, {m.record, m.location}, m.rank, m.receiving, m.progress);
-    }
-  }
   // The index of a record among all records of the rank.
   std::size_t number_of(record_place p) const noexcept {
     std::size_t before = 0;
@@ -30755,8 +30760,9 @@ class location_path {
         aligned_(scratch.merging.memory),
         notes_(scratch.merging.memory) {}
 
-  /// Reserves memory and enters the time before the first record. `others`: the number of locations to align with.
-  void begin(std::size_t others) {
+  /// Reserves memory and enters the time before the first record. `others`: the number of locations to align with. `same`: a path
+  /// of the same location that has begun and not moved, or null.
+  void begin(std::size_t others, const location_path* same = nullptr) {
     place_.readings = &readings_;
     // Reserves all lists in a row, so that they are adjacent in the memory pool.
     profile_.reserve(std::max<std::size_t>(16, blocks_->size()));
@@ -30768,7 +30774,13 @@ class location_path {
     startup.visits = startup.own_visits = 1;
     startup.ns = startup.own_ns = rank_->begin_ns - earliest_ns_;
     place_.now_ns += startup.ns;
-    expect_stretch();
+    if (same == nullptr) {
+      expect_stretch();
+    } else {  // the visits of the first stretch are counted already
+      own_ = same->own_;
+      ahead_ = same->ahead_;
+      inside_ = same->inside_;
+    }
     if (rank_->continued && rank_->locations.size() == 1) aligned_.world(rank_->begin_ns, profile_);
   }
 
@@ -31052,7 +31064,7 @@ class location_path {
   std::int64_t earliest_ns_, leave_ns_ = 0;
   code_readings readings_;
   location_steps::place place_, ahead_;  ///< ahead_: the end of the current stretch
-  bool inside_ = false;                  ///< ahead_ is inside the operation that ends it
+  bool inside_ = false;  ///< ahead_ is inside the operation that ends it
   const base::pod_vector<arrival>* arrivals_ = nullptr;
   std::size_t at_ = 0;
   path_profile profile_, part_begin_;
@@ -31229,7 +31241,7 @@ class forward_pass {
         l.scout.reset(new location_path(*rank_, static_cast<std::uint16_t>(&l - lanes_.data()), *settings_, earliest_ns_,
                                         *blocks_, nullptr, *scratch_));
         l.scout->set_arrivals(l.arrivals);
-        l.scout->begin(0);
+        l.scout->begin(0, &l.path);
         l.scout_at = progress::between_events;
       }
     }
@@ -32244,8 +32256,8 @@ namespace explain {
 /// what the answers of all ranks have in common decides which messages depend on their partner (progress.hpp). The
 /// resulting needs are added to the matches of the rank.
 ///
-/// Memory: 24 bytes per blocked call and 76 per message that it completed; on the partner, 24 per record once it is asked.
-/// Not thread safe.
+/// Memory: at first 8 bytes per record, then 24 per blocked call and 76 per message that it completed; on the partner, 17 per
+/// record once it is asked. Not thread safe.
 class progress_book {
  public:
   /// A call that is blocked for less than `threshold_ns` is not examined.
@@ -32258,23 +32270,18 @@ class progress_book {
         replies_(pool),
         entries_() {}
 
-  /// Lists the blocked calls and the messages that they completed. `matches`: by location and record. `numbers`: buffer.
-  void find_blocked(posting_lists& posted, const base::pod_vector<message_match>& matches,
-                    base::pod_vector<std::uint32_t>& numbers) {
+  /// Lists the blocked calls and the messages that they completed, after the exchange of postings. `numbers`: buffer.
+  void find_blocked(message_book& messages, base::pod_vector<std::uint32_t>& numbers) {
+    posting_lists& posted = messages.postings();
     numbers.clear();
-    std::size_t m = 0;
+    const base::pod_vector<std::int64_t> posted_ns = last_postings(messages);
     for (std::uint16_t l = 0; l != rank_->locations.size(); ++l) {
       const location_history& here = rank_->locations[l];
-      first_.push_back(static_cast<std::uint32_t>(numbers.size()));
       location_walk walk(*rank_);
       for (std::uint32_t i = 0; i != here.records.size(); ++i) {
         const core::sync_record& r = here.records[i];
         walk.step(r);
-        std::int64_t since_ns = walk.begin_ns();
-        for (; m != matches.size() && matches[m].location == l && matches[m].record == i; ++m) {
-          const std::int64_t posted_ns = matches[m].partner.begin_ns;
-          if (matches[m].receiving || posted_ns < walk.leave_ns()) since_ns = std::max(since_ns, posted_ns);
-        }
+        const std::int64_t since_ns = std::max(walk.begin_ns(), posted_ns[numbers.size()]);
         const std::int64_t asleep_ns = core::nearest(static_cast<double>(core::usual_sleep(r)) * rank_->clock.ns_per_tick);
         const bool blocked = completes_messages(core::role_of(r)) && walk.leave_ns() - since_ns - asleep_ns >= threshold_ns_;
         numbers.push_back(blocked ? static_cast<std::uint32_t>(blocked_.size()) : none);
@@ -32293,6 +32300,7 @@ class progress_book {
   /// might. Call after `add_waits`.
   void find_unblocked(const posting_lists& posted, const progress_votes& votes) {
     votes_ = &votes;
+    if (!votes.any()) return;
     each_message(posted, [&](const message& x) {
       if (!votes.dependent(x.number) && !votes.dependent(progress_class::within(x.number))) return;
       const core::sync_record& posting = rank_->locations[x.at.location].records[x.at.record];
@@ -32392,9 +32400,9 @@ class progress_book {
   };
   struct query {
     std::uint32_t channel, posting;  ///< of the message, in the posting lists
-    std::uint32_t number;            ///< in blocked_
-    std::uint8_t kind;     ///< progress_class, without `within_node`
-    bool first;            ///< asks for the first entry instead of the last one
+    std::uint32_t number;  ///< in blocked_
+    std::uint8_t kind;  ///< progress_class, without `within_node`
+    bool first;  ///< asks for the first entry instead of the last one
   };
   struct question {
     std::int64_t since_ns, leave_ns;
@@ -32403,7 +32411,7 @@ class progress_book {
     std::uint32_t index;  ///< of the posting in its channel
     std::uint32_t number;
     std::int32_t node;
-    std::uint32_t record;    ///< the send of the message, on either side
+    std::uint32_t record;  ///< the send of the message, on either side
     std::uint16_t location;  ///< of that send
     std::uint8_t kind;
     bool first;
@@ -32424,6 +32432,27 @@ class progress_book {
     record_place at, over;  ///< its posting, and the call that completed it
     std::uint8_t number;
   };
+
+  // For each record, when the last message that it completed was posted at the partner; INT64_MIN: none. A send whose receive
+  // was posted after its end did not wait for it. Sets first_.
+  base::pod_vector<std::int64_t> last_postings(const message_book& messages) {
+    std::size_t records = 0;
+    for (const location_history& here : rank_->locations) {
+      first_.push_back(static_cast<std::uint32_t>(records));
+      records += static_cast<std::size_t>(here.records.size());
+    }
+    base::pod_vector<std::int64_t> posted_ns(records, INT64_MIN);
+    messages.each_match([&](const endpoint& partner, record_place over, std::int32_t, bool receiving, bool) {
+      if (!receiving) {
+        location_walk call(*rank_);
+        call.step(rank_->locations[over.location].records[over.record]);
+        if (partner.begin_ns >= call.leave_ns()) return;
+      }
+      std::int64_t& last_ns = posted_ns[first_[over.location] + over.record];
+      last_ns = std::max(last_ns, partner.begin_ns);
+    });
+    return posted_ns;
+  }
 
   template <class Function>
   void each_message(const posting_lists& posted, Function&& function) const {
@@ -32556,8 +32585,8 @@ class progress_book {
   std::size_t sent_ = 0;
   base::pod_vector<answer> answers_;
   base::pod_vector<reply> replies_;
-  base::vector<mpi_entries> entries_;              ///< by location; empty until the rank is asked
-  base::pod_vector<std::uint32_t> first_;          ///< number of each location's first record among all of the rank
+  base::vector<mpi_entries> entries_;  ///< by location; empty until the rank is asked
+  base::pod_vector<std::uint32_t> first_;  ///< number of each location's first record among all of the rank
   const progress_votes* votes_ = nullptr;
 };
 
@@ -32698,8 +32727,6 @@ class rank_engine {
     base::key_map communicators;
     base::pod_vector<std::uint32_t> places;
     base::pod_vector<message_match> matches;
-    const rank_engine* matched = nullptr;  ///< whose they are
-    std::size_t answers = 0;               ///< its message_book::answers() at that time
     arrival_rule::scratch rule;
   };
 
@@ -32815,10 +32842,7 @@ class rank_engine {
   }
 
   // Between stages 3 and 4.
-  void find_blocked(scratch& s) {
-    list_matches(s);
-    progress_.find_blocked(messages_.postings(), s.matches, s.places);
-  }
+  void find_blocked(scratch& s) { progress_.find_blocked(messages_, s.places); }
   template <class Outbox>
   void send_progress(Outbox&& to, std::size_t room) {
     progress_.send(to, room);
@@ -32843,7 +32867,7 @@ class rank_engine {
     if (rank_->continues) memory_->carried = messages_.carried();
     if (rank_->continues) memory_->collectives = collectives_.counts();
     totals_.unmatched = messages_.unmatched();
-    list_matches(s);
+    messages_.matches(s.places, s.matches);
     messages_.release();
     make_answers();
     forward_.reset(new forward_pass(*rank_, *settings_, earliest_ns, memory_->blocks, memory_->classes, *scratch_));
@@ -32972,14 +32996,6 @@ class rank_engine {
     std::int32_t rank;
     std::size_t end;  ///< end of the reply in reply_bytes_
   };
-
-  // Lists the matches of this rank, unless they are listed already.
-  void list_matches(scratch& s) {
-    if (s.matched == this && s.answers == messages_.answers()) return;
-    messages_.matches(s.places, s.matches);
-    s.matched = this;
-    s.answers = messages_.answers();
-  }
 
   // Makes one list for each location.
   void make_answers() {

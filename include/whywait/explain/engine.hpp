@@ -63,8 +63,6 @@ class rank_engine {
     base::key_map communicators;
     base::pod_vector<std::uint32_t> places;
     base::pod_vector<message_match> matches;
-    const rank_engine* matched = nullptr;  ///< whose they are
-    std::size_t answers = 0;               ///< its message_book::answers() at that time
     arrival_rule::scratch rule;
   };
 
@@ -180,10 +178,7 @@ class rank_engine {
   }
 
   // Between stages 3 and 4.
-  void find_blocked(scratch& s) {
-    list_matches(s);
-    progress_.find_blocked(messages_.postings(), s.matches, s.places);
-  }
+  void find_blocked(scratch& s) { progress_.find_blocked(messages_, s.places); }
   template <class Outbox>
   void send_progress(Outbox&& to, std::size_t room) {
     progress_.send(to, room);
@@ -208,7 +203,7 @@ class rank_engine {
     if (rank_->continues) memory_->carried = messages_.carried();
     if (rank_->continues) memory_->collectives = collectives_.counts();
     totals_.unmatched = messages_.unmatched();
-    list_matches(s);
+    messages_.matches(s.places, s.matches);
     messages_.release();
     make_answers();
     forward_.reset(new forward_pass(*rank_, *settings_, earliest_ns, memory_->blocks, memory_->classes, *scratch_));
@@ -337,14 +332,6 @@ class rank_engine {
     std::int32_t rank;
     std::size_t end;  ///< end of the reply in reply_bytes_
   };
-
-  // Lists the matches of this rank, unless they are listed already.
-  void list_matches(scratch& s) {
-    if (s.matched == this && s.answers == messages_.answers()) return;
-    messages_.matches(s.places, s.matches);
-    s.matched = this;
-    s.answers = messages_.answers();
-  }
 
   // Makes one list for each location.
   void make_answers() {

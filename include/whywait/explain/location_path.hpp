@@ -48,8 +48,9 @@ class location_path {
         aligned_(scratch.merging.memory),
         notes_(scratch.merging.memory) {}
 
-  /// Reserves memory and enters the time before the first record. `others`: the number of locations to align with.
-  void begin(std::size_t others) {
+  /// Reserves memory and enters the time before the first record. `others`: the number of locations to align with. `same`: a path
+  /// of the same location that has begun and not moved, or null.
+  void begin(std::size_t others, const location_path* same = nullptr) {
     place_.readings = &readings_;
     // Reserves all lists in a row, so that they are adjacent in the memory pool.
     profile_.reserve(std::max<std::size_t>(16, blocks_->size()));
@@ -61,7 +62,13 @@ class location_path {
     startup.visits = startup.own_visits = 1;
     startup.ns = startup.own_ns = rank_->begin_ns - earliest_ns_;
     place_.now_ns += startup.ns;
-    expect_stretch();
+    if (same == nullptr) {
+      expect_stretch();
+    } else {  // the visits of the first stretch are counted already
+      own_ = same->own_;
+      ahead_ = same->ahead_;
+      inside_ = same->inside_;
+    }
     if (rank_->continued && rank_->locations.size() == 1) aligned_.world(rank_->begin_ns, profile_);
   }
 
@@ -345,7 +352,7 @@ class location_path {
   std::int64_t earliest_ns_, leave_ns_ = 0;
   code_readings readings_;
   location_steps::place place_, ahead_;  ///< ahead_: the end of the current stretch
-  bool inside_ = false;                  ///< ahead_ is inside the operation that ends it
+  bool inside_ = false;  ///< ahead_ is inside the operation that ends it
   const base::pod_vector<arrival>* arrivals_ = nullptr;
   std::size_t at_ = 0;
   path_profile profile_, part_begin_;

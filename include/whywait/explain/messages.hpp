@@ -175,6 +175,23 @@ class message_book {
   /// The number of sends and receives without a partner; valid after the exchange.
   std::int64_t unmatched() const noexcept { return unmatched_ + receives_left_; }
 
+  /// Calls function(partner, the record here that completed the message, the partner's rank, receiving, progress) for each match;
+  /// see message_match. Valid after the exchange.
+  template <class Function>
+  void each_match(Function&& function) const {
+    for (std::size_t n = posted_.send_channels(); n != posted_.channels(); ++n) {
+      const message_channel& c = posted_.channel(n);
+      for (std::uint32_t i = c.first; i != c.next; ++i) {
+        const posted_receive& p = posted_.receives()[i];
+        if (p.completed_by == record_place::nowhere) continue;
+        function(p.partner, record_place{p.completion, p.completed_by}, c.peer, true, false);
+      }
+    }
+    for (const message_match& m : answers_) {
+      function(m.partner, record_place{m.record, m.location}, m.rank, m.receiving, m.progress);
+    }
+  }
+
   /// Writes all matches to `found`, by location and record; valid after the exchange. `places`: buffer. O(records).
   void matches(base::pod_vector<std::uint32_t>& places, base::pod_vector<message_match>& found) const {
     std::size_t records = 0;
@@ -192,8 +209,6 @@ class message_book {
 
   /// Adds a match that did not come from the exchange of postings.
   void add_match(const message_match& m) { answers_.push_back(m); }
-  /// The number of matches of sends, of earlier epochs and of those that were added.
-  std::size_t answers() const noexcept { return answers_.size(); }
 
   /// Frees the memory.
   void release() noexcept {
@@ -253,19 +268,6 @@ class message_book {
     m.progress = false;
   }
 
-  template <class Function>
-  void each_match(Function&& function) const {
-    for (std::size_t n = posted_.send_channels(); n != posted_.channels(); ++n) {
-      const message_channel& c = posted_.channel(n);
-      for (std::uint32_t i = c.first; i != c.next; ++i) {
-        const posted_receive& p = posted_.receives()[i];
-        if (p.completed_by != record_place::nowhere) function(p.partner, {p.completion, p.completed_by}, c.peer, true, false);
-      }
-    }
-    for (const message_match& m : answers_) {
-      function(m.partner, {m.record, m.location}, m.rank, m.receiving, m.progress);
-    }
-  }
   // The index of a record among all records of the rank.
   std::size_t number_of(record_place p) const noexcept {
     std::size_t before = 0;

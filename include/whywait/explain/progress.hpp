@@ -60,11 +60,13 @@ class mpi_entries {
  public:
   struct entry {
     std::int64_t begin_ns, leave_ns;
-    bool only_posts;  ///< it does not stay long enough to complete earlier messages
   };
   static constexpr std::size_t none = ~std::size_t{0};
 
-  void reserve(std::size_t calls) { all_.reserve(calls); }
+  void reserve(std::size_t calls) {
+    all_.reserve(calls);
+    only_posts_.reserve(calls);
+  }
   /// Calls must come in the order of their beginnings.
   void add(std::int64_t begin_ns, std::int64_t leave_ns, core::mpi_call call) {
     using core::call_role;
@@ -77,8 +79,8 @@ class mpi_entries {
     } else if (!numbers_.empty()) {
       numbers_.push_back(record);
     }
-    all_.push_back(
-        {begin_ns, leave_ns, role == call_role::post_send || role == call_role::post_receive || role == call_role::start});
+    all_.push_back({begin_ns, leave_ns});
+    only_posts_.push_back(role == call_role::post_send || role == call_role::post_receive || role == call_role::start);
   }
   const entry& operator[](std::size_t i) const noexcept { return all_[i]; }
   /// The record of a call, and the call of a record.
@@ -103,8 +105,8 @@ class mpi_entries {
   /// O(log calls + postings in between).
   std::size_t first_in(std::int64_t since_ns, std::int64_t until_ns) const noexcept {
     std::size_t i = after(since_ns - 1);
-    if (i != 0 && all_[i - 1].leave_ns > since_ns && !all_[i - 1].only_posts) return i - 1;
-    while (i != all_.size() && all_[i].only_posts && all_[i].begin_ns <= until_ns) ++i;
+    if (i != 0 && all_[i - 1].leave_ns > since_ns && !only_posts_[i - 1]) return i - 1;
+    while (i != all_.size() && only_posts_[i] && all_[i].begin_ns <= until_ns) ++i;
     return i == all_.size() || all_[i].begin_ns > until_ns ? none : i;
   }
   /// What this location did while a partner was blocked: its last visit to MPI that began by `until_ns`.
@@ -152,6 +154,7 @@ class mpi_entries {
   }
 
   base::pod_vector<entry> all_;
+  base::pod_vector<bool> only_posts_;  ///< of each call: it does not stay long enough to complete earlier messages
   base::pod_vector<std::uint32_t> numbers_;  ///< the records; empty: record i is call i
   std::uint32_t records_ = 0;
 };

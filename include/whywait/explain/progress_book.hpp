@@ -25,8 +25,8 @@ namespace explain {
 /// what the answers of all ranks have in common decides which messages depend on their partner (progress.hpp). The
 /// resulting needs are added to the matches of the rank.
 ///
-/// Memory: 24 bytes per blocked call and 76 per message that it completed; on the partner, 24 per record once it is asked.
-/// Not thread safe.
+/// Memory: at first 8 bytes per record, then 24 per blocked call and 76 per message that it completed; on the partner, 17 per
+/// record once it is asked. Not thread safe.
 class progress_book {
  public:
   /// A call that is blocked for less than `threshold_ns` is not examined.
@@ -39,23 +39,18 @@ class progress_book {
         replies_(pool),
         entries_() {}
 
-  /// Lists the blocked calls and the messages that they completed. `matches`: by location and record. `numbers`: buffer.
-  void find_blocked(posting_lists& posted, const base::pod_vector<message_match>& matches,
-                    base::pod_vector<std::uint32_t>& numbers) {
+  /// Lists the blocked calls and the messages that they completed, after the exchange of postings. `numbers`: buffer.
+  void find_blocked(message_book& messages, base::pod_vector<std::uint32_t>& numbers) {
+    posting_lists& posted = messages.postings();
     numbers.clear();
-    std::size_t m = 0;
+    const base::pod_vector<std::int64_t> posted_ns = last_postings(messages);
     for (std::uint16_t l = 0; l != rank_->locations.size(); ++l) {
       const location_history& here = rank_->locations[l];
-      first_.push_back(static_cast<std::uint32_t>(numbers.size()));
       location_walk walk(*rank_);
       for (std::uint32_t i = 0; i != here.records.size(); ++i) {
         const core::sync_record& r = here.records[i];
         walk.step(r);
-        std::int64_t since_ns = walk.begin_ns();
-        for (; m != matches.size() && matches[m].location == l && matches[m].record == i; ++m) {
-          const std::int64_t posted_ns = matches[m].partner.begin_ns;
-          if (matches[m].receiving || posted_ns < walk.leave_ns()) since_ns = std::max(since_ns, posted_ns);
-        }
+        const std::int64_t since_ns = std::max(walk.begin_ns(), posted_ns[numbers.size()]);
         const std::int64_t asleep_ns = core::nearest(static_cast<double>(core::usual_sleep(r)) * rank_->clock.ns_per_tick);
         const bool blocked = completes_messages(core::role_of(r)) && walk.leave_ns() - since_ns - asleep_ns >= threshold_ns_;
         numbers.push_back(blocked ? static_cast<std::uint32_t>(blocked_.size()) : none);
@@ -74,6 +69,7 @@ class progress_book {
   /// might. Call after `add_waits`.
   void find_unblocked(const posting_lists& posted, const progress_votes& votes) {
     votes_ = &votes;
+    if (!votes.any()) return;
     each_message(posted, [&](const message& x) {
       if (!votes.dependent(x.number) && !votes.dependent(progress_class::within(x.number))) return;
       const core::sync_record& posting = rank_->locations[x.at.location].records[x.at.record];
@@ -173,9 +169,9 @@ class progress_book {
   };
   struct query {
     std::uint32_t channel, posting;  ///< of the message, in the posting lists
-    std::uint32_t number;            ///< in blocked_
-    std::uint8_t kind;     ///< progress_class, without `within_node`
-    bool first;            ///< asks for the first entry instead of the last one
+    std::uint32_t number;  ///< in blocked_
+    std::uint8_t kind;  ///< progress_class, without `within_node`
+    bool first;  ///< asks for the first entry instead of the last one
   };
   struct question {
     std::int64_t since_ns, leave_ns;
@@ -184,7 +180,7 @@ class progress_book {
     std::uint32_t index;  ///< of the posting in its channel
     std::uint32_t number;
     std::int32_t node;
-    std::uint32_t record;    ///< the send of the message, on either side
+    std::uint32_t record;  ///< the send of the message, on either side
     std::uint16_t location;  ///< of that send
     std::uint8_t kind;
     bool first;
@@ -205,6 +201,27 @@ class progress_book {
     record_place at, over;  ///< its posting, and the call that completed it
     std::uint8_t number;
   };
+
+  // For each record, when the last message that it completed was posted at the partner; INT64_MIN: none. A send whose receive
+  // was posted after its end did not wait for it. Sets first_.
+  base::pod_vector<std::int64_t> last_postings(const message_book& messages) {
+    std::size_t records = 0;
+    for (const location_history& here : rank_->locations) {
+      first_.push_back(static_cast<std::uint32_t>(records));
+      records += static_cast<std::size_t>(here.records.size());
+    }
+    base::pod_vector<std::int64_t> posted_ns(records, INT64_MIN);
+    messages.each_match([&](const endpoint& partner, record_place over, std::int32_t, bool receiving, bool) {
+      if (!receiving) {
+        location_walk call(*rank_);
+        call.step(rank_->locations[over.location].records[over.record]);
+        if (partner.begin_ns >= call.leave_ns()) return;
+      }
+      std::int64_t& last_ns = posted_ns[first_[over.location] + over.record];
+      last_ns = std::max(last_ns, partner.begin_ns);
+    });
+    return posted_ns;
+  }
 
   template <class Function>
   void each_message(const posting_lists& posted, Function&& function) const {
@@ -337,8 +354,8 @@ class progress_book {
   std::size_t sent_ = 0;
   base::pod_vector<answer> answers_;
   base::pod_vector<reply> replies_;
-  base::vector<mpi_entries> entries_;              ///< by location; empty until the rank is asked
-  base::pod_vector<std::uint32_t> first_;          ///< number of each location's first record among all of the rank
+  base::vector<mpi_entries> entries_;  ///< by location; empty until the rank is asked
+  base::pod_vector<std::uint32_t> first_;  ///< number of each location's first record among all of the rank
   const progress_votes* votes_ = nullptr;
 };
 

@@ -325,6 +325,23 @@ TEST_CASE("a poll that finds nothing is an entry that ends a wait for progress")
   CHECK(after_ns == 0);
 }
 
+TEST_CASE("a send that is over before its receive is posted may have waited for progress") {
+  run r(2);
+  for (int k = 0; k != 4; ++k) {
+    const std::uint64_t t = std::uint64_t(k) * 100 * ms + 1000;
+    r[0].send(t, t + 10020 * us, 1).bytes = 1 << 16;
+    r[1].step("before", 10 * ms);
+    r[1].call(mpi_call::Test, t + 10 * ms, t + 10030 * us).flags = flag::found_nothing;  // takes the message into a buffer
+    r[1].step("after", 20 * ms);
+    r[1].receive(t + 31 * ms, t + 31 * ms + 1000, 0).bytes = 1 << 16;
+    for (int i = 0; i != 2; ++i) r[i].call(mpi_call::Barrier, t + 90 * ms, t + 90 * ms + 100).flags = flag::contributes;
+  }
+  for (int i = 0; i != 2; ++i) r[i].end_ns = 500 * ms;
+  const explain::outcome out = r.explain(usual());
+  CHECK(time_of(out, pattern::wait_for_progress) == doctest::Approx(40.0 * ms).epsilon(0.001));
+  CHECK(time_of(out, pattern::late_receiver) == 0);
+}
+
 TEST_CASE("MPI_Comm_idup waits until all have started it, then for the call in which the last one makes progress") {
   run r(3);
   // rank 1 starts it late, and works again before it completes it
