@@ -19901,8 +19901,8 @@ namespace clocks {
 
 /// The maximum number of hypotheses of one pass; more are answered in further passes. All that a report of a run on one machine
 /// asks by itself fit into one, also with maps, because a pass over ranks that wait for each other in turn costs a message per
-/// wait: compensation, an ideal network, 12 blocks, 2 moved sends, 6 balanced blocks, and 18 further speeds.
-constexpr std::size_t most_clocks = 40;
+/// wait: compensation, an ideal network, 12 blocks, 2 moved sends, 6 balanced blocks, and 26 further speeds.
+constexpr std::size_t most_clocks = 48;
 
 /// The time stamp of a needed event: when it happened, and when it would have happened under each hypothesis. Stamps
 /// that are needed together are joined to the latest of them.
@@ -23186,6 +23186,69 @@ struct clock_result {
 
 #endif
 
+// ---- whywait/clocks/clock_pairs.hpp
+#ifndef WHYWAIT_CLOCKS_CLOCK_PAIRS_HPP
+#define WHYWAIT_CLOCKS_CLOCK_PAIRS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+// The arithmetic of a record for all clocks, two at a time: a compiler turns loops over single clocks into such code only when it
+// optimises loops, which it does not do in this room (cold_begin.hpp). All functions change the first `clocks` clocks, and one
+// more if that is odd, whose value has no meaning.
+
+namespace detail {
+using clock_pair = std::int64_t __attribute__((vector_size(16)));
+
+[[gnu::always_inline]] inline clock_pair load(const std::int64_t* from) noexcept {
+  clock_pair p;
+  std::memcpy(&p, from, sizeof p);
+  return p;
+}
+[[gnu::always_inline]] inline void store(std::int64_t* to, clock_pair p) noexcept { std::memcpy(to, &p, sizeof p); }
+/// Negative elements become 0.
+[[gnu::always_inline]] inline clock_pair at_least_zero(clock_pair x) noexcept { return x & ~(x >> 63); }
+}  // namespace detail
+
+/// to += more.
+template <std::size_t N>
+[[gnu::always_inline]] inline void add(clock_bank<N>& to, const clock_bank<N>& more, std::size_t clocks) noexcept {
+  static_assert(N % 2 == 0, "clocks come in pairs");
+  std::int64_t *x = to.clock.data(), *const end = x + clocks;
+  for (const std::int64_t* m = more.clock.data(); x < end; x += 2, m += 2) detail::store(x, detail::load(x) + detail::load(m));
+}
+
+/// at = without(time_ns, delay): the times of an event in the runs without its delays.
+template <std::size_t N>
+[[gnu::always_inline]] inline void set_without(clock_bank<N>& at, std::int64_t time_ns, const clock_bank<N>& delay,
+                                               std::size_t clocks) noexcept {
+  static_assert(N % 2 == 0, "clocks come in pairs");
+  std::int64_t *x = at.clock.data(), *const end = x + clocks;
+  for (const std::int64_t* d = delay.clock.data(); x < end; x += 2, d += 2) detail::store(x, time_ns - detail::load(d));
+}
+
+/// delay_rule with one input, for a call that was blocked for `wait_ns` until `go_ns`: its input is ready at `ready` in the other
+/// runs. `delay` changes from that at the beginning of the call to that at its end; `waits` is how long the call is blocked there.
+template <std::size_t N>
+[[gnu::always_inline]] inline void take_input(clock_bank<N>& delay, std::int64_t wait_ns, std::int64_t go_ns,
+                                              const clock_bank<N>& ready, clock_bank<N>& waits, std::size_t clocks) noexcept {
+  static_assert(N % 2 == 0, "clocks come in pairs");
+  std::int64_t *x = delay.clock.data(), *const end = x + clocks, *w = waits.clock.data();
+  for (const std::int64_t* r = ready.clock.data(); x < end; x += 2, r += 2, w += 2) {
+    const detail::clock_pair late = detail::load(x) + wait_ns;
+    const detail::clock_pair wait = detail::at_least_zero(late - (go_ns - detail::load(r)));
+    detail::store(w, wait);
+    detail::store(x, late - wait);
+  }
+}
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/clocks/location_clocks.hpp
 #ifndef WHYWAIT_CLOCKS_LOCATION_CLOCKS_HPP
 #define WHYWAIT_CLOCKS_LOCATION_CLOCKS_HPP
@@ -23209,7 +23272,7 @@ class location_clocks {
     const bool last = prepared_ ? ends_ : legs_.at_last();
     if (last) last_delay_ = delay_;
     if (prepared_) {
-      for (std::size_t h = 0; h != clocks_; ++h) delay_[h] += more_[h];
+      add(delay_, more_, clocks_);
       for (const std::uint32_t h : plan_->moving()) ahead_[h] += more_ahead_[h];
     } else {
       enter(delay_, ahead_);
@@ -23230,7 +23293,7 @@ class location_clocks {
     if (prepared_) return;
     prepared_ = true;
     ends_ = legs_.at_last();
-    for (std::size_t h = 0; h != clocks_; ++h) more_[h] = 0;
+    more_ = {};
     for (const std::uint32_t h : plan_->moving()) more_ahead_[h] = 0;
     enter(more_, more_ahead_);
   }
@@ -23244,7 +23307,7 @@ class location_clocks {
     s.ready_ns = now_ns_ + ahead_ns;
     s.bound_ns = bound_ns_ + ahead_ns;
     s.error_ns = error_ns();
-    for (std::size_t h = 0; h != clocks_; ++h) s.at[h] = without(now_ns_, delay_[h]);
+    set_without(s.at, now_ns_, delay_, clocks_);
     if (!leg_.sends) return;
     for (const std::uint32_t h : plan_->moving()) s.at[h] -= ahead_[h];
   }
@@ -23264,13 +23327,11 @@ class location_clocks {
     if (needed != nullptr) {
       const std::int64_t go_ns = std::max(now_ns_, std::min(needed->ready_ns, leg.leave_ns)), wait_ns = go_ns - now_ns_;
       const std::int64_t late = wait_ns > 0 && plan_->asks() ? late_ns(leg.leave_ns - go_ns) : 0;
-      for (std::size_t h = clocks_; h-- != 0;) {
-        delay_rule<> rule(delay_[h], wait_ns);
-        rule.input(without(go_ns, needed->at[h]), 0);
-        delay_[h] = rule.delay();
-        if (h == 0) waited = {wait_ns, rule.wait()};
-        if (late == 0 || rule.wait() >= wait_ns || !plan_->keeps_calls(h)) continue;
-        const double shorter = 1 - static_cast<double>(rule.wait()) / static_cast<double>(wait_ns);
+      take_input(delay_, wait_ns, go_ns, needed->at, waits_, clocks_);
+      waited = {wait_ns, waits_[0]};
+      for (std::size_t h = 0; late != 0 && h != clocks_; ++h) {
+        if (waits_[h] >= wait_ns || !plan_->keeps_calls(h)) continue;
+        const double shorter = 1 - static_cast<double>(waits_[h]) / static_cast<double>(wait_ns);
         delay_[h] += core::nearest(shorter * static_cast<double>(late));
       }
       if (go_ns > now_ns_) {
@@ -23340,6 +23401,7 @@ class location_clocks {
   clock_bank<most_clocks> delay_, last_delay_;
   clock_bank<most_clocks> ahead_;  ///< since the location last received anything: work before which a clock moves sends
   clock_bank<most_clocks> more_, more_ahead_;  ///< what is prepared
+  clock_bank<most_clocks> waits_;  ///< of the call at hand
 };
 
 }  // namespace clocks
@@ -26022,6 +26084,9 @@ inline void order_by_speed(base::vector<explain::what_if_answer>& answers) {
 
 /// The maximum number of blocks for which further speeds are predicted.
 constexpr std::size_t most_further_blocks = 5;
+/// The maximum number of blocks that are guessed to be among them. A further pass takes half as long as the first one, which a few
+/// clocks more lengthen little.
+constexpr std::size_t most_guessed_blocks = 8;
 
 /// The blocks for which further speeds are predicted: those of the questions from number `first` on that save most
 /// and at least 1 % of the run if they are twice as fast. `end_ns(q)`: the end of the run with question q of `asked`.
@@ -26049,7 +26114,7 @@ inline base::packet guess_further_speeds(const base::pod_vector<explain::block_t
   base::packet out;
   std::size_t count = 0;
   const auto guess = [&out, &count](core::stable_key block) {
-    if (count++ < most_further_blocks) put(out, block);
+    if (count++ < most_guessed_blocks) put(out, block);
   };
   for (const explain::block_time& b : path)
     if (std::any_of(asked.begin(), asked.end(), [&b](const auto& a) { return a.first == b.block; })) guess(b.block);

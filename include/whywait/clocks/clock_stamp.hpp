@@ -15,8 +15,8 @@ namespace clocks {
 
 /// The maximum number of hypotheses of one pass; more are answered in further passes. All that a report of a run on one machine
 /// asks by itself fit into one, also with maps, because a pass over ranks that wait for each other in turn costs a message per
-/// wait: compensation, an ideal network, 12 blocks, 2 moved sends, 6 balanced blocks, and 18 further speeds.
-constexpr std::size_t most_clocks = 40;
+/// wait: compensation, an ideal network, 12 blocks, 2 moved sends, 6 balanced blocks, and 26 further speeds.
+constexpr std::size_t most_clocks = 48;
 
 /// The time stamp of a needed event: when it happened, and when it would have happened under each hypothesis. Stamps
 /// that are needed together are joined to the latest of them.

@@ -42,6 +42,9 @@ inline void order_by_speed(base::vector<explain::what_if_answer>& answers) {
 
 /// The maximum number of blocks for which further speeds are predicted.
 constexpr std::size_t most_further_blocks = 5;
+/// The maximum number of blocks that are guessed to be among them. A further pass takes half as long as the first one, which a few
+/// clocks more lengthen little.
+constexpr std::size_t most_guessed_blocks = 8;
 
 /// The blocks for which further speeds are predicted: those of the questions from number `first` on that save most
 /// and at least 1 % of the run if they are twice as fast. `end_ns(q)`: the end of the run with question q of `asked`.
@@ -69,7 +72,7 @@ inline base::packet guess_further_speeds(const base::pod_vector<explain::block_t
   base::packet out;
   std::size_t count = 0;
   const auto guess = [&out, &count](core::stable_key block) {
-    if (count++ < most_further_blocks) put(out, block);
+    if (count++ < most_guessed_blocks) put(out, block);
   };
   for (const explain::block_time& b : path)
     if (std::any_of(asked.begin(), asked.end(), [&b](const auto& a) { return a.first == b.block; })) guess(b.block);

@@ -2,6 +2,7 @@
 #define WHYWAIT_CLOCKS_LOCATION_CLOCKS_HPP
 
 #include <whywait/clocks/clock_legs.hpp>
+#include <whywait/clocks/clock_pairs.hpp>
 #include <whywait/clocks/clock_plan.hpp>
 #include <whywait/clocks/clock_stamp.hpp>
 
@@ -28,7 +29,7 @@ class location_clocks {
     const bool last = prepared_ ? ends_ : legs_.at_last();
     if (last) last_delay_ = delay_;
     if (prepared_) {
-      for (std::size_t h = 0; h != clocks_; ++h) delay_[h] += more_[h];
+      add(delay_, more_, clocks_);
       for (const std::uint32_t h : plan_->moving()) ahead_[h] += more_ahead_[h];
     } else {
       enter(delay_, ahead_);
@@ -49,7 +50,7 @@ class location_clocks {
     if (prepared_) return;
     prepared_ = true;
     ends_ = legs_.at_last();
-    for (std::size_t h = 0; h != clocks_; ++h) more_[h] = 0;
+    more_ = {};
     for (const std::uint32_t h : plan_->moving()) more_ahead_[h] = 0;
     enter(more_, more_ahead_);
   }
@@ -63,7 +64,7 @@ class location_clocks {
     s.ready_ns = now_ns_ + ahead_ns;
     s.bound_ns = bound_ns_ + ahead_ns;
     s.error_ns = error_ns();
-    for (std::size_t h = 0; h != clocks_; ++h) s.at[h] = without(now_ns_, delay_[h]);
+    set_without(s.at, now_ns_, delay_, clocks_);
     if (!leg_.sends) return;
     for (const std::uint32_t h : plan_->moving()) s.at[h] -= ahead_[h];
   }
@@ -83,13 +84,11 @@ class location_clocks {
     if (needed != nullptr) {
       const std::int64_t go_ns = std::max(now_ns_, std::min(needed->ready_ns, leg.leave_ns)), wait_ns = go_ns - now_ns_;
       const std::int64_t late = wait_ns > 0 && plan_->asks() ? late_ns(leg.leave_ns - go_ns) : 0;
-      for (std::size_t h = clocks_; h-- != 0;) {
-        delay_rule<> rule(delay_[h], wait_ns);
-        rule.input(without(go_ns, needed->at[h]), 0);
-        delay_[h] = rule.delay();
-        if (h == 0) waited = {wait_ns, rule.wait()};
-        if (late == 0 || rule.wait() >= wait_ns || !plan_->keeps_calls(h)) continue;
-        const double shorter = 1 - static_cast<double>(rule.wait()) / static_cast<double>(wait_ns);
+      take_input(delay_, wait_ns, go_ns, needed->at, waits_, clocks_);
+      waited = {wait_ns, waits_[0]};
+      for (std::size_t h = 0; late != 0 && h != clocks_; ++h) {
+        if (waits_[h] >= wait_ns || !plan_->keeps_calls(h)) continue;
+        const double shorter = 1 - static_cast<double>(waits_[h]) / static_cast<double>(wait_ns);
         delay_[h] += core::nearest(shorter * static_cast<double>(late));
       }
       if (go_ns > now_ns_) {
@@ -159,6 +158,7 @@ class location_clocks {
   clock_bank<most_clocks> delay_, last_delay_;
   clock_bank<most_clocks> ahead_;  ///< since the location last received anything: work before which a clock moves sends
   clock_bank<most_clocks> more_, more_ahead_;  ///< what is prepared
+  clock_bank<most_clocks> waits_;  ///< of the call at hand
 };
 
 }  // namespace clocks

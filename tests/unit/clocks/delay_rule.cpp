@@ -1,4 +1,5 @@
 #include <whywait/base/vector.hpp>
+#include <whywait/clocks/clock_pairs.hpp>
 #include <whywait/clocks/delay_rule.hpp>
 
 #include <doctest/doctest.h>
@@ -138,6 +139,33 @@ TEST_CASE("C7: intervals contain the result of each of their points") {
     REQUIRE(range.delay().hi >= point.delay());
     REQUIRE(range.wait().lo <= point.wait());
     REQUIRE(range.wait().hi >= point.wait());
+  }
+}
+
+TEST_CASE("the arithmetic of pairs of clocks is that of each clock") {
+  std::mt19937_64 random(17);
+  for (int n = 0; n != 2000; ++n) {
+    const std::size_t clocks = 1 + random() % 6;
+    const time_ns w = static_cast<time_ns>(random() % 9000), go = static_cast<time_ns>(random() % 90000);
+    const time_ns far = n % 3 == 0 ? time_ns{1} << 60 : 0;  // nothing is cut to 32 bits
+    clock_bank<6> delay, ready, waits, more, at;
+    for (std::size_t h = 0; h != clocks; ++h) {
+      delay[h] = static_cast<time_ns>(random() % 9000) - 1000 + far;
+      ready[h] = go - static_cast<time_ns>(random() % 20000) + 5000 - far;
+      more[h] = static_cast<time_ns>(random() % 500) - 100;
+    }
+    const clock_bank<6> before = delay;
+    whywait::clocks::take_input(delay, w, go, ready, waits, clocks);
+    clock_bank<6> sum = delay;
+    whywait::clocks::add(sum, more, clocks);
+    whywait::clocks::set_without(at, go, sum, clocks);
+    for (std::size_t h = 0; h != clocks; ++h) {
+      delay_rule<> alone(before[h], w);
+      alone.input(whywait::clocks::without(go, ready[h]), 0);
+      REQUIRE(delay[h] == alone.delay());
+      REQUIRE(waits[h] == alone.wait());
+      REQUIRE(at[h] == whywait::clocks::without(go, alone.delay() + more[h]));
+    }
   }
 }
 

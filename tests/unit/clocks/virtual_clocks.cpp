@@ -207,6 +207,21 @@ TEST_CASE("with maps the blocks that save most are predicted at other speeds, li
   CHECK(asked > 200);
 }
 
+TEST_CASE("more blocks are foreseen than further speeds are predicted for: those of the critical path, then others") {
+  using whywait::clocks::guess_further_speeds;
+  whywait::base::pod_vector<explain::block_time> path;
+  whywait::base::vector<std::pair<core::stable_key, std::int64_t>> asked;
+  for (core::stable_key b = 1; b <= 7; ++b) path.push_back({b, std::int64_t(100 - b), 0});
+  for (core::stable_key b = 12; b != 1; --b) asked.emplace_back(b, 0);  // not of block 1
+  const auto packet = guess_further_speeds(path, asked);
+  whywait::base::packet_reader in(packet.data(), packet.size());
+  for (const core::stable_key b : {2u, 3u, 4u, 5u, 6u, 7u, 12u, 11u}) {
+    REQUIRE(!in.empty());
+    CHECK(in.get<core::stable_key>() == b);
+  }
+  CHECK(in.empty());
+}
+
 TEST_CASE("further speeds need a pass of their own only if the blocks that save most were not foreseen") {
   std::uint64_t foreseen = 0, all = 0;
   for (std::uint64_t seed = 1; seed <= programs(40); ++seed) {
