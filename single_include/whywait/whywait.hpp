@@ -28609,7 +28609,7 @@ class posting_lists {
   }
 
   /// The call that completed an operation; at record_place::nowhere if no call waited for it.
-  record_place completion_of(record_place at, const core::sync_record& r) const noexcept {
+  [[gnu::noinline]] record_place completion_of(record_place at, const core::sync_record& r) const noexcept {
     const core::call_role role = core::role_of(r.call);
     if (role == core::call_role::send || role == core::call_role::receive) return at;
     if (!r.has(core::sync_flag::complete) || r.completed_by >= rank_->locations.size() ||
@@ -29357,6 +29357,7 @@ class message_book {
       const core::sync_record& r = posted_.record(here);
       const record_place over = posted_.completion_of(here, r);
       if (over.location == record_place::nowhere) continue;
+      if (came_later(received, r, over)) continue;
       const unsigned own = sent.flags & ~unsigned{endpoint_flag::late_only};
       received.flags = static_cast<std::uint16_t>(received.flags | own | endpoint_flag::size_of(r.bytes));
       answers_.emplace_back();
@@ -29476,6 +29477,16 @@ class message_book {
       before.record = message_match::nowhere;
       answers_.push_back({before, over.record, rank_->rank, over.location, r.has(core::sync_flag::posts_receive), false});
     }
+  }
+
+  // Whether the call that completed a send was over before its receive was posted. Then it waited for none of its messages, and a
+  // small one does not tell either which sizes are buffered. MPI_Waitany may have returned because of that message.
+  bool came_later(const endpoint& received, const core::sync_record& sent, record_place over) const noexcept {
+    if (sent.bytes >= endpoint_flag::always_buffered_bytes || sent.has(core::sync_flag::synchronous) ||
+        is_posting_of_epoch(sent))
+      return false;
+    const core::sync_record& call = posted_.record(over);
+    return core::role_of(call) != core::call_role::complete_any && received.begin_ns > rank_->clock(call.begin + call.duration);
   }
 
   bool is_over(record_place p) const noexcept {
@@ -32321,8 +32332,8 @@ namespace explain {
 /// what the answers of all ranks have in common decides which messages depend on their partner (progress.hpp). The
 /// resulting needs are added to the matches of the rank.
 ///
-/// Memory: at first 8 bytes per record, then 24 per blocked call and 76 per message that it completed; on the partner, 17 per
-/// record once it is asked. Not thread safe.
+/// Memory: at first 8 bytes per record, then 24 per blocked call and 76 per message that it completed; 8 per message that is asked
+/// for although it did not wait; on the partner, 17 per record once it is asked. Not thread safe.
 class progress_book {
  public:
   /// A call that is blocked for less than `threshold_ns` is not examined.
@@ -32331,6 +32342,7 @@ class progress_book {
         threshold_ns_(std::max<std::int64_t>(threshold_ns, 1)),
         blocked_(pool),
         queries_(pool),
+        others_(pool),
         answers_(pool),
         replies_(pool),
         entries_() {}
@@ -32356,8 +32368,8 @@ class progress_book {
     posted_ = &posted;
     if (blocked_.empty()) return;
     each_message(posted, [&](const message& x) {
-      const std::uint32_t number = numbers[first_[x.over.location] + x.over.record];
-      if (number != none) queries_.push_back({x.channel, x.posting, number, x.number, false});
+      const std::uint32_t number = numbers[number_of(x.over)];
+      if (number != none) queries_.push_back({x.channel, x.posting, number, x.number});
     });
   }
 
@@ -32368,12 +32380,7 @@ class progress_book {
     if (!votes.any()) return;
     each_message(posted, [&](const message& x) {
       if (!votes.dependent(x.number) && !votes.dependent(progress_class::within(x.number))) return;
-      const core::sync_record& posting = rank_->locations[x.at.location].records[x.at.record];
-      const core::sync_record& r = rank_->locations[x.over.location].records[x.over.record];
-      if (!completes_messages(core::role_of(r))) return;
-      const blocked_part b{rank_->clock(posting.begin), rank_->clock(r.begin + r.duration), x.over.record, x.over.location};
-      queries_.push_back({x.channel, x.posting, static_cast<std::uint32_t>(blocked_.size()), x.number, true});
-      blocked_.push_back(b);
+      if (completes_messages(core::role_of(posted.record(x.over)))) others_.push_back({x.channel, x.posting});
     });
   }
 
@@ -32388,20 +32395,21 @@ class progress_book {
     replies_.clear();
     for (; sent_ != queries_.size(); ++sent_) {
       const query& q = queries_[sent_];
-      const message_channel& c = posted_->channel(q.channel);
-      base::packet& out = to(c.peer);
-      if (out.size() >= room) return;
-      put(out, base::packet_part::progress_query);
       const blocked_part& b = blocked_[q.number];
-      question asked{b.since_ns, b.leave_ns, c.comm, c.tag, q.posting - c.first, q.number, rank_->node, 0, 0, q.kind, q.first};
-      const bool sends = q.channel < posted_->send_channels();
-      const endpoint& known = sends ? posted_->sends()[q.posting] : posted_->receives()[q.posting].partner;
-      asked.record = known.record;
-      asked.location = known.location;
-      put(out, asked);
+      if (!send_question(q.channel, q.posting, b.since_ns, b.leave_ns, q.number, q.kind, false, to, room)) return;
+    }
+    for (; others_sent_ != others_.size(); ++others_sent_) {
+      const other& o = others_[others_sent_];
+      message x;
+      find_message(*posted_, o.channel, o.posting, x);
+      const core::sync_record& call = posted_->record(x.over);
+      const std::int64_t since_ns = rank_->clock(posted_->record(x.at).begin);
+      const std::int64_t leave_ns = rank_->clock(call.begin + call.duration);
+      if (!send_question(o.channel, o.posting, since_ns, leave_ns, number_of(x.over), x.number, true, to, room)) return;
     }
     queries_.clear();
-    sent_ = 0;
+    others_.clear();
+    sent_ = others_sent_ = 0;
   }
 
   /// Consumer of the exchange.
@@ -32435,13 +32443,13 @@ class progress_book {
   void add_waits(const progress_votes& votes, message_book& messages) {
     for (const answer& a : answers_) {
       if (!votes.dependent(a.kind) || !observed(a).may_have_waited(threshold_ns_)) continue;
-      add(a, votes.certain(a.kind), messages);
+      add(a, {blocked_[a.number].record, blocked_[a.number].location}, votes.certain(a.kind), messages);
     }
     clear();
   }
   /// Adds a need for each message of `find_unblocked`.
   void add_others(message_book& messages) {
-    for (const answer& a : answers_) add(a, true, messages);
+    for (const answer& a : answers_) add(a, place_of(a.number), true, messages);
     clear();
   }
 
@@ -32450,6 +32458,8 @@ class progress_book {
     clear();
     blocked_.release();
     queries_.release();
+    others_.release();
+    first_.release();
     answers_.release();
     replies_.release();
     entries_ = {};
@@ -32467,19 +32477,21 @@ class progress_book {
     std::uint32_t channel, posting;  ///< of the message, in the posting lists
     std::uint32_t number;  ///< in blocked_
     std::uint8_t kind;  ///< progress_class, without `within_node`
-    bool first;  ///< asks for the first entry instead of the last one
+  };
+  struct other {
+    std::uint32_t channel, posting;
   };
   struct question {
     std::int64_t since_ns, leave_ns;
     core::stable_key comm;
     std::int32_t tag;
     std::uint32_t index;  ///< of the posting in its channel
-    std::uint32_t number;
+    std::uint32_t number;  ///< in blocked_; with `first`: of the record that completed the message, among all of the rank
     std::int32_t node;
     std::uint32_t record;  ///< the send of the message, on either side
     std::uint16_t location;  ///< of that send
     std::uint8_t kind;
-    bool first;
+    bool first;  ///< asks for the first entry instead of the last one
   };
   struct answer {
     endpoint entry;
@@ -32502,6 +32514,7 @@ class progress_book {
   // was posted after its end did not wait for it. Sets first_.
   base::pod_vector<std::int64_t> last_postings(const message_book& messages) {
     std::size_t records = 0;
+    first_.clear();
     for (const location_history& here : rank_->locations) {
       first_.push_back(static_cast<std::uint32_t>(records));
       records += static_cast<std::size_t>(here.records.size());
@@ -32513,7 +32526,7 @@ class progress_book {
         call.step(rank_->locations[over.location].records[over.record]);
         if (partner.begin_ns >= call.leave_ns()) return;
       }
-      std::int64_t& last_ns = posted_ns[first_[over.location] + over.record];
+      std::int64_t& last_ns = posted_ns[number_of(over)];
       last_ns = std::max(last_ns, partner.begin_ns);
     });
     return posted_ns;
@@ -32524,26 +32537,57 @@ class progress_book {
     for (std::size_t n = 0; n != posted.channels(); ++n) {
       const message_channel& c = posted.channel(n);
       if (c.peer == rank_->rank && rank_->locations.size() == 1) continue;
-      const bool sends = n < posted.send_channels();
       for (std::uint32_t i = c.first; i != c.last; ++i) {
-        message x{static_cast<std::uint32_t>(n), i, {0, 0}, {0, record_place::nowhere}, 0};
-        if (sends) {
-          const endpoint& e = posted.sends()[i];
-          x.at = {e.record, e.location};
-          x.over = posted.completion_of(x.at, posted.record(x.at));
-        } else {
-          const posted_receive& p = posted.receives()[i];
-          if (p.kind != posted_receive::receive) continue;
-          x.at = {p.record, p.location};
-          x.over = {p.completion, p.completed_by};
-        }
-        if (x.over.location == record_place::nowhere) continue;
-        const bool of_epoch = is_posting_of_epoch(posted.record(x.at));
-        if (of_epoch && posted.record(x.at).tag == core::epoch_tag::last_operation) continue;  // asked for with `done`
-        x.number = of_epoch ? progress_class::of_epochs(sends) : progress_class::number_of(sends, posted.record(x.at).bytes);
-        function(x);
+        message x;
+        if (find_message(posted, static_cast<std::uint32_t>(n), i, x)) function(x);
       }
     }
+  }
+  // The message of a posting; false if it is none whose progress is asked for.
+  [[gnu::noinline]] static bool find_message(const posting_lists& posted, std::uint32_t channel, std::uint32_t posting,
+                                             message& x) noexcept {
+    const bool sends = channel < posted.send_channels();
+    x.channel = channel;
+    x.posting = posting;
+    if (sends) {
+      const endpoint& e = posted.sends()[posting];
+      x.at = {e.record, e.location};
+      x.over = posted.completion_of(x.at, posted.record(x.at));
+    } else {
+      const posted_receive& p = posted.receives()[posting];
+      if (p.kind != posted_receive::receive) return false;
+      x.at = {p.record, p.location};
+      x.over = {p.completion, p.completed_by};
+    }
+    if (x.over.location == record_place::nowhere) return false;
+    const bool of_epoch = is_posting_of_epoch(posted.record(x.at));
+    if (of_epoch && posted.record(x.at).tag == core::epoch_tag::last_operation) return false;  // asked for with `done`
+    x.number = of_epoch ? progress_class::of_epochs(sends) : progress_class::number_of(sends, posted.record(x.at).bytes);
+    return true;
+  }
+
+  // The number of a record among all of the rank.
+  std::uint32_t number_of(record_place p) const noexcept { return first_[p.location] + p.record; }
+  record_place place_of(std::uint32_t number) const noexcept {
+    std::size_t l = first_.size() - 1;
+    while (first_[l] > number) --l;
+    return {number - first_[l], static_cast<std::uint16_t>(l)};
+  }
+
+  // Returns false if the packet for the partner is full.
+  template <class Outbox>
+  [[gnu::noinline]] bool send_question(std::uint32_t channel, std::uint32_t posting, std::int64_t since_ns,
+                                       std::int64_t leave_ns, std::uint32_t number, std::uint8_t kind, bool first, Outbox&& to,
+                                       std::size_t room) const {
+    const message_channel& c = posted_->channel(channel);
+    base::packet& out = to(c.peer);
+    if (out.size() >= room) return false;
+    const bool sends = channel < posted_->send_channels();
+    const endpoint& known = sends ? posted_->sends()[posting] : posted_->receives()[posting].partner;
+    put(out, base::packet_part::progress_query);
+    put(out, question{since_ns, leave_ns, c.comm, c.tag, posting - c.first, number, rank_->node, known.record, known.location,
+                      kind, first});
+    return true;
   }
 
   // This rank's own posting of the message that a question of `source` is about; its location is `nowhere` if unknown.
@@ -32623,13 +32667,12 @@ class progress_book {
     return {b.since_ns, b.leave_ns, a.entry.begin_ns, a.inside_ns, a.outside_ns};
   }
 
-  void add(const answer& a, bool certain, message_book& messages) {
-    const blocked_part& b = blocked_[a.number];
+  static void add(const answer& a, record_place over, bool certain, message_book& messages) {
     message_match m;
     m.partner = a.entry;
     if (!certain) m.partner.flags |= endpoint_flag::partial;
-    m.record = b.record;
-    m.location = b.location;
+    m.record = over.record;
+    m.location = over.location;
     m.rank = a.rank;
     m.receiving = false;
     m.progress = true;
@@ -32639,7 +32682,6 @@ class progress_book {
   void clear() noexcept {
     blocked_.clear();
     answers_.clear();
-    first_.clear();
   }
 
   const rank_history* rank_;
@@ -32647,7 +32689,8 @@ class progress_book {
   std::int64_t threshold_ns_;
   base::pod_vector<blocked_part> blocked_;
   base::pod_vector<query> queries_;
-  std::size_t sent_ = 0;
+  base::pod_vector<other> others_;  ///< messages that are asked for although they did not wait
+  std::size_t sent_ = 0, others_sent_ = 0;
   base::pod_vector<answer> answers_;
   base::pod_vector<reply> replies_;
   base::vector<mpi_entries> entries_;  ///< by location; empty until the rank is asked

@@ -131,6 +131,7 @@ class message_book {
       const core::sync_record& r = posted_.record(here);
       const record_place over = posted_.completion_of(here, r);
       if (over.location == record_place::nowhere) continue;
+      if (came_later(received, r, over)) continue;
       const unsigned own = sent.flags & ~unsigned{endpoint_flag::late_only};
       received.flags = static_cast<std::uint16_t>(received.flags | own | endpoint_flag::size_of(r.bytes));
       answers_.emplace_back();
@@ -250,6 +251,16 @@ class message_book {
       before.record = message_match::nowhere;
       answers_.push_back({before, over.record, rank_->rank, over.location, r.has(core::sync_flag::posts_receive), false});
     }
+  }
+
+  // Whether the call that completed a send was over before its receive was posted. Then it waited for none of its messages, and a
+  // small one does not tell either which sizes are buffered. MPI_Waitany may have returned because of that message.
+  bool came_later(const endpoint& received, const core::sync_record& sent, record_place over) const noexcept {
+    if (sent.bytes >= endpoint_flag::always_buffered_bytes || sent.has(core::sync_flag::synchronous) ||
+        is_posting_of_epoch(sent))
+      return false;
+    const core::sync_record& call = posted_.record(over);
+    return core::role_of(call) != core::call_role::complete_any && received.begin_ns > rank_->clock(call.begin + call.duration);
   }
 
   bool is_over(record_place p) const noexcept {

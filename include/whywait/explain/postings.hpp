@@ -225,7 +225,7 @@ class posting_lists {
   }
 
   /// The call that completed an operation; at record_place::nowhere if no call waited for it.
-  record_place completion_of(record_place at, const core::sync_record& r) const noexcept {
+  [[gnu::noinline]] record_place completion_of(record_place at, const core::sync_record& r) const noexcept {
     const core::call_role role = core::role_of(r.call);
     if (role == core::call_role::send || role == core::call_role::receive) return at;
     if (!r.has(core::sync_flag::complete) || r.completed_by >= rank_->locations.size() ||

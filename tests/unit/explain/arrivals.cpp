@@ -91,6 +91,21 @@ TEST_CASE("Waitany waits for the first of those that it completed") {
   CHECK(out.waits[0].causers[0].rank == 2);
 }
 
+TEST_CASE("Waitany that completed a send whose receive was posted only afterwards waited for nothing else") {
+  for (const bool any : {true, false}) {
+    run r(3);
+    const auto a = r[0].post_receive(1, 1, 1), b = r[0].post_send(2, 2, 2);
+    r[0].call(any ? mpi_call::Waitsome : mpi_call::Waitall, 3, 10);
+    r[0].completes(a);
+    r[0].completes(b);
+    r[1].send(9, 10, 0);
+    r[2].receive(20, 21, 0);
+    const auto out = r.explain();
+    REQUIRE(out.waits.size() == (any ? 0 : 1));
+    if (!any) CHECK(out.waits[0].wait_ns == 6);
+  }
+}
+
 TEST_CASE("a single Test never waits, however late the sender is") {
   run r(2);
   const auto posted = r[0].post_receive(1, 2, 1);

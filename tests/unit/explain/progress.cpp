@@ -196,21 +196,33 @@ TEST_CASE("the virtual clocks know that the send needs its receiver") {
 }
 
 TEST_CASE("the slower rank needs its partner too, once it is the faster one") {
-  run r(2);
-  simulate(r, {});
-  explain::options settings = usual();
-  settings.clocks = &clocks::virtual_clocks;
-  explain::what_if much_faster;  // only rank 1 runs a block of this name below
-  much_faster.changes.push_back({core::key_of("only 1"), 0.1});
-  settings.questions.push_back(much_faster);
-  for (core::path_step& s : r[1].locations[0].steps) s.block = r[1].number("only 1");
-  const explain::outcome out = r.explain(settings);
-  run changed(2);
-  halo h;
-  h.slow_ns /= 10;
-  simulate(changed, h);
-  REQUIRE(out.answers.size() == 1);
-  CHECK(out.answers[0].total_ns == doctest::Approx(double(changed[0].end_ns)).epsilon(0.02));
+  for (const bool of_second_thread : {false, true}) {
+    CAPTURE(of_second_thread);
+    run r(2);
+    simulate(r, {});
+    explain::options settings = usual();
+    settings.clocks = &clocks::virtual_clocks;
+    explain::what_if much_faster;  // only rank 1 runs a block of this name below
+    much_faster.changes.push_back({core::key_of("only 1"), 0.1});
+    settings.questions.push_back(much_faster);
+    for (core::path_step& s : r[1].locations[0].steps) s.block = r[1].number("only 1");
+    for (int i = 0; of_second_thread && i != 2; ++i) {
+      // another thread comes first, with two calls of its own
+      auto& locations = r[i].locations;
+      locations.insert(locations.begin(), location_data());
+      locations[0].whole = false;
+      for (const std::uint64_t t : {100u, 300u}) r[i].call(mpi_call::Iprobe, t, t + 50).flags = flag::found_nothing;
+      for (core::sync_record& m : locations[1].records)
+        if (m.has(flag::complete)) m.completed_by = 1;
+    }
+    const explain::outcome out = r.explain(settings);
+    run changed(2);
+    halo h;
+    h.slow_ns /= 10;
+    simulate(changed, h);
+    REQUIRE(out.answers.size() == 1);
+    CHECK(out.answers[0].total_ns == doctest::Approx(double(changed[0].end_ns)).epsilon(0.02));
+  }
 }
 
 TEST_CASE("a late posting comes first, then the wait for progress") {
