@@ -28396,6 +28396,167 @@ class arrival_rule {
 
 #endif
 
+// ---- whywait/explain/collective_instances.hpp
+#ifndef WHYWAIT_EXPLAIN_COLLECTIVE_INSTANCES_HPP
+#define WHYWAIT_EXPLAIN_COLLECTIVE_INSTANCES_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// An entry of a member into MPI after it had initiated a collective; the first one is the call that completed the operation,
+/// whose location is record_place::nowhere if none did.
+struct later_entry {
+  core::stable_key site;
+  std::int64_t enter_ns, leave_ns;
+  std::uint32_t record;
+  std::uint16_t location, unused;
+};
+
+/// The collective operations of which this rank is the home, and their participants as they arrive. What is answered keeps its
+/// memory until that is half of all. Not thread safe.
+class collective_instances {
+ public:
+  explicit collective_instances(base::memory_pool& pool) : pool_(&pool), open_(pool), now_(pool), complete_(pool) {}
+
+  /// Reads one participant; `in` stands behind the kind of the part.
+  void receive(std::int32_t source, base::packet_reader& in) {
+    auto p = in.get<participant>();
+    p.world = source;
+    p.needs_first = static_cast<std::uint32_t>(now_.needs.size());
+    for (std::uint32_t k = 0; k != p.needs_count; ++k) now_.needs.push_back(in.get<std::int32_t>());
+    if (core::initiates(p.call)) {
+      p.later_first = static_cast<std::uint32_t>(now_.entries.size());
+      p.later_count = in.get<std::uint32_t>();
+      for (std::uint32_t k = 0; k != p.later_count; ++k) now_.entries.push_back(in.get<later_entry>());
+    }
+    const core::stable_key key = core::combine(p.comm, p.ordinal);
+    const auto fresh = static_cast<std::uint32_t>(now_.instances.size());
+    const std::uint32_t number = open_.intern(key, fresh);
+    if (number == fresh) now_.instances.push_back({p.comm, p.ordinal, 0, 0, nothing, nothing});
+    instance& of = now_.instances[number];
+    const auto at = static_cast<std::uint32_t>(now_.here.size());
+    now_.here.push_back(p);
+    now_.next.push_back(nothing);
+    (of.first == nothing ? of.first : now_.next[of.last]) = at;
+    of.last = at;
+    if (of.count++ == 0) of.size = static_cast<std::uint32_t>(std::max(p.size, 0));
+    if (of.count != of.size || core::is_of_files(p.call)) return;  // of files: all of them together
+    complete_.push_back(number);
+    open_.erase(key);
+  }
+
+  /// The numbers of those whose participants have all arrived, without those of files. Valid until `drop_complete`.
+  const base::pod_vector<std::uint32_t>& complete() const noexcept { return complete_; }
+  /// The others, by communicator and order.
+  base::pod_vector<std::uint32_t> others() const {
+    base::pod_vector<std::uint32_t> all = complete_.sibling();
+    for (std::uint32_t i = 0; i != now_.instances.size(); ++i)
+      if (now_.instances[i].first != nothing) all.push_back(i);
+    small_stable_sort(all, [this](std::uint32_t a, std::uint32_t b) {
+      const instance &x = now_.instances[a], &y = now_.instances[b];
+      return x.comm != y.comm ? x.comm < y.comm : x.ordinal < y.ordinal;
+    });
+    return all;
+  }
+
+  /// Writes the participants of one to `all`, by rank.
+  void list(std::uint32_t number, base::pod_vector<participant>& all) const {
+    all.clear();
+    for (std::uint32_t i = now_.instances[number].first; i != nothing; i = now_.next[i]) all.push_back(now_.here[i]);
+    base::sort_short(all, [](const participant& a, const participant& b) { return a.rank < b.rank; });
+  }
+  /// The list to which participant::needs_first points, and that of participant::later_first.
+  const base::pod_vector<std::int32_t>& needs() const noexcept { return now_.needs; }
+  const base::pod_vector<later_entry>& entries() const noexcept { return now_.entries; }
+
+  /// Drops those of `complete`. O(1) for each, amortised.
+  void drop_complete() {
+    for (const std::uint32_t number : complete_) now_.instances[number].first = nothing;
+    answered_ += complete_.size();
+    complete_.clear();
+    if (answered_ == now_.instances.size()) clear();  // the usual case, because the members send in step
+    else if (2 * answered_ >= now_.instances.size()) compact();
+  }
+  /// Drops all and frees the memory.
+  void release() {
+    for (const instance& of : now_.instances) open_.erase(core::combine(of.comm, of.ordinal));
+    now_ = lists(*pool_);
+    complete_.release();
+    answered_ = 0;
+  }
+
+ private:
+  static constexpr std::uint32_t nothing = 0xffffffffu;
+
+  // Its participants are linked in the order in which they arrived.
+  struct instance {
+    core::stable_key comm;
+    std::uint32_t ordinal;
+    std::uint32_t count, size;  // participants that have arrived, and all
+    std::uint32_t first, last;  // in lists::here; first: nothing once it is answered
+  };
+  struct lists {
+    explicit lists(base::memory_pool& pool) : instances(pool), here(pool), next(pool), needs(pool), entries(pool) {}
+
+    base::pod_vector<instance> instances;
+    base::pod_vector<participant> here;
+    base::pod_vector<std::uint32_t> next;  ///< the next participant of the same instance
+    base::pod_vector<std::int32_t> needs;
+    base::pod_vector<later_entry> entries;
+  };
+
+  // Keeps the memory.
+  void clear() noexcept {
+    now_.instances.clear();
+    now_.here.clear();
+    now_.next.clear();
+    now_.needs.clear();
+    now_.entries.clear();
+    answered_ = 0;
+  }
+  // Keeps what is not answered.
+  void compact() {
+    lists to(*pool_);
+    for (instance& of : now_.instances) {
+      if (of.first == nothing) continue;
+      const core::stable_key key = core::combine(of.comm, of.ordinal);
+      open_.erase(key);
+      open_.intern(key, static_cast<std::uint32_t>(to.instances.size()));
+      const std::uint32_t first = of.first;
+      of.first = static_cast<std::uint32_t>(to.here.size());
+      for (std::uint32_t i = first; i != nothing; i = now_.next[i]) {
+        participant p = now_.here[i];
+        const later_entry* const later = now_.entries.data() + p.later_first;
+        p.later_first = static_cast<std::uint32_t>(to.entries.size());
+        to.entries.append(later, p.later_count);
+        const std::int32_t* const needed = now_.needs.data() + p.needs_first;
+        p.needs_first = static_cast<std::uint32_t>(to.needs.size());
+        to.needs.append(needed, p.needs_count);
+        to.here.push_back(p);
+        to.next.push_back(static_cast<std::uint32_t>(to.here.size()));
+      }
+      to.next.back() = nothing;
+      of.last = static_cast<std::uint32_t>(to.here.size()) - 1;
+      to.instances.push_back(of);
+    }
+    now_ = std::move(to);
+    answered_ = 0;
+  }
+
+  base::memory_pool* pool_;
+  base::key_map open_;  ///< communicator and order -> number, of those that are not complete
+  lists now_;
+  std::size_t answered_ = 0;  ///< instances of now_ that are dropped
+  base::pod_vector<std::uint32_t> complete_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/postings.hpp
 #ifndef WHYWAIT_EXPLAIN_POSTINGS_HPP
 #define WHYWAIT_EXPLAIN_POSTINGS_HPP
@@ -28876,17 +29037,11 @@ class collective_book {
       : rank_(&rank),
         ordinals_(pool),
         own_(rank, pool),
-        open_(pool),
         instances_(pool),
-        complete_(pool),
-        here_(pool),
-        next_(pool),
         all_(pool),
         room_(pool),
-        needs_(pool),
         later_(pool),
         waiting_(pool),
-        entries_(pool),
         relays_(pool) {}
 
   /// `numbers`: buffer, empty before the first `add_call` and after `order_calls`.
@@ -28992,68 +29147,25 @@ class collective_book {
   }
 
   /// On the home rank: reads one participant; `in` stands behind the kind of the part.
-  void receive_participant(std::int32_t source, base::packet_reader& in) {
-    auto p = in.get<participant>();
-    p.world = source;
-    p.needs_first = static_cast<std::uint32_t>(needs_.size());
-    for (std::uint32_t k = 0; k != p.needs_count; ++k) needs_.push_back(in.get<std::int32_t>());
-    if (core::initiates(p.call)) {
-      p.later_first = static_cast<std::uint32_t>(entries_.size());
-      p.later_count = in.get<std::uint32_t>();
-      for (std::uint32_t k = 0; k != p.later_count; ++k) entries_.push_back(in.get<later_entry>());
-    }
-    const core::stable_key key = instance_key(p);
-    const auto fresh = static_cast<std::uint32_t>(instances_.size());
-    const std::uint32_t number = open_.intern(key, fresh);
-    if (number == fresh) instances_.push_back({p.comm, p.ordinal, 0, 0, nothing, nothing});
-    instance& of = instances_[number];
-    const auto at = static_cast<std::uint32_t>(here_.size());
-    here_.push_back(p);
-    next_.push_back(nothing);
-    (of.first == nothing ? of.first : next_[of.last]) = at;
-    of.last = at;
-    if (of.count++ == 0) of.size = static_cast<std::uint32_t>(std::max(p.size, 0));
-    if (of.count != of.size || core::is_of_files(p.call)) return;  // of files: all of them together, with `rest`
-    complete_.push_back(number);
-    open_.erase(key);
-  }
+  void receive_participant(std::int32_t source, base::packet_reader& in) { instances_.receive(source, in); }
 
   /// On the home rank: answers the instances whose participants have all arrived, or with `rest` all instances. Passes
   /// them to `clocks`, if not null. O(n log n) in the participants of each, plus those left over.
   template <class Outbox>
   void send_answers(const options& settings, bool rest, Outbox&& to, rank_clocks* clocks) {
-    if (complete_.empty() && !rest) return;
-    for (const std::uint32_t number : complete_) answer(number, settings, to, clocks);
-    complete_.clear();
-    base::pod_vector<std::uint32_t> left;  // of incomplete instances
-    for (std::uint32_t i = 0; i != instances_.size(); ++i) {
-      if (instances_[i].first != nothing) left.push_back(i);
-    }
+    if (instances_.complete().empty() && !rest) return;
+    for (const std::uint32_t number : instances_.complete()) answer(number, settings, to, clocks);
+    instances_.drop_complete();
     if (rest) {
-      small_stable_sort(left, [this](std::uint32_t a, std::uint32_t b) {
-        const instance &x = instances_[a], &y = instances_[b];
-        return x.comm != y.comm ? x.comm < y.comm : x.ordinal < y.ordinal;
-      });
-      find_independent(left);
-      for (const std::uint32_t number : left) {
-        open_.erase(core::combine(instances_[number].comm, instances_[number].ordinal));
-        answer(number, settings, to, clocks);
-      }
-      left.clear();
+      const base::pod_vector<std::uint32_t> others = instances_.others();
+      find_independent(others);
+      for (const std::uint32_t number : others) answer(number, settings, to, clocks);
+      instances_.release();
     }
     if (clocks != nullptr) clocks->send_needs(to);
-    keep(left);
   }
 
  private:
-  // An entry of a member into MPI after it had initiated; the first one is the call that completed the operation, whose
-  // location is `nowhere` if none did.
-  struct later_entry {
-    core::stable_key site;
-    std::int64_t enter_ns, leave_ns;
-    std::uint32_t record;
-    std::uint16_t location, unused;
-  };
   later_entry entry(const record_place& at) const {
     const core::sync_record& r = rank_->locations[at.location].records[at.record];
     return {site_of(rank_->locations[at.location], r),
@@ -29096,33 +29208,14 @@ class collective_book {
     }
   }
 
-  static constexpr std::uint32_t nothing = 0xffffffffu;
-
-  // A collective of which this rank is the home. Its participants are linked in the order in which they arrived.
-  struct instance {
-    core::stable_key comm;
-    std::uint32_t ordinal;
-    std::uint32_t count, size;  // participants that have arrived, and all
-    std::uint32_t first, last;  // in here_; first: nothing once it is answered
-  };
-  static core::stable_key instance_key(const participant& p) noexcept { return core::combine(p.comm, p.ordinal); }
-
-  // Fills all_.
-  void list_participants(std::uint32_t number) {
-    all_.clear();
-    for (std::uint32_t i = instances_[number].first; i != nothing; i = next_[i]) all_.push_back(here_[i]);
-    base::sort_short(all_, [](const participant& a, const participant& b) { return a.rank < b.rank; });
-  }
-
   template <class Outbox>
   void answer(std::uint32_t number, const options& settings, Outbox&& to, rank_clocks* clocks) {
-    list_participants(number);
-    instances_[number].first = nothing;
+    instances_.list(number, all_);
     if (core::is_of_files(all_[0].call) && is_independent(all_[0].call)) return;
     const bool later = core::initiates(all_[0].call);
     if (later) list_later();
     const participant* const waiting = later ? waiting_.data() : all_.data();
-    collective_rule rule(all_.data(), waiting, all_.size(), waiting_.size(), needs_, settings, room_);
+    collective_rule rule(all_.data(), waiting, all_.size(), waiting_.size(), instances_.needs(), settings, room_);
     relays_.clear();
     rule([&](const participant& p, const arrival& a) {
       if (a.has(arrival_flag::relay)) {
@@ -29133,43 +29226,7 @@ class collective_book {
       put(out, p.location);
       put(out, a);
     });
-    if (clocks != nullptr) clocks->add_collective(all_.data(), waiting, all_.size(), needs_, relays_);
-  }
-
-  // Drops all instances but those of a list.
-  void keep(const base::pod_vector<std::uint32_t>& left) {
-    base::pod_vector<participant> here = here_.sibling();
-    base::pod_vector<std::uint32_t> next = next_.sibling();
-    base::pod_vector<instance> instances = instances_.sibling();
-    base::pod_vector<std::int32_t> needs = needs_.sibling();
-    base::pod_vector<later_entry> entries = entries_.sibling();
-    for (const std::uint32_t number : left) {
-      instance of = instances_[number];
-      const core::stable_key key = core::combine(of.comm, of.ordinal);
-      open_.erase(key);
-      open_.intern(key, static_cast<std::uint32_t>(instances.size()));
-      const std::uint32_t first = of.first;
-      of.first = static_cast<std::uint32_t>(here.size());
-      for (std::uint32_t i = first; i != nothing; i = next_[i]) {
-        participant p = here_[i];
-        const later_entry* const later = entries_.data() + p.later_first;
-        p.later_first = static_cast<std::uint32_t>(entries.size());
-        entries.append(later, p.later_count);
-        const std::int32_t* const needed = needs_.data() + p.needs_first;
-        p.needs_first = static_cast<std::uint32_t>(needs.size());
-        needs.append(needed, p.needs_count);
-        here.push_back(p);
-        next.push_back(static_cast<std::uint32_t>(here.size()));
-      }
-      next.back() = nothing;
-      of.last = static_cast<std::uint32_t>(here.size()) - 1;
-      instances.push_back(of);
-    }
-    here_.swap(here);
-    next_.swap(next);
-    instances_.swap(instances);
-    needs_.swap(needs);
-    entries_.swap(entries);
+    if (clocks != nullptr) clocks->add_collective(all_.data(), waiting, all_.size(), instances_.needs(), relays_);
   }
 
   // Fills waiting_: the participants in the calls in which they waited, and behind them in their other entries.
@@ -29183,9 +29240,9 @@ class collective_book {
       p.leave_ns = e.leave_ns;
       waiting_.push_back(p);
     };
-    for (const participant& p : all_) add(p, entries_[p.later_first]);
+    for (const participant& p : all_) add(p, instances_.entries()[p.later_first]);
     for (const participant& p : all_) {
-      for (std::uint32_t n = 1; n != p.later_count; ++n) add(p, entries_[p.later_first + n]);
+      for (std::uint32_t n = 1; n != p.later_count; ++n) add(p, instances_.entries()[p.later_first + n]);
     }
   }
 
@@ -29193,7 +29250,7 @@ class collective_book {
   // there. Elsewhere they were inside at the same time by chance.
   void find_independent(const base::pod_vector<std::uint32_t>& numbers) {
     for (const std::uint32_t number : numbers) {
-      list_participants(number);
+      instances_.list(number, all_);
       const core::mpi_call what = all_[0].call;
       if (!core::is_of_files(what) || core::initiates(what) || is_independent(what)) continue;
       std::int64_t earliest_ns = INT64_MAX, latest_ns = INT64_MIN;
@@ -29215,17 +29272,11 @@ class collective_book {
   base::pod_vector<collective_count> ordinals_;
   own_collectives own_;
   std::size_t sent_ = 0;  ///< number of calls of own_ that are sent
-  base::key_map open_;  ///< instance_key -> index in instances_, of incomplete ones
-  base::pod_vector<instance> instances_;  ///< since the last answers, and those that were incomplete then
-  base::pod_vector<std::uint32_t> complete_;  ///< those with all participants
-  base::pod_vector<participant> here_;  ///< their participants
-  base::pod_vector<std::uint32_t> next_;  ///< the next participant of the same instance
+  collective_instances instances_;
   base::pod_vector<participant> all_;  ///< of the current instance, by rank
   collective_rule::entry_list room_;
-  base::pod_vector<std::int32_t> needs_;
   base::pod_vector<later_entry> later_;  ///< of the call that is being sent
   base::pod_vector<participant> waiting_;  ///< of the current instance
-  base::pod_vector<later_entry> entries_;  ///< of all in here_
   base::pod_vector<relay_wait> relays_;  ///< of the current instance
 };
 
@@ -32898,9 +32949,11 @@ class rank_engine {
     for (std::size_t l = 0; l != answers_.size(); ++l) answers_[l].reserve(collectives_.most_answers(l));
   }
 
-  // Stage 2, producer: replies to received postings, then the rank's own postings and collective calls.
+  // Stage 2, producer: the rank's own collective calls, then replies to received postings, then its own postings.
   template <class Outbox>
   void send_postings(Outbox&& to, std::size_t room) {
+    // First, so that members of a communicator send as many of its calls in a round, and few wait for the others.
+    collectives_.send_participants(to, room - room / 2);
     std::size_t begin = 0;
     for (const reply& r : replies_) {
       base::put_bytes(to(r.rank), reply_bytes_.data() + begin, r.end - begin);
@@ -32910,7 +32963,6 @@ class rank_engine {
     reply_bytes_.clear();
     collectives_.send_answers(*settings_, false, to, clocks_);
     messages_.send_postings(to, room);
-    collectives_.send_participants(to, room);
     locks_.send(to, room);
     threads_.send(to, room);
   }
@@ -32987,9 +33039,8 @@ class rank_engine {
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       std::size_t last = first;
       while (last != s.matches.size() && s.matches[last].location == l) ++last;
-      const auto earlier = [](const arrival& a, const arrival& b) { return a.record < b.record; };
       base::pod_vector<arrival>& answers = answers_[l];
-      if (!std::is_sorted(answers.begin(), answers.end(), earlier)) small_stable_sort(answers, earlier);
+      base::sort_by_record(answers, static_cast<std::size_t>(rank_->locations[l].records.size()), s.places);
       arrival_rule rule(*rank_, static_cast<std::uint16_t>(l), *settings_, paused_, s.rule);
       base::pod_vector<arrival>& arrivals = rule(s.matches.data() + first, last - first, answers);
       answers.release();

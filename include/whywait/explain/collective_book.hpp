@@ -4,6 +4,7 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/explain/clocks.hpp>
+#include <whywait/explain/collective_instances.hpp>
 #include <whywait/explain/collectives.hpp>
 #include <whywait/explain/own_collectives.hpp>
 #include <whywait/explain/postings.hpp>
@@ -28,17 +29,11 @@ class collective_book {
       : rank_(&rank),
         ordinals_(pool),
         own_(rank, pool),
-        open_(pool),
         instances_(pool),
-        complete_(pool),
-        here_(pool),
-        next_(pool),
         all_(pool),
         room_(pool),
-        needs_(pool),
         later_(pool),
         waiting_(pool),
-        entries_(pool),
         relays_(pool) {}
 
   /// `numbers`: buffer, empty before the first `add_call` and after `order_calls`.
@@ -144,68 +139,25 @@ class collective_book {
   }
 
   /// On the home rank: reads one participant; `in` stands behind the kind of the part.
-  void receive_participant(std::int32_t source, base::packet_reader& in) {
-    auto p = in.get<participant>();
-    p.world = source;
-    p.needs_first = static_cast<std::uint32_t>(needs_.size());
-    for (std::uint32_t k = 0; k != p.needs_count; ++k) needs_.push_back(in.get<std::int32_t>());
-    if (core::initiates(p.call)) {
-      p.later_first = static_cast<std::uint32_t>(entries_.size());
-      p.later_count = in.get<std::uint32_t>();
-      for (std::uint32_t k = 0; k != p.later_count; ++k) entries_.push_back(in.get<later_entry>());
-    }
-    const core::stable_key key = instance_key(p);
-    const auto fresh = static_cast<std::uint32_t>(instances_.size());
-    const std::uint32_t number = open_.intern(key, fresh);
-    if (number == fresh) instances_.push_back({p.comm, p.ordinal, 0, 0, nothing, nothing});
-    instance& of = instances_[number];
-    const auto at = static_cast<std::uint32_t>(here_.size());
-    here_.push_back(p);
-    next_.push_back(nothing);
-    (of.first == nothing ? of.first : next_[of.last]) = at;
-    of.last = at;
-    if (of.count++ == 0) of.size = static_cast<std::uint32_t>(std::max(p.size, 0));
-    if (of.count != of.size || core::is_of_files(p.call)) return;  // of files: all of them together, with `rest`
-    complete_.push_back(number);
-    open_.erase(key);
-  }
+  void receive_participant(std::int32_t source, base::packet_reader& in) { instances_.receive(source, in); }
 
   /// On the home rank: answers the instances whose participants have all arrived, or with `rest` all instances. Passes
   /// them to `clocks`, if not null. O(n log n) in the participants of each, plus those left over.
   template <class Outbox>
   void send_answers(const options& settings, bool rest, Outbox&& to, rank_clocks* clocks) {
-    if (complete_.empty() && !rest) return;
-    for (const std::uint32_t number : complete_) answer(number, settings, to, clocks);
-    complete_.clear();
-    base::pod_vector<std::uint32_t> left;  // of incomplete instances
-    for (std::uint32_t i = 0; i != instances_.size(); ++i) {
-      if (instances_[i].first != nothing) left.push_back(i);
-    }
+    if (instances_.complete().empty() && !rest) return;
+    for (const std::uint32_t number : instances_.complete()) answer(number, settings, to, clocks);
+    instances_.drop_complete();
     if (rest) {
-      small_stable_sort(left, [this](std::uint32_t a, std::uint32_t b) {
-        const instance &x = instances_[a], &y = instances_[b];
-        return x.comm != y.comm ? x.comm < y.comm : x.ordinal < y.ordinal;
-      });
-      find_independent(left);
-      for (const std::uint32_t number : left) {
-        open_.erase(core::combine(instances_[number].comm, instances_[number].ordinal));
-        answer(number, settings, to, clocks);
-      }
-      left.clear();
+      const base::pod_vector<std::uint32_t> others = instances_.others();
+      find_independent(others);
+      for (const std::uint32_t number : others) answer(number, settings, to, clocks);
+      instances_.release();
     }
     if (clocks != nullptr) clocks->send_needs(to);
-    keep(left);
   }
 
  private:
-  // An entry of a member into MPI after it had initiated; the first one is the call that completed the operation, whose
-  // location is `nowhere` if none did.
-  struct later_entry {
-    core::stable_key site;
-    std::int64_t enter_ns, leave_ns;
-    std::uint32_t record;
-    std::uint16_t location, unused;
-  };
   later_entry entry(const record_place& at) const {
     const core::sync_record& r = rank_->locations[at.location].records[at.record];
     return {site_of(rank_->locations[at.location], r),
@@ -248,33 +200,14 @@ class collective_book {
     }
   }
 
-  static constexpr std::uint32_t nothing = 0xffffffffu;
-
-  // A collective of which this rank is the home. Its participants are linked in the order in which they arrived.
-  struct instance {
-    core::stable_key comm;
-    std::uint32_t ordinal;
-    std::uint32_t count, size;  // participants that have arrived, and all
-    std::uint32_t first, last;  // in here_; first: nothing once it is answered
-  };
-  static core::stable_key instance_key(const participant& p) noexcept { return core::combine(p.comm, p.ordinal); }
-
-  // Fills all_.
-  void list_participants(std::uint32_t number) {
-    all_.clear();
-    for (std::uint32_t i = instances_[number].first; i != nothing; i = next_[i]) all_.push_back(here_[i]);
-    base::sort_short(all_, [](const participant& a, const participant& b) { return a.rank < b.rank; });
-  }
-
   template <class Outbox>
   void answer(std::uint32_t number, const options& settings, Outbox&& to, rank_clocks* clocks) {
-    list_participants(number);
-    instances_[number].first = nothing;
+    instances_.list(number, all_);
     if (core::is_of_files(all_[0].call) && is_independent(all_[0].call)) return;
     const bool later = core::initiates(all_[0].call);
     if (later) list_later();
     const participant* const waiting = later ? waiting_.data() : all_.data();
-    collective_rule rule(all_.data(), waiting, all_.size(), waiting_.size(), needs_, settings, room_);
+    collective_rule rule(all_.data(), waiting, all_.size(), waiting_.size(), instances_.needs(), settings, room_);
     relays_.clear();
     rule([&](const participant& p, const arrival& a) {
       if (a.has(arrival_flag::relay)) {
@@ -285,43 +218,7 @@ class collective_book {
       put(out, p.location);
       put(out, a);
     });
-    if (clocks != nullptr) clocks->add_collective(all_.data(), waiting, all_.size(), needs_, relays_);
-  }
-
-  // Drops all instances but those of a list.
-  void keep(const base::pod_vector<std::uint32_t>& left) {
-    base::pod_vector<participant> here = here_.sibling();
-    base::pod_vector<std::uint32_t> next = next_.sibling();
-    base::pod_vector<instance> instances = instances_.sibling();
-    base::pod_vector<std::int32_t> needs = needs_.sibling();
-    base::pod_vector<later_entry> entries = entries_.sibling();
-    for (const std::uint32_t number : left) {
-      instance of = instances_[number];
-      const core::stable_key key = core::combine(of.comm, of.ordinal);
-      open_.erase(key);
-      open_.intern(key, static_cast<std::uint32_t>(instances.size()));
-      const std::uint32_t first = of.first;
-      of.first = static_cast<std::uint32_t>(here.size());
-      for (std::uint32_t i = first; i != nothing; i = next_[i]) {
-        participant p = here_[i];
-        const later_entry* const later = entries_.data() + p.later_first;
-        p.later_first = static_cast<std::uint32_t>(entries.size());
-        entries.append(later, p.later_count);
-        const std::int32_t* const needed = needs_.data() + p.needs_first;
-        p.needs_first = static_cast<std::uint32_t>(needs.size());
-        needs.append(needed, p.needs_count);
-        here.push_back(p);
-        next.push_back(static_cast<std::uint32_t>(here.size()));
-      }
-      next.back() = nothing;
-      of.last = static_cast<std::uint32_t>(here.size()) - 1;
-      instances.push_back(of);
-    }
-    here_.swap(here);
-    next_.swap(next);
-    instances_.swap(instances);
-    needs_.swap(needs);
-    entries_.swap(entries);
+    if (clocks != nullptr) clocks->add_collective(all_.data(), waiting, all_.size(), instances_.needs(), relays_);
   }
 
   // Fills waiting_: the participants in the calls in which they waited, and behind them in their other entries.
@@ -335,9 +232,9 @@ class collective_book {
       p.leave_ns = e.leave_ns;
       waiting_.push_back(p);
     };
-    for (const participant& p : all_) add(p, entries_[p.later_first]);
+    for (const participant& p : all_) add(p, instances_.entries()[p.later_first]);
     for (const participant& p : all_) {
-      for (std::uint32_t n = 1; n != p.later_count; ++n) add(p, entries_[p.later_first + n]);
+      for (std::uint32_t n = 1; n != p.later_count; ++n) add(p, instances_.entries()[p.later_first + n]);
     }
   }
 
@@ -345,7 +242,7 @@ class collective_book {
   // there. Elsewhere they were inside at the same time by chance.
   void find_independent(const base::pod_vector<std::uint32_t>& numbers) {
     for (const std::uint32_t number : numbers) {
-      list_participants(number);
+      instances_.list(number, all_);
       const core::mpi_call what = all_[0].call;
       if (!core::is_of_files(what) || core::initiates(what) || is_independent(what)) continue;
       std::int64_t earliest_ns = INT64_MAX, latest_ns = INT64_MIN;
@@ -367,17 +264,11 @@ class collective_book {
   base::pod_vector<collective_count> ordinals_;
   own_collectives own_;
   std::size_t sent_ = 0;  ///< number of calls of own_ that are sent
-  base::key_map open_;  ///< instance_key -> index in instances_, of incomplete ones
-  base::pod_vector<instance> instances_;  ///< since the last answers, and those that were incomplete then
-  base::pod_vector<std::uint32_t> complete_;  ///< those with all participants
-  base::pod_vector<participant> here_;  ///< their participants
-  base::pod_vector<std::uint32_t> next_;  ///< the next participant of the same instance
+  collective_instances instances_;
   base::pod_vector<participant> all_;  ///< of the current instance, by rank
   collective_rule::entry_list room_;
-  base::pod_vector<std::int32_t> needs_;
   base::pod_vector<later_entry> later_;  ///< of the call that is being sent
   base::pod_vector<participant> waiting_;  ///< of the current instance
-  base::pod_vector<later_entry> entries_;  ///< of all in here_
   base::pod_vector<relay_wait> relays_;  ///< of the current instance
 };
 

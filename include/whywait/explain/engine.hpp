@@ -126,9 +126,11 @@ class rank_engine {
     for (std::size_t l = 0; l != answers_.size(); ++l) answers_[l].reserve(collectives_.most_answers(l));
   }
 
-  // Stage 2, producer: replies to received postings, then the rank's own postings and collective calls.
+  // Stage 2, producer: the rank's own collective calls, then replies to received postings, then its own postings.
   template <class Outbox>
   void send_postings(Outbox&& to, std::size_t room) {
+    // First, so that members of a communicator send as many of its calls in a round, and few wait for the others.
+    collectives_.send_participants(to, room - room / 2);
     std::size_t begin = 0;
     for (const reply& r : replies_) {
       base::put_bytes(to(r.rank), reply_bytes_.data() + begin, r.end - begin);
@@ -138,7 +140,6 @@ class rank_engine {
     reply_bytes_.clear();
     collectives_.send_answers(*settings_, false, to, clocks_);
     messages_.send_postings(to, room);
-    collectives_.send_participants(to, room);
     locks_.send(to, room);
     threads_.send(to, room);
   }
@@ -215,9 +216,8 @@ class rank_engine {
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       std::size_t last = first;
       while (last != s.matches.size() && s.matches[last].location == l) ++last;
-      const auto earlier = [](const arrival& a, const arrival& b) { return a.record < b.record; };
       base::pod_vector<arrival>& answers = answers_[l];
-      if (!std::is_sorted(answers.begin(), answers.end(), earlier)) small_stable_sort(answers, earlier);
+      base::sort_by_record(answers, static_cast<std::size_t>(rank_->locations[l].records.size()), s.places);
       arrival_rule rule(*rank_, static_cast<std::uint16_t>(l), *settings_, paused_, s.rule);
       base::pod_vector<arrival>& arrivals = rule(s.matches.data() + first, last - first, answers);
       answers.release();
