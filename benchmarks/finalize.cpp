@@ -52,7 +52,8 @@ double most_mib() {
 
 int rank = 0, ranks = 1;
 
-/// Memory that all ranks of the machine share also after MPI_Finalize: a number of each. Null: there is none.
+/// Memory that all ranks, which must be of one machine, share also after MPI_Finalize: a number of each, at first 0. Null: there
+/// is none.
 volatile double* shared_numbers() {
   int id = static_cast<int>(getpid());
   PMPI_Bcast(&id, 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -69,16 +70,18 @@ volatile double* shared_numbers() {
   if (rank == 0) shm_unlink(name.c_str());
   return all == MAP_FAILED ? nullptr : static_cast<volatile double*>(all);
 }
-/// The largest of all ranks, on rank 0.
+/// The largest of all ranks, on rank 0; negative if one of them is not known after 10 s.
 double largest(volatile double* all, double own) {
-  if (all == nullptr) return own;
+  if (all == nullptr) return -1;
   all[rank] = own + 1;  // 0: not there yet
   for (int r = 0; rank == 0 && r != ranks; ++r) {
     for (int tries = 0; all[r] == 0 && tries != 10000; ++tries) usleep(1000);
+    if (all[r] == 0) return -1;
     own = std::max(own, all[r] - 1);
   }
   return own;
 }
+
 double in[100], out[100];
 
 void pingpong(long calls) {
@@ -165,6 +168,7 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   const double left = now(), grown = largest(all, most_mib() > before ? most_mib() - before : 0);
   if (rank != 0) return 0;
+  if (grown < 0) return std::fprintf(stderr, "the memory of some rank is not known: are all of them on this machine?\n"), 1;
   std::printf("%s, %d ranks x %ld calls: %.3f s, MPI_Finalize %.3f s, %.0f MiB and %.0f MiB more\n", kind, ranks, calls,
               ended - begun, left - ended, before, grown);
   if (json == nullptr) return 0;

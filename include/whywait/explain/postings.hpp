@@ -224,7 +224,8 @@ class posting_lists {
     if (p.partner.begin_ns > rank_->clock(start.begin + start.duration)) p.completion = end_of_access(here, p.completion);
   }
 
-  /// The call that completed an operation; at record_place::nowhere if no call waited for it.
+  /// The call that completed an operation; at record_place::nowhere if no call waited for it. Out of line, because many places
+  /// use it.
   [[gnu::noinline]] record_place completion_of(record_place at, const core::sync_record& r) const noexcept {
     const core::call_role role = core::role_of(r.call);
     if (role == core::call_role::send || role == core::call_role::receive) return at;

@@ -236,7 +236,8 @@ class progress_book {
       }
     }
   }
-  // The message of a posting; false if it is none whose progress is asked for.
+  // The message of a posting; false if it is none whose progress is asked for. Out of line like `send_question`: each loop over
+  // messages would contain it.
   [[gnu::noinline]] static bool find_message(const posting_lists& posted, std::uint32_t channel, std::uint32_t posting,
                                              message& x) noexcept {
     const bool sends = channel < posted.send_channels();
