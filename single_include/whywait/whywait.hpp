@@ -3471,12 +3471,12 @@ class call_site_table {
   template <class Caller, class Path>
   uint32_t find_or_add(const Caller& from, core::mpi_call call, const Path& path) noexcept {
     const core::stable_key key = path.path();
-    uint32_t slot = first_slot(reinterpret_cast<uintptr_t>(from.address) ^ key);
+    uint32_t slot = first_slot(from, key);
     for (;; slot = (slot + 1) & (slot_count - 1)) {
       const uint32_t number = slots_[slot];
       if (number == 0) return add_first(slot, from, call, path);
       const call_site& first = sites_[number];
-      if (first.address != from.address || first.path != key || first.call != call) continue;
+      if (!is_first(first, from, call, key)) continue;
       const void* const caller = from.read(first.slot);
       if (caller == first.caller) return number;
       const uint32_t other = find_other(number, 0, caller);
@@ -3510,12 +3510,17 @@ class call_site_table {
 
   /// Counts a call that took `ticks` at its site, and returns the site's number.
   template <class Caller, class Path>
-  uint32_t count(const Caller& from, core::mpi_call call, const Path& path, uint64_t ticks) noexcept {
-    const uint32_t number = find_or_add(from, call, path);
-    call_site& site = sites_[number];
-    ++site.count;
-    site.ticks += ticks;
-    return number;
+  __attribute__((noinline)) uint32_t count(const Caller& from, core::mpi_call call, const Path& path, uint64_t ticks) noexcept {
+    if (__builtin_expect(path.knows_path(), 1)) {
+      const core::stable_key key = path.path();
+      const uint32_t number = slots_[first_slot(from, key)];
+      call_site& site = sites_[number];
+      if (__builtin_expect(is_first(site, from, call, key) && from.read(site.slot) == site.caller, 1)) {
+        count_at(site, ticks);
+        return number;
+      }
+    }
+    return count_behind(from, call, path, ticks);
   }
 
   /// For a copy of the table of a process that is gone: reads its sites where `memory` has them from now on; all that
@@ -3565,8 +3570,31 @@ class call_site_table {
   static uint32_t first_slot(uint64_t what) noexcept {
     return static_cast<uint32_t>((what * 0x9e3779b97f4a7c15u) >> 40) & (slot_count - 1);
   }
+  template <class Caller>
+  static __attribute__((always_inline)) uint32_t first_slot(const Caller& from, core::stable_key key) noexcept {
+    return first_slot(reinterpret_cast<uintptr_t>(from.address) ^ key);
+  }
   static uint32_t first_slot(uint32_t first, const void* caller) noexcept {
     return first_slot(reinterpret_cast<uintptr_t>(caller) ^ (uint64_t(first) << 40));
+  }
+
+  template <class Caller>
+  static __attribute__((always_inline)) bool is_first(const call_site& site, const Caller& from, core::mpi_call call,
+                                                      core::stable_key key) noexcept {
+    return site.address == from.address && site.path == key && site.call == call;
+  }
+  static __attribute__((always_inline)) void count_at(call_site& site, uint64_t ticks) noexcept {
+    __atomic_store_n(&site.count, site.count + 1, __ATOMIC_RELAXED);  // else g++ first puts one and ticks together in a vector
+    site.ticks += ticks;
+  }
+
+  // Out of line, and the last thing that `count` does, so that it needs no registers of its caller.
+  template <class Caller, class Path>
+  __attribute__((noinline)) uint32_t count_behind(const Caller& from, core::mpi_call call, const Path& path,
+                                                  uint64_t ticks) noexcept {
+    const uint32_t number = find_or_add(from, call, path);
+    count_at(sites_[number], ticks);
+    return number;
   }
 
   /// A site behind the site `first` by its caller; 0: there is none. Such sites come after the first one, so that the search for that
@@ -4398,7 +4426,11 @@ struct alignas(64) pending {
   bool needs_status() const noexcept { return wildcard || cancel_seen || watched; }
   /// Whether its completion stores nothing but the number of the completing call, as that of most.
   bool is_plain() const noexcept {
-    return !persistent && !needs_status() && new_comm == nullptr && region == nullptr && twin == nullptr;
+    uint32_t kinds;
+    static_assert(offsetof(pending, watched) + sizeof watched == offsetof(pending, persistent) + sizeof kinds, "four bytes");
+    __builtin_memcpy(&kinds, &persistent, sizeof kinds);
+    const uintptr_t more = reinterpret_cast<uintptr_t>(new_comm) | reinterpret_cast<uintptr_t>(region);
+    return (kinds | more | reinterpret_cast<uintptr_t>(twin)) == 0;
   }
 };
 
@@ -6111,9 +6143,9 @@ class path_recorder {
   /// Names the stack of open regions, not only the innermost: changes whenever the stack does. For this process
   /// only: site numbers differ between ranks. Not mixed, so not every bit is a hash. One load where it is known,
   /// else 1 ns for each region entered since.
-  core::stable_key path() const noexcept {
-    return __builtin_expect(head_.top->path != 0 || head_.top == frames_, 1) ? head_.top->path : find_path();
-  }
+  core::stable_key path() const noexcept { return __builtin_expect(knows_path(), 1) ? head_.top->path : find_path(); }
+  /// Whether path() is one load.
+  __attribute__((always_inline)) bool knows_path() const noexcept { return head_.top->path != 0 || head_.top == frames_; }
 
   /// Ends the segment at `now`: calls sink(const path_step&) once for each block visited or timed in it, code
   /// outside any region (block 0) left out, for its time is what the others leave. O(blocks of the segment).
@@ -7715,13 +7747,35 @@ class passed_call {
   int (*run_)(void*);
 };
 
+/// What is known of a call. Functions that are not inlined receive a copy, because a reference to the call would force all of
+/// its fields into memory.
+class past_call {
+ public:
+  thread_state& thread() const noexcept { return *thread_; }
+  state& process() const noexcept { return *thread_->process; }
+  record::location& where() const noexcept { return *thread_->location; }
+  /// Index that the next stored record will have.
+  uint32_t next_index() const noexcept { return static_cast<uint32_t>(where().syncs.size()); }
+  uint64_t begun_at() const noexcept { return begin_; }
+  uint64_t duration() const noexcept { return duration_; }
+  /// Number of its call site, once it has left.
+  uint32_t site() const noexcept { return site_; }
+
+ protected:
+  __attribute__((always_inline)) explicit past_call(thread_state* thread) noexcept : thread_(thread) {}
+
+  thread_state* thread_;
+  uint64_t begin_ = 0, duration_ = 0;
+  uint32_t site_ = 0;
+};
+
 /// One MPI call of the program while it is being recorded. False: pass it straight through (before MPI_Init,
 /// after MPI_Finalize, recording off, or made inside another MPI call: error handlers, user operations,
 /// attribute callbacks). Order of use: `begin`, the call, `leave`, then `store` once for each record. Polls: poll_call.
-class call {
+class call : public past_call {
  public:
   __attribute__((always_inline)) call(core::mpi_call what, const caller& from) noexcept
-      : thread_(recording_thread()), from_(from.address), what_(what) {
+      : past_call(recording_thread()), from_(from.address), what_(what) {
     if (__builtin_expect(thread_ == nullptr, 0)) return;
     if (__builtin_expect(thread_->open.frame != nullptr, 0)) {
       if (is_inside(thread_->open, from.frame)) {
@@ -7747,9 +7801,7 @@ class call {
   call& operator=(const call&) = delete;
 
   explicit operator bool() const noexcept { return thread_ != nullptr; }
-  thread_state& thread() const noexcept { return *thread_; }
-  state& process() const noexcept { return *thread_->process; }
-  record::location& where() const noexcept { return *thread_->location; }
+  __attribute__((always_inline)) past_call past() const noexcept { return *this; }
   /// Whether other threads may post at the same time: then ordinal and posting are under a lock.
   bool several() const noexcept { return __atomic_load_n(&process().several, __ATOMIC_RELAXED); }
 
@@ -7780,9 +7832,6 @@ class call {
     where().path.resume(now);
     site_ = thread_->sites.count(from(), what_, where().path, duration_);
   }
-
-  /// Index that the next stored record will have.
-  uint32_t next_index() const noexcept { return static_cast<uint32_t>(where().syncs.size()); }
 
   /// Makes the next record, common facts filled in; `finish` publishes it. Null if there is no memory, or if
   /// there was none before. `posting`: the ordinal taken for it, or 0.
@@ -7826,10 +7875,7 @@ class call {
     if (core::sync_record* r = store(flag::failed, 0)) finish_completed(r);
   }
 
-  uint64_t begun_at() const noexcept { return begin_; }
-  /// Number of its call site, once it has left.
-  uint32_t site() const noexcept { return site_; }
-  uint64_t duration() const noexcept { return duration_; }
+  using past_call::duration;
   void duration(uint64_t ticks) noexcept { duration_ = ticks; }
 
  protected:
@@ -7862,7 +7908,7 @@ class call {
   }
 
   // The kernel maps memory now and then: that pause is no time of the program, nor of MPI.
-  void pause_until(uint64_t now) noexcept {
+  __attribute__((always_inline)) void pause_until(uint64_t now) noexcept {
     if (__builtin_expect(now == 0, 1)) return;
     const uint64_t pause = overhead_ + (now - begin_);
     overhead_ = pause < ~uint32_t(0) ? static_cast<uint32_t>(pause) : ~uint32_t(0);
@@ -7927,14 +7973,10 @@ class call {
   }
 
  protected:
-  thread_state* thread_;
   core::sync_record* place_ = nullptr;
-  uint64_t begin_ = 0;
-  uint64_t duration_ = 0;
   uint64_t entered_ = 0;  // of a call that times itself: first instruction,
   uint64_t given_ = 0;  // and when MPI had it
   const void* const from_;
-  uint32_t site_ = 0;
   uint32_t steps_ = 0;
   uint32_t overhead_ = 0;
   const core::mpi_call what_;
@@ -10379,7 +10421,7 @@ inline message_data* message_data_of(state& process) noexcept {
 
 /// What `count` elements at `buffer` are of a registered array. False if they lie in none. About 50 ns; types that are
 /// not predefined 50 more once they are known.
-__attribute__((noinline)) inline bool find_region(call& here, const void* buffer, MPI_Count count, MPI_Datatype type,
+__attribute__((noinline)) inline bool find_region(const past_call& here, const void* buffer, MPI_Count count, MPI_Datatype type,
                                                   core::data_record& r) noexcept {
   if (count <= 0 || type == MPI_DATATYPE_NULL || buffer == MPI_IN_PLACE) return false;
   data::data_state* const arrays = data::state_of(*here.process().registry);
@@ -10444,8 +10486,8 @@ inline uint64_t bytes_received(const MPI_Status& status) noexcept {
 }
 
 /// Completes the record of a transfer and stores it. `order` is the posting; the reader makes an order of it.
-inline void leave_transfer(call& here, core::data_record r, core::data_op op, const core::sync_record& posted, uint32_t record,
-                           unsigned flags, int peer, uint64_t time) noexcept {
+inline void leave_transfer(const past_call& here, core::data_record r, core::data_op op, const core::sync_record& posted,
+                           uint32_t record, unsigned flags, int peer, uint64_t time) noexcept {
   data::data_thread* const thread = data::this_thread();
   if (thread == nullptr || posted.comm > 0xffff) return;
   r.op = op;
@@ -10463,12 +10505,13 @@ inline bool reaches_somebody(const core::sync_record& r) noexcept {
   return !r.has(flag::proc_null | flag::failed) && r.peer >= 0;
 }
 
-inline void leave_sent(call& here, const core::sync_record& r, uint32_t record, const core::data_record& region) noexcept {
+inline void leave_sent(const past_call& here, const core::sync_record& r, uint32_t record,
+                       const core::data_record& region) noexcept {
   if (reaches_somebody(r)) leave_transfer(here, region, core::data_op::send, r, record, 0, r.peer, here.begun_at());
 }
 /// `index`: of the record that completed it; `known`: false if that is lost.
-inline void leave_received(call& here, const core::sync_record& r, uint32_t index, bool known, core::data_record region,
-                           const MPI_Status* status) noexcept {
+inline void leave_received(const past_call& here, const core::sync_record& r, uint32_t index, bool known,
+                           core::data_record region, const MPI_Status* status) noexcept {
   if (!reaches_somebody(r)) return;
   if (status != nullptr) shorten(region, bytes_received(*status));
   if (region.end <= region.begin) return;
@@ -10476,13 +10519,13 @@ inline void leave_received(call& here, const core::sync_record& r, uint32_t inde
 }
 
 /// A blocking send, or one that is posted now, whose record was just finished.
-__attribute__((noinline, cold)) inline void send_data(call& here, const core::sync_record& r, const void* buffer,
+__attribute__((noinline, cold)) inline void send_data(const past_call& here, const core::sync_record& r, const void* buffer,
                                                       MPI_Count count, MPI_Datatype type) noexcept {
   core::data_record region;
   if (find_region(here, buffer, count, type, region)) leave_sent(here, r, here.next_index(), region);
 }
 /// A blocking receive whose record is number `index`.
-__attribute__((noinline, cold)) inline void receive_data(call& here, const core::sync_record& r, uint32_t index,
+__attribute__((noinline, cold)) inline void receive_data(const past_call& here, const core::sync_record& r, uint32_t index,
                                                          const void* buffer, MPI_Count count, MPI_Datatype type,
                                                          const MPI_Status* status) noexcept {
   core::data_record region;
@@ -10490,7 +10533,7 @@ __attribute__((noinline, cold)) inline void receive_data(call& here, const core:
 }
 
 /// The region of an operation that is not complete yet; null if it lies in no array. Back to `drop_region`.
-__attribute__((noinline, cold)) inline message_region* keep_region(call& here, const void* buffer, MPI_Count count,
+__attribute__((noinline, cold)) inline message_region* keep_region(const past_call& here, const void* buffer, MPI_Count count,
                                                                    MPI_Datatype type) noexcept {
   core::data_record region;
   if (!find_region(here, buffer, count, type, region)) return nullptr;
@@ -10607,7 +10650,7 @@ class data_of_collective {
   const int size;
 
   /// After the record of the call is finished.
-  data_of_collective(call& here, const core::sync_record& r, int own_rank, int ranks) noexcept
+  data_of_collective(const past_call& here, const core::sync_record& r, int own_rank, int ranks) noexcept
       : rank(own_rank), size(ranks), here_(here), r_(r), record_(here.next_index()) {}
 
   /// The part number `i`, the same to all ranks.
@@ -10695,7 +10738,7 @@ class data_of_collective {
     if (data::data_thread* const thread = data::this_thread()) thread->append(r, here_.begun_at() + here_.duration());
   }
 
-  call& here_;
+  const past_call here_;
   const core::sync_record& r_;
   const uint32_t record_;
 };
@@ -11819,7 +11862,8 @@ class any_facts {
 };
 
 /// Which registered data it moved.
-__attribute__((noinline, cold)) inline void tell_data(call& here, const core::sync_record& r, const any_facts& facts) noexcept {
+__attribute__((noinline, cold)) inline void tell_data(const past_call& here, const core::sync_record& r,
+                                                      const any_facts& facts) noexcept {
   if (r.comm == communicator_table::none || here.process().communicators[r.comm].inter ||
       here.process().communicators[r.comm].outside)
     return;
@@ -11873,7 +11917,7 @@ inline int collective(What what, caller from, Pass& pass, MPI_Comm comm, const F
   }
   if (r != nullptr) {
     here.finish();
-    if (watches_data(here)) detail::tell_data(here, *r, detail::any_facts(facts));
+    if (watches_data(here)) detail::tell_data(here.past(), *r, detail::any_facts(facts));
   }
   if (meets_all(what) && met && here.process().schedule.meet())
     detail::end_epoch(here.thread(), {here.begun_at(), here.begun_at() + here.duration(), here.site()}, false);
@@ -12381,12 +12425,12 @@ namespace mpi {
 class posting_guard {
  public:
   posting_guard(const call& here, MPI_Comm comm, bool needed) noexcept : thread_(here.thread()), needed_(needed) {
-    if (__builtin_expect(needed, 0)) lock(state::posting_lock_of(bits_of(comm)));
+    if (__builtin_expect(needed, 0)) lock(thread_, state::posting_lock_of(bits_of(comm)));
   }
   /// For operations on several communicators. `locks`: a bit for each posting lock.
   posting_guard(const call& here, uint64_t locks, bool needed) noexcept : thread_(here.thread()), needed_(needed) {
     for (uint64_t left = needed ? locks : 0; left != 0; left &= left - 1)
-      lock(static_cast<uint32_t>(__builtin_ctzll(left)));  // always in this order
+      lock(thread_, static_cast<uint32_t>(__builtin_ctzll(left)));  // always in this order
   }
   ~posting_guard() {
     if (__builtin_expect(needed_, 0)) thread_.release_posting_locks();
@@ -12408,9 +12452,9 @@ class posting_guard {
   static constexpr uint64_t patience_ns = 2000000000;
   static constexpr uint32_t most_at_once = 64;
 
-  __attribute__((noinline)) void lock(uint32_t number) noexcept {
-    thread_.process->posting_locks[number].lock.lock_or_take_over(patience_ns);
-    thread_.held |= uint64_t(1) << number;
+  __attribute__((noinline)) static void lock(thread_state& thread, uint32_t number) noexcept {
+    thread.process->posting_locks[number].lock.lock_or_take_over(patience_ns);
+    thread.held |= uint64_t(1) << number;
   }
 
   // A thread takes many ordinals at once, for each step of the common counter brings its cache line from another core. If
@@ -12647,7 +12691,7 @@ inline int send(What what, caller from, Pass& pass, const void* buffer, MPI_Coun
   if (core::sync_record* r = here.store(flags, posting)) {
     detail::describe(here, r, e, bytes_of(here.thread(), count, type));
     here.finish_completed(r);
-    if (watches_data(here)) detail::send_data(here, *r, buffer, count, type);
+    if (watches_data(here)) detail::send_data(here.past(), *r, buffer, count, type);
   }
   return code;
 }
@@ -12681,7 +12725,7 @@ inline int receive(What what, caller from, Pass& pass, void* buffer, MPI_Count c
     if (status != MPI_STATUS_IGNORE) detail::resolve(r, *status);
     here.finish_completed(r);
     if (watches_data(here) && status != MPI_STATUS_IGNORE)
-      detail::receive_data(here, *r, here.next_index() - 1, buffer, count, type, status);
+      detail::receive_data(here.past(), *r, here.next_index() - 1, buffer, count, type, status);
   }
   return code;
 }
@@ -12741,7 +12785,7 @@ inline int exchange(What what, caller from, Pass& pass, Post&& post, const void*
     sent->completion = whole;
     sent->completed_by = here.where().index;
     here.finish();
-    if (watches_data(here)) detail::send_data(here, *sent, send_buffer, send_count, send_type);
+    if (watches_data(here)) detail::send_data(here.past(), *sent, send_buffer, send_count, send_type);
   }
   core::sync_record* const received = here.store(common | flag::posts_receive, receiving);
   if (core::sync_record* const r = received) {
@@ -12757,7 +12801,7 @@ inline int exchange(What what, caller from, Pass& pass, Post&& post, const void*
     r->bytes = bytes_of(here.thread(), send_count, send_type);
     here.finish();
     if (watches_data(here) && received != nullptr && status != MPI_STATUS_IGNORE)
-      detail::receive_data(here, *received, whole, receive_buffer, receive_count, receive_type, status);
+      detail::receive_data(here.past(), *received, whole, receive_buffer, receive_count, receive_type, status);
   }
   return code;
 }
@@ -13245,7 +13289,7 @@ inline int matched_receive(What what, caller from, Pass& pass, void* buffer, MPI
     r->comm = found ? known.comm : 0;
     here.finish_completed(r);
     if (watches_data(here) && status != MPI_STATUS_IGNORE)
-      detail::receive_data(here, *r, here.next_index() - 1, buffer, count, type, status);
+      detail::receive_data(here.past(), *r, here.next_index() - 1, buffer, count, type, status);
   }
   return code;
 }
@@ -13334,8 +13378,8 @@ inline pending* add_request(call& here, MPI_Request request) noexcept {
 }
 
 /// A posting of which there is no record: its handle may have been that of another one.
-__attribute__((noinline, cold)) inline void lose_request(call& here, MPI_Request request) noexcept {
-  if (pending* const p = here.process().requests.find(bits_of(request))) request_table::close(p);
+__attribute__((noinline, cold)) inline void lose_request(state& process, MPI_Request request) noexcept {
+  if (pending* const p = process.requests.find(bits_of(request))) request_table::close(p);
 }
 
 /// The record of a posting, before MPI's request is filed. Null if it is lost.
@@ -13428,7 +13472,7 @@ inline int post(What what, caller from, Pass& pass, unsigned flags, const void* 
     pending* const entry = detail::complete_at_once(here, *request) ? nullptr : detail::add_request(here, *request);
     const bool watched = watches_data(here);
     message_region* const region = __builtin_expect(watched && entry != nullptr && (flags & flag::posts_receive) != 0, 0)
-                                       ? detail::keep_region(here, buffer, count, type)
+                                       ? detail::keep_region(here.past(), buffer, count, type)
                                        : nullptr;
     if (entry == nullptr) {
       here.finish_completed(r);
@@ -13437,9 +13481,10 @@ inline int post(What what, caller from, Pass& pass, unsigned flags, const void* 
       detail::file_request(here, entry, r, here.next_index());
       here.finish();
     }
-    if (__builtin_expect(watched && (flags & flag::posts_send) != 0, 0)) detail::send_data(here, *r, buffer, count, type);
+    if (__builtin_expect(watched && (flags & flag::posts_send) != 0, 0))
+      detail::send_data(here.past(), *r, buffer, count, type);
   } else {
-    detail::lose_request(here, *request);
+    detail::lose_request(here.process(), *request);
   }
   return code;
 }
@@ -13483,7 +13528,7 @@ __attribute__((cold)) inline int post_exchange(What what, caller from, Pass& pas
       detail::file_request(here, entry->twin, r, here.next_index());
       here.finish();
     }
-    if (watched) detail::send_data(here, *r, send_buffer, send_count, send_type);
+    if (watched) detail::send_data(here.past(), *r, send_buffer, send_count, send_type);
   }
   here.duration(duration);
   if (core::sync_record* const r = detail::store_posting(here, flag::posts_receive | overtaken, posting + 1, source,
@@ -13491,7 +13536,7 @@ __attribute__((cold)) inline int post_exchange(What what, caller from, Pass& pas
     if (entry == nullptr) {
       here.finish_completed(r);
     } else {
-      if (watched) entry->region = detail::keep_region(here, receive_buffer, receive_count, receive_type);
+      if (watched) entry->region = detail::keep_region(here.past(), receive_buffer, receive_count, receive_type);
       detail::file_request(here, entry, r, here.next_index());
       here.finish();
     }
@@ -13526,7 +13571,7 @@ inline int post_matched(What what, caller from, Pass& pass, const void* buffer, 
   r->peer = found ? known.peer : -1;
   r->tag = found ? known.tag : -1;
   r->comm = found ? known.comm : 0;
-  message_region* const region = watches_data(here) && found ? detail::keep_region(here, buffer, count, type) : nullptr;
+  message_region* const region = watches_data(here) && found ? detail::keep_region(here.past(), buffer, count, type) : nullptr;
   pending* const entry = detail::complete_at_once(here, *request) ? nullptr : detail::add_request(here, *request);
   if (entry == nullptr) {
     here.finish_completed(r);
@@ -13552,7 +13597,7 @@ inline int prepare(What what, caller from, Pass& pass, unsigned flags, const voi
   if (e.peer == MPI_PROC_NULL) flags |= flag::proc_null;
   if (e.peer == MPI_ANY_SOURCE) flags |= flag::any_source;
   if (e.tag == MPI_ANY_TAG) flags |= flag::any_tag;
-  message_region* const region = watches_data(here) ? detail::keep_region(here, buffer, count, type) : nullptr;
+  message_region* const region = watches_data(here) ? detail::keep_region(here.past(), buffer, count, type) : nullptr;
   pending* const p = detail::add_request(here, *request);
   if (p == nullptr) return code;
   p->region = region;
@@ -13613,7 +13658,7 @@ inline int start(What what, caller from, Pass& pass, int count, MPI_Request* req
     detail::file_request(here, p, r, here.next_index());
     here.finish();
     if (__builtin_expect(p->region != nullptr && !p->watched, 0))
-      detail::leave_sent(here, *r, here.next_index(), p->region->what);
+      detail::leave_sent(here.past(), *r, here.next_index(), p->region->what);
   }
   return code;
 }
@@ -14088,7 +14133,7 @@ namespace detail {
 
 /// Stores in a posting which call completed it. `index`: of the completing record; with `lost` the posting becomes its own
 /// completion.
-inline void complete_posting(call& here, const held_request& h, uint32_t index, bool lost, const MPI_Status* status,
+inline void complete_posting(const past_call& here, const held_request& h, uint32_t index, bool lost, const MPI_Status* status,
                              int code) noexcept {
   core::sync_record* const r = h.record;
   if (r != nullptr && !r->has(flag::complete)) {
@@ -14122,7 +14167,7 @@ inline void needs_no_status(const held_request& h) noexcept {
 }
 
 /// The rest of it, for the requests of which more is kept than their posting.
-__attribute__((noinline)) inline void complete_more(call& here, const held_request& h, uint32_t index, bool lost,
+__attribute__((noinline)) inline void complete_more(const past_call& here, const held_request& h, uint32_t index, bool lost,
                                                     int code) noexcept {
   state& process = here.process();
   release_status(process, h);
@@ -14146,8 +14191,8 @@ __attribute__((noinline)) inline void forget_request(state& process, const held_
 }
 
 /// The request is gone (or inactive, if it is persistent). `closed`: its entry is closed already.
-inline void finish_request(call& here, const held_request& h, bool closed, uint32_t index, bool lost, const MPI_Status* status,
-                           int code) noexcept {
+inline void finish_request(const past_call& here, const held_request& h, bool closed, uint32_t index, bool lost,
+                           const MPI_Status* status, int code) noexcept {
   complete_posting(here, h, index, lost, status, code);
   if (__builtin_expect(!h.plain, 0)) {
     complete_more(here, h, index, lost, code);
@@ -14162,10 +14207,10 @@ inline void finish_request(call& here, const held_request& h, bool closed, uint3
 }
 
 /// Whether statuses that the program ignores must be asked for after all.
-inline bool any_needs_status(call& here, int count, const MPI_Request* requests) noexcept {
-  if (__builtin_expect(__atomic_load_n(&here.process().open_wildcards, __ATOMIC_RELAXED) == 0, 1)) return false;
+inline bool any_needs_status(state& process, int count, const MPI_Request* requests) noexcept {
+  if (__builtin_expect(__atomic_load_n(&process.open_wildcards, __ATOMIC_RELAXED) == 0, 1)) return false;
   for (int i = 0; i < count; ++i) {
-    const pending* const p = here.process().requests.find(bits_of(requests[i]));
+    const pending* const p = process.requests.find(bits_of(requests[i]));
     if (p != nullptr && p->needs_status()) return true;
   }
   return false;
@@ -14180,7 +14225,7 @@ __attribute__((always_inline)) inline void hold(call& here, held_request& h, MPI
   else request_table::keep(h);
 }
 
-inline void let_go_specially(call& here, const held_request& h, bool certain, bool done, uint32_t index, bool lost,
+inline void let_go_specially(const past_call& here, const held_request& h, bool certain, bool done, uint32_t index, bool lost,
                              const MPI_Status* status, int code) noexcept {
   if (done) finish_request(here, h, certain, index, lost, status, code);
   else if (certain && (h.plain || !h.persistent)) request_table::keep(h);  // MPI_ERR_PENDING
@@ -14192,7 +14237,7 @@ __attribute__((always_inline)) inline void let_go(call& here, const held_request
                                                   bool lost, const MPI_Status* status, int code) noexcept {
   core::sync_record* const r = h.record;
   if (!certain || !done || code != MPI_SUCCESS || !h.plain || r == nullptr || lost || r->has(flag::complete))
-    return let_go_specially(here, h, certain, done, index, lost, status, code);
+    return let_go_specially(here.past(), h, certain, done, index, lost, status, code);
   r->completion = index;
   r->completed_by = here.where().index;
   r->flags = static_cast<uint16_t>(r->flags | flag::complete);
@@ -14245,7 +14290,7 @@ inline int wait_all(What what, caller from, Pass& pass, int count, MPI_Request* 
   here.begin();
   request_room room(here.thread(), count);
   if (room) {
-    if (statuses == MPI_STATUSES_IGNORE && detail::any_needs_status(here, count, requests)) statuses = room.statuses;
+    if (statuses == MPI_STATUSES_IGNORE && detail::any_needs_status(here.process(), count, requests)) statuses = room.statuses;
     for (int i = 0; i < count; ++i) detail::hold(here, room.held[i], requests[i], true);
   }
   const int code = pass();
@@ -14282,12 +14327,12 @@ class request_choice {
     if (!room_ || i < 0 || i >= count_) return;
     held_request& h = room_.held[i];
     if (!held_) h.hold(here_.process().requests.find(room_.handles[i]));
-    if (h.entry != nullptr) finish_request(here_, h, false, index, lost, status, code);
+    if (h.entry != nullptr) finish_request(here_.past(), h, false, index, lost, status, code);
     h.entry = nullptr;
   }
   /// Whether statuses that the program ignores must be asked for after all.
   bool needs_status(const MPI_Request* requests) const noexcept {
-    if (!held_ || !room_) return any_needs_status(here_, count_, requests);
+    if (!held_ || !room_) return any_needs_status(here_.process(), count_, requests);
     for (int i = 0; i < count_; ++i) {
       const held_request& h = room_.held[i];
       if (h.entry != nullptr && !h.plain && h.needs_status()) return true;
@@ -14430,7 +14475,7 @@ inline int get_status(What what, caller from, Pass& pass, MPI_Request request, c
   if (!here) return pass();
   here.ask();
   MPI_Status own;
-  if (status == MPI_STATUS_IGNORE && detail::any_needs_status(here, 1, &request)) status = &own;
+  if (status == MPI_STATUS_IGNORE && detail::any_needs_status(here.process(), 1, &request)) status = &own;
   const int code = pass();
   pending* const p = here.process().requests.find(bits_of(request));
   const bool known = p != nullptr;
@@ -14444,9 +14489,9 @@ inline int get_status(What what, caller from, Pass& pass, MPI_Request request, c
   held.hold(p);
   uint32_t index;
   const bool stored = detail::store_poll(here, 0, index);
-  detail::complete_posting(here, held, index, !stored, status != MPI_STATUS_IGNORE ? status : nullptr, code);
+  detail::complete_posting(here.past(), held, index, !stored, status != MPI_STATUS_IGNORE ? status : nullptr, code);
   if (!held.plain) {
-    detail::complete_more(here, held, index, !stored, code);
+    detail::complete_more(here.past(), held, index, !stored, code);
     detail::needs_no_status(held);
   }
   return code;
@@ -16718,7 +16763,7 @@ __attribute__((noinline, cold)) inline int make_ready(core::mpi_call what, calle
   const uint32_t index = here.next_index();
   detail::file_request(here, p, r, index);
   here.finish();
-  if (p->region != nullptr) detail::leave_sent(here, *r, index, p->region->what);
+  if (p->region != nullptr) detail::leave_sent(here.past(), *r, index, p->region->what);
   return code;
 }
 
@@ -16747,9 +16792,9 @@ __attribute__((noinline, cold)) inline int test_partition(core::mpi_call what, c
   held.hold(p);
   uint32_t index;
   const bool stored = detail::store_poll(here, 0, index);
-  detail::complete_posting(here, held, index, !stored, nullptr, code);
+  detail::complete_posting(here.past(), held, index, !stored, nullptr, code);
   if (!held.plain) {
-    detail::complete_more(here, held, index, !stored, code);
+    detail::complete_more(here.past(), held, index, !stored, code);
     detail::needs_no_status(held);
   }
   return code;

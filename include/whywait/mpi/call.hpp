@@ -43,13 +43,35 @@ class passed_call {
   int (*run_)(void*);
 };
 
+/// What is known of a call. Functions that are not inlined receive a copy, because a reference to the call would force all of
+/// its fields into memory.
+class past_call {
+ public:
+  thread_state& thread() const noexcept { return *thread_; }
+  state& process() const noexcept { return *thread_->process; }
+  record::location& where() const noexcept { return *thread_->location; }
+  /// Index that the next stored record will have.
+  uint32_t next_index() const noexcept { return static_cast<uint32_t>(where().syncs.size()); }
+  uint64_t begun_at() const noexcept { return begin_; }
+  uint64_t duration() const noexcept { return duration_; }
+  /// Number of its call site, once it has left.
+  uint32_t site() const noexcept { return site_; }
+
+ protected:
+  __attribute__((always_inline)) explicit past_call(thread_state* thread) noexcept : thread_(thread) {}
+
+  thread_state* thread_;
+  uint64_t begin_ = 0, duration_ = 0;
+  uint32_t site_ = 0;
+};
+
 /// One MPI call of the program while it is being recorded. False: pass it straight through (before MPI_Init,
 /// after MPI_Finalize, recording off, or made inside another MPI call: error handlers, user operations,
 /// attribute callbacks). Order of use: `begin`, the call, `leave`, then `store` once for each record. Polls: poll_call.
-class call {
+class call : public past_call {
  public:
   __attribute__((always_inline)) call(core::mpi_call what, const caller& from) noexcept
-      : thread_(recording_thread()), from_(from.address), what_(what) {
+      : past_call(recording_thread()), from_(from.address), what_(what) {
     if (__builtin_expect(thread_ == nullptr, 0)) return;
     if (__builtin_expect(thread_->open.frame != nullptr, 0)) {
       if (is_inside(thread_->open, from.frame)) {
@@ -75,9 +97,7 @@ class call {
   call& operator=(const call&) = delete;
 
   explicit operator bool() const noexcept { return thread_ != nullptr; }
-  thread_state& thread() const noexcept { return *thread_; }
-  state& process() const noexcept { return *thread_->process; }
-  record::location& where() const noexcept { return *thread_->location; }
+  __attribute__((always_inline)) past_call past() const noexcept { return *this; }
   /// Whether other threads may post at the same time: then ordinal and posting are under a lock.
   bool several() const noexcept { return __atomic_load_n(&process().several, __ATOMIC_RELAXED); }
 
@@ -108,9 +128,6 @@ class call {
     where().path.resume(now);
     site_ = thread_->sites.count(from(), what_, where().path, duration_);
   }
-
-  /// Index that the next stored record will have.
-  uint32_t next_index() const noexcept { return static_cast<uint32_t>(where().syncs.size()); }
 
   /// Makes the next record, common facts filled in; `finish` publishes it. Null if there is no memory, or if
   /// there was none before. `posting`: the ordinal taken for it, or 0.
@@ -154,10 +171,7 @@ class call {
     if (core::sync_record* r = store(flag::failed, 0)) finish_completed(r);
   }
 
-  uint64_t begun_at() const noexcept { return begin_; }
-  /// Number of its call site, once it has left.
-  uint32_t site() const noexcept { return site_; }
-  uint64_t duration() const noexcept { return duration_; }
+  using past_call::duration;
   void duration(uint64_t ticks) noexcept { duration_ = ticks; }
 
  protected:
@@ -190,7 +204,7 @@ class call {
   }
 
   // The kernel maps memory now and then: that pause is no time of the program, nor of MPI.
-  void pause_until(uint64_t now) noexcept {
+  __attribute__((always_inline)) void pause_until(uint64_t now) noexcept {
     if (__builtin_expect(now == 0, 1)) return;
     const uint64_t pause = overhead_ + (now - begin_);
     overhead_ = pause < ~uint32_t(0) ? static_cast<uint32_t>(pause) : ~uint32_t(0);
@@ -255,14 +269,10 @@ class call {
   }
 
  protected:
-  thread_state* thread_;
   core::sync_record* place_ = nullptr;
-  uint64_t begin_ = 0;
-  uint64_t duration_ = 0;
   uint64_t entered_ = 0;  // of a call that times itself: first instruction,
   uint64_t given_ = 0;  // and when MPI had it
   const void* const from_;
-  uint32_t site_ = 0;
   uint32_t steps_ = 0;
   uint32_t overhead_ = 0;
   const core::mpi_call what_;

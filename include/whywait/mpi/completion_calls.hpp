@@ -20,7 +20,7 @@ namespace detail {
 
 /// Stores in a posting which call completed it. `index`: of the completing record; with `lost` the posting becomes its own
 /// completion.
-inline void complete_posting(call& here, const held_request& h, uint32_t index, bool lost, const MPI_Status* status,
+inline void complete_posting(const past_call& here, const held_request& h, uint32_t index, bool lost, const MPI_Status* status,
                              int code) noexcept {
   core::sync_record* const r = h.record;
   if (r != nullptr && !r->has(flag::complete)) {
@@ -54,7 +54,7 @@ inline void needs_no_status(const held_request& h) noexcept {
 }
 
 /// The rest of it, for the requests of which more is kept than their posting.
-__attribute__((noinline)) inline void complete_more(call& here, const held_request& h, uint32_t index, bool lost,
+__attribute__((noinline)) inline void complete_more(const past_call& here, const held_request& h, uint32_t index, bool lost,
                                                     int code) noexcept {
   state& process = here.process();
   release_status(process, h);
@@ -78,8 +78,8 @@ __attribute__((noinline)) inline void forget_request(state& process, const held_
 }
 
 /// The request is gone (or inactive, if it is persistent). `closed`: its entry is closed already.
-inline void finish_request(call& here, const held_request& h, bool closed, uint32_t index, bool lost, const MPI_Status* status,
-                           int code) noexcept {
+inline void finish_request(const past_call& here, const held_request& h, bool closed, uint32_t index, bool lost,
+                           const MPI_Status* status, int code) noexcept {
   complete_posting(here, h, index, lost, status, code);
   if (__builtin_expect(!h.plain, 0)) {
     complete_more(here, h, index, lost, code);
@@ -94,10 +94,10 @@ inline void finish_request(call& here, const held_request& h, bool closed, uint3
 }
 
 /// Whether statuses that the program ignores must be asked for after all.
-inline bool any_needs_status(call& here, int count, const MPI_Request* requests) noexcept {
-  if (__builtin_expect(__atomic_load_n(&here.process().open_wildcards, __ATOMIC_RELAXED) == 0, 1)) return false;
+inline bool any_needs_status(state& process, int count, const MPI_Request* requests) noexcept {
+  if (__builtin_expect(__atomic_load_n(&process.open_wildcards, __ATOMIC_RELAXED) == 0, 1)) return false;
   for (int i = 0; i < count; ++i) {
-    const pending* const p = here.process().requests.find(bits_of(requests[i]));
+    const pending* const p = process.requests.find(bits_of(requests[i]));
     if (p != nullptr && p->needs_status()) return true;
   }
   return false;
@@ -112,7 +112,7 @@ __attribute__((always_inline)) inline void hold(call& here, held_request& h, MPI
   else request_table::keep(h);
 }
 
-inline void let_go_specially(call& here, const held_request& h, bool certain, bool done, uint32_t index, bool lost,
+inline void let_go_specially(const past_call& here, const held_request& h, bool certain, bool done, uint32_t index, bool lost,
                              const MPI_Status* status, int code) noexcept {
   if (done) finish_request(here, h, certain, index, lost, status, code);
   else if (certain && (h.plain || !h.persistent)) request_table::keep(h);  // MPI_ERR_PENDING
@@ -124,7 +124,7 @@ __attribute__((always_inline)) inline void let_go(call& here, const held_request
                                                   bool lost, const MPI_Status* status, int code) noexcept {
   core::sync_record* const r = h.record;
   if (!certain || !done || code != MPI_SUCCESS || !h.plain || r == nullptr || lost || r->has(flag::complete))
-    return let_go_specially(here, h, certain, done, index, lost, status, code);
+    return let_go_specially(here.past(), h, certain, done, index, lost, status, code);
   r->completion = index;
   r->completed_by = here.where().index;
   r->flags = static_cast<uint16_t>(r->flags | flag::complete);
@@ -177,7 +177,7 @@ inline int wait_all(What what, caller from, Pass& pass, int count, MPI_Request* 
   here.begin();
   request_room room(here.thread(), count);
   if (room) {
-    if (statuses == MPI_STATUSES_IGNORE && detail::any_needs_status(here, count, requests)) statuses = room.statuses;
+    if (statuses == MPI_STATUSES_IGNORE && detail::any_needs_status(here.process(), count, requests)) statuses = room.statuses;
     for (int i = 0; i < count; ++i) detail::hold(here, room.held[i], requests[i], true);
   }
   const int code = pass();
@@ -214,12 +214,12 @@ class request_choice {
     if (!room_ || i < 0 || i >= count_) return;
     held_request& h = room_.held[i];
     if (!held_) h.hold(here_.process().requests.find(room_.handles[i]));
-    if (h.entry != nullptr) finish_request(here_, h, false, index, lost, status, code);
+    if (h.entry != nullptr) finish_request(here_.past(), h, false, index, lost, status, code);
     h.entry = nullptr;
   }
   /// Whether statuses that the program ignores must be asked for after all.
   bool needs_status(const MPI_Request* requests) const noexcept {
-    if (!held_ || !room_) return any_needs_status(here_, count_, requests);
+    if (!held_ || !room_) return any_needs_status(here_.process(), count_, requests);
     for (int i = 0; i < count_; ++i) {
       const held_request& h = room_.held[i];
       if (h.entry != nullptr && !h.plain && h.needs_status()) return true;
@@ -362,7 +362,7 @@ inline int get_status(What what, caller from, Pass& pass, MPI_Request request, c
   if (!here) return pass();
   here.ask();
   MPI_Status own;
-  if (status == MPI_STATUS_IGNORE && detail::any_needs_status(here, 1, &request)) status = &own;
+  if (status == MPI_STATUS_IGNORE && detail::any_needs_status(here.process(), 1, &request)) status = &own;
   const int code = pass();
   pending* const p = here.process().requests.find(bits_of(request));
   const bool known = p != nullptr;
@@ -376,9 +376,9 @@ inline int get_status(What what, caller from, Pass& pass, MPI_Request request, c
   held.hold(p);
   uint32_t index;
   const bool stored = detail::store_poll(here, 0, index);
-  detail::complete_posting(here, held, index, !stored, status != MPI_STATUS_IGNORE ? status : nullptr, code);
+  detail::complete_posting(here.past(), held, index, !stored, status != MPI_STATUS_IGNORE ? status : nullptr, code);
   if (!held.plain) {
-    detail::complete_more(here, held, index, !stored, code);
+    detail::complete_more(here.past(), held, index, !stored, code);
     detail::needs_no_status(held);
   }
   return code;

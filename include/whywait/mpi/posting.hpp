@@ -32,8 +32,8 @@ inline pending* add_request(call& here, MPI_Request request) noexcept {
 }
 
 /// A posting of which there is no record: its handle may have been that of another one.
-__attribute__((noinline, cold)) inline void lose_request(call& here, MPI_Request request) noexcept {
-  if (pending* const p = here.process().requests.find(bits_of(request))) request_table::close(p);
+__attribute__((noinline, cold)) inline void lose_request(state& process, MPI_Request request) noexcept {
+  if (pending* const p = process.requests.find(bits_of(request))) request_table::close(p);
 }
 
 /// The record of a posting, before MPI's request is filed. Null if it is lost.
@@ -126,7 +126,7 @@ inline int post(What what, caller from, Pass& pass, unsigned flags, const void* 
     pending* const entry = detail::complete_at_once(here, *request) ? nullptr : detail::add_request(here, *request);
     const bool watched = watches_data(here);
     message_region* const region = __builtin_expect(watched && entry != nullptr && (flags & flag::posts_receive) != 0, 0)
-                                       ? detail::keep_region(here, buffer, count, type)
+                                       ? detail::keep_region(here.past(), buffer, count, type)
                                        : nullptr;
     if (entry == nullptr) {
       here.finish_completed(r);
@@ -135,9 +135,10 @@ inline int post(What what, caller from, Pass& pass, unsigned flags, const void* 
       detail::file_request(here, entry, r, here.next_index());
       here.finish();
     }
-    if (__builtin_expect(watched && (flags & flag::posts_send) != 0, 0)) detail::send_data(here, *r, buffer, count, type);
+    if (__builtin_expect(watched && (flags & flag::posts_send) != 0, 0))
+      detail::send_data(here.past(), *r, buffer, count, type);
   } else {
-    detail::lose_request(here, *request);
+    detail::lose_request(here.process(), *request);
   }
   return code;
 }
@@ -181,7 +182,7 @@ __attribute__((cold)) inline int post_exchange(What what, caller from, Pass& pas
       detail::file_request(here, entry->twin, r, here.next_index());
       here.finish();
     }
-    if (watched) detail::send_data(here, *r, send_buffer, send_count, send_type);
+    if (watched) detail::send_data(here.past(), *r, send_buffer, send_count, send_type);
   }
   here.duration(duration);
   if (core::sync_record* const r = detail::store_posting(here, flag::posts_receive | overtaken, posting + 1, source,
@@ -189,7 +190,7 @@ __attribute__((cold)) inline int post_exchange(What what, caller from, Pass& pas
     if (entry == nullptr) {
       here.finish_completed(r);
     } else {
-      if (watched) entry->region = detail::keep_region(here, receive_buffer, receive_count, receive_type);
+      if (watched) entry->region = detail::keep_region(here.past(), receive_buffer, receive_count, receive_type);
       detail::file_request(here, entry, r, here.next_index());
       here.finish();
     }
@@ -224,7 +225,7 @@ inline int post_matched(What what, caller from, Pass& pass, const void* buffer, 
   r->peer = found ? known.peer : -1;
   r->tag = found ? known.tag : -1;
   r->comm = found ? known.comm : 0;
-  message_region* const region = watches_data(here) && found ? detail::keep_region(here, buffer, count, type) : nullptr;
+  message_region* const region = watches_data(here) && found ? detail::keep_region(here.past(), buffer, count, type) : nullptr;
   pending* const entry = detail::complete_at_once(here, *request) ? nullptr : detail::add_request(here, *request);
   if (entry == nullptr) {
     here.finish_completed(r);
@@ -250,7 +251,7 @@ inline int prepare(What what, caller from, Pass& pass, unsigned flags, const voi
   if (e.peer == MPI_PROC_NULL) flags |= flag::proc_null;
   if (e.peer == MPI_ANY_SOURCE) flags |= flag::any_source;
   if (e.tag == MPI_ANY_TAG) flags |= flag::any_tag;
-  message_region* const region = watches_data(here) ? detail::keep_region(here, buffer, count, type) : nullptr;
+  message_region* const region = watches_data(here) ? detail::keep_region(here.past(), buffer, count, type) : nullptr;
   pending* const p = detail::add_request(here, *request);
   if (p == nullptr) return code;
   p->region = region;
@@ -311,7 +312,7 @@ inline int start(What what, caller from, Pass& pass, int count, MPI_Request* req
     detail::file_request(here, p, r, here.next_index());
     here.finish();
     if (__builtin_expect(p->region != nullptr && !p->watched, 0))
-      detail::leave_sent(here, *r, here.next_index(), p->region->what);
+      detail::leave_sent(here.past(), *r, here.next_index(), p->region->what);
   }
   return code;
 }

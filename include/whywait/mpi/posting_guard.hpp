@@ -16,12 +16,12 @@ namespace mpi {
 class posting_guard {
  public:
   posting_guard(const call& here, MPI_Comm comm, bool needed) noexcept : thread_(here.thread()), needed_(needed) {
-    if (__builtin_expect(needed, 0)) lock(state::posting_lock_of(bits_of(comm)));
+    if (__builtin_expect(needed, 0)) lock(thread_, state::posting_lock_of(bits_of(comm)));
   }
   /// For operations on several communicators. `locks`: a bit for each posting lock.
   posting_guard(const call& here, uint64_t locks, bool needed) noexcept : thread_(here.thread()), needed_(needed) {
     for (uint64_t left = needed ? locks : 0; left != 0; left &= left - 1)
-      lock(static_cast<uint32_t>(__builtin_ctzll(left)));  // always in this order
+      lock(thread_, static_cast<uint32_t>(__builtin_ctzll(left)));  // always in this order
   }
   ~posting_guard() {
     if (__builtin_expect(needed_, 0)) thread_.release_posting_locks();
@@ -43,9 +43,9 @@ class posting_guard {
   static constexpr uint64_t patience_ns = 2000000000;
   static constexpr uint32_t most_at_once = 64;
 
-  __attribute__((noinline)) void lock(uint32_t number) noexcept {
-    thread_.process->posting_locks[number].lock.lock_or_take_over(patience_ns);
-    thread_.held |= uint64_t(1) << number;
+  __attribute__((noinline)) static void lock(thread_state& thread, uint32_t number) noexcept {
+    thread.process->posting_locks[number].lock.lock_or_take_over(patience_ns);
+    thread.held |= uint64_t(1) << number;
   }
 
   // A thread takes many ordinals at once, for each step of the common counter brings its cache line from another core. If

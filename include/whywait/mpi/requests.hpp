@@ -48,7 +48,11 @@ struct alignas(64) pending {
   bool needs_status() const noexcept { return wildcard || cancel_seen || watched; }
   /// Whether its completion stores nothing but the number of the completing call, as that of most.
   bool is_plain() const noexcept {
-    return !persistent && !needs_status() && new_comm == nullptr && region == nullptr && twin == nullptr;
+    uint32_t kinds;
+    static_assert(offsetof(pending, watched) + sizeof watched == offsetof(pending, persistent) + sizeof kinds, "four bytes");
+    __builtin_memcpy(&kinds, &persistent, sizeof kinds);
+    const uintptr_t more = reinterpret_cast<uintptr_t>(new_comm) | reinterpret_cast<uintptr_t>(region);
+    return (kinds | more | reinterpret_cast<uintptr_t>(twin)) == 0;
   }
 };
 

@@ -91,12 +91,12 @@ class call_site_table {
   template <class Caller, class Path>
   uint32_t find_or_add(const Caller& from, core::mpi_call call, const Path& path) noexcept {
     const core::stable_key key = path.path();
-    uint32_t slot = first_slot(reinterpret_cast<uintptr_t>(from.address) ^ key);
+    uint32_t slot = first_slot(from, key);
     for (;; slot = (slot + 1) & (slot_count - 1)) {
       const uint32_t number = slots_[slot];
       if (number == 0) return add_first(slot, from, call, path);
       const call_site& first = sites_[number];
-      if (first.address != from.address || first.path != key || first.call != call) continue;
+      if (!is_first(first, from, call, key)) continue;
       const void* const caller = from.read(first.slot);
       if (caller == first.caller) return number;
       const uint32_t other = find_other(number, 0, caller);
@@ -130,12 +130,17 @@ class call_site_table {
 
   /// Counts a call that took `ticks` at its site, and returns the site's number.
   template <class Caller, class Path>
-  uint32_t count(const Caller& from, core::mpi_call call, const Path& path, uint64_t ticks) noexcept {
-    const uint32_t number = find_or_add(from, call, path);
-    call_site& site = sites_[number];
-    ++site.count;
-    site.ticks += ticks;
-    return number;
+  __attribute__((noinline)) uint32_t count(const Caller& from, core::mpi_call call, const Path& path, uint64_t ticks) noexcept {
+    if (__builtin_expect(path.knows_path(), 1)) {
+      const core::stable_key key = path.path();
+      const uint32_t number = slots_[first_slot(from, key)];
+      call_site& site = sites_[number];
+      if (__builtin_expect(is_first(site, from, call, key) && from.read(site.slot) == site.caller, 1)) {
+        count_at(site, ticks);
+        return number;
+      }
+    }
+    return count_behind(from, call, path, ticks);
   }
 
   /// For a copy of the table of a process that is gone: reads its sites where `memory` has them from now on; all that
@@ -185,8 +190,31 @@ class call_site_table {
   static uint32_t first_slot(uint64_t what) noexcept {
     return static_cast<uint32_t>((what * 0x9e3779b97f4a7c15u) >> 40) & (slot_count - 1);
   }
+  template <class Caller>
+  static __attribute__((always_inline)) uint32_t first_slot(const Caller& from, core::stable_key key) noexcept {
+    return first_slot(reinterpret_cast<uintptr_t>(from.address) ^ key);
+  }
   static uint32_t first_slot(uint32_t first, const void* caller) noexcept {
     return first_slot(reinterpret_cast<uintptr_t>(caller) ^ (uint64_t(first) << 40));
+  }
+
+  template <class Caller>
+  static __attribute__((always_inline)) bool is_first(const call_site& site, const Caller& from, core::mpi_call call,
+                                                      core::stable_key key) noexcept {
+    return site.address == from.address && site.path == key && site.call == call;
+  }
+  static __attribute__((always_inline)) void count_at(call_site& site, uint64_t ticks) noexcept {
+    __atomic_store_n(&site.count, site.count + 1, __ATOMIC_RELAXED);  // else g++ first puts one and ticks together in a vector
+    site.ticks += ticks;
+  }
+
+  // Out of line, and the last thing that `count` does, so that it needs no registers of its caller.
+  template <class Caller, class Path>
+  __attribute__((noinline)) uint32_t count_behind(const Caller& from, core::mpi_call call, const Path& path,
+                                                  uint64_t ticks) noexcept {
+    const uint32_t number = find_or_add(from, call, path);
+    count_at(sites_[number], ticks);
+    return number;
   }
 
   /// A site behind the site `first` by its caller; 0: there is none. Such sites come after the first one, so that the search for that

@@ -145,9 +145,9 @@ class path_recorder {
   /// Names the stack of open regions, not only the innermost: changes whenever the stack does. For this process
   /// only: site numbers differ between ranks. Not mixed, so not every bit is a hash. One load where it is known,
   /// else 1 ns for each region entered since.
-  core::stable_key path() const noexcept {
-    return __builtin_expect(head_.top->path != 0 || head_.top == frames_, 1) ? head_.top->path : find_path();
-  }
+  core::stable_key path() const noexcept { return __builtin_expect(knows_path(), 1) ? head_.top->path : find_path(); }
+  /// Whether path() is one load.
+  __attribute__((always_inline)) bool knows_path() const noexcept { return head_.top->path != 0 || head_.top == frames_; }
 
   /// Ends the segment at `now`: calls sink(const path_step&) once for each block visited or timed in it, code
   /// outside any region (block 0) left out, for its time is what the others leave. O(blocks of the segment).

@@ -18,6 +18,7 @@ struct fake_path {
     for (std::uint32_t region : open) key = whywait::core::combine(key, region);
     return key;
   }
+  bool knows_path() const { return open.size() % 2 == 0; }  // without: another way to the same site
   std::uint32_t depth() const { return static_cast<std::uint32_t>(open.size()); }
   std::uint32_t open_region(std::uint32_t level) const { return open[level]; }
 };

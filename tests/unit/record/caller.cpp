@@ -20,6 +20,7 @@ namespace {
 
 struct no_regions {
   std::uint64_t path() const { return 1; }
+  bool knows_path() const { return true; }
   std::uint32_t depth() const { return 0; }
   std::uint32_t open_region(std::uint32_t) const { return 0; }
 };
