@@ -22443,28 +22443,34 @@ class balanced_time {
   // Finds how many visits a location has made at the end of each part.
   void limit_parts(const explain::rank_history& rank, std::size_t location, const clock_plan& plan,
                    const base::pod_vector<std::uint32_t>& numbers, const joined_code& joined) {
-    const std::size_t count = courses_.size();
+    constexpr std::size_t parts = balance_course::parts;
+    const std::size_t count = courses_.size(), first = limits_.size();
+    limits_.resize(first + count * parts, INT64_MAX);
     const bool divided = explain::location_steps::meets_all(rank, rank.locations[location]);
-    base::pod_vector<std::int64_t> visits(count, 0);  // by stretch and block
+    std::size_t stretches = 1;
+    const auto& records = rank.locations[location].records;
+    for (std::size_t i = 0; divided && i != records.size(); ++i)
+      stretches += explain::location_steps::of_all(rank, records[i]) ? 1 : 0;
+    base::pod_vector<std::int64_t> before(count, 0), visits(count, 0);  // by block: before the stretch, and in it
+    std::size_t stretch = 0, part = 1;
+    const auto end_stretch = [&] {
+      for (++stretch; part != parts && part * stretches < stretch * parts; ++part) {
+        const auto rest = static_cast<std::int64_t>(part * stretches - (stretch - 1) * parts);  // of `parts`, into the stretch
+        for (std::size_t q = 0; q != count; ++q)
+          limits_[first + q * parts + part - 1] = before[q] + visits[q] * rest / static_cast<std::int64_t>(parts);
+      }
+      for (std::size_t q = 0; q != count; ++q) {
+        before[q] += visits[q];
+        visits[q] = 0;
+      }
+    };
     walk(
         rank, location, plan, numbers, joined,
         [&](bool of_all) {
-          if (of_all && divided) visits.resize(visits.size() + count, 0);
+          if (of_all && divided) end_stretch();
         },
-        [&](std::size_t q, core::stable_key, std::int64_t more, std::int64_t) { visits[visits.size() - count + q] += more; });
-    const std::size_t stretches = visits.size() / std::max<std::size_t>(count, 1);
-    for (std::size_t q = 0; q != count; ++q) {
-      std::int64_t sum = 0;
-      std::size_t stretch = 0;
-      for (std::size_t p = 1; p <= balance_course::parts; ++p) {
-        for (; (stretch + 1) * balance_course::parts <= p * stretches; ++stretch) sum += visits[stretch * count + q];
-        const std::size_t rest = p * stretches - stretch * balance_course::parts;  // of `parts`, into the stretch
-        const std::int64_t part = rest == 0 ? 0
-                                            : visits[stretch * count + q] * static_cast<std::int64_t>(rest) /
-                                                  static_cast<std::int64_t>(balance_course::parts);
-        limits_.push_back(p == balance_course::parts ? INT64_MAX : sum + part);
-      }
-    }
+        [&](std::size_t q, core::stable_key, std::int64_t more, std::int64_t) { visits[q] += more; });
+    end_stretch();
   }
 
   static std::size_t part_of(part_position& at, std::size_t q, std::int64_t visits) noexcept {
@@ -25246,9 +25252,9 @@ inline namespace v0 {
 namespace clocks {
 
 /// What one location itself did in each block between two instants, without waiting. Instants are beginnings of calls
-/// and ends of waits. Memory: 16 bytes per record, 8 per record and block in it; after the first query of more than 64
-/// parts also one profile per 64 parts. A query costs O(parts in the interval), or O(blocks + 64) if that is less. Not
-/// thread safe.
+/// and ends of waits, in the records that are kept. Memory: 16 bytes per record that is kept, 8 per block between two of them;
+/// after the first query of more than 64 parts also one profile per 64 parts. A query costs O(parts in the interval), or
+/// O(blocks + 64) if that is less. Not thread safe.
 class own_time {
  public:
   struct part {
@@ -25276,6 +25282,7 @@ class own_time {
       core::stable_key first, second;  ///< of unmarked code: the calls around it
       std::int64_t visits;             ///< of unmarked code
       std::int64_t polls_ns;           ///< between two polls, where the rank may wait
+      std::uint32_t part;              ///< its last one
     };
     // A recently used block: a step, a call or the code between two calls.
     struct recent {
@@ -25303,7 +25310,7 @@ class own_time {
       seen& s = known_[at];
       if (s.location != location_) {
         s = {location_, static_cast<std::uint32_t>(here_.size())};
-        here_.push_back({block, s.number, 0, 0, 0, 0, 0});
+        here_.push_back({block, s.number, 0, 0, 0, 0, 0, 0});
       }
       return s.number;
     }
@@ -25326,17 +25333,23 @@ class own_time {
     parts_.reserve(2 * here.records.size() + here.steps.size());
   }
 
-  /// Enters what was computed before the next record, at which `walk` stands.
-  void begin(const core::sync_record& r, const explain::location_walk& walk, room& known) {
-    compute(r.steps, walk.begin_ns(), explain::code_end_site(*here_, instants_.size(), code_end_), known);
+  /// Enters what was computed before the next record, at which `walk` stands. `keep`: instants of the record will be asked for.
+  /// Returns its number among the records that are kept.
+  std::uint32_t begin(const core::sync_record& r, const explain::location_walk& walk, bool keep, room& known) {
+    compute(r.steps, walk.begin_ns(), explain::code_end_site(*here_, record_, code_end_), known);
+    ++record_;
+    kept_now_ = keep;
     call_ = r.site + 1;
     if (!core::divides_no_code(r)) site_ = call_;
     left_ns_ = walk.leave_ns();
-    const auto at = static_cast<std::uint32_t>(parts_.size());
+    const std::uint32_t kept = static_cast<std::uint32_t>(instants_.size());
+    if (!keep) return kept;
+    const std::uint32_t at = first_ = static_cast<std::uint32_t>(parts_.size());
     const std::int64_t lasted_ns = walk.leave_ns() - walk.begin_ns();
     const bool is_long = lasted_ns >= std::int64_t{instant::too_long};
-    if (is_long) long_calls_.push_back({static_cast<std::uint32_t>(instants_.size()), at, walk.leave_ns()});
+    if (is_long) long_calls_.push_back({kept, at, walk.leave_ns()});
     instants_.push_back({walk.begin_ns(), is_long ? instant::too_long : static_cast<std::uint32_t>(lasted_ns), at});
+    return kept;
   }
   /// Enters the rest of the record. `go_ns`: the end of blocking. `unexplained_ns`: the part of blocking that no path
   /// explains, which counts as spent.
@@ -25346,8 +25359,10 @@ class own_time {
     known.here_[call].spent_ns += unexplained_ns;
     if (left_ns_ <= go_ns) return;
     add(call, left_ns_ - go_ns, known);
+    if (!kept_now_) return;
+    const std::uint32_t done = first_ = static_cast<std::uint32_t>(parts_.size());
     instant& here = instants_.back();
-    if (here.lasted == instant::too_long) long_calls_.back().done = static_cast<std::uint32_t>(parts_.size());
+    if (here.lasted == instant::too_long) long_calls_.back().done = done;
     else here.lasted |= instant::has_part;
   }
   /// Enters the last steps and numbers the blocks in the order of their keys. Writes the time of each block to `spent`,
@@ -25373,10 +25388,10 @@ class own_time {
   /// The keys of the block numbers, ascending.
   const base::pod_vector<core::stable_key>& blocks() const noexcept { return blocks_; }
 
-  /// The number of parts that were done when this record began.
-  std::uint32_t part_of(std::size_t record) const noexcept { return instants_[record].at; }
-  /// The number of parts that were done at an instant. `near`: a record near it, usually soon after, where the search
-  /// begins.
+  /// The number of parts that were done when the record number `kept` of those that are kept began.
+  std::uint32_t part_of(std::size_t kept) const noexcept { return instants_[kept].at; }
+  /// The number of parts that were done at an instant. `near`: the number of a kept record near it, usually soon after, where the
+  /// search begins.
   std::uint32_t part_at(std::int64_t time_ns, std::size_t near) const noexcept {
     std::size_t first = near, last = instants_.size();
     if (instants_[near].begin_ns > time_ns) {
@@ -25394,7 +25409,7 @@ class own_time {
     const std::uint32_t lasted = i.lasted & ~instant::has_part;
     if (lasted == instant::too_long) {
       const long_call& c = *std::lower_bound(long_calls_.begin(), long_calls_.end(), &i - instants_.begin(),
-                                             [](const long_call& x, std::ptrdiff_t record) { return x.record < record; });
+                                             [](const long_call& x, std::ptrdiff_t kept) { return x.kept < kept; });
       return time_ns >= c.leave_ns ? c.done : i.at;
     }
     return i.at + (time_ns - i.begin_ns >= std::int64_t{lasted} ? i.lasted >> 31 : 0);
@@ -25439,16 +25454,16 @@ class own_time {
   struct piece {
     std::uint32_t block, ns;
   };
-  // A record. `at`: the number of parts that were done when it began. Short calls have at most one part.
+  // A record that is kept. `at`: the number of parts that were done when it began. Short calls have at most one part.
   struct instant {
     static constexpr std::uint32_t has_part = 0x80000000u, too_long = ~has_part;
     std::int64_t begin_ns;
     std::uint32_t lasted;  ///< ns, and has_part; or too_long: see long_calls_
     std::uint32_t at;
   };
-  // A call of more than two seconds. `done`: the number of parts that were done when it left.
+  // A kept call of more than two seconds. `done`: the number of parts that were done when it left.
   struct long_call {
-    std::uint32_t record, done;
+    std::uint32_t kept, done;
     std::int64_t leave_ns;
   };
 
@@ -25471,13 +25486,22 @@ class own_time {
     room::name& name = known.here_[block];
     name.first = first;
     name.second = second;
-    if (room_ns == whole_ns && explain::is_between_polls(*here_, instants_.size())) name.polls_ns += room_ns;
+    if (room_ns == whole_ns && explain::is_between_polls(*here_, record_)) name.polls_ns += room_ns;
     ++name.visits;
   }
 
   void add(std::uint32_t block, std::int64_t ns, room& known) {
-    known.here_[block].spent_ns += ns;
+    room::name& name = known.here_[block];
+    name.spent_ns += ns;
+    if (name.part >= first_ && name.part < parts_.size() && parts_[name.part].block == block) {
+      piece& last = parts_[name.part];
+      ns += last.ns;
+      last.ns = static_cast<std::uint32_t>(std::min<std::int64_t>(ns, 0xffffffff));
+      ns -= last.ns;
+      if (ns == 0) return;
+    }
     for (; ns > 0xffffffff; ns -= 0xffffffff) parts_.push_back({block, 0xffffffffu});  // parts above 4.3 s are rare
+    name.part = static_cast<std::uint32_t>(parts_.size());
     parts_.push_back({block, static_cast<std::uint32_t>(ns)});
   }
 
@@ -25506,11 +25530,13 @@ class own_time {
   const explain::rank_history* rank_;
   const explain::location_history* here_;
   base::pod_vector<instant> instants_;
-  base::pod_vector<long_call> long_calls_;  ///< by record
+  base::pod_vector<long_call> long_calls_;  ///< ascending
   base::pod_vector<piece> parts_;
   base::pod_vector<core::stable_key> blocks_;
   base::pod_vector<std::int64_t> kept_;  ///< sums of the first 0, 64, 128 ... parts
-  std::uint64_t steps_ = 0;  ///< while records are added: number of steps entered
+  std::uint64_t record_ = 0, steps_ = 0;  ///< while records are added: number of records and steps entered
+  std::uint32_t first_ = 0;  ///< the first part since the last instant that is kept
+  bool kept_now_ = false;  ///< the current record is kept
   std::uint32_t site_ = 0;  ///< 1 + the site after which the code at hand began; 0: none
   std::uint32_t call_ = 0;  ///< 1 + the site of the current record
   std::uint64_t code_end_ = 0;  ///< see explain::code_end_site
@@ -25684,6 +25710,9 @@ namespace clocks {
 /// beginning of a record a rank waits for the costs of all waits for that instant. Free of deadlock as the forward pass
 /// is, with time reversed. O(records + waits * (blocks + 16 records)). Memory: own_time, 56 bytes per wait and 32 per
 /// record that others waited for.
+///
+/// Instants are those at which two locations were aligned: in records that took over a path and in records that others waited
+/// for. A rank with one location keeps no others.
 class cost_pass {
  public:
   cost_pass(const explain::rank_history& rank, cost_scratch& scratch) : rank_(&rank), scratch_(&scratch) {
@@ -25708,9 +25737,12 @@ class cost_pass {
     for (std::uint32_t i = 0; i != here.records.size(); ++i) {
       const core::sync_record& r = here.records[i];
       walk.step(r);
-      l.time.begin(r, walk, room);
+      bool keep = rank_->locations.size() != 1 || (s != services.size() && services[s].record == i);
+      for (std::size_t next = a; next != arrivals.size() && arrivals[next].record == i; ++next)
+        keep = keep || arrivals[next].has(explain::arrival_flag::adopt | explain::arrival_flag::violation);
+      const std::uint32_t kept = l.time.begin(r, walk, keep, room);
       for (; s != services.size() && services[s].record == i; ++s) {
-        if (l.expected.empty() || l.expected.back().record != i) l.expected.push_back({i, 0, 0, none, 0, 0, 0});
+        if (l.expected.empty() || l.expected.back().record != i) l.expected.push_back({i, 0, 0, none, 0, 0, kept});
         ++l.expected.back().count;
         std::int64_t& latest = aligned.at(partner(services[s].rank, services[s].location));
         l.expected.back().since_ns = latest;
@@ -25736,6 +25768,7 @@ class cost_pass {
           latest = w.need_ns;
           k.counted = !w.has(explain::arrival_flag::paused);
           k.record = i;
+          k.kept = kept;
           k.causer_record = w.causer_record;
           k.causer_rank = w.causer_rank;
           k.causer_location = w.causer_location;
@@ -25756,11 +25789,8 @@ class cost_pass {
     base::pod_vector<explain::block_time> own(*scratch_->memory);
     l.time.seal(what.startup_ns, room, own, pieces);
     // Looks up the parts now, while the records are in the cache.
-    for (wait& k : l.waits) k.from = l.time.part_at(k.since_ns, k.record);
-    for (served& t : l.expected) {
-      t.from = l.time.part_at(t.since_ns, t.record);
-      t.to = l.time.part_of(t.record);
-    }
+    for (wait& k : l.waits) k.from = l.time.part_at(k.since_ns, k.kept);
+    for (served& t : l.expected) t.from = l.time.part_at(t.since_ns, t.kept);
     l.costs.reserve(l.time.blocks().size());
     l.costs.resize(l.time.blocks().size());
     l.left = l.waits.size();
@@ -25839,15 +25869,16 @@ class cost_pass {
     std::uint32_t record, causer_record;
     std::int32_t causer_rank;
     std::uint32_t from = 0;  ///< the first part of the own time since `since_ns`
+    std::uint32_t kept;      ///< the record, by number in own_time
     std::uint16_t causer_location;
     bool counted = true;  ///< otherwise it only passes on what it received
   };
   // A record that others waited for: `count` messages are expected, `received` have arrived, the last of them is
-  // `first`. `since_ns` and the parts since then are those of most of the waits.
+  // `first`. `since_ns` and the first part since then are those of most of the waits. `kept`: the record, by number in own_time.
   struct served {
     std::uint32_t record, count, received, first;
     std::int64_t since_ns;
-    std::uint32_t from, to;
+    std::uint32_t from, kept;
   };
   struct cost {
     double short_ns = 0, long_ns = 0;
@@ -25935,7 +25966,7 @@ class cost_pass {
   void send_costs(lane& l, const wait& k, Post&& post) {
     const double wait_ns = (&k + 1 == l.waits.end() ? l.waited_ns : (&k + 1)->before_ns) - k.before_ns;
     const double received = std::max(0.0, l.rate * wait_ns);
-    l.time.between(k.from, l.time.part_of(k.record), scratch_->time);
+    l.time.between(k.from, l.time.part_of(k.kept), scratch_->time);
     const base::pod_vector<own_time::part>& until = scratch_->time.found();
     base::packet& out = scratch_->out;
     out.resize(sizeof(cost_message) + until.size() * sizeof(spent));
@@ -25958,7 +25989,8 @@ class cost_pass {
     const double wait_ns = c.what.wait_ns, received_ns = c.what.received_ns;
     (received_ns > 1e-3 ? sums_.propagating_ns : sums_.terminal_ns) += wait_ns;
     const std::int64_t since_ns = c.what.since_ns;
-    l.time.between(since_ns == t.since_ns ? t.from : l.time.part_at(since_ns, t.record), t.to, scratch_->time);
+    const std::uint32_t from_part = since_ns == t.since_ns ? t.from : l.time.part_at(since_ns, t.kept);
+    l.time.between(from_part, l.time.part_of(t.kept), scratch_->time);
     base::pod_vector<own_time::part>& more = scratch_->more;
     more.clear();
     std::int64_t more_ns = 0;

@@ -192,28 +192,34 @@ class balanced_time {
   // Finds how many visits a location has made at the end of each part.
   void limit_parts(const explain::rank_history& rank, std::size_t location, const clock_plan& plan,
                    const base::pod_vector<std::uint32_t>& numbers, const joined_code& joined) {
-    const std::size_t count = courses_.size();
+    constexpr std::size_t parts = balance_course::parts;
+    const std::size_t count = courses_.size(), first = limits_.size();
+    limits_.resize(first + count * parts, INT64_MAX);
     const bool divided = explain::location_steps::meets_all(rank, rank.locations[location]);
-    base::pod_vector<std::int64_t> visits(count, 0);  // by stretch and block
+    std::size_t stretches = 1;
+    const auto& records = rank.locations[location].records;
+    for (std::size_t i = 0; divided && i != records.size(); ++i)
+      stretches += explain::location_steps::of_all(rank, records[i]) ? 1 : 0;
+    base::pod_vector<std::int64_t> before(count, 0), visits(count, 0);  // by block: before the stretch, and in it
+    std::size_t stretch = 0, part = 1;
+    const auto end_stretch = [&] {
+      for (++stretch; part != parts && part * stretches < stretch * parts; ++part) {
+        const auto rest = static_cast<std::int64_t>(part * stretches - (stretch - 1) * parts);  // of `parts`, into the stretch
+        for (std::size_t q = 0; q != count; ++q)
+          limits_[first + q * parts + part - 1] = before[q] + visits[q] * rest / static_cast<std::int64_t>(parts);
+      }
+      for (std::size_t q = 0; q != count; ++q) {
+        before[q] += visits[q];
+        visits[q] = 0;
+      }
+    };
     walk(
         rank, location, plan, numbers, joined,
         [&](bool of_all) {
-          if (of_all && divided) visits.resize(visits.size() + count, 0);
+          if (of_all && divided) end_stretch();
         },
-        [&](std::size_t q, core::stable_key, std::int64_t more, std::int64_t) { visits[visits.size() - count + q] += more; });
-    const std::size_t stretches = visits.size() / std::max<std::size_t>(count, 1);
-    for (std::size_t q = 0; q != count; ++q) {
-      std::int64_t sum = 0;
-      std::size_t stretch = 0;
-      for (std::size_t p = 1; p <= balance_course::parts; ++p) {
-        for (; (stretch + 1) * balance_course::parts <= p * stretches; ++stretch) sum += visits[stretch * count + q];
-        const std::size_t rest = p * stretches - stretch * balance_course::parts;  // of `parts`, into the stretch
-        const std::int64_t part = rest == 0 ? 0
-                                            : visits[stretch * count + q] * static_cast<std::int64_t>(rest) /
-                                                  static_cast<std::int64_t>(balance_course::parts);
-        limits_.push_back(p == balance_course::parts ? INT64_MAX : sum + part);
-      }
-    }
+        [&](std::size_t q, core::stable_key, std::int64_t more, std::int64_t) { visits[q] += more; });
+    end_stretch();
   }
 
   static std::size_t part_of(part_position& at, std::size_t q, std::int64_t visits) noexcept {

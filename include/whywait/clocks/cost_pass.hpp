@@ -34,6 +34,9 @@ namespace clocks {
 /// beginning of a record a rank waits for the costs of all waits for that instant. Free of deadlock as the forward pass
 /// is, with time reversed. O(records + waits * (blocks + 16 records)). Memory: own_time, 56 bytes per wait and 32 per
 /// record that others waited for.
+///
+/// Instants are those at which two locations were aligned: in records that took over a path and in records that others waited
+/// for. A rank with one location keeps no others.
 class cost_pass {
  public:
   cost_pass(const explain::rank_history& rank, cost_scratch& scratch) : rank_(&rank), scratch_(&scratch) {
@@ -58,9 +61,12 @@ class cost_pass {
     for (std::uint32_t i = 0; i != here.records.size(); ++i) {
       const core::sync_record& r = here.records[i];
       walk.step(r);
-      l.time.begin(r, walk, room);
+      bool keep = rank_->locations.size() != 1 || (s != services.size() && services[s].record == i);
+      for (std::size_t next = a; next != arrivals.size() && arrivals[next].record == i; ++next)
+        keep = keep || arrivals[next].has(explain::arrival_flag::adopt | explain::arrival_flag::violation);
+      const std::uint32_t kept = l.time.begin(r, walk, keep, room);
       for (; s != services.size() && services[s].record == i; ++s) {
-        if (l.expected.empty() || l.expected.back().record != i) l.expected.push_back({i, 0, 0, none, 0, 0, 0});
+        if (l.expected.empty() || l.expected.back().record != i) l.expected.push_back({i, 0, 0, none, 0, 0, kept});
         ++l.expected.back().count;
         std::int64_t& latest = aligned.at(partner(services[s].rank, services[s].location));
         l.expected.back().since_ns = latest;
@@ -86,6 +92,7 @@ class cost_pass {
           latest = w.need_ns;
           k.counted = !w.has(explain::arrival_flag::paused);
           k.record = i;
+          k.kept = kept;
           k.causer_record = w.causer_record;
           k.causer_rank = w.causer_rank;
           k.causer_location = w.causer_location;
@@ -106,11 +113,8 @@ class cost_pass {
     base::pod_vector<explain::block_time> own(*scratch_->memory);
     l.time.seal(what.startup_ns, room, own, pieces);
     // Looks up the parts now, while the records are in the cache.
-    for (wait& k : l.waits) k.from = l.time.part_at(k.since_ns, k.record);
-    for (served& t : l.expected) {
-      t.from = l.time.part_at(t.since_ns, t.record);
-      t.to = l.time.part_of(t.record);
-    }
+    for (wait& k : l.waits) k.from = l.time.part_at(k.since_ns, k.kept);
+    for (served& t : l.expected) t.from = l.time.part_at(t.since_ns, t.kept);
     l.costs.reserve(l.time.blocks().size());
     l.costs.resize(l.time.blocks().size());
     l.left = l.waits.size();
@@ -189,15 +193,16 @@ class cost_pass {
     std::uint32_t record, causer_record;
     std::int32_t causer_rank;
     std::uint32_t from = 0;  ///< the first part of the own time since `since_ns`
+    std::uint32_t kept;      ///< the record, by number in own_time
     std::uint16_t causer_location;
     bool counted = true;  ///< otherwise it only passes on what it received
   };
   // A record that others waited for: `count` messages are expected, `received` have arrived, the last of them is
-  // `first`. `since_ns` and the parts since then are those of most of the waits.
+  // `first`. `since_ns` and the first part since then are those of most of the waits. `kept`: the record, by number in own_time.
   struct served {
     std::uint32_t record, count, received, first;
     std::int64_t since_ns;
-    std::uint32_t from, to;
+    std::uint32_t from, kept;
   };
   struct cost {
     double short_ns = 0, long_ns = 0;
@@ -285,7 +290,7 @@ class cost_pass {
   void send_costs(lane& l, const wait& k, Post&& post) {
     const double wait_ns = (&k + 1 == l.waits.end() ? l.waited_ns : (&k + 1)->before_ns) - k.before_ns;
     const double received = std::max(0.0, l.rate * wait_ns);
-    l.time.between(k.from, l.time.part_of(k.record), scratch_->time);
+    l.time.between(k.from, l.time.part_of(k.kept), scratch_->time);
     const base::pod_vector<own_time::part>& until = scratch_->time.found();
     base::packet& out = scratch_->out;
     out.resize(sizeof(cost_message) + until.size() * sizeof(spent));
@@ -308,7 +313,8 @@ class cost_pass {
     const double wait_ns = c.what.wait_ns, received_ns = c.what.received_ns;
     (received_ns > 1e-3 ? sums_.propagating_ns : sums_.terminal_ns) += wait_ns;
     const std::int64_t since_ns = c.what.since_ns;
-    l.time.between(since_ns == t.since_ns ? t.from : l.time.part_at(since_ns, t.record), t.to, scratch_->time);
+    const std::uint32_t from_part = since_ns == t.since_ns ? t.from : l.time.part_at(since_ns, t.kept);
+    l.time.between(from_part, l.time.part_of(t.kept), scratch_->time);
     base::pod_vector<own_time::part>& more = scratch_->more;
     more.clear();
     std::int64_t more_ns = 0;

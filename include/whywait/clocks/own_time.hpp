@@ -19,9 +19,9 @@ inline namespace v0 {
 namespace clocks {
 
 /// What one location itself did in each block between two instants, without waiting. Instants are beginnings of calls
-/// and ends of waits. Memory: 16 bytes per record, 8 per record and block in it; after the first query of more than 64
-/// parts also one profile per 64 parts. A query costs O(parts in the interval), or O(blocks + 64) if that is less. Not
-/// thread safe.
+/// and ends of waits, in the records that are kept. Memory: 16 bytes per record that is kept, 8 per block between two of them;
+/// after the first query of more than 64 parts also one profile per 64 parts. A query costs O(parts in the interval), or
+/// O(blocks + 64) if that is less. Not thread safe.
 class own_time {
  public:
   struct part {
@@ -49,6 +49,7 @@ class own_time {
       core::stable_key first, second;  ///< of unmarked code: the calls around it
       std::int64_t visits;             ///< of unmarked code
       std::int64_t polls_ns;           ///< between two polls, where the rank may wait
+      std::uint32_t part;              ///< its last one
     };
     // A recently used block: a step, a call or the code between two calls.
     struct recent {
@@ -76,7 +77,7 @@ class own_time {
       seen& s = known_[at];
       if (s.location != location_) {
         s = {location_, static_cast<std::uint32_t>(here_.size())};
-        here_.push_back({block, s.number, 0, 0, 0, 0, 0});
+        here_.push_back({block, s.number, 0, 0, 0, 0, 0, 0});
       }
       return s.number;
     }
@@ -99,17 +100,23 @@ class own_time {
     parts_.reserve(2 * here.records.size() + here.steps.size());
   }
 
-  /// Enters what was computed before the next record, at which `walk` stands.
-  void begin(const core::sync_record& r, const explain::location_walk& walk, room& known) {
-    compute(r.steps, walk.begin_ns(), explain::code_end_site(*here_, instants_.size(), code_end_), known);
+  /// Enters what was computed before the next record, at which `walk` stands. `keep`: instants of the record will be asked for.
+  /// Returns its number among the records that are kept.
+  std::uint32_t begin(const core::sync_record& r, const explain::location_walk& walk, bool keep, room& known) {
+    compute(r.steps, walk.begin_ns(), explain::code_end_site(*here_, record_, code_end_), known);
+    ++record_;
+    kept_now_ = keep;
     call_ = r.site + 1;
     if (!core::divides_no_code(r)) site_ = call_;
     left_ns_ = walk.leave_ns();
-    const auto at = static_cast<std::uint32_t>(parts_.size());
+    const std::uint32_t kept = static_cast<std::uint32_t>(instants_.size());
+    if (!keep) return kept;
+    const std::uint32_t at = first_ = static_cast<std::uint32_t>(parts_.size());
     const std::int64_t lasted_ns = walk.leave_ns() - walk.begin_ns();
     const bool is_long = lasted_ns >= std::int64_t{instant::too_long};
-    if (is_long) long_calls_.push_back({static_cast<std::uint32_t>(instants_.size()), at, walk.leave_ns()});
+    if (is_long) long_calls_.push_back({kept, at, walk.leave_ns()});
     instants_.push_back({walk.begin_ns(), is_long ? instant::too_long : static_cast<std::uint32_t>(lasted_ns), at});
+    return kept;
   }
   /// Enters the rest of the record. `go_ns`: the end of blocking. `unexplained_ns`: the part of blocking that no path
   /// explains, which counts as spent.
@@ -119,8 +126,10 @@ class own_time {
     known.here_[call].spent_ns += unexplained_ns;
     if (left_ns_ <= go_ns) return;
     add(call, left_ns_ - go_ns, known);
+    if (!kept_now_) return;
+    const std::uint32_t done = first_ = static_cast<std::uint32_t>(parts_.size());
     instant& here = instants_.back();
-    if (here.lasted == instant::too_long) long_calls_.back().done = static_cast<std::uint32_t>(parts_.size());
+    if (here.lasted == instant::too_long) long_calls_.back().done = done;
     else here.lasted |= instant::has_part;
   }
   /// Enters the last steps and numbers the blocks in the order of their keys. Writes the time of each block to `spent`,
@@ -146,10 +155,10 @@ class own_time {
   /// The keys of the block numbers, ascending.
   const base::pod_vector<core::stable_key>& blocks() const noexcept { return blocks_; }
 
-  /// The number of parts that were done when this record began.
-  std::uint32_t part_of(std::size_t record) const noexcept { return instants_[record].at; }
-  /// The number of parts that were done at an instant. `near`: a record near it, usually soon after, where the search
-  /// begins.
+  /// The number of parts that were done when the record number `kept` of those that are kept began.
+  std::uint32_t part_of(std::size_t kept) const noexcept { return instants_[kept].at; }
+  /// The number of parts that were done at an instant. `near`: the number of a kept record near it, usually soon after, where the
+  /// search begins.
   std::uint32_t part_at(std::int64_t time_ns, std::size_t near) const noexcept {
     std::size_t first = near, last = instants_.size();
     if (instants_[near].begin_ns > time_ns) {
@@ -167,7 +176,7 @@ class own_time {
     const std::uint32_t lasted = i.lasted & ~instant::has_part;
     if (lasted == instant::too_long) {
       const long_call& c = *std::lower_bound(long_calls_.begin(), long_calls_.end(), &i - instants_.begin(),
-                                             [](const long_call& x, std::ptrdiff_t record) { return x.record < record; });
+                                             [](const long_call& x, std::ptrdiff_t kept) { return x.kept < kept; });
       return time_ns >= c.leave_ns ? c.done : i.at;
     }
     return i.at + (time_ns - i.begin_ns >= std::int64_t{lasted} ? i.lasted >> 31 : 0);
@@ -212,16 +221,16 @@ class own_time {
   struct piece {
     std::uint32_t block, ns;
   };
-  // A record. `at`: the number of parts that were done when it began. Short calls have at most one part.
+  // A record that is kept. `at`: the number of parts that were done when it began. Short calls have at most one part.
   struct instant {
     static constexpr std::uint32_t has_part = 0x80000000u, too_long = ~has_part;
     std::int64_t begin_ns;
     std::uint32_t lasted;  ///< ns, and has_part; or too_long: see long_calls_
     std::uint32_t at;
   };
-  // A call of more than two seconds. `done`: the number of parts that were done when it left.
+  // A kept call of more than two seconds. `done`: the number of parts that were done when it left.
   struct long_call {
-    std::uint32_t record, done;
+    std::uint32_t kept, done;
     std::int64_t leave_ns;
   };
 
@@ -244,13 +253,22 @@ class own_time {
     room::name& name = known.here_[block];
     name.first = first;
     name.second = second;
-    if (room_ns == whole_ns && explain::is_between_polls(*here_, instants_.size())) name.polls_ns += room_ns;
+    if (room_ns == whole_ns && explain::is_between_polls(*here_, record_)) name.polls_ns += room_ns;
     ++name.visits;
   }
 
   void add(std::uint32_t block, std::int64_t ns, room& known) {
-    known.here_[block].spent_ns += ns;
+    room::name& name = known.here_[block];
+    name.spent_ns += ns;
+    if (name.part >= first_ && name.part < parts_.size() && parts_[name.part].block == block) {
+      piece& last = parts_[name.part];
+      ns += last.ns;
+      last.ns = static_cast<std::uint32_t>(std::min<std::int64_t>(ns, 0xffffffff));
+      ns -= last.ns;
+      if (ns == 0) return;
+    }
     for (; ns > 0xffffffff; ns -= 0xffffffff) parts_.push_back({block, 0xffffffffu});  // parts above 4.3 s are rare
+    name.part = static_cast<std::uint32_t>(parts_.size());
     parts_.push_back({block, static_cast<std::uint32_t>(ns)});
   }
 
@@ -279,11 +297,13 @@ class own_time {
   const explain::rank_history* rank_;
   const explain::location_history* here_;
   base::pod_vector<instant> instants_;
-  base::pod_vector<long_call> long_calls_;  ///< by record
+  base::pod_vector<long_call> long_calls_;  ///< ascending
   base::pod_vector<piece> parts_;
   base::pod_vector<core::stable_key> blocks_;
   base::pod_vector<std::int64_t> kept_;  ///< sums of the first 0, 64, 128 ... parts
-  std::uint64_t steps_ = 0;  ///< while records are added: number of steps entered
+  std::uint64_t record_ = 0, steps_ = 0;  ///< while records are added: number of records and steps entered
+  std::uint32_t first_ = 0;  ///< the first part since the last instant that is kept
+  bool kept_now_ = false;  ///< the current record is kept
   std::uint32_t site_ = 0;  ///< 1 + the site after which the code at hand began; 0: none
   std::uint32_t call_ = 0;  ///< 1 + the site of the current record
   std::uint64_t code_end_ = 0;  ///< see explain::code_end_site
