@@ -28678,7 +28678,7 @@ struct posted_receive {
   std::uint16_t kind;
 };
 
-/// The messages of one rank, channel by channel in posting order, in one memory block of exact size: 24 bytes per send,
+/// The messages of one rank, channel by channel in posting order, in memory blocks of exact size: 24 bytes per send,
 /// 48 per receive, 32 per channel. Each record is read twice. Not thread safe.
 class posting_lists {
  public:
@@ -28739,11 +28739,11 @@ class posting_lists {
     for (const scratch::found& f : s.channels) (f.sends ? sends : receives) += f.count;
     channel_count_ = s.order.size();
     receive_count_ = receives;
-    memory_.reset(new unsigned char[channel_count_ * sizeof(message_channel) + sends * sizeof(endpoint) +
-                                    receives * sizeof(posted_receive)]);
+    memory_.reset(new unsigned char[channel_count_ * sizeof(message_channel) + sends * sizeof(endpoint)]);
+    receive_memory_.reset(new unsigned char[receives * sizeof(posted_receive)]);
     channels_ = reinterpret_cast<message_channel*>(memory_.get());
     sends_ = reinterpret_cast<endpoint*>(channels_ + channel_count_);
-    receives_ = reinterpret_cast<posted_receive*>(sends_ + sends);
+    receives_ = reinterpret_cast<posted_receive*>(receive_memory_.get());
     std::uint32_t next_send = 0, next_receive = 0;
     message_channel* c = channels_;
     for (const std::uint32_t number : s.order) {
@@ -28880,6 +28880,8 @@ class posting_lists {
   posted_receive* receives() noexcept { return receives_; }
   const posted_receive* receives() const noexcept { return receives_; }
   std::size_t receive_count() const noexcept { return receive_count_; }
+  /// Frees all but the receives.
+  void release_sends() noexcept { memory_.reset(); }
 
   base::pod_vector<record_place> met;  ///< matched in an earlier epoch
   base::pod_vector<record_place> uncertain;  ///< wildcards whose message only the next epoch determines
@@ -29003,7 +29005,7 @@ class posting_lists {
   }
 
   const rank_history* rank_;
-  std::unique_ptr<unsigned char[]> memory_;  // holds the three lists below
+  std::unique_ptr<unsigned char[]> memory_, receive_memory_;  // hold the three lists below
   message_channel* channels_ = nullptr;
   endpoint* sends_ = nullptr;
   posted_receive* receives_ = nullptr;
@@ -29549,19 +29551,32 @@ class message_book {
     }
   }
 
-  /// Writes all matches to `found`, by location and record; valid after the exchange. `places`: buffer. O(records).
-  void matches(base::pod_vector<std::uint32_t>& places, base::pod_vector<message_match>& found) const {
-    std::size_t records = 0;
-    for (const location_history& l : rank_->locations) records += static_cast<std::size_t>(l.records.size());
-    places.assign(records + 1, 0);
-    each_match([&](const endpoint&, record_place p, std::int32_t, bool, bool) { ++places[number_of(p) + 1]; });
-    for (std::size_t i = 1; i != places.size(); ++i) places[i] += places[i - 1];
-    found.resize(places.back());
-    each_match([&](const endpoint& partner, record_place p, std::int32_t rank, bool receiving, bool progress) {
-      message_match& m = found[places[number_of(p)]++];
+  /// All matches by location and record, after the exchange; until `release`. They take the memory of the receives, if they fit.
+  /// Call once; then nothing else is valid. `places`, `targets`: buffers. O(records).
+  struct match_list {
+    message_match* first;
+    std::size_t count;
+  };
+  match_list take_matches(base::pod_vector<std::uint32_t>& places, base::pod_vector<std::uint32_t>& targets) {
+    static_assert(sizeof(message_match) <= sizeof(posted_receive), "a match takes the place of its receive");
+    const std::size_t room = posted_.receive_count() * sizeof(posted_receive);
+    const std::size_t most = (posted_.receive_count() + answers_.size()) * sizeof(message_match);
+    unsigned char* const first = most <= room ? reinterpret_cast<unsigned char*>(posted_.receives()) : new unsigned char[most];
+    if (most > room) memory_.reset(first);
+    unsigned char* to = first;
+    each_match([&to](const endpoint& partner, record_place p, std::int32_t rank, bool receiving, bool progress) {
+      message_match m;  // as bytes, for it may be written over the receives, never beyond the one at hand
       set(m, partner, p, rank, receiving);
       m.progress = progress;
+      std::memcpy(to, &m, sizeof m);
+      to += sizeof m;
     });
+    all_ = {reinterpret_cast<message_match*>(first), static_cast<std::size_t>(to - first) / sizeof(message_match)};
+    answers_.release();
+    if (most <= room) posted_.release_sends();
+    else posted_ = posting_lists(*rank_, false);
+    sort_matches(places, targets);
+    return all_;
   }
 
   /// Adds a match that did not come from the exchange of postings.
@@ -29570,11 +29585,39 @@ class message_book {
   /// Frees the memory.
   void release() noexcept {
     posted_ = posting_lists(*rank_, false);
+    memory_.reset();
     open_.release();
     answers_.release();
+    all_ = {nullptr, 0};
   }
 
  private:
+  // Sorts all_ in place by location and record; equal ones keep their order.
+  void sort_matches(base::pod_vector<std::uint32_t>& places, base::pod_vector<std::uint32_t>& targets) const {
+    message_match* const all = all_.first;
+    std::size_t sorted = 0;
+    for (std::size_t last = 0, next; sorted != all_.count && (next = number_of(all[sorted])) >= last; ++sorted) last = next;
+    if (sorted == all_.count) return;
+    std::size_t records = 0;
+    for (const location_history& l : rank_->locations) records += static_cast<std::size_t>(l.records.size());
+    places.assign(records + 1, 0);
+    for (std::size_t i = 0; i != all_.count; ++i) ++places[number_of(all[i]) + 1];
+    for (std::size_t i = 1; i != places.size(); ++i) places[i] += places[i - 1];
+    targets.resize(all_.count);
+    for (std::size_t i = 0; i != all_.count; ++i) targets[i] = places[number_of(all[i])]++;
+    for (std::uint32_t i = 0; i != targets.size(); ++i) {
+      while (targets[i] != i) {
+        const std::uint32_t to = targets[i];
+        const message_match there = all[to];
+        all[to] = all[i];
+        all[i] = there;
+        targets[i] = targets[to];
+        targets[to] = to;
+      }
+    }
+    targets.clear();
+  }
+
   // Returns true if the whole channel is sent.
   template <class Outbox>
   bool pack(message_channel& c, std::int32_t& full, Outbox&& to, std::size_t room) {
@@ -29635,17 +29678,19 @@ class message_book {
     m.progress = false;
   }
 
-  // The index of a record among all records of the rank.
-  std::size_t number_of(record_place p) const noexcept {
+  // The index of the record of a match among all records of the rank.
+  [[gnu::noinline]] std::size_t number_of(const message_match& m) const noexcept {
     std::size_t before = 0;
-    for (std::uint16_t l = 0; l != p.location; ++l) before += static_cast<std::size_t>(rank_->locations[l].records.size());
-    return before + p.record;
+    for (std::uint16_t l = 0; l != m.location; ++l) before += static_cast<std::size_t>(rank_->locations[l].records.size());
+    return before + m.record;
   }
 
   const rank_history* rank_;
   posting_lists posted_;
   base::pod_vector<message_match> answers_;  ///< matches of own sends and of earlier epochs
   base::pod_vector<std::uint32_t> open_;  ///< channels that are not completely sent
+  match_list all_{nullptr, 0};  ///< after take_matches, in the memory of the receives or in memory_
+  std::unique_ptr<unsigned char[]> memory_;
   std::int64_t unmatched_ = 0, receives_left_ = 0;
   bool sending_ = false;
 };
@@ -30677,9 +30722,10 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// What one rank contributes to the maps of the run (run_maps.hpp). The forward pass adds waits as it explains them; all
-/// other numbers are read from the records afterwards, twice: first for the blocks with the most time, on which all ranks
-/// agree, then for the maps. O(records), 1 KB until the second reading.
+/// What one rank contributes to the maps of the run (run_maps.hpp). The forward pass adds waits as it explains them, and the
+/// time in each block of code; all ranks agree on the blocks with the most time. Then the maps are read from the records. With
+/// several locations, which do not count from their beginnings, they are read for the time in blocks as well. O(records), 1 KB and
+/// 8 bytes per block until then.
 class rank_maps {
  public:
   /// Time in one block.
@@ -30709,17 +30755,21 @@ class rank_maps {
     if (links_.size() < most_links) links_.push_back({wait, through, 1, ns});
   }
 
-  /// Adds the blocks of code in which this rank spent most time to `all`.
-  void add_blocks(block_sums& all, base::memory_pool& memory) const {
-    base::pod_vector<std::int64_t> sums(blocks_->size(), 0);
-    const auto code = [&](std::uint32_t block, std::int64_t, std::int64_t ns) {
-      if (block >= sums.size()) sums.resize(block + 1, 0);
-      sums[block] += ns;
-    };
-    read(
-        memory, code, [](std::int64_t, std::int64_t) {}, [](const core::sync_record&) {});
-    for (std::uint32_t b = 0; b != sums.size(); ++b)
-      if (sums[b] > 0 && (*blocks_)[b].within == 0) all.push_back({(*blocks_)[b].block, sums[b]});
+  /// Adds time of one location in a block of code.
+  void add_code(std::uint32_t block, std::int64_t ns) {
+    if (block >= code_.size()) code_.resize(block + 1, 0);
+    code_[block] += std::max<std::int64_t>(ns, 0);
+  }
+  /// Adds the blocks of code in which this rank spent most time to `all`; after the forward pass.
+  void add_blocks(block_sums& all, base::memory_pool& memory) {
+    if (rank_->locations.size() != 1 || !rank_->locations[0].whole) {
+      code_.clear();
+      read(
+          memory, [this](std::uint32_t block, std::int64_t, std::int64_t ns) { add_code(block, ns); },
+          [](std::int64_t, std::int64_t) {}, [](const core::sync_record&) {});
+    }
+    for (std::uint32_t b = 0; b != code_.size(); ++b)
+      if (code_[b] > 0 && (*blocks_)[b].within == 0) all.push_back({(*blocks_)[b].block, code_[b]});
     join_blocks(all);
   }
   /// Joins equal blocks, keeps those with the most time.
@@ -30834,6 +30884,7 @@ class rank_maps {
   block_table* blocks_;
   rank_rows rows_;
   std::int64_t origin_ns_;
+  base::pod_vector<std::int64_t> code_;  ///< time by number of the block
   time_bins waiting_;
   base::pod_vector<row_pair> waits_;
   base::pod_vector<class_link> links_;
@@ -30959,16 +31010,15 @@ class location_path {
         scratch_(&scratch),
         earliest_ns_(earliest_ns),
         place_{location_walk(rank), earliest_ns},
-        ahead_{location_walk(rank), rank.begin_ns},
+        stretch_{location_walk(rank), rank.begin_ns},
         profile_(scratch.merging.memory),
         part_begin_(scratch.merging.memory),
         own_(scratch.merging.memory),
         aligned_(scratch.merging.memory),
         notes_(scratch.merging.memory) {}
 
-  /// Reserves memory and enters the time before the first record. `others`: the number of locations to align with. `same`: a path
-  /// of the same location that has begun and not moved, or null.
-  void begin(std::size_t others, const location_path* same = nullptr) {
+  /// Reserves memory and enters the time before the first record. `others`: the number of locations to align with.
+  void begin(std::size_t others) {
     place_.readings = &readings_;
     // Reserves all lists in a row, so that they are adjacent in the memory pool.
     profile_.reserve(std::max<std::size_t>(16, blocks_->size()));
@@ -30980,13 +31030,6 @@ class location_path {
     startup.visits = startup.own_visits = 1;
     startup.ns = startup.own_ns = rank_->begin_ns - earliest_ns_;
     place_.now_ns += startup.ns;
-    if (same == nullptr) {
-      expect_stretch();
-    } else {  // the visits of the first stretch are counted already
-      own_ = same->own_;
-      ahead_ = same->ahead_;
-      inside_ = same->inside_;
-    }
     if (rank_->continued && rank_->locations.size() == 1) aligned_.world(rank_->begin_ns, profile_);
   }
 
@@ -31006,7 +31049,7 @@ class location_path {
       finish();
       return false;
     }
-    steps_.begin_record(place_, spender{*this});
+    steps_.begin_record(place_, spender{*this, maps_});
     leave_ns_ = place_.walk.leave_ns();
     return true;
   }
@@ -31018,7 +31061,8 @@ class location_path {
   core::stable_key through() const noexcept { return through_; }
 
   using state = path_state;
-  void keep(state& into) const {
+  void keep(state& into) {
+    expect_stretch();
     into.profile = profile_;
     into.own = own_;
   }
@@ -31049,7 +31093,10 @@ class location_path {
   }
 
   /// Appends all non-zero entries of the profile and returns their number.
-  std::uint32_t write(base::packet& out) const { return write_path(out, profile_, own_, *blocks_); }
+  std::uint32_t write(base::packet& out) {
+    expect_stretch();
+    return write_path(out, profile_, own_, *blocks_);
+  }
 
   /// For a scout: resets the counts, because the adopted path is unknown.
   void take_over(const arrival& a) {
@@ -31062,6 +31109,7 @@ class location_path {
 
   /// Keeps the causer's path in forward_scratch::taken: where the causer was when the wait began (arrival_flag::based).
   void begin_part(const state* base) {
+    expect_stretch();
     read_snapshot(*scratch_, base, profile_, own_, *blocks_);
     part_begin_ = scratch_->incoming;
     has_base_ = true;
@@ -31071,6 +31119,7 @@ class location_path {
   /// Explains the current record's wait by the causer's path in forward_scratch::taken, then takes over that path.
   /// `base`: the own path that a relative snapshot adds to, else null.
   void adopt(const arrival& a, const state* base) {
+    expect_stretch();
     read_snapshot(*scratch_, base, profile_, own_, *blocks_);
     const path_profile& incoming = scratch_->incoming;
     const bool begins = a.has(arrival_flag::begins);
@@ -31107,9 +31156,12 @@ class location_path {
   void finish_record() {
     if (ends_stretch(steps_[place_.next])) {
       own_.next_stretch();
-      expect_stretch();
+      stretch_ = place_;
+      stretch_.readings = nullptr;
+      inside_ = true;
+      expected_ = false;
     }
-    steps_.end_record(place_, spender{*this});
+    steps_.end_record(place_, spender{*this, nullptr});
   }
 
  private:
@@ -31139,9 +31191,10 @@ class location_path {
     if (block >= profile_.size()) profile_.resize(blocks_->size());
     return profile_[block];
   }
-  // Enters what the location does into its path and its own visits.
+  // Enters what the location does into its path and its own visits, and code into `code`.
   struct spender {
     location_path& path;
+    rank_maps* code;
     void operator()(std::uint32_t block, std::int64_t visits, std::int64_t ns, std::int64_t work) const {
       path_use& u = path.use_of(block);
       u.visits += visits;
@@ -31150,26 +31203,27 @@ class location_path {
       u.own_visits += visits;
       u.own_ns += ns;
       path.own_.add(block, visits, ns);
+      if (code != nullptr) code->add_code(block, ns);
     }
   };
   bool ends_stretch(const core::sync_record& r) const noexcept {
     return own_.stretch() != own_visits::undivided && location_steps::of_all(*rank_, r);
   }
-  // Counts the visits of the stretch that begins here. It ends inside the next operation of all, where all ranks are
-  // together; the rest of that call belongs to the next stretch.
+  // Counts the visits of the current stretch, if that was not done yet: in most stretches nothing needs them. A stretch ends
+  // inside the next operation of all, where all ranks are together; the rest of that call belongs to the next stretch.
   void expect_stretch() {
+    if (expected_) return;
+    expected_ = true;
     const auto expect = [this](std::uint32_t block, std::int64_t visits, std::int64_t, std::int64_t) {
       own_.expect(block, visits);
     };
-    if (inside_) steps_.end_record(ahead_, expect);
-    inside_ = false;
-    while (ahead_.next < steps_.size()) {
-      steps_.begin_record(ahead_, expect);
-      inside_ = ends_stretch(steps_[ahead_.next]);
-      if (inside_) return;
-      steps_.end_record(ahead_, expect);
+    if (inside_) steps_.end_record(stretch_, expect);
+    while (stretch_.next < steps_.size()) {
+      steps_.begin_record(stretch_, expect);
+      if (ends_stretch(steps_[stretch_.next])) return;
+      steps_.end_record(stretch_, expect);
     }
-    steps_.end(ahead_, expect);
+    steps_.end(stretch_, expect);
   }
 
   void explain_wait(const arrival& a, std::int64_t wait_ns, bool partial_path) {
@@ -31247,7 +31301,7 @@ class location_path {
   }
 
   void finish() {
-    steps_.end(place_, spender{*this});
+    steps_.end(place_, spender{*this, maps_});
     if (settings_->watch == nullptr || classes_ == nullptr) return;
     path_instance path;
     path.rank = rank_->rank;
@@ -31269,8 +31323,9 @@ class location_path {
   forward_scratch* scratch_;
   std::int64_t earliest_ns_, leave_ns_ = 0;
   code_readings readings_;
-  location_steps::place place_, ahead_;  ///< ahead_: the end of the current stretch
-  bool inside_ = false;  ///< ahead_ is inside the operation that ends it
+  location_steps::place place_, stretch_;  ///< stretch_: where the current stretch begins
+  bool inside_ = false;  ///< it begins inside an operation of all, not with the run
+  bool expected_ = false;  ///< the visits of the current stretch are counted
   const base::pod_vector<arrival>* arrivals_ = nullptr;
   std::size_t at_ = 0;
   path_profile profile_, part_begin_;
@@ -31447,7 +31502,7 @@ class forward_pass {
         l.scout.reset(new location_path(*rank_, static_cast<std::uint16_t>(&l - lanes_.data()), *settings_, earliest_ns_,
                                         *blocks_, nullptr, *scratch_));
         l.scout->set_arrivals(l.arrivals);
-        l.scout->begin(0, &l.path);
+        l.scout->begin(0);
         l.scout_at = progress::between_events;
       }
     }
@@ -31534,7 +31589,7 @@ class forward_pass {
   }
 
   template <class Post>
-  void send_snapshot(const service& s, const location_path& path, Post& post) {
+  void send_snapshot(const service& s, location_path& path, Post& post) {
     links_.send_snapshot(
         s.link,
         {s.waiter_record, 0, s.base, s.waiter_location, s.mode, static_cast<std::uint8_t>(path.partial() ? 1 : 0),
@@ -32049,7 +32104,7 @@ class map_stage {
     own_.reset(new rank_maps(rank, blocks, origin_ns));
     return own_.get();
   }
-  void add_blocks(rank_maps::block_sums& all, base::memory_pool& memory) const { own_->add_blocks(all, memory); }
+  void add_blocks(rank_maps::block_sums& all, base::memory_pool& memory) { own_->add_blocks(all, memory); }
 
   base::packet pack(const base::pod_vector<core::stable_key>& blocks, base::memory_pool& memory) {
     take(blocks, memory);
@@ -32965,7 +33020,6 @@ class rank_engine {
     posting_lists::scratch postings;
     base::key_map communicators;
     base::pod_vector<std::uint32_t> places;
-    base::pod_vector<message_match> matches;
     arrival_rule::scratch rule;
   };
 
@@ -33021,6 +33075,7 @@ class rank_engine {
     if (rank_->continues) memory_->paused = paused;
     for (const active_time& a : active_times) totals_.paused_ns += paused_.within(a.begin_ns, a.end_ns);
     messages_.sort_postings(s.postings);
+    give_back(s);
     collectives_.order_calls(s.communicators, memory_->collectives);
     if (locks != 0) locks_.read_records();
     if (waits != 0) threads_.read_records();
@@ -33082,7 +33137,10 @@ class rank_engine {
   }
 
   // Between stages 3 and 4.
-  void find_blocked(scratch& s) { progress_.find_blocked(messages_, s.places); }
+  void find_blocked(scratch& s) {
+    progress_.find_blocked(messages_, s.places);
+    give_back(s);
+  }
   template <class Outbox>
   void send_progress(Outbox&& to, std::size_t room) {
     progress_.send(to, room);
@@ -33107,8 +33165,8 @@ class rank_engine {
     if (rank_->continues) memory_->carried = messages_.carried();
     if (rank_->continues) memory_->collectives = collectives_.counts();
     totals_.unmatched = messages_.unmatched();
-    messages_.matches(s.places, s.matches);
-    messages_.release();
+    const message_book::match_list matches = messages_.take_matches(s.places, s.postings.of_records);
+    give_back(s);
     make_answers();
     forward_.reset(new forward_pass(*rank_, *settings_, earliest_ns, memory_->blocks, memory_->classes, *scratch_));
     if (settings_->maps) {
@@ -33118,19 +33176,20 @@ class rank_engine {
     std::size_t first = 0;
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       std::size_t last = first;
-      while (last != s.matches.size() && s.matches[last].location == l) ++last;
+      while (last != matches.count && matches.first[last].location == l) ++last;
       base::pod_vector<arrival>& answers = answers_[l];
       base::sort_by_record(answers, static_cast<std::size_t>(rank_->locations[l].records.size()), s.places);
       arrival_rule rule(*rank_, static_cast<std::uint16_t>(l), *settings_, paused_, s.rule);
-      base::pod_vector<arrival>& arrivals = rule(s.matches.data() + first, last - first, answers);
+      base::pod_vector<arrival>& arrivals = rule(matches.first + first, last - first, answers);
       answers.release();
       for (const arrival& a : arrivals) totals_.clock_violations += a.has(arrival_flag::violation) ? 1 : 0;
       if (clocks_ != nullptr) {
-        clocks_->add_messages(static_cast<std::uint16_t>(l), s.matches.data() + first, last - first, arrivals);
+        clocks_->add_messages(static_cast<std::uint16_t>(l), matches.first + first, last - first, arrivals);
       }
       forward_->set_arrivals(static_cast<std::uint16_t>(l), arrivals);
       first = last;
     }
+    messages_.release();
     answers_ = {};
     reply_bytes_.release();
     replies_.release();
@@ -33235,6 +33294,13 @@ class rank_engine {
     std::int32_t rank;
     std::size_t end;  ///< end of the reply in reply_bytes_
   };
+
+  // Large buffers are not kept for the next rank of the process, while others need memory.
+  [[gnu::noinline]] static void give_back(scratch& s) noexcept {
+    static constexpr std::size_t most_kept = 1 << 16;
+    for (auto* const buffer : {&s.places, &s.postings.of_records})
+      if (buffer->capacity() > most_kept) buffer->release();
+  }
 
   // Makes one list for each location.
   void make_answers() {
@@ -58542,27 +58608,29 @@ namespace explain {
 
 /// An observer that stores how long each record of one rank waited, explained or not. Set `options::watch` to it while
 /// that rank is explained; waits of other ranks in the same process are ignored. A wait is stored at the record whose
-/// call was blocked: the wait of an Irecv at its Waitall. 8 bytes per record, O(1) per wait. Not thread safe; only the
-/// constructor throws (std::bad_alloc).
+/// call was blocked: the wait of an Irecv at its Waitall. 8 bytes per record of a location from its first wait on, O(1) per wait.
+/// Not thread safe. Throws std::bad_alloc. Borrows the rank.
 class wait_list final : public observer {
  public:
-  explicit wait_list(const rank_history& rank) : rank_(rank.rank), waits_(rank.locations.size()) {
-    for (std::size_t l = 0; l != waits_.size(); ++l) waits_[l].resize(rank.locations[l].records.size(), 0);
-  }
+  explicit wait_list(const rank_history& rank) : history_(&rank), waits_(rank.locations.size()) {}
 
   void wait(const wait_instance& w) override {
-    if (w.rank != rank_) return;
-    waits_[w.location][w.record] += w.wait_ns;
+    if (w.rank != history_->rank) return;
+    base::vector<std::int64_t>& here = waits_[w.location];
+    if (here.empty()) here.resize(static_cast<std::size_t>(history_->locations[w.location].records.size()), 0);
+    here[w.record] += w.wait_ns;
     if (w.counted) counted_ns_ += w.wait_ns;
   }
 
-  /// Waiting time of one location in nanoseconds, by index of its record; 0 for records that did not wait.
-  const base::vector<std::int64_t>& of(std::size_t location) const { return waits_.at(location); }
+  /// Waiting time of one record in nanoseconds; 0 if it did not wait.
+  std::int64_t of(std::size_t location, std::size_t record) const noexcept {
+    return waits_[location].empty() ? 0 : waits_[location][record];
+  }
   /// Sum of all waits but those of paused ranks.
   std::int64_t counted_ns() const noexcept { return counted_ns_; }
 
  private:
-  std::int32_t rank_;
+  const rank_history* history_;
   base::vector<base::vector<std::int64_t>> waits_;
   std::int64_t counted_ns_ = 0;
 };
@@ -58997,7 +59065,7 @@ class time_not_understood {
         const std::uint64_t size = std::max(r.bytes, bytes[l][at] == none ? 0 : bytes[l][at]);
         const std::uint64_t late = core::usual_sleep(r);  // a thread that sleeps notices late what it waits for
         const auto ns = static_cast<std::int64_t>(static_cast<double>(r.duration - late) * history.clock.ns_per_tick);
-        use(r, size, std::max<std::int64_t>(0, ns - waits_->list.of(l)[at]), why, place_of(here, r, place));
+        use(r, size, std::max<std::int64_t>(0, ns - waits_->list.of(l, at)), why, place_of(here, r, place));
       }
       place += here.call_sites.size() + 1;
     }
@@ -69292,7 +69360,7 @@ class communication_analysis final : public finalize::data_analysis {
     data::rank_data& data = history_.data();
     for (std::size_t l = 0; l != data.locations.size(); ++l) {
       base::vector<data::call_time>& calls = data.locations[l].calls;
-      for (std::size_t i = 0; i != calls.size(); ++i) calls[i].wait_ns = waits_->of(l)[i];
+      for (std::size_t i = 0; i != calls.size(); ++i) calls[i].wait_ns = waits_->of(l, i);
     }
   }
 

@@ -62,7 +62,6 @@ class rank_engine {
     posting_lists::scratch postings;
     base::key_map communicators;
     base::pod_vector<std::uint32_t> places;
-    base::pod_vector<message_match> matches;
     arrival_rule::scratch rule;
   };
 
@@ -118,6 +117,7 @@ class rank_engine {
     if (rank_->continues) memory_->paused = paused;
     for (const active_time& a : active_times) totals_.paused_ns += paused_.within(a.begin_ns, a.end_ns);
     messages_.sort_postings(s.postings);
+    give_back(s);
     collectives_.order_calls(s.communicators, memory_->collectives);
     if (locks != 0) locks_.read_records();
     if (waits != 0) threads_.read_records();
@@ -179,7 +179,10 @@ class rank_engine {
   }
 
   // Between stages 3 and 4.
-  void find_blocked(scratch& s) { progress_.find_blocked(messages_, s.places); }
+  void find_blocked(scratch& s) {
+    progress_.find_blocked(messages_, s.places);
+    give_back(s);
+  }
   template <class Outbox>
   void send_progress(Outbox&& to, std::size_t room) {
     progress_.send(to, room);
@@ -204,8 +207,8 @@ class rank_engine {
     if (rank_->continues) memory_->carried = messages_.carried();
     if (rank_->continues) memory_->collectives = collectives_.counts();
     totals_.unmatched = messages_.unmatched();
-    messages_.matches(s.places, s.matches);
-    messages_.release();
+    const message_book::match_list matches = messages_.take_matches(s.places, s.postings.of_records);
+    give_back(s);
     make_answers();
     forward_.reset(new forward_pass(*rank_, *settings_, earliest_ns, memory_->blocks, memory_->classes, *scratch_));
     if (settings_->maps) {
@@ -215,19 +218,20 @@ class rank_engine {
     std::size_t first = 0;
     for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
       std::size_t last = first;
-      while (last != s.matches.size() && s.matches[last].location == l) ++last;
+      while (last != matches.count && matches.first[last].location == l) ++last;
       base::pod_vector<arrival>& answers = answers_[l];
       base::sort_by_record(answers, static_cast<std::size_t>(rank_->locations[l].records.size()), s.places);
       arrival_rule rule(*rank_, static_cast<std::uint16_t>(l), *settings_, paused_, s.rule);
-      base::pod_vector<arrival>& arrivals = rule(s.matches.data() + first, last - first, answers);
+      base::pod_vector<arrival>& arrivals = rule(matches.first + first, last - first, answers);
       answers.release();
       for (const arrival& a : arrivals) totals_.clock_violations += a.has(arrival_flag::violation) ? 1 : 0;
       if (clocks_ != nullptr) {
-        clocks_->add_messages(static_cast<std::uint16_t>(l), s.matches.data() + first, last - first, arrivals);
+        clocks_->add_messages(static_cast<std::uint16_t>(l), matches.first + first, last - first, arrivals);
       }
       forward_->set_arrivals(static_cast<std::uint16_t>(l), arrivals);
       first = last;
     }
+    messages_.release();
     answers_ = {};
     reply_bytes_.release();
     replies_.release();
@@ -332,6 +336,13 @@ class rank_engine {
     std::int32_t rank;
     std::size_t end;  ///< end of the reply in reply_bytes_
   };
+
+  // Large buffers are not kept for the next rank of the process, while others need memory.
+  [[gnu::noinline]] static void give_back(scratch& s) noexcept {
+    static constexpr std::size_t most_kept = 1 << 16;
+    for (auto* const buffer : {&s.places, &s.postings.of_records})
+      if (buffer->capacity() > most_kept) buffer->release();
+  }
 
   // Makes one list for each location.
   void make_answers() {

@@ -175,7 +175,7 @@ class forward_pass {
         l.scout.reset(new location_path(*rank_, static_cast<std::uint16_t>(&l - lanes_.data()), *settings_, earliest_ns_,
                                         *blocks_, nullptr, *scratch_));
         l.scout->set_arrivals(l.arrivals);
-        l.scout->begin(0, &l.path);
+        l.scout->begin(0);
         l.scout_at = progress::between_events;
       }
     }
@@ -262,7 +262,7 @@ class forward_pass {
   }
 
   template <class Post>
-  void send_snapshot(const service& s, const location_path& path, Post& post) {
+  void send_snapshot(const service& s, location_path& path, Post& post) {
     links_.send_snapshot(
         s.link,
         {s.waiter_record, 0, s.base, s.waiter_location, s.mode, static_cast<std::uint8_t>(path.partial() ? 1 : 0),

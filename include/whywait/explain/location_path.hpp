@@ -41,16 +41,15 @@ class location_path {
         scratch_(&scratch),
         earliest_ns_(earliest_ns),
         place_{location_walk(rank), earliest_ns},
-        ahead_{location_walk(rank), rank.begin_ns},
+        stretch_{location_walk(rank), rank.begin_ns},
         profile_(scratch.merging.memory),
         part_begin_(scratch.merging.memory),
         own_(scratch.merging.memory),
         aligned_(scratch.merging.memory),
         notes_(scratch.merging.memory) {}
 
-  /// Reserves memory and enters the time before the first record. `others`: the number of locations to align with. `same`: a path
-  /// of the same location that has begun and not moved, or null.
-  void begin(std::size_t others, const location_path* same = nullptr) {
+  /// Reserves memory and enters the time before the first record. `others`: the number of locations to align with.
+  void begin(std::size_t others) {
     place_.readings = &readings_;
     // Reserves all lists in a row, so that they are adjacent in the memory pool.
     profile_.reserve(std::max<std::size_t>(16, blocks_->size()));
@@ -62,13 +61,6 @@ class location_path {
     startup.visits = startup.own_visits = 1;
     startup.ns = startup.own_ns = rank_->begin_ns - earliest_ns_;
     place_.now_ns += startup.ns;
-    if (same == nullptr) {
-      expect_stretch();
-    } else {  // the visits of the first stretch are counted already
-      own_ = same->own_;
-      ahead_ = same->ahead_;
-      inside_ = same->inside_;
-    }
     if (rank_->continued && rank_->locations.size() == 1) aligned_.world(rank_->begin_ns, profile_);
   }
 
@@ -88,7 +80,7 @@ class location_path {
       finish();
       return false;
     }
-    steps_.begin_record(place_, spender{*this});
+    steps_.begin_record(place_, spender{*this, maps_});
     leave_ns_ = place_.walk.leave_ns();
     return true;
   }
@@ -100,7 +92,8 @@ class location_path {
   core::stable_key through() const noexcept { return through_; }
 
   using state = path_state;
-  void keep(state& into) const {
+  void keep(state& into) {
+    expect_stretch();
     into.profile = profile_;
     into.own = own_;
   }
@@ -131,7 +124,10 @@ class location_path {
   }
 
   /// Appends all non-zero entries of the profile and returns their number.
-  std::uint32_t write(base::packet& out) const { return write_path(out, profile_, own_, *blocks_); }
+  std::uint32_t write(base::packet& out) {
+    expect_stretch();
+    return write_path(out, profile_, own_, *blocks_);
+  }
 
   /// For a scout: resets the counts, because the adopted path is unknown.
   void take_over(const arrival& a) {
@@ -144,6 +140,7 @@ class location_path {
 
   /// Keeps the causer's path in forward_scratch::taken: where the causer was when the wait began (arrival_flag::based).
   void begin_part(const state* base) {
+    expect_stretch();
     read_snapshot(*scratch_, base, profile_, own_, *blocks_);
     part_begin_ = scratch_->incoming;
     has_base_ = true;
@@ -153,6 +150,7 @@ class location_path {
   /// Explains the current record's wait by the causer's path in forward_scratch::taken, then takes over that path.
   /// `base`: the own path that a relative snapshot adds to, else null.
   void adopt(const arrival& a, const state* base) {
+    expect_stretch();
     read_snapshot(*scratch_, base, profile_, own_, *blocks_);
     const path_profile& incoming = scratch_->incoming;
     const bool begins = a.has(arrival_flag::begins);
@@ -189,9 +187,12 @@ class location_path {
   void finish_record() {
     if (ends_stretch(steps_[place_.next])) {
       own_.next_stretch();
-      expect_stretch();
+      stretch_ = place_;
+      stretch_.readings = nullptr;
+      inside_ = true;
+      expected_ = false;
     }
-    steps_.end_record(place_, spender{*this});
+    steps_.end_record(place_, spender{*this, nullptr});
   }
 
  private:
@@ -221,9 +222,10 @@ class location_path {
     if (block >= profile_.size()) profile_.resize(blocks_->size());
     return profile_[block];
   }
-  // Enters what the location does into its path and its own visits.
+  // Enters what the location does into its path and its own visits, and code into `code`.
   struct spender {
     location_path& path;
+    rank_maps* code;
     void operator()(std::uint32_t block, std::int64_t visits, std::int64_t ns, std::int64_t work) const {
       path_use& u = path.use_of(block);
       u.visits += visits;
@@ -232,26 +234,27 @@ class location_path {
       u.own_visits += visits;
       u.own_ns += ns;
       path.own_.add(block, visits, ns);
+      if (code != nullptr) code->add_code(block, ns);
     }
   };
   bool ends_stretch(const core::sync_record& r) const noexcept {
     return own_.stretch() != own_visits::undivided && location_steps::of_all(*rank_, r);
   }
-  // Counts the visits of the stretch that begins here. It ends inside the next operation of all, where all ranks are
-  // together; the rest of that call belongs to the next stretch.
+  // Counts the visits of the current stretch, if that was not done yet: in most stretches nothing needs them. A stretch ends
+  // inside the next operation of all, where all ranks are together; the rest of that call belongs to the next stretch.
   void expect_stretch() {
+    if (expected_) return;
+    expected_ = true;
     const auto expect = [this](std::uint32_t block, std::int64_t visits, std::int64_t, std::int64_t) {
       own_.expect(block, visits);
     };
-    if (inside_) steps_.end_record(ahead_, expect);
-    inside_ = false;
-    while (ahead_.next < steps_.size()) {
-      steps_.begin_record(ahead_, expect);
-      inside_ = ends_stretch(steps_[ahead_.next]);
-      if (inside_) return;
-      steps_.end_record(ahead_, expect);
+    if (inside_) steps_.end_record(stretch_, expect);
+    while (stretch_.next < steps_.size()) {
+      steps_.begin_record(stretch_, expect);
+      if (ends_stretch(steps_[stretch_.next])) return;
+      steps_.end_record(stretch_, expect);
     }
-    steps_.end(ahead_, expect);
+    steps_.end(stretch_, expect);
   }
 
   void explain_wait(const arrival& a, std::int64_t wait_ns, bool partial_path) {
@@ -329,7 +332,7 @@ class location_path {
   }
 
   void finish() {
-    steps_.end(place_, spender{*this});
+    steps_.end(place_, spender{*this, maps_});
     if (settings_->watch == nullptr || classes_ == nullptr) return;
     path_instance path;
     path.rank = rank_->rank;
@@ -351,8 +354,9 @@ class location_path {
   forward_scratch* scratch_;
   std::int64_t earliest_ns_, leave_ns_ = 0;
   code_readings readings_;
-  location_steps::place place_, ahead_;  ///< ahead_: the end of the current stretch
-  bool inside_ = false;  ///< ahead_ is inside the operation that ends it
+  location_steps::place place_, stretch_;  ///< stretch_: where the current stretch begins
+  bool inside_ = false;  ///< it begins inside an operation of all, not with the run
+  bool expected_ = false;  ///< the visits of the current stretch are counted
   const base::pod_vector<arrival>* arrivals_ = nullptr;
   std::size_t at_ = 0;
   path_profile profile_, part_begin_;

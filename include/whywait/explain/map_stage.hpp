@@ -26,7 +26,7 @@ class map_stage {
     own_.reset(new rank_maps(rank, blocks, origin_ns));
     return own_.get();
   }
-  void add_blocks(rank_maps::block_sums& all, base::memory_pool& memory) const { own_->add_blocks(all, memory); }
+  void add_blocks(rank_maps::block_sums& all, base::memory_pool& memory) { own_->add_blocks(all, memory); }
 
   base::packet pack(const base::pod_vector<core::stable_key>& blocks, base::memory_pool& memory) {
     take(blocks, memory);

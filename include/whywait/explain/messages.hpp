@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 
 namespace whywait {
 inline namespace v0 {
@@ -193,19 +194,32 @@ class message_book {
     }
   }
 
-  /// Writes all matches to `found`, by location and record; valid after the exchange. `places`: buffer. O(records).
-  void matches(base::pod_vector<std::uint32_t>& places, base::pod_vector<message_match>& found) const {
-    std::size_t records = 0;
-    for (const location_history& l : rank_->locations) records += static_cast<std::size_t>(l.records.size());
-    places.assign(records + 1, 0);
-    each_match([&](const endpoint&, record_place p, std::int32_t, bool, bool) { ++places[number_of(p) + 1]; });
-    for (std::size_t i = 1; i != places.size(); ++i) places[i] += places[i - 1];
-    found.resize(places.back());
-    each_match([&](const endpoint& partner, record_place p, std::int32_t rank, bool receiving, bool progress) {
-      message_match& m = found[places[number_of(p)]++];
+  /// All matches by location and record, after the exchange; until `release`. They take the memory of the receives, if they fit.
+  /// Call once; then nothing else is valid. `places`, `targets`: buffers. O(records).
+  struct match_list {
+    message_match* first;
+    std::size_t count;
+  };
+  match_list take_matches(base::pod_vector<std::uint32_t>& places, base::pod_vector<std::uint32_t>& targets) {
+    static_assert(sizeof(message_match) <= sizeof(posted_receive), "a match takes the place of its receive");
+    const std::size_t room = posted_.receive_count() * sizeof(posted_receive);
+    const std::size_t most = (posted_.receive_count() + answers_.size()) * sizeof(message_match);
+    unsigned char* const first = most <= room ? reinterpret_cast<unsigned char*>(posted_.receives()) : new unsigned char[most];
+    if (most > room) memory_.reset(first);
+    unsigned char* to = first;
+    each_match([&to](const endpoint& partner, record_place p, std::int32_t rank, bool receiving, bool progress) {
+      message_match m;  // as bytes, for it may be written over the receives, never beyond the one at hand
       set(m, partner, p, rank, receiving);
       m.progress = progress;
+      std::memcpy(to, &m, sizeof m);
+      to += sizeof m;
     });
+    all_ = {reinterpret_cast<message_match*>(first), static_cast<std::size_t>(to - first) / sizeof(message_match)};
+    answers_.release();
+    if (most <= room) posted_.release_sends();
+    else posted_ = posting_lists(*rank_, false);
+    sort_matches(places, targets);
+    return all_;
   }
 
   /// Adds a match that did not come from the exchange of postings.
@@ -214,11 +228,39 @@ class message_book {
   /// Frees the memory.
   void release() noexcept {
     posted_ = posting_lists(*rank_, false);
+    memory_.reset();
     open_.release();
     answers_.release();
+    all_ = {nullptr, 0};
   }
 
  private:
+  // Sorts all_ in place by location and record; equal ones keep their order.
+  void sort_matches(base::pod_vector<std::uint32_t>& places, base::pod_vector<std::uint32_t>& targets) const {
+    message_match* const all = all_.first;
+    std::size_t sorted = 0;
+    for (std::size_t last = 0, next; sorted != all_.count && (next = number_of(all[sorted])) >= last; ++sorted) last = next;
+    if (sorted == all_.count) return;
+    std::size_t records = 0;
+    for (const location_history& l : rank_->locations) records += static_cast<std::size_t>(l.records.size());
+    places.assign(records + 1, 0);
+    for (std::size_t i = 0; i != all_.count; ++i) ++places[number_of(all[i]) + 1];
+    for (std::size_t i = 1; i != places.size(); ++i) places[i] += places[i - 1];
+    targets.resize(all_.count);
+    for (std::size_t i = 0; i != all_.count; ++i) targets[i] = places[number_of(all[i])]++;
+    for (std::uint32_t i = 0; i != targets.size(); ++i) {
+      while (targets[i] != i) {
+        const std::uint32_t to = targets[i];
+        const message_match there = all[to];
+        all[to] = all[i];
+        all[i] = there;
+        targets[i] = targets[to];
+        targets[to] = to;
+      }
+    }
+    targets.clear();
+  }
+
   // Returns true if the whole channel is sent.
   template <class Outbox>
   bool pack(message_channel& c, std::int32_t& full, Outbox&& to, std::size_t room) {
@@ -279,17 +321,19 @@ class message_book {
     m.progress = false;
   }
 
-  // The index of a record among all records of the rank.
-  std::size_t number_of(record_place p) const noexcept {
+  // The index of the record of a match among all records of the rank.
+  [[gnu::noinline]] std::size_t number_of(const message_match& m) const noexcept {
     std::size_t before = 0;
-    for (std::uint16_t l = 0; l != p.location; ++l) before += static_cast<std::size_t>(rank_->locations[l].records.size());
-    return before + p.record;
+    for (std::uint16_t l = 0; l != m.location; ++l) before += static_cast<std::size_t>(rank_->locations[l].records.size());
+    return before + m.record;
   }
 
   const rank_history* rank_;
   posting_lists posted_;
   base::pod_vector<message_match> answers_;  ///< matches of own sends and of earlier epochs
   base::pod_vector<std::uint32_t> open_;  ///< channels that are not completely sent
+  match_list all_{nullptr, 0};  ///< after take_matches, in the memory of the receives or in memory_
+  std::unique_ptr<unsigned char[]> memory_;
   std::int64_t unmatched_ = 0, receives_left_ = 0;
   bool sending_ = false;
 };

@@ -55,7 +55,7 @@ struct posted_receive {
   std::uint16_t kind;
 };
 
-/// The messages of one rank, channel by channel in posting order, in one memory block of exact size: 24 bytes per send,
+/// The messages of one rank, channel by channel in posting order, in memory blocks of exact size: 24 bytes per send,
 /// 48 per receive, 32 per channel. Each record is read twice. Not thread safe.
 class posting_lists {
  public:
@@ -116,11 +116,11 @@ class posting_lists {
     for (const scratch::found& f : s.channels) (f.sends ? sends : receives) += f.count;
     channel_count_ = s.order.size();
     receive_count_ = receives;
-    memory_.reset(new unsigned char[channel_count_ * sizeof(message_channel) + sends * sizeof(endpoint) +
-                                    receives * sizeof(posted_receive)]);
+    memory_.reset(new unsigned char[channel_count_ * sizeof(message_channel) + sends * sizeof(endpoint)]);
+    receive_memory_.reset(new unsigned char[receives * sizeof(posted_receive)]);
     channels_ = reinterpret_cast<message_channel*>(memory_.get());
     sends_ = reinterpret_cast<endpoint*>(channels_ + channel_count_);
-    receives_ = reinterpret_cast<posted_receive*>(sends_ + sends);
+    receives_ = reinterpret_cast<posted_receive*>(receive_memory_.get());
     std::uint32_t next_send = 0, next_receive = 0;
     message_channel* c = channels_;
     for (const std::uint32_t number : s.order) {
@@ -257,6 +257,8 @@ class posting_lists {
   posted_receive* receives() noexcept { return receives_; }
   const posted_receive* receives() const noexcept { return receives_; }
   std::size_t receive_count() const noexcept { return receive_count_; }
+  /// Frees all but the receives.
+  void release_sends() noexcept { memory_.reset(); }
 
   base::pod_vector<record_place> met;  ///< matched in an earlier epoch
   base::pod_vector<record_place> uncertain;  ///< wildcards whose message only the next epoch determines
@@ -380,7 +382,7 @@ class posting_lists {
   }
 
   const rank_history* rank_;
-  std::unique_ptr<unsigned char[]> memory_;  // holds the three lists below
+  std::unique_ptr<unsigned char[]> memory_, receive_memory_;  // hold the three lists below
   message_channel* channels_ = nullptr;
   endpoint* sends_ = nullptr;
   posted_receive* receives_ = nullptr;

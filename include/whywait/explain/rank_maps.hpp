@@ -21,9 +21,10 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// What one rank contributes to the maps of the run (run_maps.hpp). The forward pass adds waits as it explains them; all
-/// other numbers are read from the records afterwards, twice: first for the blocks with the most time, on which all ranks
-/// agree, then for the maps. O(records), 1 KB until the second reading.
+/// What one rank contributes to the maps of the run (run_maps.hpp). The forward pass adds waits as it explains them, and the
+/// time in each block of code; all ranks agree on the blocks with the most time. Then the maps are read from the records. With
+/// several locations, which do not count from their beginnings, they are read for the time in blocks as well. O(records), 1 KB and
+/// 8 bytes per block until then.
 class rank_maps {
  public:
   /// Time in one block.
@@ -53,17 +54,21 @@ class rank_maps {
     if (links_.size() < most_links) links_.push_back({wait, through, 1, ns});
   }
 
-  /// Adds the blocks of code in which this rank spent most time to `all`.
-  void add_blocks(block_sums& all, base::memory_pool& memory) const {
-    base::pod_vector<std::int64_t> sums(blocks_->size(), 0);
-    const auto code = [&](std::uint32_t block, std::int64_t, std::int64_t ns) {
-      if (block >= sums.size()) sums.resize(block + 1, 0);
-      sums[block] += ns;
-    };
-    read(
-        memory, code, [](std::int64_t, std::int64_t) {}, [](const core::sync_record&) {});
-    for (std::uint32_t b = 0; b != sums.size(); ++b)
-      if (sums[b] > 0 && (*blocks_)[b].within == 0) all.push_back({(*blocks_)[b].block, sums[b]});
+  /// Adds time of one location in a block of code.
+  void add_code(std::uint32_t block, std::int64_t ns) {
+    if (block >= code_.size()) code_.resize(block + 1, 0);
+    code_[block] += std::max<std::int64_t>(ns, 0);
+  }
+  /// Adds the blocks of code in which this rank spent most time to `all`; after the forward pass.
+  void add_blocks(block_sums& all, base::memory_pool& memory) {
+    if (rank_->locations.size() != 1 || !rank_->locations[0].whole) {
+      code_.clear();
+      read(
+          memory, [this](std::uint32_t block, std::int64_t, std::int64_t ns) { add_code(block, ns); },
+          [](std::int64_t, std::int64_t) {}, [](const core::sync_record&) {});
+    }
+    for (std::uint32_t b = 0; b != code_.size(); ++b)
+      if (code_[b] > 0 && (*blocks_)[b].within == 0) all.push_back({(*blocks_)[b].block, code_[b]});
     join_blocks(all);
   }
   /// Joins equal blocks, keeps those with the most time.
@@ -178,6 +183,7 @@ class rank_maps {
   block_table* blocks_;
   rank_rows rows_;
   std::int64_t origin_ns_;
+  base::pod_vector<std::int64_t> code_;  ///< time by number of the block
   time_bins waiting_;
   base::pod_vector<row_pair> waits_;
   base::pod_vector<class_link> links_;

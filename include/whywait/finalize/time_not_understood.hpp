@@ -326,7 +326,7 @@ class time_not_understood {
         const std::uint64_t size = std::max(r.bytes, bytes[l][at] == none ? 0 : bytes[l][at]);
         const std::uint64_t late = core::usual_sleep(r);  // a thread that sleeps notices late what it waits for
         const auto ns = static_cast<std::int64_t>(static_cast<double>(r.duration - late) * history.clock.ns_per_tick);
-        use(r, size, std::max<std::int64_t>(0, ns - waits_->list.of(l)[at]), why, place_of(here, r, place));
+        use(r, size, std::max<std::int64_t>(0, ns - waits_->list.of(l, at)), why, place_of(here, r, place));
       }
       place += here.call_sites.size() + 1;
     }

@@ -122,7 +122,7 @@ class communication_analysis final : public finalize::data_analysis {
     data::rank_data& data = history_.data();
     for (std::size_t l = 0; l != data.locations.size(); ++l) {
       base::vector<data::call_time>& calls = data.locations[l].calls;
-      for (std::size_t i = 0; i != calls.size(); ++i) calls[i].wait_ns = waits_->of(l)[i];
+      for (std::size_t i = 0; i != calls.size(); ++i) calls[i].wait_ns = waits_->of(l, i);
     }
   }
 
