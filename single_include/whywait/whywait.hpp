@@ -7749,7 +7749,7 @@ class passed_call {
 
 /// What is known of a call. Functions that are not inlined receive a copy, because a reference to the call would force all of
 /// its fields into memory.
-class past_call {
+class call_summary {
  public:
   thread_state& thread() const noexcept { return *thread_; }
   state& process() const noexcept { return *thread_->process; }
@@ -7762,7 +7762,7 @@ class past_call {
   uint32_t site() const noexcept { return site_; }
 
  protected:
-  __attribute__((always_inline)) explicit past_call(thread_state* thread) noexcept : thread_(thread) {}
+  __attribute__((always_inline)) explicit call_summary(thread_state* thread) noexcept : thread_(thread) {}
 
   thread_state* thread_;
   uint64_t begin_ = 0, duration_ = 0;
@@ -7772,10 +7772,10 @@ class past_call {
 /// One MPI call of the program while it is being recorded. False: pass it straight through (before MPI_Init,
 /// after MPI_Finalize, recording off, or made inside another MPI call: error handlers, user operations,
 /// attribute callbacks). Order of use: `begin`, the call, `leave`, then `store` once for each record. Polls: poll_call.
-class call : public past_call {
+class call : public call_summary {
  public:
   __attribute__((always_inline)) call(core::mpi_call what, const caller& from) noexcept
-      : past_call(recording_thread()), from_(from.address), what_(what) {
+      : call_summary(recording_thread()), from_(from.address), what_(what) {
     if (__builtin_expect(thread_ == nullptr, 0)) return;
     if (__builtin_expect(thread_->open.frame != nullptr, 0)) {
       if (is_inside(thread_->open, from.frame)) {
@@ -7801,7 +7801,7 @@ class call : public past_call {
   call& operator=(const call&) = delete;
 
   explicit operator bool() const noexcept { return thread_ != nullptr; }
-  __attribute__((always_inline)) past_call past() const noexcept { return *this; }
+  __attribute__((always_inline)) call_summary summary() const noexcept { return *this; }
   /// Whether other threads may post at the same time: then ordinal and posting are under a lock.
   bool several() const noexcept { return __atomic_load_n(&process().several, __ATOMIC_RELAXED); }
 
@@ -7875,7 +7875,7 @@ class call : public past_call {
     if (core::sync_record* r = store(flag::failed, 0)) finish_completed(r);
   }
 
-  using past_call::duration;
+  using call_summary::duration;
   void duration(uint64_t ticks) noexcept { duration_ = ticks; }
 
  protected:
@@ -10421,8 +10421,8 @@ inline message_data* message_data_of(state& process) noexcept {
 
 /// What `count` elements at `buffer` are of a registered array. False if they lie in none. About 50 ns; types that are
 /// not predefined 50 more once they are known.
-__attribute__((noinline)) inline bool find_region(const past_call& here, const void* buffer, MPI_Count count, MPI_Datatype type,
-                                                  core::data_record& r) noexcept {
+__attribute__((noinline)) inline bool find_region(const call_summary& here, const void* buffer, MPI_Count count,
+                                                  MPI_Datatype type, core::data_record& r) noexcept {
   if (count <= 0 || type == MPI_DATATYPE_NULL || buffer == MPI_IN_PLACE) return false;
   data::data_state* const arrays = data::state_of(*here.process().registry);
   message_data* const own = arrays != nullptr ? message_data_of(here.process()) : nullptr;
@@ -10486,7 +10486,7 @@ inline uint64_t bytes_received(const MPI_Status& status) noexcept {
 }
 
 /// Completes the record of a transfer and stores it. `order` is the posting; the reader makes an order of it.
-inline void leave_transfer(const past_call& here, core::data_record r, core::data_op op, const core::sync_record& posted,
+inline void leave_transfer(const call_summary& here, core::data_record r, core::data_op op, const core::sync_record& posted,
                            uint32_t record, unsigned flags, int peer, uint64_t time) noexcept {
   data::data_thread* const thread = data::this_thread();
   if (thread == nullptr || posted.comm > 0xffff) return;
@@ -10505,12 +10505,12 @@ inline bool reaches_somebody(const core::sync_record& r) noexcept {
   return !r.has(flag::proc_null | flag::failed) && r.peer >= 0;
 }
 
-inline void leave_sent(const past_call& here, const core::sync_record& r, uint32_t record,
+inline void leave_sent(const call_summary& here, const core::sync_record& r, uint32_t record,
                        const core::data_record& region) noexcept {
   if (reaches_somebody(r)) leave_transfer(here, region, core::data_op::send, r, record, 0, r.peer, here.begun_at());
 }
 /// `index`: of the record that completed it; `known`: false if that is lost.
-inline void leave_received(const past_call& here, const core::sync_record& r, uint32_t index, bool known,
+inline void leave_received(const call_summary& here, const core::sync_record& r, uint32_t index, bool known,
                            core::data_record region, const MPI_Status* status) noexcept {
   if (!reaches_somebody(r)) return;
   if (status != nullptr) shorten(region, bytes_received(*status));
@@ -10519,13 +10519,13 @@ inline void leave_received(const past_call& here, const core::sync_record& r, ui
 }
 
 /// A blocking send, or one that is posted now, whose record was just finished.
-__attribute__((noinline, cold)) inline void send_data(const past_call& here, const core::sync_record& r, const void* buffer,
+__attribute__((noinline, cold)) inline void send_data(const call_summary& here, const core::sync_record& r, const void* buffer,
                                                       MPI_Count count, MPI_Datatype type) noexcept {
   core::data_record region;
   if (find_region(here, buffer, count, type, region)) leave_sent(here, r, here.next_index(), region);
 }
 /// A blocking receive whose record is number `index`.
-__attribute__((noinline, cold)) inline void receive_data(const past_call& here, const core::sync_record& r, uint32_t index,
+__attribute__((noinline, cold)) inline void receive_data(const call_summary& here, const core::sync_record& r, uint32_t index,
                                                          const void* buffer, MPI_Count count, MPI_Datatype type,
                                                          const MPI_Status* status) noexcept {
   core::data_record region;
@@ -10533,8 +10533,8 @@ __attribute__((noinline, cold)) inline void receive_data(const past_call& here, 
 }
 
 /// The region of an operation that is not complete yet; null if it lies in no array. Back to `drop_region`.
-__attribute__((noinline, cold)) inline message_region* keep_region(const past_call& here, const void* buffer, MPI_Count count,
-                                                                   MPI_Datatype type) noexcept {
+__attribute__((noinline, cold)) inline message_region* keep_region(const call_summary& here, const void* buffer,
+                                                                   MPI_Count count, MPI_Datatype type) noexcept {
   core::data_record region;
   if (!find_region(here, buffer, count, type, region)) return nullptr;
   message_data& own = *here.process().data;
@@ -10650,7 +10650,7 @@ class data_of_collective {
   const int size;
 
   /// After the record of the call is finished.
-  data_of_collective(const past_call& here, const core::sync_record& r, int own_rank, int ranks) noexcept
+  data_of_collective(const call_summary& here, const core::sync_record& r, int own_rank, int ranks) noexcept
       : rank(own_rank), size(ranks), here_(here), r_(r), record_(here.next_index()) {}
 
   /// The part number `i`, the same to all ranks.
@@ -10738,7 +10738,7 @@ class data_of_collective {
     if (data::data_thread* const thread = data::this_thread()) thread->append(r, here_.begun_at() + here_.duration());
   }
 
-  const past_call here_;
+  const call_summary here_;
   const core::sync_record& r_;
   const uint32_t record_;
 };
@@ -11862,7 +11862,7 @@ class any_facts {
 };
 
 /// Which registered data it moved.
-__attribute__((noinline, cold)) inline void tell_data(const past_call& here, const core::sync_record& r,
+__attribute__((noinline, cold)) inline void tell_data(const call_summary& here, const core::sync_record& r,
                                                       const any_facts& facts) noexcept {
   if (r.comm == communicator_table::none || here.process().communicators[r.comm].inter ||
       here.process().communicators[r.comm].outside)
@@ -11917,7 +11917,7 @@ inline int collective(What what, caller from, Pass& pass, MPI_Comm comm, const F
   }
   if (r != nullptr) {
     here.finish();
-    if (watches_data(here)) detail::tell_data(here.past(), *r, detail::any_facts(facts));
+    if (watches_data(here)) detail::tell_data(here.summary(), *r, detail::any_facts(facts));
   }
   if (meets_all(what) && met && here.process().schedule.meet())
     detail::end_epoch(here.thread(), {here.begun_at(), here.begun_at() + here.duration(), here.site()}, false);
@@ -12691,7 +12691,7 @@ inline int send(What what, caller from, Pass& pass, const void* buffer, MPI_Coun
   if (core::sync_record* r = here.store(flags, posting)) {
     detail::describe(here, r, e, bytes_of(here.thread(), count, type));
     here.finish_completed(r);
-    if (watches_data(here)) detail::send_data(here.past(), *r, buffer, count, type);
+    if (watches_data(here)) detail::send_data(here.summary(), *r, buffer, count, type);
   }
   return code;
 }
@@ -12725,7 +12725,7 @@ inline int receive(What what, caller from, Pass& pass, void* buffer, MPI_Count c
     if (status != MPI_STATUS_IGNORE) detail::resolve(r, *status);
     here.finish_completed(r);
     if (watches_data(here) && status != MPI_STATUS_IGNORE)
-      detail::receive_data(here.past(), *r, here.next_index() - 1, buffer, count, type, status);
+      detail::receive_data(here.summary(), *r, here.next_index() - 1, buffer, count, type, status);
   }
   return code;
 }
@@ -12785,7 +12785,7 @@ inline int exchange(What what, caller from, Pass& pass, Post&& post, const void*
     sent->completion = whole;
     sent->completed_by = here.where().index;
     here.finish();
-    if (watches_data(here)) detail::send_data(here.past(), *sent, send_buffer, send_count, send_type);
+    if (watches_data(here)) detail::send_data(here.summary(), *sent, send_buffer, send_count, send_type);
   }
   core::sync_record* const received = here.store(common | flag::posts_receive, receiving);
   if (core::sync_record* const r = received) {
@@ -12801,7 +12801,7 @@ inline int exchange(What what, caller from, Pass& pass, Post&& post, const void*
     r->bytes = bytes_of(here.thread(), send_count, send_type);
     here.finish();
     if (watches_data(here) && received != nullptr && status != MPI_STATUS_IGNORE)
-      detail::receive_data(here.past(), *received, whole, receive_buffer, receive_count, receive_type, status);
+      detail::receive_data(here.summary(), *received, whole, receive_buffer, receive_count, receive_type, status);
   }
   return code;
 }
@@ -13289,7 +13289,7 @@ inline int matched_receive(What what, caller from, Pass& pass, void* buffer, MPI
     r->comm = found ? known.comm : 0;
     here.finish_completed(r);
     if (watches_data(here) && status != MPI_STATUS_IGNORE)
-      detail::receive_data(here.past(), *r, here.next_index() - 1, buffer, count, type, status);
+      detail::receive_data(here.summary(), *r, here.next_index() - 1, buffer, count, type, status);
   }
   return code;
 }
@@ -13472,7 +13472,7 @@ inline int post(What what, caller from, Pass& pass, unsigned flags, const void* 
     pending* const entry = detail::complete_at_once(here, *request) ? nullptr : detail::add_request(here, *request);
     const bool watched = watches_data(here);
     message_region* const region = __builtin_expect(watched && entry != nullptr && (flags & flag::posts_receive) != 0, 0)
-                                       ? detail::keep_region(here.past(), buffer, count, type)
+                                       ? detail::keep_region(here.summary(), buffer, count, type)
                                        : nullptr;
     if (entry == nullptr) {
       here.finish_completed(r);
@@ -13482,7 +13482,7 @@ inline int post(What what, caller from, Pass& pass, unsigned flags, const void* 
       here.finish();
     }
     if (__builtin_expect(watched && (flags & flag::posts_send) != 0, 0))
-      detail::send_data(here.past(), *r, buffer, count, type);
+      detail::send_data(here.summary(), *r, buffer, count, type);
   } else {
     detail::lose_request(here.process(), *request);
   }
@@ -13528,7 +13528,7 @@ __attribute__((cold)) inline int post_exchange(What what, caller from, Pass& pas
       detail::file_request(here, entry->twin, r, here.next_index());
       here.finish();
     }
-    if (watched) detail::send_data(here.past(), *r, send_buffer, send_count, send_type);
+    if (watched) detail::send_data(here.summary(), *r, send_buffer, send_count, send_type);
   }
   here.duration(duration);
   if (core::sync_record* const r = detail::store_posting(here, flag::posts_receive | overtaken, posting + 1, source,
@@ -13536,7 +13536,7 @@ __attribute__((cold)) inline int post_exchange(What what, caller from, Pass& pas
     if (entry == nullptr) {
       here.finish_completed(r);
     } else {
-      if (watched) entry->region = detail::keep_region(here.past(), receive_buffer, receive_count, receive_type);
+      if (watched) entry->region = detail::keep_region(here.summary(), receive_buffer, receive_count, receive_type);
       detail::file_request(here, entry, r, here.next_index());
       here.finish();
     }
@@ -13571,7 +13571,8 @@ inline int post_matched(What what, caller from, Pass& pass, const void* buffer, 
   r->peer = found ? known.peer : -1;
   r->tag = found ? known.tag : -1;
   r->comm = found ? known.comm : 0;
-  message_region* const region = watches_data(here) && found ? detail::keep_region(here.past(), buffer, count, type) : nullptr;
+  message_region* const region =
+      watches_data(here) && found ? detail::keep_region(here.summary(), buffer, count, type) : nullptr;
   pending* const entry = detail::complete_at_once(here, *request) ? nullptr : detail::add_request(here, *request);
   if (entry == nullptr) {
     here.finish_completed(r);
@@ -13597,7 +13598,7 @@ inline int prepare(What what, caller from, Pass& pass, unsigned flags, const voi
   if (e.peer == MPI_PROC_NULL) flags |= flag::proc_null;
   if (e.peer == MPI_ANY_SOURCE) flags |= flag::any_source;
   if (e.tag == MPI_ANY_TAG) flags |= flag::any_tag;
-  message_region* const region = watches_data(here) ? detail::keep_region(here.past(), buffer, count, type) : nullptr;
+  message_region* const region = watches_data(here) ? detail::keep_region(here.summary(), buffer, count, type) : nullptr;
   pending* const p = detail::add_request(here, *request);
   if (p == nullptr) return code;
   p->region = region;
@@ -13658,7 +13659,7 @@ inline int start(What what, caller from, Pass& pass, int count, MPI_Request* req
     detail::file_request(here, p, r, here.next_index());
     here.finish();
     if (__builtin_expect(p->region != nullptr && !p->watched, 0))
-      detail::leave_sent(here.past(), *r, here.next_index(), p->region->what);
+      detail::leave_sent(here.summary(), *r, here.next_index(), p->region->what);
   }
   return code;
 }
@@ -14133,8 +14134,8 @@ namespace detail {
 
 /// Stores in a posting which call completed it. `index`: of the completing record; with `lost` the posting becomes its own
 /// completion.
-inline void complete_posting(const past_call& here, const held_request& h, uint32_t index, bool lost, const MPI_Status* status,
-                             int code) noexcept {
+inline void complete_posting(const call_summary& here, const held_request& h, uint32_t index, bool lost,
+                             const MPI_Status* status, int code) noexcept {
   core::sync_record* const r = h.record;
   if (r != nullptr && !r->has(flag::complete)) {
     r->completion = lost ? h.index : index;
@@ -14167,7 +14168,7 @@ inline void needs_no_status(const held_request& h) noexcept {
 }
 
 /// The rest of it, for the requests of which more is kept than their posting.
-__attribute__((noinline)) inline void complete_more(const past_call& here, const held_request& h, uint32_t index, bool lost,
+__attribute__((noinline)) inline void complete_more(const call_summary& here, const held_request& h, uint32_t index, bool lost,
                                                     int code) noexcept {
   state& process = here.process();
   release_status(process, h);
@@ -14191,7 +14192,7 @@ __attribute__((noinline)) inline void forget_request(state& process, const held_
 }
 
 /// The request is gone (or inactive, if it is persistent). `closed`: its entry is closed already.
-inline void finish_request(const past_call& here, const held_request& h, bool closed, uint32_t index, bool lost,
+inline void finish_request(const call_summary& here, const held_request& h, bool closed, uint32_t index, bool lost,
                            const MPI_Status* status, int code) noexcept {
   complete_posting(here, h, index, lost, status, code);
   if (__builtin_expect(!h.plain, 0)) {
@@ -14225,8 +14226,8 @@ __attribute__((always_inline)) inline void hold(call& here, held_request& h, MPI
   else request_table::keep(h);
 }
 
-inline void let_go_specially(const past_call& here, const held_request& h, bool certain, bool done, uint32_t index, bool lost,
-                             const MPI_Status* status, int code) noexcept {
+inline void let_go_specially(const call_summary& here, const held_request& h, bool certain, bool done, uint32_t index,
+                             bool lost, const MPI_Status* status, int code) noexcept {
   if (done) finish_request(here, h, certain, index, lost, status, code);
   else if (certain && (h.plain || !h.persistent)) request_table::keep(h);  // MPI_ERR_PENDING
 }
@@ -14237,7 +14238,7 @@ __attribute__((always_inline)) inline void let_go(call& here, const held_request
                                                   bool lost, const MPI_Status* status, int code) noexcept {
   core::sync_record* const r = h.record;
   if (!certain || !done || code != MPI_SUCCESS || !h.plain || r == nullptr || lost || r->has(flag::complete))
-    return let_go_specially(here.past(), h, certain, done, index, lost, status, code);
+    return let_go_specially(here.summary(), h, certain, done, index, lost, status, code);
   r->completion = index;
   r->completed_by = here.where().index;
   r->flags = static_cast<uint16_t>(r->flags | flag::complete);
@@ -14327,7 +14328,7 @@ class request_choice {
     if (!room_ || i < 0 || i >= count_) return;
     held_request& h = room_.held[i];
     if (!held_) h.hold(here_.process().requests.find(room_.handles[i]));
-    if (h.entry != nullptr) finish_request(here_.past(), h, false, index, lost, status, code);
+    if (h.entry != nullptr) finish_request(here_.summary(), h, false, index, lost, status, code);
     h.entry = nullptr;
   }
   /// Whether statuses that the program ignores must be asked for after all.
@@ -14489,9 +14490,9 @@ inline int get_status(What what, caller from, Pass& pass, MPI_Request request, c
   held.hold(p);
   uint32_t index;
   const bool stored = detail::store_poll(here, 0, index);
-  detail::complete_posting(here.past(), held, index, !stored, status != MPI_STATUS_IGNORE ? status : nullptr, code);
+  detail::complete_posting(here.summary(), held, index, !stored, status != MPI_STATUS_IGNORE ? status : nullptr, code);
   if (!held.plain) {
-    detail::complete_more(here.past(), held, index, !stored, code);
+    detail::complete_more(here.summary(), held, index, !stored, code);
     detail::needs_no_status(held);
   }
   return code;
@@ -16763,7 +16764,7 @@ __attribute__((noinline, cold)) inline int make_ready(core::mpi_call what, calle
   const uint32_t index = here.next_index();
   detail::file_request(here, p, r, index);
   here.finish();
-  if (p->region != nullptr) detail::leave_sent(here.past(), *r, index, p->region->what);
+  if (p->region != nullptr) detail::leave_sent(here.summary(), *r, index, p->region->what);
   return code;
 }
 
@@ -16792,9 +16793,9 @@ __attribute__((noinline, cold)) inline int test_partition(core::mpi_call what, c
   held.hold(p);
   uint32_t index;
   const bool stored = detail::store_poll(here, 0, index);
-  detail::complete_posting(here.past(), held, index, !stored, nullptr, code);
+  detail::complete_posting(here.summary(), held, index, !stored, nullptr, code);
   if (!held.plain) {
-    detail::complete_more(here.past(), held, index, !stored, code);
+    detail::complete_more(here.summary(), held, index, !stored, code);
     detail::needs_no_status(held);
   }
   return code;
@@ -25493,12 +25494,10 @@ class own_time {
   void add(std::uint32_t block, std::int64_t ns, room& known) {
     room::name& name = known.here_[block];
     name.spent_ns += ns;
-    if (name.part >= first_ && name.part < parts_.size() && parts_[name.part].block == block) {
-      piece& last = parts_[name.part];
-      ns += last.ns;
-      last.ns = static_cast<std::uint32_t>(std::min<std::int64_t>(ns, 0xffffffff));
-      ns -= last.ns;
-      if (ns == 0) return;
+    const bool goes_on = name.part >= first_ && name.part < parts_.size() && parts_[name.part].block == block;
+    if (goes_on && ns + parts_[name.part].ns <= 0xffffffff) {
+      parts_[name.part].ns += static_cast<std::uint32_t>(ns);
+      return;
     }
     for (; ns > 0xffffffff; ns -= 0xffffffff) parts_.push_back({block, 0xffffffffu});  // parts above 4.3 s are rare
     name.part = static_cast<std::uint32_t>(parts_.size());
@@ -28735,12 +28734,11 @@ class posting_lists {
   /// Allocates the lists.
   void allocate(scratch& s) {
     sort_channels(s);
-    std::size_t sends = 0, receives = 0;
-    for (const scratch::found& f : s.channels) (f.sends ? sends : receives) += f.count;
+    std::size_t sends = 0;
+    for (const scratch::found& f : s.channels) (f.sends ? sends : receive_count_) += f.count;
     channel_count_ = s.order.size();
-    receive_count_ = receives;
     memory_.reset(new unsigned char[channel_count_ * sizeof(message_channel) + sends * sizeof(endpoint)]);
-    receive_memory_.reset(new unsigned char[receives * sizeof(posted_receive)]);
+    receive_memory_.reset(new unsigned char[receive_count_ * sizeof(posted_receive)]);
     channels_ = reinterpret_cast<message_channel*>(memory_.get());
     sends_ = reinterpret_cast<endpoint*>(channels_ + channel_count_);
     receives_ = reinterpret_cast<posted_receive*>(receive_memory_.get());
@@ -28881,7 +28879,10 @@ class posting_lists {
   const posted_receive* receives() const noexcept { return receives_; }
   std::size_t receive_count() const noexcept { return receive_count_; }
   /// Frees all but the receives.
-  void release_sends() noexcept { memory_.reset(); }
+  void release_sends() noexcept {
+    memory_.reset();
+    channel_count_ = send_channels_ = 0;
+  }
 
   base::pod_vector<record_place> met;  ///< matched in an earlier epoch
   base::pod_vector<record_place> uncertain;  ///< wildcards whose message only the next epoch determines
@@ -29571,12 +29572,12 @@ class message_book {
       std::memcpy(to, &m, sizeof m);
       to += sizeof m;
     });
-    all_ = {reinterpret_cast<message_match*>(first), static_cast<std::size_t>(to - first) / sizeof(message_match)};
+    const match_list all{reinterpret_cast<message_match*>(first), static_cast<std::size_t>(to - first) / sizeof(message_match)};
     answers_.release();
     if (most <= room) posted_.release_sends();
     else posted_ = posting_lists(*rank_, false);
-    sort_matches(places, targets);
-    return all_;
+    sort_matches(all, places, targets);
+    return all;
   }
 
   /// Adds a match that did not come from the exchange of postings.
@@ -29588,23 +29589,22 @@ class message_book {
     memory_.reset();
     open_.release();
     answers_.release();
-    all_ = {nullptr, 0};
   }
 
  private:
-  // Sorts all_ in place by location and record; equal ones keep their order.
-  void sort_matches(base::pod_vector<std::uint32_t>& places, base::pod_vector<std::uint32_t>& targets) const {
-    message_match* const all = all_.first;
+  // Sorts matches in place by location and record; equal ones keep their order.
+  void sort_matches(match_list found, base::pod_vector<std::uint32_t>& places, base::pod_vector<std::uint32_t>& targets) const {
+    message_match* const all = found.first;
     std::size_t sorted = 0;
-    for (std::size_t last = 0, next; sorted != all_.count && (next = number_of(all[sorted])) >= last; ++sorted) last = next;
-    if (sorted == all_.count) return;
+    for (std::size_t last = 0, next; sorted != found.count && (next = number_of(all[sorted])) >= last; ++sorted) last = next;
+    if (sorted == found.count) return;
     std::size_t records = 0;
     for (const location_history& l : rank_->locations) records += static_cast<std::size_t>(l.records.size());
     places.assign(records + 1, 0);
-    for (std::size_t i = 0; i != all_.count; ++i) ++places[number_of(all[i]) + 1];
+    for (std::size_t i = 0; i != found.count; ++i) ++places[number_of(all[i]) + 1];
     for (std::size_t i = 1; i != places.size(); ++i) places[i] += places[i - 1];
-    targets.resize(all_.count);
-    for (std::size_t i = 0; i != all_.count; ++i) targets[i] = places[number_of(all[i])]++;
+    targets.resize(found.count);
+    for (std::size_t i = 0; i != found.count; ++i) targets[i] = places[number_of(all[i])]++;
     for (std::uint32_t i = 0; i != targets.size(); ++i) {
       while (targets[i] != i) {
         const std::uint32_t to = targets[i];
@@ -29689,8 +29689,7 @@ class message_book {
   posting_lists posted_;
   base::pod_vector<message_match> answers_;  ///< matches of own sends and of earlier epochs
   base::pod_vector<std::uint32_t> open_;  ///< channels that are not completely sent
-  match_list all_{nullptr, 0};  ///< after take_matches, in the memory of the receives or in memory_
-  std::unique_ptr<unsigned char[]> memory_;
+  std::unique_ptr<unsigned char[]> memory_;  ///< of all matches, if they did not fit into that of the receives
   std::int64_t unmatched_ = 0, receives_left_ = 0;
   bool sending_ = false;
 };
@@ -30756,7 +30755,7 @@ class rank_maps {
   }
 
   /// Adds time of one location in a block of code.
-  void add_code(std::uint32_t block, std::int64_t ns) {
+  [[gnu::noinline]] void add_code(std::uint32_t block, std::int64_t ns) {
     if (block >= code_.size()) code_.resize(block + 1, 0);
     code_[block] += std::max<std::int64_t>(ns, 0);
   }
@@ -31017,8 +31016,9 @@ class location_path {
         aligned_(scratch.merging.memory),
         notes_(scratch.merging.memory) {}
 
-  /// Reserves memory and enters the time before the first record. `others`: the number of locations to align with.
-  void begin(std::size_t others) {
+  /// Reserves memory and enters the time before the first record. `others`: the number of locations to align with. `same`: a path
+  /// of the same location that has begun and not moved, or null.
+  void begin(std::size_t others, location_path* same = nullptr) {
     place_.readings = &readings_;
     // Reserves all lists in a row, so that they are adjacent in the memory pool.
     profile_.reserve(std::max<std::size_t>(16, blocks_->size()));
@@ -31030,6 +31030,11 @@ class location_path {
     startup.visits = startup.own_visits = 1;
     startup.ns = startup.own_ns = rank_->begin_ns - earliest_ns_;
     place_.now_ns += startup.ns;
+    if (same != nullptr) {  // the visits of the first stretch are counted once, for both
+      same->expect_stretch();
+      own_ = same->own_;
+      expected_ = true;
+    }
     if (rank_->continued && rank_->locations.size() == 1) aligned_.world(rank_->begin_ns, profile_);
   }
 
@@ -31323,7 +31328,7 @@ class location_path {
   forward_scratch* scratch_;
   std::int64_t earliest_ns_, leave_ns_ = 0;
   code_readings readings_;
-  location_steps::place place_, stretch_;  ///< stretch_: where the current stretch begins
+  location_steps::place place_, stretch_;  ///< stretch_: where the current stretch begins; once it is counted, where it ends
   bool inside_ = false;  ///< it begins inside an operation of all, not with the run
   bool expected_ = false;  ///< the visits of the current stretch are counted
   const base::pod_vector<arrival>* arrivals_ = nullptr;
@@ -31502,7 +31507,7 @@ class forward_pass {
         l.scout.reset(new location_path(*rank_, static_cast<std::uint16_t>(&l - lanes_.data()), *settings_, earliest_ns_,
                                         *blocks_, nullptr, *scratch_));
         l.scout->set_arrivals(l.arrivals);
-        l.scout->begin(0);
+        l.scout->begin(0, &l.path);
         l.scout_at = progress::between_events;
       }
     }

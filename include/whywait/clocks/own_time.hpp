@@ -260,12 +260,10 @@ class own_time {
   void add(std::uint32_t block, std::int64_t ns, room& known) {
     room::name& name = known.here_[block];
     name.spent_ns += ns;
-    if (name.part >= first_ && name.part < parts_.size() && parts_[name.part].block == block) {
-      piece& last = parts_[name.part];
-      ns += last.ns;
-      last.ns = static_cast<std::uint32_t>(std::min<std::int64_t>(ns, 0xffffffff));
-      ns -= last.ns;
-      if (ns == 0) return;
+    const bool goes_on = name.part >= first_ && name.part < parts_.size() && parts_[name.part].block == block;
+    if (goes_on && ns + parts_[name.part].ns <= 0xffffffff) {
+      parts_[name.part].ns += static_cast<std::uint32_t>(ns);
+      return;
     }
     for (; ns > 0xffffffff; ns -= 0xffffffff) parts_.push_back({block, 0xffffffffu});  // parts above 4.3 s are rare
     name.part = static_cast<std::uint32_t>(parts_.size());

@@ -175,7 +175,7 @@ class forward_pass {
         l.scout.reset(new location_path(*rank_, static_cast<std::uint16_t>(&l - lanes_.data()), *settings_, earliest_ns_,
                                         *blocks_, nullptr, *scratch_));
         l.scout->set_arrivals(l.arrivals);
-        l.scout->begin(0);
+        l.scout->begin(0, &l.path);
         l.scout_at = progress::between_events;
       }
     }

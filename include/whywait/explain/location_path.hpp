@@ -48,8 +48,9 @@ class location_path {
         aligned_(scratch.merging.memory),
         notes_(scratch.merging.memory) {}
 
-  /// Reserves memory and enters the time before the first record. `others`: the number of locations to align with.
-  void begin(std::size_t others) {
+  /// Reserves memory and enters the time before the first record. `others`: the number of locations to align with. `same`: a path
+  /// of the same location that has begun and not moved, or null.
+  void begin(std::size_t others, location_path* same = nullptr) {
     place_.readings = &readings_;
     // Reserves all lists in a row, so that they are adjacent in the memory pool.
     profile_.reserve(std::max<std::size_t>(16, blocks_->size()));
@@ -61,6 +62,11 @@ class location_path {
     startup.visits = startup.own_visits = 1;
     startup.ns = startup.own_ns = rank_->begin_ns - earliest_ns_;
     place_.now_ns += startup.ns;
+    if (same != nullptr) {  // the visits of the first stretch are counted once, for both
+      same->expect_stretch();
+      own_ = same->own_;
+      expected_ = true;
+    }
     if (rank_->continued && rank_->locations.size() == 1) aligned_.world(rank_->begin_ns, profile_);
   }
 
@@ -354,7 +360,7 @@ class location_path {
   forward_scratch* scratch_;
   std::int64_t earliest_ns_, leave_ns_ = 0;
   code_readings readings_;
-  location_steps::place place_, stretch_;  ///< stretch_: where the current stretch begins
+  location_steps::place place_, stretch_;  ///< stretch_: where the current stretch begins; once it is counted, where it ends
   bool inside_ = false;  ///< it begins inside an operation of all, not with the run
   bool expected_ = false;  ///< the visits of the current stretch are counted
   const base::pod_vector<arrival>* arrivals_ = nullptr;

@@ -214,12 +214,12 @@ class message_book {
       std::memcpy(to, &m, sizeof m);
       to += sizeof m;
     });
-    all_ = {reinterpret_cast<message_match*>(first), static_cast<std::size_t>(to - first) / sizeof(message_match)};
+    const match_list all{reinterpret_cast<message_match*>(first), static_cast<std::size_t>(to - first) / sizeof(message_match)};
     answers_.release();
     if (most <= room) posted_.release_sends();
     else posted_ = posting_lists(*rank_, false);
-    sort_matches(places, targets);
-    return all_;
+    sort_matches(all, places, targets);
+    return all;
   }
 
   /// Adds a match that did not come from the exchange of postings.
@@ -231,23 +231,22 @@ class message_book {
     memory_.reset();
     open_.release();
     answers_.release();
-    all_ = {nullptr, 0};
   }
 
  private:
-  // Sorts all_ in place by location and record; equal ones keep their order.
-  void sort_matches(base::pod_vector<std::uint32_t>& places, base::pod_vector<std::uint32_t>& targets) const {
-    message_match* const all = all_.first;
+  // Sorts matches in place by location and record; equal ones keep their order.
+  void sort_matches(match_list found, base::pod_vector<std::uint32_t>& places, base::pod_vector<std::uint32_t>& targets) const {
+    message_match* const all = found.first;
     std::size_t sorted = 0;
-    for (std::size_t last = 0, next; sorted != all_.count && (next = number_of(all[sorted])) >= last; ++sorted) last = next;
-    if (sorted == all_.count) return;
+    for (std::size_t last = 0, next; sorted != found.count && (next = number_of(all[sorted])) >= last; ++sorted) last = next;
+    if (sorted == found.count) return;
     std::size_t records = 0;
     for (const location_history& l : rank_->locations) records += static_cast<std::size_t>(l.records.size());
     places.assign(records + 1, 0);
-    for (std::size_t i = 0; i != all_.count; ++i) ++places[number_of(all[i]) + 1];
+    for (std::size_t i = 0; i != found.count; ++i) ++places[number_of(all[i]) + 1];
     for (std::size_t i = 1; i != places.size(); ++i) places[i] += places[i - 1];
-    targets.resize(all_.count);
-    for (std::size_t i = 0; i != all_.count; ++i) targets[i] = places[number_of(all[i])]++;
+    targets.resize(found.count);
+    for (std::size_t i = 0; i != found.count; ++i) targets[i] = places[number_of(all[i])]++;
     for (std::uint32_t i = 0; i != targets.size(); ++i) {
       while (targets[i] != i) {
         const std::uint32_t to = targets[i];
@@ -332,8 +331,7 @@ class message_book {
   posting_lists posted_;
   base::pod_vector<message_match> answers_;  ///< matches of own sends and of earlier epochs
   base::pod_vector<std::uint32_t> open_;  ///< channels that are not completely sent
-  match_list all_{nullptr, 0};  ///< after take_matches, in the memory of the receives or in memory_
-  std::unique_ptr<unsigned char[]> memory_;
+  std::unique_ptr<unsigned char[]> memory_;  ///< of all matches, if they did not fit into that of the receives
   std::int64_t unmatched_ = 0, receives_left_ = 0;
   bool sending_ = false;
 };

@@ -112,12 +112,11 @@ class posting_lists {
   /// Allocates the lists.
   void allocate(scratch& s) {
     sort_channels(s);
-    std::size_t sends = 0, receives = 0;
-    for (const scratch::found& f : s.channels) (f.sends ? sends : receives) += f.count;
+    std::size_t sends = 0;
+    for (const scratch::found& f : s.channels) (f.sends ? sends : receive_count_) += f.count;
     channel_count_ = s.order.size();
-    receive_count_ = receives;
     memory_.reset(new unsigned char[channel_count_ * sizeof(message_channel) + sends * sizeof(endpoint)]);
-    receive_memory_.reset(new unsigned char[receives * sizeof(posted_receive)]);
+    receive_memory_.reset(new unsigned char[receive_count_ * sizeof(posted_receive)]);
     channels_ = reinterpret_cast<message_channel*>(memory_.get());
     sends_ = reinterpret_cast<endpoint*>(channels_ + channel_count_);
     receives_ = reinterpret_cast<posted_receive*>(receive_memory_.get());
@@ -258,7 +257,10 @@ class posting_lists {
   const posted_receive* receives() const noexcept { return receives_; }
   std::size_t receive_count() const noexcept { return receive_count_; }
   /// Frees all but the receives.
-  void release_sends() noexcept { memory_.reset(); }
+  void release_sends() noexcept {
+    memory_.reset();
+    channel_count_ = send_channels_ = 0;
+  }
 
   base::pod_vector<record_place> met;  ///< matched in an earlier epoch
   base::pod_vector<record_place> uncertain;  ///< wildcards whose message only the next epoch determines

@@ -55,7 +55,7 @@ class rank_maps {
   }
 
   /// Adds time of one location in a block of code.
-  void add_code(std::uint32_t block, std::int64_t ns) {
+  [[gnu::noinline]] void add_code(std::uint32_t block, std::int64_t ns) {
     if (block >= code_.size()) code_.resize(block + 1, 0);
     code_[block] += std::max<std::int64_t>(ns, 0);
   }

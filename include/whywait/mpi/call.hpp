@@ -45,7 +45,7 @@ class passed_call {
 
 /// What is known of a call. Functions that are not inlined receive a copy, because a reference to the call would force all of
 /// its fields into memory.
-class past_call {
+class call_summary {
  public:
   thread_state& thread() const noexcept { return *thread_; }
   state& process() const noexcept { return *thread_->process; }
@@ -58,7 +58,7 @@ class past_call {
   uint32_t site() const noexcept { return site_; }
 
  protected:
-  __attribute__((always_inline)) explicit past_call(thread_state* thread) noexcept : thread_(thread) {}
+  __attribute__((always_inline)) explicit call_summary(thread_state* thread) noexcept : thread_(thread) {}
 
   thread_state* thread_;
   uint64_t begin_ = 0, duration_ = 0;
@@ -68,10 +68,10 @@ class past_call {
 /// One MPI call of the program while it is being recorded. False: pass it straight through (before MPI_Init,
 /// after MPI_Finalize, recording off, or made inside another MPI call: error handlers, user operations,
 /// attribute callbacks). Order of use: `begin`, the call, `leave`, then `store` once for each record. Polls: poll_call.
-class call : public past_call {
+class call : public call_summary {
  public:
   __attribute__((always_inline)) call(core::mpi_call what, const caller& from) noexcept
-      : past_call(recording_thread()), from_(from.address), what_(what) {
+      : call_summary(recording_thread()), from_(from.address), what_(what) {
     if (__builtin_expect(thread_ == nullptr, 0)) return;
     if (__builtin_expect(thread_->open.frame != nullptr, 0)) {
       if (is_inside(thread_->open, from.frame)) {
@@ -97,7 +97,7 @@ class call : public past_call {
   call& operator=(const call&) = delete;
 
   explicit operator bool() const noexcept { return thread_ != nullptr; }
-  __attribute__((always_inline)) past_call past() const noexcept { return *this; }
+  __attribute__((always_inline)) call_summary summary() const noexcept { return *this; }
   /// Whether other threads may post at the same time: then ordinal and posting are under a lock.
   bool several() const noexcept { return __atomic_load_n(&process().several, __ATOMIC_RELAXED); }
 
@@ -171,7 +171,7 @@ class call : public past_call {
     if (core::sync_record* r = store(flag::failed, 0)) finish_completed(r);
   }
 
-  using past_call::duration;
+  using call_summary::duration;
   void duration(uint64_t ticks) noexcept { duration_ = ticks; }
 
  protected:

@@ -93,7 +93,7 @@ class any_facts {
 };
 
 /// Which registered data it moved.
-__attribute__((noinline, cold)) inline void tell_data(const past_call& here, const core::sync_record& r,
+__attribute__((noinline, cold)) inline void tell_data(const call_summary& here, const core::sync_record& r,
                                                       const any_facts& facts) noexcept {
   if (r.comm == communicator_table::none || here.process().communicators[r.comm].inter ||
       here.process().communicators[r.comm].outside)
@@ -148,7 +148,7 @@ inline int collective(What what, caller from, Pass& pass, MPI_Comm comm, const F
   }
   if (r != nullptr) {
     here.finish();
-    if (watches_data(here)) detail::tell_data(here.past(), *r, detail::any_facts(facts));
+    if (watches_data(here)) detail::tell_data(here.summary(), *r, detail::any_facts(facts));
   }
   if (meets_all(what) && met && here.process().schedule.meet())
     detail::end_epoch(here.thread(), {here.begun_at(), here.begun_at() + here.duration(), here.site()}, false);

@@ -20,8 +20,8 @@ namespace detail {
 
 /// Stores in a posting which call completed it. `index`: of the completing record; with `lost` the posting becomes its own
 /// completion.
-inline void complete_posting(const past_call& here, const held_request& h, uint32_t index, bool lost, const MPI_Status* status,
-                             int code) noexcept {
+inline void complete_posting(const call_summary& here, const held_request& h, uint32_t index, bool lost,
+                             const MPI_Status* status, int code) noexcept {
   core::sync_record* const r = h.record;
   if (r != nullptr && !r->has(flag::complete)) {
     r->completion = lost ? h.index : index;
@@ -54,7 +54,7 @@ inline void needs_no_status(const held_request& h) noexcept {
 }
 
 /// The rest of it, for the requests of which more is kept than their posting.
-__attribute__((noinline)) inline void complete_more(const past_call& here, const held_request& h, uint32_t index, bool lost,
+__attribute__((noinline)) inline void complete_more(const call_summary& here, const held_request& h, uint32_t index, bool lost,
                                                     int code) noexcept {
   state& process = here.process();
   release_status(process, h);
@@ -78,7 +78,7 @@ __attribute__((noinline)) inline void forget_request(state& process, const held_
 }
 
 /// The request is gone (or inactive, if it is persistent). `closed`: its entry is closed already.
-inline void finish_request(const past_call& here, const held_request& h, bool closed, uint32_t index, bool lost,
+inline void finish_request(const call_summary& here, const held_request& h, bool closed, uint32_t index, bool lost,
                            const MPI_Status* status, int code) noexcept {
   complete_posting(here, h, index, lost, status, code);
   if (__builtin_expect(!h.plain, 0)) {
@@ -112,8 +112,8 @@ __attribute__((always_inline)) inline void hold(call& here, held_request& h, MPI
   else request_table::keep(h);
 }
 
-inline void let_go_specially(const past_call& here, const held_request& h, bool certain, bool done, uint32_t index, bool lost,
-                             const MPI_Status* status, int code) noexcept {
+inline void let_go_specially(const call_summary& here, const held_request& h, bool certain, bool done, uint32_t index,
+                             bool lost, const MPI_Status* status, int code) noexcept {
   if (done) finish_request(here, h, certain, index, lost, status, code);
   else if (certain && (h.plain || !h.persistent)) request_table::keep(h);  // MPI_ERR_PENDING
 }
@@ -124,7 +124,7 @@ __attribute__((always_inline)) inline void let_go(call& here, const held_request
                                                   bool lost, const MPI_Status* status, int code) noexcept {
   core::sync_record* const r = h.record;
   if (!certain || !done || code != MPI_SUCCESS || !h.plain || r == nullptr || lost || r->has(flag::complete))
-    return let_go_specially(here.past(), h, certain, done, index, lost, status, code);
+    return let_go_specially(here.summary(), h, certain, done, index, lost, status, code);
   r->completion = index;
   r->completed_by = here.where().index;
   r->flags = static_cast<uint16_t>(r->flags | flag::complete);
@@ -214,7 +214,7 @@ class request_choice {
     if (!room_ || i < 0 || i >= count_) return;
     held_request& h = room_.held[i];
     if (!held_) h.hold(here_.process().requests.find(room_.handles[i]));
-    if (h.entry != nullptr) finish_request(here_.past(), h, false, index, lost, status, code);
+    if (h.entry != nullptr) finish_request(here_.summary(), h, false, index, lost, status, code);
     h.entry = nullptr;
   }
   /// Whether statuses that the program ignores must be asked for after all.
@@ -376,9 +376,9 @@ inline int get_status(What what, caller from, Pass& pass, MPI_Request request, c
   held.hold(p);
   uint32_t index;
   const bool stored = detail::store_poll(here, 0, index);
-  detail::complete_posting(here.past(), held, index, !stored, status != MPI_STATUS_IGNORE ? status : nullptr, code);
+  detail::complete_posting(here.summary(), held, index, !stored, status != MPI_STATUS_IGNORE ? status : nullptr, code);
   if (!held.plain) {
-    detail::complete_more(here.past(), held, index, !stored, code);
+    detail::complete_more(here.summary(), held, index, !stored, code);
     detail::needs_no_status(held);
   }
   return code;

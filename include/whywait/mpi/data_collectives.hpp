@@ -20,7 +20,7 @@ class data_of_collective {
   const int size;
 
   /// After the record of the call is finished.
-  data_of_collective(const past_call& here, const core::sync_record& r, int own_rank, int ranks) noexcept
+  data_of_collective(const call_summary& here, const core::sync_record& r, int own_rank, int ranks) noexcept
       : rank(own_rank), size(ranks), here_(here), r_(r), record_(here.next_index()) {}
 
   /// The part number `i`, the same to all ranks.
@@ -108,7 +108,7 @@ class data_of_collective {
     if (data::data_thread* const thread = data::this_thread()) thread->append(r, here_.begun_at() + here_.duration());
   }
 
-  const past_call here_;
+  const call_summary here_;
   const core::sync_record& r_;
   const uint32_t record_;
 };

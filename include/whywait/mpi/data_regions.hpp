@@ -56,8 +56,8 @@ inline message_data* message_data_of(state& process) noexcept {
 
 /// What `count` elements at `buffer` are of a registered array. False if they lie in none. About 50 ns; types that are
 /// not predefined 50 more once they are known.
-__attribute__((noinline)) inline bool find_region(const past_call& here, const void* buffer, MPI_Count count, MPI_Datatype type,
-                                                  core::data_record& r) noexcept {
+__attribute__((noinline)) inline bool find_region(const call_summary& here, const void* buffer, MPI_Count count,
+                                                  MPI_Datatype type, core::data_record& r) noexcept {
   if (count <= 0 || type == MPI_DATATYPE_NULL || buffer == MPI_IN_PLACE) return false;
   data::data_state* const arrays = data::state_of(*here.process().registry);
   message_data* const own = arrays != nullptr ? message_data_of(here.process()) : nullptr;
@@ -121,7 +121,7 @@ inline uint64_t bytes_received(const MPI_Status& status) noexcept {
 }
 
 /// Completes the record of a transfer and stores it. `order` is the posting; the reader makes an order of it.
-inline void leave_transfer(const past_call& here, core::data_record r, core::data_op op, const core::sync_record& posted,
+inline void leave_transfer(const call_summary& here, core::data_record r, core::data_op op, const core::sync_record& posted,
                            uint32_t record, unsigned flags, int peer, uint64_t time) noexcept {
   data::data_thread* const thread = data::this_thread();
   if (thread == nullptr || posted.comm > 0xffff) return;
@@ -140,12 +140,12 @@ inline bool reaches_somebody(const core::sync_record& r) noexcept {
   return !r.has(flag::proc_null | flag::failed) && r.peer >= 0;
 }
 
-inline void leave_sent(const past_call& here, const core::sync_record& r, uint32_t record,
+inline void leave_sent(const call_summary& here, const core::sync_record& r, uint32_t record,
                        const core::data_record& region) noexcept {
   if (reaches_somebody(r)) leave_transfer(here, region, core::data_op::send, r, record, 0, r.peer, here.begun_at());
 }
 /// `index`: of the record that completed it; `known`: false if that is lost.
-inline void leave_received(const past_call& here, const core::sync_record& r, uint32_t index, bool known,
+inline void leave_received(const call_summary& here, const core::sync_record& r, uint32_t index, bool known,
                            core::data_record region, const MPI_Status* status) noexcept {
   if (!reaches_somebody(r)) return;
   if (status != nullptr) shorten(region, bytes_received(*status));
@@ -154,13 +154,13 @@ inline void leave_received(const past_call& here, const core::sync_record& r, ui
 }
 
 /// A blocking send, or one that is posted now, whose record was just finished.
-__attribute__((noinline, cold)) inline void send_data(const past_call& here, const core::sync_record& r, const void* buffer,
+__attribute__((noinline, cold)) inline void send_data(const call_summary& here, const core::sync_record& r, const void* buffer,
                                                       MPI_Count count, MPI_Datatype type) noexcept {
   core::data_record region;
   if (find_region(here, buffer, count, type, region)) leave_sent(here, r, here.next_index(), region);
 }
 /// A blocking receive whose record is number `index`.
-__attribute__((noinline, cold)) inline void receive_data(const past_call& here, const core::sync_record& r, uint32_t index,
+__attribute__((noinline, cold)) inline void receive_data(const call_summary& here, const core::sync_record& r, uint32_t index,
                                                          const void* buffer, MPI_Count count, MPI_Datatype type,
                                                          const MPI_Status* status) noexcept {
   core::data_record region;
@@ -168,8 +168,8 @@ __attribute__((noinline, cold)) inline void receive_data(const past_call& here, 
 }
 
 /// The region of an operation that is not complete yet; null if it lies in no array. Back to `drop_region`.
-__attribute__((noinline, cold)) inline message_region* keep_region(const past_call& here, const void* buffer, MPI_Count count,
-                                                                   MPI_Datatype type) noexcept {
+__attribute__((noinline, cold)) inline message_region* keep_region(const call_summary& here, const void* buffer,
+                                                                   MPI_Count count, MPI_Datatype type) noexcept {
   core::data_record region;
   if (!find_region(here, buffer, count, type, region)) return nullptr;
   message_data& own = *here.process().data;

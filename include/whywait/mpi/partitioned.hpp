@@ -70,7 +70,7 @@ __attribute__((noinline, cold)) inline int make_ready(core::mpi_call what, calle
   const uint32_t index = here.next_index();
   detail::file_request(here, p, r, index);
   here.finish();
-  if (p->region != nullptr) detail::leave_sent(here.past(), *r, index, p->region->what);
+  if (p->region != nullptr) detail::leave_sent(here.summary(), *r, index, p->region->what);
   return code;
 }
 
@@ -99,9 +99,9 @@ __attribute__((noinline, cold)) inline int test_partition(core::mpi_call what, c
   held.hold(p);
   uint32_t index;
   const bool stored = detail::store_poll(here, 0, index);
-  detail::complete_posting(here.past(), held, index, !stored, nullptr, code);
+  detail::complete_posting(here.summary(), held, index, !stored, nullptr, code);
   if (!held.plain) {
-    detail::complete_more(here.past(), held, index, !stored, code);
+    detail::complete_more(here.summary(), held, index, !stored, code);
     detail::needs_no_status(held);
   }
   return code;

@@ -216,7 +216,7 @@ inline int send(What what, caller from, Pass& pass, const void* buffer, MPI_Coun
   if (core::sync_record* r = here.store(flags, posting)) {
     detail::describe(here, r, e, bytes_of(here.thread(), count, type));
     here.finish_completed(r);
-    if (watches_data(here)) detail::send_data(here.past(), *r, buffer, count, type);
+    if (watches_data(here)) detail::send_data(here.summary(), *r, buffer, count, type);
   }
   return code;
 }
@@ -250,7 +250,7 @@ inline int receive(What what, caller from, Pass& pass, void* buffer, MPI_Count c
     if (status != MPI_STATUS_IGNORE) detail::resolve(r, *status);
     here.finish_completed(r);
     if (watches_data(here) && status != MPI_STATUS_IGNORE)
-      detail::receive_data(here.past(), *r, here.next_index() - 1, buffer, count, type, status);
+      detail::receive_data(here.summary(), *r, here.next_index() - 1, buffer, count, type, status);
   }
   return code;
 }
@@ -310,7 +310,7 @@ inline int exchange(What what, caller from, Pass& pass, Post&& post, const void*
     sent->completion = whole;
     sent->completed_by = here.where().index;
     here.finish();
-    if (watches_data(here)) detail::send_data(here.past(), *sent, send_buffer, send_count, send_type);
+    if (watches_data(here)) detail::send_data(here.summary(), *sent, send_buffer, send_count, send_type);
   }
   core::sync_record* const received = here.store(common | flag::posts_receive, receiving);
   if (core::sync_record* const r = received) {
@@ -326,7 +326,7 @@ inline int exchange(What what, caller from, Pass& pass, Post&& post, const void*
     r->bytes = bytes_of(here.thread(), send_count, send_type);
     here.finish();
     if (watches_data(here) && received != nullptr && status != MPI_STATUS_IGNORE)
-      detail::receive_data(here.past(), *received, whole, receive_buffer, receive_count, receive_type, status);
+      detail::receive_data(here.summary(), *received, whole, receive_buffer, receive_count, receive_type, status);
   }
   return code;
 }

@@ -126,7 +126,7 @@ inline int post(What what, caller from, Pass& pass, unsigned flags, const void* 
     pending* const entry = detail::complete_at_once(here, *request) ? nullptr : detail::add_request(here, *request);
     const bool watched = watches_data(here);
     message_region* const region = __builtin_expect(watched && entry != nullptr && (flags & flag::posts_receive) != 0, 0)
-                                       ? detail::keep_region(here.past(), buffer, count, type)
+                                       ? detail::keep_region(here.summary(), buffer, count, type)
                                        : nullptr;
     if (entry == nullptr) {
       here.finish_completed(r);
@@ -136,7 +136,7 @@ inline int post(What what, caller from, Pass& pass, unsigned flags, const void* 
       here.finish();
     }
     if (__builtin_expect(watched && (flags & flag::posts_send) != 0, 0))
-      detail::send_data(here.past(), *r, buffer, count, type);
+      detail::send_data(here.summary(), *r, buffer, count, type);
   } else {
     detail::lose_request(here.process(), *request);
   }
@@ -182,7 +182,7 @@ __attribute__((cold)) inline int post_exchange(What what, caller from, Pass& pas
       detail::file_request(here, entry->twin, r, here.next_index());
       here.finish();
     }
-    if (watched) detail::send_data(here.past(), *r, send_buffer, send_count, send_type);
+    if (watched) detail::send_data(here.summary(), *r, send_buffer, send_count, send_type);
   }
   here.duration(duration);
   if (core::sync_record* const r = detail::store_posting(here, flag::posts_receive | overtaken, posting + 1, source,
@@ -190,7 +190,7 @@ __attribute__((cold)) inline int post_exchange(What what, caller from, Pass& pas
     if (entry == nullptr) {
       here.finish_completed(r);
     } else {
-      if (watched) entry->region = detail::keep_region(here.past(), receive_buffer, receive_count, receive_type);
+      if (watched) entry->region = detail::keep_region(here.summary(), receive_buffer, receive_count, receive_type);
       detail::file_request(here, entry, r, here.next_index());
       here.finish();
     }
@@ -225,7 +225,8 @@ inline int post_matched(What what, caller from, Pass& pass, const void* buffer, 
   r->peer = found ? known.peer : -1;
   r->tag = found ? known.tag : -1;
   r->comm = found ? known.comm : 0;
-  message_region* const region = watches_data(here) && found ? detail::keep_region(here.past(), buffer, count, type) : nullptr;
+  message_region* const region =
+      watches_data(here) && found ? detail::keep_region(here.summary(), buffer, count, type) : nullptr;
   pending* const entry = detail::complete_at_once(here, *request) ? nullptr : detail::add_request(here, *request);
   if (entry == nullptr) {
     here.finish_completed(r);
@@ -251,7 +252,7 @@ inline int prepare(What what, caller from, Pass& pass, unsigned flags, const voi
   if (e.peer == MPI_PROC_NULL) flags |= flag::proc_null;
   if (e.peer == MPI_ANY_SOURCE) flags |= flag::any_source;
   if (e.tag == MPI_ANY_TAG) flags |= flag::any_tag;
-  message_region* const region = watches_data(here) ? detail::keep_region(here.past(), buffer, count, type) : nullptr;
+  message_region* const region = watches_data(here) ? detail::keep_region(here.summary(), buffer, count, type) : nullptr;
   pending* const p = detail::add_request(here, *request);
   if (p == nullptr) return code;
   p->region = region;
@@ -312,7 +313,7 @@ inline int start(What what, caller from, Pass& pass, int count, MPI_Request* req
     detail::file_request(here, p, r, here.next_index());
     here.finish();
     if (__builtin_expect(p->region != nullptr && !p->watched, 0))
-      detail::leave_sent(here.past(), *r, here.next_index(), p->region->what);
+      detail::leave_sent(here.summary(), *r, here.next_index(), p->region->what);
   }
   return code;
 }

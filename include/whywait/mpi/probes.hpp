@@ -192,7 +192,7 @@ inline int matched_receive(What what, caller from, Pass& pass, void* buffer, MPI
     r->comm = found ? known.comm : 0;
     here.finish_completed(r);
     if (watches_data(here) && status != MPI_STATUS_IGNORE)
-      detail::receive_data(here.past(), *r, here.next_index() - 1, buffer, count, type, status);
+      detail::receive_data(here.summary(), *r, here.next_index() - 1, buffer, count, type, status);
   }
   return code;
 }

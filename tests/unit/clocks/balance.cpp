@@ -292,6 +292,35 @@ TEST_CASE("imbalance that grows between exchanges is balanced where it is") {
   CHECK(double(out.total_ns - out.balances[0].saving_ns) == doctest::Approx(double(even_ns)).epsilon(0.02));
 }
 
+// In the first half rank 2 works longer than the others would if they divided their work evenly, so that dividing all of it
+// evenly over the run would take longer than now.
+TEST_CASE("work is divided evenly within each part of the run, not over all of it") {
+  constexpr int ranks = 3, steps = 80;
+  run r(ranks);
+  std::uint64_t now = 1000;
+  for (int k = 0; k != steps; ++k) {
+    const bool first = 2 * k < steps;
+    const std::int64_t solve[ranks] = {(first ? 2000 : 1000) * us, (first ? 12000 : 1000) * us, 0},
+                       other = first ? 10000 * us : 0;
+    const std::uint64_t end = now + static_cast<std::uint64_t>((first ? 12000 : 1000) * us) + 100;
+    for (int i = 0; i != ranks; ++i) {
+      const std::int64_t ns = i == 2 ? other : solve[i];
+      if (ns != 0) r[i].step(i == 2 ? "other" : "solve", static_cast<std::uint64_t>(ns));
+      r[i].collective(mpi_call::Allreduce, now + static_cast<std::uint64_t>(ns), end);
+    }
+    now = end;
+  }
+  for (int i = 0; i != ranks; ++i) r[i].end_ns = static_cast<std::int64_t>(now);
+  explain::options settings = run::exact();
+  settings.clocks = &clocks::virtual_clocks;
+  const explain::outcome out = r.explain(settings);
+  const auto* const solved = std::find_if(out.balances.begin(), out.balances.end(),
+                                          [](const explain::balance_answer& b) { return b.block == core::key_of("solve"); });
+  REQUIRE(solved != out.balances.end());
+  CHECK(solved->rank == 1);
+  CHECK(double(solved->saving_ns) == doctest::Approx(steps / 2 * 2000.0 * us).epsilon(0.02));
+}
+
 TEST_CASE("a Waitsome that waits for a message needs it, although it completes sends as well") {
   run r(2);
   std::uint64_t now = 1000;
