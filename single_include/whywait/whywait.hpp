@@ -19604,21 +19604,47 @@ void small_stable_sort(List& list) {
   small_stable_sort(list, [](const element& a, const element& b) { return a < b; });
 }
 
-/// Stable sort by the member `record`, by counting: O(list + records). `room`: a buffer. Lists of pod_vector; records that do not
-/// exist come last.
+namespace detail {
+constexpr std::size_t largest_sorted = 64;
+
+/// Sorts `numbers.size()` elements of `element` bytes by their `numbers`, which it overwrites.
+[[gnu::noinline]] inline void sort_bytes_by_number(unsigned char* all, std::size_t element, pod_vector<std::uint32_t>& numbers,
+                                                   std::size_t most, pod_vector<std::uint32_t>& room) {
+  if (std::is_sorted(numbers.begin(), numbers.end())) return;
+  room.assign(most + 1, 0);
+  for (const std::uint32_t n : numbers) ++room[n + 1];
+  for (std::size_t i = 1; i != room.size(); ++i) room[i] += room[i - 1];
+  for (std::uint32_t& n : numbers) n = room[n]++;  // its place
+  for (std::uint32_t i = 0; i != numbers.size(); ++i) {
+    while (numbers[i] != i) {
+      const std::uint32_t to = numbers[i];
+      unsigned char there[largest_sorted];
+      std::memcpy(there, all + to * element, element);
+      std::memcpy(all + to * element, all + i * element, element);
+      std::memcpy(all + i * element, there, element);
+      numbers[i] = numbers[to];
+      numbers[to] = to;
+    }
+  }
+}
+}  // namespace detail
+
+/// Stable sort by number(element), which is less than `most`, in place and by counting: O(size + most), and 4 bytes per element.
+/// `room`: a buffer of 4 bytes per number. Elements are moved as bytes.
+template <class T, class Number>
+void sort_by_number(T* all, std::size_t size, std::size_t most, const Number& number, pod_vector<std::uint32_t>& room) {
+  static_assert(std::is_trivially_copyable<T>::value && sizeof(T) <= detail::largest_sorted, "elements are moved as bytes");
+  pod_vector<std::uint32_t> numbers;
+  numbers.reserve(size);
+  for (const T* at = all; at != all + size; ++at) numbers.push_back(static_cast<std::uint32_t>(number(*at)));
+  detail::sort_bytes_by_number(reinterpret_cast<unsigned char*>(all), sizeof(T), numbers, most, room);
+}
+/// The same by the member `record`; records that do not exist come last. Lists of pod_vector.
 template <class List>
 void sort_by_record(List& list, std::size_t records, pod_vector<std::uint32_t>& room) {
   using element = typename List::value_type;
-  bool sorted = true;
-  for (std::size_t i = 1; i < list.size(); ++i) sorted = sorted && list[i - 1].record <= list[i].record;
-  if (sorted) return;
-  room.assign(records + 2, 0);
-  for (const element& e : list) ++room[std::min<std::size_t>(e.record, records) + 1];
-  for (std::size_t i = 1; i != room.size(); ++i) room[i] += room[i - 1];
-  List all = list.sibling();
-  all.resize(list.size());
-  for (const element& e : list) all[room[std::min<std::size_t>(e.record, records)]++] = e;
-  list.swap(all);
+  const auto number = [records](const element& e) { return std::min<std::size_t>(e.record, records); };
+  sort_by_number(list.data(), list.size(), records + 1, number, room);
 }
 
 /// Brings together neighbours for which `same(first, other)` holds: `add(first, other)`, and the other goes. O(n).
@@ -24318,6 +24344,201 @@ class meeting_book {
 
 #endif
 
+// ---- whywait/base/packed_list.hpp
+#ifndef WHYWAIT_BASE_PACKED_LIST_HPP
+#define WHYWAIT_BASE_PACKED_LIST_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace base {
+
+namespace detail {
+
+/// Four numbers that follow others. An entry takes one byte if each number grew by as much as before; otherwise the byte holds
+/// two bits for each number, low ones first, with the length of its new difference: 0 (the former one), 1, 2 or 4 bytes.
+struct packed_quad {
+  std::uint32_t value[4] = {}, step[4] = {};
+
+  [[gnu::noinline]] void pack(const std::uint32_t* next, pod_vector<unsigned char>& out) {
+    unsigned char bytes[17];
+    std::size_t size = 1;
+    bytes[0] = 0;
+    for (unsigned k = 0; k != 4; ++k) {
+      const std::uint32_t by = next[k] - value[k];
+      value[k] = next[k];
+      if (by == step[k]) continue;
+      step[k] = by;
+      const auto grown = static_cast<std::int32_t>(by);
+      const unsigned code = grown == static_cast<std::int8_t>(by) ? 1 : grown == static_cast<std::int16_t>(by) ? 2 : 3;
+      bytes[0] = static_cast<unsigned char>(bytes[0] | code << 2 * k);
+      for (unsigned i = 0; i != (1u << code >> 1); ++i) bytes[size++] = static_cast<unsigned char>(by >> 8 * i);
+    }
+    out.append(bytes, size);
+  }
+  /// Returns the bytes that follow.
+  [[gnu::always_inline]] const unsigned char* unpack(const unsigned char* from) noexcept {
+    unsigned codes = *from;
+    for (std::uint32_t* s = step; codes != 0; codes >>= 2, ++s) {
+      if ((codes & 3) == 0) continue;
+      const unsigned size = 1u << (codes & 3) >> 1;
+      std::uint32_t by = 0;
+      for (unsigned i = 0; i != size; ++i) by |= static_cast<std::uint32_t>(*++from) << 8 * i;
+      const unsigned above = 32 - 8 * size;
+      *s = static_cast<std::uint32_t>(static_cast<std::int32_t>(by << above) >> above);  // with the sign
+    }
+    for (unsigned k = 0; k != 4; ++k) value[k] += step[k];
+    return from + 1;
+  }
+};
+
+}  // namespace detail
+
+/// A list that is written at its end and read from its beginning, for entries of 16 bytes that follow a pattern: they are taken as
+/// four numbers, and take 1 byte if each grows as before, otherwise at most 17. Not thread safe.
+class packed_list {
+ public:
+  explicit packed_list(memory_pool& pool) noexcept : bytes_(pool) {}
+
+  /// `Entry`: the same type for all entries, without padding.
+  template <class Entry>
+  [[gnu::always_inline]] void push_back(const Entry& entry) {
+    static_assert(sizeof(Entry) == 16 && std::is_trivially_copyable<Entry>::value, "entries are four numbers");
+    static_assert(std::has_unique_object_representations_v<Entry>, "padding has no pattern");
+    std::uint32_t next[4];
+    std::memcpy(next, &entry, sizeof next);
+    last_.pack(next, bytes_);
+    ++size_;
+  }
+  std::size_t size() const noexcept { return size_; }
+  /// Frees the memory.
+  void release() noexcept {
+    bytes_.release();
+    last_ = {};
+    size_ = 0;
+  }
+
+  /// A place in a list, which must not change meanwhile. O(1) per entry.
+  class reader {
+   public:
+    reader() = default;
+    explicit reader(const packed_list& of) noexcept : left_(of.size_ + 1), next_(of.bytes_.data()) { pop(); }
+
+    [[gnu::always_inline]] bool empty() const noexcept { return left_ == 0; }
+    template <class Entry>
+    [[gnu::always_inline]] Entry front() const noexcept {
+      Entry entry;
+      std::memcpy(&entry, at_.value, sizeof entry);
+      return entry;
+    }
+    [[gnu::noinline]] void pop() noexcept {
+      if (--left_ != 0) next_ = at_.unpack(next_);
+    }
+
+   private:
+    std::size_t left_ = 0;  ///< with the entry at the front
+    const unsigned char* next_ = nullptr;
+    detail::packed_quad at_;
+  };
+
+ private:
+  pod_vector<unsigned char> bytes_;
+  detail::packed_quad last_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace base
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/clocks/give_list.hpp
+#ifndef WHYWAIT_CLOCKS_GIVE_LIST_HPP
+#define WHYWAIT_CLOCKS_GIVE_LIST_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// Which stamps a location sends, and when. They are added in the order in which other ranks ask for them, each of which asks
+/// mostly by record, and read by record. Memory: 1 to 17 bytes each in at most 65 ordered parts, at first 16 if they fit into none of
+/// these. Not thread safe.
+class give_list {
+ public:
+  /// `memory`: the pool of the run; borrowed.
+  explicit give_list(base::memory_pool& memory) : memory_(&memory), rest_(memory) {}
+
+  // Out of line: both exchanges that bring gives would contain it.
+  [[gnu::noinline]] void add(const clock_give& g) {
+    // The parts are ordered by their last records, so that the first one that fits leaves the others for earlier records.
+    part* fits = parts_.begin();
+    while (fits != parts_.end() && fits->last > g.record) ++fits;
+    if (fits == parts_.end()) {
+      if (parts_.size() == most_parts) return rest_.push_back(g);
+      parts_.emplace_back(*memory_);
+      fits = &parts_.back();
+    }
+    fits->gives.push_back(g);
+    fits->last = g.record;
+  }
+
+  /// Call once, after the last `add`. O(n log n) for gives that fit into no part.
+  void sort() {
+    base::small_stable_sort(rest_, [](const clock_give& a, const clock_give& b) { return a.record < b.record; });
+    parts_.emplace_back(*memory_);
+    for (const clock_give& g : rest_) parts_.back().gives.push_back(g);
+    rest_.release();
+  }
+
+  /// The gives by record, after `sort`. O(parts) for each.
+  class reader {
+   public:
+    reader() = default;
+    reader(reader&&) = default;
+    reader& operator=(reader&&) = default;
+    explicit reader(const give_list& list) {
+      for (const part& p : list.parts_) parts_.emplace_back(p.gives);
+      find_next();
+    }
+
+    bool empty() const noexcept { return next_ == nullptr; }
+    clock_give front() const noexcept { return next_->front<clock_give>(); }
+    void pop() noexcept {
+      next_->pop();
+      find_next();
+    }
+
+   private:
+    [[gnu::noinline]] void find_next() noexcept {
+      next_ = nullptr;
+      for (base::packed_list::reader& p : parts_)
+        if (!p.empty() && (next_ == nullptr || p.front<clock_give>().record < front().record)) next_ = &p;
+    }
+
+    base::pod_vector<base::packed_list::reader> parts_;
+    base::packed_list::reader* next_ = nullptr;  ///< in parts_
+  };
+
+ private:
+  static constexpr std::size_t most_parts = 64;
+
+  struct part {
+    explicit part(base::memory_pool& memory) : gives(memory) {}
+    base::packed_list gives;
+    std::uint32_t last = 0;
+  };
+
+  base::memory_pool* memory_;
+  base::vector<part> parts_;
+  base::pod_vector<clock_give> rest_;
+};
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/clocks/need_book.hpp
 #ifndef WHYWAIT_CLOCKS_NEED_BOOK_HPP
 #define WHYWAIT_CLOCKS_NEED_BOOK_HPP
@@ -24326,17 +24547,55 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// The number of stamps that one record needs before its call can be judged.
-struct clock_need {
+/// The number of stamps that each record of a location needs before its call can be judged. 1 byte per record, and 36 for each that
+/// needs more than 254. Not thread safe.
+class need_counts {
+ public:
+  explicit need_counts(base::memory_pool& memory) : counts_(memory), numbers_(memory), many_(memory) {}
+
+  /// The record needs one stamp more. `records`: the number of records of the location.
+  void add(std::uint32_t record, std::size_t records) {
+    if (counts_.empty()) counts_.resize(records, 0);
+    if (record >= counts_.size()) return;
+    std::uint8_t& count = counts_[record];
+    if (count == more || ++count == more) count_many(record);
+  }
+  /// 0: the record needs none.
+  std::uint32_t operator[](std::uint32_t record) const noexcept {
+    const std::uint8_t count = record < counts_.size() ? counts_[record] : std::uint8_t{0};
+    return __builtin_expect(count != more, 1) ? count : many(record);
+  }
+  bool empty() const noexcept { return counts_.empty(); }
+
+ private:
+  static constexpr std::uint8_t more = 255;  ///< the count is in many_
+
+  [[gnu::noinline]] std::uint32_t many(std::uint32_t record) const noexcept {
+    return many_[numbers_.find(record + std::uint64_t{1})];
+  }
+  [[gnu::noinline]] void count_many(std::uint32_t record) {
+    const auto fresh = static_cast<std::uint32_t>(many_.size());
+    const std::uint32_t number = numbers_.intern(record + std::uint64_t{1}, fresh);
+    if (number == fresh) many_.push_back(more - 1);
+    ++many_[number];
+  }
+
+  base::pod_vector<std::uint8_t> counts_;
+  base::key_map numbers_;  ///< of each record with many needs + 1: its index in many_
+  base::pod_vector<std::uint32_t> many_;
+};
+
+/// A record whose message another one could have come before: it was received from any source, or the call took the first of several.
+struct chosen_message {
   static constexpr std::uint32_t unknown = 0xffffffffu;
   std::uint32_t record;
-  std::uint32_t count : 31;
-  std::uint32_t wildcard : 1;       ///< received from any source
-  std::uint32_t posting = unknown;  ///< record that posted the only receive completed here, if known and relevant
+  std::uint32_t posting;  ///< record that posted the only receive completed here, if known
+  std::uint32_t wildcard;  ///< 1: received from any source. Counts only if the record needs nothing else
 };
 
 /// Which record needs which, message by message. Messages that arrived in time are included, because under another
-/// hypothesis they may arrive late. Memory: 12 bytes per record with needs, 16 per message. Not thread safe.
+/// hypothesis they may arrive late. Memory: need_counts, give_list, 12 bytes per chosen message, and 1 to 17 per message until the
+/// stamps are requested. Not thread safe.
 class need_book {
  public:
   /// `memory`: the pool of the run; borrowed.
@@ -24347,13 +24606,10 @@ class need_book {
 
   /// Adds a need whose stamp a collective will send.
   void add_need(std::uint16_t location, std::uint32_t record) {
-    if (location < lanes_.size()) lanes_[location].needs.push_back({record, 1, 0});
+    if (location < lanes_.size()) lanes_[location].needs.add(record, rank_->locations[location].records.size());
   }
   void add_give(std::uint16_t location, const clock_give& g) {
-    if (location >= lanes_.size()) return;
-    base::pod_vector<clock_give>& gives = lanes_[location].gives;
-    if (gives.empty()) gives.reserve(std::max<std::size_t>(4, lanes_[location].needs.size()));  // usually about as many
-    gives.push_back(g);
+    if (location < lanes_.size()) lanes_[location].gives.add(g);
   }
 
   /// Adds the messages of one location and the causes of its waits, both by record. Walks all records.
@@ -24364,10 +24620,6 @@ class need_book {
     const explain::location_history& here = rank_->locations[location];
     base::pod_vector<receive> receives;  // filled at the first call that had a choice
     bool received = false;
-    std::size_t calls = lanes_[location].needs.size();
-    for (std::size_t k = 0; k != count; ++k) calls += k == 0 || matches[k].record != matches[k - 1].record ? 1 : 0;
-    lanes_[location].needs.reserve(calls);
-    requests_.reserve(requests_.size() + count);
     std::size_t m = 0, a = 0, p = 0;
     for (std::uint32_t i = 0; m != count && i != here.records.size(); ++i) {
       walk.step(here.records[i]);
@@ -24377,18 +24629,17 @@ class need_book {
       while (a != arrivals.size() && arrivals[a].record < i) ++a;
       const std::size_t cause = a;
       while (a != arrivals.size() && arrivals[a].record == i) ++a;
-      add_call(location, i, core::role_of(here.records[i]), matches + m, matches + last, arrivals.data() + cause,
-               arrivals.data() + a, walk);
+      const core::call_role role = core::role_of(here.records[i]);
+      const needed_messages needed =
+          add_call(location, i, role, matches + m, matches + last, arrivals.data() + cause, arrivals.data() + a, walk);
       m = last;
-      base::pod_vector<clock_need>& needs = lanes_[location].needs;
-      if (needs.empty() || needs.back().record != i) continue;
-      if (needs.back().wildcard == 0 && core::role_of(here.records[i]) != core::call_role::complete_any) continue;
+      if (needed.count == 0 || (!needed.wildcard && role != core::call_role::complete_any)) continue;
       if (!received) receives = receives_of(here, location);
       received = true;
       while (p != receives.size() && receives[p].completion < i) ++p;
-      if (p == receives.size() || receives[p].completion != i) continue;
-      const bool alone = p + 1 == receives.size() || receives[p + 1].completion != i;
-      if (alone) needs.back().posting = receives[p].posting;
+      const bool known = p != receives.size() && receives[p].completion == i;
+      const bool alone = known && (p + 1 == receives.size() || receives[p + 1].completion != i);
+      lanes_[location].chosen.push_back({i, alone ? receives[p].posting : chosen_message::unknown, needed.wildcard ? 1u : 0u});
     }
   }
 
@@ -24396,14 +24647,15 @@ class need_book {
   /// rest.
   template <class Outbox>
   void send_requests(Outbox&& to, std::size_t room) {
-    for (; sent_ != requests_.size(); ++sent_) {
-      const stamp_request& w = requests_[sent_];
+    if (!sending_) unsent_ = base::packed_list::reader(requests_);
+    sending_ = true;
+    for (; !unsent_.empty(); unsent_.pop()) {
+      const stamp_request w = unsent_.front<stamp_request>();
       base::packet& out = to(w.rank);
       if (out.size() >= room) return;
       put(out, w);
     }
     requests_.release();
-    sent_ = 0;
   }
   void receive_requests(std::int32_t source, base::packet_reader in) {
     while (!in.empty()) {
@@ -24412,29 +24664,21 @@ class need_book {
     }
   }
 
-  /// Sorts all lists by record. Call once, after the exchange. `room`: buffer.
-  void sort_by_record(base::pod_vector<std::uint32_t>& room) {
-    for (std::size_t i = 0; i != lanes_.size(); ++i) {
-      lane& l = lanes_[i];
-      base::sort_by_record(l.gives, rank_->locations[i].records.size(), room);
-      base::sort_by_record(l.needs, rank_->locations[i].records.size(), room);
-      base::join_neighbours(
-          l.needs, [](const clock_need& a, const clock_need& b) { return a.record == b.record; },
-          [](clock_need& to, const clock_need& n) {
-            to.count = (to.count + n.count) & 0x7fffffffu;
-            to.wildcard = 0;
-          });
-    }
+  /// Sorts the gives by record. Call once, after the exchange.
+  void sort() {
+    for (lane& l : lanes_) l.gives.sort();
   }
 
-  const base::pod_vector<clock_need>& needs(std::size_t location) const { return lanes_[location].needs; }
-  const base::pod_vector<clock_give>& gives(std::size_t location) const { return lanes_[location].gives; }
+  const need_counts& needs(std::size_t location) const { return lanes_[location].needs; }
+  give_list::reader gives(std::size_t location) const { return give_list::reader(lanes_[location].gives); }
+  const base::pod_vector<chosen_message>& chosen(std::size_t location) const { return lanes_[location].chosen; }
 
  private:
   struct lane {
-    explicit lane(base::memory_pool& memory) : needs(memory), gives(memory) {}
-    base::pod_vector<clock_need> needs;
-    base::pod_vector<clock_give> gives;
+    explicit lane(base::memory_pool& memory) : needs(memory), gives(memory), chosen(memory) {}
+    need_counts needs;
+    give_list gives;
+    base::pod_vector<chosen_message> chosen;  ///< by record
   };
   struct stamp_request {
     std::int32_t rank;
@@ -24463,12 +24707,19 @@ class need_book {
     return all;
   }
 
+  // What a call needs: how many messages, and whether the only one was received from any source.
+  struct needed_messages {
+    std::uint32_t count;
+    bool wildcard;
+  };
   // A call needs every message that it received, and the receive of every message that it sent synchronously. Whether
   // another send was buffered is unknown: its receive counts if it was found to be a cause, or if the message is as
   // large as one for which it was.
-  void add_call(std::uint16_t location, std::uint32_t record, core::call_role role, const explain::message_match* first,
-                const explain::message_match* last, const explain::arrival* causes, const explain::arrival* causes_end,
-                const explain::location_walk& walk) {
+  needed_messages add_call(std::uint16_t location, std::uint32_t record, core::call_role role,
+                           const explain::message_match* first, const explain::message_match* last,
+                           const explain::arrival* causes, const explain::arrival* causes_end,
+                           const explain::location_walk& walk) {
+    needed_messages needed{0, false};
     const explain::message_match* earliest = nullptr;
     bool buffered = false, waited = false;
     const bool any = role == core::call_role::complete_any;
@@ -24486,7 +24737,7 @@ class need_book {
       if (!sure && !blamed && size(*m) < least_waiting_) {
         buffered = true;
       } else if (!any) {
-        add_request(location, record, *m);
+        add_request(location, record, *m, needed);
       } else if (earliest == nullptr || (m->progress && !earliest->progress) ||
                  (m->progress == earliest->progress && m->partner.begin_ns < earliest->partner.begin_ns)) {
         earliest = m;  // the partner's entry comes after the posting
@@ -24494,19 +24745,16 @@ class need_book {
     }
     // A send that needed its partner's progress was not complete at once, although its receive did not hold it up. Nor was a
     // send complete in a call that waited for a message.
-    if (earliest != nullptr && (!buffered || earliest->progress || waited)) add_request(location, record, *earliest);
+    if (earliest != nullptr && (!buffered || earliest->progress || waited)) add_request(location, record, *earliest, needed);
+    return needed;
   }
 
-  void add_request(std::uint16_t location, std::uint32_t record, const explain::message_match& m) {
+  [[gnu::noinline]] void add_request(std::uint16_t location, std::uint32_t record, const explain::message_match& m,
+                                     needed_messages& needed) {
     if (m.partner.record == explain::message_match::nowhere) return;  // in an earlier epoch: it was there in time
-    requests_.push_back({m.rank, m.partner.record, record, m.partner.location, location});
-    base::pod_vector<clock_need>& needs = lanes_[location].needs;
-    if (!needs.empty() && needs.back().record == record) {
-      ++needs.back().count;
-      needs.back().wildcard = 0;
-    } else {
-      needs.push_back({record, 1, m.receiving && (m.partner.flags & explain::endpoint_flag::wildcard) != 0 ? 1u : 0u});
-    }
+    requests_.push_back(stamp_request{m.rank, m.partner.record, record, m.partner.location, location});
+    add_need(location, record);
+    needed.wildcard = ++needed.count == 1 && m.receiving && (m.partner.flags & explain::endpoint_flag::wildcard) != 0;
   }
 
   // The time at which MPI had the call: a message that arrived while the wrapper ran did not block MPI.
@@ -24561,8 +24809,9 @@ class need_book {
 
   const explain::rank_history* rank_;
   base::vector<lane> lanes_;
-  base::pod_vector<stamp_request> requests_;
-  std::size_t sent_ = 0;
+  base::packed_list requests_;  ///< of stamp_request
+  base::packed_list::reader unsent_;  ///< in requests_, once they are being sent
+  bool sending_ = false;
   unsigned least_waiting_ = no_size;  ///< in binary digits, for the location at hand
 };
 
@@ -24899,9 +25148,9 @@ struct clock_scratch {
 
   base::memory_pool* memory;  ///< the pool of the run; borrowed
   base::pod_vector<clock_stamp> stamps;
+  base::pod_vector<std::uint32_t> received;  ///< how many stamps are joined in each of `stamps`
   base::pod_vector<std::uint32_t> free;  ///< free stamps, last in, first out: the last one is still in the cache
   clock_stamp own, incoming;             ///< own: at the current record; incoming: in the current packet
-  base::pod_vector<std::uint32_t> places;
   base::packet out;
 };
 
@@ -24947,11 +25196,11 @@ class clock_pass {
                           clock_legs(*rank_, l, plan, block_numbers_, balanced, leaving_.empty() ? nullptr : &leaving_[l],
                                      of_files_.empty() ? nullptr : &of_files_[l], joined));
       lane& to = lanes_.back();
-      to.need = to.latest = book_->needs(l).data();
-      to.needs_end = to.need + book_->needs(l).size();
-      to.taken.resize(book_->needs(l).size());
-      to.give = book_->gives(l).data();
-      to.gives_end = to.give + book_->gives(l).size();
+      to.needs = &book_->needs(l);
+      if (!to.needs->empty()) to.stamps.resize(rank_->locations[l].records.size(), nothing);
+      to.give = book_->gives(l);
+      to.chosen = book_->chosen(l).begin();
+      to.chosen_end = book_->chosen(l).end();
       to.note = (*notes_)[l].data();
       to.notes_end = to.note + (*notes_)[l].size();
     }
@@ -24988,20 +25237,15 @@ class clock_pass {
   const base::pod_vector<class_sum>& classes() const noexcept { return classes_; }
 
  private:
-  static constexpr std::uint32_t nothing = clock_need::unknown;
+  static constexpr std::uint32_t nothing = 0xffffffffu;
 
-  // The stamps of one need: how many were received, and their join in clock_scratch.
-  struct taken_stamps {
-    std::uint32_t received = 0, stamp = nothing;
-  };
   struct lane {
     lane(const clock_plan& plan, std::int64_t begin_ns, const clock_legs& legs) : clocks(plan, begin_ns, legs) {}
-    taken_stamps& taken_for(const clock_need* n) noexcept { return taken.end()[n - needs_end]; }
 
-    const clock_need *need = nullptr, *needs_end = nullptr;  ///< the next need, and the end
-    const clock_need* latest = nullptr;                      ///< the need of the stamp that arrived last
-    base::pod_vector<taken_stamps> taken;  ///< by need
-    const clock_give *give = nullptr, *gives_end = nullptr;
+    const need_counts* needs = nullptr;
+    base::pod_vector<std::uint32_t> stamps;  ///< by record: the join of the stamps that it needs, in clock_scratch
+    give_list::reader give;
+    const chosen_message *chosen = nullptr, *chosen_end = nullptr;  ///< the next one, and the end
     explain::wait_note *note = nullptr, *notes_end = nullptr;
     explain::progress at = explain::progress::between_events;
     location_clocks clocks;
@@ -25031,41 +25275,27 @@ class clock_pass {
       place->set(stamp, clocks_);
       return;
     }
-    taken_stamps& taken = lanes_[slot].taken_for(lanes_[slot].latest);
-    ++taken.received;
-    scratch_->stamps[taken.stamp].join(stamp, clocks_);
+    const std::uint32_t at = lanes_[slot].stamps[target];
+    ++scratch_->received[at];
+    scratch_->stamps[at].join(stamp, clocks_);
   }
 
-  // Where the first stamp that a record needs is kept. Null if it has one; then the need is the latest of the lane.
+  // Where the first stamp that a record needs is kept. Null if it has one.
   clock_stamp* place_of(std::uint32_t target, std::uint32_t slot) {
     lane& l = lanes_[slot];
-    l.latest = find_need(l, target);
-    taken_stamps& taken = l.taken_for(l.latest);
-    if (taken.stamp != nothing) return nullptr;
-    ++taken.received;
-    base::pod_vector<clock_stamp>& stamps = scratch_->stamps;
+    if (target >= l.stamps.size()) base::truncated();
+    std::uint32_t& at = l.stamps[target];
+    if (at != nothing) return nullptr;
     base::pod_vector<std::uint32_t>& free = scratch_->free;
     if (free.empty()) {
-      free.push_back(static_cast<std::uint32_t>(stamps.size()));
-      stamps.emplace_back();
+      free.push_back(static_cast<std::uint32_t>(scratch_->stamps.size()));
+      scratch_->stamps.emplace_back();
+      scratch_->received.push_back(0);
     }
-    taken.stamp = free.back();
+    at = free.back();
     free.pop_back();
-    return &stamps[taken.stamp];
-  }
-  // The stamps of one sender arrive in order, so that a need is usually the next one after the latest, or near it.
-  static const clock_need* find_need(const lane& l, std::uint32_t target) noexcept {
-    const auto before = [](const clock_need& x, std::uint32_t record) { return x.record < record; };
-    const clock_need *first = l.need, *last = l.latest;
-    if (last < first || last->record < target) {
-      first = std::max(first, last);
-      for (std::ptrdiff_t step = 1;; step *= 2) {
-        last = l.needs_end - first > step ? first + step : l.needs_end;
-        if (last == l.needs_end || last->record >= target) break;
-        first = last;
-      }
-    }
-    return std::lower_bound(first, last, target, before);
+    scratch_->received[at] = 1;
+    return &scratch_->stamps[at];
   }
 
   // A location of message_schedule.hpp: it sends its stamp at the beginning of a record, and needs the stamps of
@@ -25083,25 +25313,23 @@ class clock_pass {
       return false;
     }
     bool send(bool&) {
-      if (l.give == l.gives_end || l.give->record > l.clocks.record()) return true;
+      if (l.give.empty() || l.give.front().record > l.clocks.record()) return true;
       clock_stamp& own = pass.scratch_->own;
       l.clocks.stamp(own);
-      for (; l.give != l.gives_end && l.give->record <= l.clocks.record(); ++l.give) {
-        pass.send_stamp(l.give->rank, l.give->target, l.give->slot, own, post);
+      for (; !l.give.empty(); l.give.pop()) {
+        const clock_give g = l.give.front();
+        if (g.record > l.clocks.record()) break;
+        pass.send_stamp(g.rank, g.target, g.slot, own, post);
       }
       return true;
     }
-    bool needs() const noexcept { return l.need != l.needs_end && l.need->record == l.clocks.record(); }
     bool ready() {
-      if (!needs() || l.taken_for(l.need).received == l.need->count) return true;
+      const std::uint32_t record = l.clocks.record(), needed = (*l.needs)[record];
+      if (needed == 0 || (l.stamps[record] != nothing && pass.scratch_->received[l.stamps[record]] == needed)) return true;
       l.clocks.prepare();
       return false;
     }
-    void finish() {
-      const bool needed = needs();
-      pass.finish(l, number, needed ? l.need : nullptr);
-      if (needed) ++l.need;
-    }
+    void finish() { pass.finish(l, number, (*l.needs)[l.clocks.record()]); }
   };
 
   // Sends the stamps that meetings have computed for their members. Returns false if there were none.
@@ -25114,7 +25342,8 @@ class clock_pass {
     return true;
   }
 
-  void finish(lane& l, std::size_t number, const clock_need* need) {
+  // `needed`: the number of stamps that the record needs, all received.
+  void finish(lane& l, std::size_t number, std::uint32_t needed) {
     const explain::location_history& here = rank_->locations[number];
     const std::uint32_t record = l.clocks.record();
     explain::wait_note* const first = l.note;
@@ -25123,15 +25352,15 @@ class clock_pass {
     std::int64_t measured_ns = std::max<std::int64_t>(0, all_ns - l.clocks.inside_ns());
     const clock_stamp* stamp = nullptr;
     bool inverted = false;
-    if (need != nullptr) {
-      const std::uint32_t number_of_stamp = l.taken_for(need).stamp;
-      stamp = &scratch_->stamps[number_of_stamp];
-      if (plan_->compensates()) {
+    if (needed != 0) {
+      stamp = &scratch_->stamps[l.stamps[record]];
+      while (l.chosen != l.chosen_end && l.chosen->record < record) ++l.chosen;
+      if (plan_->compensates() && l.chosen != l.chosen_end && l.chosen->record == record) {
         const bool any = core::role_of(here.records[record]) == core::call_role::complete_any;
-        inverted = (any || need->wildcard != 0) && overtaken(l, here, *need, any, stamp->at[0]);
+        inverted = (any || (l.chosen->wildcard != 0 && needed == 1)) && overtaken(l, here, *l.chosen, any, stamp->at[0]);
         l.inversions += inverted ? 1 : 0;
       }
-      scratch_->free.push_back(number_of_stamp);
+      scratch_->free.push_back(l.stamps[record]);
     }
     const location_clocks::blocked waited = l.clocks.finish_record(
         stamp, measured_ns, [&](std::int64_t tail_ns) { return usual_[number].late_ns(here, here.records[record], tail_ns); });
@@ -25146,15 +25375,15 @@ class clock_pass {
       const double share = all_ns > 0 ? static_cast<double>(n->wait_ns) / static_cast<double>(all_ns) : 1.0;
       n->wait_ns = n + 1 == l.note ? left_ns : std::min(left_ns, core::nearest(share * static_cast<double>(waited_ns)));
       left_ns -= n->wait_ns;
-      n->record = static_cast<std::uint32_t>(inverted          ? explain::quality::order_suspect
-                                             : need == nullptr ? explain::quality::bounded
-                                                               : explain::quality::exact);
+      n->record = static_cast<std::uint32_t>(inverted      ? explain::quality::order_suspect
+                                             : needed == 0 ? explain::quality::bounded
+                                                           : explain::quality::exact);
     }
   }
 
   // Whether another message would have been taken instead (docs/method.md 4.8). Of equal wildcards, the one
   // posted earlier takes the message that arrives earlier. MPI_Waitany takes the first message of those posted by then.
-  static bool overtaken(lane& l, const explain::location_history& here, const clock_need& need, bool any,
+  static bool overtaken(lane& l, const explain::location_history& here, const chosen_message& need, bool any,
                         std::int64_t sent_ns) {
     if (any) {
       const bool earlier = sent_ns < l.chosen_ns && need.posting < l.chooser;
@@ -25164,7 +25393,7 @@ class clock_pass {
       }
       return earlier;
     }
-    if (need.posting == clock_need::unknown) return false;
+    if (need.posting == chosen_message::unknown) return false;
     const core::sync_record& r = here.records[need.posting];
     const auto tag = r.has(core::sync_flag::any_tag) ? -1 : r.tag;
     bool inverted = false;
@@ -27224,7 +27453,6 @@ class clock_stage final : public explain::rank_clocks {
   clock_stage(const explain::rank_history& rank, const explain::options& settings, clock_scratch& scratch, cost_scratch& cost)
       : rank_(&rank),
         settings_(&settings),
-        scratch_(&scratch),
         needs_(rank, *scratch.memory),
         meetings_(rank.rank, *scratch.memory),
         cost_pass_(rank, cost),
@@ -27374,7 +27602,7 @@ class clock_stage final : public explain::rank_clocks {
   void begin_pass(const clock_plan& plan, const base::vector<explain::what_if>& questions, std::size_t asked,
                   std::size_t first_questions, ideal_networks ideal, const node_map& nodes) {
     first_questions_ = first_questions;
-    if (asked_ == 0) needs_.sort_by_record(scratch_->places);
+    if (asked_ == 0) needs_.sort();
     plan_ = &plan;
     questions_ = &questions;
     ideal_ = ideal;
@@ -27544,7 +27772,6 @@ class clock_stage final : public explain::rank_clocks {
 
   const explain::rank_history* rank_;
   const explain::options* settings_;
-  clock_scratch* scratch_;
   need_book needs_;
   meeting_book meetings_;
   cost_pass cost_pass_;
@@ -27918,49 +28145,56 @@ inline bool completes_messages(core::call_role role) noexcept {
          role == call_role::complete_all || role == call_role::complete_any || role == call_role::epoch;
 }
 
-/// When one location was in MPI, by the index of its calls. Records of thread primitives are none.
+/// When one location was in MPI, by the index of its calls. Records of thread primitives are none. 8 bytes per call, and 16 for each
+/// 4 seconds and for each call of more than 2 seconds.
 class mpi_entries {
  public:
   struct entry {
     std::int64_t begin_ns, leave_ns;
   };
-  static constexpr std::size_t none = ~std::size_t{0};
+  static constexpr std::size_t none = ~std::size_t{0};  ///< the call before the first one
 
-  void reserve(std::size_t calls) {
-    all_.reserve(calls);
-    only_posts_.reserve(calls);
-  }
+  void reserve(std::size_t calls) { all_.reserve(calls); }
   /// Calls must come in the order of their beginnings.
   void add(std::int64_t begin_ns, std::int64_t leave_ns, core::mpi_call call) {
     using core::call_role;
     const call_role role = core::role_of(call);
     const std::uint32_t record = records_++;
     if (role == call_role::thread_wait || role == call_role::thread_event) return;
-    if (record != all_.size()) {
-      while (numbers_.size() < all_.size()) numbers_.push_back(static_cast<std::uint32_t>(numbers_.size()));
+    const auto number = static_cast<std::uint32_t>(all_.size());
+    if (record != number) {
+      while (numbers_.size() < number) numbers_.push_back(static_cast<std::uint32_t>(numbers_.size()));
       numbers_.push_back(record);
     } else if (!numbers_.empty()) {
       numbers_.push_back(record);
     }
-    all_.push_back({begin_ns, leave_ns});
-    only_posts_.push_back(role == call_role::post_send || role == call_role::post_receive || role == call_role::start);
+    if (spans_.empty() || begin_ns - spans_.back().ns > std::int64_t{UINT32_MAX}) spans_.push_back({begin_ns, number});
+    const bool is_long = leave_ns - begin_ns >= longest_ns;
+    if (is_long) long_.push_back({leave_ns, number});
+    const bool posts = role == call_role::post_send || role == call_role::post_receive || role == call_role::start;
+    all_.push_back({static_cast<std::uint32_t>(begin_ns - spans_.back().ns),
+                    (is_long ? longest_ns : static_cast<std::uint32_t>(leave_ns - begin_ns)) & longest_ns, posts ? 1u : 0u});
   }
-  const entry& operator[](std::size_t i) const noexcept { return all_[i]; }
+  /// O(log (run time / 4 s + long calls)).
+  [[gnu::noinline]] entry operator[](std::size_t i) const noexcept {
+    const std::int64_t from_ns = begin_ns(i);
+    return {from_ns, all_[i].stay_ns != longest_ns ? from_ns + all_[i].stay_ns : last_by(long_, i)};
+  }
   /// The record of a call, and the call of a record.
   std::uint32_t record_of(std::size_t i) const noexcept {
     return numbers_.empty() ? static_cast<std::uint32_t>(i) : numbers_[i];
   }
-  const entry& at_record(std::uint32_t record) const noexcept {
-    if (numbers_.empty()) return all_[record];
-    return all_[static_cast<std::size_t>(std::lower_bound(numbers_.begin(), numbers_.end(), record) - numbers_.begin())];
+  entry at_record(std::uint32_t record) const noexcept {
+    if (numbers_.empty()) return (*this)[record];
+    return (*this)[static_cast<std::size_t>(std::lower_bound(numbers_.begin(), numbers_.end(), record) - numbers_.begin())];
   }
 
   /// The last call that began by an instant, or `none`. O(log calls).
-  std::size_t last_until(std::int64_t ns) const noexcept { return after(ns) == 0 ? none : after(ns) - 1; }
+  std::size_t last_until(std::int64_t ns) const noexcept { return after(ns) - 1; }
   /// The call that ended the time outside MPI before call `last`: calls that follow one another within a thirty-second of the
   /// time since `since_ns` are one visit to MPI, and its first call is the reason for the visit. O(log calls).
   std::size_t visit_of(std::size_t last, std::int64_t since_ns) const noexcept {
-    const std::int64_t until_ns = all_[last].begin_ns;
+    const std::int64_t until_ns = (*this)[last].begin_ns;
     if (until_ns <= since_ns) return last;
     return after(until_ns - (until_ns - since_ns) / 32 - 1);
   }
@@ -27968,9 +28202,9 @@ class mpi_entries {
   /// O(log calls + postings in between).
   std::size_t first_in(std::int64_t since_ns, std::int64_t until_ns) const noexcept {
     std::size_t i = after(since_ns - 1);
-    if (i != 0 && all_[i - 1].leave_ns > since_ns && !only_posts_[i - 1]) return i - 1;
-    while (i != all_.size() && only_posts_[i] && all_[i].begin_ns <= until_ns) ++i;
-    return i == all_.size() || all_[i].begin_ns > until_ns ? none : i;
+    if (i != 0 && (*this)[i - 1].leave_ns > since_ns && all_[i - 1].only_posts == 0) return i - 1;
+    while (i != all_.size() && all_[i].only_posts != 0 && (*this)[i].begin_ns <= until_ns) ++i;
+    return i == all_.size() || (*this)[i].begin_ns > until_ns ? none : i;
   }
   /// What this location did while a partner was blocked: its last visit to MPI that began by `until_ns`.
   struct visit {
@@ -27983,25 +28217,26 @@ class mpi_entries {
     visit v;
     const std::size_t at_end = last_until(leave_ns - 1);
     if (at_end == none) return v;
-    v.outside_ns = all_[at_end].leave_ns <= leave_ns ? all_[at_end].leave_ns : INT64_MAX;
+    const std::int64_t left_ns = (*this)[at_end].leave_ns;
+    v.outside_ns = left_ns <= leave_ns ? left_ns : INT64_MAX;
     const std::size_t last = last_until(std::min(leave_ns - 1, until_ns));
     if (last == none) return v;
-    v.last_ns = all_[last].begin_ns;
+    v.last_ns = (*this)[last].begin_ns;
     v.first = visit_of(last, since_ns);
     v.inside_ns = inside_ns(v.first, since_ns);
     return v;
   }
   /// Time in MPI from `since_ns` to the beginning of a call. Of very many calls the last ones stand for all.
   std::int64_t inside_ns(std::size_t last, std::int64_t since_ns) const noexcept {
-    const std::int64_t until_ns = all_[last].begin_ns;
+    const std::int64_t until_ns = (*this)[last].begin_ns;
     std::int64_t sum_ns = 0;
     std::size_t i = last;
     for (std::size_t n = 0; i != 0 && n != most_visited; ++n) {
-      const entry& e = all_[--i];
+      const entry e = (*this)[--i];
       if (e.leave_ns <= since_ns) return sum_ns;
       sum_ns += std::max<std::int64_t>(0, std::min(e.leave_ns, until_ns) - std::max(e.begin_ns, since_ns));
     }
-    const std::int64_t seen_ns = until_ns - std::max(since_ns, all_[i].begin_ns);
+    const std::int64_t seen_ns = until_ns - std::max(since_ns, (*this)[i].begin_ns);
     if (i == 0 || seen_ns <= 0) return sum_ns;
     const double share = static_cast<double>(sum_ns) / static_cast<double>(seen_ns);
     return static_cast<std::int64_t>(share * static_cast<double>(until_ns - since_ns));
@@ -28009,15 +28244,45 @@ class mpi_entries {
 
  private:
   static constexpr std::size_t most_visited = 64;
+  static constexpr std::uint32_t longest_ns = (1u << 31) - 1;
 
-  std::size_t after(std::int64_t ns) const noexcept {
-    return static_cast<std::size_t>(
-        std::upper_bound(all_.begin(), all_.end(), ns, [](std::int64_t t, const entry& e) { return t < e.begin_ns; }) -
-        all_.begin());
+  // `after_ns`: since the beginning of its span. `stay_ns`: longest_ns if the call is in long_.
+  struct visited {
+    std::uint32_t after_ns;
+    std::uint32_t stay_ns : 31;
+    std::uint32_t only_posts : 1;  ///< it does not stay long enough to complete earlier messages
+  };
+
+  struct instant {
+    std::int64_t ns;
+    std::uint32_t call;
+  };
+
+  // The time of the last one whose call is not after `i`; the first one is not.
+  static std::int64_t last_by(const base::pod_vector<instant>& all, std::size_t i) noexcept {
+    std::size_t first = 0, last = all.back().call <= i ? 0 : all.size() - 1;  // mostly there is one
+    if (last == 0) return all.back().ns;
+    while (last - first > 1) {
+      const std::size_t middle = (first + last) / 2;
+      (all[middle].call <= i ? first : last) = middle;
+    }
+    return all[first].ns;
+  }
+  std::int64_t begin_ns(std::size_t i) const noexcept { return last_by(spans_, i) + all_[i].after_ns; }
+  // The number of calls that began by an instant.
+  [[gnu::noinline]] std::size_t after(std::int64_t ns) const noexcept {
+    std::size_t first = 0, last = all_.size();
+    while (first != last) {
+      const std::size_t middle = (first + last) / 2;
+      if (begin_ns(middle) <= ns) first = middle + 1;
+      else last = middle;
+    }
+    return first;
   }
 
-  base::pod_vector<entry> all_;
-  base::pod_vector<bool> only_posts_;  ///< of each call: it does not stay long enough to complete earlier messages
+  base::pod_vector<visited> all_;
+  base::pod_vector<instant> spans_;  ///< each begins with a call and is shorter than 2^32 ns
+  base::pod_vector<instant> long_;  ///< when the long calls ended
   base::pod_vector<std::uint32_t> numbers_;  ///< the records; empty: record i is call i
   std::uint32_t records_ = 0;
 };
@@ -29029,16 +29294,17 @@ namespace whywait {
 inline namespace v0 {
 namespace explain {
 
-/// The calls of collectives of one rank, in the order in which the process called MPI. 16 bytes per call, and 16 more for calls
-/// that begin before the record ahead of them ended. Not thread safe.
+/// The calls of collectives of one rank, in the order in which the process called MPI. 1 to 17 bytes per call, and 16 more for
+/// calls that begin before the record ahead of them ended. Not thread safe.
 class own_collectives {
  public:
   struct call {
     std::uint32_t comm;  ///< number of the communicator in the collective_book
     std::uint32_t record;
     std::uint32_t shifted;  ///< its times in shifted_; `none`: those of the record alone
-    std::uint16_t location;
+    std::uint32_t location;
   };
+  using reader = base::packed_list::reader;  ///< of call
   /// When a call was in MPI, in shared time.
   struct interval {
     std::int64_t enter_ns, leave_ns;
@@ -29047,7 +29313,6 @@ class own_collectives {
   /// Borrows all arguments.
   own_collectives(const rank_history& rank, base::memory_pool& pool) : rank_(&rank), all_(pool), shifted_(pool) {}
 
-  void reserve(std::size_t calls) { all_.reserve(calls); }
   /// `walk` stands at the record `r`.
   void add(std::uint32_t comm, record_place here, const core::sync_record& r, const location_walk& walk) {
     in_order_ = in_order_ && latest_ <= r.posting;
@@ -29055,12 +29320,19 @@ class own_collectives {
     const interval walked{walk.begin_ns(), walk.leave_ns()}, alone = times_of(r);
     const bool same = walked.enter_ns == alone.enter_ns && walked.leave_ns == alone.leave_ns;
     if (!same) shifted_.push_back(walked);
-    all_.push_back({comm, here.record, same ? none : static_cast<std::uint32_t>(shifted_.size() - 1), here.location});
+    if (counts_.size() <= here.location) counts_.resize(here.location + std::size_t{1}, 0);
+    ++counts_[here.location];
+    all_.push_back(call{comm, here.record, same ? none : static_cast<std::uint32_t>(shifted_.size() - 1), here.location});
   }
   /// Sorts the calls of several threads by their postings. Call once, after the last `add`.
   void sort() {
+    if (in_order_) return;
     const auto posting = [this](const call& c) { return rank_->locations[c.location].records[c.record].posting; };
-    if (!in_order_) small_stable_sort(all_, [&posting](const call& a, const call& b) { return posting(a) < posting(b); });
+    base::pod_vector<call> sorted;
+    for (reader c(all_); !c.empty(); c.pop()) sorted.push_back(c.front<call>());
+    small_stable_sort(sorted, [&posting](const call& a, const call& b) { return posting(a) < posting(b); });
+    all_.release();
+    for (const call& c : sorted) all_.push_back(c);
   }
   /// Frees the memory.
   void release() noexcept {
@@ -29068,10 +29340,9 @@ class own_collectives {
     shifted_.release();
   }
 
-  std::size_t size() const noexcept { return all_.size(); }
-  const call& operator[](std::size_t number) const noexcept { return all_[number]; }
-  const call* begin() const noexcept { return all_.begin(); }
-  const call* end() const noexcept { return all_.end(); }
+  reader begin() const noexcept { return reader(all_); }
+  /// How many calls are of a location.
+  std::size_t count(std::size_t location) const noexcept { return location < counts_.size() ? counts_[location] : 0; }
   /// `r`: the record of the call.
   interval times(const call& c, const core::sync_record& r) const noexcept {
     return c.shifted == none ? times_of(r) : shifted_[c.shifted];
@@ -29087,8 +29358,9 @@ class own_collectives {
   }
 
   const rank_history* rank_;
-  base::pod_vector<call> all_;
+  base::packed_list all_;
   base::pod_vector<interval> shifted_;
+  base::pod_vector<std::uint32_t> counts_;  ///< by location
   std::uint32_t latest_ = 0;  ///< posting of the last call
   bool in_order_ = true;
 };
@@ -29111,7 +29383,7 @@ namespace explain {
 /// to the k-th of the others (MPI 4.0, 6.1: all members call in the same order). Each instance has one home rank among
 /// the members, so that no rank receives all of them. Participants are sent in pieces, and an instance is answered as
 /// soon as all of them have arrived. A member that only initiates brings the call that completes the operation, and its entries
-/// into MPI until then. Memory: 16 bytes per own call until it is sent, and the incomplete instances on
+/// into MPI until then. Memory: 1 to 17 bytes per own call until it is sent, and the incomplete instances on
 /// their home ranks. Not thread safe.
 class collective_book {
  public:
@@ -29138,15 +29410,8 @@ class collective_book {
     own_.add(number, here, r, walk);
   }
 
-  /// Reserves memory for a number of calls.
-  void reserve_calls(std::size_t calls) { own_.reserve(calls); }
-
-  /// The maximum number of answers for this location; valid before the calls are sent.
-  std::size_t most_answers(std::size_t location) const noexcept {
-    std::size_t count = 0;
-    for (const own_collectives::call& c : own_) count += c.location == location ? 1 : 0;
-    return count;
-  }
+  /// The maximum number of answers for this location.
+  std::size_t most_answers(std::size_t location) const noexcept { return own_.count(location); }
 
   /// Orders the calls of several threads as the process called MPI. Call once, after the last `add_call`. `earlier`: the
   /// collectives of earlier epochs; members may have initiated one in different epochs.
@@ -29159,6 +29424,7 @@ class collective_book {
     }
     for (const collective_count& o : ordinals_) numbers.erase(o.key);
     own_.sort();
+    unsent_ = own_.begin();
   }
 
   /// The collectives of this epoch and earlier ones, once all are sent.
@@ -29167,8 +29433,8 @@ class collective_book {
   /// Sends the rank's calls to the home ranks. Fills no packet much beyond `room` bytes; the next call sends the rest.
   template <class Outbox>
   void send_participants(Outbox&& to, std::size_t room) {
-    for (; sent_ != own_.size(); ++sent_) {
-      const own_collectives::call& c = own_[sent_];
+    for (; !unsent_.empty(); unsent_.pop()) {
+      const own_collectives::call c = unsent_.front<own_collectives::call>();
       const location_history& location = rank_->locations[c.location];
       const core::sync_record& r = location.records[c.record];
       const communicator& comm = rank_->communicators[r.comm];
@@ -29192,7 +29458,7 @@ class collective_book {
       }
       p.call = r.call;
       p.flags = r.flags;
-      p.location = c.location;
+      p.location = static_cast<std::uint16_t>(c.location);
       p.partial = location.dropped > 0;
       const bool sparse = r.has(core::sync_flag::sparse);
       p.needs_count = sparse ? static_cast<std::uint32_t>(std::max(r.peer, 0)) : 0;
@@ -29225,7 +29491,6 @@ class collective_book {
       }
     }
     own_.release();
-    sent_ = 0;
   }
 
   /// On the home rank: reads one participant; `in` stands behind the kind of the part.
@@ -29277,7 +29542,7 @@ class collective_book {
     const std::uint64_t stop = std::min<std::uint64_t>(records.size(), std::uint64_t{c.record} + most_seen);
     for (std::uint32_t i = c.record + 1; i < stop && records[i].begin < until; ++i) {
       if (records[i].begin < end || outside(i) == 0) continue;
-      const std::uint16_t at = c.location;
+      const auto at = static_cast<std::uint16_t>(c.location);
       if (later_.size() <= most) {
         later_.push_back(entry({i, at}));
         continue;
@@ -29353,7 +29618,7 @@ class collective_book {
   base::pod_vector<core::mpi_call> independent_;  ///< calls on files that synchronise no ranks
   base::pod_vector<collective_count> ordinals_;
   own_collectives own_;
-  std::size_t sent_ = 0;  ///< number of calls of own_ that are sent
+  own_collectives::reader unsent_;  ///< in own_
   collective_instances instances_;
   base::pod_vector<participant> all_;  ///< of the current instance, by rank
   collective_rule::entry_list room_;
@@ -29553,12 +29818,12 @@ class message_book {
   }
 
   /// All matches by location and record, after the exchange; until `release`. They take the memory of the receives, if they fit.
-  /// Call once; then nothing else is valid. `places`, `targets`: buffers. O(records).
+  /// Call once; then nothing else is valid. `places`: buffer. O(records).
   struct match_list {
     message_match* first;
     std::size_t count;
   };
-  match_list take_matches(base::pod_vector<std::uint32_t>& places, base::pod_vector<std::uint32_t>& targets) {
+  match_list take_matches(base::pod_vector<std::uint32_t>& places) {
     static_assert(sizeof(message_match) <= sizeof(posted_receive), "a match takes the place of its receive");
     const std::size_t room = posted_.receive_count() * sizeof(posted_receive);
     const std::size_t most = (posted_.receive_count() + answers_.size()) * sizeof(message_match);
@@ -29576,7 +29841,10 @@ class message_book {
     answers_.release();
     if (most <= room) posted_.release_sends();
     else posted_ = posting_lists(*rank_, false);
-    sort_matches(all, places, targets);
+    std::size_t records = 0;
+    for (const location_history& l : rank_->locations) records += static_cast<std::size_t>(l.records.size());
+    base::sort_by_number(
+        all.first, all.count, records, [this](const message_match& m) { return number_of(m); }, places);
     return all;
   }
 
@@ -29592,32 +29860,6 @@ class message_book {
   }
 
  private:
-  // Sorts matches in place by location and record; equal ones keep their order.
-  void sort_matches(match_list found, base::pod_vector<std::uint32_t>& places, base::pod_vector<std::uint32_t>& targets) const {
-    message_match* const all = found.first;
-    std::size_t sorted = 0;
-    for (std::size_t last = 0, next; sorted != found.count && (next = number_of(all[sorted])) >= last; ++sorted) last = next;
-    if (sorted == found.count) return;
-    std::size_t records = 0;
-    for (const location_history& l : rank_->locations) records += static_cast<std::size_t>(l.records.size());
-    places.assign(records + 1, 0);
-    for (std::size_t i = 0; i != found.count; ++i) ++places[number_of(all[i]) + 1];
-    for (std::size_t i = 1; i != places.size(); ++i) places[i] += places[i - 1];
-    targets.resize(found.count);
-    for (std::size_t i = 0; i != found.count; ++i) targets[i] = places[number_of(all[i])]++;
-    for (std::uint32_t i = 0; i != targets.size(); ++i) {
-      while (targets[i] != i) {
-        const std::uint32_t to = targets[i];
-        const message_match there = all[to];
-        all[to] = all[i];
-        all[i] = there;
-        targets[i] = targets[to];
-        targets[to] = to;
-      }
-    }
-    targets.clear();
-  }
-
   // Returns true if the whole channel is sent.
   template <class Outbox>
   bool pack(message_channel& c, std::int32_t& full, Outbox&& to, std::size_t room) {
@@ -32523,7 +32765,7 @@ namespace explain {
 /// resulting needs are added to the matches of the rank.
 ///
 /// Memory: at first 8 bytes per record, then 24 per blocked call and 76 per message that it completed; 8 per message that is asked
-/// for although it did not wait; on the partner, 17 per record once it is asked. Not thread safe.
+/// for although it did not wait; on the partner, 8 per record once it is asked. Not thread safe.
 class progress_book {
  public:
   /// A call that is blocked for less than `threshold_ns` is not examined.
@@ -32537,29 +32779,29 @@ class progress_book {
         replies_(pool),
         entries_() {}
 
-  /// Lists the blocked calls and the messages that they completed, after the exchange of postings. `numbers`: buffer.
-  void find_blocked(message_book& messages, base::pod_vector<std::uint32_t>& numbers) {
+  /// Lists the blocked calls and the messages that they completed, after the exchange of postings.
+  void find_blocked(message_book& messages) {
     posting_lists& posted = messages.postings();
-    numbers.clear();
-    const base::pod_vector<std::int64_t> posted_ns = last_postings(messages);
+    base::pod_vector<std::int64_t> of_records = last_postings(messages);  // each becomes the number of the blocked call
+    std::int64_t* of_record = of_records.begin();
     for (std::uint16_t l = 0; l != rank_->locations.size(); ++l) {
       const location_history& here = rank_->locations[l];
       location_walk walk(*rank_);
-      for (std::uint32_t i = 0; i != here.records.size(); ++i) {
+      for (std::uint32_t i = 0; i != here.records.size(); ++i, ++of_record) {
         const core::sync_record& r = here.records[i];
         walk.step(r);
-        const std::int64_t since_ns = std::max(walk.begin_ns(), posted_ns[numbers.size()]);
+        const std::int64_t since_ns = std::max(walk.begin_ns(), *of_record);
         const std::int64_t asleep_ns = core::nearest(static_cast<double>(core::usual_sleep(r)) * rank_->clock.ns_per_tick);
         const bool blocked = completes_messages(core::role_of(r)) && walk.leave_ns() - since_ns - asleep_ns >= threshold_ns_;
-        numbers.push_back(blocked ? static_cast<std::uint32_t>(blocked_.size()) : none);
+        *of_record = blocked ? static_cast<std::int64_t>(blocked_.size()) : -1;
         if (blocked) blocked_.push_back({since_ns, walk.leave_ns(), i, l});
       }
     }
     posted_ = &posted;
     if (blocked_.empty()) return;
     each_message(posted, [&](const message& x) {
-      const std::uint32_t number = numbers[number_of(x.over)];
-      if (number != none) queries_.push_back({x.channel, x.posting, number, x.number});
+      const std::int64_t number = of_records[number_of(x.over)];
+      if (number >= 0) queries_.push_back({x.channel, x.posting, static_cast<std::uint32_t>(number), x.number});
     });
   }
 
@@ -32656,8 +32898,6 @@ class progress_book {
   }
 
  private:
-  static constexpr std::uint32_t none = 0xffffffffu;
-
   struct blocked_part {
     std::int64_t since_ns, leave_ns;
     std::uint32_t record;
@@ -33051,21 +33291,21 @@ class rank_engine {
   void read_records(scratch& s) {
     posting_lists& postings = messages_.postings();
     const auto locations = static_cast<std::uint16_t>(rank_->locations.size());
-    std::size_t collectives = 0, locks = 0, waits = 0;
+    std::size_t locks = 0, waits = 0;
+    bool collectives = false;
     base::pod_vector<active_time> active_times;
     for (std::uint16_t l = 0; l != locations; ++l) {
       postings.count_postings(s.postings, l, [&](const core::sync_record& r) {
-        collectives += is_ordered_collective(r) ? 1 : 0;
+        collectives = collectives || is_ordered_collective(r);
         locks += core::role_of(r.call) == core::call_role::lock ? 1 : 0;
         waits += core::role_of(r.call) == core::call_role::thread_wait ? 1 : 0;
       });
     }
     postings.allocate(s.postings);
-    collectives_.reserve_calls(collectives);
     for (std::uint16_t l = 0; l != locations; ++l) {
       const location_walk walk =
           postings.add_postings(s.postings, l, [&](std::uint32_t i, const core::sync_record& r, const location_walk& at) {
-            if (collectives != 0) collectives_.add_call(s.communicators, {i, l}, r, at);
+            if (collectives) collectives_.add_call(s.communicators, {i, l}, r, at);
             if (r.call == core::mpi_call::Pcontrol) paused_.add(r, at.leave_ns());
           });
       const location_history& location = rank_->locations[l];
@@ -33084,7 +33324,7 @@ class rank_engine {
     collectives_.order_calls(s.communicators, memory_->collectives);
     if (locks != 0) locks_.read_records();
     if (waits != 0) threads_.read_records();
-    if (collectives + locks == 0) return;
+    if (!collectives && locks == 0) return;
     make_answers();
     for (std::size_t l = 0; l != answers_.size(); ++l) answers_[l].reserve(collectives_.most_answers(l));
   }
@@ -33143,7 +33383,7 @@ class rank_engine {
 
   // Between stages 3 and 4.
   void find_blocked(scratch& s) {
-    progress_.find_blocked(messages_, s.places);
+    progress_.find_blocked(messages_);
     give_back(s);
   }
   template <class Outbox>
@@ -33170,7 +33410,7 @@ class rank_engine {
     if (rank_->continues) memory_->carried = messages_.carried();
     if (rank_->continues) memory_->collectives = collectives_.counts();
     totals_.unmatched = messages_.unmatched();
-    const message_book::match_list matches = messages_.take_matches(s.places, s.postings.of_records);
+    const message_book::match_list matches = messages_.take_matches(s.places);
     give_back(s);
     make_answers();
     forward_.reset(new forward_pass(*rank_, *settings_, earliest_ns, memory_->blocks, memory_->classes, *scratch_));
@@ -33543,6 +33783,29 @@ outcome explain(Transport& transport, const base::vector<rank_history>& historie
                          "no-tree-dominator-opts", "no-tree-fre", "no-tree-loop-optimize", "no-tree-pre", "no-tree-pta", \
                          "no-tree-vrp")
 #endif
+
+#endif
+
+// ---- whywait/base/replace.hpp
+#ifndef WHYWAIT_BASE_REPLACE_HPP
+#define WHYWAIT_BASE_REPLACE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace base {
+
+/// The same as `old = static_cast<T&&>(fresh)`, by destruction and construction. For structs with many members, whose assignment is
+/// kilobytes of code beside those of both.
+template <class T>
+void replace(T& old, T&& fresh) noexcept {
+  static_assert(std::is_nothrow_move_constructible<T>::value, "nothing is left if it throws");
+  old.~T();
+  ::new (static_cast<void*>(&old)) T(static_cast<T&&>(fresh));
+}
+
+}  // namespace base
+}  // namespace v0
+}  // namespace whywait
 
 #endif
 
@@ -60617,7 +60880,7 @@ inline base::vector<advice_entry> advice_of(const base::vector<rules::finding>& 
 inline result assemble(const explain::outcome& found, const base::names& known, run_facts facts,
                        const rules::evaluation& said = {}) {
   result out;
-  out.run = std::move(facts);
+  base::replace(out.run, std::move(facts));
   out.run.locations = found.locations;
   out.run.seconds = std::max(out.run.seconds, base::seconds_of(found.longest_ns));
   out.run.location_seconds = base::seconds_of(found.location_ns);
@@ -60842,7 +61105,7 @@ inline void at_finalize(mpi::state& process) {
       needed = all.agree(process.rank == 0 && (writes || rules::rules_setting::parse(wanted.rules).list)) != 0;
       if (!needed) return;
       last.reset(new epoch(process, nullptr, used));
-      result = analyse(process, *last);
+      base::replace(result, analyse(process, *last));
     });
   if (known && needed)
     together(process, "cannot write the timeline: ", [&](const finalize::team& all) {
@@ -60855,7 +61118,7 @@ inline void at_finalize(mpi::state& process) {
   if (!known)
     known = together(process, "cannot write the report: ", [&](const finalize::team& all) {
       needed = all.agree(process.rank == 0 && writes) != 0;
-      if (needed) result = partial_result(process, all);
+      if (needed) base::replace(result, partial_result(process, all));
     });
   if (process.rank != 0 || (known && !needed)) return;
   bool reported = false;
@@ -61210,7 +61473,7 @@ reports::result explain_at(MPI_Comm comm, const mpi::caller& from, Also&& also) 
   const bool explained = together(*process, "mpi::explain failed, no result: ", [&](const finalize::team& all) {
     process->schedule.end();
     epoch now(*process, &end, used);
-    result = analyse(*process, now);
+    base::replace(result, analyse(*process, now));
     also(result, all);
     now.finish(here.thread(), end);
   });
@@ -62095,7 +62358,7 @@ class dead_job {
             base::counted(static_cast<std::int64_t>(left_out), "collective call is", "collective calls are") +
             " not explained: not all ranks had left it");
       try {
-        result = explained(facts);
+        base::replace(result, explained(facts));
         explained_ = true;
       } catch (const std::exception& problem) {
         facts.warnings.push_back(std::string("waits are not explained: ") + problem.what());
@@ -62104,7 +62367,7 @@ class dead_job {
       facts.warnings.push_back("waits are not explained: only " + base::count(static_cast<std::int64_t>(processes_.size())) +
                                " of " + base::counted(facts.ranks, "rank") + " left their records");
     }
-    if (!explained_) result.run = std::move(facts);
+    if (!explained_) base::replace(result.run, std::move(facts));
     result.last_words = std::move(last_words);
     return result;
   }

@@ -125,21 +125,47 @@ void small_stable_sort(List& list) {
   small_stable_sort(list, [](const element& a, const element& b) { return a < b; });
 }
 
-/// Stable sort by the member `record`, by counting: O(list + records). `room`: a buffer. Lists of pod_vector; records that do not
-/// exist come last.
+namespace detail {
+constexpr std::size_t largest_sorted = 64;
+
+/// Sorts `numbers.size()` elements of `element` bytes by their `numbers`, which it overwrites.
+[[gnu::noinline]] inline void sort_bytes_by_number(unsigned char* all, std::size_t element, pod_vector<std::uint32_t>& numbers,
+                                                   std::size_t most, pod_vector<std::uint32_t>& room) {
+  if (std::is_sorted(numbers.begin(), numbers.end())) return;
+  room.assign(most + 1, 0);
+  for (const std::uint32_t n : numbers) ++room[n + 1];
+  for (std::size_t i = 1; i != room.size(); ++i) room[i] += room[i - 1];
+  for (std::uint32_t& n : numbers) n = room[n]++;  // its place
+  for (std::uint32_t i = 0; i != numbers.size(); ++i) {
+    while (numbers[i] != i) {
+      const std::uint32_t to = numbers[i];
+      unsigned char there[largest_sorted];
+      std::memcpy(there, all + to * element, element);
+      std::memcpy(all + to * element, all + i * element, element);
+      std::memcpy(all + i * element, there, element);
+      numbers[i] = numbers[to];
+      numbers[to] = to;
+    }
+  }
+}
+}  // namespace detail
+
+/// Stable sort by number(element), which is less than `most`, in place and by counting: O(size + most), and 4 bytes per element.
+/// `room`: a buffer of 4 bytes per number. Elements are moved as bytes.
+template <class T, class Number>
+void sort_by_number(T* all, std::size_t size, std::size_t most, const Number& number, pod_vector<std::uint32_t>& room) {
+  static_assert(std::is_trivially_copyable<T>::value && sizeof(T) <= detail::largest_sorted, "elements are moved as bytes");
+  pod_vector<std::uint32_t> numbers;
+  numbers.reserve(size);
+  for (const T* at = all; at != all + size; ++at) numbers.push_back(static_cast<std::uint32_t>(number(*at)));
+  detail::sort_bytes_by_number(reinterpret_cast<unsigned char*>(all), sizeof(T), numbers, most, room);
+}
+/// The same by the member `record`; records that do not exist come last. Lists of pod_vector.
 template <class List>
 void sort_by_record(List& list, std::size_t records, pod_vector<std::uint32_t>& room) {
   using element = typename List::value_type;
-  bool sorted = true;
-  for (std::size_t i = 1; i < list.size(); ++i) sorted = sorted && list[i - 1].record <= list[i].record;
-  if (sorted) return;
-  room.assign(records + 2, 0);
-  for (const element& e : list) ++room[std::min<std::size_t>(e.record, records) + 1];
-  for (std::size_t i = 1; i != room.size(); ++i) room[i] += room[i - 1];
-  List all = list.sibling();
-  all.resize(list.size());
-  for (const element& e : list) all[room[std::min<std::size_t>(e.record, records)]++] = e;
-  list.swap(all);
+  const auto number = [records](const element& e) { return std::min<std::size_t>(e.record, records); };
+  sort_by_number(list.data(), list.size(), records + 1, number, room);
 }
 
 /// Brings together neighbours for which `same(first, other)` holds: `add(first, other)`, and the other goes. O(n).

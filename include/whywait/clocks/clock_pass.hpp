@@ -32,9 +32,9 @@ struct clock_scratch {
 
   base::memory_pool* memory;  ///< the pool of the run; borrowed
   base::pod_vector<clock_stamp> stamps;
+  base::pod_vector<std::uint32_t> received;  ///< how many stamps are joined in each of `stamps`
   base::pod_vector<std::uint32_t> free;  ///< free stamps, last in, first out: the last one is still in the cache
   clock_stamp own, incoming;             ///< own: at the current record; incoming: in the current packet
-  base::pod_vector<std::uint32_t> places;
   base::packet out;
 };
 
@@ -80,11 +80,11 @@ class clock_pass {
                           clock_legs(*rank_, l, plan, block_numbers_, balanced, leaving_.empty() ? nullptr : &leaving_[l],
                                      of_files_.empty() ? nullptr : &of_files_[l], joined));
       lane& to = lanes_.back();
-      to.need = to.latest = book_->needs(l).data();
-      to.needs_end = to.need + book_->needs(l).size();
-      to.taken.resize(book_->needs(l).size());
-      to.give = book_->gives(l).data();
-      to.gives_end = to.give + book_->gives(l).size();
+      to.needs = &book_->needs(l);
+      if (!to.needs->empty()) to.stamps.resize(rank_->locations[l].records.size(), nothing);
+      to.give = book_->gives(l);
+      to.chosen = book_->chosen(l).begin();
+      to.chosen_end = book_->chosen(l).end();
       to.note = (*notes_)[l].data();
       to.notes_end = to.note + (*notes_)[l].size();
     }
@@ -121,20 +121,15 @@ class clock_pass {
   const base::pod_vector<class_sum>& classes() const noexcept { return classes_; }
 
  private:
-  static constexpr std::uint32_t nothing = clock_need::unknown;
+  static constexpr std::uint32_t nothing = 0xffffffffu;
 
-  // The stamps of one need: how many were received, and their join in clock_scratch.
-  struct taken_stamps {
-    std::uint32_t received = 0, stamp = nothing;
-  };
   struct lane {
     lane(const clock_plan& plan, std::int64_t begin_ns, const clock_legs& legs) : clocks(plan, begin_ns, legs) {}
-    taken_stamps& taken_for(const clock_need* n) noexcept { return taken.end()[n - needs_end]; }
 
-    const clock_need *need = nullptr, *needs_end = nullptr;  ///< the next need, and the end
-    const clock_need* latest = nullptr;                      ///< the need of the stamp that arrived last
-    base::pod_vector<taken_stamps> taken;  ///< by need
-    const clock_give *give = nullptr, *gives_end = nullptr;
+    const need_counts* needs = nullptr;
+    base::pod_vector<std::uint32_t> stamps;  ///< by record: the join of the stamps that it needs, in clock_scratch
+    give_list::reader give;
+    const chosen_message *chosen = nullptr, *chosen_end = nullptr;  ///< the next one, and the end
     explain::wait_note *note = nullptr, *notes_end = nullptr;
     explain::progress at = explain::progress::between_events;
     location_clocks clocks;
@@ -164,41 +159,27 @@ class clock_pass {
       place->set(stamp, clocks_);
       return;
     }
-    taken_stamps& taken = lanes_[slot].taken_for(lanes_[slot].latest);
-    ++taken.received;
-    scratch_->stamps[taken.stamp].join(stamp, clocks_);
+    const std::uint32_t at = lanes_[slot].stamps[target];
+    ++scratch_->received[at];
+    scratch_->stamps[at].join(stamp, clocks_);
   }
 
-  // Where the first stamp that a record needs is kept. Null if it has one; then the need is the latest of the lane.
+  // Where the first stamp that a record needs is kept. Null if it has one.
   clock_stamp* place_of(std::uint32_t target, std::uint32_t slot) {
     lane& l = lanes_[slot];
-    l.latest = find_need(l, target);
-    taken_stamps& taken = l.taken_for(l.latest);
-    if (taken.stamp != nothing) return nullptr;
-    ++taken.received;
-    base::pod_vector<clock_stamp>& stamps = scratch_->stamps;
+    if (target >= l.stamps.size()) base::truncated();
+    std::uint32_t& at = l.stamps[target];
+    if (at != nothing) return nullptr;
     base::pod_vector<std::uint32_t>& free = scratch_->free;
     if (free.empty()) {
-      free.push_back(static_cast<std::uint32_t>(stamps.size()));
-      stamps.emplace_back();
+      free.push_back(static_cast<std::uint32_t>(scratch_->stamps.size()));
+      scratch_->stamps.emplace_back();
+      scratch_->received.push_back(0);
     }
-    taken.stamp = free.back();
+    at = free.back();
     free.pop_back();
-    return &stamps[taken.stamp];
-  }
-  // The stamps of one sender arrive in order, so that a need is usually the next one after the latest, or near it.
-  static const clock_need* find_need(const lane& l, std::uint32_t target) noexcept {
-    const auto before = [](const clock_need& x, std::uint32_t record) { return x.record < record; };
-    const clock_need *first = l.need, *last = l.latest;
-    if (last < first || last->record < target) {
-      first = std::max(first, last);
-      for (std::ptrdiff_t step = 1;; step *= 2) {
-        last = l.needs_end - first > step ? first + step : l.needs_end;
-        if (last == l.needs_end || last->record >= target) break;
-        first = last;
-      }
-    }
-    return std::lower_bound(first, last, target, before);
+    scratch_->received[at] = 1;
+    return &scratch_->stamps[at];
   }
 
   // A location of message_schedule.hpp: it sends its stamp at the beginning of a record, and needs the stamps of
@@ -216,25 +197,23 @@ class clock_pass {
       return false;
     }
     bool send(bool&) {
-      if (l.give == l.gives_end || l.give->record > l.clocks.record()) return true;
+      if (l.give.empty() || l.give.front().record > l.clocks.record()) return true;
       clock_stamp& own = pass.scratch_->own;
       l.clocks.stamp(own);
-      for (; l.give != l.gives_end && l.give->record <= l.clocks.record(); ++l.give) {
-        pass.send_stamp(l.give->rank, l.give->target, l.give->slot, own, post);
+      for (; !l.give.empty(); l.give.pop()) {
+        const clock_give g = l.give.front();
+        if (g.record > l.clocks.record()) break;
+        pass.send_stamp(g.rank, g.target, g.slot, own, post);
       }
       return true;
     }
-    bool needs() const noexcept { return l.need != l.needs_end && l.need->record == l.clocks.record(); }
     bool ready() {
-      if (!needs() || l.taken_for(l.need).received == l.need->count) return true;
+      const std::uint32_t record = l.clocks.record(), needed = (*l.needs)[record];
+      if (needed == 0 || (l.stamps[record] != nothing && pass.scratch_->received[l.stamps[record]] == needed)) return true;
       l.clocks.prepare();
       return false;
     }
-    void finish() {
-      const bool needed = needs();
-      pass.finish(l, number, needed ? l.need : nullptr);
-      if (needed) ++l.need;
-    }
+    void finish() { pass.finish(l, number, (*l.needs)[l.clocks.record()]); }
   };
 
   // Sends the stamps that meetings have computed for their members. Returns false if there were none.
@@ -247,7 +226,8 @@ class clock_pass {
     return true;
   }
 
-  void finish(lane& l, std::size_t number, const clock_need* need) {
+  // `needed`: the number of stamps that the record needs, all received.
+  void finish(lane& l, std::size_t number, std::uint32_t needed) {
     const explain::location_history& here = rank_->locations[number];
     const std::uint32_t record = l.clocks.record();
     explain::wait_note* const first = l.note;
@@ -256,15 +236,15 @@ class clock_pass {
     std::int64_t measured_ns = std::max<std::int64_t>(0, all_ns - l.clocks.inside_ns());
     const clock_stamp* stamp = nullptr;
     bool inverted = false;
-    if (need != nullptr) {
-      const std::uint32_t number_of_stamp = l.taken_for(need).stamp;
-      stamp = &scratch_->stamps[number_of_stamp];
-      if (plan_->compensates()) {
+    if (needed != 0) {
+      stamp = &scratch_->stamps[l.stamps[record]];
+      while (l.chosen != l.chosen_end && l.chosen->record < record) ++l.chosen;
+      if (plan_->compensates() && l.chosen != l.chosen_end && l.chosen->record == record) {
         const bool any = core::role_of(here.records[record]) == core::call_role::complete_any;
-        inverted = (any || need->wildcard != 0) && overtaken(l, here, *need, any, stamp->at[0]);
+        inverted = (any || (l.chosen->wildcard != 0 && needed == 1)) && overtaken(l, here, *l.chosen, any, stamp->at[0]);
         l.inversions += inverted ? 1 : 0;
       }
-      scratch_->free.push_back(number_of_stamp);
+      scratch_->free.push_back(l.stamps[record]);
     }
     const location_clocks::blocked waited = l.clocks.finish_record(
         stamp, measured_ns, [&](std::int64_t tail_ns) { return usual_[number].late_ns(here, here.records[record], tail_ns); });
@@ -279,15 +259,15 @@ class clock_pass {
       const double share = all_ns > 0 ? static_cast<double>(n->wait_ns) / static_cast<double>(all_ns) : 1.0;
       n->wait_ns = n + 1 == l.note ? left_ns : std::min(left_ns, core::nearest(share * static_cast<double>(waited_ns)));
       left_ns -= n->wait_ns;
-      n->record = static_cast<std::uint32_t>(inverted          ? explain::quality::order_suspect
-                                             : need == nullptr ? explain::quality::bounded
-                                                               : explain::quality::exact);
+      n->record = static_cast<std::uint32_t>(inverted      ? explain::quality::order_suspect
+                                             : needed == 0 ? explain::quality::bounded
+                                                           : explain::quality::exact);
     }
   }
 
   // Whether another message would have been taken instead (docs/method.md 4.8). Of equal wildcards, the one
   // posted earlier takes the message that arrives earlier. MPI_Waitany takes the first message of those posted by then.
-  static bool overtaken(lane& l, const explain::location_history& here, const clock_need& need, bool any,
+  static bool overtaken(lane& l, const explain::location_history& here, const chosen_message& need, bool any,
                         std::int64_t sent_ns) {
     if (any) {
       const bool earlier = sent_ns < l.chosen_ns && need.posting < l.chooser;
@@ -297,7 +277,7 @@ class clock_pass {
       }
       return earlier;
     }
-    if (need.posting == clock_need::unknown) return false;
+    if (need.posting == chosen_message::unknown) return false;
     const core::sync_record& r = here.records[need.posting];
     const auto tag = r.has(core::sync_flag::any_tag) ? -1 : r.tag;
     bool inverted = false;

@@ -38,7 +38,6 @@ class clock_stage final : public explain::rank_clocks {
   clock_stage(const explain::rank_history& rank, const explain::options& settings, clock_scratch& scratch, cost_scratch& cost)
       : rank_(&rank),
         settings_(&settings),
-        scratch_(&scratch),
         needs_(rank, *scratch.memory),
         meetings_(rank.rank, *scratch.memory),
         cost_pass_(rank, cost),
@@ -188,7 +187,7 @@ class clock_stage final : public explain::rank_clocks {
   void begin_pass(const clock_plan& plan, const base::vector<explain::what_if>& questions, std::size_t asked,
                   std::size_t first_questions, ideal_networks ideal, const node_map& nodes) {
     first_questions_ = first_questions;
-    if (asked_ == 0) needs_.sort_by_record(scratch_->places);
+    if (asked_ == 0) needs_.sort();
     plan_ = &plan;
     questions_ = &questions;
     ideal_ = ideal;
@@ -358,7 +357,6 @@ class clock_stage final : public explain::rank_clocks {
 
   const explain::rank_history* rank_;
   const explain::options* settings_;
-  clock_scratch* scratch_;
   need_book needs_;
   meeting_book meetings_;
   cost_pass cost_pass_;

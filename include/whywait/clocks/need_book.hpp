@@ -1,11 +1,14 @@
 #ifndef WHYWAIT_CLOCKS_NEED_BOOK_HPP
 #define WHYWAIT_CLOCKS_NEED_BOOK_HPP
 
+#include <whywait/base/key_map.hpp>
+#include <whywait/base/packed_list.hpp>
 #include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/clocks/clock_stamp.hpp>
+#include <whywait/clocks/give_list.hpp>
 #include <whywait/core/nearest.hpp>
 #include <whywait/explain/arrival.hpp>
 #include <whywait/explain/history.hpp>
@@ -21,17 +24,55 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// The number of stamps that one record needs before its call can be judged.
-struct clock_need {
+/// The number of stamps that each record of a location needs before its call can be judged. 1 byte per record, and 36 for each that
+/// needs more than 254. Not thread safe.
+class need_counts {
+ public:
+  explicit need_counts(base::memory_pool& memory) : counts_(memory), numbers_(memory), many_(memory) {}
+
+  /// The record needs one stamp more. `records`: the number of records of the location.
+  void add(std::uint32_t record, std::size_t records) {
+    if (counts_.empty()) counts_.resize(records, 0);
+    if (record >= counts_.size()) return;
+    std::uint8_t& count = counts_[record];
+    if (count == more || ++count == more) count_many(record);
+  }
+  /// 0: the record needs none.
+  std::uint32_t operator[](std::uint32_t record) const noexcept {
+    const std::uint8_t count = record < counts_.size() ? counts_[record] : std::uint8_t{0};
+    return __builtin_expect(count != more, 1) ? count : many(record);
+  }
+  bool empty() const noexcept { return counts_.empty(); }
+
+ private:
+  static constexpr std::uint8_t more = 255;  ///< the count is in many_
+
+  [[gnu::noinline]] std::uint32_t many(std::uint32_t record) const noexcept {
+    return many_[numbers_.find(record + std::uint64_t{1})];
+  }
+  [[gnu::noinline]] void count_many(std::uint32_t record) {
+    const auto fresh = static_cast<std::uint32_t>(many_.size());
+    const std::uint32_t number = numbers_.intern(record + std::uint64_t{1}, fresh);
+    if (number == fresh) many_.push_back(more - 1);
+    ++many_[number];
+  }
+
+  base::pod_vector<std::uint8_t> counts_;
+  base::key_map numbers_;  ///< of each record with many needs + 1: its index in many_
+  base::pod_vector<std::uint32_t> many_;
+};
+
+/// A record whose message another one could have come before: it was received from any source, or the call took the first of several.
+struct chosen_message {
   static constexpr std::uint32_t unknown = 0xffffffffu;
   std::uint32_t record;
-  std::uint32_t count : 31;
-  std::uint32_t wildcard : 1;       ///< received from any source
-  std::uint32_t posting = unknown;  ///< record that posted the only receive completed here, if known and relevant
+  std::uint32_t posting;  ///< record that posted the only receive completed here, if known
+  std::uint32_t wildcard;  ///< 1: received from any source. Counts only if the record needs nothing else
 };
 
 /// Which record needs which, message by message. Messages that arrived in time are included, because under another
-/// hypothesis they may arrive late. Memory: 12 bytes per record with needs, 16 per message. Not thread safe.
+/// hypothesis they may arrive late. Memory: need_counts, give_list, 12 bytes per chosen message, and 1 to 17 per message until the
+/// stamps are requested. Not thread safe.
 class need_book {
  public:
   /// `memory`: the pool of the run; borrowed.
@@ -42,13 +83,10 @@ class need_book {
 
   /// Adds a need whose stamp a collective will send.
   void add_need(std::uint16_t location, std::uint32_t record) {
-    if (location < lanes_.size()) lanes_[location].needs.push_back({record, 1, 0});
+    if (location < lanes_.size()) lanes_[location].needs.add(record, rank_->locations[location].records.size());
   }
   void add_give(std::uint16_t location, const clock_give& g) {
-    if (location >= lanes_.size()) return;
-    base::pod_vector<clock_give>& gives = lanes_[location].gives;
-    if (gives.empty()) gives.reserve(std::max<std::size_t>(4, lanes_[location].needs.size()));  // usually about as many
-    gives.push_back(g);
+    if (location < lanes_.size()) lanes_[location].gives.add(g);
   }
 
   /// Adds the messages of one location and the causes of its waits, both by record. Walks all records.
@@ -59,10 +97,6 @@ class need_book {
     const explain::location_history& here = rank_->locations[location];
     base::pod_vector<receive> receives;  // filled at the first call that had a choice
     bool received = false;
-    std::size_t calls = lanes_[location].needs.size();
-    for (std::size_t k = 0; k != count; ++k) calls += k == 0 || matches[k].record != matches[k - 1].record ? 1 : 0;
-    lanes_[location].needs.reserve(calls);
-    requests_.reserve(requests_.size() + count);
     std::size_t m = 0, a = 0, p = 0;
     for (std::uint32_t i = 0; m != count && i != here.records.size(); ++i) {
       walk.step(here.records[i]);
@@ -72,18 +106,17 @@ class need_book {
       while (a != arrivals.size() && arrivals[a].record < i) ++a;
       const std::size_t cause = a;
       while (a != arrivals.size() && arrivals[a].record == i) ++a;
-      add_call(location, i, core::role_of(here.records[i]), matches + m, matches + last, arrivals.data() + cause,
-               arrivals.data() + a, walk);
+      const core::call_role role = core::role_of(here.records[i]);
+      const needed_messages needed =
+          add_call(location, i, role, matches + m, matches + last, arrivals.data() + cause, arrivals.data() + a, walk);
       m = last;
-      base::pod_vector<clock_need>& needs = lanes_[location].needs;
-      if (needs.empty() || needs.back().record != i) continue;
-      if (needs.back().wildcard == 0 && core::role_of(here.records[i]) != core::call_role::complete_any) continue;
+      if (needed.count == 0 || (!needed.wildcard && role != core::call_role::complete_any)) continue;
       if (!received) receives = receives_of(here, location);
       received = true;
       while (p != receives.size() && receives[p].completion < i) ++p;
-      if (p == receives.size() || receives[p].completion != i) continue;
-      const bool alone = p + 1 == receives.size() || receives[p + 1].completion != i;
-      if (alone) needs.back().posting = receives[p].posting;
+      const bool known = p != receives.size() && receives[p].completion == i;
+      const bool alone = known && (p + 1 == receives.size() || receives[p + 1].completion != i);
+      lanes_[location].chosen.push_back({i, alone ? receives[p].posting : chosen_message::unknown, needed.wildcard ? 1u : 0u});
     }
   }
 
@@ -91,14 +124,15 @@ class need_book {
   /// rest.
   template <class Outbox>
   void send_requests(Outbox&& to, std::size_t room) {
-    for (; sent_ != requests_.size(); ++sent_) {
-      const stamp_request& w = requests_[sent_];
+    if (!sending_) unsent_ = base::packed_list::reader(requests_);
+    sending_ = true;
+    for (; !unsent_.empty(); unsent_.pop()) {
+      const stamp_request w = unsent_.front<stamp_request>();
       base::packet& out = to(w.rank);
       if (out.size() >= room) return;
       put(out, w);
     }
     requests_.release();
-    sent_ = 0;
   }
   void receive_requests(std::int32_t source, base::packet_reader in) {
     while (!in.empty()) {
@@ -107,29 +141,21 @@ class need_book {
     }
   }
 
-  /// Sorts all lists by record. Call once, after the exchange. `room`: buffer.
-  void sort_by_record(base::pod_vector<std::uint32_t>& room) {
-    for (std::size_t i = 0; i != lanes_.size(); ++i) {
-      lane& l = lanes_[i];
-      base::sort_by_record(l.gives, rank_->locations[i].records.size(), room);
-      base::sort_by_record(l.needs, rank_->locations[i].records.size(), room);
-      base::join_neighbours(
-          l.needs, [](const clock_need& a, const clock_need& b) { return a.record == b.record; },
-          [](clock_need& to, const clock_need& n) {
-            to.count = (to.count + n.count) & 0x7fffffffu;
-            to.wildcard = 0;
-          });
-    }
+  /// Sorts the gives by record. Call once, after the exchange.
+  void sort() {
+    for (lane& l : lanes_) l.gives.sort();
   }
 
-  const base::pod_vector<clock_need>& needs(std::size_t location) const { return lanes_[location].needs; }
-  const base::pod_vector<clock_give>& gives(std::size_t location) const { return lanes_[location].gives; }
+  const need_counts& needs(std::size_t location) const { return lanes_[location].needs; }
+  give_list::reader gives(std::size_t location) const { return give_list::reader(lanes_[location].gives); }
+  const base::pod_vector<chosen_message>& chosen(std::size_t location) const { return lanes_[location].chosen; }
 
  private:
   struct lane {
-    explicit lane(base::memory_pool& memory) : needs(memory), gives(memory) {}
-    base::pod_vector<clock_need> needs;
-    base::pod_vector<clock_give> gives;
+    explicit lane(base::memory_pool& memory) : needs(memory), gives(memory), chosen(memory) {}
+    need_counts needs;
+    give_list gives;
+    base::pod_vector<chosen_message> chosen;  ///< by record
   };
   struct stamp_request {
     std::int32_t rank;
@@ -158,12 +184,19 @@ class need_book {
     return all;
   }
 
+  // What a call needs: how many messages, and whether the only one was received from any source.
+  struct needed_messages {
+    std::uint32_t count;
+    bool wildcard;
+  };
   // A call needs every message that it received, and the receive of every message that it sent synchronously. Whether
   // another send was buffered is unknown: its receive counts if it was found to be a cause, or if the message is as
   // large as one for which it was.
-  void add_call(std::uint16_t location, std::uint32_t record, core::call_role role, const explain::message_match* first,
-                const explain::message_match* last, const explain::arrival* causes, const explain::arrival* causes_end,
-                const explain::location_walk& walk) {
+  needed_messages add_call(std::uint16_t location, std::uint32_t record, core::call_role role,
+                           const explain::message_match* first, const explain::message_match* last,
+                           const explain::arrival* causes, const explain::arrival* causes_end,
+                           const explain::location_walk& walk) {
+    needed_messages needed{0, false};
     const explain::message_match* earliest = nullptr;
     bool buffered = false, waited = false;
     const bool any = role == core::call_role::complete_any;
@@ -181,7 +214,7 @@ class need_book {
       if (!sure && !blamed && size(*m) < least_waiting_) {
         buffered = true;
       } else if (!any) {
-        add_request(location, record, *m);
+        add_request(location, record, *m, needed);
       } else if (earliest == nullptr || (m->progress && !earliest->progress) ||
                  (m->progress == earliest->progress && m->partner.begin_ns < earliest->partner.begin_ns)) {
         earliest = m;  // the partner's entry comes after the posting
@@ -189,19 +222,16 @@ class need_book {
     }
     // A send that needed its partner's progress was not complete at once, although its receive did not hold it up. Nor was a
     // send complete in a call that waited for a message.
-    if (earliest != nullptr && (!buffered || earliest->progress || waited)) add_request(location, record, *earliest);
+    if (earliest != nullptr && (!buffered || earliest->progress || waited)) add_request(location, record, *earliest, needed);
+    return needed;
   }
 
-  void add_request(std::uint16_t location, std::uint32_t record, const explain::message_match& m) {
+  [[gnu::noinline]] void add_request(std::uint16_t location, std::uint32_t record, const explain::message_match& m,
+                                     needed_messages& needed) {
     if (m.partner.record == explain::message_match::nowhere) return;  // in an earlier epoch: it was there in time
-    requests_.push_back({m.rank, m.partner.record, record, m.partner.location, location});
-    base::pod_vector<clock_need>& needs = lanes_[location].needs;
-    if (!needs.empty() && needs.back().record == record) {
-      ++needs.back().count;
-      needs.back().wildcard = 0;
-    } else {
-      needs.push_back({record, 1, m.receiving && (m.partner.flags & explain::endpoint_flag::wildcard) != 0 ? 1u : 0u});
-    }
+    requests_.push_back(stamp_request{m.rank, m.partner.record, record, m.partner.location, location});
+    add_need(location, record);
+    needed.wildcard = ++needed.count == 1 && m.receiving && (m.partner.flags & explain::endpoint_flag::wildcard) != 0;
   }
 
   // The time at which MPI had the call: a message that arrived while the wrapper ran did not block MPI.
@@ -256,8 +286,9 @@ class need_book {
 
   const explain::rank_history* rank_;
   base::vector<lane> lanes_;
-  base::pod_vector<stamp_request> requests_;
-  std::size_t sent_ = 0;
+  base::packed_list requests_;  ///< of stamp_request
+  base::packed_list::reader unsent_;  ///< in requests_, once they are being sent
+  bool sending_ = false;
   unsigned least_waiting_ = no_size;  ///< in binary digits, for the location at hand
 };
 

@@ -21,7 +21,7 @@ namespace explain {
 /// to the k-th of the others (MPI 4.0, 6.1: all members call in the same order). Each instance has one home rank among
 /// the members, so that no rank receives all of them. Participants are sent in pieces, and an instance is answered as
 /// soon as all of them have arrived. A member that only initiates brings the call that completes the operation, and its entries
-/// into MPI until then. Memory: 16 bytes per own call until it is sent, and the incomplete instances on
+/// into MPI until then. Memory: 1 to 17 bytes per own call until it is sent, and the incomplete instances on
 /// their home ranks. Not thread safe.
 class collective_book {
  public:
@@ -48,15 +48,8 @@ class collective_book {
     own_.add(number, here, r, walk);
   }
 
-  /// Reserves memory for a number of calls.
-  void reserve_calls(std::size_t calls) { own_.reserve(calls); }
-
-  /// The maximum number of answers for this location; valid before the calls are sent.
-  std::size_t most_answers(std::size_t location) const noexcept {
-    std::size_t count = 0;
-    for (const own_collectives::call& c : own_) count += c.location == location ? 1 : 0;
-    return count;
-  }
+  /// The maximum number of answers for this location.
+  std::size_t most_answers(std::size_t location) const noexcept { return own_.count(location); }
 
   /// Orders the calls of several threads as the process called MPI. Call once, after the last `add_call`. `earlier`: the
   /// collectives of earlier epochs; members may have initiated one in different epochs.
@@ -69,6 +62,7 @@ class collective_book {
     }
     for (const collective_count& o : ordinals_) numbers.erase(o.key);
     own_.sort();
+    unsent_ = own_.begin();
   }
 
   /// The collectives of this epoch and earlier ones, once all are sent.
@@ -77,8 +71,8 @@ class collective_book {
   /// Sends the rank's calls to the home ranks. Fills no packet much beyond `room` bytes; the next call sends the rest.
   template <class Outbox>
   void send_participants(Outbox&& to, std::size_t room) {
-    for (; sent_ != own_.size(); ++sent_) {
-      const own_collectives::call& c = own_[sent_];
+    for (; !unsent_.empty(); unsent_.pop()) {
+      const own_collectives::call c = unsent_.front<own_collectives::call>();
       const location_history& location = rank_->locations[c.location];
       const core::sync_record& r = location.records[c.record];
       const communicator& comm = rank_->communicators[r.comm];
@@ -102,7 +96,7 @@ class collective_book {
       }
       p.call = r.call;
       p.flags = r.flags;
-      p.location = c.location;
+      p.location = static_cast<std::uint16_t>(c.location);
       p.partial = location.dropped > 0;
       const bool sparse = r.has(core::sync_flag::sparse);
       p.needs_count = sparse ? static_cast<std::uint32_t>(std::max(r.peer, 0)) : 0;
@@ -135,7 +129,6 @@ class collective_book {
       }
     }
     own_.release();
-    sent_ = 0;
   }
 
   /// On the home rank: reads one participant; `in` stands behind the kind of the part.
@@ -187,7 +180,7 @@ class collective_book {
     const std::uint64_t stop = std::min<std::uint64_t>(records.size(), std::uint64_t{c.record} + most_seen);
     for (std::uint32_t i = c.record + 1; i < stop && records[i].begin < until; ++i) {
       if (records[i].begin < end || outside(i) == 0) continue;
-      const std::uint16_t at = c.location;
+      const auto at = static_cast<std::uint16_t>(c.location);
       if (later_.size() <= most) {
         later_.push_back(entry({i, at}));
         continue;
@@ -263,7 +256,7 @@ class collective_book {
   base::pod_vector<core::mpi_call> independent_;  ///< calls on files that synchronise no ranks
   base::pod_vector<collective_count> ordinals_;
   own_collectives own_;
-  std::size_t sent_ = 0;  ///< number of calls of own_ that are sent
+  own_collectives::reader unsent_;  ///< in own_
   collective_instances instances_;
   base::pod_vector<participant> all_;  ///< of the current instance, by rank
   collective_rule::entry_list room_;

@@ -88,21 +88,21 @@ class rank_engine {
   void read_records(scratch& s) {
     posting_lists& postings = messages_.postings();
     const auto locations = static_cast<std::uint16_t>(rank_->locations.size());
-    std::size_t collectives = 0, locks = 0, waits = 0;
+    std::size_t locks = 0, waits = 0;
+    bool collectives = false;
     base::pod_vector<active_time> active_times;
     for (std::uint16_t l = 0; l != locations; ++l) {
       postings.count_postings(s.postings, l, [&](const core::sync_record& r) {
-        collectives += is_ordered_collective(r) ? 1 : 0;
+        collectives = collectives || is_ordered_collective(r);
         locks += core::role_of(r.call) == core::call_role::lock ? 1 : 0;
         waits += core::role_of(r.call) == core::call_role::thread_wait ? 1 : 0;
       });
     }
     postings.allocate(s.postings);
-    collectives_.reserve_calls(collectives);
     for (std::uint16_t l = 0; l != locations; ++l) {
       const location_walk walk =
           postings.add_postings(s.postings, l, [&](std::uint32_t i, const core::sync_record& r, const location_walk& at) {
-            if (collectives != 0) collectives_.add_call(s.communicators, {i, l}, r, at);
+            if (collectives) collectives_.add_call(s.communicators, {i, l}, r, at);
             if (r.call == core::mpi_call::Pcontrol) paused_.add(r, at.leave_ns());
           });
       const location_history& location = rank_->locations[l];
@@ -121,7 +121,7 @@ class rank_engine {
     collectives_.order_calls(s.communicators, memory_->collectives);
     if (locks != 0) locks_.read_records();
     if (waits != 0) threads_.read_records();
-    if (collectives + locks == 0) return;
+    if (!collectives && locks == 0) return;
     make_answers();
     for (std::size_t l = 0; l != answers_.size(); ++l) answers_[l].reserve(collectives_.most_answers(l));
   }
@@ -180,7 +180,7 @@ class rank_engine {
 
   // Between stages 3 and 4.
   void find_blocked(scratch& s) {
-    progress_.find_blocked(messages_, s.places);
+    progress_.find_blocked(messages_);
     give_back(s);
   }
   template <class Outbox>
@@ -207,7 +207,7 @@ class rank_engine {
     if (rank_->continues) memory_->carried = messages_.carried();
     if (rank_->continues) memory_->collectives = collectives_.counts();
     totals_.unmatched = messages_.unmatched();
-    const message_book::match_list matches = messages_.take_matches(s.places, s.postings.of_records);
+    const message_book::match_list matches = messages_.take_matches(s.places);
     give_back(s);
     make_answers();
     forward_.reset(new forward_pass(*rank_, *settings_, earliest_ns, memory_->blocks, memory_->classes, *scratch_));

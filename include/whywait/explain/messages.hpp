@@ -195,12 +195,12 @@ class message_book {
   }
 
   /// All matches by location and record, after the exchange; until `release`. They take the memory of the receives, if they fit.
-  /// Call once; then nothing else is valid. `places`, `targets`: buffers. O(records).
+  /// Call once; then nothing else is valid. `places`: buffer. O(records).
   struct match_list {
     message_match* first;
     std::size_t count;
   };
-  match_list take_matches(base::pod_vector<std::uint32_t>& places, base::pod_vector<std::uint32_t>& targets) {
+  match_list take_matches(base::pod_vector<std::uint32_t>& places) {
     static_assert(sizeof(message_match) <= sizeof(posted_receive), "a match takes the place of its receive");
     const std::size_t room = posted_.receive_count() * sizeof(posted_receive);
     const std::size_t most = (posted_.receive_count() + answers_.size()) * sizeof(message_match);
@@ -218,7 +218,10 @@ class message_book {
     answers_.release();
     if (most <= room) posted_.release_sends();
     else posted_ = posting_lists(*rank_, false);
-    sort_matches(all, places, targets);
+    std::size_t records = 0;
+    for (const location_history& l : rank_->locations) records += static_cast<std::size_t>(l.records.size());
+    base::sort_by_number(
+        all.first, all.count, records, [this](const message_match& m) { return number_of(m); }, places);
     return all;
   }
 
@@ -234,32 +237,6 @@ class message_book {
   }
 
  private:
-  // Sorts matches in place by location and record; equal ones keep their order.
-  void sort_matches(match_list found, base::pod_vector<std::uint32_t>& places, base::pod_vector<std::uint32_t>& targets) const {
-    message_match* const all = found.first;
-    std::size_t sorted = 0;
-    for (std::size_t last = 0, next; sorted != found.count && (next = number_of(all[sorted])) >= last; ++sorted) last = next;
-    if (sorted == found.count) return;
-    std::size_t records = 0;
-    for (const location_history& l : rank_->locations) records += static_cast<std::size_t>(l.records.size());
-    places.assign(records + 1, 0);
-    for (std::size_t i = 0; i != found.count; ++i) ++places[number_of(all[i]) + 1];
-    for (std::size_t i = 1; i != places.size(); ++i) places[i] += places[i - 1];
-    targets.resize(found.count);
-    for (std::size_t i = 0; i != found.count; ++i) targets[i] = places[number_of(all[i])]++;
-    for (std::uint32_t i = 0; i != targets.size(); ++i) {
-      while (targets[i] != i) {
-        const std::uint32_t to = targets[i];
-        const message_match there = all[to];
-        all[to] = all[i];
-        all[i] = there;
-        targets[i] = targets[to];
-        targets[to] = to;
-      }
-    }
-    targets.clear();
-  }
-
   // Returns true if the whole channel is sent.
   template <class Outbox>
   bool pack(message_channel& c, std::int32_t& full, Outbox&& to, std::size_t room) {

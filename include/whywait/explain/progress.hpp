@@ -55,49 +55,56 @@ inline bool completes_messages(core::call_role role) noexcept {
          role == call_role::complete_all || role == call_role::complete_any || role == call_role::epoch;
 }
 
-/// When one location was in MPI, by the index of its calls. Records of thread primitives are none.
+/// When one location was in MPI, by the index of its calls. Records of thread primitives are none. 8 bytes per call, and 16 for each
+/// 4 seconds and for each call of more than 2 seconds.
 class mpi_entries {
  public:
   struct entry {
     std::int64_t begin_ns, leave_ns;
   };
-  static constexpr std::size_t none = ~std::size_t{0};
+  static constexpr std::size_t none = ~std::size_t{0};  ///< the call before the first one
 
-  void reserve(std::size_t calls) {
-    all_.reserve(calls);
-    only_posts_.reserve(calls);
-  }
+  void reserve(std::size_t calls) { all_.reserve(calls); }
   /// Calls must come in the order of their beginnings.
   void add(std::int64_t begin_ns, std::int64_t leave_ns, core::mpi_call call) {
     using core::call_role;
     const call_role role = core::role_of(call);
     const std::uint32_t record = records_++;
     if (role == call_role::thread_wait || role == call_role::thread_event) return;
-    if (record != all_.size()) {
-      while (numbers_.size() < all_.size()) numbers_.push_back(static_cast<std::uint32_t>(numbers_.size()));
+    const auto number = static_cast<std::uint32_t>(all_.size());
+    if (record != number) {
+      while (numbers_.size() < number) numbers_.push_back(static_cast<std::uint32_t>(numbers_.size()));
       numbers_.push_back(record);
     } else if (!numbers_.empty()) {
       numbers_.push_back(record);
     }
-    all_.push_back({begin_ns, leave_ns});
-    only_posts_.push_back(role == call_role::post_send || role == call_role::post_receive || role == call_role::start);
+    if (spans_.empty() || begin_ns - spans_.back().ns > std::int64_t{UINT32_MAX}) spans_.push_back({begin_ns, number});
+    const bool is_long = leave_ns - begin_ns >= longest_ns;
+    if (is_long) long_.push_back({leave_ns, number});
+    const bool posts = role == call_role::post_send || role == call_role::post_receive || role == call_role::start;
+    all_.push_back({static_cast<std::uint32_t>(begin_ns - spans_.back().ns),
+                    (is_long ? longest_ns : static_cast<std::uint32_t>(leave_ns - begin_ns)) & longest_ns, posts ? 1u : 0u});
   }
-  const entry& operator[](std::size_t i) const noexcept { return all_[i]; }
+  /// O(log (run time / 4 s + long calls)).
+  [[gnu::noinline]] entry operator[](std::size_t i) const noexcept {
+    const std::int64_t from_ns = begin_ns(i);
+    return {from_ns, all_[i].stay_ns != longest_ns ? from_ns + all_[i].stay_ns : last_by(long_, i)};
+  }
   /// The record of a call, and the call of a record.
   std::uint32_t record_of(std::size_t i) const noexcept {
     return numbers_.empty() ? static_cast<std::uint32_t>(i) : numbers_[i];
   }
-  const entry& at_record(std::uint32_t record) const noexcept {
-    if (numbers_.empty()) return all_[record];
-    return all_[static_cast<std::size_t>(std::lower_bound(numbers_.begin(), numbers_.end(), record) - numbers_.begin())];
+  entry at_record(std::uint32_t record) const noexcept {
+    if (numbers_.empty()) return (*this)[record];
+    return (*this)[static_cast<std::size_t>(std::lower_bound(numbers_.begin(), numbers_.end(), record) - numbers_.begin())];
   }
 
   /// The last call that began by an instant, or `none`. O(log calls).
-  std::size_t last_until(std::int64_t ns) const noexcept { return after(ns) == 0 ? none : after(ns) - 1; }
+  std::size_t last_until(std::int64_t ns) const noexcept { return after(ns) - 1; }
   /// The call that ended the time outside MPI before call `last`: calls that follow one another within a thirty-second of the
   /// time since `since_ns` are one visit to MPI, and its first call is the reason for the visit. O(log calls).
   std::size_t visit_of(std::size_t last, std::int64_t since_ns) const noexcept {
-    const std::int64_t until_ns = all_[last].begin_ns;
+    const std::int64_t until_ns = (*this)[last].begin_ns;
     if (until_ns <= since_ns) return last;
     return after(until_ns - (until_ns - since_ns) / 32 - 1);
   }
@@ -105,9 +112,9 @@ class mpi_entries {
   /// O(log calls + postings in between).
   std::size_t first_in(std::int64_t since_ns, std::int64_t until_ns) const noexcept {
     std::size_t i = after(since_ns - 1);
-    if (i != 0 && all_[i - 1].leave_ns > since_ns && !only_posts_[i - 1]) return i - 1;
-    while (i != all_.size() && only_posts_[i] && all_[i].begin_ns <= until_ns) ++i;
-    return i == all_.size() || all_[i].begin_ns > until_ns ? none : i;
+    if (i != 0 && (*this)[i - 1].leave_ns > since_ns && all_[i - 1].only_posts == 0) return i - 1;
+    while (i != all_.size() && all_[i].only_posts != 0 && (*this)[i].begin_ns <= until_ns) ++i;
+    return i == all_.size() || (*this)[i].begin_ns > until_ns ? none : i;
   }
   /// What this location did while a partner was blocked: its last visit to MPI that began by `until_ns`.
   struct visit {
@@ -120,25 +127,26 @@ class mpi_entries {
     visit v;
     const std::size_t at_end = last_until(leave_ns - 1);
     if (at_end == none) return v;
-    v.outside_ns = all_[at_end].leave_ns <= leave_ns ? all_[at_end].leave_ns : INT64_MAX;
+    const std::int64_t left_ns = (*this)[at_end].leave_ns;
+    v.outside_ns = left_ns <= leave_ns ? left_ns : INT64_MAX;
     const std::size_t last = last_until(std::min(leave_ns - 1, until_ns));
     if (last == none) return v;
-    v.last_ns = all_[last].begin_ns;
+    v.last_ns = (*this)[last].begin_ns;
     v.first = visit_of(last, since_ns);
     v.inside_ns = inside_ns(v.first, since_ns);
     return v;
   }
   /// Time in MPI from `since_ns` to the beginning of a call. Of very many calls the last ones stand for all.
   std::int64_t inside_ns(std::size_t last, std::int64_t since_ns) const noexcept {
-    const std::int64_t until_ns = all_[last].begin_ns;
+    const std::int64_t until_ns = (*this)[last].begin_ns;
     std::int64_t sum_ns = 0;
     std::size_t i = last;
     for (std::size_t n = 0; i != 0 && n != most_visited; ++n) {
-      const entry& e = all_[--i];
+      const entry e = (*this)[--i];
       if (e.leave_ns <= since_ns) return sum_ns;
       sum_ns += std::max<std::int64_t>(0, std::min(e.leave_ns, until_ns) - std::max(e.begin_ns, since_ns));
     }
-    const std::int64_t seen_ns = until_ns - std::max(since_ns, all_[i].begin_ns);
+    const std::int64_t seen_ns = until_ns - std::max(since_ns, (*this)[i].begin_ns);
     if (i == 0 || seen_ns <= 0) return sum_ns;
     const double share = static_cast<double>(sum_ns) / static_cast<double>(seen_ns);
     return static_cast<std::int64_t>(share * static_cast<double>(until_ns - since_ns));
@@ -146,15 +154,45 @@ class mpi_entries {
 
  private:
   static constexpr std::size_t most_visited = 64;
+  static constexpr std::uint32_t longest_ns = (1u << 31) - 1;
 
-  std::size_t after(std::int64_t ns) const noexcept {
-    return static_cast<std::size_t>(
-        std::upper_bound(all_.begin(), all_.end(), ns, [](std::int64_t t, const entry& e) { return t < e.begin_ns; }) -
-        all_.begin());
+  // `after_ns`: since the beginning of its span. `stay_ns`: longest_ns if the call is in long_.
+  struct visited {
+    std::uint32_t after_ns;
+    std::uint32_t stay_ns : 31;
+    std::uint32_t only_posts : 1;  ///< it does not stay long enough to complete earlier messages
+  };
+
+  struct instant {
+    std::int64_t ns;
+    std::uint32_t call;
+  };
+
+  // The time of the last one whose call is not after `i`; the first one is not.
+  static std::int64_t last_by(const base::pod_vector<instant>& all, std::size_t i) noexcept {
+    std::size_t first = 0, last = all.back().call <= i ? 0 : all.size() - 1;  // mostly there is one
+    if (last == 0) return all.back().ns;
+    while (last - first > 1) {
+      const std::size_t middle = (first + last) / 2;
+      (all[middle].call <= i ? first : last) = middle;
+    }
+    return all[first].ns;
+  }
+  std::int64_t begin_ns(std::size_t i) const noexcept { return last_by(spans_, i) + all_[i].after_ns; }
+  // The number of calls that began by an instant.
+  [[gnu::noinline]] std::size_t after(std::int64_t ns) const noexcept {
+    std::size_t first = 0, last = all_.size();
+    while (first != last) {
+      const std::size_t middle = (first + last) / 2;
+      if (begin_ns(middle) <= ns) first = middle + 1;
+      else last = middle;
+    }
+    return first;
   }
 
-  base::pod_vector<entry> all_;
-  base::pod_vector<bool> only_posts_;  ///< of each call: it does not stay long enough to complete earlier messages
+  base::pod_vector<visited> all_;
+  base::pod_vector<instant> spans_;  ///< each begins with a call and is shorter than 2^32 ns
+  base::pod_vector<instant> long_;  ///< when the long calls ended
   base::pod_vector<std::uint32_t> numbers_;  ///< the records; empty: record i is call i
   std::uint32_t records_ = 0;
 };

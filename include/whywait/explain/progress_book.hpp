@@ -26,7 +26,7 @@ namespace explain {
 /// resulting needs are added to the matches of the rank.
 ///
 /// Memory: at first 8 bytes per record, then 24 per blocked call and 76 per message that it completed; 8 per message that is asked
-/// for although it did not wait; on the partner, 17 per record once it is asked. Not thread safe.
+/// for although it did not wait; on the partner, 8 per record once it is asked. Not thread safe.
 class progress_book {
  public:
   /// A call that is blocked for less than `threshold_ns` is not examined.
@@ -40,29 +40,29 @@ class progress_book {
         replies_(pool),
         entries_() {}
 
-  /// Lists the blocked calls and the messages that they completed, after the exchange of postings. `numbers`: buffer.
-  void find_blocked(message_book& messages, base::pod_vector<std::uint32_t>& numbers) {
+  /// Lists the blocked calls and the messages that they completed, after the exchange of postings.
+  void find_blocked(message_book& messages) {
     posting_lists& posted = messages.postings();
-    numbers.clear();
-    const base::pod_vector<std::int64_t> posted_ns = last_postings(messages);
+    base::pod_vector<std::int64_t> of_records = last_postings(messages);  // each becomes the number of the blocked call
+    std::int64_t* of_record = of_records.begin();
     for (std::uint16_t l = 0; l != rank_->locations.size(); ++l) {
       const location_history& here = rank_->locations[l];
       location_walk walk(*rank_);
-      for (std::uint32_t i = 0; i != here.records.size(); ++i) {
+      for (std::uint32_t i = 0; i != here.records.size(); ++i, ++of_record) {
         const core::sync_record& r = here.records[i];
         walk.step(r);
-        const std::int64_t since_ns = std::max(walk.begin_ns(), posted_ns[numbers.size()]);
+        const std::int64_t since_ns = std::max(walk.begin_ns(), *of_record);
         const std::int64_t asleep_ns = core::nearest(static_cast<double>(core::usual_sleep(r)) * rank_->clock.ns_per_tick);
         const bool blocked = completes_messages(core::role_of(r)) && walk.leave_ns() - since_ns - asleep_ns >= threshold_ns_;
-        numbers.push_back(blocked ? static_cast<std::uint32_t>(blocked_.size()) : none);
+        *of_record = blocked ? static_cast<std::int64_t>(blocked_.size()) : -1;
         if (blocked) blocked_.push_back({since_ns, walk.leave_ns(), i, l});
       }
     }
     posted_ = &posted;
     if (blocked_.empty()) return;
     each_message(posted, [&](const message& x) {
-      const std::uint32_t number = numbers[number_of(x.over)];
-      if (number != none) queries_.push_back({x.channel, x.posting, number, x.number});
+      const std::int64_t number = of_records[number_of(x.over)];
+      if (number >= 0) queries_.push_back({x.channel, x.posting, static_cast<std::uint32_t>(number), x.number});
     });
   }
 
@@ -159,8 +159,6 @@ class progress_book {
   }
 
  private:
-  static constexpr std::uint32_t none = 0xffffffffu;
-
   struct blocked_part {
     std::int64_t since_ns, leave_ns;
     std::uint32_t record;

@@ -2,6 +2,7 @@
 #define WHYWAIT_FINALIZE_ANALYSIS_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/replace.hpp>
 #include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/core/warning.hpp>
@@ -143,7 +144,7 @@ inline void at_finalize(mpi::state& process) {
       needed = all.agree(process.rank == 0 && (writes || rules::rules_setting::parse(wanted.rules).list)) != 0;
       if (!needed) return;
       last.reset(new epoch(process, nullptr, used));
-      result = analyse(process, *last);
+      base::replace(result, analyse(process, *last));
     });
   if (known && needed)
     together(process, "cannot write the timeline: ", [&](const finalize::team& all) {
@@ -156,7 +157,7 @@ inline void at_finalize(mpi::state& process) {
   if (!known)
     known = together(process, "cannot write the report: ", [&](const finalize::team& all) {
       needed = all.agree(process.rank == 0 && writes) != 0;
-      if (needed) result = partial_result(process, all);
+      if (needed) base::replace(result, partial_result(process, all));
     });
   if (process.rank != 0 || (known && !needed)) return;
   bool reported = false;

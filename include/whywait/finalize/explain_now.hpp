@@ -2,6 +2,7 @@
 #define WHYWAIT_FINALIZE_EXPLAIN_NOW_HPP
 
 #include <whywait/base/packet.hpp>
+#include <whywait/base/replace.hpp>
 #include <whywait/core/mpi_calls.hpp>
 #include <whywait/core/warning.hpp>
 #include <whywait/finalize/analysis.hpp>
@@ -62,7 +63,7 @@ reports::result explain_at(MPI_Comm comm, const mpi::caller& from, Also&& also) 
   const bool explained = together(*process, "mpi::explain failed, no result: ", [&](const finalize::team& all) {
     process->schedule.end();
     epoch now(*process, &end, used);
-    result = analyse(*process, now);
+    base::replace(result, analyse(*process, now));
     also(result, all);
     now.finish(here.thread(), end);
   });

@@ -2,6 +2,7 @@
 #define WHYWAIT_POSTMORTEM_DEAD_JOB_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/replace.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/core/clock.hpp>
 #include <whywait/core/mpi_calls.hpp>
@@ -54,7 +55,7 @@ class dead_job {
             base::counted(static_cast<std::int64_t>(left_out), "collective call is", "collective calls are") +
             " not explained: not all ranks had left it");
       try {
-        result = explained(facts);
+        base::replace(result, explained(facts));
         explained_ = true;
       } catch (const std::exception& problem) {
         facts.warnings.push_back(std::string("waits are not explained: ") + problem.what());
@@ -63,7 +64,7 @@ class dead_job {
       facts.warnings.push_back("waits are not explained: only " + base::count(static_cast<std::int64_t>(processes_.size())) +
                                " of " + base::counted(facts.ranks, "rank") + " left their records");
     }
-    if (!explained_) result.run = std::move(facts);
+    if (!explained_) base::replace(result.run, std::move(facts));
     result.last_words = std::move(last_words);
     return result;
   }

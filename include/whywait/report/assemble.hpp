@@ -2,6 +2,7 @@
 #define WHYWAIT_REPORT_ASSEMBLE_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/replace.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
@@ -61,7 +62,7 @@ inline base::vector<advice_entry> advice_of(const base::vector<rules::finding>& 
 inline result assemble(const explain::outcome& found, const base::names& known, run_facts facts,
                        const rules::evaluation& said = {}) {
   result out;
-  out.run = std::move(facts);
+  base::replace(out.run, std::move(facts));
   out.run.locations = found.locations;
   out.run.seconds = std::max(out.run.seconds, base::seconds_of(found.longest_ns));
   out.run.location_seconds = base::seconds_of(found.location_ns);

@@ -1,10 +1,13 @@
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <random>
 #include <stdexcept>
@@ -43,6 +46,34 @@ TEST_CASE("a comparison that throws leaves the list as it was") {
   CHECK_THROWS_AS(small_stable_sort(list, [](const auto&, const auto&) -> bool { throw std::runtime_error("no"); }),
                   std::runtime_error);
   CHECK(list == whywait::base::vector<std::string>{"c", "b", "a"});
+}
+
+TEST_CASE("sort_by_number and sort_by_record equal std::stable_sort") {
+  std::mt19937 random(13);
+  struct element {
+    unsigned record, number;
+  };
+  whywait::base::pod_vector<std::uint32_t> room{1, 2, 3};
+  for (const std::size_t size : {0u, 1u, 2u, 3u, 10u, 1000u}) {
+    for (const unsigned values : {1u, 2u, 7u, 1000u}) {
+      whywait::base::pod_vector<element> list;
+      for (std::size_t i = 0; i != size; ++i)
+        list.push_back({static_cast<unsigned>(random() % values), static_cast<unsigned>(i)});
+      auto expected = list, by_record = list;
+      const auto before = [](const element& a, const element& b) { return a.record < b.record; };
+      std::stable_sort(expected.begin(), expected.end(), before);
+      whywait::base::sort_by_number(
+          list.data(), size, values, [](const element& e) { return e.record; }, room);
+      whywait::base::sort_by_record(by_record, values, room);
+      for (std::size_t i = 0; i != size; ++i) {
+        REQUIRE(list[i].number == expected[i].number);
+        REQUIRE(by_record[i].number == expected[i].number);
+      }
+    }
+  }
+  whywait::base::pod_vector<element> beyond{{9, 0}, {1, 1}, {4, 2}, {0, 3}};
+  whywait::base::sort_by_record(beyond, 4, room);  // records 4 and 9 do not exist
+  for (std::size_t i = 0; i != 4; ++i) CHECK(beyond[i].number == std::array<unsigned, 4>{3, 1, 0, 2}[i]);
 }
 
 TEST_CASE("sort_and_join adds up equal elements in their first order, whatever their number") {

@@ -5,7 +5,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
+#include <random>
 #include <vector>
 
 using namespace histories;
@@ -129,6 +131,45 @@ TEST_CASE("what a partner did while a call was blocked ends where the partner is
   const auto never = calls.while_blocked(-2 * ms, -1 * ms, 9 * ms);
   CHECK(never.first == whywait::explain::mpi_entries::none);
   CHECK(never.outside_ns == INT64_MIN);
+}
+
+TEST_CASE("the calls of a location are found again, however long they and the times between them are") {
+  using whywait::core::mpi_call;
+  std::mt19937_64 random(9);
+  const std::int64_t long_ns = std::int64_t{1} << 31, span_ns = std::int64_t{1} << 32;
+  const std::int64_t times[] = {0,       1,           50 * us, long_ns - 2, long_ns - 1,
+                                long_ns, span_ns - 1, span_ns, span_ns + 1, 100 * span_ns};
+  struct known {
+    std::int64_t begin_ns, leave_ns;
+    bool posts;
+  };
+  std::vector<known> all;
+  whywait::explain::mpi_entries calls;
+  std::int64_t now_ns = -7 * span_ns;
+  for (int i = 0; i != 400; ++i) {
+    const bool posts = random() % 2 == 0;
+    const std::int64_t begin_ns = now_ns + times[random() % (i % 40 < 30 ? 3 : 10)];
+    now_ns = begin_ns + times[random() % (i % 50 < 40 ? 3 : 10)];
+    all.push_back({begin_ns, now_ns, posts});
+    calls.add(begin_ns, now_ns, posts ? mpi_call::Isend : mpi_call::Recv);
+  }
+  for (std::size_t i = 0; i != all.size(); ++i) {
+    REQUIRE(calls[i].begin_ns == all[i].begin_ns);
+    REQUIRE(calls[i].leave_ns == all[i].leave_ns);
+    for (const std::int64_t more_ns : {-1, 0, 1}) {
+      const std::int64_t at_ns = all[i].begin_ns + more_ns;
+      const auto next = std::find_if(all.begin(), all.end(), [&](const known& k) { return k.begin_ns > at_ns; }) - all.begin();
+      REQUIRE(calls.last_until(at_ns) + 1 == static_cast<std::size_t>(next));
+      const std::int64_t until_ns = at_ns + 3 * long_ns;
+      const auto worked = std::find_if(all.begin(), all.end(), [&](const known& k) {
+        const bool last = k.begin_ns < at_ns && (&k == &all.back() || (&k)[1].begin_ns >= at_ns);
+        return !k.posts && ((k.begin_ns >= at_ns && k.begin_ns <= until_ns) || (last && k.leave_ns > at_ns));
+      });
+      const std::size_t first =
+          worked == all.end() ? whywait::explain::mpi_entries::none : static_cast<std::size_t>(worked - all.begin());
+      REQUIRE(calls.first_in(at_ns, until_ns) == first);
+    }
+  }
 }
 
 TEST_CASE("a send that completes at the receiver's next entry is a wait for progress, explained by the receiver's work") {
