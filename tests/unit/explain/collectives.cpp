@@ -47,6 +47,23 @@ TEST_CASE("oracle: NxN arrivals 10, 14, 12, 20 give waits 10, 6, 8, 0") {
   CHECK(o.out.waits[0].trust == explain::quality::exact);
 }
 
+TEST_CASE("collectives of several threads match in the order in which they were called") {
+  run r(2);
+  r[0].locations.resize(2);
+  r[0].call(mpi_call::Barrier, 10, 31, "first", 1).flags = flag::contributes | flag::consumes;
+  r[0].call(mpi_call::Barrier, 40, 61, "second", 0).flags = flag::contributes | flag::consumes;
+  r[1].collective(mpi_call::Barrier, 30, 31);
+  r[1].collective(mpi_call::Barrier, 60, 61);
+  const auto out = r.explain();
+  CHECK(out.clock_violations == 0);
+  REQUIRE(out.waits.size() == 2);
+  for (const auto& e : out.waits) {
+    CHECK(e.why == pattern::wait_at_barrier);
+    CHECK(e.wait_ns == 20);
+    CHECK(e.causers.at(0).rank == 1);
+  }
+}
+
 TEST_CASE("oracle: the same arrivals at a barrier and at finalize") {
   CHECK(oracle(mpi_call::Barrier, -1).waits == waits_ns{10, 6, 8, 0});
   CHECK(oracle(mpi_call::Finalize, -1).waits == waits_ns{10, 6, 8, 0});
